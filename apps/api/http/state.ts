@@ -1,0 +1,38 @@
+import type { Middleware, ParameterizedContext } from 'koa'
+import type { RequestContext } from '#shared/http.ts'
+import type { Log } from '#shared/log.ts'
+import type { Scope } from '#shared/scopes.ts'
+
+/** The person behind a session token. */
+export interface SessionState {
+  userId: string
+  name: string
+  email: string
+  /** SHA-256 of the session token. */
+  tokenHash: Buffer
+}
+
+/** The claims of an access token that has passed every check. */
+export interface AccessTokenState {
+  clientId: string
+  vendorId: string
+  scopes: readonly Scope[]
+}
+
+/** What the middlewares before a handler leave in `ctx.state`. */
+export interface ApiState {
+  request: RequestContext
+  /** Logs with the request's id. */
+  log: Log
+  /** Set by the session and manager middlewares. */
+  session?: SessionState
+  /** The company of the path, set once the caller may act for it. */
+  vendorId?: string
+  /** Set by the access-token middleware. */
+  accessToken?: AccessTokenState
+  /** The validated body, set by the body middleware. */
+  body?: unknown
+}
+
+export type ApiContext = ParameterizedContext<ApiState>
+export type ApiMiddleware = Middleware<ApiState>

@@ -1,0 +1,19 @@
+import type { Knex } from 'knex'
+
+export async function up(db: Knex): Promise<void> {
+  await db.raw(`
+    -- One destination a company. It is replaced, never removed.
+    create table callback_destinations (
+      vendor_id    text primary key references companies,
+      callback_url text not null check (callback_url like 'https://%' and octet_length(callback_url) <= 2048),
+      verified     boolean not null,
+      updated_at   timestamptz not null,
+      updated_by   text not null references users
+    );
+    grant select, insert, update on callback_destinations to integration_api;
+  `)
+}
+
+export async function down(db: Knex): Promise<void> {
+  await db.raw('drop table callback_destinations')
+}

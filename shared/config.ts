@@ -1,0 +1,79 @@
+import { BlockList, isIP } from 'node:net'
+import { z } from 'zod'
+
+/** A process's settings are wrong. `message` lists every problem, a line each, and holds no value. */
+export class ConfigError extends Error {}
+
+type Env = Record<string, string | undefined>
+
+/**
+ * Reads a process's settings from its environment, once.
+ * @throws ConfigError naming every variable that is missing or wrong, all at once, without its value.
+ */
+export function readConfig<T extends z.ZodRawShape>(env: Env, shape: T): Readonly<z.infer<z.ZodObject<T>>> {
+  const given = Object.fromEntries(
+    Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
+  )
+  const result = z.object(shape).safeParse(given)
+  if (result.success) return Object.freeze(result.data)
+  const problems = result.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)
+  throw new ConfigError(`The configuration is not usable:\n  ${problems.join('\n  ')}`)
+}
+
+const wholeNumber = z.string().regex(/^\d+$/, 'must be a whole number').transform(Number)
+
+export const integer = (min: number, max: number, fallback: number) =>
+  wholeNumber.refine((n) => n >= min && n <= max, `must be between ${min} and ${max}`).default(fallback)
+
+export const httpUrl = z.string().refine((text) => {
+  const url = URL.canParse(text) ? new URL(text) : null
+  return url !== null && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !text.endsWith('/')
+}, 'must be an http(s) URL without query, fragment or trailing slash')
+
+const storeUrl = (protocols: string[]) =>
+  z
+    .string()
+    .refine(
+      (text) => URL.canParse(text) && protocols.includes(new URL(text).protocol),
+      `must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`,
+    )
+
+/** `10.0.0.0/8,::1`: the addresses of the proxies whose X-Forwarded-For and X-Request-Id are believed. */
+const addressRanges = z
+  .string()
+  .default('')
+  .transform((text, context) => {
+    const list = new BlockList()
+    for (const range of text
+      .split(',')
+      .map((part) => part.trim())
+      .filter(Boolean)) {
+      const [address = '', bits] = range.split('/')
+      const family = isIP(address)
+      const width = family === 6 ? 128 : 32
+      const length = bits === undefined ? width : Number(bits)
+      if (!family || !Number.isInteger(length) || length < 0 || length > width) {
+        context.addIssue({
+          code: 'custom',
+          message: 'must be IP addresses or CIDR ranges, separated by commas',
+        })
+        return z.NEVER
+      }
+      list.addSubnet(address, length, family === 6 ? 'ipv6' : 'ipv4')
+    }
+    return list
+  })
+
+/** Settings that both services have. */
+export const commonShape = {
+  HOST: z.string().default('127.0.0.1'),
+  PROCESSES: integer(1, 256, 1),
+  DATABASE_URL: storeUrl(['postgres:', 'postgresql:']),
+  DATABASE_POOL_SIZE: integer(1, 200, 10),
+  REDIS_URL: storeUrl(['redis:', 'rediss:', 'redis+sentinel:']),
+  REVOCATION_REDIS_URL: storeUrl(['redis:', 'rediss:', 'redis+sentinel:']).optional(),
+  ISSUER: httpUrl,
+  API_RESOURCE: httpUrl,
+  TRUSTED_PROXIES: addressRanges,
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
+}

@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, Server } from 'node:http'
+import { type BlockList, isIP, isIPv6 } from 'node:net'
+
+const CALLER_REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
+
+/** Who sent a request, and under which id it is logged and answered. */
+export interface RequestContext {
+  /** Made here, or by the trusted proxy in front. */
+  requestId: string
+  /** The caller's own id for the request, if it sent a usable one. Logged, never trusted. */
+  callerRequestId: string | undefined
+  /** The peer's address, or what a trusted proxy says it is. IPv4 in dotted form. */
+  clientAddress: string
+}
+
+/**
+ * A trusted proxy overwrites X-Request-Id and X-Forwarded-For, and passes the caller's own id on as
+ * X-Caller-Request-Id. From anyone else these headers say nothing.
+ */
+export function requestContext(request: IncomingMessage, trustedProxies: BlockList): RequestContext {
+  const peer = plainAddress(request.socket.remoteAddress ?? '')
+  const trusted = includes(trustedProxies, peer)
+  const requestId = usableId(trusted ? request.headers['x-request-id'] : undefined) ?? randomUUID()
+  const callerRequestId = usableId(request.headers[trusted ? 'x-caller-request-id' : 'x-request-id'])
+  const clientAddress = trusted ? forwardedAddress(request, trustedProxies, peer) : peer
+  return { requestId, callerRequestId, clientAddress }
+}
+
+/** The nearest address, from the right, that no trusted proxy holds. */
+function forwardedAddress(request: IncomingMessage, trustedProxies: BlockList, peer: string): string {
+  const header = request.headers['x-forwarded-for']
+  const hops = (typeof header === 'string' ? header : '').split(',').map((hop) => plainAddress(hop.trim()))
+  for (const hop of hops.reverse()) {
+    if (!isIP(hop)) return peer
+    if (!includes(trustedProxies, hop)) return hop
+  }
+  return peer
+}
+
+function includes(list: BlockList, address: string): boolean {
+  return isIP(address) !== 0 && list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+}
+
+const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '')
+
+function usableId(header: string | string[] | undefined): string | undefined {
+  return typeof header === 'string' && CALLER_REQUEST_ID.test(header) ? header : undefined
+}
+
+/** @returns the port that it listens on. @throws the system's error, such as EADDRINUSE. */
+export async function listen(
+  server: Server,
+  { host, port }: { host: string; port: number },
+): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+  const address = server.address()
+  return typeof address === 'object' && address ? address.port : port
+}
+
+/** Takes no new connection, lets requests in flight finish, and cuts what is left after `deadline_ms`. */
+export async function drain(server: Server, deadline_ms: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+  server.closeIdleConnections()
+  const timer = setTimeout(() => server.closeAllConnections(), deadline_ms)
+  await closed
+  clearTimeout(timer)
+}

@@ -1,0 +1,17 @@
+import { destination, type Logger, pino } from 'pino'
+
+export type Log = Logger
+
+/**
+ * Structured log lines on standard output. Callers name the fields they log one by one: a request body, a header
+ * set or an error of a library is never logged whole, so that no secret or token can reach a log.
+ */
+export function createLog({ service, level }: { service: string; level: string }): Log {
+  return pino(
+    { level, base: { service }, timestamp: pino.stdTimeFunctions.isoTime },
+    destination({ sync: false }),
+  )
+}
+
+/** A log that says nothing, for tests. */
+export const silentLog = (): Log => pino({ level: 'silent' })

@@ -1,0 +1,111 @@
+import type { Queryable } from './postgres.ts'
+
+export type Role = 'owner' | 'admin' | 'member'
+export type MembershipStatus = 'active' | 'suspended'
+
+export interface Company {
+  vendorId: string
+  name: string
+  /** IANA name, such as Europe/Berlin. */
+  timezone: string
+  /** ISO 4217. */
+  currency: string
+}
+
+export interface User {
+  userId: string
+  email: string
+  name: string
+}
+
+export interface Membership {
+  vendorId: string
+  userId: string
+  role: Role
+  status: MembershipStatus
+}
+
+/** Addresses are compared and stored in lower case. */
+export const normalizedEmail = (email: string): string => email.trim().toLowerCase()
+
+export async function insertCompany(db: Queryable, company: Company): Promise<void> {
+  await db.raw('insert into companies (vendor_id, name, timezone, currency) values (?, ?, ?, ?)', [
+    company.vendorId,
+    company.name,
+    company.timezone,
+    company.currency,
+  ])
+}
+
+export async function findCompany(db: Queryable, vendorId: string): Promise<Company | undefined> {
+  const { rows } = await db.raw(
+    'select vendor_id as "vendorId", name, timezone, currency from companies where vendor_id = ?',
+    [vendorId],
+  )
+  return rows[0]
+}
+
+export async function insertUser(db: Queryable, user: User & { passwordHash: string }): Promise<void> {
+  await db.raw('insert into users (user_id, email, name, password_hash) values (?, ?, ?, ?)', [
+    user.userId,
+    normalizedEmail(user.email),
+    user.name,
+    user.passwordHash,
+  ])
+}
+
+export async function findUserByEmail(
+  db: Queryable,
+  email: string,
+): Promise<(User & { passwordHash: string }) | undefined> {
+  const { rows } = await db.raw(
+    'select user_id as "userId", email, name, password_hash as "passwordHash" from users where email = ?',
+    [normalizedEmail(email)],
+  )
+  return rows[0]
+}
+
+/** Sets a new password and ends every session of the user. Call it in a transaction. */
+export async function resetPassword(
+  db: Queryable,
+  { userId, passwordHash }: { userId: string; passwordHash: string },
+): Promise<void> {
+  await db.raw('update users set password_hash = ? where user_id = ?', [passwordHash, userId])
+  await db.raw('delete from sessions where user_id = ?', [userId])
+}
+
+/** Adds the membership, or gives the one that is there this role and status. */
+export async function saveMembership(
+  db: Queryable,
+  { vendorId, userId, role, status }: Membership,
+): Promise<void> {
+  await db.raw(
+    `insert into memberships (vendor_id, user_id, role, status) values (?, ?, ?, ?)
+     on conflict (user_id, vendor_id) do update set role = excluded.role, status = excluded.status`,
+    [vendorId, userId, role, status],
+  )
+}
+
+export async function findMembership(
+  db: Queryable,
+  { vendorId, userId }: { vendorId: string; userId: string },
+): Promise<Membership | undefined> {
+  const { rows } = await db.raw(
+    'select vendor_id as "vendorId", user_id as "userId", role, status from memberships where user_id = ? and vendor_id = ?',
+    [userId, vendorId],
+  )
+  return rows[0]
+}
+
+/** The companies that a user belongs to, by name. */
+export async function listMemberships(
+  db: Queryable,
+  userId: string,
+): Promise<{ vendorId: string; name: string; role: Role; status: MembershipStatus }[]> {
+  const { rows } = await db.raw(
+    `select c.vendor_id as "vendorId", c.name, m.role, m.status
+     from memberships m join companies c using (vendor_id) where m.user_id = ? order by c.name, c.vendor_id`,
+    [userId],
+  )
+  return rows
+}

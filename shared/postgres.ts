@@ -1,0 +1,65 @@
+import knex, { type Knex } from 'knex'
+import pg from 'pg'
+
+export type Database = Knex
+/** A database or a transaction of it: what a query needs. */
+export type Queryable = Knex | Knex.Transaction
+
+const INT8 = 20
+const DATE = 1082
+const CONNECT_TIMEOUT_MS = 2_000
+
+function parseInt8(text: string): number {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value)) throw new RangeError('a bigint from the database is beyond 2^53')
+  return value
+}
+
+/** int8 as number (the schema keeps every sum below 2^53), date as `YYYY-MM-DD`, everything else as pg does. */
+const types = {
+  getTypeParser(oid: number, format?: 'text' | 'binary') {
+    if (oid === INT8) return parseInt8
+    if (oid === DATE) return (text: string) => text
+    return pg.types.getTypeParser(oid, format)
+  },
+}
+
+export interface PostgresOptions {
+  url: string
+  poolSize: number
+  /** Shown in pg_stat_activity. */
+  applicationName: string
+  /** A statement that runs longer is cancelled by the server. Default 5,000. */
+  statementTimeout_ms?: number
+}
+
+/**
+ * A pool of connections to the Postgres primary. It connects on first use; a query rejects within
+ * `statementTimeout_ms` plus 2 s when the server is slow or gone.
+ */
+export function createPostgres({
+  url,
+  poolSize,
+  applicationName,
+  statementTimeout_ms = 5_000,
+}: PostgresOptions): Database {
+  return knex({
+    client: 'pg',
+    connection: {
+      connectionString: url,
+      application_name: applicationName,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      statement_timeout: statementTimeout_ms,
+      query_timeout: statementTimeout_ms + 1_000,
+      idle_in_transaction_session_timeout: 10_000,
+      keepAlive: true,
+      types,
+    } as Knex.PgConnectionConfig,
+    pool: { min: 0, max: poolSize, acquireTimeoutMillis: CONNECT_TIMEOUT_MS },
+  })
+}
+
+/** The SQLSTATE of a Postgres error, such as `23505`; undefined for any other error. */
+export function sqlState(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError ? error.code : undefined
+}

@@ -1,0 +1,60 @@
+/**
+ * Every problem that the resource API can answer with (RFC 9457): its status and its title. The key is `code`,
+ * which callers may rely on; `detail` is for people and may change.
+ */
+export const PROBLEMS = {
+  malformed_json: { status: 400, title: 'The body is not valid JSON' },
+  invalid_request: { status: 400, title: 'The request is not well formed' },
+  unauthenticated: { status: 401, title: 'Sign in first' },
+  invalid_token: { status: 401, title: 'The access token is not valid' },
+  invalid_credentials: { status: 401, title: 'The email address or the password is wrong' },
+  forbidden: { status: 403, title: 'You may not do this' },
+  insufficient_scope: { status: 403, title: 'The access token lacks a scope' },
+  not_found: { status: 404, title: 'There is nothing here' },
+  method_not_allowed: { status: 405, title: 'This method is not available here' },
+  client_limit_reached: { status: 409, title: 'The company has as many active clients as it may have' },
+  idempotency_in_progress: {
+    status: 409,
+    title: 'The first request with this Idempotency-Key is still running',
+  },
+  callback_not_configured: { status: 409, title: 'No callback destination is saved' },
+  test_in_progress: { status: 409, title: 'A test event is being sent' },
+  payload_too_large: { status: 413, title: 'The body is too large' },
+  unsupported_media_type: { status: 415, title: 'The body must be JSON' },
+  invalid_input: { status: 422, title: 'The input is not valid' },
+  idempotency_key_reused: { status: 422, title: 'This Idempotency-Key was used with another body' },
+  rate_limited: { status: 429, title: 'Too many requests' },
+  internal: { status: 500, title: 'Something went wrong on our side' },
+  unavailable: { status: 503, title: 'The service cannot decide right now' },
+} as const satisfies Record<string, { status: number; title: string }>
+
+export type ProblemCode = keyof typeof PROBLEMS
+
+/** One thing that is wrong with the input. */
+export interface InputError {
+  /** RFC 6901 pointer into the body, or `?name` for a query parameter. */
+  pointer: string
+  detail: string
+}
+
+/** Thrown by a handler; the error middleware writes it as application/problem+json. */
+export class Problem extends Error {
+  readonly code: ProblemCode
+  readonly status: number
+  readonly detail: string
+  readonly errors: readonly InputError[] | undefined
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(
+    code: ProblemCode,
+    detail: string,
+    { errors, headers = {} }: { errors?: readonly InputError[]; headers?: Record<string, string> } = {},
+  ) {
+    super(detail)
+    this.code = code
+    this.status = PROBLEMS[code].status
+    this.detail = detail
+    this.errors = errors
+    this.headers = headers
+  }
+}

@@ -1,0 +1,29 @@
+/**
+ * Every key that the services keep in Redis, with how long it lives. Nothing in Redis is the only copy of
+ * anything: each of these can be lost without a revoked client working or a client getting lost.
+ */
+const SECOND_MS = 1_000
+const HOUR_MS = 3_600 * SECOND_MS
+
+export const redisKeys = {
+  /** Present: this client is revoked. */
+  revokedClient: (clientId: string) => `revoked:client:${clientId}`,
+  /** Present: the token with this jti is revoked. */
+  revokedToken: (jti: string) => `revoked:token:${jti}`,
+  /** Present: the signing key with this kid is revoked. */
+  revokedSigningKey: (kid: string) => `revoked:key:${kid}`,
+  /** Its value is the run_id of the server that holds every recent revocation. */
+  revocationMarker: 'revocation:marker',
+  /** Set before filling, looked for after it: gone means that the server was flushed meanwhile. */
+  revocationNonce: (nonce: string) => `revocation:nonce:${nonce}`,
+  /** rate-limiter-flexible appends `:` and the counted subject. */
+  rateLimit: (policy: string) => `rate:${policy}`,
+  /** Hash of client id to tokens issued, not yet stored in Postgres. */
+  usagePending: 'usage:pending',
+} as const
+
+export const redisLifetimes = {
+  revocationEntry_ms: HOUR_MS,
+  revocationMarker_ms: 5 * SECOND_MS,
+  revocationNonce_ms: 60 * SECOND_MS,
+} as const
