@@ -30,7 +30,7 @@ export const httpUrl = z.string().refine((text) => {
   return url !== null && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !text.endsWith('/')
 }, 'must be an http(s) URL without query, fragment or trailing slash')
 
-const storeUrl = (protocols: string[]) =>
+export const storeUrl = (protocols: string[]) =>
   z
     .string()
     .refine(
