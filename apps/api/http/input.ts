@@ -56,6 +56,26 @@ export function parseQuery<T extends z.ZodObject>(schema: T, querystring: string
   return result.data
 }
 
+/**
+ * Validates the header fields that `schema` names and leaves them in `ctx.state.headers`.
+ * @throws Problem 422 for what `schema` refuses.
+ */
+export function requestHeaders(schema: z.ZodObject): ApiMiddleware {
+  const names = Object.keys(schema.shape)
+  const middleware: ApiMiddleware = async (ctx, next) => {
+    const sent = names.map((name) => [name, ctx.headers[name.toLowerCase()]])
+    const result = schema.safeParse(Object.fromEntries(sent))
+    if (!result.success) {
+      throw new Problem('invalid_input', 'A header field breaks a rule; errors says which.', {
+        errors: inputErrors(result.error.issues, (pointer) => pointer.slice(1)),
+      })
+    }
+    ctx.state.headers = result.data
+    await next()
+  }
+  return documented(middleware, { headers: schema, problems: ['invalid_input'] })
+}
+
 // Controls, line separators and bidirectional overrides: nothing that a person types into a name.
 const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069]/u
 
