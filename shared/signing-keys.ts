@@ -11,6 +11,7 @@ import { promisify } from 'node:util'
 import { calculateJwkThumbprint, type JWK } from 'jose'
 import type { Clock } from './clock.ts'
 import type { Database, Queryable } from './postgres.ts'
+import { insertRevokedSigningKey } from './revocation/records.ts'
 
 export type SigningAlg = 'ES256' | 'RS256'
 
@@ -136,11 +137,7 @@ export async function rotateSigningKey(db: Database, options: SigningKeyOptions)
 export async function markSigningKeyRevoked(db: Queryable, kid: string): Promise<boolean> {
   const { rowCount } = await db.raw('select from signing_keys where kid = ?', [kid])
   if (rowCount === 0) return false
-  await db.raw(
-    `insert into revoked_signing_keys (kid, revoked_at) values (?, clock_timestamp())
-     on conflict (kid) do nothing`,
-    [kid],
-  )
+  await insertRevokedSigningKey(db, kid)
   return true
 }
 

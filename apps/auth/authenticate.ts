@@ -7,9 +7,9 @@ import {
   type RateLimitVerdict,
   rateLimitHeaders,
 } from '#shared/rate-limit.ts'
+import type { ClientRecords } from '#shared/revocation/record-cache.ts'
 import type { Revocation, Standing } from '#shared/revocation/revocation.ts'
 import type { TokenSigner } from './access-token.ts'
-import type { ClientRecords } from './client-records.ts'
 import type { PresentedCredentials } from './credentials.ts'
 import type { KeyRing } from './key-ring.ts'
 import { invalidClient, type Refusal, tooManyRequests, unavailable } from './refusal.ts'

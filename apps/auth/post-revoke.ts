@@ -1,6 +1,6 @@
 import type { Clock } from '#shared/clock.ts'
+import { insertRevokedToken } from '#shared/revocation/records.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
-import { insertRevokedToken } from '#shared/revoked-tokens.ts'
 import { verifyOwnToken } from './access-token.ts'
 import { answerRefusal, answerUncached } from './answer.ts'
 import type { Audit } from './audit.ts'

@@ -126,6 +126,7 @@ function configuration(resource: string): Configuration {
     routes: { token: TOKEN_PATH },
     responseTypes: [],
     scopes: [...SCOPES],
+    ttl: { ClientCredentials: ACCESS_TOKEN_LIFE_S },
     clientAuthMethods: ['client_secret_post'],
     clientDefaults: {
       grant_types: ['client_credentials'],
