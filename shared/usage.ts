@@ -15,6 +15,7 @@ import { redisKeys } from './redis-keys.ts'
 
 const FLUSH_EVERY_MS = 1_000
 const HOUR_MS = 3_600_000
+const HOURS_KEPT = 48
 const CLIENTS_PER_CALL = 1_000
 
 /** ARGV: hour, time, then client id and count by turns. One call, so that a process costs Redis little. */
@@ -121,4 +122,71 @@ function parse(hash: Record<string, string>) {
     else hours.push({ clientId, hour: Number(kind), tokens: Number(value) })
   }
   return { hours, last }
+}
+
+/** Removes hours that no answer counts any more, at most `limit` of them. @returns how many. */
+export async function deleteOldUsage(
+  db: Database,
+  { now, limit }: { now: number; limit: number },
+): Promise<number> {
+  const { rowCount } = await db.raw(
+    `delete from client_usage_hourly where (client_id, hour) in
+       (select client_id, hour from client_usage_hourly where hour < to_timestamp(? * 3600) order by hour limit ?)`,
+    [Math.floor(now / HOUR_MS) - HOURS_KEPT, limit],
+  )
+  return rowCount
+}
+
+export interface ClientUsage {
+  lastUsedAt: Date | null
+  /** In this hour and the 23 before it. */
+  tokensIssued24h: number
+}
+
+/**
+ * What the clients did, as stored in Postgres and as pending in Redis. While something is being moved from one to the
+ * other it may be missing for a moment. Without Redis it is what Postgres knows.
+ */
+export async function readUsage(
+  { redis, db, clock }: { redis: Redis; db: Database; clock: Clock },
+  clientIds: readonly string[],
+): Promise<ReadonlyMap<string, ClientUsage>> {
+  if (clientIds.length === 0) return new Map()
+  const hour = Math.floor(clock.now() / HOUR_MS)
+  const { rows } = await db.raw(
+    `select id as "clientId", u.last_used_at as "lastUsedAt",
+       (select coalesce(sum(tokens), 0)::bigint from client_usage_hourly h
+        where h.client_id = id and h.hour > to_timestamp(? * 3600)) as tokens
+     from unnest(?::text[]) as id left join client_usage u on u.client_id = id`,
+    [hour - 24, clientIds as string[]],
+  )
+  const usage = new Map<string, ClientUsage>()
+  for (const { clientId, lastUsedAt, tokens } of rows)
+    usage.set(clientId, { lastUsedAt, tokensIssued24h: tokens })
+  for (const { clientId, lastUsedAt_ms, tokens } of await readPending(redis, clientIds, hour)) {
+    const stored = usage.get(clientId) as ClientUsage
+    stored.tokensIssued24h += tokens
+    if (lastUsedAt_ms > (stored.lastUsedAt?.getTime() ?? 0)) stored.lastUsedAt = new Date(lastUsedAt_ms)
+  }
+  return usage
+}
+
+/** What is pending lies in this hour or the one before: it is moved about each minute. */
+async function readPending(redis: Redis, clientIds: readonly string[], hour: number) {
+  const fields = clientIds.flatMap((clientId) => [
+    `${clientId}|last`,
+    `${clientId}|${hour}`,
+    `${clientId}|${hour - 1}`,
+  ])
+  const hashes = await Promise.all(
+    [redisKeys.usagePending, redisKeys.usageDraining].map((key) =>
+      redis.hmget(key, ...fields).catch(() => [] as (string | null)[]),
+    ),
+  )
+  return hashes.flatMap((values) =>
+    clientIds.map((clientId, index) => {
+      const [last, now, before] = values.slice(index * 3, index * 3 + 3).map((value) => Number(value ?? 0))
+      return { clientId, lastUsedAt_ms: last ?? 0, tokens: (now ?? 0) + (before ?? 0) }
+    }),
+  )
 }

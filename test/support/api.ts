@@ -13,7 +13,7 @@ import {
   type User,
 } from '#shared/people.ts'
 import { readApiConfig } from '../../apps/api/config.ts'
-import { createApiService } from '../../apps/api/service.ts'
+import { createService } from '../../apps/api/service.ts'
 import { insertSession, SESSION_LIFETIME_S } from '../../apps/api/sessions/sessions.ts'
 import { createTestClock, type TestClock } from './clock.ts'
 import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from './servers.ts'
@@ -70,7 +70,7 @@ export async function startApi({ beside, env = {} }: TestApiOptions = {}): Promi
   const redis = beside?.redis ?? (await createTestRedis())
   const clock = beside?.clock ?? createTestClock()
   const logLines: string[] = []
-  const service = createApiService({
+  const service = createService({
     config: readApiConfig({
       DATABASE_URL: database.apiUrl,
       REDIS_URL: redis.url('api'),

@@ -4,7 +4,9 @@ import type { Clock } from '#shared/clock.ts'
 import { type ClientRecord, findClient, listClients, markClientRevoked } from '#shared/oauth-clients.ts'
 import type { Database } from '#shared/postgres.ts'
 import { Problem } from '#shared/problems.ts'
+import type { Redis } from '#shared/redis.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
+import { type ClientUsage, readUsage } from '#shared/usage.ts'
 import { body } from '../http/body.ts'
 import { documented } from '../http/documented.ts'
 import { query, requestHeaders } from '../http/input.ts'
@@ -19,18 +21,13 @@ const CLIENT_ID = /^cli_[A-Za-z0-9]{22}$/
 
 export interface ClientDependencies {
   db: Database
+  redis: Redis
   clock: Clock
   revocation: Revocation
-  usage: { of(clientIds: readonly string[]): Promise<ReadonlyMap<string, ClientUsage>> }
   manager: ApiMiddleware
 }
 
-export interface ClientUsage {
-  lastUsedAt: Date | null
-  tokensIssued24h: number
-}
-
-export function createClientRoutes({ db, clock, revocation, usage, manager }: ClientDependencies): ApiRouter {
+export function createClientRoutes({ db, redis, clock, revocation, manager }: ClientDependencies): ApiRouter {
   const list: ApiMiddleware = async (ctx) => {
     const { limit, cursor, status } = ctx.state.query as z.infer<typeof ClientQuery>
     const after = cursor && { position: cursor[0], clientId: cursor[1] }
@@ -88,7 +85,8 @@ export function createClientRoutes({ db, clock, revocation, usage, manager }: Cl
   }
 
   async function withUsage(records: readonly ClientRecord[]) {
-    const used = await usage.of(records.map(({ clientId }) => clientId))
+    const clientIds = records.map(({ clientId }) => clientId)
+    const used = await readUsage({ redis, db, clock }, clientIds)
     return records.map((record) => shown(record, used.get(record.clientId)))
   }
 
