@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Temporal } from 'temporal-polyfill'
+import type { ReportedDay } from '#shared/analytics-daily.ts'
 import type { DemoTrade } from './companies.ts'
 
 const BOOST_DAY_SHARE = 0.3
@@ -13,18 +14,6 @@ const DAYS_A_YEAR = 365
 const DAY_MS = 86_400_000
 /** The last events of a day that is over. */
 const CLOSING_TIME = Temporal.PlainTime.from('23:52:40')
-
-/** A row of analytics_daily. */
-export interface SeededDay {
-  date: string
-  impressions: number
-  clicks: number
-  orders: number
-  unitsSold: number
-  revenueMinor: number
-  boostSpendMinor: number
-  lastEventAt: Date
-}
 
 /**
  * What a company sold on the days from `from` through today in its own time zone; today as far as it has come at
@@ -42,9 +31,9 @@ export function dailyFigures({
   trade: DemoTrade
   from: Temporal.PlainDate
   now: number
-}): SeededDay[] {
+}): ReportedDay[] {
   const today = dateAt(now, timezone)
-  const days: SeededDay[] = []
+  const days: ReportedDay[] = []
   for (let date = from; Temporal.PlainDate.compare(date, today) <= 0; date = date.add({ days: 1 })) {
     const isToday = date.equals(today)
     const passed = isToday ? Math.min(1, (now - startOf(date, timezone)) / DAY_MS) : 1

@@ -1,0 +1,118 @@
+import pg from 'pg'
+import type { DataDir } from './data-dir.ts'
+import { Failure } from './failure.ts'
+import { stopLeftoverPostgres, stopLeftoverRedis } from './leftovers.ts'
+import { freePort } from './ports.ts'
+import { startPostgres } from './postgres.ts'
+import { startRedis } from './redis.ts'
+import { redisServer } from './redis-binary.ts'
+import type { LocalSecrets } from './secrets.ts'
+
+const DATABASE = 'integration'
+const PORT_TRIES = 3
+/** Two pools a process, some processes, and room for people with psql. */
+const MAX_CONNECTIONS = '200'
+
+/** A store that the stack started, or that was there already; then it has nothing to stop. */
+export interface Store {
+  /** The URL with all rights: the owner of the tables, or Redis' admin. */
+  ownerUrl: string
+  /** The URL of a service. */
+  serviceUrl(service: 'auth' | 'api'): string
+  /** Resolves when it is gone, with its last words. */
+  ended?: Promise<string>
+  stop(): Promise<void>
+  kill(): Promise<void>
+}
+
+export interface StoreOptions {
+  dataDir: DataDir
+  secrets: LocalSecrets
+  say: (line: string) => void
+}
+
+/** @param url the owner's URL of a server that runs already; the two roles get the passwords of `secrets` there. */
+export function givenPostgres(url: string, secrets: LocalSecrets): Store {
+  return {
+    ownerUrl: url,
+    serviceUrl(service) {
+      const role = `integration_${service}` as const
+      const own = new URL(url)
+      own.username = role
+      own.password = secrets.postgres[role]
+      return own.href
+    },
+    ...nothingToStop,
+  }
+}
+
+/** Both services use a Redis that runs already by its one URL. */
+export const givenRedis = (url: string): Store => ({
+  ownerUrl: url,
+  serviceUrl: () => url,
+  ...nothingToStop,
+})
+
+const nothingToStop = { stop: async () => {}, kill: async () => {} }
+
+export async function ownPostgres({ dataDir, secrets, say }: StoreOptions): Promise<Store> {
+  const directory = dataDir.at('postgres')
+  if (await stopLeftoverPostgres(directory))
+    say('Postgres: stopped the one that an earlier stack left behind')
+  const server = await onFreePort((port) =>
+    startPostgres({
+      directory,
+      port,
+      password: secrets.postgres.postgres,
+      settings: { max_connections: MAX_CONNECTIONS },
+    }),
+  )
+  try {
+    await createDatabase(server.url('postgres'))
+  } catch (error) {
+    await server.stop()
+    throw error
+  }
+  say(`Postgres: on 127.0.0.1:${server.port}`)
+  const store = givenPostgres(server.url(DATABASE), secrets)
+  return { ...store, ended: server.ended, stop: server.stop, kill: server.kill }
+}
+
+export async function ownRedis({ dataDir, secrets, say }: StoreOptions): Promise<Store> {
+  const directory = dataDir.at('redis')
+  if (await stopLeftoverRedis(directory, secrets.redis.admin))
+    say('Redis: stopped the one that an earlier stack left behind')
+  await redisServer(say)
+  const server = await onFreePort((port) => startRedis({ directory, port, passwords: secrets.redis }))
+  say(`Redis: on 127.0.0.1:${server.port}`)
+  return {
+    ownerUrl: server.url('admin'),
+    serviceUrl: (service) => server.url(service),
+    ended: server.ended,
+    stop: () => server.stop(),
+    kill: () => server.stop('SIGKILL'),
+  }
+}
+
+/** Another program may take a port between finding it free and using it. */
+async function onFreePort<T>(start: (port: number) => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await start(await freePort())
+    } catch (error) {
+      const taken = error instanceof Failure && /address already in use/i.test(error.message)
+      if (!taken || tries === PORT_TRIES) throw error
+    }
+  }
+}
+
+async function createDatabase(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    const { rowCount } = await client.query('select from pg_database where datname = $1', [DATABASE])
+    if (rowCount === 0) await client.query(`create database ${DATABASE}`)
+  } finally {
+    await client.end()
+  }
+}
