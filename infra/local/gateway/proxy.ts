@@ -1,4 +1,5 @@
 import { Agent, type ClientRequest, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { Transform } from 'node:stream'
 import type { Refusal } from './answer.ts'
 
 /** Nothing sent or received for this long, connecting included: longer than the slowest answer of a service. */
@@ -66,7 +67,7 @@ export function createProxy({ localAddress, idleTimeout_ms = IDLE_TIMEOUT_MS }: 
         headers: requestFields(incoming, requestId),
         setHost: false,
       })
-      const answered = answerFrom(outgoing, response, requestId)
+      const progress = answerFrom(outgoing, response, requestId)
       let timedOut = false
       outgoing.setTimeout(idleTimeout_ms, () => {
         timedOut = true
@@ -74,15 +75,15 @@ export function createProxy({ localAddress, idleTimeout_ms = IDLE_TIMEOUT_MS }: 
       })
       outgoing.on('error', () => {
         // Whatever the caller still sends has no reader any more; it is let through so that it gets the answer.
-        incoming.unpipe(outgoing).resume()
-        if (response.destroyed) return
-        if (answered()) response.destroy()
+        incoming.unpipe().resume()
+        if (response.destroyed || progress() === 'whole') return
+        if (progress() === 'begun') response.destroy()
         else refuse(timedOut ? TIMED_OUT : NO_ANSWER)
       })
       response.on('close', () => {
         if (!response.writableFinished) outgoing.destroy()
       })
-      incoming.pipe(outgoing)
+      incoming.pipe(afterReading()).pipe(outgoing)
     },
     close: () => agent.destroy(),
   }
@@ -97,23 +98,36 @@ const TIMED_OUT: Refusal = {
   detail: 'The service that answers here took too long. Try again in a moment.',
 }
 
-/** Streams the answer; an answer that breaks off breaks off here too. @returns whether its head was sent. */
-function answerFrom(outgoing: ClientRequest, response: ServerResponse, requestId: string): () => boolean {
-  let begun = false
-  outgoing.on('response', (answer) => {
-    if (response.destroyed) return void answer.destroy()
-    begun = true
-    const fields = withoutHop(answer).filter(([name]) => name.toLowerCase() !== 'x-request-id')
-    response.writeHead(answer.statusCode as number, answer.statusMessage ?? '', [
+/**
+ * Lets a chunk through once whatever has arrived meanwhile was read. A service may answer early and hang up; when the
+ * next write then fails, node gives up the connection with the answer that it has not read yet.
+ */
+const afterReading = (): Transform =>
+  new Transform({ transform: (chunk, _encoding, done) => void setImmediate(done, null, chunk) })
+
+/** Streams the answer; an answer that breaks off breaks off here too. @returns how far it has come. */
+function answerFrom(
+  outgoing: ClientRequest,
+  response: ServerResponse,
+  requestId: string,
+): () => 'none' | 'begun' | 'whole' {
+  let answer: IncomingMessage | undefined
+  outgoing.on('response', (received) => {
+    answer = received
+    if (response.destroyed) return void received.destroy()
+    const fields = withoutHop(received).filter(([name]) => name.toLowerCase() !== 'x-request-id')
+    response.writeHead(received.statusCode as number, received.statusMessage ?? '', [
       ...fields.flat(),
       'X-Request-Id',
       requestId,
     ])
-    answer.on('error', () => response.destroy())
-    answer.on('aborted', () => response.destroy())
-    answer.pipe(response)
+    received.on('error', () => response.destroy())
+    received.pipe(response)
   })
-  return () => begun
+  return () => {
+    if (!answer) return 'none'
+    return answer.complete ? 'whole' : 'begun'
+  }
 }
 
 /** The fields to pass on, in order and with doubles as they came, so that a service sees what the caller sent. */
