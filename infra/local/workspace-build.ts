@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { readdir, rename, rm, stat } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { errorCode, Failure } from './failure.ts'
 
@@ -21,10 +21,12 @@ export async function builtWorkspace(root: string, say: (line: string) => void):
   const newest_ms = Math.max(...(await Promise.all(inputs.map(modified))))
   if (built_ms > newest_ms) return dist
   say('Workspace: building the screens')
-  const fresh = `${dist}.${process.pid}`
+  const fresh = join(root, 'node_modules/.cache', `workspace-${process.pid}`)
   try {
     const vite = join(dirname(createRequire(import.meta.url).resolve('vite/package.json')), 'bin/vite.js')
-    await run(process.execPath, [vite, 'build', '--outDir', fresh, '--emptyOutDir'], { cwd: source })
+    await run(process.execPath, [vite, 'build', '--outDir', relative(source, fresh), '--emptyOutDir'], {
+      cwd: source,
+    })
     await rm(dist, { recursive: true, force: true })
     await rename(fresh, dist).catch(async (error) => {
       if (!['ENOTEMPTY', 'EEXIST'].includes(errorCode(error) ?? '')) throw error

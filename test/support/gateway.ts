@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { drain, listen } from '#shared/http.ts'
 import { type Gateway, startGateway } from '../../infra/local/gateway/gateway.ts'
 import { loadPages } from '../../infra/local/gateway/pages.ts'
@@ -45,6 +46,8 @@ export async function startTestGateway(
   await writeFiles(directory, {
     'index.html': INDEX,
     'assets/app-Bx3d9f.js': SCRIPT,
+    'assets/app-Bx3d9f.js.br': brotliCompressSync(SCRIPT),
+    'assets/app-Bx3d9f.js.gz': gzipSync(SCRIPT),
     'favicon.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>',
   })
   const received: Received[] = []

@@ -2,13 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { extname, join, relative, sep } from 'node:path'
-import { promisify } from 'node:util'
-import { brotliCompress, constants, gzip } from 'node:zlib'
 import { WORKSPACE_HEADERS, workspaceCacheControl } from '../../workspace-headers.ts'
-
-const compressBrotli = promisify(brotliCompress)
-const compressGzip = promisify(gzip)
-const BROTLI_QUALITY = 6
 
 const TYPES: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
@@ -18,13 +12,17 @@ const TYPES: Record<string, string> = {
   '.js': 'text/javascript; charset=utf-8',
   '.json': 'application/json',
   '.map': 'application/json',
+  '.md': 'text/plain; charset=utf-8',
   '.png': 'image/png',
   '.svg': 'image/svg+xml',
   '.txt': 'text/plain; charset=utf-8',
   '.webmanifest': 'application/manifest+json',
   '.woff2': 'font/woff2',
 }
-const ALREADY_COMPRESSED = new Set(['.jpg', '.png', '.woff2'])
+/** The build writes these beside the files that compress well. */
+const COMPRESSED: Record<string, Encoding> = { '.br': 'br', '.gz': 'gzip' }
+
+const ETAG_CHARACTERS = 22
 
 type Encoding = 'br' | 'gzip' | 'identity'
 
@@ -41,36 +39,39 @@ export interface Pages {
 }
 
 /**
- * Reads every file of a built workspace into memory, compressed beforehand. A path is looked up among these and
+ * Reads every file of a built workspace into memory. A path is looked up among these and
  * never reaches the file system, so no spelling of it leads out of the folder.
  * @throws when `directory` has no index.html.
  */
 export async function loadPages(directory: string): Promise<Pages> {
-  const files = (await readdir(directory, { recursive: true, withFileTypes: true })).filter((f) => f.isFile())
-  const pages = await Promise.all(files.map((file) => loadPage(directory, join(file.parentPath, file.name))))
-  const byPath = new Map(pages.map((page) => [page.path, page]))
-  const index = byPath.get('/index.html')
+  const files = new Map<string, Buffer>()
+  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue
+    const file = join(entry.parentPath, entry.name)
+    files.set(`/${relative(directory, file).split(sep).join('/')}`, await readFile(file))
+  }
+  const pages = new Map<string, Page>()
+  for (const [path, content] of files)
+    if (!(extname(path) in COMPRESSED)) pages.set(path, pageOf(path, content, files))
+  const index = pages.get('/index.html')
   if (!index) throw new Error(`${directory} has no index.html`)
   return {
     answer(incoming, response, path, requestId) {
-      send(byPath.get(path) ?? index, incoming, response, requestId)
+      send(pages.get(path) ?? index, incoming, response, requestId)
     },
   }
 }
 
-async function loadPage(directory: string, file: string): Promise<Page> {
-  const identity = await readFile(file)
-  const extension = extname(file).toLowerCase()
+function pageOf(path: string, identity: Buffer, files: ReadonlyMap<string, Buffer>): Page {
   const bodies: Page['bodies'] = { identity }
-  if (!ALREADY_COMPRESSED.has(extension)) {
-    const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY }
-    bodies.br = await compressBrotli(identity, { params })
-    bodies.gzip = await compressGzip(identity)
+  for (const [extension, encoding] of Object.entries(COMPRESSED)) {
+    const compressed = files.get(path + extension)
+    if (compressed) bodies[encoding] = compressed
   }
   return {
-    path: `/${relative(directory, file).split(sep).join('/')}`,
-    type: TYPES[extension] ?? 'application/octet-stream',
-    hash: createHash('sha256').update(identity).digest('base64url').slice(0, 22),
+    path,
+    type: TYPES[extname(path).toLowerCase()] ?? 'application/octet-stream',
+    hash: createHash('sha256').update(identity).digest('base64url').slice(0, ETAG_CHARACTERS),
     bodies,
   }
 }
