@@ -22,12 +22,16 @@ export interface DataDir {
  * Makes the folder at the first start, and takes it for this process until `release` or the end of the process.
  * @throws Failure when it cannot be used, is another's, is not a stack's, or another stack has it.
  */
-export async function openDataDir(path: string): Promise<DataDir> {
+export async function openDataDir(
+  path: string,
+  { roomNeeded_MiB }: { roomNeeded_MiB?: number } = {},
+): Promise<DataDir> {
   const names = await usableFolder(path)
   const lock = takeLock(path)
   try {
     await requireOwner(path)
-    await requireRoom(path, names.includes('postgres') ? ROOM_FOR_START_MIB : ROOM_FOR_FIRST_START_MIB)
+    const first = !names.includes('postgres')
+    await requireRoom(path, roomNeeded_MiB ?? (first ? ROOM_FOR_FIRST_START_MIB : ROOM_FOR_START_MIB))
   } catch (error) {
     lock.close()
     throw error

@@ -17,6 +17,9 @@ export async function freePorts(count: number): Promise<number[]> {
 export async function requireFreePort(port: number, variable: string): Promise<void> {
   try {
     await probe(port)
+    await probe(port, '::1').catch((error) => {
+      if (!NO_IPV6.has(errorCode(error) ?? '')) throw error
+    })
   } catch (error) {
     const elsewhere = `set ${variable} to another one`
     if (errorCode(error) === 'EADDRINUSE')
@@ -27,11 +30,12 @@ export async function requireFreePort(port: number, variable: string): Promise<v
   }
 }
 
-async function probe(port: number): Promise<number> {
+/** The codes with which listening on ::1 fails where there is no IPv6. */
+export const NO_IPV6: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL'])
+
+async function probe(port: number, host = '127.0.0.1'): Promise<number> {
   const server = createServer()
-  await new Promise<void>((resolve, reject) =>
-    server.once('error', reject).listen(port, '127.0.0.1', resolve),
-  )
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve))
   const address = server.address() as { port: number }
   await new Promise((resolve) => server.close(resolve))
   return address.port

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { createRedis, redisReady } from '#shared/redis.ts'
 import type { DataDir } from './data-dir.ts'
 import { Failure } from './failure.ts'
 import { stopLeftoverPostgres, stopLeftoverRedis } from './leftovers.ts'
@@ -10,6 +11,7 @@ import type { LocalSecrets } from './secrets.ts'
 
 const DATABASE = 'integration'
 const PORT_TRIES = 3
+const ANSWER_DEADLINE_MS = 5_000
 /** Two pools a process, some processes, and room for people with psql. */
 const MAX_CONNECTIONS = '200'
 
@@ -31,8 +33,24 @@ export interface StoreOptions {
   say: (line: string) => void
 }
 
-/** @param url the owner's URL of a server that runs already; the two roles get the passwords of `secrets` there. */
-export function givenPostgres(url: string, secrets: LocalSecrets): Store {
+/**
+ * @param url the owner's URL of a server that runs already; the two roles get the passwords of `secrets` there.
+ * @throws Failure when it does not answer.
+ */
+export async function givenPostgres(url: string, secrets: LocalSecrets): Promise<Store> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: ANSWER_DEADLINE_MS })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+  } catch (error) {
+    throw new Failure(`The Postgres of DATABASE_URL cannot be used: ${why(error)}.`)
+  } finally {
+    await client.end().catch(() => {})
+  }
+  return { ...postgresAt(url, secrets), ...nothingToStop }
+}
+
+function postgresAt(url: string, secrets: LocalSecrets): Pick<Store, 'ownerUrl' | 'serviceUrl'> {
   return {
     ownerUrl: url,
     serviceUrl(service) {
@@ -42,16 +60,31 @@ export function givenPostgres(url: string, secrets: LocalSecrets): Store {
       own.password = secrets.postgres[role]
       return own.href
     },
-    ...nothingToStop,
   }
 }
 
-/** Both services use a Redis that runs already by its one URL. */
-export const givenRedis = (url: string): Store => ({
-  ownerUrl: url,
-  serviceUrl: () => url,
-  ...nothingToStop,
-})
+/**
+ * Both services use a Redis that runs already by its one URL.
+ * @throws Failure when it does not answer.
+ */
+export async function givenRedis(url: string): Promise<Store> {
+  const redis = createRedis({ url, connectionName: 'integration-local' })
+  try {
+    await redisReady(redis, ANSWER_DEADLINE_MS)
+    await redis.ping()
+  } catch (error) {
+    throw new Failure(`The Redis of REDIS_URL cannot be used: ${why(error)}.`)
+  } finally {
+    redis.disconnect()
+  }
+  return { ownerUrl: url, serviceUrl: () => url, ...nothingToStop }
+}
+
+/** An error of several addresses has no message of its own. Messages of the clients hold no password. */
+function why(error: unknown): string {
+  const { message, errors } = error as AggregateError
+  return message || (errors ?? []).map(({ message }: Error) => message).join(', ') || 'it does not answer'
+}
 
 const nothingToStop = { stop: async () => {}, kill: async () => {} }
 
@@ -74,8 +107,12 @@ export async function ownPostgres({ dataDir, secrets, say }: StoreOptions): Prom
     throw error
   }
   say(`Postgres: on 127.0.0.1:${server.port}`)
-  const store = givenPostgres(server.url(DATABASE), secrets)
-  return { ...store, ended: server.ended, stop: server.stop, kill: server.kill }
+  return {
+    ...postgresAt(server.url(DATABASE), secrets),
+    ended: server.ended,
+    stop: server.stop,
+    kill: server.kill,
+  }
 }
 
 export async function ownRedis({ dataDir, secrets, say }: StoreOptions): Promise<Store> {

@@ -3,6 +3,7 @@ import { createServer, type RequestListener, type Server, STATUS_CODES } from 'n
 import type { Socket } from 'node:net'
 import { drain, listen } from '#shared/http.ts'
 import { errorCode } from '../failure.ts'
+import { NO_IPV6 } from '../ports.ts'
 import { type Refusal, refuse } from './answer.ts'
 import type { Pages } from './pages.ts'
 import { createProxy, type ReverseProxy, type Upstream } from './proxy.ts'
@@ -59,8 +60,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     },
   }
 }
-
-const NO_IPV6 = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL'])
 
 function createHandler(
   { auth, api, pages, apiResource }: GatewayOptions,
