@@ -17,11 +17,17 @@ export function inputErrors(
     .flatMap((issue) =>
       issue.code === 'unrecognized_keys'
         ? issue.keys.map((key) => ({ path: [...issue.path, key], detail: 'is not known here' }))
-        : [{ path: issue.path, detail: issue.message }],
+        : [{ path: issue.path, detail: sentence(issue) }],
     )
     .slice(0, ERRORS_SHOWN)
     .map(({ path, detail }) => ({ pointer: pointerOf(jsonPointer(path)), detail }))
 }
+
+/** zod's own words for a wrong type become like those that the schemas bring. */
+const sentence = (issue: z.core.$ZodIssue): string =>
+  issue.code === 'invalid_type' && issue.message.startsWith('Invalid input')
+    ? `must be of type ${issue.expected}`
+    : issue.message
 
 const jsonPointer = (path: readonly PropertyKey[]): string =>
   path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
