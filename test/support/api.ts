@@ -80,7 +80,7 @@ export interface TestApiOptions {
   revocationTimings?: Timings
 }
 
-const FAST: Timings = {
+export const TEST_TIMINGS: Timings = {
   ...PRODUCTION_TIMINGS,
   lease_ms: 250,
   settle_ms: 300,
@@ -93,7 +93,7 @@ const FAST: Timings = {
 export async function startApi({
   beside,
   env = {},
-  revocationTimings = FAST,
+  revocationTimings = TEST_TIMINGS,
 }: TestApiOptions = {}): Promise<TestApi> {
   const database = beside?.database ?? (await createTestDatabase())
   const redis = beside?.redis ?? (await createTestRedis())
