@@ -105,7 +105,11 @@ describe('a JSON body', () => {
     ['nested 30,000 deep', `${'['.repeat(30_000)}${']'.repeat(30_000)}`, ''],
     ['__proto__', '{"name":"x","scopes":["boost:read"],"__proto__":{"admin":true}}', ''],
     ['constructor', '{"name":"x","scopes":["boost:read"],"constructor":1}', '/constructor'],
-    ['constructor.prototype', '{"name":"x","scopes":["boost:read"],"constructor":{"prototype":1}}', '/constructor'],
+    [
+      'constructor.prototype',
+      '{"name":"x","scopes":["boost:read"],"constructor":{"prototype":1}}',
+      '/constructor',
+    ],
   ] as const) {
     it(`is refused by the rules when it is or has ${what}`, async () => {
       assertInvalid(await send(body), pointer)
