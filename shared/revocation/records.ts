@@ -5,7 +5,7 @@ import type { Subject } from './revocation.ts'
 const CLOCK_MARGIN_S = 300
 /** An expired token's revocation is kept this much longer before it is purged. */
 const PURGE_MARGIN_S = 3_600
-const PURGE_BATCH = 1_000
+export const PURGE_BATCH = 1_000
 
 /** Records that a token is revoked, by its id (`jti`, RFC 7519 §4.1.7); again changes nothing. */
 export async function insertRevokedToken(
@@ -27,7 +27,7 @@ export async function insertRevokedSigningKey(db: Queryable, kid: string): Promi
   )
 }
 
-/** @returns how many expired token revocations it removed, at most 1,000. */
+/** @returns how many expired token revocations it removed, at most PURGE_BATCH. */
 export async function purgeExpiredTokens(db: Queryable): Promise<number> {
   const { rowCount } = await db.raw(
     `delete from revoked_tokens where jti in (
@@ -78,13 +78,19 @@ export async function readNamedRunId(db: Queryable): Promise<string> {
   return rows[0].runId
 }
 
-/** Names another server, unless `old` was replaced meanwhile. */
-export async function replaceNamedServer(db: Queryable, old: NamedServer, runId: string): Promise<void> {
-  await db.raw(
+/** Names another server. @returns the new naming, committed; undefined when `old` had been replaced meanwhile. */
+export async function replaceNamedServer(
+  db: Queryable,
+  old: NamedServer,
+  runId: string,
+): Promise<NamedServer | undefined> {
+  const { rows } = await db.raw(
     `update revocation_trust set run_id = ?, since = clock_timestamp()
-     where run_id = ? and since is not distinct from ?::timestamptz`,
+     where run_id = ? and since is not distinct from ?::timestamptz
+     returning run_id as "runId", since::text`,
     [runId, old.runId, old.since],
   )
+  return rows[0]
 }
 
 export interface RecentRevocations {
