@@ -5,7 +5,7 @@
 export const PROBLEMS = {
   malformed_json: { status: 400, title: 'The body is not valid JSON' },
   invalid_request: { status: 400, title: 'The request is not well formed' },
-  unauthenticated: { status: 401, title: 'Sign in first' },
+  unauthenticated: { status: 401, title: 'Authentication is needed' },
   invalid_token: { status: 401, title: 'The access token is not valid' },
   invalid_credentials: { status: 401, title: 'The email address or the password is wrong' },
   forbidden: { status: 403, title: 'You may not do this' },
@@ -25,7 +25,9 @@ export const PROBLEMS = {
   idempotency_key_reused: { status: 422, title: 'This Idempotency-Key was used with another body' },
   rate_limited: { status: 429, title: 'Too many requests' },
   internal: { status: 500, title: 'Something went wrong on our side' },
+  bad_gateway: { status: 502, title: 'The service behind this address does not answer' },
   unavailable: { status: 503, title: 'The service cannot decide right now' },
+  gateway_timeout: { status: 504, title: 'The service behind this address took too long' },
 } as const satisfies Record<string, { status: number; title: string }>
 
 export type ProblemCode = keyof typeof PROBLEMS

@@ -90,6 +90,9 @@ export async function createTestRedis(): Promise<TestRedis> {
     port,
     directory: folder,
     url: (user) => server.url(user),
+    get ended() {
+      return server.ended
+    },
     async stop(signal) {
       redisServers.delete(server)
       await server.stop(signal)
