@@ -55,6 +55,8 @@ export function createPostgres({
       keepAlive: true,
       types,
     } as Knex.PgConnectionConfig,
+    // A query that fails says so to its caller; knex would print it, with a stack, as well.
+    log: { warn() {}, error() {}, deprecate() {}, debug() {} },
     pool: { min: 0, max: poolSize, acquireTimeoutMillis: CONNECT_TIMEOUT_MS },
   })
 }
