@@ -19,7 +19,7 @@ import {
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
 import type { TestRedis } from './servers.ts'
 
-/** The protocol in a tenth of the time. */
+/** The protocol in a tenth of the time; what a store is given to answer stays as it is, for busy machines. */
 export const FAST: Readonly<Timings> = Object.freeze({
   ...PRODUCTION_TIMINGS,
   lease_ms: 500,
@@ -29,7 +29,6 @@ export const FAST: Readonly<Timings> = Object.freeze({
   tick_ms: 100,
   refill_ms: 3_000,
   retry_ms: 50,
-  askPostgres_ms: 300,
 })
 
 /** What one process of a service has: connections of its own, and nothing in common with another. */
@@ -40,6 +39,8 @@ export interface TestProcess {
   reconciler: Reconciler
   /** The answer of `ask`, and which store gave it. */
   ask(subject: Subject): Promise<`${Standing} by ${'redis' | 'postgres' | 'neither'}`>
+  /** Rounds one after another until it is stopped. */
+  keepReconciling(): () => Promise<void>
   /** Rounds until Redis decides. @returns what they came to. */
   untilTrusted(): Promise<Round['outcome'][]>
   close(): Promise<void>
@@ -78,6 +79,19 @@ export async function startProcess({
     revocation,
     reconciler,
     ask,
+    keepReconciling() {
+      let stopped = false
+      const running = (async () => {
+        while (!stopped) {
+          await reconciler.round()
+          await sleep(timings.round_ms)
+        }
+      })()
+      return () => {
+        stopped = true
+        return running
+      }
+    },
     async untilTrusted() {
       const outcomes: Round['outcome'][] = []
       const deadline = performance.now() + 10 * timings.settle_ms
