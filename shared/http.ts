@@ -67,11 +67,15 @@ export async function listen(
   return typeof address === 'object' && address ? address.port : port
 }
 
+const CLOSE_IDLE_EVERY_MS = 50
+
 /** Takes no new connection, lets requests in flight finish, and cuts what is left after `deadline_ms`. */
 export async function drain(server: Server, deadline_ms: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-  server.closeIdleConnections()
+  // A connection whose request is answered would be kept for the next one.
+  const idle = setInterval(() => server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS)
   const timer = setTimeout(() => server.closeAllConnections(), deadline_ms)
   await closed
+  clearInterval(idle)
   clearTimeout(timer)
 }
