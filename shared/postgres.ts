@@ -56,6 +56,8 @@ export function createPostgres({
       types,
     } as Knex.PgConnectionConfig,
     pool: { min: 0, max: poolSize, acquireTimeoutMillis: CONNECT_TIMEOUT_MS },
+    // Every query's own promise tells of a failure; knex would print each lost connection beside it.
+    log: { warn() {}, error() {} },
   })
 }
 
