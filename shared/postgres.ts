@@ -61,7 +61,64 @@ export function createPostgres({
   })
 }
 
+export interface PreparedQuery {
+  /** The statement is planned once a connection under this name. */
+  name: string
+  /** With `$1` for the first value. */
+  text: string
+  values: readonly unknown[]
+}
+
+/**
+ * Runs a named prepared statement on a connection of the pool, past knex's query builder, which would cost more
+ * than the query itself.
+ * @returns the rows, each an array of its columns.
+ */
+export async function queryPrepared<Row extends unknown[]>(
+  db: Database,
+  query: PreparedQuery,
+): Promise<Row[]> {
+  const connection = await db.client.acquireConnection()
+  try {
+    const { rows } = await connection.query({ ...query, rowMode: 'array' })
+    return rows
+  } finally {
+    db.client.releaseConnection(connection)
+  }
+}
+
 /** The SQLSTATE of a Postgres error, such as `23505`; undefined for any other error. */
 export function sqlState(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined
+}
+
+/** SQLSTATE classes: connection exception, insufficient resources, operator intervention, system error. */
+const UNAVAILABLE_CLASSES = ['08', '53', '57', '58']
+/** read_only_sql_transaction: a standby answered; serialization_failure, deadlock_detected, lock_not_available. */
+const UNAVAILABLE_STATES = ['25006', '40001', '40P01', '55P03']
+const NETWORK_CODES = [
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EPIPE',
+  'ETIMEDOUT',
+]
+/** What pg and knex say, without a code, when the server does not answer or goes away. */
+const UNAVAILABLE_MESSAGES =
+  /^(Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|Knex: Timeout acquiring a connection)/
+
+/** Whether a query failed because the server is gone, too slow or changing hands, and not because of the query. */
+export function isUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const state = sqlState(error)
+  if (state !== undefined) {
+    return UNAVAILABLE_CLASSES.includes(state.slice(0, 2)) || UNAVAILABLE_STATES.includes(state)
+  }
+  const { code, errors } = error as { code?: unknown; errors?: unknown[] }
+  if (typeof code === 'string' && NETWORK_CODES.includes(code)) return true
+  if (Array.isArray(errors)) return errors.some(isUnavailable)
+  return UNAVAILABLE_MESSAGES.test(error.message)
 }

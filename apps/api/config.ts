@@ -1,0 +1,23 @@
+import type { z } from 'zod'
+import { commonShape, httpUrl, integer, rate, readConfig } from '#shared/config.ts'
+
+const shape = {
+  ...commonShape,
+  PORT: integer(0, 65_535, 8082),
+  JWKS_URL: httpUrl.optional(),
+  RATE_API_PER_CLIENT: rate('6000/60'),
+  RATE_SIGN_IN_PER_ACCOUNT: rate('20/300'),
+  RATE_SIGN_IN_PER_ADDRESS: rate('100/300'),
+  RATE_CALLBACK_TEST_PER_COMPANY: rate('20/60'),
+}
+
+export type ApiConfig = Readonly<z.infer<z.ZodObject<typeof shape>>> & {
+  /** Where the authorization server publishes its keys. */
+  readonly JWKS_URL: string
+}
+
+/** @throws ConfigError naming every variable that is missing or wrong. */
+export function readApiConfig(env: Record<string, string | undefined>): ApiConfig {
+  const config = readConfig(env, shape)
+  return Object.freeze({ ...config, JWKS_URL: config.JWKS_URL ?? `${config.ISSUER}/v1/oauth/jwks` })
+}
