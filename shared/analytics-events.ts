@@ -2,8 +2,6 @@ import { z } from 'zod'
 
 const HOUR_MS = 3_600_000
 
-/** An event of exactly this age is still taken. A day is provisional for as long after its end. */
-export const EVENT_AGE_MAX_MS = 72 * HOUR_MS
 /** How far the sender's clock may be ahead. */
 export const EVENT_AHEAD_MAX_MS = 5 * 60_000
 /** An id that is sent again within this time is known to be a repeat. */
@@ -106,10 +104,11 @@ export interface AnalyticsEvent {
 /** What an event is judged by, beside its own shape. */
 export interface EventRules {
   now_ms: number
-  /** Infinity: history of any age. */
-  ageMax_ms: number
   currency: string
-  dayOf: (instant_ms: number) => string
+  /** The date of an instant in the company's time zone. */
+  dateOf: (at_ms: number) => string
+  /** An event of exactly this age is still taken. Infinity: history of any age. */
+  ageMax_ms: number
 }
 
 /** What is wrong with a member of an event. */
@@ -121,7 +120,7 @@ export interface EventFault {
 /** Judges one event as it was sent. Never throws. @returns the event, or everything that is wrong with it. */
 export function judgeEvent(
   sent: unknown,
-  { now_ms, ageMax_ms, currency: expected, dayOf }: EventRules,
+  { now_ms, ageMax_ms, currency: expected, dateOf }: EventRules,
 ): { event: AnalyticsEvent } | { faults: EventFault[] } {
   const parsed = analyticsEventSchema.safeParse(sent)
   if (!parsed.success) return { faults: parsed.error.issues.flatMap(faultsOf) }
@@ -143,7 +142,7 @@ export function judgeEvent(
       eventId: event.eventId,
       type: event.type,
       occurredAt_ms,
-      date: dayOf(occurredAt_ms),
+      date: dateOf(occurredAt_ms),
       quantity: 'quantity' in event ? event.quantity : null,
       amountMinor: 'amountMinor' in event ? event.amountMinor : null,
     },

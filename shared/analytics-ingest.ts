@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { type AnalyticsEvent, COUNT_MAX } from './analytics-events.ts'
-import { type Queryable, sqlState } from './postgres.ts'
+import { type Database, queryPrepared, sqlState } from './postgres.ts'
 
 /*
  * Storing events is one statement and so one transaction and one round trip: the ids that are new are remembered,
@@ -12,19 +12,19 @@ import { type Queryable, sqlState } from './postgres.ts'
  */
 const STORE = `
   with given as materialized (
-    select * from unnest(?::text[], ?::analytics_event_type[], ?::date[], ?::float8[], ?::bigint[], ?::bigint[])
+    select * from unnest($2::text[], $3::analytics_event_type[], $4::date[], $5::float8[], $6::bigint[], $7::bigint[])
       as e (event_id, type, date, occurred_at_s, quantity, amount_minor)
   ), fresh as materialized (
-    select * from remember_analytics_event_ids(?, (select array_agg(event_id) from given)) as event_id
+    select * from remember_analytics_event_ids($1, (select array_agg(event_id) from given)) as event_id
   ), stored as (
     insert into analytics_events (vendor_id, event_id, type, date, occurred_at, quantity, amount_minor)
-    select ?, event_id, type, date, to_timestamp(occurred_at_s), quantity, amount_minor
+    select $1, event_id, type, date, to_timestamp(occurred_at_s), quantity, amount_minor
     from given join fresh using (event_id)
     returning type, date, occurred_at, quantity, amount_minor
   ), counted as (
     insert into analytics_daily as d (vendor_id, date, impressions, clicks, orders, units_sold, revenue_minor,
       boost_spend_minor, last_event_at, first_received_on)
-    select ?, date,
+    select $1, date,
       coalesce(sum(quantity) filter (where type = 'impression'), 0),
       coalesce(sum(quantity) filter (where type = 'click'), 0),
       count(*) filter (where type = 'order'),
@@ -42,7 +42,7 @@ const STORE = `
       boost_spend_minor = d.boost_spend_minor + excluded.boost_spend_minor,
       last_event_at = greatest(d.last_event_at, excluded.last_event_at)
   )
-  select count(*) as accepted from fresh`
+  select count(*) from fresh`
 
 const ATTEMPTS = 3
 
@@ -65,19 +65,21 @@ export interface StoredEvents {
 
 /**
  * Stores events of one company and counts them into their days, each id once, all or nothing; committed when it
- * resolves. Not to be called in a transaction: it may have to try again.
+ * resolves.
  * @throws SumTooLargeError
  */
 export async function storeEvents(
-  db: Queryable,
+  db: Database,
   vendorId: string,
   events: readonly AnalyticsEvent[],
 ): Promise<StoredEvents> {
   const first = firstOfEachId(events)
   for (let attempt = 1; ; attempt++) {
     try {
-      const { rows } = await db.raw(STORE, storeBindings(vendorId, first))
-      return { accepted: rows[0].accepted, duplicates: events.length - rows[0].accepted }
+      const values = storeValues(vendorId, first)
+      const [row] = await queryPrepared<[number]>(db, { name: 'analytics_store', text: STORE, values })
+      const [accepted = 0] = row ?? []
+      return { accepted, duplicates: events.length - accepted }
     } catch (error) {
       if (!isSumTooLarge(error) || attempt === ATTEMPTS) throw error
       const indexes = await findTooLarge(db, vendorId, events)
@@ -93,17 +95,15 @@ function firstOfEachId(events: readonly AnalyticsEvent[]): AnalyticsEvent[] {
   return [...byId.values()].sort((a, b) => (a.eventId < b.eventId ? -1 : 1))
 }
 
-function storeBindings(vendorId: string, events: readonly AnalyticsEvent[]) {
+function storeValues(vendorId: string, events: readonly AnalyticsEvent[]) {
   return [
+    vendorId,
     events.map((event) => event.eventId),
     arrayLiteral(events.map((event) => event.type)),
     arrayLiteral(events.map((event) => event.date)),
     arrayLiteral(events.map((event) => event.occurredAt_ms / 1_000)),
     arrayLiteral(events.map((event) => event.quantity)),
     arrayLiteral(events.map((event) => event.amountMinor)),
-    vendorId,
-    vendorId,
-    vendorId,
   ]
 }
 
@@ -135,7 +135,7 @@ function additions({ type, quantity, amountMinor }: AnalyticsEvent): Record<stri
 }
 
 async function findTooLarge(
-  db: Queryable,
+  db: Database,
   vendorId: string,
   events: readonly AnalyticsEvent[],
 ): Promise<number[]> {
@@ -165,7 +165,7 @@ async function findTooLarge(
 
 /** Which of the events' ids are remembered. */
 export async function rememberedIds(
-  db: Queryable,
+  db: Database,
   vendorId: string,
   events: readonly AnalyticsEvent[],
 ): Promise<Set<string>> {

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict'
 import knex, { type Knex } from 'knex'
-import { pino } from 'pino'
 import type { AnalyticsEvent } from '#shared/analytics-events.ts'
 import { storeEvents } from '#shared/analytics-ingest.ts'
 import { newVendorId } from '#shared/ids.ts'
-import { silentLog } from '#shared/log.ts'
 import { insertCompany } from '#shared/people.ts'
 import { createPostgres, type Database, sqlState } from '#shared/postgres.ts'
-import { keepEventsInOrder, startEventHousekeeping } from '../../apps/api/analytics/housekeeping.ts'
+import { keepEventsInOrder } from '../../apps/api/analytics/housekeeping.ts'
 import { recount, storedDays } from '../support/analytics.ts'
 import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
 
@@ -222,38 +220,4 @@ describe('housekeeping of analytics events', () => {
     }
     await auth.destroy()
   })
-
-  it('works at once, then every interval, and not after it was stopped', async () => {
-    const name = await pastWeek(20)
-    const loop = startEventHousekeeping({
-      db: api,
-      log: silentLog(),
-      eventRetention_days: 90,
-      interval_ms: 20,
-    })
-    await until(async () => !(await partitions()).includes(name))
-    const next = await pastWeek(21)
-    await until(async () => !(await partitions()).includes(next))
-    await loop.stop()
-    const last = await pastWeek(22)
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    assert.ok((await partitions()).includes(last))
-  })
-
-  it('logs a failure and tries again', async () => {
-    const lines: string[] = []
-    const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) })
-    await owner.raw('alter function drop_old_analytics_events rename to away')
-    const loop = startEventHousekeeping({ db: api, log, eventRetention_days: 90, interval_ms: 20 })
-    await until(async () => lines.length > 0)
-    assert.match(lines[0] as string, /will be tried again/)
-    const name = await pastWeek(20)
-    await owner.raw('alter function away rename to drop_old_analytics_events')
-    await until(async () => !(await partitions()).includes(name))
-    await loop.stop()
-  })
-
-  async function until(holds: () => Promise<boolean>): Promise<void> {
-    while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 10))
-  }
 })

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import knex, { type Knex } from 'knex'
 import type { AnalyticsEvent, AnalyticsEventType } from '#shared/analytics-events.ts'
 import { SumTooLargeError, storeEvents } from '#shared/analytics-ingest.ts'
-import { createDayOf } from '#shared/company-days.ts'
+import { createDateOf } from '#shared/calendar.ts'
 import { newVendorId } from '#shared/ids.ts'
 import { insertCompany } from '#shared/people.ts'
 import { createPostgres, type Database } from '#shared/postgres.ts'
@@ -278,7 +278,7 @@ describe('storing events', () => {
         fc.array(aCall, { minLength: 1, maxLength: 8 }),
         async ({ timezone, around }, calls) => {
           const vendorId = await company(timezone)
-          const dayOf = createDayOf(timezone)
+          const dateOf = createDateOf(timezone)
           const prepared = calls.map(({ events, pool, fate }) => ({
             db: pools[pool] as Database,
             fate,
@@ -288,7 +288,7 @@ describe('storing events', () => {
                 eventId: id,
                 type,
                 occurredAt_ms,
-                date: dayOf(occurredAt_ms),
+                date: dateOf(occurredAt_ms),
                 quantity: type === 'boost_spend' ? null : quantity,
                 amountMinor: type === 'order' || type === 'boost_spend' ? amountMinor : null,
               }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import knex, { type Knex } from 'knex'
-import { createDayOf, dayEnd_ms } from '#shared/company-days.ts'
+import { createDateOf, dayOf } from '#shared/calendar.ts'
 import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
 
 const HOUR_MS = 3_600_000
@@ -51,72 +51,67 @@ describe("a company's days", () => {
   ]
   for (const [timezone, date, hours] of lengths) {
     it(`gives ${date} ${hours} hours in ${timezone}, and every instant of them to it`, () => {
-      const end = dayEnd_ms(date, timezone)
-      const start = end - hours * HOUR_MS
-      const dayOf = createDayOf(timezone)
-      for (let t = start; t < end; t += HOUR_MS / 4) assert.equal(dayOf(t), date)
-      assert.equal(dayOf(end - 1), date)
-      assert.notEqual(dayOf(start - 1), date)
-      assert.notEqual(dayOf(end), date)
+      const { start_ms, end_ms } = dayOf(timezone, Date.parse(`${date}T17:00:00Z`))
+      assert.equal((end_ms - start_ms) / HOUR_MS, hours)
+      const dateOf = createDateOf(timezone)
+      for (let t = start_ms; t < end_ms; t += HOUR_MS / 4) assert.equal(dateOf(t), date)
+      assert.equal(dateOf(end_ms - 1), date)
+      assert.notEqual(dateOf(start_ms - 1), date)
+      assert.notEqual(dateOf(end_ms), date)
     })
   }
 
   it('has no 30 December 2011 on Samoa', () => {
-    const dayOf = createDayOf('Pacific/Apia')
-    const end = dayEnd_ms('2011-12-29', 'Pacific/Apia')
-    assert.deepEqual([dayOf(end - 1), dayOf(end)], ['2011-12-29', '2011-12-31'])
+    const { end_ms } = dayOf('Pacific/Apia', Date.parse('2011-12-29T20:00:00Z'))
+    const dateOf = createDateOf('Pacific/Apia')
+    assert.deepEqual([dateOf(end_ms - 1), dateOf(end_ms)], ['2011-12-29', '2011-12-31'])
   })
 
   it('keeps a day in one piece where clocks went back across midnight (St. John’s, 2009)', () => {
     // 00:01 became 23:01 again: an hour of the old date came after the first minute of the new one.
     const timezone = 'America/St_Johns'
-    const newDay = dayEnd_ms('2009-10-31', timezone)
+    const { end_ms: newDay } = dayOf(timezone, Date.parse('2009-10-31T15:00:00Z'))
+    const [inTheFirstMinute, inTheRepeatedHour] = [newDay + 30_000, newDay + 30 * 60_000]
     for (const order of [
-      [0, 1],
-      [1, 0],
+      [inTheFirstMinute, inTheRepeatedHour],
+      [inTheRepeatedHour, inTheFirstMinute],
     ]) {
-      const dayOf = createDayOf(timezone)
-      const instants = [newDay + 30_000, newDay + 30 * 60_000]
-      for (const index of order) assert.equal(dayOf(instants[index] as number), '2009-11-01')
-      assert.equal(dayOf(newDay - 1), '2009-10-31')
+      const dateOf = createDateOf(timezone)
+      assert.deepEqual(order.map(dateOf), ['2009-11-01', '2009-11-01'])
+      assert.equal(dateOf(newDay - 1), '2009-10-31')
     }
+    assert.deepEqual(dayOf(timezone, inTheRepeatedHour), dayOf(timezone, inTheFirstMinute))
   })
 
-  it('agrees with Postgres on the day of any instant, and says when that day ends', async () => {
+  it('agrees with Postgres on the day of any instant, and says when that day begins and ends', async () => {
     const instant = fc.integer({
       min: Date.parse('2012-01-01T00:00:00Z'),
       max: Date.parse('2027-01-01T00:00:00Z'),
     })
+    const instants = fc.array(instant, { maxLength: 200 })
     await fc.assert(
-      fc.asyncProperty(
-        fc.constantFrom(...ZONES),
-        fc.array(instant, { maxLength: 200 }),
-        async (zone, times) => {
-          const { rows } = await db.raw(
-            `select ((timestamptz 'epoch' + ms * interval '1 millisecond') at time zone ?)::date::text as date
+      fc.asyncProperty(fc.constantFrom(...ZONES), instants, async (zone, times) => {
+        const { rows } = await db.raw(
+          `select ((timestamptz 'epoch' + ms * interval '1 millisecond') at time zone ?)::date::text as date
            from unnest(?::bigint[]) with ordinality as t (ms, n) order by n`,
-            [zone, times],
-          )
-          const dayOf = createDayOf(zone)
-          const dates = times.map(dayOf)
-          assert.deepEqual(
-            dates,
-            rows.map((row: { date: string }) => row.date),
-          )
-          times.forEach((time, index) => {
-            assert.ok(time < dayEnd_ms(dates[index] as string, zone))
-          })
-        },
-      ),
+          [zone, times],
+        )
+        const dates = rows.map((row: { date: string }) => row.date)
+        assert.deepEqual(times.map(createDateOf(zone)), dates)
+        for (const time of times) {
+          const { start_ms, end_ms } = dayOf(zone, time)
+          assert.ok(start_ms <= time && time < end_ms)
+        }
+      }),
       { numRuns: 60 },
     )
   })
 
   it('finds a day again as it found it first, however many it has met', () => {
-    const dayOf = createDayOf('Europe/Berlin')
+    const dateOf = createDateOf('Europe/Berlin')
     const first = Date.parse('1990-01-01T00:00:00Z')
-    for (let day = 0; day < 12_000; day++) dayOf(first + day * 24 * HOUR_MS)
-    assert.equal(dayOf(Date.parse('2026-03-29T21:59:59.999Z')), '2026-03-29')
-    assert.equal(dayOf(Date.parse('2026-03-29T22:00:00Z')), '2026-03-30')
+    for (let day = 0; day < 12_000; day++) dateOf(first + day * 24 * HOUR_MS)
+    assert.equal(dateOf(Date.parse('2026-03-29T21:59:59.999Z')), '2026-03-29')
+    assert.equal(dateOf(Date.parse('2026-03-29T22:00:00Z')), '2026-03-30')
   })
 })
