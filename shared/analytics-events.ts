@@ -128,10 +128,13 @@ export function judgeEvent(
   const occurredAt_ms = instant_ms(event.occurredAt)
   const faults: EventFault[] = []
   if (now_ms - occurredAt_ms > ageMax_ms) {
-    faults.push({ path: ['occurredAt'], detail: `lies more than ${ageMax_ms / HOUR_MS} hours in the past` })
+    faults.push({
+      path: ['occurredAt'],
+      detail: `must not lie more than ${ageMax_ms / HOUR_MS} hours in the past`,
+    })
   }
   if (occurredAt_ms - now_ms > EVENT_AHEAD_MAX_MS) {
-    faults.push({ path: ['occurredAt'], detail: 'lies more than 5 minutes in the future' })
+    faults.push({ path: ['occurredAt'], detail: 'must not lie more than 5 minutes in the future' })
   }
   if ('currency' in event && event.currency !== expected) {
     faults.push({ path: ['currency'], detail: `must be ${expected}, the company's currency` })

@@ -60,7 +60,13 @@ export function createService({ config, clock, log }: ServiceOptions): Service {
   return {
     handle: app.callback(),
     async start() {
-      endHousekeeping = startHousekeeping({ db, redis, clock, log })
+      endHousekeeping = startHousekeeping({
+        db,
+        redis,
+        clock,
+        log,
+        eventRetention_days: config.EVENT_RETENTION_DAYS,
+      })
       await signingKeys.start()
     },
     drain() {

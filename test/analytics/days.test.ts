@@ -51,7 +51,7 @@ describe("a company's days", () => {
   ]
   for (const [timezone, date, hours] of lengths) {
     it(`gives ${date} ${hours} hours in ${timezone}, and every instant of them to it`, () => {
-      const { start_ms, end_ms } = dayOf(timezone, Date.parse(`${date}T17:00:00Z`))
+      const { start_ms, end_ms } = dayOf(timezone, Date.parse(`${date}T06:00:00Z`))
       assert.equal((end_ms - start_ms) / HOUR_MS, hours)
       const dateOf = createDateOf(timezone)
       for (let t = start_ms; t < end_ms; t += HOUR_MS / 4) assert.equal(dateOf(t), date)
