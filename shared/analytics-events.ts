@@ -6,6 +6,11 @@ const HOUR_MS = 3_600_000
 export const EVENT_AHEAD_MAX_MS = 5 * 60_000
 /** An id that is sent again within this time is known to be a repeat. */
 export const EVENT_IDS_REMEMBERED_DAYS = 35
+/**
+ * How long after its first event was stored a day is open to imports. All of its ids are remembered then, with days
+ * to spare, so that every repeat is known for one.
+ */
+export const DAY_OPEN_TO_IMPORTS_DAYS = 30
 export const EVENT_ID_MAX_CHARACTERS = 255
 /** Sums and counts stay below 2^53, so that every JSON reader gets them exactly. */
 export const COUNT_MAX = Number.MAX_SAFE_INTEGER

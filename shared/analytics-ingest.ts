@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { type AnalyticsEvent, COUNT_MAX } from './analytics-events.ts'
+import { type AnalyticsEvent, COUNT_MAX, DAY_OPEN_TO_IMPORTS_DAYS } from './analytics-events.ts'
 import { type Database, queryPrepared, sqlState } from './postgres.ts'
 
 /*
@@ -176,4 +176,21 @@ export async function rememberedIds(
     [events.map((event) => event.eventId), vendorId],
   )
   return new Set(rows.map((row: { id: string }) => row.id))
+}
+
+/**
+ * Which of these dates an import may not add to: those with figures of which some event's id may be forgotten, so
+ * that a repeat could not be told from a new event. A date without figures is open.
+ */
+export async function datesClosedToImports(
+  db: Database,
+  vendorId: string,
+  dates: readonly string[],
+): Promise<Set<string>> {
+  const { rows } = await db.raw(
+    `select date from analytics_daily where vendor_id = ? and date = any (?::date[])
+       and (first_received_on is null or first_received_on < (now() at time zone 'UTC')::date - ?::int)`,
+    [vendorId, dates as string[], DAY_OPEN_TO_IMPORTS_DAYS],
+  )
+  return new Set(rows.map((row: { date: string }) => row.date))
 }

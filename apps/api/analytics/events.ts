@@ -4,13 +4,14 @@ import { type AnalyticsEvent, analyticsEventSchema, judgeEvent } from '#shared/a
 import { SumTooLargeError, storeEvents } from '#shared/analytics-ingest.ts'
 import { createDateOf } from '#shared/calendar.ts'
 import type { Clock } from '#shared/clock.ts'
+import { withoutRoundedNumbers } from '#shared/exact-numbers.ts'
 import type { Database } from '#shared/postgres.ts'
 import { type InputError, Problem } from '#shared/problems.ts'
 import { body } from '../http/body.ts'
 import { documented } from '../http/documented.ts'
 import type { ApiMiddleware } from '../http/state.ts'
 import type { CompanyCalendar, FindCompanyCalendar } from './companies.ts'
-import { withoutRoundedNumbers } from './exact-numbers.ts'
+
 import { createTurns } from './turns.ts'
 
 const BODY_LIMIT_BYTES = 1_024 * 1_024
