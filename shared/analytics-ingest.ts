@@ -12,13 +12,13 @@ import { type Database, queryPrepared, sqlState } from './postgres.ts'
  */
 const STORE = `
   with given as materialized (
-    select * from unnest($2::text[], $3::analytics_event_type[], $4::date[], $5::float8[], $6::bigint[], $7::bigint[])
-      as e (event_id, type, date, occurred_at_s, quantity, amount_minor)
+    select * from unnest($2::text[], $3::analytics_event_type[], $4::date[], $5::bigint[], $6::bigint[], $7::bigint[])
+      as e (event_id, type, date, occurred_at_ms, quantity, amount_minor)
   ), fresh as materialized (
     select * from remember_analytics_event_ids($1, (select array_agg(event_id) from given)) as event_id
   ), stored as (
     insert into analytics_events (vendor_id, event_id, type, date, occurred_at, quantity, amount_minor)
-    select $1, event_id, type, date, to_timestamp(occurred_at_s), quantity, amount_minor
+    select $1, event_id, type, date, to_timestamp(occurred_at_ms::float8 / 1000), quantity, amount_minor
     from given join fresh using (event_id)
     returning type, date, occurred_at, quantity, amount_minor
   ), counted as (
@@ -101,7 +101,7 @@ function storeValues(vendorId: string, events: readonly AnalyticsEvent[]) {
     events.map((event) => event.eventId),
     arrayLiteral(events.map((event) => event.type)),
     arrayLiteral(events.map((event) => event.date)),
-    arrayLiteral(events.map((event) => event.occurredAt_ms / 1_000)),
+    arrayLiteral(events.map((event) => event.occurredAt_ms)),
     arrayLiteral(events.map((event) => event.quantity)),
     arrayLiteral(events.map((event) => event.amountMinor)),
   ]
