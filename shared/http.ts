@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, Server } from 'node:http'
 import { type BlockList, isIP, isIPv6 } from 'node:net'
+import { CLIENT_SECRET_PATTERN, SESSION_TOKEN_PATTERN } from './ids.ts'
 
 const CALLER_REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
 
@@ -44,8 +45,10 @@ function includes(list: BlockList, address: string): boolean {
 
 const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '')
 
+/** A secret that somebody sends as an id, by mistake, must not reach a log by that way. */
 function usableId(header: string | string[] | undefined): string | undefined {
-  return typeof header === 'string' && CALLER_REQUEST_ID.test(header) ? header : undefined
+  if (typeof header !== 'string' || !CALLER_REQUEST_ID.test(header)) return undefined
+  return CLIENT_SECRET_PATTERN.test(header) || SESSION_TOKEN_PATTERN.test(header) ? undefined : header
 }
 
 /** @returns the port that it listens on. @throws the system's error, such as EADDRINUSE. */

@@ -4,6 +4,8 @@ import { createPostgres } from '#shared/postgres.ts'
 import { createRateLimit } from '#shared/rate-limit.ts'
 import { createRedis } from '#shared/redis.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
+import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
+import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
 import type { Service } from '#shared/service-process.ts'
 import { createSigningKeys } from './access-tokens/signing-keys.ts'
 import { createApi } from './app.ts'
@@ -16,10 +18,16 @@ export interface ServiceOptions {
   config: ApiConfig
   clock: Clock
   log: Log
+  revocationTimings?: Timings
 }
 
 /** One process of the resource API with everything that it holds open, but for the socket that it listens on. */
-export function createService({ config, clock, log }: ServiceOptions): Service {
+export function createService({
+  config,
+  clock,
+  log,
+  revocationTimings: timings = PRODUCTION_TIMINGS,
+}: ServiceOptions): Service {
   const db = createPostgres({
     url: config.DATABASE_URL,
     poolSize: config.DATABASE_POOL_SIZE,
@@ -29,7 +37,7 @@ export function createService({ config, clock, log }: ServiceOptions): Service {
   const revocationRedis = config.REVOCATION_REDIS_URL
     ? createRedis({ url: config.REVOCATION_REDIS_URL, connectionName: NAME })
     : redis
-  const revocation = createRevocation({ redis: revocationRedis, db })
+  const revocation = createRevocation({ redis: revocationRedis, db, timings })
   const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
   const limit = (name: string, rate: { limit: number; window_s: number }) =>
     createRateLimit({ redis, policy: { name, ...rate } })
@@ -55,11 +63,13 @@ export function createService({ config, clock, log }: ServiceOptions): Service {
     },
     draining: () => draining,
   })
+  let reconciling: Reconciling | undefined
   let endHousekeeping = async () => {}
 
   return {
     handle: app.callback(),
     async start() {
+      reconciling = startReconciling({ redis: revocationRedis, db, log, timings })
       endHousekeeping = startHousekeeping({
         db,
         redis,
@@ -74,7 +84,7 @@ export function createService({ config, clock, log }: ServiceOptions): Service {
     },
     async stop() {
       signingKeys.stop()
-      await endHousekeeping()
+      await Promise.all([endHousekeeping(), reconciling?.stop()])
       revocation.close()
       for (const connection of new Set([redis, revocationRedis])) connection.disconnect()
       await db.destroy()

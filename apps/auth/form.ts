@@ -48,7 +48,7 @@ function readBody(request: IncomingMessage): Promise<string | Refusal> {
       if (received > BODY_MAX_BYTES) resolve(invalidRequest(...TOO_LARGE))
       else resolve((chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)).toString())
     })
-    const gone = () => reject(new ClientGone())
+    const gone = () => request.complete || reject(new ClientGone('the sender went away'))
     request.on('error', gone)
     request.on('close', gone)
   })

@@ -59,9 +59,7 @@ const storable = ({ clientId, jti, kid }: Subject): boolean =>
 
 /** The promise's value, or undefined when it has none after `limit_ms`. */
 function within<T>(limit_ms: number, promise: Promise<T>): Promise<T | undefined> {
-  let timer: ReturnType<typeof setTimeout>
-  const late = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, limit_ms)
-  })
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer))
+  const late = Promise.withResolvers<undefined>()
+  const timer = setTimeout(late.resolve, limit_ms)
+  return Promise.race([promise, late.promise]).finally(() => clearTimeout(timer))
 }

@@ -7,6 +7,7 @@ import { insertCompany } from '#shared/people.ts'
 import { createPostgres, type Database, sqlState } from '#shared/postgres.ts'
 import { keepEventsInOrder } from '../../apps/api/analytics/housekeeping.ts'
 import { recount, storedDays } from '../support/analytics.ts'
+import { startApi } from '../support/api.ts'
 import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
 
 const PERMISSION_DENIED = '42501'
@@ -48,19 +49,19 @@ describe('housekeeping of analytics events', () => {
   }
 
   /** A partition of the week that began `weeks` before this one, with one event of each of its days. */
-  async function pastWeek(weeks: number): Promise<string> {
-    const { rows } = await owner.raw(
+  async function pastWeek(weeks: number, db = owner): Promise<string> {
+    const { rows } = await db.raw(
       `select w as week, 'analytics_events_' || to_char(w at time zone 'UTC', 'YYYYMMDD') as name
        from (select date_trunc('week', now(), 'UTC') - ? * interval '7 days' as w) as t`,
       [weeks],
     )
     const { week, name } = rows[0]
-    await owner.raw(`create table ${name} (like analytics_events including all)`)
-    await owner.raw(
+    await db.raw(`create table ${name} (like analytics_events including all)`)
+    await db.raw(
       `do $$ begin execute format('alter table analytics_events attach partition ${name} for values from (%L) to (%L)',
          timestamptz '${week.toISOString()}', timestamptz '${week.toISOString()}' + interval '7 days'); end $$`,
     )
-    await owner.raw(
+    await db.raw(
       `insert into analytics_events (vendor_id, event_id, type, date, occurred_at, quantity, received_at)
        select ?, ? || n, 'click', '2026-01-01', '2026-01-01T12:00Z', 1, ?::timestamptz + n * interval '1 day'
        from generate_series(0, 6) as n`,
@@ -219,5 +220,22 @@ describe('housekeeping of analytics events', () => {
       })
     }
     await auth.destroy()
+  })
+
+  it('is done by each process of the API as it starts, with the retention that is configured', async () => {
+    const api = await startApi()
+    vendorId = (await api.createCompany()).vendorId
+    const [kept, old] = [await pastWeek(12, api.db), await pastWeek(14, api.db)]
+    const other = await startApi({ beside: api, env: { EVENT_RETENTION_DAYS: '91' } })
+    for (;;) {
+      const { rows } = await api.db.raw('select to_regclass(?) as old, to_regclass(?) as kept', [old, kept])
+      if (rows[0].old === null) {
+        assert.equal(rows[0].kept, kept)
+        break
+      }
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+    await other.stop()
+    await api.stop()
   })
 })

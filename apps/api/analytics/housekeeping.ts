@@ -5,7 +5,7 @@ import type { Database } from '#shared/postgres.ts'
 const WEEKS_AHEAD = 4
 /** A statement of so many ids takes some 50 ms, and a round of so many statements less than a shutdown may wait. */
 const IDS_FORGOTTEN_AT_ONCE = 10_000
-const STATEMENTS_A_ROUND = 50
+const STATEMENTS_A_ROUND = 20
 
 /** Events are for recounting and looking up; the daily figures do not need them. Less than 35 is not possible. */
 export const EVENT_RETENTION_DAYS_MIN = EVENT_IDS_REMEMBERED_DAYS
