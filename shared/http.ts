@@ -68,7 +68,6 @@ export async function listen(
   return typeof address === 'object' && address ? address.port : port
 }
 
-
 /** Takes no new connection, lets requests in flight finish, and cuts what is left after `deadline_ms`. */
 export async function drain(server: Server, deadline_ms: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
