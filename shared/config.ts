@@ -75,6 +75,14 @@ const addressRanges = z
     return list
   })
 
+const KEY_ENCRYPTION_KEY = /^[A-Za-z0-9+/]{43}=$/
+
+/** 32 bytes in base64. */
+export const keyEncryptionKey = z
+  .string()
+  .regex(KEY_ENCRYPTION_KEY, 'must be 32 bytes in base64')
+  .transform((text) => Buffer.from(text, 'base64'))
+
 /** Settings that both services have. */
 export const commonShape = {
   HOST: z.string().default('127.0.0.1'),

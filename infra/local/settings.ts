@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { ConfigError, httpUrl, readConfig, storeUrl } from '#shared/config.ts'
+import { ConfigError, httpUrl, keyEncryptionKey, readConfig, storeUrl } from '#shared/config.ts'
 import { PASSWORD_MAX_BYTES } from '#shared/passwords.ts'
 
 const HIGHEST_PORT = 65_535
@@ -11,11 +11,6 @@ const port = z
   .regex(/^\d+$/, 'must be a whole number')
   .transform(Number)
   .refine((n) => n >= 1 && n <= HIGHEST_PORT, `must be between 1 and ${HIGHEST_PORT}`)
-
-const KEY_BYTES = 32
-const keyEncryptionKey = z
-  .string()
-  .refine((text) => Buffer.from(text, 'base64').length === KEY_BYTES, `must be ${KEY_BYTES} bytes in base64`)
 
 /** How the local stack is told what to do. Everything has a default. */
 export interface LocalSettings {
@@ -30,6 +25,7 @@ export interface LocalSettings {
   databaseUrl: string | undefined
   /** A Redis that already runs; undefined: start one. */
   redisUrl: string | undefined
+  /** base64; undefined: made on the first start. */
   keyEncryptionKey: string | undefined
   /** The address that callers use; default: the gateway's own. */
   issuer: string
@@ -85,7 +81,7 @@ export function localSettings(env: NodeJS.ProcessEnv): LocalSettings {
     demoPassword: given.DEMO_PASSWORD,
     databaseUrl: given.DATABASE_URL,
     redisUrl: given.REDIS_URL,
-    keyEncryptionKey: given.KEY_ENCRYPTION_KEY,
+    keyEncryptionKey: given.KEY_ENCRYPTION_KEY?.toString('base64'),
     issuer: given.ISSUER ?? baseUrl,
     apiResource: given.API_RESOURCE ?? baseUrl,
     logLevel: given.LOG_LEVEL,
