@@ -21,6 +21,7 @@ import {
   type Subjects,
   startProcess,
   type TestProcess,
+  through,
 } from '../support/revocation.ts'
 import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from '../support/servers.ts'
 import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
@@ -33,12 +34,6 @@ describe('asking whether a subject is revoked', () => {
   let subjects: Subjects
   let auth: TestProcess
   let api: TestProcess
-
-  const through = (url: string, proxy: TcpProxy) => {
-    const other = new URL(url)
-    other.port = String(proxy.port)
-    return other.href
-  }
 
   before(async () => {
     ;[database, server] = await Promise.all([createTestDatabase(), createTestRedis()])

@@ -10,12 +10,15 @@ import {
   dump,
   FAST,
   freeze,
+  promote,
+  replicate,
   restartEmpty,
   restartFrom,
   revokeClient,
   type Subjects,
   startProcess,
   type TestProcess,
+  through,
 } from '../support/revocation.ts'
 import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from '../support/servers.ts'
 import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
@@ -33,12 +36,6 @@ describe('a revoked client stays refused', () => {
   let here: TestProcess
   let there: TestProcess
   let cleanups: (() => unknown)[]
-
-  const through = (url: string, { port }: TcpProxy) => {
-    const other = new URL(url)
-    other.port = String(port)
-    return other.href
-  }
 
   before(async () => {
     ;[database, ...servers] = await Promise.all([createTestDatabase(), createTestRedis(), createTestRedis()])
@@ -181,7 +178,7 @@ describe('a revoked client stays refused', () => {
   it('when a replica is promoted that never saw the revocation', async () => {
     const [revoked, live] = [await subjects.newClient(), await subjects.newClient()]
     await replicate(servers[0], servers[1])
-    await asAdmin(servers[1], (redis) => redis.replicaof('NO', 'ONE'))
+    await promote(servers[1])
     await revoke(here, revoked)
     await servers[0].stop('SIGKILL')
     cleanups.push(() => servers[0].start())
@@ -207,10 +204,10 @@ describe('a revoked client stays refused', () => {
     await stop()
     await asAdmin(servers[0], (redis) => redis.persist(redisKeys.revocationMarker))
     await replicate(servers[0], servers[1])
-    await asAdmin(servers[1], (redis) => redis.replicaof('NO', 'ONE'))
+    await promote(servers[1])
     await revoke(here, revoked)
     await replicate(servers[1], servers[0])
-    cleanups.push(() => asAdmin(servers[0], (redis) => redis.replicaof('NO', 'ONE')))
+    cleanups.push(() => promote(servers[0]))
     const [marker, entry] = await asAdmin(servers[0], (redis) =>
       redis.mget(redisKeys.revocationMarker, redisKeys.revokedClient(revoked)),
     )
@@ -230,7 +227,7 @@ describe('a revoked client stays refused', () => {
     // `there` and its server are cut off; the other half goes on with the second server.
     networks[1]?.postgres.stall()
     await replicate(servers[0], servers[1])
-    await asAdmin(servers[1], (redis) => redis.replicaof('NO', 'ONE'))
+    await promote(servers[1])
     networks[0]?.redis.lead(servers[1].port)
     networks[0]?.redis.cut()
     networks[0]?.redis.heal()
@@ -247,14 +244,4 @@ describe('a revoked client stays refused', () => {
     assert.equal(await here.ask({ clientId: live }), 'live by redis')
     assert.equal(await there.ask({ clientId: live }), 'undecided by neither')
   })
-
-  async function replicate(from: TestRedis, to: TestRedis): Promise<void> {
-    const password = new URL(from.url('admin')).password
-    await asAdmin(from, (redis) => redis.config('SET', 'repl-diskless-sync-delay', '0'))
-    await asAdmin(to, async (redis) => {
-      await redis.config('SET', 'masteruser', 'admin', 'masterauth', password)
-      await redis.replicaof('127.0.0.1', from.port)
-      while (!(await redis.info('replication')).includes('master_link_status:up')) await sleep(10)
-    })
-  }
 })

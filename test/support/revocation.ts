@@ -18,6 +18,7 @@ import {
 } from '#shared/revocation/revocation.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
 import type { TestRedis } from './servers.ts'
+import type { TcpProxy } from './tcp-proxy.ts'
 
 /** The protocol in a tenth of the time; what a store is given to answer stays as it is, for busy machines. */
 export const FAST: Readonly<Timings> = Object.freeze({
@@ -50,6 +51,7 @@ export interface TestProcessOptions {
   redisUrl: string
   databaseUrl: string
   timings?: Timings
+  statementTimeout_ms?: number
   step?: (step: Step) => Promise<void> | void
 }
 
@@ -57,9 +59,15 @@ export async function startProcess({
   redisUrl,
   databaseUrl,
   timings = FAST,
+  statementTimeout_ms = 5_000,
   step = () => {},
 }: TestProcessOptions): Promise<TestProcess> {
-  const db = createPostgres({ url: databaseUrl, poolSize: 5, applicationName: 'test process' })
+  const db = createPostgres({
+    url: databaseUrl,
+    poolSize: 5,
+    applicationName: 'test process',
+    statementTimeout_ms,
+  })
   const redis = createRedis({ url: redisUrl, connectionName: 'test process' })
   await redisReady(redis)
   const revocation = createRevocation({ redis, db, timings })
@@ -203,6 +211,29 @@ export async function restartFrom(server: TestRedis, file: string): Promise<void
   await server.stop('SIGKILL')
   await copyFile(file, join(server.directory, 'dump.rdb'))
   await server.start()
+}
+
+/** Makes `to` a replica of `from` and waits until it has all data. */
+export async function replicate(from: TestRedis, to: TestRedis): Promise<void> {
+  const { password } = new URL(from.url('admin'))
+  await asAdmin(from, (redis) => redis.config('SET', 'repl-diskless-sync-delay', '0'))
+  await asAdmin(to, async (redis) => {
+    await redis.config('SET', 'masteruser', 'admin', 'masterauth', password)
+    await redis.replicaof('127.0.0.1', from.port)
+    while (!(await redis.info('replication')).includes('master_link_status:up')) await sleep(10)
+  })
+}
+
+/** Makes a replica a primary. */
+export async function promote(server: TestRedis): Promise<void> {
+  await asAdmin(server, (redis) => redis.replicaof('NO', 'ONE'))
+}
+
+/** The same URL, by way of the proxy. */
+export function through(url: string, { port }: TcpProxy): string {
+  const other = new URL(url)
+  other.port = String(port)
+  return other.href
 }
 
 /** Stops the server's process where it stands. @returns what lets it go on. */
