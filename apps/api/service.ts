@@ -70,7 +70,13 @@ export function createService({
     handle: app.callback(),
     async start() {
       reconciling = startReconciling({ redis: revocationRedis, db, log, timings })
-      endHousekeeping = startHousekeeping({ db, redis, clock, log })
+      endHousekeeping = startHousekeeping({
+        db,
+        redis,
+        clock,
+        log,
+        eventRetention_days: config.EVENT_RETENTION_DAYS,
+      })
       await signingKeys.start()
     },
     drain() {
