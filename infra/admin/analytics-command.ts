@@ -12,7 +12,8 @@ const STATEMENT_TIMEOUT_MS = 60_000
 const EXIT_REFUSED_LINES = 2
 
 export interface AnalyticsCommandOptions {
-  databaseUrl: () => string
+  /** May reject, when it is not known which database is meant. */
+  databaseUrl: () => string | Promise<string>
   clock?: Clock
   /** Where results go, a line each. */
   say?: (line: string) => void
@@ -56,11 +57,15 @@ function importCommand({
       new Option('--format <format>', 'when the name of the file does not tell').choices(['csv', 'ndjson']),
     )
     .option('--json', 'print the result as JSON')
-    .addHelpText('after', HELP)
-    .action(async (file: string, given: { company: string; format?: EventFileFormat; json?: boolean }) => {
+    .addHelpText(
+      'after',
+      `${HELP}\n\nExample:\n  npm run admin -- analytics import 2025.csv --company ven_acme`,
+    )
+    .action(async (file: string, _own: unknown, command: Command) => {
+      const given = command.optsWithGlobals<{ company: string; format?: EventFileFormat; json?: boolean }>()
       const format = given.format ?? formatOf(file)
       const db = createPostgres({
-        url: databaseUrl(),
+        url: await databaseUrl(),
         poolSize: 2,
         applicationName: 'integration-admin',
         statementTimeout_ms: STATEMENT_TIMEOUT_MS,

@@ -3,6 +3,7 @@ import { runAdmin } from '../support/admin.ts'
 import { removeFolder, temporaryFolder } from '../support/start.ts'
 
 const COMMANDS = [
+  'analytics import',
   'company create',
   'company list',
   'member add',
@@ -42,7 +43,7 @@ describe('npm run admin', () => {
   ]) {
     it(`refuses ${args.join(' ')}`, async () => {
       const { code, stderr } = await runAdmin(args, { env: {} })
-      assert.equal(code, 2)
+      assert.equal(code, 64)
       assert.match(stderr, /^error: /)
     })
   }
