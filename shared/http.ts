@@ -3,6 +3,7 @@ import type { IncomingMessage, Server } from 'node:http'
 import { type BlockList, isIP, isIPv6 } from 'node:net'
 import { CLIENT_SECRET_PATTERN, SESSION_TOKEN_PATTERN } from './ids.ts'
 
+const IDLE_SWEEP_MS = 50
 const CALLER_REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
 
 /** Who sent a request, and under which id it is logged and answered. */
@@ -70,8 +71,11 @@ export async function listen(
 /** Takes no new connection, lets requests in flight finish, and cuts what is left after `deadline_ms`. */
 export async function drain(server: Server, deadline_ms: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-  server.closeIdleConnections()
+  // A connection whose request has just finished is idle from then on, and its caller may keep it for long.
+  const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS)
   const timer = setTimeout(() => server.closeAllConnections(), deadline_ms)
+  server.closeIdleConnections()
   await closed
+  clearInterval(sweep)
   clearTimeout(timer)
 }

@@ -80,9 +80,8 @@ export async function drainUsage({ redis, db }: { redis: Redis; db: Database }):
       `select pg_try_advisory_xact_lock(hashtext('client_usage')) as mine`,
     )
     if (!rows[0].mine) return 0
-    // What a crash left behind goes first. Nobody else comes between the two commands: the lock is ours.
-    const left = await redis.exists(redisKeys.usageDraining)
-    if (!left) await redis.rename(redisKeys.usagePending, redisKeys.usageDraining).catch(ignoreMissingKey)
+    // Not when a crash left something behind: that goes first.
+    await redis.renamenx(redisKeys.usagePending, redisKeys.usageDraining).catch(ignoreMissingKey)
     const { hours, last } = parse(await redis.hgetall(redisKeys.usageDraining))
     if (last.length === 0) return 0
     await transaction.raw(

@@ -18,8 +18,9 @@ import {
 } from '#shared/revocation/revocation.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
 import type { TestRedis } from './servers.ts'
+import type { TcpProxy } from './tcp-proxy.ts'
 
-/** The protocol in a tenth of the time. */
+/** The protocol in a tenth of the time; what a store is given to answer stays as it is, for busy machines. */
 export const FAST: Readonly<Timings> = Object.freeze({
   ...PRODUCTION_TIMINGS,
   lease_ms: 500,
@@ -29,7 +30,6 @@ export const FAST: Readonly<Timings> = Object.freeze({
   tick_ms: 100,
   refill_ms: 3_000,
   retry_ms: 50,
-  askPostgres_ms: 300,
 })
 
 /** What one process of a service has: connections of its own, and nothing in common with another. */
@@ -40,6 +40,8 @@ export interface TestProcess {
   reconciler: Reconciler
   /** The answer of `ask`, and which store gave it. */
   ask(subject: Subject): Promise<`${Standing} by ${'redis' | 'postgres' | 'neither'}`>
+  /** Rounds one after another until it is stopped. */
+  keepReconciling(): () => Promise<void>
   /** Rounds until Redis decides. @returns what they came to. */
   untilTrusted(): Promise<Round['outcome'][]>
   close(): Promise<void>
@@ -49,6 +51,7 @@ export interface TestProcessOptions {
   redisUrl: string
   databaseUrl: string
   timings?: Timings
+  statementTimeout_ms?: number
   step?: (step: Step) => Promise<void> | void
 }
 
@@ -56,9 +59,15 @@ export async function startProcess({
   redisUrl,
   databaseUrl,
   timings = FAST,
+  statementTimeout_ms = 5_000,
   step = () => {},
 }: TestProcessOptions): Promise<TestProcess> {
-  const db = createPostgres({ url: databaseUrl, poolSize: 5, applicationName: 'test process' })
+  const db = createPostgres({
+    url: databaseUrl,
+    poolSize: 5,
+    applicationName: 'test process',
+    statementTimeout_ms,
+  })
   const redis = createRedis({ url: redisUrl, connectionName: 'test process' })
   await redisReady(redis)
   const revocation = createRevocation({ redis, db, timings })
@@ -78,6 +87,19 @@ export async function startProcess({
     revocation,
     reconciler,
     ask,
+    keepReconciling() {
+      let stopped = false
+      const running = (async () => {
+        while (!stopped) {
+          await reconciler.round()
+          await sleep(timings.round_ms)
+        }
+      })()
+      return () => {
+        stopped = true
+        return running
+      }
+    },
     async untilTrusted() {
       const outcomes: Round['outcome'][] = []
       const deadline = performance.now() + 10 * timings.settle_ms
@@ -189,6 +211,29 @@ export async function restartFrom(server: TestRedis, file: string): Promise<void
   await server.stop('SIGKILL')
   await copyFile(file, join(server.directory, 'dump.rdb'))
   await server.start()
+}
+
+/** Makes `to` a replica of `from` and waits until it has all data. */
+export async function replicate(from: TestRedis, to: TestRedis): Promise<void> {
+  const { password } = new URL(from.url('admin'))
+  await asAdmin(from, (redis) => redis.config('SET', 'repl-diskless-sync-delay', '0'))
+  await asAdmin(to, async (redis) => {
+    await redis.config('SET', 'masteruser', 'admin', 'masterauth', password)
+    await redis.replicaof('127.0.0.1', from.port)
+    while (!(await redis.info('replication')).includes('master_link_status:up')) await sleep(10)
+  })
+}
+
+/** Makes a replica a primary. */
+export async function promote(server: TestRedis): Promise<void> {
+  await asAdmin(server, (redis) => redis.replicaof('NO', 'ONE'))
+}
+
+/** The same URL, by way of the proxy. */
+export function through(url: string, { port }: TcpProxy): string {
+  const other = new URL(url)
+  other.port = String(port)
+  return other.href
 }
 
 /** Stops the server's process where it stands. @returns what lets it go on. */
