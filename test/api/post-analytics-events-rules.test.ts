@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { storedDays } from '../support/analytics.ts'
 import { type ApiResponse, startApi, type TestApi } from '../support/api.ts'
-import { assertInvalid } from '../support/problem.ts'
 import { assertStored, createSender, type Events, eventsOf, type Sender } from '../support/event-sender.ts'
+import { assertInvalid } from '../support/problem.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000

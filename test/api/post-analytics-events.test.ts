@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { recount, storedDays } from '../support/analytics.ts'
 import { startApi, type TestApi } from '../support/api.ts'
-import { assertInvalid, assertProblem } from '../support/problem.ts'
 import { assertStored, createSender, type Events, eventsOf, type Sender } from '../support/event-sender.ts'
+import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 const HOUR_MS = 3_600_000
 
