@@ -37,7 +37,7 @@ const DECODERS: readonly Decoder[] = [
   codeNumbers,
   (text) => text.normalize('NFKC'),
   squeezed,
-  (text) => squeezed(text).replace(/[^\w.-]/g, ''),
+  (text) => text.replace(/\W/g, ''),
   (text) => [...text].reverse().join(''),
 ]
 

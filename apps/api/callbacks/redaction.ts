@@ -10,6 +10,7 @@ import { isCredentialName, SECRET_BEGINNINGS, SECRET_SHAPES } from './secret-sha
 const HIDDEN = '[redacted]'
 export const WITHHELD = '[withheld: it holds what looks like a secret]'
 const PIECE_CHARACTERS = 12
+const NAMED_DEPTH = 8
 
 const SHAPES = [...SECRET_SHAPES, ...SECRET_BEGINNINGS]
 const PLAIN_SHAPES = SHAPES.map((shape) => new RegExp(shape.source, `${shape.flags}g`))
@@ -21,7 +22,7 @@ const HEADER_VALUE =
   /([\w-]{0,40}(?:authori[sz]ation|cookie)[\w-]{0,40}\\{0,3}["']?\s{0,8}[:=]\s{0,8})(\\{0,3}"(?:[^"\\]|\\.)*"?|'[^'\n]*'?|[^\n]+)/gi
 /** `name: value`, `name=value`, `"name":"value"`. */
 const NAMED_VALUE =
-  /(?<![\w.-])([A-Za-z][\w.-]{0,60})(\\{0,3}["']?\s{0,8}[:=]\s{0,8})(\\{0,3}"(?:[^"\\]|\\.)*"?|'[^'\n]*'?|[^\s,;&}\]]+)/g
+  /(?<![\w.-])([A-Za-z][\w.-]{0,60})(\\{0,3}["']?\s{0,8}[:=]\s{0,8})(\\{0,3}"(?:[^"\\]|\\.)*"?|'[^'\n]*'?|[^\s,;&{}[\]"']+)/g
 const WORD = /[^\s"'{}[\],<>]{8,}/g
 
 export interface RedactionOptions {
@@ -42,14 +43,22 @@ export function redact(text: string, { secrets = [] }: RedactionOptions = {}): s
 
 function redactPlain(text: string, pieces: ReadonlySet<string>): string {
   let result = text.replace(HEADER_VALUE, `$1${HIDDEN}`)
-  result = result.replace(NAMED_VALUE, (all, name: string, between: string, value: string) =>
-    isCredentialName(name) && !value.startsWith(HIDDEN) ? `${name}${between}${HIDDEN}` : all,
-  )
+  result = redactNamed(result)
   for (const shape of PLAIN_SHAPES) result = result.replace(shape, HIDDEN)
   if (pieces.size > 0) {
     result = result.replace(WORD, (word) => (holdsPiece(word, pieces) ? HIDDEN : word))
   }
   return result.replace(RANDOM_KEY, HIDDEN)
+}
+
+/** A value may hold names and values of its own, as the query of a URL does. */
+function redactNamed(text: string, depth = 0): string {
+  if (depth > NAMED_DEPTH) return HIDDEN
+  return text.replace(NAMED_VALUE, (_all, name: string, between: string, value: string) =>
+    isCredentialName(name)
+      ? `${name}${between}${HIDDEN}`
+      : `${name}${between}${redactNamed(value, depth + 1)}`,
+  )
 }
 
 /** Every run of twelve characters of a secret: fewer tell nothing. */

@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises'
 import { isIP } from 'node:net'
 
-const DEADLINE_MS = 3_000
+export const DNS_DEADLINE_MS = 3_000
 const TRY_MS = 1_000
 const TRIES = 2
 
@@ -28,7 +28,7 @@ export type Resolve = (name: string, signal?: AbortSignal) => Promise<Resolution
  */
 export function createResolver({
   servers,
-  deadline_ms = DEADLINE_MS,
+  deadline_ms = DNS_DEADLINE_MS,
 }: {
   servers?: readonly string[]
   deadline_ms?: number

@@ -52,8 +52,8 @@ export const SECRET_SHAPES: readonly RegExp[] = [
 
 /** What may be the first part of a secret that was cut off, or one spelled a little differently: for hiding only. */
 export const SECRET_BEGINNINGS: readonly RegExp[] = [
-  /(?:ias|ses)_[0-9A-Za-z]{8,}/,
-  /eyJ[\w-]{10,}(?:\.[\w-]*)*/,
+  /(?<![A-Za-z0-9])(?:ias|ses)_(?=[a-z]*[0-9A-Z])[0-9A-Za-z]{8,}/,
+  /(?<![A-Za-z0-9])eyJ[\w-]{10,}(?:\.[\w-]*)*/,
   /gh[opusr]_[A-Za-z0-9]{10,}/,
   /(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{6,}/,
   /\b(?:bearer|basic|digest|negotiate|apikey|token)\s+(?=[\w.~+/=-]*[\d_.~+/=-])[\w.~+/=-]{8,}/i,
