@@ -26,7 +26,7 @@ export interface Receiver {
   stop(): Promise<void>
 }
 
-async function listening(server: Server, name: string, host: string): Promise<Receiver> {
+async function listening(server: Server, name: string, host: string, port = 0): Promise<Receiver> {
   const open = new Set<Socket>()
   const receiver: Receiver = {
     port: 0,
@@ -47,7 +47,7 @@ async function listening(server: Server, name: string, host: string): Promise<Re
     socket.on('error', () => {})
     socket.on('close', () => open.delete(socket))
   })
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(0, host, resolve))
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve))
   receiver.port = (server.address() as { port: number }).port
   receiver.url = `https://${name}:${receiver.port}/hook`
   return receiver
@@ -104,7 +104,7 @@ export async function startHttpsReceiver(listener: RequestListener): Promise<Rec
 export async function startTcpReceiver(
   talk: (socket: Socket) => void,
   host = '127.0.0.1',
+  port = 0,
 ): Promise<Receiver> {
-  const server = createServer(talk)
-  return listening(server, RECEIVER_NAME, host)
+  return listening(createServer(talk), RECEIVER_NAME, host, port)
 }

@@ -1,5 +1,5 @@
 import { Agent } from 'node:https'
-import { isIPv6, type Socket } from 'node:net'
+import { isIP, isIPv6, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import got, { type Request } from 'got'
 import type { AddressRule } from './address-verdict.ts'
@@ -69,7 +69,7 @@ export interface ExchangeOptions {
  * Sends one POST over HTTP/1.1 and TLS ≥ 1.2 and reads the beginning of the answer. Every option that decides where
  * the bytes go or how much comes back is spelled out. Never rejects; its sockets are gone when it resolves.
  */
-export function exchange(options: ExchangeOptions): Promise<Exchange> {
+export async function exchange(options: ExchangeOptions): Promise<Exchange> {
   const facts: Exchange = {
     moments: {},
     peer: null,
@@ -83,52 +83,60 @@ export function exchange(options: ExchangeOptions): Promise<Exchange> {
     sockets.push(socket)
     observe(socket, facts, options)
   })
+  const request = startRequest(options, agent)
+  // Destroyed streams may report more than one error; each needs a listener, or it ends the process.
+  request.on('error', () => {})
+  await settled(request, facts, options.signal)
+  request.destroy()
+  // An upgraded socket (101) belongs to nobody any more, so it is ended here as well.
+  for (const socket of sockets) socket.destroy()
+  agent.destroy()
+  return facts
+}
+
+/** Waits for an answer whose body has been read, or for a failure; puts either into `facts`. */
+function settled(request: Request, facts: Exchange, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const request = startRequest(options, agent)
-    // Destroyed streams may report more than one error; each needs a listener, or it ends the process.
-    request.on('error', () => {})
-    let settled = false
-    const finish = () => {
-      if (settled) return
-      settled = true
-      options.signal.removeEventListener('abort', abort)
-      request.destroy()
-      // An upgraded socket (101) belongs to nobody any more, so it is ended here as well.
-      for (const socket of sockets) socket.destroy()
-      agent.destroy()
-      resolve(facts)
-    }
     const fail = (failure: Failure) => {
-      if (!settled && !facts.answer) facts.failure = failure
-      finish()
+      if (!facts.answer) facts.failure ??= failure
+      resolve()
     }
-    const abort = () => fail(options.signal.reason as Failure)
-    options.signal.addEventListener('abort', abort)
-    if (options.signal.aborted) return abort()
     const failWith = (error?: Error) => {
+      if (facts.answer) return
       const { connected, secured } = facts.moments
       fail(failureOf(error, { connected: connected !== undefined, secured: secured !== undefined }))
     }
+    onAbort(signal, () => !facts.answer && fail(signal.reason as Failure))
     request.once('error', failWith)
     request.once('close', () => failWith())
     request.once('upgrade', () => fail('interim_only'))
     limitInterimAnswers(request, () => fail('interim_only'))
-    request.once(
-      'response',
-      (response: { statusCode: number; httpVersion: string; rawHeaders: string[] }) => {
-        if (!isHttpStatus(response.statusCode) || !/^1\.[01]$/.test(response.httpVersion))
-          return fail('not_http')
-        if (response.rawHeaders.length > 2 * HEADER_FIELDS_LIMIT) return fail('headers_too_large')
-        facts.answer = {
-          status: response.statusCode,
-          headers: pairs(response.rawHeaders),
-          body: Buffer.alloc(0),
-          bodyEnd: 'broken',
-        }
-        readBody(request, facts.answer, finish)
-      },
-    )
+    request.once('response', (head: AnswerHead) => {
+      const refused = refusedHead(head)
+      if (refused) return fail(refused)
+      const { statusCode: status, rawHeaders } = head
+      facts.answer = { status, headers: pairs(rawHeaders), body: Buffer.alloc(0), bodyEnd: 'broken' }
+      resolve(readBody(request, facts.answer, signal))
+    })
   })
+}
+
+interface AnswerHead {
+  statusCode: number
+  httpVersion: string
+  rawHeaders: string[]
+}
+
+/** What the parser of Node lets pass and HTTP does not, or is too much. */
+function refusedHead({ statusCode, httpVersion, rawHeaders }: AnswerHead): Failure | undefined {
+  // RFC 9110 §15: three digits from 100 to 599, of which 1xx is never final
+  if (statusCode < 200 || statusCode > 599 || !/^1\.[01]$/.test(httpVersion)) return 'not_http'
+  return rawHeaders.length > 2 * HEADER_FIELDS_LIMIT ? 'headers_too_large' : undefined
+}
+
+function onAbort(signal: AbortSignal, listener: () => void): void {
+  if (signal.aborted) listener()
+  else signal.addEventListener('abort', listener, { once: true })
 }
 
 function startRequest({ href, payload, signal }: ExchangeOptions, agent: Agent): Request {
@@ -190,8 +198,10 @@ function createPinnedAgent(
     ...(certificateAuthority !== undefined && { ca: certificateAuthority }),
   })
   const connect = agent.createConnection.bind(agent)
-  agent.createConnection = (...given) => {
-    const socket = connect(...given)
+  agent.createConnection = (options, callback) => {
+    // Node connects to an IP literal without a lookup: it is to be the address that was judged, letter by letter.
+    const host = isIP(options.host ?? '') ? (addresses[0] ?? '') : options.host
+    const socket = connect({ ...options, host }, callback)
     onSocket(socket as TLSSocket)
     return socket
   }
@@ -240,29 +250,33 @@ function limitInterimAnswers(request: Request, onTooMany: () => void): void {
   })
 }
 
-/** Keeps the first 16 KiB; whatever ends the reading, `done` is called, and what was read stands. */
-function readBody(request: Request, answer: ReceiverAnswer, done: () => void): void {
+/** Keeps the first 16 KiB. Whatever ends the reading, what was read stands. */
+function readBody(request: Request, answer: ReceiverAnswer, signal: AbortSignal): Promise<void> {
   const chunks: Buffer[] = []
   let size = 0
-  const end = (bodyEnd: BodyEnd) => {
-    clearTimeout(timer)
-    if (answer.bodyEnd === 'broken') answer.bodyEnd = bodyEnd
-    answer.body = Buffer.concat(chunks).subarray(0, BODY_LIMIT_BYTES)
-    done()
-  }
-  const timer = setTimeout(() => end('too_slow'), BODY_TIMEOUT_MS)
-  request.on('data', (chunk: Buffer) => {
-    chunks.push(chunk)
-    size += chunk.length
-    if (size > BODY_LIMIT_BYTES) end('too_long')
+  return new Promise((resolve) => {
+    let ended = false
+    const end = (bodyEnd: BodyEnd) => {
+      if (ended) return
+      ended = true
+      clearTimeout(timer)
+      answer.bodyEnd = bodyEnd
+      answer.body = Buffer.concat(chunks).subarray(0, BODY_LIMIT_BYTES)
+      resolve()
+    }
+    const timer = setTimeout(() => end('too_slow'), BODY_TIMEOUT_MS)
+    onAbort(signal, () => end('too_slow'))
+    request.on('data', (chunk: Buffer) => {
+      if (ended) return
+      chunks.push(chunk)
+      size += chunk.length
+      if (size > BODY_LIMIT_BYTES) end('too_long')
+    })
+    request.once('end', () => end('whole'))
+    request.once('error', () => end('broken'))
+    request.once('close', () => end('broken'))
   })
-  request.once('end', () => end('whole'))
-  request.once('close', () => end('broken'))
-  request.once('error', () => end('broken'))
 }
-
-/** RFC 9110 §15: three digits from 100 to 599; 1xx is never final. */
-const isHttpStatus = (status: number): boolean => status >= 200 && status <= 599
 
 function pairs(raw: readonly string[]): [string, string][] {
   return Array.from({ length: raw.length / 2 }, (_, at) => [raw[2 * at] ?? '', raw[2 * at + 1] ?? ''])
