@@ -38,6 +38,17 @@ const storeUrl = (protocols: string[]) =>
       `must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`,
     )
 
+/** `600/60`: at most 600 in any window of 60 seconds. */
+export const rate = (fallback: string) =>
+  z
+    .string()
+    .regex(/^[1-9]\d{0,8}\/[1-9]\d{0,5}$/, 'must be limit/windowSeconds, such as 600/60')
+    .default(fallback)
+    .transform((text) => {
+      const [limit, window_s] = text.split('/').map(Number)
+      return { limit: limit as number, window_s: window_s as number }
+    })
+
 /** `10.0.0.0/8,::1`: the addresses of the proxies whose X-Forwarded-For and X-Request-Id are believed. */
 const addressRanges = z
   .string()

@@ -65,11 +65,31 @@ export async function findUserByEmail(
   return rows[0]
 }
 
+/**
+ * Whoever starts a session holds this in shared mode while it looks whether the password is still the one that was
+ * checked; a reset holds it alone. So a sign-in with the old password cannot slip past a reset.
+ */
+const PASSWORD_LOCK = `hashtextextended('password of ' || ?, 0)`
+
+/** Whether the user still has this password hash; until the transaction ends it cannot change. */
+export async function holdPassword(
+  transaction: Queryable,
+  { userId, passwordHash }: { userId: string; passwordHash: string },
+): Promise<boolean> {
+  await transaction.raw(`select pg_advisory_xact_lock_shared(${PASSWORD_LOCK})`, [userId])
+  const { rows } = await transaction.raw('select from users where user_id = ? and password_hash = ?', [
+    userId,
+    passwordHash,
+  ])
+  return rows.length === 1
+}
+
 /** Sets a new password and ends every session of the user. Call it in a transaction. */
 export async function resetPassword(
   db: Queryable,
   { userId, passwordHash }: { userId: string; passwordHash: string },
 ): Promise<void> {
+  await db.raw(`select pg_advisory_xact_lock(${PASSWORD_LOCK})`, [userId])
   await db.raw('update users set password_hash = ? where user_id = ?', [passwordHash, userId])
   await db.raw('delete from sessions where user_id = ?', [userId])
 }

@@ -7,7 +7,7 @@ import { CALLBACK_URL_PROBLEMS } from './callback-url-problems.ts'
 export const PROBLEMS = {
   malformed_json: { status: 400, title: 'The body is not valid JSON' },
   invalid_request: { status: 400, title: 'The request is not well formed' },
-  unauthenticated: { status: 401, title: 'Sign in first' },
+  unauthenticated: { status: 401, title: 'Authentication is needed' },
   invalid_token: { status: 401, title: 'The access token is not valid' },
   invalid_credentials: { status: 401, title: 'The email address or the password is wrong' },
   forbidden: { status: 403, title: 'You may not do this' },

@@ -12,14 +12,18 @@ export const redisKeys = {
   revokedToken: (jti: string) => `revoked:token:${jti}`,
   /** Present: the signing key with this kid is revoked. */
   revokedSigningKey: (kid: string) => `revoked:key:${kid}`,
-  /** Its value is the run_id of the server that holds every recent revocation. */
+  /** Its value: the run_id of the server that holds every recent revocation, a space, the tick it was begun at. */
   revocationMarker: 'revocation:marker',
-  /** Set before filling, looked for after it: gone means that the server was flushed meanwhile. */
-  revocationNonce: (nonce: string) => `revocation:nonce:${nonce}`,
+  /** Set before filling, looked for after it: gone, or another, means that the server was flushed meanwhile. */
+  revocationNonce: (reconciler: string) => `revocation:nonce:${reconciler}`,
+  /** A counter that every process moves every second, to tell how old a marker is without any clock of Redis. */
+  revocationTick: 'revocation:tick',
   /** rate-limiter-flexible appends `:` and the counted subject. */
   rateLimit: (policy: string) => `rate:${policy}`,
-  /** Hash of client id to tokens issued, not yet stored in Postgres. */
+  /** Hash of what clients did that is not yet stored in Postgres; usage.ts has its fields. Lives until drained. */
   usagePending: 'usage:pending',
+  /** The same hash, renamed while it is being stored. */
+  usageDraining: 'usage:draining',
 } as const
 
 export const redisLifetimes = {

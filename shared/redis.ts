@@ -6,6 +6,8 @@ export type { Redis }
 const COMMAND_TIMEOUT_MS = 250
 const CONNECT_TIMEOUT_MS = 2_000
 const RECONNECT_MAX_MS = 500
+/** A connection that owes answers and brings none for this long is given up, as that to a host that vanished. */
+const SILENCE_MAX_MS = 2_000
 
 /**
  * A connection that never queues and never resends: a command is written at once on a ready connection or
@@ -21,6 +23,8 @@ export function createRedis({ url, connectionName }: { url: string; connectionNa
     maxRetriesPerRequest: 0,
     commandTimeout: COMMAND_TIMEOUT_MS,
     connectTimeout: CONNECT_TIMEOUT_MS,
+    socketTimeout: SILENCE_MAX_MS,
+    disableClientInfo: true,
     retryStrategy: (attempt: number) => Math.min(attempt * 50, RECONNECT_MAX_MS),
   }
   const redis = url.startsWith('redis+sentinel:')

@@ -1,10 +1,14 @@
 import type { z } from 'zod'
-import { commonShape, httpUrl, integer, readConfig } from '#shared/config.ts'
+import { commonShape, httpUrl, integer, rate, readConfig } from '#shared/config.ts'
 
 const shape = {
   ...commonShape,
   PORT: integer(0, 65_535, 8082),
   JWKS_URL: httpUrl.optional(),
+  RATE_API_PER_CLIENT: rate('6000/60'),
+  RATE_SIGN_IN_PER_ACCOUNT: rate('20/300'),
+  RATE_SIGN_IN_PER_ADDRESS: rate('100/300'),
+  RATE_CALLBACK_TEST_PER_COMPANY: rate('20/60'),
 }
 
 export type ApiConfig = Readonly<z.infer<z.ZodObject<typeof shape>>> & {

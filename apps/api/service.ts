@@ -1,47 +1,76 @@
-import type { RequestListener } from 'node:http'
 import type { Clock } from '#shared/clock.ts'
 import type { Log } from '#shared/log.ts'
 import { createPostgres } from '#shared/postgres.ts'
-import { createRedis, redisReady } from '#shared/redis.ts'
+import { createRateLimit } from '#shared/rate-limit.ts'
+import { createRedis } from '#shared/redis.ts'
+import { createRevocation } from '#shared/revocation/revocation.ts'
+import type { Service } from '#shared/service-process.ts'
+import { createSigningKeys } from './access-tokens/signing-keys.ts'
 import { createApi } from './app.ts'
 import type { ApiConfig } from './config.ts'
+import { startHousekeeping } from './housekeeping.ts'
 
-export interface ApiService {
-  handle: RequestListener
-  /** Connects and begins what runs beside the requests. */
-  start(): Promise<void>
-  /** Ends that and closes every connection. Call it when no request is left. */
-  stop(): Promise<void>
-}
+const NAME = 'integration-api'
 
-/** One process of the resource API, but for the socket that it listens on. */
-export function createApiService({
-  config,
-  clock,
-  log,
-}: {
+export interface ServiceOptions {
   config: ApiConfig
   clock: Clock
   log: Log
-}): ApiService {
+}
+
+/** One process of the resource API with everything that it holds open, but for the socket that it listens on. */
+export function createService({ config, clock, log }: ServiceOptions): Service {
   const db = createPostgres({
     url: config.DATABASE_URL,
     poolSize: config.DATABASE_POOL_SIZE,
-    applicationName: 'integration-api',
+    applicationName: NAME,
   })
-  const redis = createRedis({ url: config.REDIS_URL, connectionName: 'integration-api' })
+  const redis = createRedis({ url: config.REDIS_URL, connectionName: NAME })
+  const revocationRedis = config.REVOCATION_REDIS_URL
+    ? createRedis({ url: config.REVOCATION_REDIS_URL, connectionName: NAME })
+    : redis
+  const revocation = createRevocation({ redis: revocationRedis, db })
+  const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
+  const limit = (name: string, rate: { limit: number; window_s: number }) =>
+    createRateLimit({ redis, policy: { name, ...rate } })
+
+  let draining = false
   const app = createApi({
-    settings: { apiResource: config.API_RESOURCE, trustedProxies: config.TRUSTED_PROXIES },
+    settings: {
+      issuer: config.ISSUER,
+      apiResource: config.API_RESOURCE,
+      trustedProxies: config.TRUSTED_PROXIES,
+    },
     log,
     clock,
     db,
     redis,
+    revocation,
+    signingKeys,
+    limits: {
+      apiPerClient: limit('api-client', config.RATE_API_PER_CLIENT),
+      signInPerAccount: limit('sign-in-account', config.RATE_SIGN_IN_PER_ACCOUNT),
+      signInPerAddress: limit('sign-in-address', config.RATE_SIGN_IN_PER_ADDRESS),
+      callbackTestPerCompany: limit('callback-test', config.RATE_CALLBACK_TEST_PER_COMPANY),
+    },
+    draining: () => draining,
   })
+  let endHousekeeping = async () => {}
+
   return {
     handle: app.callback(),
-    start: () => redisReady(redis),
+    async start() {
+      endHousekeeping = startHousekeeping({ db, redis, clock, log })
+      await signingKeys.start()
+    },
+    drain() {
+      draining = true
+    },
     async stop() {
-      redis.disconnect()
+      signingKeys.stop()
+      await endHousekeeping()
+      revocation.close()
+      for (const connection of new Set([redis, revocationRedis])) connection.disconnect()
       await db.destroy()
     },
   }

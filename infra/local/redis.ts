@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
+import { REDIS_USER_RULES } from '../redis-users.ts'
 import { startChild } from './child.ts'
 import { redisServer } from './redis-binary.ts'
 
@@ -23,11 +24,6 @@ export interface LocalRedisOptions {
   passwords: Record<RedisUser, string>
 }
 
-/** What a service may do: read and add, never flush, delete a revocation entry, or change the server. */
-export const SERVICE_ACL =
-  'resetkeys ~revoked:* ~revocation:* ~rate:* ~usage:* -@all +@read +@write +@scripting +@connection +@transaction +info +time +multi +exec ' +
-  '-@dangerous +info -del -unlink -rename -renamenx -move -copy -restore -getdel -expire -pexpire -expireat -pexpireat -persist -function -script +script|load +config|get'
-
 /**
  * Starts a Redis server on loopback with a password for every user.
  * @throws Error with the server's last words when it does not come up.
@@ -44,8 +40,8 @@ export async function startRedis({ directory, port, passwords }: LocalRedisOptio
     'save 60 1',
     'user default off resetpass',
     `user admin on #${sha256(passwords.admin)} ~* &* +@all`,
-    `user auth on #${sha256(passwords.auth)} ${SERVICE_ACL}`,
-    `user api on #${sha256(passwords.api)} ${SERVICE_ACL} (+del +rename ~usage:*)`,
+    `user auth on #${sha256(passwords.auth)} ${REDIS_USER_RULES.auth}`,
+    `user api on #${sha256(passwords.api)} ${REDIS_USER_RULES.api}`,
   ]
   const file = join(directory, 'redis.conf')
   await writeFile(file, `${configuration.join('\n')}\n`, { mode: 0o600 })

@@ -67,7 +67,7 @@ export async function up(db: Knex): Promise<void> {
     create table revocation_trust (
       only_row boolean primary key default true check (only_row),
       run_id   text not null default '',
-      -- null until a later statement has seen the row committed with this run_id
+      -- when it was named: another value is another naming, whose time to settle begins anew
       since    timestamptz
     );
     insert into revocation_trust default values;

@@ -1,10 +1,19 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Knex } from 'knex'
+import type { Database } from '#shared/postgres.ts'
+import type { Redis } from '#shared/redis.ts'
+import { redisKeys } from '#shared/redis-keys.ts'
+import { createLease } from './lease.ts'
+import { createPrimaryAsk } from './primary.ts'
+import { readNamedRunId } from './records.ts'
+import { ASK, REVOKE } from './scripts.ts'
+import { PRODUCTION_TIMINGS, type Timings } from './timings.ts'
 
 /** Who or what a request stands on: its client, and for a bearer token also the token's id and its signing key. */
 export interface Subject {
   clientId: string
-  jti?: string
-  kid?: string
+  jti?: string | undefined
+  kid?: string | undefined
 }
 
 /** `undecided`: neither store could tell within its deadline; the caller answers 503, never access. */
@@ -13,14 +22,113 @@ export type Standing = 'live' | 'revoked' | 'undecided'
 export type Entry = { kind: 'client' | 'token' | 'key'; id: string }
 
 export interface Revocation {
-  /** Never rejects. */
+  /**
+   * Whether the subject has been revoked lately: within the last hour, which is longer than any token lives or any
+   * client record is remembered. Never rejects. Sends its one Redis command before it returns, so that another
+   * command sent in the same tick shares the wait.
+   */
   ask(subject: Subject): Promise<Standing>
   /**
    * Runs `commit` in one Postgres transaction, which must leave the entry revoked there (now or already), and
    * resolves with its result when no process can accept the entry any more. That can take 6 s when Redis cannot
-   * vouch for it. Rejects, with nothing changed, when `commit` rejects.
+   * vouch for it. Rejects, with nothing changed, when `commit` rejects; when the transaction's own commit fails it
+   * rejects too, and only a repeat tells whether it counted.
    */
   revoke<T>(entry: Entry, commit: (transaction: Knex.Transaction) => Promise<T>): Promise<T>
   /** How `ask` has decided since the start of the process. */
   counts(): { redis: number; postgres: number; neither: number }
+  /** Stops watching the connection; what is being asked or revoked still finishes. */
+  close(): void
+}
+
+export interface RevocationOptions {
+  redis: Redis
+  /** The primary. */
+  db: Database
+  timings?: Timings
+  /** Milliseconds that only ever go forward. */
+  monotonic?: () => number
+}
+
+const entryKey = {
+  client: redisKeys.revokedClient,
+  token: redisKeys.revokedToken,
+  key: redisKeys.revokedSigningKey,
+}
+
+/** Asks about revocations and makes them, by the protocol that README.md beside this file explains. */
+export function createRevocation({
+  redis,
+  db,
+  timings = PRODUCTION_TIMINGS,
+  monotonic = () => performance.now(),
+}: RevocationOptions): Revocation {
+  const lease = createLease({ redis, timings, monotonic })
+  const primary = createPrimaryAsk({ db, deadline_ms: timings.askPostgres_ms })
+  const counts = { redis: 0, postgres: 0, neither: 0 }
+
+  async function askPrimary(subject: Subject): Promise<Standing> {
+    const standing = await primary(subject)
+    counts[standing === 'undecided' ? 'neither' : 'postgres'] += 1
+    return standing
+  }
+
+  function read({ clientId, jti, kid }: Subject): Promise<unknown> {
+    const keys = [redisKeys.revocationMarker, redisKeys.revokedClient(clientId)]
+    if (jti !== undefined) keys.push(redisKeys.revokedToken(jti))
+    if (kid !== undefined) keys.push(redisKeys.revokedSigningKey(kid))
+    return redis.eval(ASK, 0, ...keys)
+  }
+
+  function ask(subject: Subject): Promise<Standing> {
+    if (!lease.usable()) return askPrimary(subject)
+    const sentAt_ms = monotonic()
+    return read(subject).then(
+      (reply) => {
+        const [marker = null, ...entries] = reply as (string | null)[]
+        const revoked = entries.some((entry) => entry !== null)
+        // An entry is only ever added after the commit, so it is true whatever the marker says.
+        if (!revoked && !lease.vouches(marker, sentAt_ms)) return askPrimary(subject)
+        counts.redis += 1
+        return revoked ? 'revoked' : 'live'
+      },
+      () => {
+        lease.suspect()
+        return askPrimary(subject)
+      },
+    )
+  }
+
+  /** Adds the entry. @returns whether the server is the one that Postgres named and every process now sees it. */
+  async function add(entry: Entry, namedRunId: string): Promise<boolean> {
+    const sentAt_ms = monotonic()
+    const key = entryKey[entry.kind](entry.id)
+    const reply = redis.eval(REVOKE, 0, key, timings.entry_ms, redisKeys.revocationMarker)
+    const [runId, marker] = (await reply.catch(() => [])) as [string?, (string | null)?]
+    const named = runId !== undefined && runId === namedRunId && runId === lease.server()
+    return named && lease.vouches(marker ?? null, sentAt_ms)
+  }
+
+  /** Resolves when every process refuses the entry: at once if Redis vouches for it, else when no lease is left. */
+  async function settle(entry: Entry, namedRunId: string, committedAt_ms: number): Promise<void> {
+    while (!(await add(entry, namedRunId))) {
+      const left_ms = committedAt_ms + timings.settle_ms - monotonic()
+      if (left_ms <= 0) return
+      await sleep(Math.min(left_ms, timings.retry_ms))
+    }
+  }
+
+  return {
+    ask,
+    async revoke(entry, commit) {
+      const [result, namedRunId] = await db.transaction(async (transaction) => {
+        const committed = await commit(transaction)
+        return [committed, await readNamedRunId(transaction)] as const
+      })
+      await settle(entry, namedRunId, monotonic())
+      return result
+    },
+    counts: () => ({ ...counts }),
+    close: () => lease.close(),
+  }
 }

@@ -1,8 +1,15 @@
-import { createServer } from 'node:http'
 import knex, { type Knex } from 'knex'
 import { pino } from 'pino'
 import { drain, listen } from '#shared/http.ts'
-import { hashSecret, newSessionToken, newUserId, newVendorId } from '#shared/ids.ts'
+import {
+  hashSecret,
+  newClientId,
+  newClientSecret,
+  newSessionToken,
+  newUserId,
+  newVendorId,
+} from '#shared/ids.ts'
+import { insertClient, type NewClient } from '#shared/oauth-clients.ts'
 import { hashPassword } from '#shared/passwords.ts'
 import {
   type Company,
@@ -13,9 +20,11 @@ import {
   type User,
 } from '#shared/people.ts'
 import { readApiConfig } from '../../apps/api/config.ts'
-import { createApiService } from '../../apps/api/service.ts'
+import { createHttpServer } from '../../apps/api/http/server.ts'
+import { createService } from '../../apps/api/service.ts'
 import { insertSession, SESSION_LIFETIME_S } from '../../apps/api/sessions/sessions.ts'
 import { createTestClock, type TestClock } from './clock.ts'
+import { API_RESOURCE, createTestIssuer, ISSUER, type TestIssuer } from './issuer.ts'
 import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from './servers.ts'
 
 export const TEST_PASSWORD = 'correct horse battery staple'
@@ -46,6 +55,8 @@ export interface TestApi {
   database: TestDatabase
   redis: TestRedis
   clock: TestClock
+  /** Signs access tokens that the API believes. */
+  issuer: TestIssuer
   /** The superuser's connection: to arrange what no route does, and to look. */
   db: Knex
   /** Every line that the API has logged. */
@@ -55,6 +66,8 @@ export interface TestApi {
   /** A user, signed in, whose password is TEST_PASSWORD; a member of the company when one is named. */
   createPerson(membership?: Partial<Omit<Membership, 'userId'>>): Promise<Person>
   createSession(userId: string): Promise<string>
+  /** An Active client of the company, made without the API. */
+  createClient(client: { vendorId: string } & Partial<NewClient>): Promise<NewClient & { secret: string }>
   stop(): Promise<void>
 }
 
@@ -69,13 +82,15 @@ export async function startApi({ beside, env = {} }: TestApiOptions = {}): Promi
   const database = beside?.database ?? (await createTestDatabase())
   const redis = beside?.redis ?? (await createTestRedis())
   const clock = beside?.clock ?? createTestClock()
+  const issuer = beside?.issuer ?? (await createTestIssuer({ clock }))
   const logLines: string[] = []
-  const service = createApiService({
+  const service = createService({
     config: readApiConfig({
       DATABASE_URL: database.apiUrl,
       REDIS_URL: redis.url('api'),
-      ISSUER: 'https://issuer.test',
-      API_RESOURCE: 'https://api.test',
+      ISSUER,
+      API_RESOURCE,
+      JWKS_URL: issuer.jwksUrl,
       TRUSTED_PROXIES: '',
       ...env,
     }),
@@ -83,7 +98,7 @@ export async function startApi({ beside, env = {} }: TestApiOptions = {}): Promi
     log: pino({ level: 'trace' }, { write: (line: string) => void logLines.push(line) }),
   })
   await service.start()
-  const server = createServer(service.handle)
+  const server = createHttpServer(service.handle)
   const url = `http://127.0.0.1:${await listen(server, { host: '127.0.0.1', port: 0 })}`
   const db = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 4 } })
   return {
@@ -91,6 +106,7 @@ export async function startApi({ beside, env = {} }: TestApiOptions = {}): Promi
     database,
     redis,
     clock,
+    issuer,
     db,
     logLines,
     request: (method, path, request) => send(`${url}${path}`, method, request),
@@ -100,6 +116,7 @@ export async function startApi({ beside, env = {} }: TestApiOptions = {}): Promi
       await service.stop()
       await db.destroy()
       if (beside) return
+      await issuer.stop()
       await redis.stop('SIGKILL')
       await database.drop()
     },
@@ -134,7 +151,7 @@ async function send(
 function people(
   db: Knex,
   clock: TestClock,
-): Pick<TestApi, 'createCompany' | 'createPerson' | 'createSession'> {
+): Pick<TestApi, 'createCompany' | 'createPerson' | 'createSession' | 'createClient'> {
   async function createSession(userId: string): Promise<string> {
     const token = newSessionToken()
     const now = clock.now()
@@ -148,6 +165,20 @@ function people(
   }
   return {
     createSession,
+    async createClient(given) {
+      const secret = newClientSecret()
+      const client = {
+        clientId: newClientId(),
+        name: 'A client',
+        scopes: ['analytics:read' as const],
+        secretHash: hashSecret(secret),
+        createdBy: null,
+        createdAt: new Date(clock.now()),
+        ...given,
+      }
+      await insertClient(db, client)
+      return { ...client, secret }
+    },
     async createCompany(given = {}) {
       const company = {
         vendorId: newVendorId(),

@@ -17,11 +17,17 @@ export function inputErrors(
     .flatMap((issue) =>
       issue.code === 'unrecognized_keys'
         ? issue.keys.map((key) => ({ path: [...issue.path, key], detail: 'is not known here' }))
-        : [{ path: issue.path, detail: issue.message }],
+        : [{ path: issue.path, detail: sentence(issue) }],
     )
     .slice(0, ERRORS_SHOWN)
     .map(({ path, detail }) => ({ pointer: pointerOf(jsonPointer(path)), detail }))
 }
+
+/** zod's own words for a wrong type become like those that the schemas bring. */
+const sentence = (issue: z.core.$ZodIssue): string =>
+  issue.code === 'invalid_type' && issue.message.startsWith('Invalid input')
+    ? `must be of type ${issue.expected}`
+    : issue.message
 
 const jsonPointer = (path: readonly PropertyKey[]): string =>
   path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
@@ -54,6 +60,26 @@ export function parseQuery<T extends z.ZodObject>(schema: T, querystring: string
     })
   }
   return result.data
+}
+
+/**
+ * Validates the header fields that `schema` names and leaves them in `ctx.state.headers`.
+ * @throws Problem 422 for what `schema` refuses.
+ */
+export function requestHeaders(schema: z.ZodObject): ApiMiddleware {
+  const names = Object.keys(schema.shape)
+  const middleware: ApiMiddleware = async (ctx, next) => {
+    const sent = names.map((name) => [name, ctx.headers[name.toLowerCase()]])
+    const result = schema.safeParse(Object.fromEntries(sent))
+    if (!result.success) {
+      throw new Problem('invalid_input', 'A header field breaks a rule; errors says which.', {
+        errors: inputErrors(result.error.issues, (pointer) => pointer.slice(1)),
+      })
+    }
+    ctx.state.headers = result.data
+    await next()
+  }
+  return documented(middleware, { headers: schema, problems: ['invalid_input'] })
 }
 
 // Controls, line separators and bidirectional overrides: nothing that a person types into a name.

@@ -36,6 +36,8 @@ export interface ApiState {
   body?: unknown
   /** The validated query, set by the query middleware. */
   query?: unknown
+  /** The validated header fields, set by the requestHeaders middleware. */
+  headers?: unknown
   /** The `code` of the problem that was answered. */
   problem?: string
 }
@@ -47,3 +49,6 @@ interface RouteParameters {
 export type ApiContext = ParameterizedContext<ApiState, RouteParameters>
 export type ApiMiddleware = Middleware<ApiState, RouteParameters>
 export type ApiRouter = Router<ApiState>
+
+/** Makes the middleware that lets an access token with `scope`, for the company of the path, pass. */
+export type RequireAccessToken = (scope: Scope) => ApiMiddleware

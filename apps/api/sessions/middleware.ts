@@ -2,7 +2,7 @@ import type { Clock } from '#shared/clock.ts'
 import { hashSecret, SESSION_TOKEN_PATTERN } from '#shared/ids.ts'
 import type { Database } from '#shared/postgres.ts'
 import { Problem } from '#shared/problems.ts'
-import { bearerChallenge, parseBearer } from '../http/bearer.ts'
+import { bearerChallenge, bearerOf } from '../http/bearer.ts'
 import { documented } from '../http/documented.ts'
 import type { ApiMiddleware } from '../http/state.ts'
 import { findSession } from './sessions.ts'
@@ -16,7 +16,7 @@ export const SESSION_REALM = 'workspace'
  */
 export function createSessionMiddleware({ db, clock }: { db: Database; clock: Clock }): ApiMiddleware {
   const middleware: ApiMiddleware = async (ctx, next) => {
-    const bearer = parseBearer(ctx.headers.authorization)
+    const bearer = bearerOf(ctx.req)
     if (bearer.kind === 'none') throw unauthenticated('Send a session token as Authorization: Bearer.')
     const tokenHash = bearer.kind === 'token' && TOKEN.test(bearer.token) ? hashSecret(bearer.token) : null
     const session = tokenHash && (await findSession(db, { tokenHash, now: new Date(clock.now()) }))

@@ -1,4 +1,5 @@
-import type { Queryable } from '#shared/postgres.ts'
+import { holdPassword } from '#shared/people.ts'
+import type { Database, Queryable } from '#shared/postgres.ts'
 
 /** A session lasts this long from its beginning; use does not extend it. */
 export const SESSION_LIFETIME_S = 12 * 3_600
@@ -20,6 +21,23 @@ export async function insertSession(
     session.createdAt,
     session.expiresAt,
   ])
+}
+
+/**
+ * Begins a session for someone whose password was right a moment ago.
+ * @returns undefined when the password has been changed since, and no session was begun.
+ */
+export async function startSession(
+  db: Database,
+  { tokenHash, user, now }: { tokenHash: Buffer; user: { userId: string; passwordHash: string }; now: Date },
+): Promise<{ expiresAt: Date } | undefined> {
+  const { userId } = user
+  const expiresAt = new Date(now.getTime() + SESSION_LIFETIME_S * 1_000)
+  return db.transaction(async (transaction) => {
+    if (!(await holdPassword(transaction, user))) return undefined
+    await insertSession(transaction, { tokenHash, userId, createdAt: now, expiresAt })
+    return { expiresAt }
+  })
 }
 
 /** @returns the live session and its user, or undefined. */

@@ -1,0 +1,29 @@
+/*
+ * What each service's Redis user may do, command by command: the local stack configures its server with these, and
+ * so must production. Redis 7 or newer, Valkey too.
+ *
+ * None of them may flush, delete, rename or expire anything of the revocation protocol, and the authorization
+ * server can neither mark a server as trusted nor touch the entry of a client or a key. One thing cannot be said in
+ * an ACL: a user that may SET an entry may give it a new and shorter life (the authorization server: tokens only).
+ * The services never do, and the reconciler sends every entry again, with its full life, within half a minute.
+ */
+
+/** Connect, run scripts (each command of one is judged as if it came alone), count against rates, ask. */
+const COMMON = [
+  'resetkeys resetchannels -@all',
+  '+auth +hello +ping +quit +info +client|setname',
+  '~rate:* +eval +evalsha +set +get +del +incrby +expire +pttl +multi +exec',
+  '(%R~revoked:* %R~revocation:marker +get +mget)',
+  '(%RW~revocation:tick +incr)',
+]
+
+export const REDIS_USER_RULES = {
+  auth: [...COMMON, '(%W~revoked:token:* +set)', '(~usage:* +eval +evalsha +hincrby +hset)'].join(' '),
+  api: [
+    ...COMMON,
+    '(%W~revoked:client:* %W~revoked:token:* %W~revoked:key:* +set)',
+    '+time',
+    '(%RW~revocation:marker %RW~revocation:nonce:* +get +set +pttl)',
+    '(~usage:* +eval +evalsha +hincrby +hset +hget +hmget +hgetall +hscan +rename +renamenx +del)',
+  ].join(' '),
+} as const

@@ -1,0 +1,46 @@
+import { type Database, queryPrepared } from './postgres.ts'
+
+/** Events may be reported this long after they occurred, so a day may change this long after its end. */
+export const LATE_EVENTS_MS = 72 * 3_600_000
+
+/** The figures of a day that were reported. Amounts are in minor units of the company's currency. */
+export interface DayFigures {
+  date: string
+  impressions: number
+  clicks: number
+  orders: number
+  unitsSold: number
+  revenueMinor: number
+  boostSpendMinor: number
+}
+
+export interface DailyRange {
+  vendorId: string
+  /** First and last date, inclusive. */
+  from: string
+  to: string
+}
+
+/**
+ * The stored days of a range as one JSON text, which is cheap to fetch and to compare with an earlier one.
+ * `days` is an array of DayFigures, oldest first, or null when no day is stored; `newestEvent_ms` the time of the
+ * company's newest event, Unix time in ms, or null.
+ */
+export async function readStoredDays(
+  db: Database,
+  { vendorId, from, to }: DailyRange,
+): Promise<{ days: string | null; newestEvent_ms: string | null }> {
+  const [row] = await queryPrepared<[string | null, string | null]>(db, {
+    name: 'analytics_daily_range',
+    text: `select
+        (select json_agg(day)::text from (
+          select date, impressions, clicks, orders, units_sold as "unitsSold", revenue_minor as "revenueMinor",
+            boost_spend_minor as "boostSpendMinor"
+          from analytics_daily where vendor_id = $1 and date between $2 and $3 order by date) day),
+        (select floor(extract(epoch from last_event_at) * 1000)::text
+          from analytics_daily where vendor_id = $1 order by date desc limit 1)`,
+    values: [vendorId, from, to],
+  })
+  const [days = null, newestEvent_ms = null] = row ?? []
+  return { days, newestEvent_ms }
+}

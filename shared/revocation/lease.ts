@@ -1,0 +1,113 @@
+import type { Redis } from '#shared/redis.ts'
+import { redisKeys } from '#shared/redis-keys.ts'
+import { TICK } from './scripts.ts'
+import type { Timings } from './timings.ts'
+
+/** For how long this process may believe what the Redis server behind its connection says. */
+export interface Lease {
+  /** False until the server is known, and from a failure until it answers again. Then do not even wait for it. */
+  usable(): boolean
+  /** The run_id of the server behind the connection, if known. */
+  server(): string | undefined
+  /** Whether what was read together with this marker, by a command sent at `sentAt_ms`, holds every revocation. */
+  vouches(marker: string | null, sentAt_ms: number): boolean
+  /** A command failed: wait for the next tick. */
+  suspect(): void
+  close(): void
+}
+
+export interface LeaseOptions {
+  redis: Redis
+  timings: Timings
+  monotonic: () => number
+}
+
+interface Tick {
+  count: number
+  sentAt_ms: number
+}
+
+/**
+ * Redis lets a marker expire by its wall clock, which may be set back or stand still with a suspended machine. So
+ * that nothing hangs on it, every process moves a counter in Redis about once a second and notes when it sent the
+ * command; a marker carries the count at which its round began. A marker with at least the count of a tick was
+ * therefore begun after that tick was sent, and is believed for `lease_ms` from there, by this process's clock.
+ *
+ * The run_id is learned on the connection that it is compared on, and forgotten with it.
+ */
+export function createLease({ redis, timings, monotonic }: LeaseOptions): Lease {
+  const ticksKept = Math.ceil(timings.lease_ms / timings.tick_ms) + 1
+  let connection = 0
+  let answers = false
+  let ticking = false
+  let server: string | undefined
+  let ticks: Tick[] = []
+  let judged = { marker: '', until_ms: Number.NEGATIVE_INFINITY }
+
+  function forget(): void {
+    connection += 1
+    answers = false
+    server = undefined
+    ticks = []
+    judged = { marker: '', until_ms: Number.NEGATIVE_INFINITY }
+  }
+
+  async function tick(): Promise<void> {
+    if (ticking || redis.status !== 'ready') return
+    ticking = true
+    const sentOn = connection
+    const sentAt_ms = monotonic()
+    try {
+      const [runId, count] = (await redis.eval(TICK, 0, redisKeys.revocationTick)) as [string, number]
+      if (sentOn === connection) learn(runId, { count, sentAt_ms })
+    } catch {
+      if (sentOn === connection) answers = false
+    } finally {
+      ticking = false
+    }
+  }
+
+  function learn(runId: string, latest: Tick): void {
+    // A count that went back tells of a flush: what was counted before it says nothing about now.
+    if (runId !== server || latest.count <= (ticks[0]?.count ?? 0)) forget()
+    server = runId
+    ticks = [latest, ...ticks.slice(0, ticksKept - 1)]
+    answers = true
+  }
+
+  function believedUntil(marker: string): number {
+    const [runId, count] = marker.split(' ')
+    if (runId !== server) return Number.NEGATIVE_INFINITY
+    const before = ticks.find((tick) => tick.count <= Number(count))
+    return before ? before.sentAt_ms + timings.lease_ms : Number.NEGATIVE_INFINITY
+  }
+
+  function onReady(): void {
+    forget()
+    void tick()
+  }
+
+  redis.on('close', forget)
+  redis.on('ready', onReady)
+  const timer = setInterval(() => void tick(), timings.tick_ms)
+  timer.unref()
+  void tick()
+
+  return {
+    usable: () => answers,
+    server: () => server,
+    vouches(marker, sentAt_ms) {
+      if (marker === null || server === undefined) return false
+      if (marker !== judged.marker) judged = { marker, until_ms: believedUntil(marker) }
+      return sentAt_ms < judged.until_ms
+    },
+    suspect() {
+      answers = false
+    },
+    close() {
+      clearInterval(timer)
+      redis.off('close', forget)
+      redis.off('ready', onReady)
+    },
+  }
+}

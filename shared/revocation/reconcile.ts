@@ -1,0 +1,190 @@
+import { randomUUID } from 'node:crypto'
+import type { Database } from '#shared/postgres.ts'
+import type { Redis } from '#shared/redis.ts'
+import { redisKeys } from '#shared/redis-keys.ts'
+import {
+  type NamedServer,
+  type RecentRevocations,
+  readRecentRevocations,
+  replaceNamedServer,
+} from './records.ts'
+import { ADD, BEGIN, MARK } from './scripts.ts'
+import { PRODUCTION_TIMINGS, type Timings } from './timings.ts'
+
+/** What a round came to. */
+export type Round =
+  /** The server may be believed for another `lease_ms`. `added` of the `entries` had to be sent. */
+  | { outcome: 'marked'; entries: number; added: number }
+  /** Another process marked it a moment ago. */
+  | { outcome: 'fresh' }
+  /** Postgres named another server; it now names this one. */
+  | { outcome: 'replaced' }
+  /** Postgres has not named this server for long enough. */
+  | { outcome: 'waiting' }
+  | { outcome: 'failed'; why: string }
+
+/** The moments of a round between which anything can happen; for tests. */
+export type Step = 'begun' | 'read' | 'added' | 'marked'
+
+export interface Reconciler {
+  /** Never rejects. Not to be called again before it has resolved. */
+  round(): Promise<Round>
+}
+
+export interface ReconcilerOptions {
+  redis: Redis
+  /** The primary, as a role that may update revocation_trust. */
+  db: Database
+  timings?: Timings
+  /** Milliseconds that only ever go forward. */
+  monotonic?: () => number
+  /** Called after each step; a rejection fails the round. */
+  step?: (step: Step) => Promise<void> | void
+}
+
+const ENTRIES_A_SCRIPT = 500
+
+interface Begun {
+  runId: string
+  evicted: string
+  time_ms: number
+  tick: number
+  nonce: string
+}
+
+/** What this process has added to a server that has kept its nonce since. */
+interface Fill {
+  runId: string
+  evicted: string
+  nonce: string
+  entries: ReadonlySet<string>
+  filledAt_ms: number
+}
+
+class Broken extends Error {}
+
+/** knex puts the statement into its messages; the code says enough, and belongs in a log. */
+function fromPostgres(error: Error & { code?: string }): never {
+  throw new Broken(`Postgres: ${error.code ?? error.name}`, { cause: error })
+}
+
+/** Brings a Redis server up to date with Postgres and marks it as such, a round at a time. */
+export function createReconciler({
+  redis,
+  db,
+  timings = PRODUCTION_TIMINGS,
+  monotonic = () => performance.now(),
+  step = () => {},
+}: ReconcilerOptions): Reconciler {
+  const nonceKey = redisKeys.revocationNonce(randomUUID())
+  let fill: Fill | undefined
+  let seen: { named: NamedServer; at_ms: number } | undefined
+
+  /** @returns undefined when the server was marked a moment ago and this process knows how long it has been named. */
+  async function begin(): Promise<Begun | undefined> {
+    const nonce = randomUUID()
+    const { revocationTick, revocationMarker } = redisKeys
+    const reply = redis.eval(BEGIN, 0, nonceKey, nonce, timings.nonce_ms, revocationTick, revocationMarker)
+    const [runId, policy, evicted, time_ms, tick, oldNonce, marker, markerLeft_ms] = (await reply) as [
+      string,
+      string,
+      string,
+      number,
+      number,
+      string,
+      string,
+      number,
+    ]
+    if (policy !== 'noeviction') throw new Broken(`the eviction policy is ${policy}, not noeviction`)
+    const unbroken = fill && fill.runId === runId && fill.evicted === evicted && fill.nonce === oldNonce
+    fill = fill && unbroken ? { ...fill, nonce } : undefined
+    const fresh = marker.startsWith(`${runId} `) && markerLeft_ms > timings.lease_ms - 0.8 * timings.round_ms
+    return fresh && named(runId) ? undefined : { runId, evicted, time_ms, tick, nonce }
+  }
+
+  /** Whether Postgres has named the server for `settle_ms`, as far as this process has seen itself. */
+  function named(runId: string, before_ms = monotonic()): boolean {
+    return seen !== undefined && seen.named.runId === runId && before_ms - seen.at_ms >= timings.settle_ms
+  }
+
+  async function read(): Promise<RecentRevocations> {
+    const recent = await readRecentRevocations(db, timings.entry_ms).catch(fromPostgres)
+    const unchanged = seen?.named.runId === recent.named.runId && seen.named.since === recent.named.since
+    // The moment after the read: by then the row was there, however long its commit took.
+    if (!unchanged) seen = { named: recent.named, at_ms: monotonic() }
+    return recent
+  }
+
+  async function replace(old: NamedServer, runId: string): Promise<void> {
+    const now = await replaceNamedServer(db, old, runId).catch(fromPostgres)
+    seen = now && { named: now, at_ms: monotonic() }
+  }
+
+  /** @returns how many entries it sent. */
+  async function add({ runId, evicted, nonce }: Begun, entries: string[]): Promise<number> {
+    const startedAt_ms = monotonic()
+    const known = fill && startedAt_ms - fill.filledAt_ms < timings.refill_ms ? fill : undefined
+    const missing = known ? entries.filter((entry) => !known.entries.has(entry)) : entries
+    fill = undefined
+    for (let i = 0; i < missing.length; i += ENTRIES_A_SCRIPT) {
+      const some = missing.slice(i, i + ENTRIES_A_SCRIPT)
+      const added = await redis.eval(ADD, 0, nonceKey, nonce, timings.entry_ms, ...some)
+      if (added !== 1) throw new Broken('the server was flushed')
+    }
+    const filledAt_ms = known?.filledAt_ms ?? startedAt_ms
+    fill = { runId, evicted, nonce, entries: new Set(entries), filledAt_ms }
+    return missing.length
+  }
+
+  async function mark({ runId, evicted, nonce, time_ms, tick }: Begun): Promise<void> {
+    const value = `${runId} ${tick}`
+    const until_ms = time_ms + timings.lease_ms
+    const { revocationMarker } = redisKeys
+    const marked = await redis.eval(
+      MARK,
+      0,
+      runId,
+      evicted,
+      nonceKey,
+      nonce,
+      revocationMarker,
+      value,
+      until_ms,
+    )
+    if (marked !== 'marked') throw new Broken(String(marked))
+  }
+
+  async function attempt(): Promise<Round> {
+    const begun = await begin()
+    await step('begun')
+    if (!begun) return { outcome: 'fresh' }
+    const readAt_ms = monotonic()
+    const recent = await read()
+    await step('read')
+    if (recent.named.runId !== begun.runId) {
+      await replace(recent.named, begun.runId)
+      return { outcome: 'replaced' }
+    }
+    if (!named(begun.runId, readAt_ms)) return { outcome: 'waiting' }
+    const entries = entryKeys(recent)
+    const added = await add(begun, entries)
+    await step('added')
+    await mark(begun)
+    await step('marked')
+    return { outcome: 'marked', entries: entries.length, added }
+  }
+
+  return {
+    round: () =>
+      attempt().catch((error: Error) => {
+        fill = undefined
+        return { outcome: 'failed', why: error.message }
+      }),
+  }
+}
+
+const entryKeys = ({ clients, tokens, keys }: RecentRevocations): string[] => [
+  ...clients.map(redisKeys.revokedClient),
+  ...tokens.map(redisKeys.revokedToken),
+  ...keys.map(redisKeys.revokedSigningKey),
+]

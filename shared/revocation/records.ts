@@ -1,0 +1,121 @@
+import type { Queryable } from '#shared/postgres.ts'
+import type { Subject } from './revocation.ts'
+
+/** A verifier's clock may be this far behind the database's, and then some. */
+const CLOCK_MARGIN_S = 300
+/** An expired token's revocation is kept this much longer before it is purged. */
+const PURGE_MARGIN_S = 3_600
+export const PURGE_BATCH = 1_000
+
+/** Records that a token is revoked, by its id (`jti`, RFC 7519 §4.1.7); again changes nothing. */
+export async function insertRevokedToken(
+  db: Queryable,
+  token: { jti: string; clientId: string; expiresAt: Date },
+): Promise<void> {
+  await db.raw(
+    `insert into revoked_tokens (jti, client_id, revoked_at, expires_at) values (?, ?, clock_timestamp(), ?)
+     on conflict (jti) do nothing`,
+    [token.jti, token.clientId, token.expiresAt],
+  )
+}
+
+/** Records that a signing key is revoked, by its `kid`; again changes nothing. */
+export async function insertRevokedSigningKey(db: Queryable, kid: string): Promise<void> {
+  await db.raw(
+    `insert into revoked_signing_keys (kid, revoked_at) values (?, clock_timestamp()) on conflict (kid) do nothing`,
+    [kid],
+  )
+}
+
+/** @returns how many expired token revocations it removed, at most PURGE_BATCH. */
+export async function purgeExpiredTokens(db: Queryable): Promise<number> {
+  const { rowCount } = await db.raw(
+    `delete from revoked_tokens where jti in (
+       select jti from revoked_tokens where expires_at < now() - make_interval(secs => ?)
+       order by expires_at limit ?)`,
+    [PURGE_MARGIN_S, PURGE_BATCH],
+  )
+  return rowCount
+}
+
+/**
+ * Whether each subject stands, at one moment of the primary; a client that is not there or not Active does not.
+ * @throws Error when the database is a standby, which may not know yet.
+ */
+export async function readStandings(
+  db: Queryable,
+  subjects: readonly Subject[],
+): Promise<('live' | 'revoked')[]> {
+  const { rows } = await db.raw(
+    `select pg_is_in_recovery() as standby,
+       c.status is not distinct from 'Active' and t.jti is null and k.kid is null as live
+     from unnest(?::text[], ?::text[], ?::text[]) with ordinality as asked (client_id, jti, kid, place)
+     left join oauth_clients c on c.client_id = asked.client_id
+     left join revoked_tokens t on t.jti = asked.jti
+     left join revoked_signing_keys k on k.kid = asked.kid
+     order by asked.place`,
+    [
+      subjects.map(({ clientId }) => clientId),
+      subjects.map(({ jti }) => jti ?? null),
+      subjects.map(({ kid }) => kid ?? null),
+    ] as never,
+  )
+  return rows.map(({ standby, live }: { standby: boolean; live: boolean }) => {
+    if (standby) throw new Error('the database is a standby')
+    return live ? 'live' : 'revoked'
+  })
+}
+
+/** The Redis server that Postgres names as the only one to be trusted; another `since` is another naming. */
+export interface NamedServer {
+  runId: string
+  since: string | null
+}
+
+/** @returns the run_id of the Redis server that Postgres names. */
+export async function readNamedRunId(db: Queryable): Promise<string> {
+  const { rows } = await db.raw('select run_id as "runId" from revocation_trust')
+  return rows[0].runId
+}
+
+/** Names another server. @returns the new naming, committed; undefined when `old` had been replaced meanwhile. */
+export async function replaceNamedServer(
+  db: Queryable,
+  old: NamedServer,
+  runId: string,
+): Promise<NamedServer | undefined> {
+  const { rows } = await db.raw(
+    `update revocation_trust set run_id = ?, since = clock_timestamp()
+     where run_id = ? and since is not distinct from ?::timestamptz
+     returning run_id as "runId", since::text`,
+    [runId, old.runId, old.since],
+  )
+  return rows[0]
+}
+
+export interface RecentRevocations {
+  named: NamedServer
+  clients: string[]
+  tokens: string[]
+  keys: string[]
+}
+
+/**
+ * Everything whose revocation can still matter: clients and keys revoked within `within_ms`, tokens not yet
+ * expired. One statement, so one snapshot; by time and not by what was read before, since transactions become
+ * visible in another order than they were stamped.
+ * @throws Error when the database is a standby.
+ */
+export async function readRecentRevocations(db: Queryable, within_ms: number): Promise<RecentRevocations> {
+  const { rows } = await db.raw(
+    `select pg_is_in_recovery() as standby, run_id as "runId", since::text,
+       array(select client_id from oauth_clients where revoked_at > now() - make_interval(secs => ?)) as clients,
+       array(select jti from revoked_tokens where expires_at > now() - make_interval(secs => ?)) as tokens,
+       array(select kid from revoked_signing_keys where revoked_at > now() - make_interval(secs => ?)) as keys
+     from revocation_trust`,
+    [within_ms / 1_000, CLOCK_MARGIN_S, within_ms / 1_000],
+  )
+  const [{ standby, runId, since, clients, tokens, keys }] = rows
+  if (standby) throw new Error('the database is a standby')
+  return { named: { runId, since }, clients, tokens, keys }
+}

@@ -1,0 +1,65 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Log } from '#shared/log.ts'
+import { createReconciler, type ReconcilerOptions, type Round } from './reconcile.ts'
+import { PURGE_BATCH, purgeExpiredTokens } from './records.ts'
+import { PRODUCTION_TIMINGS } from './timings.ts'
+
+const PURGE_EVERY_MS = 600_000
+/** Rounds of many processes must not keep step with one another. */
+const JITTER = 0.2
+
+export interface StartReconcilingOptions extends ReconcilerOptions {
+  log: Log
+  purgeEvery_ms?: number
+}
+
+export interface Reconciling {
+  /** Resolves when the round that runs has ended, within seconds. */
+  stop(): Promise<void>
+}
+
+/**
+ * Reconciles about every second until it is stopped, one round at a time, and now and then purges the revocations
+ * of tokens long expired. A failure is logged once, when it begins; meanwhile Postgres decides.
+ */
+export function startReconciling(options: StartReconcilingOptions): Reconciling {
+  const { db, log, timings = PRODUCTION_TIMINGS, purgeEvery_ms = PURGE_EVERY_MS } = options
+  const reconciler = createReconciler(options)
+  const stopping = new AbortController()
+  let told = ''
+  let purgeAt_ms = performance.now() + purgeEvery_ms * Math.random()
+
+  function tell(round: Round): void {
+    if (round.outcome === 'fresh') return
+    const news = round.outcome === 'failed' ? round.why : round.outcome
+    if (news === told) return
+    told = news
+    if (round.outcome === 'failed') log.warn({ why: round.why }, 'revocation: Redis cannot be vouched for')
+    else if (round.outcome === 'marked') log.info({ entries: round.entries }, 'revocation: Redis is trusted')
+    else log.info('revocation: a Redis server that is new here will be trusted in some seconds')
+  }
+
+  async function purge(): Promise<void> {
+    if (performance.now() < purgeAt_ms) return
+    const removed = await purgeExpiredTokens(db).catch(() => 0)
+    // A full batch: there is more.
+    purgeAt_ms = performance.now() + (removed < PURGE_BATCH ? purgeEvery_ms : 0)
+  }
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      tell(await reconciler.round())
+      await purge()
+      const pause_ms = timings.round_ms * (1 - JITTER + 2 * JITTER * Math.random())
+      await sleep(pause_ms, undefined, { signal: stopping.signal }).catch(() => {})
+    }
+  }
+
+  const running = run()
+  return {
+    stop() {
+      stopping.abort()
+      return running
+    },
+  }
+}

@@ -1,0 +1,37 @@
+import { redisLifetimes } from '#shared/redis-keys.ts'
+
+/**
+ * Every duration of the protocol. Its safety rests on one inequality, `settle_ms > lease_ms`, each measured by one
+ * process's own monotonic clock: the clocks may run apart by a fifth, and may show any time.
+ */
+export interface Timings {
+  /** A marker is believed no longer than this after its round began. */
+  lease_ms: number
+  /** A revocation that Redis cannot vouch for is answered, and a newly named server trusted, after this long. */
+  settle_ms: number
+  /** A revocation's entry stays in Redis; longer than any token or remembered record can matter. */
+  entry_ms: number
+  /** A round's nonce stays in Redis: how long a process may rely on what it added before. */
+  nonce_ms: number
+  /** Between two rounds of a process, and between two ticks; varied by a fifth. */
+  round_ms: number
+  tick_ms: number
+  /** Every entry is sent again this often, needed or not. */
+  refill_ms: number
+  /** A waiting revocation looks again whether Redis can vouch for it. */
+  retry_ms: number
+  /** What `ask` gives Postgres before it answers `undecided`. */
+  askPostgres_ms: number
+}
+
+export const PRODUCTION_TIMINGS: Readonly<Timings> = Object.freeze({
+  lease_ms: redisLifetimes.revocationMarker_ms,
+  settle_ms: 6_000,
+  entry_ms: redisLifetimes.revocationEntry_ms,
+  nonce_ms: redisLifetimes.revocationNonce_ms,
+  round_ms: 1_000,
+  tick_ms: 1_000,
+  refill_ms: 30_000,
+  retry_ms: 500,
+  askPostgres_ms: 1_000,
+})
