@@ -7,6 +7,9 @@ import { createRevocation } from '#shared/revocation/revocation.ts'
 import type { Service } from '#shared/service-process.ts'
 import { createSigningKeys } from './access-tokens/signing-keys.ts'
 import { createApi } from './app.ts'
+import { type AddressRule, createAddressRule } from './callbacks/address-verdict.ts'
+import { createResolver, type Resolve } from './callbacks/resolver.ts'
+import { createTestSender } from './callbacks/sender.ts'
 import type { ApiConfig } from './config.ts'
 import { startHousekeeping } from './housekeeping.ts'
 
@@ -16,10 +19,17 @@ export interface ServiceOptions {
   config: ApiConfig
   clock: Clock
   log: Log
+  /** What stands between the callbacks and the internet. Left out: the system's name servers and the real rules. */
+  outside?: {
+    resolve?: Resolve
+    judgeAddress?: AddressRule
+    /** In PEM. */
+    certificateAuthority?: string
+  }
 }
 
 /** One process of the resource API with everything that it holds open, but for the socket that it listens on. */
-export function createService({ config, clock, log }: ServiceOptions): Service {
+export function createService({ config, clock, log, outside = {} }: ServiceOptions): Service {
   const db = createPostgres({
     url: config.DATABASE_URL,
     poolSize: config.DATABASE_POOL_SIZE,
@@ -33,6 +43,13 @@ export function createService({ config, clock, log }: ServiceOptions): Service {
   const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
   const limit = (name: string, rate: { limit: number; window_s: number }) =>
     createRateLimit({ redis, policy: { name, ...rate } })
+
+  const {
+    resolve = createResolver(),
+    judgeAddress = createAddressRule({ denyRanges: config.CALLBACK_DENY_RANGES }),
+    certificateAuthority,
+  } = outside
+  const sender = createTestSender({ clock, resolve, judgeAddress, certificateAuthority })
 
   let draining = false
   const app = createApi({
@@ -53,6 +70,7 @@ export function createService({ config, clock, log }: ServiceOptions): Service {
       signInPerAddress: limit('sign-in-address', config.RATE_SIGN_IN_PER_ADDRESS),
       callbackTestPerCompany: limit('callback-test', config.RATE_CALLBACK_TEST_PER_COMPANY),
     },
+    callbacks: { resolve, judgeAddress, sender },
     draining: () => draining,
   })
   let endHousekeeping = async () => {}
@@ -67,6 +85,7 @@ export function createService({ config, clock, log }: ServiceOptions): Service {
       draining = true
     },
     async stop() {
+      await sender.close()
       signingKeys.stop()
       await endHousekeeping()
       revocation.close()

@@ -21,7 +21,7 @@ import {
 } from '#shared/people.ts'
 import { readApiConfig } from '../../apps/api/config.ts'
 import { createHttpServer } from '../../apps/api/http/server.ts'
-import { createService } from '../../apps/api/service.ts'
+import { createService, type ServiceOptions } from '../../apps/api/service.ts'
 import { insertSession, SESSION_LIFETIME_S } from '../../apps/api/sessions/sessions.ts'
 import { createTestClock, type TestClock } from './clock.ts'
 import { API_RESOURCE, createTestIssuer, ISSUER, type TestIssuer } from './issuer.ts'
@@ -75,10 +75,12 @@ export interface TestApiOptions {
   /** Another API of the same installation: same database, Redis and clock. */
   beside?: TestApi
   env?: Record<string, string>
+  /** What stands in for DNS and the internet; left out: the real thing. */
+  outside?: ServiceOptions['outside']
 }
 
 /** One process's worth of the resource API on a free port, with a database and a Redis of its own. */
-export async function startApi({ beside, env = {} }: TestApiOptions = {}): Promise<TestApi> {
+export async function startApi({ beside, env = {}, outside }: TestApiOptions = {}): Promise<TestApi> {
   const database = beside?.database ?? (await createTestDatabase())
   const redis = beside?.redis ?? (await createTestRedis())
   const clock = beside?.clock ?? createTestClock()
@@ -95,6 +97,7 @@ export async function startApi({ beside, env = {} }: TestApiOptions = {}): Promi
       ...env,
     }),
     clock,
+    ...(outside && { outside }),
     log: pino({ level: 'trace' }, { write: (line: string) => void logLines.push(line) }),
   })
   await service.start()
