@@ -3,7 +3,7 @@ import type { CallbackUrlProblemCode } from '#shared/callback-url-problems.ts'
 import type { Resolution } from '../../apps/api/callbacks/resolver.ts'
 import { type ApiRequest, type Person, startApi, type TestApi } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
-import { REFUSED } from './callbacks/url-cases.ts'
+import { REFUSED } from './callbacks/refused-urls.ts'
 
 /** Whether a value means the same as JSON, and is not stopped by the limit on bodies. */
 function isSendable(typed: unknown): boolean {

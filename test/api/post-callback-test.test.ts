@@ -103,7 +103,7 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
     assert.equal(json.sentAt, new Date(api.clock.now()).toISOString())
     assert.equal(json.receiver.address, '127.0.0.1')
     assert.match(json.receiver.certificateExpiresAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-    assert.ok(json.log.includes('thank you'))
+    assert.ok(json.log.includes('| thank you'))
     assert.equal(headers.get('cache-control'), 'no-store')
     assert.deepEqual(await leases(), [{ test_until: null }])
   })

@@ -36,7 +36,10 @@ const DECODERS: readonly Decoder[] = [
   hexadecimal,
   codeNumbers,
   (text) => text.normalize('NFKC'),
-  squeezed,
+  // Without what can be put between the characters of a secret to break it up
+  (text) => text.replace(/\s/g, ''),
+  (text) => text.replace(/[\s"'`+,|\0*‹›]/g, ''),
+  (text) => text.replaceAll('.', ''),
   (text) => text.replace(/\W/g, ''),
   (text) => [...text].reverse().join(''),
 ]
@@ -126,11 +129,6 @@ function hexadecimal(text: string): string {
 function codeNumbers(text: string): string {
   const runs = text.match(/(?:\d{2,3}[\s,;]{1,3}){8,}\d{0,3}/g) ?? []
   return runs.map((run) => printable(Buffer.from((run.match(/\d+/g) ?? []).map(Number)))).join('\n')
-}
-
-/** Without what can be put between the characters of a secret to break it up. */
-function squeezed(text: string): string {
-  return text.replace(/[\s"'`+,;|\\\0*‹›]/g, '')
 }
 
 /** What of the bytes is readable; NULs are dropped, which makes UTF-16 readable. */

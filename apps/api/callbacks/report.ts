@@ -136,22 +136,33 @@ function logOf({ facts, timings, certificate, answer, failure }: LogFacts): stri
 function answerLines(answer: ReceiverAnswer, { secrets }: TestFacts, timings: Timings): string[] {
   const phrase = STATUS_CODES[answer.status]
   const time = timings.firstByteMs === null ? '' : ` (${timings.firstByteMs} ms)`
-  const lines = [`answer: ${answer.status}${phrase ? ` ${phrase}` : ''}${time}`]
-  const headers = answer.headers.slice(0, HEADERS_SHOWN).map(([name, value]) => headerLine(name, value))
-  lines.push(...cutToLines(redact(headers.join('\n'), { secrets }), HEADERS_SHOWN))
-  if (answer.headers.length > HEADERS_SHOWN) {
-    lines.push(`… and ${answer.headers.length - HEADERS_SHOWN} more header fields`)
-  }
+  const note = BODY_NOTES[answer.bodyEnd]
+  return [
+    `answer: ${answer.status}${phrase ? ` ${phrase}` : ''}${time}`,
+    ...headerLines(answer, secrets),
+    ...bodyLines(answer, secrets),
+    ...(note ? [note] : []),
+  ]
+}
+
+/** Marks what the receiver said, so that it cannot pass for a step of the test. */
+const quoted = (line: string): string => `| ${line}`
+
+function headerLines({ headers }: ReceiverAnswer, secrets: readonly string[]): string[] {
+  const shown = headers.slice(0, HEADERS_SHOWN).map(([name, value]) => headerLine(name, value))
+  const lines = cutToLines(redact(shown.join('\n'), { secrets }), HEADERS_SHOWN).map(quoted)
+  const more = headers.length - HEADERS_SHOWN
+  return more > 0 ? [...lines, `… and ${more} more header fields`] : lines
+}
+
+function bodyLines(answer: ReceiverAnswer, secrets: readonly string[]): string[] {
   const body = bodyText({
     bytes: answer.body,
     contentType: headerOf(answer, 'content-type'),
     contentEncoding: headerOf(answer, 'content-encoding'),
   })
-  if ('summary' in body) lines.push(body.summary)
-  else if (body.text !== '')
-    lines.push(...cutToLines(redact(plainText(wholeWords(body.text, answer)), { secrets })))
-  const note = BODY_NOTES[answer.bodyEnd]
-  return note ? [...lines, note] : lines
+  if ('summary' in body) return [body.summary]
+  return cutToLines(redact(plainText(wholeWords(body.text, answer)), { secrets })).map(quoted)
 }
 
 /** Header fields come as Latin-1 (RFC 9110 §5.5); one that carries a credential is named only. */

@@ -94,7 +94,7 @@ describe('a test send that is answered', () => {
       assert.equal(result.url, `${receiver.url}?a=b`)
       assert.equal(result.advice, 'The receiver accepted the test event.')
       assert.equal(result.receiver?.address, '127.0.0.1')
-      assert.ok(result.log.includes('thank you'), result.log.join('\n'))
+      assert.ok(result.log.includes('| thank you'), result.log.join('\n'))
     })
 
     it('leaves no connection open', async () => {
@@ -172,7 +172,26 @@ describe('a test send that is answered', () => {
   it('takes an answer that comes before the request was read', async () => {
     const result = await answerOf((socket) => socket.end(http('429 Too Many Requests', 'Retry-After: 9')))
     assertDelivered(result, 429, 'receiver_failure')
-    assert.ok(result.log.includes('retry-after: 9'))
+    assert.ok(result.log.includes('| retry-after: 9'))
+  })
+
+  it('shows what it said as plain text, marked as said by the receiver', async () => {
+    const result = await answerOf(
+      answering(
+        Buffer.from(
+          http('200 OK', 'X-Forged: \u009b31mred', 'Set-Cookie: sid=abcdef') +
+            'answer: 500 Internal Server Error\n<b>bold</b> <script>alert(1)</script>password=hunter2',
+          'latin1',
+        ),
+      ),
+    )
+    assert.deepEqual(result.log.slice(-5), [
+      `answer: 200 OK (${result.timings.firstByteMs} ms)`,
+      '| x-forged: red',
+      '| set-cookie: [redacted]',
+      '| answer: 500 Internal Server Error',
+      '| bold password=[redacted]',
+    ])
   })
 
   it('takes HTTP/1.0', async () => {
@@ -191,7 +210,7 @@ describe('a test send that is answered', () => {
     })
     assertDelivered(result, 200, 'success')
     assert.deepEqual(result.log.slice(-2), [
-      'the beginning of',
+      '| the beginning of',
       'the connection broke before the body was complete',
     ])
   })
@@ -213,7 +232,7 @@ describe('a test send that is answered', () => {
     assertDelivered(result, 200, 'success')
     assert.ok(result.durationMs < 4_000)
     assert.ok(result.log.includes('the body was cut after 2 seconds'), result.log.join('\n'))
-    assert.ok(result.log.some((line) => line.startsWith('drop drop')))
+    assert.ok(result.log.some((line) => line.startsWith('| drop drop')))
   })
 
   it('only describes a compressed body', async () => {

@@ -4,7 +4,8 @@ import fc from 'fast-check'
 import { CALLBACK_URL_PROBLEMS, type CallbackUrlProblemCode } from '#shared/callback-url-problems.ts'
 import { createAddressRule } from '../../../apps/api/callbacks/address-verdict.ts'
 import { judgeCallbackUrl } from '../../../apps/api/callbacks/url-verdict.ts'
-import { ACCEPTED, REFUSED } from './url-cases.ts'
+import { ACCEPTED } from './accepted-urls.ts'
+import { REFUSED } from './refused-urls.ts'
 
 const rule = createAddressRule()
 const judge = (typed: unknown) => judgeCallbackUrl(typed, rule)
