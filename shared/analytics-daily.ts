@@ -1,4 +1,4 @@
-import { type Database, queryPrepared } from './postgres.ts'
+import { type Database, type Queryable, queryPrepared } from './postgres.ts'
 
 /** Events may be reported this long after they occurred, so a day may change this long after its end. */
 export const LATE_EVENTS_MS = 72 * 3_600_000
@@ -43,4 +43,36 @@ export async function readStoredDays(
   })
   const [days = null, newestEvent_ms = null] = row ?? []
   return { days, newestEvent_ms }
+}
+
+/** A day's figures with the time of its newest event. */
+export interface ReportedDay extends DayFigures {
+  lastEventAt: Date
+}
+
+/** Stores days that are missing; a day that is there stays as it is. @returns how many it stored. */
+export async function insertMissingDays(
+  db: Queryable,
+  vendorId: string,
+  days: readonly ReportedDay[],
+): Promise<number> {
+  const { rowCount } = await db.raw(
+    `insert into analytics_daily (vendor_id, date, impressions, clicks, orders, units_sold, revenue_minor,
+       boost_spend_minor, last_event_at)
+     select ?, date, impressions, clicks, orders, "unitsSold", "revenueMinor", "boostSpendMinor", "lastEventAt"
+     from jsonb_to_recordset(?::jsonb) as day(date date, impressions bigint, clicks bigint, orders bigint,
+       "unitsSold" bigint, "revenueMinor" bigint, "boostSpendMinor" bigint, "lastEventAt" timestamptz)
+     on conflict (vendor_id, date) do nothing`,
+    [vendorId, JSON.stringify(days)],
+  )
+  return rowCount
+}
+
+/** @returns the newest day that is stored, or undefined. */
+export async function newestStoredDate(db: Queryable, vendorId: string): Promise<string | undefined> {
+  const { rows } = await db.raw(
+    'select date from analytics_daily where vendor_id = ? order by date desc limit 1',
+    [vendorId],
+  )
+  return rows[0]?.date
 }

@@ -15,17 +15,44 @@ export interface ZoneDay {
 }
 
 /**
- * The day that a moment belongs to in an IANA time zone. Takes some 20 µs: who asks often keeps it until `end_ms`.
+ * The day that a moment belongs to in an IANA time zone. Takes some 20 µs: who asks often keeps it until `end_ms`,
+ * or uses createDateOf. An event's day and the end of a day must come from the same rules and the same time zone
+ * data, or an event could still reach a day that was called final: so no query derives a day by itself.
  * @throws RangeError for an unknown time zone.
  */
 export function dayOf(timezone: string, at_ms: number): ZoneDay {
   const start = Temporal.Instant.fromEpochMilliseconds(Math.floor(at_ms))
     .toZonedDateTimeISO(timezone)
     .startOfDay()
-  return {
-    date: start.toPlainDate().toString(),
-    start_ms: start.epochMilliseconds,
-    end_ms: start.add({ days: 1 }).startOfDay().epochMilliseconds,
+  const next = start.add({ days: 1 }).startOfDay()
+  // Where clocks went back across midnight, an hour of the old date came again after the new day had begun. A day
+  // stays in one piece: that hour is part of the new one.
+  return at_ms < next.epochMilliseconds
+    ? zoneDay(start, next)
+    : zoneDay(next, next.add({ days: 1 }).startOfDay())
+}
+
+const zoneDay = (start: Temporal.ZonedDateTime, next: Temporal.ZonedDateTime): ZoneDay => ({
+  date: start.toPlainDate().toString(),
+  start_ms: start.epochMilliseconds,
+  end_ms: next.epochMilliseconds,
+})
+
+const DAYS_REMEMBERED = 5_000
+
+/** @returns what finds the date of a moment, remembering the days that it met: events come by the thousand. */
+export function createDateOf(timezone: string): (at_ms: number) => string {
+  /** By UTC day, which some three days of the zone touch. */
+  const met = new Map<number, ZoneDay[]>()
+  return (at_ms) => {
+    const utcDay = Math.floor(at_ms / DAY_MS)
+    const near = met.get(utcDay) ?? []
+    const known = near.find(({ start_ms, end_ms }) => at_ms >= start_ms && at_ms < end_ms)
+    if (known) return known.date
+    if (met.size >= DAYS_REMEMBERED) met.clear()
+    const day = dayOf(timezone, at_ms)
+    met.set(utcDay, [...near, day])
+    return day.date
   }
 }
 

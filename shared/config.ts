@@ -30,7 +30,7 @@ export const httpUrl = z.string().refine((text) => {
   return url !== null && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !text.endsWith('/')
 }, 'must be an http(s) URL without query, fragment or trailing slash')
 
-const storeUrl = (protocols: string[]) =>
+export const storeUrl = (protocols: string[]) =>
   z
     .string()
     .refine(
@@ -76,6 +76,14 @@ const addressRanges = addressRangeList.transform((ranges) => {
   }
   return list
 })
+
+const KEY_ENCRYPTION_KEY = /^[A-Za-z0-9+/]{43}=$/
+
+/** 32 bytes in base64. */
+export const keyEncryptionKey = z
+  .string()
+  .regex(KEY_ENCRYPTION_KEY, 'must be 32 bytes in base64')
+  .transform((text) => Buffer.from(text, 'base64'))
 
 /** Settings that both services have. */
 export const commonShape = {

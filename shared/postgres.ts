@@ -92,10 +92,16 @@ export function sqlState(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined
 }
 
-/** SQLSTATE classes: connection exception, insufficient resources, operator intervention, system error. */
-const UNAVAILABLE_CLASSES = ['08', '53', '57', '58']
-/** read_only_sql_transaction: a standby answered; serialization_failure, deadlock_detected, lock_not_available. */
-const UNAVAILABLE_STATES = ['25006', '40001', '40P01', '55P03']
+/**
+ * SQLSTATE classes: connection exception, login refused, no such database, insufficient resources, operator
+ * intervention, system error.
+ */
+const UNAVAILABLE_CLASSES = ['08', '28', '3D', '53', '57', '58']
+/**
+ * A standby answered; serialization failure, deadlock, lock not available; the database takes no connections
+ * (object_not_in_prerequisite_state).
+ */
+const UNAVAILABLE_STATES = ['25006', '40001', '40P01', '55P03', '55000']
 const NETWORK_CODES = [
   'ECONNREFUSED',
   'ECONNRESET',

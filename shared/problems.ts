@@ -28,7 +28,9 @@ export const PROBLEMS = {
   idempotency_key_reused: { status: 422, title: 'This Idempotency-Key was used with another body' },
   rate_limited: { status: 429, title: 'Too many requests' },
   internal: { status: 500, title: 'Something went wrong on our side' },
+  bad_gateway: { status: 502, title: 'The service behind this address does not answer' },
   unavailable: { status: 503, title: 'The service cannot decide right now' },
+  gateway_timeout: { status: 504, title: 'The service behind this address took too long' },
 } as const satisfies Record<string, { status: number; title: string }>
 
 export type ProblemCode = keyof typeof PROBLEMS

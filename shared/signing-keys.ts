@@ -105,10 +105,15 @@ export async function ensureActiveSigningKey(
     const current = await listSigningKeys(transaction)
     const now = options.clock.now()
     if (hasActive(current, now)) return current
-    await insertSigningKey(transaction, await newSigningKey({ ...options, activatesAt: new Date(now) }))
+    const activatesAt = afterAll(current, now)
+    await insertSigningKey(transaction, await newSigningKey({ ...options, activatesAt }))
     return listSigningKeys(transaction)
   })
 }
+
+/** A new key is the last in line, also where another process, with another clock, put the one before it. */
+const afterAll = (keys: readonly StoredSigningKey[], time: number): Date =>
+  new Date(Math.max(time, (keys.at(-1)?.activatesAt.getTime() ?? 0) + 1))
 
 const hasActive = (keys: readonly StoredSigningKey[], now: number): boolean =>
   signingKeyStates(keys, now).some(({ state }) => state === 'active')
@@ -124,7 +129,7 @@ export async function rotateSigningKey(db: Database, options: SigningKeyOptions)
   // With another key encryption key than the services', the new key would be one that they cannot use.
   const newest = keys.at(-1)
   if (newest) openSigningKey(newest, options.encryptionKey)
-  const key = await newSigningKey({ ...options, activatesAt: new Date(now + PUBLISH_AHEAD_MS) })
+  const key = await newSigningKey({ ...options, activatesAt: afterAll(keys, now + PUBLISH_AHEAD_MS) })
   await insertSigningKey(db, key)
   return key
 }

@@ -80,6 +80,7 @@ export async function drainUsage({ redis, db }: { redis: Redis; db: Database }):
       `select pg_try_advisory_xact_lock(hashtext('client_usage')) as mine`,
     )
     if (!rows[0].mine) return 0
+    // Not when a crash left something behind: that goes first.
     await redis.renamenx(redisKeys.usagePending, redisKeys.usageDraining).catch(ignoreMissingKey)
     const { hours, last } = parse(await redis.hgetall(redisKeys.usageDraining))
     if (last.length === 0) return 0

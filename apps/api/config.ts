@@ -1,10 +1,12 @@
 import type { z } from 'zod'
 import { addressRangeList, commonShape, httpUrl, integer, rate, readConfig } from '#shared/config.ts'
+import { EVENT_RETENTION_DAYS_DEFAULT, EVENT_RETENTION_DAYS_MIN } from './analytics/housekeeping.ts'
 
 const shape = {
   ...commonShape,
   PORT: integer(0, 65_535, 8082),
   JWKS_URL: httpUrl.optional(),
+  EVENT_RETENTION_DAYS: integer(EVENT_RETENTION_DAYS_MIN, 3_650, EVENT_RETENTION_DAYS_DEFAULT),
   RATE_API_PER_CLIENT: rate('6000/60'),
   RATE_SIGN_IN_PER_ACCOUNT: rate('20/300'),
   RATE_SIGN_IN_PER_ADDRESS: rate('100/300'),

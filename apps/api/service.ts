@@ -4,6 +4,8 @@ import { createPostgres } from '#shared/postgres.ts'
 import { createRateLimit } from '#shared/rate-limit.ts'
 import { createRedis } from '#shared/redis.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
+import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
+import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
 import type { Service } from '#shared/service-process.ts'
 import { createSigningKeys } from './access-tokens/signing-keys.ts'
 import { createApi } from './app.ts'
@@ -26,10 +28,17 @@ export interface ServiceOptions {
     /** In PEM. */
     certificateAuthority?: string
   }
+  revocationTimings?: Timings
 }
 
 /** One process of the resource API with everything that it holds open, but for the socket that it listens on. */
-export function createService({ config, clock, log, outside = {} }: ServiceOptions): Service {
+export function createService({
+  config,
+  clock,
+  log,
+  outside = {},
+  revocationTimings: timings = PRODUCTION_TIMINGS,
+}: ServiceOptions): Service {
   const db = createPostgres({
     url: config.DATABASE_URL,
     poolSize: config.DATABASE_POOL_SIZE,
@@ -39,7 +48,7 @@ export function createService({ config, clock, log, outside = {} }: ServiceOptio
   const revocationRedis = config.REVOCATION_REDIS_URL
     ? createRedis({ url: config.REVOCATION_REDIS_URL, connectionName: NAME })
     : redis
-  const revocation = createRevocation({ redis: revocationRedis, db })
+  const revocation = createRevocation({ redis: revocationRedis, db, timings })
   const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
   const limit = (name: string, rate: { limit: number; window_s: number }) =>
     createRateLimit({ redis, policy: { name, ...rate } })
@@ -73,12 +82,20 @@ export function createService({ config, clock, log, outside = {} }: ServiceOptio
     callbacks: { resolve, judgeAddress, sender },
     draining: () => draining,
   })
+  let reconciling: Reconciling | undefined
   let endHousekeeping = async () => {}
 
   return {
     handle: app.callback(),
     async start() {
-      endHousekeeping = startHousekeeping({ db, redis, clock, log })
+      reconciling = startReconciling({ redis: revocationRedis, db, log, timings })
+      endHousekeeping = startHousekeeping({
+        db,
+        redis,
+        clock,
+        log,
+        eventRetention_days: config.EVENT_RETENTION_DAYS,
+      })
       await signingKeys.start()
     },
     drain() {
@@ -87,7 +104,7 @@ export function createService({ config, clock, log, outside = {} }: ServiceOptio
     async stop() {
       await sender.close()
       signingKeys.stop()
-      await endHousekeeping()
+      await Promise.all([endHousekeeping(), reconciling?.stop()])
       revocation.close()
       for (const connection of new Set([redis, revocationRedis])) connection.disconnect()
       await db.destroy()

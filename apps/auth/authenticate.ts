@@ -42,6 +42,11 @@ interface AuthenticateDependencies {
   keys: KeyRing
 }
 
+interface Asked {
+  standing: Standing
+  signer: TokenSigner
+}
+
 const CLIENT_ID = /^cli_[A-Za-z0-9]{22}$/
 /** Stands in for a client that does not exist, so that the same work is done: nothing hashes to random bytes. */
 const NOBODY = { clientId: `cli_${'0'.repeat(22)}`, secretHash: randomBytes(32) }
@@ -57,19 +62,22 @@ export function createAuthenticate({
   limits,
   keys,
 }: AuthenticateDependencies): Authenticate {
-  /** Asks again, since `revoked` does not say whether it was the client or the key that would sign for it. */
-  async function standingWithAnotherKey(clientId: string, kid: string): Promise<Standing> {
+  /**
+   * Asks again, since `revoked` does not say whether it was the client or the key that would sign for it. Whatever
+   * signs in the end has been asked about.
+   */
+  async function standingWithAnotherKey(clientId: string, revoked: TokenSigner): Promise<Asked> {
     const standing = await revocation.ask({ clientId })
-    if (standing !== 'live') return standing
-    await keys.replace(kid)
+    if (standing !== 'live') return { standing, signer: revoked }
+    await keys.replace(revoked.kid)
     const signer = keys.signer()
-    if (!signer || signer.kid === kid) return 'undecided'
-    return revocation.ask({ clientId, kid: signer.kid })
+    if (!signer || signer.kid === revoked.kid) return { standing: 'undecided', signer: revoked }
+    return { standing: await revocation.ask({ clientId, kid: signer.kid }), signer }
   }
 
   return async ({ clientId, secret, usedHeader }, clientAddress) => {
-    let signer = keys.signer()
-    if (!signer) return unavailable('no_signing_key')
+    const active = keys.signer()
+    if (!active) return unavailable('no_signing_key')
     let record: ClientCredentialsRecord | undefined
     try {
       if (CLIENT_ID.test(clientId)) record = await clients.find(clientId)
@@ -80,16 +88,15 @@ export function createAuthenticate({
     const equal = timingSafeEqual(hashSecret(secret), secretHash)
     const right = equal && secret !== '' && record !== undefined
     const [asked, rate] = await Promise.all([
-      revocation.ask({ clientId: subject, kid: signer.kid }),
+      revocation.ask({ clientId: subject, kid: active.kid }),
       right ? limits.client.consume(subject) : limits.failures.consume(addressSubject(clientAddress)),
     ])
     if (!right || !record) return failure({ record, secret, usedHeader, rate })
 
-    let standing = record.status === 'Revoked' ? 'revoked' : asked
-    if (standing === 'revoked' && record.status === 'Active') {
-      standing = await standingWithAnotherKey(subject, signer.kid)
-      signer = keys.signer() ?? signer
-    }
+    const { standing, signer } =
+      record.status === 'Active' && asked === 'revoked'
+        ? await standingWithAnotherKey(subject, active)
+        : { standing: record.status === 'Revoked' ? 'revoked' : asked, signer: active }
     if (standing === 'revoked') return invalidClient('revoked_client', usedHeader)
     return { record, signer, hold: holdFor(rate, standing) }
   }

@@ -1,15 +1,10 @@
 import { z } from 'zod'
-import { commonShape, integer, rate, readConfig } from '#shared/config.ts'
-
-const encryptionKey = z
-  .string()
-  .regex(/^[A-Za-z0-9+/]{43}=$/, 'must be 32 bytes in base64')
-  .transform((text) => Buffer.from(text, 'base64'))
+import { commonShape, integer, keyEncryptionKey, rate, readConfig } from '#shared/config.ts'
 
 const shape = {
   ...commonShape,
   PORT: integer(0, 65_535, 8081),
-  KEY_ENCRYPTION_KEY: encryptionKey,
+  KEY_ENCRYPTION_KEY: keyEncryptionKey,
   SIGNING_ALG: z.enum(['ES256', 'RS256']).default('ES256'),
   RATE_TOKEN_PER_CLIENT: rate('3000/60'),
   RATE_TOKEN_FAILURES_PER_ADDRESS: rate('300/60'),

@@ -50,8 +50,41 @@ interface OpenedKey {
   verification: VerificationKey
 }
 
-export function createKeyRing({ db, clock, log, alg, encryptionKey }: KeyRingDependencies): KeyRing {
+/** Private keys, decrypted once and kept for as long as they are published. */
+function createOpenedKeys(encryptionKey: Buffer, log: Log) {
   const opened = new Map<string, OpenedKey>()
+
+  function open(key: StoredSigningKey): OpenedKey {
+    const known = opened.get(key.kid)
+    if (known) return known
+    const { kid } = key
+    const { privateKey, publicJwk } = openSigningKey(key, encryptionKey)
+    const verification = { kid, alg: key.alg, publicKey: createPublicKey(privateKey), publicJwk }
+    const entry = { signer: createTokenSigner({ kid, alg: key.alg, privateKey }), verification }
+    opened.set(kid, entry)
+    return entry
+  }
+
+  return {
+    open,
+    readable(key: StoredSigningKey): boolean {
+      try {
+        open(key)
+        return true
+      } catch (error) {
+        if (!(error instanceof SigningKeyUnreadable)) throw error
+        log.error({ event: 'signing_key.unreadable', kid: key.kid }, error.message)
+        return false
+      }
+    },
+    keepOnly(kids: ReadonlySet<string>): void {
+      for (const kid of opened.keys()) if (!kids.has(kid)) opened.delete(kid)
+    },
+  }
+}
+
+export function createKeyRing({ db, clock, log, alg, encryptionKey }: KeyRingDependencies): KeyRing {
+  const { open, readable, keepOnly } = createOpenedKeys(encryptionKey, log)
   let signer: TokenSigner | undefined
   let published: readonly VerificationKey[] = []
   let jwks: string | undefined
@@ -59,31 +92,6 @@ export function createKeyRing({ db, clock, log, alg, encryptionKey }: KeyRingDep
   let loading: Promise<void> | undefined
   let reloadedAt = Number.NEGATIVE_INFINITY
   let timer: NodeJS.Timeout | undefined
-
-  function open(key: StoredSigningKey): OpenedKey {
-    const known = opened.get(key.kid)
-    if (known) return known
-    const { privateKey, publicJwk } = openSigningKey(key, encryptionKey)
-    const publicKey = createPublicKey(privateKey)
-    const { kid } = key
-    const entry = {
-      signer: createTokenSigner({ kid, alg: key.alg, privateKey }),
-      verification: { kid, alg: key.alg, publicKey, publicJwk },
-    }
-    opened.set(kid, entry)
-    return entry
-  }
-
-  function readable(key: StoredSigningKey): boolean {
-    try {
-      open(key)
-      return true
-    } catch (error) {
-      if (!(error instanceof SigningKeyUnreadable)) throw error
-      log.error({ event: 'signing_key.unreadable', kid: key.kid }, error.message)
-      return false
-    }
-  }
 
   /** Applies what is stored to the time that it is. */
   function apply(): void {
@@ -93,7 +101,7 @@ export function createKeyRing({ db, clock, log, alg, encryptionKey }: KeyRingDep
     signer = active && open(active.key).signer
     published = live.map(({ key }) => open(key).verification)
     jwks = JSON.stringify({ keys: published.map(({ publicJwk }) => publicJwk) })
-    for (const kid of opened.keys()) if (!live.some(({ key }) => key.kid === kid)) opened.delete(kid)
+    keepOnly(new Set(published.map(({ kid }) => kid)))
     if (signer?.kid !== before) log.info({ event: 'signing_key.active', kid: signer?.kid }, 'signing key')
   }
 

@@ -43,6 +43,8 @@ export interface ReconcilerOptions {
 }
 
 const ENTRIES_A_SCRIPT = 500
+/** A marker younger than this part of the time between rounds need not be renewed. */
+const FRESH = 0.8
 
 interface Begun {
   runId: string
@@ -98,7 +100,9 @@ export function createReconciler({
     if (policy !== 'noeviction') throw new Broken(`the eviction policy is ${policy}, not noeviction`)
     const unbroken = fill && fill.runId === runId && fill.evicted === evicted && fill.nonce === oldNonce
     fill = fill && unbroken ? { ...fill, nonce } : undefined
-    const fresh = marker.startsWith(`${runId} `) && markerLeft_ms > timings.lease_ms - 0.8 * timings.round_ms
+    const age_ms = timings.lease_ms - markerLeft_ms
+    // Less than nothing: the server's clock was set back.
+    const fresh = marker.startsWith(`${runId} `) && age_ms >= 0 && age_ms < FRESH * timings.round_ms
     return fresh && named(runId) ? undefined : { runId, evicted, time_ms, tick, nonce }
   }
 

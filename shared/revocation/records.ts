@@ -7,6 +7,11 @@ const CLOCK_MARGIN_S = 300
 const PURGE_MARGIN_S = 3_600
 export const PURGE_BATCH = 1_000
 
+/** The database is a standby, which may be behind its primary. */
+export class StandbyError extends Error {
+  readonly code = 'a standby answers'
+}
+
 /** Records that a token is revoked, by its id (`jti`, RFC 7519 §4.1.7); again changes nothing. */
 export async function insertRevokedToken(
   db: Queryable,
@@ -40,7 +45,7 @@ export async function purgeExpiredTokens(db: Queryable): Promise<number> {
 
 /**
  * Whether each subject stands, at one moment of the primary; a client that is not there or not Active does not.
- * @throws Error when the database is a standby, which may not know yet.
+ * @throws StandbyError when the database is one, which may not know yet.
  */
 export async function readStandings(
   db: Queryable,
@@ -61,7 +66,7 @@ export async function readStandings(
     ] as never,
   )
   return rows.map(({ standby, live }: { standby: boolean; live: boolean }) => {
-    if (standby) throw new Error('the database is a standby')
+    if (standby) throw new StandbyError()
     return live ? 'live' : 'revoked'
   })
 }
@@ -104,7 +109,7 @@ export interface RecentRevocations {
  * Everything whose revocation can still matter: clients and keys revoked within `within_ms`, tokens not yet
  * expired. One statement, so one snapshot; by time and not by what was read before, since transactions become
  * visible in another order than they were stamped.
- * @throws Error when the database is a standby.
+ * @throws StandbyError when the database is one.
  */
 export async function readRecentRevocations(db: Queryable, within_ms: number): Promise<RecentRevocations> {
   const { rows } = await db.raw(
@@ -116,6 +121,6 @@ export async function readRecentRevocations(db: Queryable, within_ms: number): P
     [within_ms / 1_000, CLOCK_MARGIN_S, within_ms / 1_000],
   )
   const [{ standby, runId, since, clients, tokens, keys }] = rows
-  if (standby) throw new Error('the database is a standby')
+  if (standby) throw new StandbyError()
   return { named: { runId, since }, clients, tokens, keys }
 }

@@ -6,7 +6,7 @@ import { createPostgres } from '#shared/postgres.ts'
 import { createRedis, redisReady } from '#shared/redis.ts'
 import { insertRevokedToken } from '#shared/revocation/records.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
-import { type ApiResponse, startApi, type TestApi } from '../support/api.ts'
+import { type ApiResponse, startApi, TEST_TIMINGS, type TestApi } from '../support/api.ts'
 import type { TokenOptions } from '../support/issuer.ts'
 import { assertProblem } from '../support/problem.ts'
 
@@ -330,7 +330,7 @@ async function revokeToken(
   const db = createPostgres({ url: api.database.authUrl, poolSize: 2, applicationName: 'test' })
   const redis = createRedis({ url: api.redis.url('auth'), connectionName: 'test' })
   await redisReady(redis)
-  const revocation = createRevocation({ redis, db })
+  const revocation = createRevocation({ redis, db, timings: TEST_TIMINGS })
   await revocation.revoke({ kind: 'token', id: jti }, (transaction) =>
     insertRevokedToken(transaction, { jti, clientId, expiresAt: new Date(Date.now() + 900_000) }),
   )

@@ -185,6 +185,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
       const later = new Date(api.clock.now()).toISOString()
       assert.deepEqual(await usage(), { lastUsedAt: later, tokensIssued24h: 3 })
       api.clock.advance(23 * 3_600_000)
+      owner.sessionToken = await api.createSession(owner.userId)
       await drainUsage({ redis, db })
       assert.deepEqual(await usage(), { lastUsedAt: later, tokensIssued24h: 1 })
       api.clock.advance(3_600_000)

@@ -88,7 +88,12 @@ export async function startAuth({ beside, env = {}, unready }: TestAuthOptions =
     clock,
     log: pino({ level: 'trace' }, { write: (line: string) => void logLines.push(line) }),
   })
-  if (!unready) await service.start()
+  if (!unready) {
+    await service.start().catch(async (error) => {
+      await service.stop()
+      throw error
+    })
+  }
   const server = createHttpServer(service.handle)
   const url = `http://127.0.0.1:${await listen(server, { host: '127.0.0.1', port: 0 })}`
   const db = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 4 } })

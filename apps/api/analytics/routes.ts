@@ -11,6 +11,7 @@ import { instant, vendorId } from '../http/schemas.ts'
 import type { ApiMiddleware, ApiRouter, RequireAccessToken } from '../http/state.ts'
 import { createCompanyCalendars } from './companies.ts'
 import { createDailyRead, dailyRange } from './daily.ts'
+import { createEventIntake } from './events.ts'
 
 const date = z.iso.date().meta({ description: "A date in the company's time zone." })
 const dateParameter = (description: string) =>
@@ -72,7 +73,7 @@ export interface AnalyticsDependencies {
   accessToken: RequireAccessToken
 }
 
-/** The daily figures, read by an integrator's access token and by a person's session. */
+/** The daily figures, read by an integrator's access token and by a person's session, and the events behind them. */
 export function createAnalyticsRoutes({ db, clock, manager, accessToken }: AnalyticsDependencies): ApiRouter {
   const findCompanyCalendar = createCompanyCalendars({ db, clock })
   const readDaily = createDailyRead({ db })
@@ -108,5 +109,10 @@ export function createAnalyticsRoutes({ db, clock, manager, accessToken }: Analy
 
   return createRouter()
     .get('/v1/analytics/:vendorId/daily', accessToken('analytics:read'), query(DailyQuery), daily)
+    .post(
+      '/v1/analytics/:vendorId/events',
+      accessToken('analytics:write'),
+      ...createEventIntake({ db, clock, findCompanyCalendar }),
+    )
     .get('/v1/vendor/:vendorId/analytics/daily', manager, query(DailyQuery), daily)
 }

@@ -197,7 +197,10 @@ const json = (schema: JsonSchema) => ({ 'application/json': { schema } })
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Schemas): JsonSchema {
   const document = z.toJSONSchema(z.object({ root: schema }), {
     io,
-    override: ({ jsonSchema }) => {
+    override: ({ zodSchema, jsonSchema }) => {
+      // zod leaves out the default of what is transformed, since it is not of the type that is sent.
+      const { default: value } = z.globalRegistry.get(zodSchema) ?? {}
+      if (value !== undefined) jsonSchema.default = value
       // An answer may grow new members; a client that refuses them would break.
       if (io === 'output') delete jsonSchema.additionalProperties
     },

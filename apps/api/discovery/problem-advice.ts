@@ -32,6 +32,8 @@ export const problemAdvice: Record<ProblemCode, string> = {
   idempotency_key_reused: 'A key stands for one request for 24 hours. Use a new one for another request.',
   rate_limited: 'Wait as long as Retry-After says, in seconds.',
   internal: 'The fault is ours and has been logged. Name the requestId when you ask for help.',
+  bad_gateway: 'The service is being restarted, or is down. Repeat the request after Retry-After.',
   unavailable:
     'A part of the service does not answer, so that it cannot be decided whether to let you in. Repeat the request after Retry-After.',
+  gateway_timeout: 'Whether the request was carried out is not known. Look before you repeat a change.',
 }

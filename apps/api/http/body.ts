@@ -72,7 +72,7 @@ function bodyProblem(error: Error, limit_bytes: number): Problem {
   }
   if (typeof raw === 'string' && isJson(raw)) {
     return new Problem('invalid_input', 'The body breaks a rule; errors says which.', {
-      errors: [{ pointer: '', detail: 'a member has a name that is never allowed (__proto__)' }],
+      errors: [{ pointer: '', detail: 'must not have a member named __proto__' }],
     })
   }
   return malformed('The body is not valid JSON.')

@@ -13,15 +13,21 @@ export function inputErrors(
   issues: readonly z.core.$ZodIssue[],
   pointerOf: (pointer: string) => string,
 ): InputError[] {
-  return issues
-    .flatMap((issue) =>
-      issue.code === 'unrecognized_keys'
-        ? issue.keys.map((key) => ({ path: [...issue.path, key], detail: 'is not known here' }))
-        : [{ path: issue.path, detail: sentence(issue) }],
-    )
-    .slice(0, ERRORS_SHOWN)
-    .map(({ path, detail }) => ({ pointer: pointerOf(jsonPointer(path)), detail }))
+  const errors = new Map<string, InputError>()
+  for (const issue of issues) {
+    for (const { path, detail } of findings(issue)) {
+      const pointer = pointerOf(jsonPointer(path))
+      // What is of the wrong type often breaks other rules too; the first says enough.
+      if (!errors.has(pointer)) errors.set(pointer, { pointer, detail })
+    }
+  }
+  return [...errors.values()].slice(0, ERRORS_SHOWN)
 }
+
+const findings = (issue: z.core.$ZodIssue): { path: PropertyKey[]; detail: string }[] =>
+  issue.code === 'unrecognized_keys'
+    ? issue.keys.map((key) => ({ path: [...issue.path, key], detail: 'is not known here' }))
+    : [{ path: issue.path, detail: sentence(issue) }]
 
 /** zod's own words for a wrong type become like those that the schemas bring. */
 const sentence = (issue: z.core.$ZodIssue): string =>

@@ -1,0 +1,257 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { newClientId } from '#shared/ids.ts'
+import { markClientRevoked } from '#shared/oauth-clients.ts'
+import { createPostgres, type Database } from '#shared/postgres.ts'
+import { redisKeys } from '#shared/redis-keys.ts'
+import { insertRevokedSigningKey, insertRevokedToken } from '#shared/revocation/records.ts'
+import { freePort } from '../../infra/local/ports.ts'
+import { startPostgres } from '../../infra/local/postgres.ts'
+import { migrate } from '../../infra/migrate.ts'
+import {
+  asAdmin,
+  createSubjects,
+  FAST,
+  freeze,
+  newJti,
+  type Subjects,
+  startProcess,
+  type TestProcess,
+  through,
+} from '../support/revocation.ts'
+import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from '../support/servers.ts'
+import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
+
+describe('asking whether a subject is revoked', () => {
+  let database: TestDatabase
+  let server: TestRedis
+  let toPostgres: TcpProxy
+  let owner: Database
+  let subjects: Subjects
+  let auth: TestProcess
+  let api: TestProcess
+
+  before(async () => {
+    ;[database, server] = await Promise.all([createTestDatabase(), createTestRedis()])
+    toPostgres = await createTcpProxy(Number(new URL(database.ownerUrl).port))
+    owner = createPostgres({ url: database.ownerUrl, poolSize: 2, applicationName: 'test' })
+    subjects = await createSubjects(owner)
+  })
+  beforeEach(async () => {
+    ;[auth, api] = await Promise.all([
+      startProcess({ redisUrl: server.url('auth'), databaseUrl: through(database.authUrl, toPostgres) }),
+      startProcess({ redisUrl: server.url('api'), databaseUrl: through(database.apiUrl, toPostgres) }),
+    ])
+  })
+  afterEach(async () => {
+    toPostgres.heal()
+    await Promise.all([auth.close(), api.close()])
+  })
+  after(async () => {
+    await Promise.all([server.stop('SIGKILL'), owner.destroy(), toPostgres.close()])
+    await database.drop()
+  })
+
+  const trusted = async () => {
+    const stop = api.keepReconciling()
+    for (let i = 0; i < 100; i += 1) {
+      const answers = await Promise.all([api, auth].map((p) => p.ask({ clientId: 'cli_x' })))
+      if (answers.every((answer) => answer === 'live by redis')) return stop
+      await sleep(FAST.round_ms)
+    }
+    throw new Error('Redis was never trusted')
+  }
+
+  it('asks Postgres as long as no server is marked', async () => {
+    const clientId = await subjects.newClient()
+    assert.equal(await auth.ask({ clientId }), 'live by postgres')
+    assert.equal(await api.ask({ clientId, jti: newJti(), kid: await subjects.newKey() }), 'live by postgres')
+  })
+
+  it('has Postgres refuse each of client, token and key alone', async () => {
+    const [revoked, live] = await Promise.all([subjects.newClient(), subjects.newClient()])
+    const [jti, kid, otherKid] = [newJti(), await subjects.newKey(), await subjects.newKey()]
+    await markClientRevoked(owner, { vendorId: subjects.vendorId, clientId: revoked, revokedBy: null })
+    await insertRevokedToken(owner, { jti, clientId: live, expiresAt: new Date(Date.now() + 900_000) })
+    await insertRevokedSigningKey(owner, kid)
+    for (const process of [auth, api]) {
+      assert.equal(await process.ask({ clientId: revoked }), 'revoked by postgres')
+      assert.equal(await process.ask({ clientId: live, jti }), 'revoked by postgres')
+      assert.equal(await process.ask({ clientId: live, jti: newJti(), kid }), 'revoked by postgres')
+      assert.equal(await process.ask({ clientId: live, jti: newJti(), kid: otherKid }), 'live by postgres')
+    }
+  })
+
+  it('has Postgres refuse a client that does not exist', async () => {
+    assert.equal(await api.ask({ clientId: newClientId() }), 'revoked by postgres')
+  })
+
+  it('gives many who ask Postgres at once each their own answer', async () => {
+    const clients = await Promise.all(Array.from({ length: 40 }, () => subjects.newClient()))
+    const revoked = new Set(clients.filter((_, i) => i % 3 === 0))
+    for (const clientId of revoked)
+      await markClientRevoked(owner, { vendorId: subjects.vendorId, clientId, revokedBy: null })
+    const asked = Array.from({ length: 1_200 }, (_, i) => clients[i % clients.length] as string)
+    const standings = await Promise.all(asked.map((clientId) => api.revocation.ask({ clientId })))
+    const wrong = asked.filter((clientId, i) => standings[i] !== (revoked.has(clientId) ? 'revoked' : 'live'))
+    assert.equal(wrong.length, 0)
+  })
+
+  it('refuses an id that Postgres cannot hold, without harm to those who ask beside it', async () => {
+    const clientId = await subjects.newClient()
+    const standings = await Promise.all(
+      [{ clientId: 'cli_\0' }, { clientId }, { clientId, jti: 'a\0' }, { clientId, kid: '\ud800' }].map(
+        (subject) => api.revocation.ask(subject),
+      ),
+    )
+    assert.deepEqual(standings, ['revoked', 'live', 'revoked', 'live'])
+  })
+
+  it('lets Redis decide once it is marked, in both services', async () => {
+    const clientId = await subjects.newClient()
+    const stop = await trusted()
+    assert.equal(await auth.ask({ clientId }), 'live by redis')
+    assert.equal(await api.ask({ clientId, jti: newJti(), kid: 'k' }), 'live by redis')
+    await stop()
+  })
+
+  it('needs one Redis command to decide, and no Postgres', async () => {
+    const clientId = await subjects.newClient()
+    const stop = await trusted()
+    toPostgres.cut()
+    const calls = (info: string) => Number(/cmdstat_mget:calls=(\d+)/.exec(info)?.[1])
+    const before = calls(await asAdmin(server, (redis) => redis.info('commandstats')))
+    assert.equal(await api.ask({ clientId, jti: newJti(), kid: 'k' }), 'live by redis')
+    assert.equal(calls(await asAdmin(server, (redis) => redis.info('commandstats'))) - before, 1)
+    await stop()
+  })
+
+  it('stops believing a marker when nobody renews it', async () => {
+    const clientId = await subjects.newClient()
+    const stop = await trusted()
+    await stop()
+    await sleep(FAST.lease_ms + FAST.round_ms)
+    assert.equal(await api.ask({ clientId }), 'live by postgres')
+  })
+
+  it('stops believing a marker that Redis keeps too long, as when its clock is set back', async () => {
+    const clientId = await subjects.newClient()
+    const stop = await trusted()
+    await stop()
+    await asAdmin(server, (redis) => redis.persist(redisKeys.revocationMarker))
+    await sleep(FAST.lease_ms + FAST.round_ms)
+    assert.equal(await api.ask({ clientId }), 'live by postgres')
+    assert.equal(await auth.ask({ clientId }), 'live by postgres')
+    await asAdmin(server, (redis) => redis.del(redisKeys.revocationMarker))
+  })
+
+  it('does not believe the marker of another server', async () => {
+    const clientId = await subjects.newClient()
+    const stop = await trusted()
+    await stop()
+    await asAdmin(server, async (redis) => {
+      const [, count] = ((await redis.get(redisKeys.revocationMarker)) ?? '').split(' ')
+      await redis.set(redisKeys.revocationMarker, `${'0'.repeat(40)} ${count}`, 'PX', 60_000)
+    })
+    assert.equal(await api.ask({ clientId }), 'live by postgres')
+    await asAdmin(server, (redis) => redis.del(redisKeys.revocationMarker))
+  })
+
+  it('believes an entry in Redis even without a marker and without Postgres', async () => {
+    const clientId = await subjects.newClient()
+    await asAdmin(server, (redis) => redis.set(redisKeys.revokedClient(clientId), '1', 'PX', 60_000))
+    toPostgres.cut()
+    assert.equal(await api.ask({ clientId }), 'revoked by redis')
+  })
+
+  it('asks Postgres when Redis does not answer, and after the first time does not wait for it', async () => {
+    const clientId = await subjects.newClient()
+    const stop = await trusted()
+    const thaw = await freeze(server)
+    try {
+      assert.equal(await api.ask({ clientId }), 'live by postgres')
+      const before = performance.now()
+      for (let i = 0; i < 10; i += 1) assert.equal(await api.ask({ clientId }), 'live by postgres')
+      assert.ok(performance.now() - before < 1_500, 'ten questions took 1.5 s or more')
+    } finally {
+      thaw()
+    }
+    await stop()
+    await api.untilTrusted()
+  })
+
+  it('is undecided when neither store answers, within its deadlines', async () => {
+    const clientId = await subjects.newClient()
+    const stop = await trusted()
+    for (const fault of ['cut', 'stall'] as const) {
+      const thaw = await freeze(server)
+      toPostgres[fault]()
+      try {
+        for (const process of [auth, api]) {
+          const before = performance.now()
+          assert.equal(await process.ask({ clientId }), 'undecided by neither')
+          assert.ok(performance.now() - before < 2_500, `${fault}: 2.5 s or more`)
+        }
+      } finally {
+        toPostgres.heal()
+        thaw()
+      }
+    }
+    await stop()
+    await api.untilTrusted()
+  })
+
+  it('counts who decided', async () => {
+    const clientId = await subjects.newClient()
+    const stop = await trusted()
+    const before = api.revocation.counts()
+    await api.ask({ clientId })
+    await stop()
+    await sleep(FAST.lease_ms + FAST.round_ms)
+    await api.ask({ clientId })
+    toPostgres.cut()
+    await api.ask({ clientId })
+    const after = api.revocation.counts()
+    assert.deepEqual(
+      {
+        redis: after.redis - before.redis,
+        postgres: after.postgres - before.postgres,
+        neither: after.neither,
+      },
+      { redis: 1, postgres: 1, neither: before.neither + 1 },
+    )
+  })
+
+  it('is undecided when the database is a standby, which may not know yet', async function () {
+    this.timeout(60_000)
+    const directory = await mkdtemp(join(tmpdir(), `standby-${randomUUID()}-`))
+    const options = { directory: join(directory, 'data'), port: await freePort(), password: 'p' }
+    const primary = await startPostgres(options)
+    await migrate({ ownerUrl: primary.url('postgres') })
+    const db = createPostgres({ url: primary.url('postgres'), poolSize: 1, applicationName: 'test' })
+    const clientId = await (await createSubjects(db)).newClient()
+    await db.destroy()
+    await primary.stop()
+    await writeFile(join(options.directory, 'standby.signal'), '')
+    const standby = await startPostgres(options)
+    const process = await startProcess({
+      redisUrl: server.url('api'),
+      databaseUrl: standby.url('postgres'),
+    })
+    try {
+      assert.equal(await process.ask({ clientId }), 'undecided by neither')
+      assert.deepEqual(await process.reconciler.round(), {
+        outcome: 'failed',
+        why: 'Postgres: a standby answers',
+      })
+    } finally {
+      await process.close()
+      await standby.stop()
+      await rm(directory, { recursive: true, force: true })
+    }
+  })
+})

@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict'
+import { copyFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createPostgres, type Database } from '#shared/postgres.ts'
+import { redisKeys } from '#shared/redis-keys.ts'
+import {
+  asAdmin,
+  createSubjects,
+  dump,
+  FAST,
+  freeze,
+  promote,
+  replicate,
+  restartEmpty,
+  restartFrom,
+  revokeClient,
+  type Subjects,
+  startProcess,
+  type TestProcess,
+  through,
+} from '../support/revocation.ts'
+import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from '../support/servers.ts'
+import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
+
+/*
+ * Two processes, each behind its own stretch of network to Redis and to Postgres, and two Redis servers. After every
+ * fault: whatever was revoked is refused by both, from the moment that the revocation was answered.
+ */
+describe('a revoked client stays refused', () => {
+  let database: TestDatabase
+  let servers: [TestRedis, TestRedis]
+  let owner: Database
+  let subjects: Subjects
+  let networks: { redis: TcpProxy; postgres: TcpProxy }[]
+  let here: TestProcess
+  let there: TestProcess
+  let cleanups: (() => unknown)[]
+
+  before(async () => {
+    ;[database, ...servers] = await Promise.all([createTestDatabase(), createTestRedis(), createTestRedis()])
+    owner = createPostgres({ url: database.ownerUrl, poolSize: 2, applicationName: 'test' })
+    subjects = await createSubjects(owner)
+  })
+  beforeEach(async () => {
+    cleanups = []
+    for (const server of servers) await asAdmin(server, (redis) => redis.flushall())
+    const network = async () => ({
+      redis: await createTcpProxy(servers[0].port),
+      postgres: await createTcpProxy(Number(new URL(database.apiUrl).port)),
+    })
+    networks = [await network(), await network()]
+    ;[here, there] = (await Promise.all(
+      networks.map(({ redis, postgres }) =>
+        startProcess({
+          redisUrl: through(servers[0].url('api'), redis),
+          databaseUrl: through(database.apiUrl, postgres),
+        }),
+      ),
+    )) as [TestProcess, TestProcess]
+    await Promise.all([here.untilTrusted(), there.untilTrusted()])
+  })
+  afterEach(async () => {
+    for (const cleanup of cleanups.reverse()) await cleanup()
+    await Promise.all([here.close(), there.close()])
+    await Promise.all(networks.flatMap(({ redis, postgres }) => [redis.close(), postgres.close()]))
+  })
+  after(async () => {
+    await Promise.all([...servers.map((server) => server.stop('SIGKILL')), owner.destroy()])
+    await database.drop()
+  })
+
+  const revoke = (process: TestProcess, clientId: string) =>
+    revokeClient(process, { vendorId: subjects.vendorId, clientId })
+  const refusedBy = async (clientId: string, ...processes: TestProcess[]) => {
+    for (const process of processes) assert.match(await process.ask({ clientId }), /^(revoked|undecided)/)
+  }
+  const connected = async (...processes: TestProcess[]) => {
+    for (const { redis } of processes) while (redis.status !== 'ready') await sleep(5)
+  }
+  const keepReconciling = (process: TestProcess) => {
+    cleanups.push(process.keepReconciling())
+  }
+  const runId = (server: TestRedis) =>
+    asAdmin(server, async (redis) => /run_id:(\w+)/.exec(await redis.info('server'))?.[1])
+
+  it('when Redis restarts with nothing', async () => {
+    const [revoked, live] = [await subjects.newClient(), await subjects.newClient()]
+    await revoke(here, revoked)
+    await restartEmpty(servers[0])
+    await refusedBy(revoked, here, there)
+    await connected(here, there)
+    await refusedBy(revoked, here, there)
+    assert.equal(await there.ask({ clientId: live }), 'live by postgres')
+    keepReconciling(here)
+    await there.untilTrusted()
+    assert.equal(await there.ask({ clientId: revoked }), 'revoked by redis')
+    assert.equal(await there.ask({ clientId: live }), 'live by redis')
+  })
+
+  it('when Redis restarts from a dump that is older, with a marker that has not expired', async () => {
+    const [revoked, live] = [await subjects.newClient(), await subjects.newClient()]
+    await asAdmin(servers[0], (redis) => redis.persist(redisKeys.revocationMarker))
+    const old = await dump(servers[0])
+    await revoke(here, revoked)
+    await restartFrom(servers[0], old)
+    await connected(here, there)
+    assert.notEqual(await asAdmin(servers[0], (redis) => redis.get(redisKeys.revocationMarker)), null)
+    // Long enough for ticks: the connection must not take the old marker for a new one.
+    for (let i = 0; i < 5; i += 1) {
+      await refusedBy(revoked, here, there)
+      assert.equal(await there.ask({ clientId: live }), 'live by postgres')
+      await sleep(FAST.tick_ms)
+    }
+    await there.untilTrusted()
+    assert.equal(await there.ask({ clientId: revoked }), 'revoked by redis')
+  })
+
+  it('when Redis is flushed', async () => {
+    const revoked = await subjects.newClient()
+    await revoke(here, revoked)
+    await asAdmin(servers[0], (redis) => redis.flushall())
+    await refusedBy(revoked, here, there)
+    keepReconciling(here)
+    await there.untilTrusted()
+    assert.equal(await there.ask({ clientId: revoked }), 'revoked by redis')
+  })
+
+  it('when it is revoked while Redis stands still, and Redis goes on right after the answer', async () => {
+    const revoked = await subjects.newClient()
+    const thaw = await freeze(servers[0])
+    await revoke(here, revoked).finally(thaw)
+    await refusedBy(revoked, here, there)
+    await connected(here, there)
+    await refusedBy(revoked, here, there)
+  })
+
+  it('when it is revoked where Redis cannot be reached, and Redis is asked elsewhere', async () => {
+    const revoked = await subjects.newClient()
+    keepReconciling(there)
+    networks[0]?.redis.cut()
+    await revoke(here, revoked)
+    await refusedBy(revoked, here, there)
+  })
+
+  it('when the asker is cut off from Postgres, and the revoker from Redis', async () => {
+    const [revoked, live] = [await subjects.newClient(), await subjects.newClient()]
+    networks[1]?.postgres.stall()
+    networks[0]?.redis.stall()
+    assert.equal(await there.ask({ clientId: live }), 'live by redis')
+    await revoke(here, revoked)
+    await refusedBy(revoked, here, there)
+    assert.equal(await there.ask({ clientId: live }), 'undecided by neither')
+  })
+
+  it('when another server appears behind the same address, with a marker of the first', async () => {
+    const [revoked, live] = [await subjects.newClient(), await subjects.newClient()]
+    await asAdmin(servers[0], (redis) => redis.persist(redisKeys.revocationMarker))
+    const old = await dump(servers[0])
+    await servers[1].stop('SIGKILL')
+    await copyFile(old, join(servers[1].directory, 'dump.rdb'))
+    await servers[1].start()
+    await revoke(here, revoked)
+    for (const { redis } of networks) {
+      redis.lead(servers[1].port)
+      redis.cut()
+      redis.heal()
+    }
+    await sleep(20)
+    await connected(here, there)
+    for (let i = 0; i < 5; i += 1) {
+      await refusedBy(revoked, here, there)
+      assert.equal(await there.ask({ clientId: live }), 'live by postgres')
+      await sleep(FAST.tick_ms)
+    }
+  })
+
+  it('when a replica is promoted that never saw the revocation', async () => {
+    const [revoked, live] = [await subjects.newClient(), await subjects.newClient()]
+    await replicate(servers[0], servers[1])
+    await promote(servers[1])
+    await revoke(here, revoked)
+    await servers[0].stop('SIGKILL')
+    cleanups.push(() => servers[0].start())
+    for (const { redis } of networks) redis.lead(servers[1].port)
+    await connected(here, there)
+    await refusedBy(revoked, here, there)
+    assert.equal(await there.ask({ clientId: live }), 'live by postgres')
+    await there.untilTrusted()
+    assert.equal(await there.ask({ clientId: revoked }), 'revoked by redis')
+  })
+
+  it('when the primary becomes a replica of a server that never saw it, under a connection that stays', async () => {
+    const [revoked, live] = [await subjects.newClient(), await subjects.newClient()]
+    // So long a lease that nothing but the server's new role can end it.
+    const stays = await startProcess({
+      redisUrl: servers[0].url('api'),
+      databaseUrl: database.apiUrl,
+      timings: { ...FAST, lease_ms: 60_000, tick_ms: 60_000 },
+    })
+    cleanups.push(() => stays.close())
+    const stop = here.keepReconciling()
+    while ((await stays.ask({ clientId: live })) !== 'live by redis') await sleep(FAST.round_ms)
+    await stop()
+    await asAdmin(servers[0], (redis) => redis.persist(redisKeys.revocationMarker))
+    await replicate(servers[0], servers[1])
+    await promote(servers[1])
+    await revoke(here, revoked)
+    await replicate(servers[1], servers[0])
+    cleanups.push(() => promote(servers[0]))
+    const [marker, entry] = await asAdmin(servers[0], (redis) =>
+      redis.mget(redisKeys.revocationMarker, redisKeys.revokedClient(revoked)),
+    )
+    assert.equal(marker?.split(' ')[0], await runId(servers[0]))
+    assert.equal(entry, null)
+    assert.equal(await stays.ask({ clientId: revoked }), 'revoked by postgres')
+    assert.equal(await stays.ask({ clientId: live }), 'live by postgres')
+    await refusedBy(revoked, here, there)
+  })
+
+  it('when the network splits, each half with a primary of its own', async () => {
+    const [first, second, live] = [
+      await subjects.newClient(),
+      await subjects.newClient(),
+      await subjects.newClient(),
+    ]
+    // `there` and its server are cut off; the other half goes on with the second server.
+    networks[1]?.postgres.stall()
+    await replicate(servers[0], servers[1])
+    await promote(servers[1])
+    networks[0]?.redis.lead(servers[1].port)
+    networks[0]?.redis.cut()
+    networks[0]?.redis.heal()
+    await sleep(20)
+    await connected(here)
+    await Promise.all([revoke(here, first), here.untilTrusted()])
+    await refusedBy(first, here, there)
+    // Now at once, vouched for by the second server: the first must have lost every lease.
+    const before = performance.now()
+    keepReconciling(here)
+    await revoke(here, second)
+    assert.ok(performance.now() - before < FAST.settle_ms)
+    await refusedBy(second, here, there)
+    assert.equal(await here.ask({ clientId: live }), 'live by redis')
+    assert.equal(await there.ask({ clientId: live }), 'undecided by neither')
+  })
+})

@@ -1,0 +1,338 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { markClientRevoked } from '#shared/oauth-clients.ts'
+import { createPostgres, type Database } from '#shared/postgres.ts'
+import { redisKeys } from '#shared/redis-keys.ts'
+import { createReconciler, type Step } from '#shared/revocation/reconcile.ts'
+import { insertRevokedSigningKey, insertRevokedToken } from '#shared/revocation/records.ts'
+import {
+  asAdmin,
+  createSubjects,
+  FAST,
+  newJti,
+  restartEmpty,
+  type Subjects,
+  startProcess,
+  type TestProcess,
+} from '../support/revocation.ts'
+import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from '../support/servers.ts'
+
+describe('a round of the reconciler', () => {
+  let database: TestDatabase
+  let server: TestRedis
+  let owner: Database
+  let subjects: Subjects
+  let api: TestProcess
+  let atStep: (step: Step) => Promise<void> | void
+
+  before(async () => {
+    server = await createTestRedis()
+  })
+  beforeEach(async () => {
+    atStep = () => {}
+    database = await createTestDatabase()
+    owner = createPostgres({ url: database.ownerUrl, poolSize: 2, applicationName: 'test' })
+    subjects = await createSubjects(owner)
+    await asAdmin(server, (redis) => redis.flushall())
+    api = await startProcess({
+      redisUrl: server.url('api'),
+      databaseUrl: database.apiUrl,
+      step: (step) => atStep(step),
+    })
+  })
+  afterEach(async () => {
+    await Promise.all([api.close(), owner.destroy()])
+    await database.drop()
+  })
+  after(() => server.stop('SIGKILL'))
+
+  const marker = () => asAdmin(server, (redis) => redis.get(redisKeys.revocationMarker))
+  const entry = (key: string) => asAdmin(server, (redis) => redis.pttl(key))
+  const revokeInPostgres = async () => {
+    const clientId = await subjects.newClient()
+    await markClientRevoked(owner, { vendorId: subjects.vendorId, clientId, revokedBy: null })
+    return clientId
+  }
+
+  describe('trust', () => {
+    it('names a new server in Postgres, waits, and only then marks it', async () => {
+      const before = performance.now()
+      const outcomes = await api.untilTrusted()
+      const waited_ms = performance.now() - before
+      assert.equal(outcomes[0], 'replaced')
+      assert.ok(outcomes.includes('waiting'))
+      assert.equal(outcomes.at(-1), 'marked')
+      assert.ok(waited_ms >= FAST.settle_ms, `trusted after ${waited_ms} ms`)
+    })
+
+    it('marks with a life of one lease from the beginning of the round', async () => {
+      await api.untilTrusted()
+      atStep = (step) => (step === 'read' ? sleep(200) : undefined)
+      await sleep(FAST.round_ms)
+      assert.equal((await api.reconciler.round()).outcome, 'marked')
+      assert.ok((await entry(redisKeys.revocationMarker)) <= FAST.lease_ms - 200)
+    })
+
+    it('leaves it to another process that marked the server a moment ago', async () => {
+      const other = await startProcess({ redisUrl: server.url('api'), databaseUrl: database.apiUrl })
+      try {
+        await Promise.all([api.untilTrusted(), other.untilTrusted()])
+        await sleep(FAST.round_ms)
+        assert.equal((await api.reconciler.round()).outcome, 'marked')
+        assert.equal((await other.reconciler.round()).outcome, 'fresh')
+      } finally {
+        await other.close()
+      }
+    })
+
+    it('renews a marker that seems younger than it can be, as after the clock of Redis was set back', async () => {
+      await api.untilTrusted()
+      await asAdmin(server, (redis) => redis.pexpire(redisKeys.revocationMarker, 3_600_000))
+      assert.equal((await api.reconciler.round()).outcome, 'marked')
+      assert.ok((await entry(redisKeys.revocationMarker)) <= FAST.lease_ms)
+    })
+
+    it('waits again in a process that has not itself seen how long the server is named', async () => {
+      await api.untilTrusted()
+      const late = createReconciler({ redis: api.redis, db: api.db, timings: FAST })
+      assert.equal((await late.round()).outcome, 'waiting')
+      await sleep(FAST.settle_ms)
+      assert.equal((await late.round()).outcome, 'marked')
+    })
+
+    it('waits again when the server was named anew', async () => {
+      await api.untilTrusted()
+      await owner.raw('update revocation_trust set since = clock_timestamp()')
+      await sleep(FAST.round_ms)
+      assert.equal((await api.reconciler.round()).outcome, 'waiting')
+    })
+
+    it('waits from when the naming could be seen, however long its commit took', async () => {
+      await api.untilTrusted()
+      const naming = await owner.transaction()
+      await naming.raw('update revocation_trust set since = clock_timestamp()')
+      await sleep(FAST.settle_ms)
+      await naming.commit()
+      assert.equal((await api.reconciler.round()).outcome, 'waiting')
+    })
+
+    it('replaces another server in Postgres and begins again', async () => {
+      await api.untilTrusted()
+      await owner.raw("update revocation_trust set run_id = 'another', since = clock_timestamp()")
+      await sleep(FAST.round_ms)
+      assert.equal((await api.reconciler.round()).outcome, 'replaced')
+      assert.equal((await api.reconciler.round()).outcome, 'waiting')
+    })
+  })
+
+  describe('entries', () => {
+    it('adds every client and key of the last hour and every token not yet expired, each with its full life', async () => {
+      const [recent, old, live] = await Promise.all([
+        revokeInPostgres(),
+        revokeInPostgres(),
+        subjects.newClient(),
+      ])
+      await owner.raw('alter table oauth_clients disable trigger oauth_client_only_revokes')
+      await owner.raw(
+        "update oauth_clients set revoked_at = now() - interval '61 minutes' where client_id = ?",
+        [old],
+      )
+      const [kid, oldKid] = [await subjects.newKey(), await subjects.newKey()]
+      await insertRevokedSigningKey(owner, kid)
+      await insertRevokedSigningKey(owner, oldKid)
+      await owner.raw(
+        "update revoked_signing_keys set revoked_at = now() - interval '61 minutes' where kid = ?",
+        [oldKid],
+      )
+      const inSeconds = (s: number) => new Date(Date.now() + s * 1_000)
+      const [jti, justExpired, longExpired] = [newJti(), newJti(), newJti()]
+      await insertRevokedToken(owner, { jti, clientId: live, expiresAt: inSeconds(900) })
+      await insertRevokedToken(owner, { jti: justExpired, clientId: live, expiresAt: inSeconds(-200) })
+      await insertRevokedToken(owner, { jti: longExpired, clientId: live, expiresAt: inSeconds(-400) })
+      await api.untilTrusted()
+
+      const there = [
+        redisKeys.revokedClient(recent),
+        redisKeys.revokedSigningKey(kid),
+        redisKeys.revokedToken(jti),
+        // A verifier's clock may be behind.
+        redisKeys.revokedToken(justExpired),
+      ]
+      for (const key of there) assert.ok((await entry(key)) > FAST.entry_ms - 60_000, key)
+      const notThere = [
+        redisKeys.revokedClient(live),
+        redisKeys.revokedClient(old),
+        redisKeys.revokedSigningKey(oldKid),
+        redisKeys.revokedToken(longExpired),
+      ]
+      for (const key of notThere) assert.equal(await entry(key), -2, key)
+    })
+
+    it('adds thousands of them', async () => {
+      const clientId = await subjects.newClient()
+      await owner.raw(
+        `insert into revoked_tokens select 'token-' || n, ?, now(), now() + interval '900 s' from generate_series(1, 3001) n`,
+        [clientId],
+      )
+      await api.untilTrusted()
+      const count = async () => (await asAdmin(server, (redis) => redis.keys('revoked:token:*'))).length
+      assert.equal(await count(), 3_001)
+    })
+
+    it('sends only new ones while the server is known to have the others', async () => {
+      await revokeInPostgres()
+      await api.untilTrusted()
+      await sleep(FAST.round_ms)
+      assert.deepEqual(await api.reconciler.round(), { outcome: 'marked', entries: 1, added: 0 })
+      await revokeInPostgres()
+      await sleep(FAST.round_ms)
+      assert.deepEqual(await api.reconciler.round(), { outcome: 'marked', entries: 2, added: 1 })
+    })
+
+    it('sends all of them again now and then, so that one that was removed or shortened comes back', async () => {
+      const clientId = await revokeInPostgres()
+      await api.untilTrusted()
+      await asAdmin(server, (redis) => redis.set(redisKeys.revokedClient(clientId), '1', 'PX', 1))
+      const deadline = performance.now() + FAST.refill_ms + 10 * FAST.round_ms
+      while ((await entry(redisKeys.revokedClient(clientId))) < 1_000 && performance.now() < deadline) {
+        await sleep(FAST.round_ms)
+        await api.reconciler.round()
+      }
+      assert.ok((await entry(redisKeys.revokedClient(clientId))) > FAST.entry_ms - 60_000)
+    })
+
+    it('sends all of them again after a flush, a failed round, or an eviction', async () => {
+      await revokeInPostgres()
+      await api.untilTrusted()
+      const evict = async () => {
+        await asAdmin(server, async (redis) => {
+          await redis.config('SET', 'maxmemory-policy', 'volatile-random')
+          await redis.config('SET', 'maxmemory', '1')
+          await redis.set('one', 'more').catch(() => {})
+          await redis.config('SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction')
+        })
+      }
+      const flush = () => asAdmin(server, (redis) => redis.flushall())
+      const failure = async () => {
+        atStep = () => Promise.reject(new Error('lost'))
+        assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', why: 'lost' })
+        atStep = () => {}
+      }
+      for (const event of [flush, failure, evict]) {
+        await sleep(FAST.round_ms)
+        await event()
+        assert.deepEqual(
+          await api.reconciler.round(),
+          { outcome: 'marked', entries: 1, added: 1 },
+          event.name,
+        )
+      }
+    })
+  })
+
+  describe('what happens in the middle', () => {
+    for (const step of ['begun', 'read', 'added'] as const) {
+      it(`does not mark a server that was flushed after "${step}"`, async () => {
+        await revokeInPostgres()
+        await api.untilTrusted()
+        atStep = async (now) => {
+          if (now === step) await asAdmin(server, (redis) => redis.flushall())
+        }
+        await sleep(FAST.round_ms)
+        assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', why: 'the server was flushed' })
+        assert.equal(await marker(), null)
+      })
+
+      it(`does not mark a server that was restarted after "${step}"`, async () => {
+        await revokeInPostgres()
+        await api.untilTrusted()
+        atStep = async (now) => {
+          if (now !== step) return
+          await restartEmpty(server)
+          while (api.redis.status !== 'ready') await sleep(10)
+        }
+        await sleep(FAST.round_ms)
+        assert.equal((await api.reconciler.round()).outcome, 'failed')
+        assert.equal(await marker(), null)
+      })
+
+      it(`does not mark a server whose eviction policy was changed after "${step}"`, async () => {
+        await api.untilTrusted()
+        await asAdmin(server, (redis) => redis.del(redisKeys.revocationMarker))
+        atStep = async (now) => {
+          if (now === step)
+            await asAdmin(server, (redis) => redis.config('SET', 'maxmemory-policy', 'allkeys-lru'))
+        }
+        try {
+          const why = 'the eviction policy is allkeys-lru'
+          assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', why })
+          assert.equal(await marker(), null)
+        } finally {
+          await asAdmin(server, (redis) => redis.config('SET', 'maxmemory-policy', 'noeviction'))
+        }
+      })
+    }
+
+    it('does not mark a server that was restored from a dump with its nonce in the middle', async () => {
+      await api.untilTrusted()
+      atStep = async (now) => {
+        if (now !== 'added') return
+        await asAdmin(server, (redis) => redis.save())
+        await server.stop('SIGKILL')
+        await server.start()
+        while (api.redis.status !== 'ready') await sleep(10)
+        await asAdmin(server, (redis) => redis.del(redisKeys.revocationMarker))
+      }
+      await sleep(FAST.round_ms)
+      assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', why: 'another server answers' })
+      assert.equal(await marker(), null)
+    })
+
+    it('leaves no belief behind when the round took longer than its lease', async () => {
+      const clientId = await subjects.newClient()
+      await api.untilTrusted()
+      atStep = (now) => (now === 'read' ? sleep(FAST.lease_ms + FAST.tick_ms) : undefined)
+      await sleep(FAST.round_ms)
+      assert.equal((await api.reconciler.round()).outcome, 'marked')
+      assert.equal(await api.ask({ clientId }), 'live by postgres')
+    })
+  })
+
+  describe('what Redis and Postgres must be', () => {
+    for (const policy of ['allkeys-lru', 'volatile-ttl', 'volatile-lru', 'allkeys-random']) {
+      it(`does not trust a server that evicts by ${policy}`, async () => {
+        await asAdmin(server, (redis) => redis.config('SET', 'maxmemory-policy', policy))
+        try {
+          const why = `the eviction policy is ${policy}, not noeviction`
+          assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', why })
+        } finally {
+          await asAdmin(server, (redis) => redis.config('SET', 'maxmemory-policy', 'noeviction'))
+        }
+      })
+    }
+
+    it('does not trust a server that is full', async () => {
+      const clientId = await subjects.newClient()
+      await api.untilTrusted()
+      await asAdmin(server, (redis) => redis.config('SET', 'maxmemory', '1'))
+      try {
+        const round = await api.reconciler.round()
+        assert.ok(round.outcome === 'failed' && round.why.startsWith('OOM '), JSON.stringify(round))
+        assert.equal(await api.ask({ clientId }), 'live by postgres')
+      } finally {
+        await asAdmin(server, (redis) => redis.config('SET', 'maxmemory', '0'))
+      }
+    })
+
+    it('fails without Postgres, and tells no more than its code', async () => {
+      const lost = createPostgres({
+        url: 'postgres://integration_api:secret@127.0.0.1:1/none',
+        poolSize: 1,
+        applicationName: 'test',
+      })
+      const round = await createReconciler({ redis: api.redis, db: lost, timings: FAST }).round()
+      assert.deepEqual(round, { outcome: 'failed', why: 'Postgres: ECONNREFUSED' })
+      await lost.destroy()
+    })
+  })
+})

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { createPostgres, type Database } from '#shared/postgres.ts'
+import {
+  insertRevokedSigningKey,
+  insertRevokedToken,
+  PURGE_BATCH,
+  purgeExpiredTokens,
+  readRecentRevocations,
+  replaceNamedServer,
+} from '#shared/revocation/records.ts'
+import { createSubjects, newJti, type Subjects } from '../support/revocation.ts'
+import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
+
+describe('what Postgres keeps of revocations', () => {
+  let database: TestDatabase
+  let owner: Database
+  let auth: Database
+  let api: Database
+  let subjects: Subjects
+  let clientId: string
+
+  const HOUR_MS = 3_600_000
+  const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1_000)
+
+  before(async () => {
+    database = await createTestDatabase()
+    const connect = (url: string) => createPostgres({ url, poolSize: 2, applicationName: 'test' })
+    owner = connect(database.ownerUrl)
+    auth = connect(database.authUrl)
+    api = connect(database.apiUrl)
+    subjects = await createSubjects(owner)
+    clientId = await subjects.newClient()
+  })
+  after(async () => {
+    await Promise.all([owner.destroy(), auth.destroy(), api.destroy()])
+    await database.drop()
+  })
+
+  it('records a token or a key once, however often it is revoked', async () => {
+    const [jti, kid] = [newJti(), await subjects.newKey()]
+    for (let i = 0; i < 2; i += 1) {
+      await insertRevokedToken(auth, { jti, clientId, expiresAt: inSeconds(900) })
+      await insertRevokedSigningKey(owner, kid)
+    }
+    const { tokens, keys } = await readRecentRevocations(api, HOUR_MS)
+    assert.deepEqual([tokens.filter((t) => t === jti), keys.filter((k) => k === kid)], [[jti], [kid]])
+  })
+
+  it('lets the authorization server revoke tokens and the resource API purge them, and neither the other', async () => {
+    const token = { jti: newJti(), clientId, expiresAt: inSeconds(900) }
+    await assert.rejects(insertRevokedToken(api, token), /permission denied/)
+    await assert.rejects(purgeExpiredTokens(auth), /permission denied/)
+    await assert.rejects(insertRevokedSigningKey(auth, 'kid'), /permission denied/)
+    await assert.rejects(insertRevokedSigningKey(api, 'kid'), /permission denied/)
+    await assert.rejects(replaceNamedServer(auth, { runId: '', since: null }, 'x'), /permission denied/)
+    await assert.rejects(readRecentRevocations(auth, HOUR_MS), /permission denied/)
+  })
+
+  it('purges tokens an hour after they expired, a batch at a time, and no others', async () => {
+    const expired = PURGE_BATCH + 5
+    await owner.raw(
+      `insert into revoked_tokens select 'long-' || n, ?, now(), now() - interval '61 minutes' from generate_series(1, ?) n`,
+      [clientId, expired],
+    )
+    const kept = [newJti(), newJti()]
+    await insertRevokedToken(owner, { jti: kept[0] as string, clientId, expiresAt: inSeconds(-3_500) })
+    await insertRevokedToken(owner, { jti: kept[1] as string, clientId, expiresAt: inSeconds(900) })
+    assert.deepEqual(
+      [await purgeExpiredTokens(api), await purgeExpiredTokens(api), await purgeExpiredTokens(api)],
+      [PURGE_BATCH, 5, 0],
+    )
+    const { rows } = await owner.raw('select jti from revoked_tokens where jti = any(?)', [kept] as never)
+    assert.equal(rows.length, 2)
+  })
+
+  it('names a server only in place of the one that was read', async () => {
+    const { named } = await readRecentRevocations(api, HOUR_MS)
+    const first = await replaceNamedServer(api, named, 'first')
+    assert.equal(first?.runId, 'first')
+    assert.equal(await replaceNamedServer(api, named, 'second'), undefined)
+    assert.deepEqual((await readRecentRevocations(api, HOUR_MS)).named, first)
+  })
+
+  it('finds what a round reads by index, also among many that no longer matter', async () => {
+    await owner.raw(
+      `insert into revoked_tokens
+       select 'old-' || n, ?, now(), now() - interval '20 minutes' from generate_series(1, 20000) n`,
+      [clientId],
+    )
+    await owner.raw('analyze revoked_tokens')
+    const plans: string[] = []
+    const explaining = {
+      raw: async (sql: string, bindings: unknown[]) => {
+        const { rows } = await api.raw(`explain ${sql}`, bindings as never)
+        plans.push(rows.map((row: Record<string, string>) => row['QUERY PLAN']).join('\n'))
+        return api.raw(sql, bindings as never)
+      },
+    }
+    await readRecentRevocations(explaining as unknown as Database, HOUR_MS)
+    assert.match(plans[0] ?? '', /revoked_tokens_by_expiry/)
+    assert.doesNotMatch(plans[0] ?? '', /Seq Scan on revoked_tokens/)
+  })
+})

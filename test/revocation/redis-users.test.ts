@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict'
+import { Redis } from 'ioredis'
+import { createRateLimit } from '#shared/rate-limit.ts'
+import { createRedis, redisReady } from '#shared/redis.ts'
+import { asAdmin } from '../support/revocation.ts'
+import { createTestRedis, type TestRedis } from '../support/servers.ts'
+
+describe('the Redis users of the services', () => {
+  let server: TestRedis
+
+  before(async () => {
+    server = await createTestRedis()
+  })
+  after(() => server.stop('SIGKILL'))
+
+  const may = async (user: string, command: string) => {
+    const answer = await asAdmin(server, (redis) => redis.call('ACL', 'DRYRUN', user, ...command.split(' ')))
+    return answer === 'OK'
+  }
+
+  const FORBIDDEN_TO_BOTH = [
+    'flushall',
+    'flushdb',
+    'swapdb 0 1',
+    'shutdown',
+    'debug reload',
+    'replicaof no one',
+    'config set maxmemory-policy allkeys-lru',
+    'config get maxmemory',
+    'acl setuser auth +@all',
+    'acl list',
+    'client kill id 1',
+    'client pause 1000',
+    'client list',
+    'script flush',
+    'script load x',
+    'function flush',
+    'function load x',
+    'save',
+    'bgsave',
+    'bgrewriteaof',
+    'monitor',
+    'keys *',
+    'scan 0',
+    'migrate host 1 key 0 1',
+    'set other 1',
+    'get other',
+    ...[
+      'revoked:client:c',
+      'revoked:token:t',
+      'revoked:key:k',
+      'revocation:marker',
+      'revocation:tick',
+    ].flatMap((key) => [
+      `del ${key}`,
+      `unlink ${key}`,
+      `expire ${key} 1`,
+      `pexpire ${key} 1`,
+      `expireat ${key} 1`,
+      `pexpireat ${key} 1`,
+      `persist ${key}`,
+      `getdel ${key}`,
+      `getex ${key} PX 1`,
+      `getset ${key} 1`,
+      `psetex ${key} 1 1`,
+      `setex ${key} 1 1`,
+      `rename ${key} rate:x`,
+      `rename rate:x ${key}`,
+      `renamenx ${key} rate:x`,
+      `copy rate:x ${key} REPLACE`,
+      `move ${key} 1`,
+      `restore ${key} 1 x REPLACE`,
+      `sort rate:x STORE ${key}`,
+      `setrange ${key} 0 x`,
+      `append ${key} x`,
+      `decr ${key}`,
+      `mset ${key} 1`,
+    ]),
+    'set revocation:tick 1',
+  ]
+  const allowedAmong = async (user: string, commands: string[]) => {
+    const verdicts = await Promise.all(commands.map((command) => may(user, command)))
+    return commands.filter((_, i) => verdicts[i])
+  }
+
+  it('may do nothing that flushes, removes, renames, shortens or overwrites, or that changes the server', async () => {
+    assert.deepEqual(await allowedAmong('auth', FORBIDDEN_TO_BOTH), [])
+    assert.deepEqual(await allowedAmong('api', FORBIDDEN_TO_BOTH), [])
+    // Each is a real command: the administrator may.
+    assert.deepEqual(await allowedAmong('admin', FORBIDDEN_TO_BOTH), FORBIDDEN_TO_BOTH)
+  })
+
+  const FORBIDDEN_TO_AUTH = [
+    'set revocation:marker x',
+    'set revocation:nonce:n x',
+    'get revocation:nonce:n',
+    'set revoked:client:c 1 PX 1',
+    'set revoked:key:k 1 PX 1',
+    'del usage:pending',
+    'rename usage:pending usage:draining',
+  ]
+  it('let only the resource API mark a server and revoke clients and keys', async () => {
+    assert.deepEqual(await allowedAmong('auth', FORBIDDEN_TO_AUTH), [])
+    assert.deepEqual(await allowedAmong('api', FORBIDDEN_TO_AUTH), FORBIDDEN_TO_AUTH)
+  })
+
+  const ALLOWED_TO_BOTH = [
+    'info',
+    'ping',
+    'client setname x',
+    'mget revocation:marker revoked:client:c revoked:token:t revoked:key:k',
+    'incr revocation:tick',
+    'set revoked:token:t 1 px 3600000',
+    'eval x 0 revocation:marker',
+    'evalsha x 1 rate:x',
+    'incrby rate:x 1',
+    'hincrby usage:pending f 1',
+  ]
+  it('may do what the services do', async () => {
+    assert.deepEqual(await allowedAmong('auth', ALLOWED_TO_BOTH), ALLOWED_TO_BOTH)
+    assert.deepEqual(await allowedAmong('api', ALLOWED_TO_BOTH), ALLOWED_TO_BOTH)
+  })
+
+  for (const user of ['auth', 'api'] as const) {
+    it(`judges what a script of ${user} does as if it came alone`, async () => {
+      const redis = createRedis({ url: server.url(user), connectionName: 'test' })
+      await redisReady(redis)
+      await asAdmin(server, (admin) => admin.set('revoked:client:c', '1'))
+      try {
+        for (const act of [
+          "redis.call('del', 'revoked:client:c')",
+          "redis.call('flushall')",
+          "redis.call('pexpire', 'revoked:client:c', 1)",
+          "redis.pcall('unlink', 'revoked:client:c')",
+        ]) {
+          await redis.eval(`return ${act}`, 0).catch(() => {})
+          await redis.eval(`return ${act}`, 1, 'rate:x').catch(() => {})
+        }
+        assert.equal(await asAdmin(server, (admin) => admin.pttl('revoked:client:c')), -1)
+      } finally {
+        redis.disconnect()
+      }
+    })
+
+    it(`lets ${user} count against a rate`, async () => {
+      const redis = createRedis({ url: server.url(user), connectionName: 'test' })
+      await redisReady(redis)
+      try {
+        const policy = { name: `test-${user}`, limit: 1, window_s: 60 }
+        await createRateLimit({ redis, policy }).consume('subject')
+        // Another limiter, so another memory: only Redis can know of the first.
+        assert.equal((await createRateLimit({ redis, policy }).consume('subject')).allowed, false)
+      } finally {
+        redis.disconnect()
+      }
+    })
+  }
+
+  it('lets nobody in without a password', async () => {
+    const stranger = new Redis({ port: server.port, retryStrategy: null, enableReadyCheck: false })
+    stranger.on('error', () => {})
+    await assert.rejects(stranger.get('rate:x'), /NOAUTH/)
+    stranger.disconnect()
+    const wrong = new Redis({ port: server.port, username: 'api', password: 'wrong', retryStrategy: null })
+    wrong.on('error', () => {})
+    await assert.rejects(wrong.get('rate:x'))
+    wrong.disconnect()
+  })
+})

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { newClientId } from '#shared/ids.ts'
+import { findClientCredentials } from '#shared/oauth-clients.ts'
+import { createPostgres, type Database } from '#shared/postgres.ts'
+import { redisKeys } from '#shared/redis-keys.ts'
+import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
+import {
+  asAdmin,
+  createSubjects,
+  FAST,
+  newJti,
+  revokeClient,
+  revokeKey,
+  revokeToken,
+  type Subjects,
+  startProcess,
+  type TestProcess,
+} from '../support/revocation.ts'
+import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from '../support/servers.ts'
+
+describe('revoking', () => {
+  let database: TestDatabase
+  let server: TestRedis
+  let owner: Database
+  let subjects: Subjects
+  let auth: TestProcess
+  let api: TestProcess
+  let admin: TestProcess
+  let stopMarking: () => Promise<void>
+
+  before(async () => {
+    ;[database, server] = await Promise.all([createTestDatabase(), createTestRedis()])
+    owner = createPostgres({ url: database.ownerUrl, poolSize: 2, applicationName: 'test' })
+    subjects = await createSubjects(owner)
+    ;[auth, api, admin] = await Promise.all([
+      startProcess({ redisUrl: server.url('auth'), databaseUrl: database.authUrl }),
+      startProcess({ redisUrl: server.url('api'), databaseUrl: database.apiUrl }),
+      startProcess({ redisUrl: server.url('api'), databaseUrl: database.ownerUrl }),
+    ])
+  })
+  beforeEach(async () => {
+    stopMarking = api.keepReconciling()
+    const subject = { clientId: newClientId() }
+    const decided = async () => Promise.all([auth, api, admin].map((process) => process.ask(subject)))
+    while ((await decided()).some((answer) => answer !== 'live by redis')) await sleep(50)
+  })
+  afterEach(() => stopMarking())
+  after(async () => {
+    await Promise.all([auth, api, admin].map((process) => process.close()))
+    await Promise.all([server.stop('SIGKILL'), owner.destroy()])
+    await database.drop()
+  })
+
+  const timed = async <T>(act: Promise<T>): Promise<{ result: T; took_ms: number }> => {
+    const before = performance.now()
+    const result = await act
+    return { result, took_ms: performance.now() - before }
+  }
+  const removeMarker = async () => {
+    await stopMarking()
+    await asAdmin(server, (redis) => redis.del(redisKeys.revocationMarker))
+  }
+
+  it('answers at once when Redis vouches, and every process refuses from then on', async () => {
+    const { vendorId } = subjects
+    const [clientId, other, kid] = [
+      await subjects.newClient(),
+      await subjects.newClient(),
+      await subjects.newKey(),
+    ]
+    const jti = newJti()
+    const acts = [
+      [() => revokeToken(auth, { clientId: other, jti }), { clientId: other, jti }],
+      [() => revokeClient(api, { vendorId, clientId }), { clientId }],
+      [() => revokeKey(admin, kid), { clientId: other, jti: newJti(), kid }],
+    ] as const
+    for (const [act, subject] of acts) {
+      for (const process of [auth, api, admin]) assert.equal(await process.ask(subject), 'live by redis')
+      const { took_ms } = await timed<unknown>(act())
+      assert.ok(took_ms < FAST.settle_ms, `took ${took_ms} ms`)
+      for (const process of [auth, api, admin]) assert.equal(await process.ask(subject), 'revoked by redis')
+    }
+    assert.equal(await auth.ask({ clientId: other, jti: newJti() }), 'live by redis')
+  })
+
+  it('writes an entry that lives an hour, and never shortens one', async () => {
+    const clientId = await subjects.newClient()
+    const life_ms = () => asAdmin(server, (redis) => redis.pttl(redisKeys.revokedClient(clientId)))
+    await revokeClient(api, { vendorId: subjects.vendorId, clientId })
+    assert.equal(PRODUCTION_TIMINGS.entry_ms, 3_600_000)
+    assert.ok((await life_ms()) > 3_590_000)
+    await asAdmin(server, (redis) => redis.pexpire(redisKeys.revokedClient(clientId), 1_000_000))
+    await revokeClient(api, { vendorId: subjects.vendorId, clientId })
+    assert.ok((await life_ms()) > 3_590_000)
+  })
+
+  it('gives back what the commit gave', async () => {
+    const clientId = await subjects.newClient()
+    assert.equal(await revokeClient(api, { vendorId: subjects.vendorId, clientId }), true)
+    assert.equal(await revokeClient(api, { vendorId: subjects.vendorId, clientId }), false)
+  })
+
+  it('runs all of it again when it is repeated', async () => {
+    const clientId = await subjects.newClient()
+    const key = redisKeys.revokedClient(clientId)
+    await revokeClient(api, { vendorId: subjects.vendorId, clientId })
+    await asAdmin(server, (redis) => redis.del(key))
+    await revokeClient(api, { vendorId: subjects.vendorId, clientId })
+    assert.equal(await asAdmin(server, (redis) => redis.get(key)), '1')
+    await removeMarker()
+    const { took_ms } = await timed(revokeClient(api, { vendorId: subjects.vendorId, clientId }))
+    assert.ok(took_ms >= FAST.settle_ms, `took ${took_ms} ms`)
+  })
+
+  it('rejects and changes nothing when the commit rejects', async () => {
+    const clientId = await subjects.newClient()
+    const failing = api.revocation.revoke({ kind: 'client', id: clientId }, async (transaction) => {
+      await transaction.raw(
+        "update oauth_clients set status = 'Revoked', revoked_at = now() where client_id = ?",
+        [clientId],
+      )
+      throw new Error('the activity entry could not be written')
+    })
+    await assert.rejects(failing, /activity entry/)
+    assert.equal((await findClientCredentials(owner, clientId))?.status, 'Active')
+    assert.equal(await auth.ask({ clientId }), 'live by redis')
+  })
+
+  it('rejects when Postgres fails at the commit itself', async () => {
+    const clientId = await subjects.newClient()
+    const failing = api.revocation.revoke({ kind: 'client', id: clientId }, async (transaction) => {
+      const { rows } = await transaction.raw('select pg_backend_pid() as pid')
+      // The statement after this one finds its connection gone.
+      await owner.raw('select pg_terminate_backend(?)', [rows[0].pid])
+    })
+    await assert.rejects(failing)
+    assert.equal(await auth.ask({ clientId }), 'live by redis')
+  })
+
+  describe('waits until no lease from before the commit is left', () => {
+    const waits = async (because: string, prepare: () => Promise<unknown>) => {
+      it(`when ${because}`, async () => {
+        const clientId = await subjects.newClient()
+        await prepare()
+        const { took_ms } = await timed(revokeClient(api, { vendorId: subjects.vendorId, clientId }))
+        assert.ok(took_ms >= FAST.settle_ms, `took ${took_ms} ms`)
+        for (const process of [auth, api, admin]) assert.match(await process.ask({ clientId }), /^revoked/)
+      })
+    }
+
+    waits('there is no marker', removeMarker)
+    waits('the marker is of another server', async () => {
+      await removeMarker()
+      await asAdmin(server, (redis) =>
+        redis.set(redisKeys.revocationMarker, `${'0'.repeat(40)} 999999`, 'PX', 2_000),
+      )
+    })
+    waits('the marker is older than a lease', async () => {
+      await stopMarking()
+      await asAdmin(server, (redis) => redis.pexpire(redisKeys.revocationMarker, 60_000))
+      await sleep(FAST.lease_ms)
+    })
+    waits('Postgres names another server', async () => {
+      await stopMarking()
+      await owner.raw("update revocation_trust set run_id = 'another', since = clock_timestamp()")
+    })
+
+    it('when Redis is down', async () => {
+      const clientId = await subjects.newClient()
+      await stopMarking()
+      await server.stop('SIGKILL')
+      try {
+        const { took_ms } = await timed(revokeClient(api, { vendorId: subjects.vendorId, clientId }))
+        assert.ok(took_ms >= FAST.settle_ms, `took ${took_ms} ms`)
+        for (const process of [auth, api, admin])
+          assert.equal(await process.ask({ clientId }), 'revoked by postgres')
+      } finally {
+        await server.start()
+      }
+      await api.untilTrusted()
+      assert.equal(await api.ask({ clientId }), 'revoked by redis')
+    })
+
+    it('counted from the commit, not from the call', async () => {
+      await removeMarker()
+      const clientId = await subjects.newClient()
+      let worked_ms = 0
+      const { took_ms } = await timed(
+        api.revocation.revoke({ kind: 'client', id: clientId }, async () => {
+          ;({ took_ms: worked_ms } = await timed(sleep(FAST.settle_ms)))
+        }),
+      )
+      assert.ok(took_ms - worked_ms >= FAST.settle_ms, `took ${took_ms} ms`)
+    })
+  })
+
+  it('answers as soon as Redis can vouch, in a process that has just started', async () => {
+    const clientId = await subjects.newClient()
+    const young = await startProcess({
+      redisUrl: server.url('api'),
+      databaseUrl: database.apiUrl,
+      timings: { ...FAST, settle_ms: 10_000 },
+    })
+    try {
+      const { took_ms } = await timed(revokeClient(young, { vendorId: subjects.vendorId, clientId }))
+      assert.ok(took_ms < 5_000, `took ${took_ms} ms`)
+      for (const process of [auth, api, admin])
+        assert.equal(await process.ask({ clientId }), 'revoked by redis')
+    } finally {
+      await young.close()
+    }
+  })
+})

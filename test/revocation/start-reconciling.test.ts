@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import { createPostgres, type Database } from '#shared/postgres.ts'
+import type { Step } from '#shared/revocation/reconcile.ts'
+import { startReconciling } from '#shared/revocation/start-reconciling.ts'
+import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
+import {
+  createSubjects,
+  FAST,
+  restartEmpty,
+  revokeClient,
+  type Subjects,
+  startProcess,
+  type TestProcess,
+} from '../support/revocation.ts'
+import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from '../support/servers.ts'
+
+describe('reconciling all the time', () => {
+  let database: TestDatabase
+  let server: TestRedis
+  let owner: Database
+  let subjects: Subjects
+  let lines: { level: number; msg: string; why?: string }[]
+  let api: TestProcess
+
+  before(async () => {
+    ;[database, server] = await Promise.all([createTestDatabase(), createTestRedis()])
+    owner = createPostgres({ url: database.ownerUrl, poolSize: 2, applicationName: 'test' })
+    subjects = await createSubjects(owner)
+  })
+  beforeEach(async () => {
+    lines = []
+    api = await startProcess({ redisUrl: server.url('api'), databaseUrl: database.apiUrl })
+  })
+  afterEach(() => api.close())
+  after(async () => {
+    await Promise.all([server.stop('SIGKILL'), owner.destroy()])
+    await database.drop()
+  })
+
+  const log = () => pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line)) })
+  const until = async (condition: () => boolean | Promise<boolean>) => {
+    for (const end = performance.now() + 15_000; !(await condition()); await sleep(10))
+      if (performance.now() > end) throw new Error(`not in 15 s: ${JSON.stringify(lines)}`)
+  }
+  const isTrusted = async () => (await api.ask({ clientId: 'cli_x' })) === 'live by redis'
+
+  it('runs one round at a time until it is stopped, and stopping waits for the round', async () => {
+    let running = 0
+    let most = 0
+    let ended = 0
+    const step = async (now: Step) => {
+      if (now === 'begun') running += 1
+      most = Math.max(most, running)
+      await sleep(150)
+      if (now === 'read') {
+        running -= 1
+        ended += 1
+      }
+    }
+    const { redis, db } = api
+    const reconciling = startReconciling({ redis, db, timings: FAST, log: log(), step })
+    await until(() => ended === 2)
+    await until(() => running === 1)
+    await reconciling.stop()
+    assert.deepEqual([most, running, ended], [1, 0, 3])
+    await sleep(3 * FAST.round_ms)
+    assert.equal(ended, 3)
+  })
+
+  it('tells once of a failure, and once of its end', async () => {
+    const { redis, db } = api
+    const reconciling = startReconciling({ redis, db, timings: FAST, log: log() })
+    await until(isTrusted)
+    await server.stop('SIGKILL')
+    await sleep(5 * FAST.round_ms)
+    await restartEmpty(server)
+    await until(isTrusted)
+    await reconciling.stop()
+    const told = lines.map(({ msg }) => msg)
+    assert.deepEqual(told.filter((msg) => msg === 'revocation: Redis is trusted').length, 2)
+    const warnings = lines.filter(({ level }) => level >= 40).map(({ why }) => why)
+    assert.ok(warnings.length >= 1, 'no warning')
+    assert.deepEqual(warnings, [...new Set(warnings)])
+  })
+
+  it('purges the revocations of tokens that expired long ago', async () => {
+    const clientId = await subjects.newClient()
+    await owner.raw(
+      `insert into revoked_tokens select 'long-' || n, ?, now(), now() - interval '2 hours' from generate_series(1, 1500) n`,
+      [clientId],
+    )
+    const { redis, db } = api
+    const reconciling = startReconciling({ redis, db, timings: FAST, log: log(), purgeEvery_ms: 100 })
+    await until(async () => {
+      const { rows } = await owner.raw("select count(*) as n from revoked_tokens where jti like 'long-%'")
+      return rows[0].n === 0
+    })
+    await reconciling.stop()
+  })
+
+  it('keeps the promise with the figures of production', async function () {
+    this.timeout(60_000)
+    assert.deepEqual(
+      [PRODUCTION_TIMINGS.lease_ms, PRODUCTION_TIMINGS.settle_ms, PRODUCTION_TIMINGS.entry_ms],
+      [5_000, 6_000, 3_600_000],
+    )
+    const processes = await Promise.all(
+      (['api', 'auth'] as const).map((user) =>
+        startProcess({
+          redisUrl: server.url(user),
+          databaseUrl: user === 'api' ? database.apiUrl : database.authUrl,
+          timings: PRODUCTION_TIMINGS,
+        }),
+      ),
+    )
+    const [first, second] = processes as [TestProcess, TestProcess]
+    const reconciling = startReconciling({ redis: first.redis, db: first.db, log: log() })
+    try {
+      const [atOnce, slow, live] = await Promise.all([1, 2, 3].map(() => subjects.newClient()))
+      const asks = (clientId = '') => Promise.all(processes.map((process) => process.ask({ clientId })))
+      const revoke = async (clientId = '') => {
+        const before = performance.now()
+        await revokeClient(first, { vendorId: subjects.vendorId, clientId })
+        return performance.now() - before
+      }
+      const startedAt_ms = performance.now()
+      await until(async () => (await asks(live)).every((answer) => answer === 'live by redis'))
+      assert.ok(performance.now() - startedAt_ms >= 6_000)
+      assert.ok((await revoke(atOnce)) < 1_000)
+      assert.deepEqual(await asks(atOnce), ['revoked by redis', 'revoked by redis'])
+      await restartEmpty(server)
+      const revoking = revoke(slow)
+      assert.deepEqual(await asks(atOnce), ['revoked by postgres', 'revoked by postgres'])
+      assert.ok((await revoking) >= 6_000)
+      for (const clientId of [atOnce, slow])
+        for (const answer of await asks(clientId)) assert.match(answer, /^revoked/)
+      await until(async () => (await second.ask({ clientId: live as string })) === 'live by redis')
+      assert.deepEqual(await asks(slow), ['revoked by redis', 'revoked by redis'])
+    } finally {
+      await reconciling.stop()
+      await Promise.all(processes.map((process) => process.close()))
+    }
+  })
+})

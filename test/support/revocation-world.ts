@@ -1,0 +1,358 @@
+import { rm } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createPostgres, type Database } from '#shared/postgres.ts'
+import { redisKeys } from '#shared/redis-keys.ts'
+import type { Step } from '#shared/revocation/reconcile.ts'
+import type { Entry, Subject } from '#shared/revocation/revocation.ts'
+import {
+  asAdmin,
+  createSubjects,
+  dump,
+  FAST,
+  freeze,
+  newJti,
+  promote,
+  replicate,
+  restartEmpty,
+  restartFrom,
+  revokeClient,
+  revokeKey,
+  revokeToken,
+  startProcess,
+  type TestProcess,
+  through,
+} from './revocation.ts'
+import type { TestDatabase, TestRedis } from './servers.ts'
+import { createTcpProxy, type TcpProxy } from './tcp-proxy.ts'
+
+/** Half of the other tests' times. */
+const TIMINGS = {
+  ...FAST,
+  lease_ms: 250,
+  settle_ms: 300,
+  round_ms: 50,
+  tick_ms: 50,
+  retry_ms: 25,
+  askPostgres_ms: 250,
+}
+const CLIENTS = 6
+const KEYS = 2
+/** After the last fault is mended, Redis decides again within this. */
+const RECOVERY_MS = 15_000
+
+export type Store = 'redis' | 'postgres'
+export type NetworkFault = 'cut' | 'stall'
+export type ServerFault = 'flush' | 'restartEmpty' | 'restartOld' | 'keepMarker'
+
+interface Site {
+  process: TestProcess
+  networks: Record<Store, TcpProxy>
+  broken: Record<Store, boolean>
+  /** Which Redis server its network leads to. */
+  server: number
+  atStep: { step: Step; act: () => Promise<void> } | undefined
+}
+
+/** A client, one token of it, and the key that signed the token; `live` ones are never revoked. */
+interface Case {
+  clientId: string
+  jti: string
+  kid: string
+}
+
+/**
+ * Processes, each with a network of its own to two Redis servers and one Postgres, all real; what can befall them;
+ * and a watch that asks every process about every subject all the time and writes down every broken promise.
+ */
+export interface World {
+  readonly violations: string[]
+  /** What happened, line by line, with the time. */
+  readonly history: string[]
+  revoke(site: number, kind: Entry['kind'], subject: number): void
+  breakNetwork(site: number, store: Store, fault: NetworkFault): void
+  mendNetwork(site: number, store: Store): void
+  /** Leads a site's network to the other Redis server, as a fail-over does. */
+  lead(site: number, server: number): void
+  dump(server: number): Promise<void>
+  befall(server: number, fault: ServerFault): Promise<void>
+  /** The same in the middle of the site's next round. */
+  befallAtStep(site: number, step: Step, fault: ServerFault): void
+  freeze(server: number): Promise<void>
+  thaw(server: number): Promise<void>
+  /** The server becomes a replica of the other and takes over its data; a promotion ends that. */
+  demote(server: number): Promise<void>
+  promote(server: number): Promise<void>
+  /** Mends everything, and waits until every process is right about everything, decided by Redis. */
+  recover(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface WorldOptions {
+  database: TestDatabase
+  servers: readonly [TestRedis, TestRedis]
+  sites: number
+}
+
+export async function createWorld({ database, servers, sites: count }: WorldOptions): Promise<World> {
+  const owner = createPostgres({ url: database.ownerUrl, poolSize: 2, applicationName: 'world' })
+  const { vendorId, cases, live } = await createCases(owner)
+  const sites = await Promise.all(Array.from({ length: count }, () => createSite()))
+  const startedAt_ms = performance.now()
+  const violations: string[] = []
+  const history: string[] = []
+  const revoking = new Set<string>()
+  const answered = new Set<string>()
+  const pending = new Set<Promise<unknown>>()
+  const dumps = new Map<number, string>()
+  const frozen = new Map<number, () => void>()
+  const replicas = new Set<number>()
+  const down = new Set<number>()
+  /** Moves with every fault and every mending. */
+  let epoch = 0
+  let closing = false
+  let busy: Promise<unknown> = Promise.resolve()
+
+  async function createSite(): Promise<Site> {
+    const networks = {
+      redis: await createTcpProxy(servers[0].port),
+      postgres: await createTcpProxy(Number(new URL(database.ownerUrl).port)),
+    }
+    const site = {
+      networks,
+      broken: { redis: false, postgres: false },
+      server: 0,
+      atStep: undefined,
+    } as unknown as Site
+    site.process = await startProcess({
+      redisUrl: through(servers[0].url('api'), networks.redis),
+      databaseUrl: through(database.ownerUrl, networks.postgres),
+      timings: TIMINGS,
+      statementTimeout_ms: 1_000,
+      async step(now) {
+        const due = site.atStep
+        if (due?.step !== now) return
+        site.atStep = undefined
+        await due.act()
+      },
+    })
+    return site
+  }
+
+  const siteAt = (index: number): Site => sites[index % sites.length] as Site
+  const serverAt = (index: number): TestRedis => servers[index % 2] as TestRedis
+  const say = (line: string) => history.push(`${(performance.now() - startedAt_ms).toFixed(0)} ms: ${line}`)
+  const violated = (line: string) => {
+    say(`VIOLATION: ${line}`)
+    violations.push(line)
+  }
+  const track = (work: Promise<unknown>) => {
+    const done = work.catch((error: Error) => say(error.message)).finally(() => pending.delete(done))
+    pending.add(done)
+  }
+
+  /** One thing after another is done to the servers. */
+  function changing(what: string, act: () => Promise<unknown> | unknown): Promise<void> {
+    const done = busy.then(async () => {
+      epoch += 1
+      say(what)
+      await act()
+      say(`${what}: done`)
+      epoch += 1
+    })
+    busy = done.catch(() => {})
+    return done
+  }
+
+  const blind = ({ broken, server }: Site): boolean =>
+    broken.postgres && (broken.redis || frozen.has(server) || down.has(server))
+
+  const idsOf = ({ clientId, jti, kid }: Subject): string[] =>
+    [clientId, jti, kid].filter((id) => id !== undefined)
+
+  async function check(index: number, subject: Subject): Promise<void> {
+    const site = siteAt(index)
+    const asked = { refused: idsOf(subject).some((id) => answered.has(id)), blind: blind(site), epoch }
+    const standing = await site.process.revocation.ask(subject)
+    const about = `site ${index} about ${JSON.stringify(subject)}: ${standing}`
+    if (asked.refused && standing === 'live') violated(`after its revocation was answered, ${about}`)
+    if (asked.blind && asked.epoch === epoch && standing !== 'undecided')
+      violated(`with both stores away, ${about}`)
+    if (standing === 'revoked' && !idsOf(subject).some((id) => revoking.has(id)))
+      violated(`never revoked, ${about}`)
+  }
+
+  const subjectsOf = ({ clientId, jti, kid }: Case): Subject[] => [{ clientId }, { clientId, jti, kid }]
+  const everySubject = [...cases, live].flatMap(subjectsOf)
+
+  async function watch(index: number): Promise<void> {
+    for (let i = 0; !closing; i += 1) {
+      await check(index, everySubject[i % everySubject.length] as Subject)
+      await sleep(5)
+    }
+  }
+
+  async function settled(index: number): Promise<boolean> {
+    const { process } = siteAt(index)
+    if ((await process.ask({ clientId: live.clientId })) !== 'live by redis') return false
+    for (const subject of everySubject) {
+      const refused = idsOf(subject).some((id) => answered.has(id))
+      if (refused && (await process.ask(subject)) !== 'revoked by redis') return false
+    }
+    return true
+  }
+
+  function entryOf(kind: Entry['kind'], subject: number): string {
+    const { clientId, jti, kid } = cases[subject % cases.length] as Case
+    return { client: clientId, token: jti, key: kid }[kind]
+  }
+
+  function run(kind: Entry['kind'], process: TestProcess, subject: number): Promise<unknown> {
+    const { clientId, jti, kid } = cases[subject % cases.length] as Case
+    if (kind === 'client') return revokeClient(process, { vendorId, clientId })
+    if (kind === 'token') return revokeToken(process, { clientId, jti })
+    return revokeKey(process, kid)
+  }
+
+  async function strike(index: number, fault: ServerFault): Promise<void> {
+    const server = serverAt(index)
+    if (fault === 'restartEmpty' || fault === 'restartOld') {
+      const file = dumps.get(index)
+      down.add(index)
+      // A server that does not run any more is not frozen either, nor a replica.
+      frozen.delete(index)
+      replicas.delete(index)
+      await (fault === 'restartOld' && file ? restartFrom(server, file) : restartEmpty(server))
+      down.delete(index)
+    } else if (!frozen.has(index)) {
+      // On a replica both are refused or change nothing that could be believed.
+      await asAdmin<unknown>(server, (redis) =>
+        fault === 'flush' ? redis.flushall() : redis.persist(redisKeys.revocationMarker),
+      ).catch(() => {})
+    }
+  }
+
+  const loops = sites.slice(0, -1).map(({ process }) => process.keepReconciling())
+  const watches = sites.map((_, index) => watch(index))
+
+  const world: World = {
+    violations,
+    history,
+    revoke(site, kind, subject) {
+      const id = entryOf(kind, subject)
+      const what = `site ${site} revokes ${kind} ${id}`
+      say(what)
+      revoking.add(id)
+      track(
+        run(kind, siteAt(site).process, subject).then(() => {
+          answered.add(id)
+          say(`${what}: answered`)
+          for (const asked of everySubject.filter((other) => idsOf(other).includes(id)))
+            for (const index of sites.keys()) track(check(index, asked))
+        }),
+      )
+    },
+    breakNetwork(site, store, fault) {
+      epoch += 1
+      say(`site ${site}: network to ${store}: ${fault}`)
+      siteAt(site).networks[store][fault]()
+      siteAt(site).broken[store] = true
+    },
+    mendNetwork(site, store) {
+      epoch += 1
+      say(`site ${site}: network to ${store} mended`)
+      siteAt(site).networks[store].heal()
+      siteAt(site).broken[store] = false
+    },
+    lead(site, server) {
+      epoch += 1
+      say(`site ${site}: led to server ${server}`)
+      const { networks, broken } = siteAt(site)
+      networks.redis.lead(serverAt(server).port)
+      networks.redis.cut()
+      networks.redis.heal()
+      broken.redis = false
+      siteAt(site).server = server
+    },
+    dump: (index) =>
+      changing(`server ${index}: dump`, async () => {
+        if (!frozen.has(index)) dumps.set(index, await dump(serverAt(index)))
+      }),
+    befall: (server, fault) => changing(`server ${server}: ${fault}`, () => strike(server, fault)),
+    befallAtStep(index, step, fault) {
+      const site = siteAt(index)
+      site.atStep = {
+        step,
+        act: () =>
+          changing(`server ${site.server}: ${fault} after ${step}`, () => strike(site.server, fault)),
+      }
+    },
+    freeze: (index) =>
+      changing(`server ${index}: freeze`, async () => {
+        if (!frozen.has(index)) frozen.set(index, await freeze(serverAt(index)))
+      }),
+    thaw: (index) =>
+      changing(`server ${index}: thaw`, () => {
+        frozen.get(index)?.()
+        frozen.delete(index)
+      }),
+    demote: (index) =>
+      changing(`server ${index}: demote`, async () => {
+        const other = 1 - index
+        if (frozen.size > 0 || replicas.has(other)) return
+        await replicate(serverAt(other), serverAt(index))
+        replicas.add(index)
+      }),
+    promote: (index) =>
+      changing(`server ${index}: promote`, async () => {
+        if (!frozen.has(index) && replicas.delete(index)) await promote(serverAt(index))
+      }),
+    async recover() {
+      for (const site of sites) site.atStep = undefined
+      for (const index of servers.keys()) {
+        await world.thaw(index)
+        await world.promote(index)
+      }
+      for (const index of sites.keys()) {
+        world.lead(index, 0)
+        world.mendNetwork(index, 'postgres')
+      }
+      say('everything is mended')
+      while (pending.size > 0) await Promise.all(pending)
+      const end_ms = performance.now() + RECOVERY_MS
+      for (const index of sites.keys())
+        while (!(await settled(index))) {
+          if (performance.now() > end_ms) return violated(`site ${index} has not recovered`)
+          await sleep(20)
+        }
+      say('every process is right')
+    },
+    async close() {
+      closing = true
+      await Promise.all(watches)
+      await Promise.all(loops.map((stop) => stop()))
+      await busy
+      for (const thaw of frozen.values()) thaw()
+      for (const index of replicas) await promote(serverAt(index))
+      await Promise.all(sites.map(({ process }) => process.close()))
+      await Promise.all(sites.flatMap(({ networks }) => [networks.redis.close(), networks.postgres.close()]))
+      for (const server of servers) await asAdmin(server, (redis) => redis.flushall())
+      for (const file of dumps.values()) await rm(file, { force: true })
+      await owner.destroy()
+    },
+  }
+  return world
+}
+
+async function createCases(owner: Database): Promise<{ vendorId: string; cases: Case[]; live: Case }> {
+  const subjects = await createSubjects(owner)
+  const kids = await Promise.all(Array.from({ length: KEYS }, () => subjects.newKey()))
+  const newCase = async (kid: string): Promise<Case> => ({
+    clientId: await subjects.newClient(),
+    jti: newJti(),
+    kid,
+  })
+  const cases = await Promise.all(
+    Array.from({ length: CLIENTS }, (_, i) => newCase(kids[i % KEYS] as string)),
+  )
+  return { vendorId: subjects.vendorId, cases, live: await newCase(await subjects.newKey()) }
+}

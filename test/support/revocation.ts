@@ -1,0 +1,245 @@
+import { randomBytes } from 'node:crypto'
+import { copyFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { newClientId, newVendorId } from '#shared/ids.ts'
+import { insertClient, markClientRevoked } from '#shared/oauth-clients.ts'
+import { insertCompany } from '#shared/people.ts'
+import { createPostgres, type Database } from '#shared/postgres.ts'
+import { createRedis, redisReady } from '#shared/redis.ts'
+import { createReconciler, type Reconciler, type Round, type Step } from '#shared/revocation/reconcile.ts'
+import { insertRevokedSigningKey, insertRevokedToken } from '#shared/revocation/records.ts'
+import {
+  createRevocation,
+  type Revocation,
+  type Standing,
+  type Subject,
+} from '#shared/revocation/revocation.ts'
+import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
+import type { TestRedis } from './servers.ts'
+import type { TcpProxy } from './tcp-proxy.ts'
+
+/** The protocol in a tenth of the time; what a store is given to answer stays as it is, for busy machines. */
+export const FAST: Readonly<Timings> = Object.freeze({
+  ...PRODUCTION_TIMINGS,
+  lease_ms: 500,
+  settle_ms: 600,
+  nonce_ms: 6_000,
+  round_ms: 100,
+  tick_ms: 100,
+  refill_ms: 3_000,
+  retry_ms: 50,
+})
+
+/** What one process of a service has: connections of its own, and nothing in common with another. */
+export interface TestProcess {
+  db: Database
+  redis: Redis
+  revocation: Revocation
+  reconciler: Reconciler
+  /** The answer of `ask`, and which store gave it. */
+  ask(subject: Subject): Promise<`${Standing} by ${'redis' | 'postgres' | 'neither'}`>
+  /** Rounds one after another until it is stopped. */
+  keepReconciling(): () => Promise<void>
+  /** Rounds until Redis decides. @returns what they came to. */
+  untilTrusted(): Promise<Round['outcome'][]>
+  close(): Promise<void>
+}
+
+export interface TestProcessOptions {
+  redisUrl: string
+  databaseUrl: string
+  timings?: Timings
+  statementTimeout_ms?: number
+  step?: (step: Step) => Promise<void> | void
+}
+
+export async function startProcess({
+  redisUrl,
+  databaseUrl,
+  timings = FAST,
+  statementTimeout_ms = 5_000,
+  step = () => {},
+}: TestProcessOptions): Promise<TestProcess> {
+  const db = createPostgres({
+    url: databaseUrl,
+    poolSize: 5,
+    applicationName: 'test process',
+    statementTimeout_ms,
+  })
+  const redis = createRedis({ url: redisUrl, connectionName: 'test process' })
+  await redisReady(redis)
+  const revocation = createRevocation({ redis, db, timings })
+  const reconciler = createReconciler({ redis, db, timings, step })
+
+  async function ask(subject: Subject) {
+    const before = revocation.counts()
+    const standing = await revocation.ask(subject)
+    const after = revocation.counts()
+    const by = (['redis', 'postgres', 'neither'] as const).filter((store) => after[store] > before[store])
+    return `${standing} by ${by.join()}` as Awaited<ReturnType<TestProcess['ask']>>
+  }
+
+  return {
+    db,
+    redis,
+    revocation,
+    reconciler,
+    ask,
+    keepReconciling() {
+      let stopped = false
+      const running = (async () => {
+        while (!stopped) {
+          await reconciler.round()
+          await sleep(timings.round_ms)
+        }
+      })()
+      return () => {
+        stopped = true
+        return running
+      }
+    },
+    async untilTrusted() {
+      const outcomes: Round['outcome'][] = []
+      const deadline = performance.now() + 10 * timings.settle_ms
+      for (;;) {
+        const round = await reconciler.round()
+        outcomes.push(round.outcome)
+        if ((await ask({ clientId: newClientId() })) === 'live by redis') return outcomes
+        if (performance.now() > deadline)
+          throw new Error(`never trusted: ${outcomes} ${JSON.stringify(round)}`)
+        await sleep(timings.round_ms)
+      }
+    },
+    async close() {
+      revocation.close()
+      redis.disconnect()
+      await db.destroy()
+    },
+  }
+}
+
+/** Clients, tokens and keys of one company, and how to have them revoked. */
+export interface Subjects {
+  vendorId: string
+  newClient(): Promise<string>
+  newKey(): Promise<string>
+}
+
+/** @param db as a role that may insert companies, clients and keys. */
+export async function createSubjects(db: Database): Promise<Subjects> {
+  const vendorId = newVendorId()
+  await insertCompany(db, { vendorId, name: 'Test Company', timezone: 'Europe/Berlin', currency: 'EUR' })
+  return {
+    vendorId,
+    async newClient() {
+      const clientId = newClientId()
+      await insertClient(db, {
+        clientId,
+        vendorId,
+        name: 'Test client',
+        scopes: ['analytics:read'],
+        secretHash: randomBytes(32),
+        createdBy: null,
+        createdAt: new Date(),
+      })
+      return clientId
+    },
+    async newKey() {
+      const kid = randomBytes(8).toString('hex')
+      await db.raw(
+        `insert into signing_keys (kid, alg, public_jwk, private_key_encrypted, created_at, activates_at)
+         values (?, 'ES256', '{}', '\\x00', now(), now())`,
+        [kid],
+      )
+      return kid
+    },
+  }
+}
+
+export const newJti = (): string => randomBytes(16).toString('hex')
+
+export function revokeClient(
+  { revocation }: TestProcess,
+  { vendorId, clientId }: { vendorId: string; clientId: string },
+): Promise<boolean> {
+  return revocation.revoke({ kind: 'client', id: clientId }, (transaction) =>
+    markClientRevoked(transaction, { vendorId, clientId, revokedBy: null }),
+  )
+}
+
+export function revokeToken(
+  { revocation }: TestProcess,
+  { clientId, jti }: { clientId: string; jti: string },
+) {
+  const expiresAt = new Date(Date.now() + 900_000)
+  return revocation.revoke({ kind: 'token', id: jti }, (transaction) =>
+    insertRevokedToken(transaction, { jti, clientId, expiresAt }),
+  )
+}
+
+export function revokeKey({ revocation }: TestProcess, kid: string): Promise<void> {
+  return revocation.revoke({ kind: 'key', id: kid }, (transaction) =>
+    insertRevokedSigningKey(transaction, kid),
+  )
+}
+
+/** Commands as the server's administrator. */
+export async function asAdmin<T>(server: TestRedis, act: (redis: Redis) => Promise<T>): Promise<T> {
+  const redis = new Redis(server.url('admin'))
+  return act(redis).finally(() => redis.disconnect())
+}
+
+/** Ends the server as a power cut would, and starts it with nothing. */
+export async function restartEmpty(server: TestRedis): Promise<void> {
+  await server.stop('SIGKILL')
+  await rm(join(server.directory, 'dump.rdb'), { force: true })
+  await server.start()
+}
+
+/** Writes the server's data to a file, to be restored later. @returns the file. */
+export async function dump(server: TestRedis): Promise<string> {
+  await asAdmin(server, (redis) => redis.save())
+  const file = join(server.directory, 'old.rdb')
+  await copyFile(join(server.directory, 'dump.rdb'), file)
+  return file
+}
+
+/** Ends the server and starts it with the data of an earlier dump. */
+export async function restartFrom(server: TestRedis, file: string): Promise<void> {
+  await server.stop('SIGKILL')
+  await copyFile(file, join(server.directory, 'dump.rdb'))
+  await server.start()
+}
+
+/** Makes `to` a replica of `from` and waits until it has all data. */
+export async function replicate(from: TestRedis, to: TestRedis): Promise<void> {
+  const { password } = new URL(from.url('admin'))
+  await asAdmin(from, (redis) => redis.config('SET', 'repl-diskless-sync-delay', '0'))
+  await asAdmin(to, async (redis) => {
+    await redis.config('SET', 'masteruser', 'admin', 'masterauth', password)
+    await redis.replicaof('127.0.0.1', from.port)
+    while (!(await redis.info('replication')).includes('master_link_status:up')) await sleep(10)
+  })
+}
+
+/** Makes a replica a primary. */
+export async function promote(server: TestRedis): Promise<void> {
+  await asAdmin(server, (redis) => redis.replicaof('NO', 'ONE'))
+}
+
+/** The same URL, by way of the proxy. */
+export function through(url: string, { port }: TcpProxy): string {
+  const other = new URL(url)
+  other.port = String(port)
+  return other.href
+}
+
+/** Stops the server's process where it stands. @returns what lets it go on. */
+export async function freeze(server: TestRedis): Promise<() => void> {
+  const info = await asAdmin(server, (redis) => redis.info('server'))
+  const pid = Number(/process_id:(\d+)/.exec(info)?.[1])
+  process.kill(pid, 'SIGSTOP')
+  return () => process.kill(pid, 'SIGCONT')
+}
