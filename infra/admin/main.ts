@@ -9,7 +9,7 @@ import { askNewPassword } from './password.ts'
 import { addPeopleCommands } from './people-commands.ts'
 
 const EXIT_REFUSED = 1
-const EXIT_USAGE = 2
+const EXIT_USAGE = 64
 const EXIT_CONFIG = 78
 
 const program = new Command('npm run admin --')
