@@ -2,22 +2,33 @@ import type { Clock } from '#shared/clock.ts'
 import type { Log } from '#shared/log.ts'
 import { createPostgres } from '#shared/postgres.ts'
 import { createRateLimit } from '#shared/rate-limit.ts'
-import { createRedis } from '#shared/redis.ts'
+import { createRedis, redisReady } from '#shared/redis.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
 import type { Service } from '#shared/service-process.ts'
 import { createSigningKeys } from './access-tokens/signing-keys.ts'
 import { createApi } from './app.ts'
+import { type AddressRule, createAddressRule } from './callbacks/address-verdict.ts'
+import { createResolver, type Resolve } from './callbacks/resolver.ts'
+import { createTestSender } from './callbacks/sender.ts'
 import type { ApiConfig } from './config.ts'
 import { startHousekeeping } from './housekeeping.ts'
 
 const NAME = 'integration-api'
+const REDIS_WAIT_MS = 1_000
 
 export interface ServiceOptions {
   config: ApiConfig
   clock: Clock
   log: Log
+  /** What stands between the callbacks and the internet. Left out: the system's name servers and the real rules. */
+  outside?: {
+    resolve?: Resolve
+    judgeAddress?: AddressRule
+    /** In PEM. */
+    certificateAuthority?: string
+  }
   revocationTimings?: Timings
 }
 
@@ -26,6 +37,7 @@ export function createService({
   config,
   clock,
   log,
+  outside = {},
   revocationTimings: timings = PRODUCTION_TIMINGS,
 }: ServiceOptions): Service {
   const db = createPostgres({
@@ -41,6 +53,13 @@ export function createService({
   const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
   const limit = (name: string, rate: { limit: number; window_s: number }) =>
     createRateLimit({ redis, policy: { name, ...rate } })
+
+  const {
+    resolve = createResolver(),
+    judgeAddress = createAddressRule({ denyRanges: config.CALLBACK_DENY_RANGES }),
+    certificateAuthority,
+  } = outside
+  const sender = createTestSender({ clock, resolve, judgeAddress, certificateAuthority })
 
   let draining = false
   const app = createApi({
@@ -61,6 +80,7 @@ export function createService({
       signInPerAddress: limit('sign-in-address', config.RATE_SIGN_IN_PER_ADDRESS),
       callbackTestPerCompany: limit('callback-test', config.RATE_CALLBACK_TEST_PER_COMPANY),
     },
+    callbacks: { resolve, judgeAddress, sender },
     draining: () => draining,
   })
   let reconciling: Reconciling | undefined
@@ -69,6 +89,8 @@ export function createService({
   return {
     handle: app.callback(),
     async start() {
+      // It has only begun to connect; a first round without it would be told as a failure.
+      await redisReady(revocationRedis, REDIS_WAIT_MS).catch(() => {})
       reconciling = startReconciling({ redis: revocationRedis, db, log, timings })
       endHousekeeping = startHousekeeping({
         db,
@@ -83,6 +105,7 @@ export function createService({
       draining = true
     },
     async stop() {
+      await sender.close()
       signingKeys.stop()
       await Promise.all([endHousekeeping(), reconciling?.stop()])
       revocation.close()
