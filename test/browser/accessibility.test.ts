@@ -149,12 +149,11 @@ describe('workspace: accessible in both themes, and as wide as the window', func
       tab = await visit({ ...(as && { as }), path: typeof path === 'string' ? path : await path() })
       await reach(tab.page)
       await assertAccessible(tab.page)
-      await tab.page.emulateMedia({ colorScheme: 'dark' })
-      await assertAccessible(tab.page)
       for (const width of [1600, 900, 360]) {
         await tab.page.setViewportSize({ width, height: 800 })
         await assertFits(tab.page)
       }
+      await tab.page.emulateMedia({ colorScheme: 'dark' })
       await assertAccessible(tab.page)
     })
   }

@@ -1,7 +1,14 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
 import { WORKSPACE_HEADERS } from '../../infra/workspace-headers.ts'
-import { OWNER, testWorkspace, type Visit, visit } from '../support/workspace.ts'
+import {
+  assertAccessible,
+  OWNER,
+  sessionToken,
+  testWorkspace,
+  type Visit,
+  visit,
+} from '../support/workspace.ts'
 
 const FIRST_LOAD_BYTES = 150_000
 /** Of what Google calls good, a fifth. */
@@ -90,10 +97,33 @@ describe('workspace: the page', function () {
     assert.deepEqual(await tab.page.evaluate(() => ({ ...localStorage })), {})
   })
 
+  it('keeps the way around when a screen’s files cannot be loaded, and loads them again when asked', async () => {
+    tab = await visit()
+    await tab.page.route('**/ActivityScreen-*.js', (route) => route.abort())
+    await tab.page.evaluate(
+      (value) => sessionStorage.setItem('session-token', value),
+      await sessionToken(OWNER),
+    )
+    await tab.page.goto(`${tab.baseUrl}/ven_acme/activity`)
+    await tab.page.getByRole('heading', { name: 'This screen could not be shown' }).waitFor()
+    await assertAccessible(tab.page)
+    await tab.page.getByRole('link', { name: 'OAuth2 Clients' }).click()
+    await tab.page.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
+    await tab.page.unroute('**/ActivityScreen-*.js')
+    await tab.page.goto(`${tab.baseUrl}/ven_acme/activity`)
+    await tab.page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
+    const reported = tab.troubles.splice(0)
+    assert.ok(
+      reported.every((trouble) => trouble.includes('ActivityScreen')),
+      reported.join('\n'),
+    )
+  })
+
   it('says that it is offline, keeps what it shows, and goes on by itself', async () => {
     tab = await visit({ as: OWNER, path: '/ven_acme/integrations/oauth2-clients' })
     const row = tab.page.getByRole('row').nth(1)
     await row.waitFor()
+    await loaded(tab.page, 'ActivityScreen')
     await tab.page.waitForLoadState('networkidle')
     await tab.context.setOffline(true)
     await tab.page.getByText('You are offline.').waitFor()
@@ -104,6 +134,15 @@ describe('workspace: the page', function () {
     await tab.page.getByRole('listitem').filter({ hasText: 'created the client' }).first().waitFor()
   })
 })
+
+/** The other screens follow the first. */
+async function loaded(page: Page, file: string): Promise<void> {
+  await page.waitForFunction(
+    (name) =>
+      performance.getEntriesByType('resource').some((entry) => new RegExp(`/${name}-.*js$`).test(entry.name)),
+    file,
+  )
+}
 
 async function layoutShift(page: Page): Promise<{ sum: number; moved: string }> {
   return page.evaluate(

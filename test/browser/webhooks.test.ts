@@ -74,9 +74,9 @@ describe('workspace: Integrations, Webhooks', function () {
   async function looksRight(): Promise<void> {
     await assertAccessible(tab.page)
     await tab.page.emulateMedia({ colorScheme: 'dark' })
-    await assertAccessible(tab.page)
     await tab.page.setViewportSize({ width: 360, height: 740 })
     await assertFits(tab.page)
+    await assertAccessible(tab.page)
   }
 
   it('saves a destination, shown apart from what is typed', async () => {

@@ -2,7 +2,10 @@ import { Component, type ReactNode } from 'react'
 import { Button } from '../ui/Button.tsx'
 import { Notice } from '../ui/Notice.tsx'
 
-/** When drawing a screen fails, or a new release has replaced the files of this one: says so, and offers a fresh start. */
+/**
+ * When drawing what is in it fails, or its files cannot be loaded: says so, and offers a fresh start. A new release
+ * replaces the files of an older one that is still open.
+ */
 export class CrashBoundary extends Component<{ children: ReactNode }, { crashed: boolean }> {
   override state = { crashed: false }
 
@@ -13,11 +16,11 @@ export class CrashBoundary extends Component<{ children: ReactNode }, { crashed:
   override render(): ReactNode {
     if (!this.state.crashed) return this.props.children
     return (
-      <main className="opening">
-        <h1 className="off-screen">Integration Access</h1>
+      <div className="crash">
+        <h1>This screen could not be shown</h1>
         <Notice
-          tone="bad"
-          title="This screen could not be shown"
+          tone="warn"
+          title="Nothing was changed by this"
           live
           actions={
             <Button variant="primary" onClick={() => location.reload()}>
@@ -25,9 +28,9 @@ export class CrashBoundary extends Component<{ children: ReactNode }, { crashed:
             </Button>
           }
         >
-          Nothing was changed by this. The workspace may have been updated while it was open.
+          There may be no connection, or the workspace was updated while it was open.
         </Notice>
-      </main>
+      </div>
     )
   }
 }

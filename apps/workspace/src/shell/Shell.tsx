@@ -9,6 +9,7 @@ import { AccountMenu } from './AccountMenu.tsx'
 import { Brand } from './Brand.tsx'
 import { CompanyMenu } from './CompanyMenu.tsx'
 import { Connection } from './Connection.tsx'
+import { CrashBoundary } from './CrashBoundary.tsx'
 import { CompanyContext, currentCompany, SCREENS, useCompany } from './company.ts'
 import { NotFound, UnknownCompany } from './NotFound.tsx'
 import './shell.css'
@@ -22,7 +23,7 @@ const WebhooksScreen = lazy(loadWebhooks)
 const AnalyticsScreen = lazy(loadAnalytics)
 const ActivityScreen = lazy(loadActivity)
 
-const IDLE_MS = 1_500
+const IDLE_MS = 300
 
 /** The other screens follow the first one, so that going to one does not wait, nor fail once offline. */
 function useRestLoaded(): void {
@@ -37,6 +38,7 @@ function useRestLoaded(): void {
 /** Everything of one company: the way around, and the screen that the address names. */
 export function Shell({ vendorId }: { vendorId: string }) {
   const { companies } = useSignedIn()
+  const [location] = useLocation()
   useRestLoaded()
   const company = companies.find((each) => each.vendorId === vendorId)
   const current = useMemo(() => company && currentCompany(company), [company])
@@ -61,7 +63,9 @@ export function Shell({ vendorId }: { vendorId: string }) {
         </header>
         <main id="main" className="main" tabIndex={-1}>
           <div className="page">
-            <Screens />
+            <CrashBoundary key={location}>
+              <Screens />
+            </CrashBoundary>
           </div>
         </main>
       </div>
