@@ -111,10 +111,13 @@ const NETWORK_CODES = [
   'ENETUNREACH',
   'EPIPE',
   'ETIMEDOUT',
+  'ERR_STREAM_DESTROYED',
+  'ERR_STREAM_WRITE_AFTER_END',
+  'ERR_SOCKET_CLOSED',
 ]
-/** What pg and knex say, without a code, when the server does not answer or goes away. */
+/** What pg, knex and its pool say, without a code, when the server does not answer or goes away. */
 const UNAVAILABLE_MESSAGES =
-  /^(Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|Knex: Timeout acquiring a connection)/
+  /^(Connection terminated|Query read timeout|timeout expired$|Client has encountered a connection error|Client was closed|Knex: Timeout acquiring a connection|aborted$)/
 
 /** Whether a query failed because the server is gone, too slow or changing hands, and not because of the query. */
 export function isUnavailable(error: unknown): boolean {

@@ -2,7 +2,7 @@ import type { Clock } from '#shared/clock.ts'
 import type { Log } from '#shared/log.ts'
 import { createPostgres } from '#shared/postgres.ts'
 import { createRateLimit } from '#shared/rate-limit.ts'
-import { createRedis } from '#shared/redis.ts'
+import { createRedis, redisReady } from '#shared/redis.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
@@ -13,6 +13,7 @@ import type { ApiConfig } from './config.ts'
 import { startHousekeeping } from './housekeeping.ts'
 
 const NAME = 'integration-api'
+const REDIS_WAIT_MS = 2_000
 
 export interface ServiceOptions {
   config: ApiConfig
@@ -77,7 +78,9 @@ export function createService({
         log,
         eventRetention_days: config.EVENT_RETENTION_DAYS,
       })
-      await signingKeys.start()
+      // Without Redis everything works, only slower and with limits for this process alone.
+      const withoutRedis = () => log.warn('Redis is not there yet')
+      await Promise.all([signingKeys.start(), redisReady(redis, REDIS_WAIT_MS).catch(withoutRedis)])
     },
     drain() {
       draining = true

@@ -39,7 +39,8 @@ describe('the process of the resource API', () => {
         ({ status }) => status === 200,
         () => false,
       )
-    while (!(await ready())) {
+    const listening = () => output.includes('"msg":"listening"')
+    while (!(listening() && (await ready()))) {
       assert.equal(child.exitCode, null, output)
       await new Promise((resolve) => setTimeout(resolve, 50))
     }

@@ -44,7 +44,10 @@ describe('when a store is gone', () => {
   it('Postgres: every route answers 503 with Retry-After, and works again when it is back', async () => {
     assert.equal((await read()).status, 200)
     const restore = await cutOffDatabase(api.database)
-    for (const response of await everything()) {
+    const answers = await everything()
+    const unforeseen = api.logLines.filter((line) => line.includes('"problem":"internal","'))
+    assert.deepEqual(unforeseen, [])
+    for (const response of answers) {
       assertProblem(response, 'unavailable')
       assert.match(response.headers.get('retry-after') ?? '', /^\d+$/)
     }
