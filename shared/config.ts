@@ -49,31 +49,33 @@ export const rate = (fallback: string) =>
       return { limit: limit as number, window_s: window_s as number }
     })
 
-/** `10.0.0.0/8,::1`: the addresses of the proxies whose X-Forwarded-For and X-Request-Id are believed. */
-const addressRanges = z
+/** `10.0.0.0/8,::1` as CIDR ranges; a single address is a range of its own. */
+export const addressRangeList = z
   .string()
   .default('')
   .transform((text, context) => {
-    const list = new BlockList()
-    for (const range of text
-      .split(',')
-      .map((part) => part.trim())
-      .filter(Boolean)) {
+    const ranges = text.split(',').map((part) => part.trim())
+    return ranges.filter(Boolean).map((range) => {
       const [address = '', bits] = range.split('/')
-      const family = isIP(address)
-      const width = family === 6 ? 128 : 32
-      const length = bits === undefined ? width : Number(bits)
-      if (!family || !Number.isInteger(length) || length < 0 || length > width) {
-        context.addIssue({
-          code: 'custom',
-          message: 'must be IP addresses or CIDR ranges, separated by commas',
-        })
-        return z.NEVER
+      const width = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
+      const length = bits === undefined ? width : Number(bits || 'none')
+      if (!Number.isInteger(length) || length < 0 || length > width) {
+        const message = 'must be IP addresses or CIDR ranges, separated by commas'
+        context.addIssue({ code: 'custom', message })
       }
-      list.addSubnet(address, length, family === 6 ? 'ipv6' : 'ipv4')
-    }
-    return list
+      return `${address}/${length}`
+    })
   })
+
+/** The addresses of the proxies whose X-Forwarded-For and X-Request-Id are believed. */
+const addressRanges = addressRangeList.transform((ranges) => {
+  const list = new BlockList()
+  for (const range of ranges) {
+    const [address = '', length] = range.split('/')
+    list.addSubnet(address, Number(length), isIP(address) === 6 ? 'ipv6' : 'ipv4')
+  }
+  return list
+})
 
 const KEY_ENCRYPTION_KEY = /^[A-Za-z0-9+/]{43}=$/
 

@@ -1,3 +1,5 @@
+import { CALLBACK_URL_PROBLEMS } from './callback-url-problems.ts'
+
 /**
  * Every problem that the resource API can answer with (RFC 9457): its status and its title. The key is `code`,
  * which callers may rely on; `detail` is for people and may change.
@@ -22,6 +24,7 @@ export const PROBLEMS = {
   payload_too_large: { status: 413, title: 'The body is too large' },
   unsupported_media_type: { status: 415, title: 'The body must be JSON' },
   invalid_input: { status: 422, title: 'The input is not valid' },
+  ...CALLBACK_URL_PROBLEMS,
   idempotency_key_reused: { status: 422, title: 'This Idempotency-Key was used with another body' },
   rate_limited: { status: 429, title: 'Too many requests' },
   internal: { status: 500, title: 'Something went wrong on our side' },

@@ -12,6 +12,7 @@ import type { SigningKeys } from './access-tokens/signing-keys.ts'
 import { createTokenVerification } from './access-tokens/verify.ts'
 import { createActivityRoutes } from './activity/routes.ts'
 import { createAnalyticsRoutes } from './analytics/routes.ts'
+import { type CallbackDependencies, createCallbackRoutes } from './callbacks/routes.ts'
 import { createClientRoutes } from './clients/routes.ts'
 import { createDiscoveryRoutes, resourceMetadataUrl } from './discovery/routes.ts'
 import { createHealthRoutes } from './health.ts'
@@ -37,13 +38,14 @@ export interface ApiDependencies {
     signInPerAddress: RateLimit
     callbackTestPerCompany: RateLimit
   }
+  callbacks: Pick<CallbackDependencies, 'resolve' | 'judgeAddress' | 'sender'>
   /** Whether the process is about to end. */
   draining: () => boolean
 }
 
 /** The resource API as one Koa application: every middleware and route in the order in which they are tried. */
 export function createApi(deps: ApiDependencies): Koa<ApiState> {
-  const { settings, log, clock, db, redis, revocation, limits, draining } = deps
+  const { settings, log, clock, db, redis, revocation, limits, callbacks, draining } = deps
   const { issuer, apiResource, trustedProxies } = settings
   const { signingKeys } = deps
 
@@ -63,7 +65,7 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
     createAnalyticsRoutes({ db, clock, manager, accessToken }),
     createSessionRoutes({ db, clock, session, limits: signInLimits }),
     createClientRoutes({ db, redis, clock, revocation, manager }),
-    // createCallbackRoutes({ db, redis, clock, manager, … }),
+    createCallbackRoutes({ db, clock, manager, testLimit: limits.callbackTestPerCompany, ...callbacks }),
     createActivityRoutes({ db, manager }),
   ]
   routers.push(createDiscoveryRoutes({ issuer, apiResource, routers }))

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { commonShape, httpUrl, integer, rate, readConfig } from '#shared/config.ts'
+import { addressRangeList, commonShape, httpUrl, integer, rate, readConfig } from '#shared/config.ts'
 import { EVENT_RETENTION_DAYS_DEFAULT, EVENT_RETENTION_DAYS_MIN } from './analytics/housekeeping.ts'
 
 const shape = {
@@ -11,6 +11,8 @@ const shape = {
   RATE_SIGN_IN_PER_ACCOUNT: rate('20/300'),
   RATE_SIGN_IN_PER_ADDRESS: rate('100/300'),
   RATE_CALLBACK_TEST_PER_COMPANY: rate('20/60'),
+  /** Never sent to, besides what is not public: own public addresses, a NAT64 prefix. */
+  CALLBACK_DENY_RANGES: addressRangeList,
 }
 
 export type ApiConfig = Readonly<z.infer<z.ZodObject<typeof shape>>> & {

@@ -9,6 +9,9 @@ import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
 import type { Service } from '#shared/service-process.ts'
 import { createSigningKeys } from './access-tokens/signing-keys.ts'
 import { createApi } from './app.ts'
+import { type AddressRule, createAddressRule } from './callbacks/address-verdict.ts'
+import { createResolver, type Resolve } from './callbacks/resolver.ts'
+import { createTestSender } from './callbacks/sender.ts'
 import type { ApiConfig } from './config.ts'
 import { startHousekeeping } from './housekeeping.ts'
 
@@ -19,6 +22,13 @@ export interface ServiceOptions {
   config: ApiConfig
   clock: Clock
   log: Log
+  /** What stands between the callbacks and the internet. Left out: the system's name servers and the real rules. */
+  outside?: {
+    resolve?: Resolve
+    judgeAddress?: AddressRule
+    /** In PEM. */
+    certificateAuthority?: string
+  }
   revocationTimings?: Timings
 }
 
@@ -27,6 +37,7 @@ export function createService({
   config,
   clock,
   log,
+  outside = {},
   revocationTimings: timings = PRODUCTION_TIMINGS,
 }: ServiceOptions): Service {
   const db = createPostgres({
@@ -42,6 +53,13 @@ export function createService({
   const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
   const limit = (name: string, rate: { limit: number; window_s: number }) =>
     createRateLimit({ redis, policy: { name, ...rate } })
+
+  const {
+    resolve = createResolver(),
+    judgeAddress = createAddressRule({ denyRanges: config.CALLBACK_DENY_RANGES }),
+    certificateAuthority,
+  } = outside
+  const sender = createTestSender({ clock, resolve, judgeAddress, certificateAuthority })
 
   let draining = false
   const app = createApi({
@@ -62,6 +80,7 @@ export function createService({
       signInPerAddress: limit('sign-in-address', config.RATE_SIGN_IN_PER_ADDRESS),
       callbackTestPerCompany: limit('callback-test', config.RATE_CALLBACK_TEST_PER_COMPANY),
     },
+    callbacks: { resolve, judgeAddress, sender },
     draining: () => draining,
   })
   let reconciling: Reconciling | undefined
@@ -86,6 +105,7 @@ export function createService({
       draining = true
     },
     async stop() {
+      await sender.close()
       signingKeys.stop()
       await Promise.all([endHousekeeping(), reconciling?.stop()])
       revocation.close()

@@ -1,10 +1,9 @@
 import { Command, CommanderError } from 'commander'
 import { ConfigError } from '#shared/config.ts'
 import { createOperator, OperatorError, operatorStores } from '../operator.ts'
-import { createAnalyticsCommand } from './analytics-command.ts'
+import { addAnalyticsCommands } from './analytics-commands.ts'
 import { addClientCommands } from './client-commands.ts'
 import type { Outcome, Run } from './commands.ts'
-import { EventFileError } from './event-file.ts'
 import { addKeyCommands } from './key-commands.ts'
 import { askNewPassword } from './password.ts'
 import { addPeopleCommands } from './people-commands.ts'
@@ -43,7 +42,7 @@ function complain(message: string): void {
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE
   const { message } = error as Error
-  if (error instanceof OperatorError || error instanceof EventFileError) {
+  if (error instanceof OperatorError) {
     complain(message)
     return EXIT_REFUSED
   }
@@ -61,11 +60,7 @@ const askPassword = (email: string): Promise<string> =>
 addPeopleCommands(program, run, askPassword)
 addClientCommands(program, run)
 addKeyCommands(program, run)
-program.addCommand(
-  createAnalyticsCommand({
-    databaseUrl: async () => (await operatorStores(process.env)).databaseUrl,
-  }).copyInheritedSettings(program),
-)
+addAnalyticsCommands(program, run)
 
 try {
   await program.parseAsync()

@@ -16,6 +16,7 @@ const COMMANDS = [
   'keys list',
   'keys rotate',
   'keys revoke',
+  'analytics import',
 ]
 
 describe('npm run admin', () => {
@@ -31,7 +32,7 @@ describe('npm run admin', () => {
   it('lists its commands', async () => {
     const { code, stdout } = await runAdmin(['--help'], { env: {} })
     assert.equal(code, 0)
-    for (const name of ['company', 'member', 'password', 'clients', 'keys'])
+    for (const name of ['company', 'member', 'password', 'clients', 'keys', 'analytics'])
       assert.match(stdout, new RegExp(name))
   })
 

@@ -22,7 +22,7 @@ import {
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
 import { readApiConfig } from '../../apps/api/config.ts'
 import { createHttpServer } from '../../apps/api/http/server.ts'
-import { createService } from '../../apps/api/service.ts'
+import { createService, type ServiceOptions } from '../../apps/api/service.ts'
 import { insertSession, SESSION_LIFETIME_S } from '../../apps/api/sessions/sessions.ts'
 import { createTestClock, type TestClock } from './clock.ts'
 import { API_RESOURCE, createTestIssuer, ISSUER, type TestIssuer } from './issuer.ts'
@@ -76,6 +76,8 @@ export interface TestApiOptions {
   /** Another API of the same installation: same database, Redis and clock. */
   beside?: TestApi
   env?: Record<string, string>
+  /** What stands in for DNS and the internet; left out: the real thing. */
+  outside?: ServiceOptions['outside']
   /** Default: the protocol runs twenty times as fast as in production. */
   revocationTimings?: Timings
 }
@@ -93,6 +95,7 @@ export const TEST_TIMINGS: Timings = {
 export async function startApi({
   beside,
   env = {},
+  outside,
   revocationTimings = TEST_TIMINGS,
 }: TestApiOptions = {}): Promise<TestApi> {
   const database = beside?.database ?? (await createTestDatabase())
@@ -112,6 +115,7 @@ export async function startApi({
       ...env,
     }),
     clock,
+    ...(outside && { outside }),
     log: pino({ level: 'trace' }, { write: (line: string) => void logLines.push(line) }),
   })
   await service.start()

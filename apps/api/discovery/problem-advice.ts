@@ -1,4 +1,9 @@
+import { CALLBACK_URL_PROBLEMS, type CallbackUrlProblemCode } from '#shared/callback-url-problems.ts'
 import type { ProblemCode } from '#shared/problems.ts'
+
+const callbackUrlAdvice = Object.fromEntries(
+  Object.entries(CALLBACK_URL_PROBLEMS).map(([code, { sentence }]) => [code, sentence]),
+) as Record<CallbackUrlProblemCode, string>
 
 /** What to do about each problem: the text behind its `type` URL. */
 export const problemAdvice: Record<ProblemCode, string> = {
@@ -23,6 +28,7 @@ export const problemAdvice: Record<ProblemCode, string> = {
   payload_too_large: 'Send less at once.',
   unsupported_media_type: 'Send Content-Type: application/json, in UTF-8 and without Content-Encoding.',
   invalid_input: 'The list errors says which part broke which rule. Nothing was done.',
+  ...callbackUrlAdvice,
   idempotency_key_reused: 'A key stands for one request for 24 hours. Use a new one for another request.',
   rate_limited: 'Wait as long as Retry-After says, in seconds.',
   internal: 'The fault is ours and has been logged. Name the requestId when you ask for help.',
