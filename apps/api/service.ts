@@ -2,7 +2,7 @@ import type { Clock } from '#shared/clock.ts'
 import type { Log } from '#shared/log.ts'
 import { createPostgres } from '#shared/postgres.ts'
 import { createRateLimit } from '#shared/rate-limit.ts'
-import { createRedis } from '#shared/redis.ts'
+import { createRedis, redisReady } from '#shared/redis.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
@@ -16,6 +16,7 @@ import type { ApiConfig } from './config.ts'
 import { startHousekeeping } from './housekeeping.ts'
 
 const NAME = 'integration-api'
+const REDIS_WAIT_MS = 1_000
 
 export interface ServiceOptions {
   config: ApiConfig
@@ -83,6 +84,8 @@ export function createService({
   return {
     handle: app.callback(),
     async start() {
+      // It has only begun to connect; a first round without it would be told as a failure.
+      await redisReady(revocationRedis, REDIS_WAIT_MS).catch(() => {})
       reconciling = startReconciling({ redis: revocationRedis, db, log, timings })
       endHousekeeping = startHousekeeping({
         db,

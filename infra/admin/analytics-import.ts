@@ -11,7 +11,8 @@ import { createDateOf } from '#shared/calendar.ts'
 import type { Clock } from '#shared/clock.ts'
 import { type Company, findCompany } from '#shared/people.ts'
 import type { Database } from '#shared/postgres.ts'
-import { EventFileError, type EventFileFormat, type EventLine, readEvents } from './event-file.ts'
+import { OperatorError } from '../operator.ts'
+import { type EventFileFormat, type EventLine, readEvents } from './event-file.ts'
 
 /** Few enough that other writers of the company wait for a moment only, enough to make a million a matter of a minute. */
 const EVENTS_AT_ONCE = 5_000
@@ -52,12 +53,13 @@ interface NumberedEvent {
  * a rule is refused alone. Run again, it passes over what it has stored. An event that is not remembered is added
  * only to a day whose ids are all remembered, or that is still missing: no event can be counted twice, however late
  * a file is imported again.
- * @throws EventFileError when the file, or the company, is not usable; then nothing was stored.
+ * @throws OperatorError when the file, or the company, is not usable: then nothing was stored; or when the database
+ * went away: then what was stored stays.
  */
 export async function importEvents(options: ImportOptions): Promise<ImportResult> {
   const { db, clock, vendorId, file, format, onProgress, signal } = options
   const company = await findCompany(db, vendorId)
-  if (!company) throw new EventFileError(`there is no company ${vendorId}`)
+  if (!company) throw new OperatorError(`There is no company ${vendorId}.`)
   const size_bytes = await sizeOf(file)
   const refusedFile = `${file}.refused.csv`
   const refusals = await createRefusals(refusedFile)
@@ -115,6 +117,12 @@ export async function importEvents(options: ImportOptions): Promise<ImportResult
     await flush()
     await storing
     return { ...counts, refusedFile: counts.refused > 0 ? refusedFile : null, stopped }
+  } catch (error) {
+    if (error instanceof OperatorError) throw error
+    throw new OperatorError(
+      `The import stopped: ${(error as Error).message}. What was stored stays; run it again to store the rest.`,
+      { cause: error },
+    )
   } finally {
     source.destroy()
     await storing.catch(() => {})
@@ -124,8 +132,8 @@ export async function importEvents(options: ImportOptions): Promise<ImportResult
 
 async function sizeOf(file: string): Promise<number> {
   const found = await stat(file).catch(() => undefined)
-  if (!found) throw new EventFileError(`there is no file ${file}`)
-  if (!found.isFile()) throw new EventFileError(`${file} is not a file`)
+  if (!found) throw new OperatorError(`There is no file ${file}.`)
+  if (!found.isFile()) throw new OperatorError(`${file} is not a file.`)
   return found.size
 }
 
@@ -189,7 +197,7 @@ interface Refusals {
 /** The file is made at the start, so that it is known then whether it can be. */
 async function createRefusals(file: string): Promise<Refusals> {
   const handle = await open(file, 'w').catch((error: Error) => {
-    throw new EventFileError(`the refused lines cannot be written beside the file: ${error.message}`)
+    throw new OperatorError(`The refused lines cannot be listed beside the file: ${error.message}`)
   })
   let buffered = 'line,eventId,reason\n'
   let writing: Promise<unknown> = Promise.resolve()

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { parse } from 'csv-parse/sync'
 import { withoutRoundedNumbers } from '#shared/exact-numbers.ts'
+import { OperatorError } from '../operator.ts'
 
 const LINE_MAX_BYTES = 65_536
 const LINE_FEED = 0x0a
@@ -10,16 +11,13 @@ export type EventFileFormat = 'csv' | 'ndjson'
 /** A line of the file: what it says, as it would be sent to the API, or why it says nothing. */
 export type EventLine = { number: number } & ({ sent: unknown } | { fault: string })
 
-/** The file as a whole is not usable. The message says why, for the person who named it. */
-export class EventFileError extends Error {}
-
 export const CSV_COLUMNS = ['eventId', 'type', 'occurredAt', 'quantity', 'amountMinor', 'currency'] as const
 const CSV_COLUMNS_NEEDED = ['eventId', 'type', 'occurredAt']
 
 /**
  * Reads events, one a line, in pieces of some hundred: memory does not grow with the file, nor with its lines.
  * Empty lines are passed over. A line break within quotes is not known: no value of an event may hold one.
- * @throws EventFileError for a CSV file without a usable header.
+ * @throws OperatorError for a CSV file without a usable header.
  */
 export async function* readEvents(
   chunks: AsyncIterable<Buffer>,
@@ -37,7 +35,7 @@ export async function* readEvents(
     }
     yield events
   }
-  if (!read) throw new EventFileError('the file has no header line')
+  if (!read) throw new OperatorError('The file has no header line.')
 }
 
 interface Line {
@@ -87,14 +85,14 @@ function readNdjson(text: string): { sent: unknown } | { fault: string } {
   }
 }
 
-/** @throws EventFileError when the header names other columns than an event has, or not all that it needs. */
+/** @throws OperatorError when the header names other columns than an event has, or not all that it needs. */
 function csvReader(header: string): (text: string) => { sent: unknown } | { fault: string } {
   const columns = csvFields(header) ?? []
   const unknown = columns.filter((name) => !(CSV_COLUMNS as readonly string[]).includes(name))
   const lacking = CSV_COLUMNS_NEEDED.filter((name) => !columns.includes(name))
   if (unknown.length > 0 || lacking.length > 0 || new Set(columns).size < columns.length) {
-    throw new EventFileError(
-      `the header line must name each column once: ${CSV_COLUMNS_NEEDED.join(', ')} and, where needed, quantity, amountMinor, currency`,
+    throw new OperatorError(
+      `The header line must name each column once: ${CSV_COLUMNS_NEEDED.join(', ')} and, where needed, quantity, amountMinor, currency.`,
     )
   }
   return (text) => {

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { ConfigError } from '#shared/config.ts'
 import { createOperator, OperatorError, operatorStores } from '../operator.ts'
+import { addAnalyticsCommands } from './analytics-commands.ts'
 import { addClientCommands } from './client-commands.ts'
 import type { Outcome, Run } from './commands.ts'
 import { addKeyCommands } from './key-commands.ts'
@@ -59,6 +60,7 @@ const askPassword = (email: string): Promise<string> =>
 addPeopleCommands(program, run, askPassword)
 addClientCommands(program, run)
 addKeyCommands(program, run)
+addAnalyticsCommands(program, run)
 
 try {
   await program.parseAsync()

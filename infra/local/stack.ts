@@ -166,29 +166,28 @@ async function startServices(
     LOG_LEVEL: settings.logLevel,
   })
   const jwks = `http://127.0.0.1:${settings.authPort}/v1/oauth/jwks`
-  const [auth, api] = await together(
-    started(
-      parts,
-      startService({
-        name: 'The authorization server',
-        program: join(ROOT, 'apps/auth/main.ts'),
-        port: settings.authPort,
-        env: { ...env('auth'), KEY_ENCRYPTION_KEY: keyEncryptionKey },
-        output,
-      }),
-    ),
-    started(
-      parts,
-      startService({
-        name: 'The resource API',
-        program: join(ROOT, 'apps/api/main.ts'),
-        port: settings.apiPort,
-        env: { JWKS_URL: jwks, ...env('api') },
-        output,
-      }),
-    ),
+  const auth = await started(
+    parts,
+    startService({
+      name: 'The authorization server',
+      program: join(ROOT, 'apps/auth/main.ts'),
+      port: settings.authPort,
+      env: { ...env('auth'), KEY_ENCRYPTION_KEY: keyEncryptionKey },
+      output,
+    }),
   )
   say(`Authorization server: on 127.0.0.1:${settings.authPort}`)
+  // After it, since it fetches the authorization server's keys before it is ready.
+  const api = await started(
+    parts,
+    startService({
+      name: 'The resource API',
+      program: join(ROOT, 'apps/api/main.ts'),
+      port: settings.apiPort,
+      env: { JWKS_URL: jwks, ...env('api') },
+      output,
+    }),
+  )
   say(`Resource API: on 127.0.0.1:${settings.apiPort}`)
   return { auth, api }
 }

@@ -97,14 +97,14 @@ describe('admin company create', () => {
 
   it('has no option for a password, and does not repeat one that was given all the same', async () => {
     const { code, stderr, stdout } = await create({ '--password': 'hunter2-hunter2' })
-    assert.equal(code, 2)
+    assert.equal(code, 64)
     assert.match(stderr, /unknown option '--password'/)
     assert.doesNotMatch(stderr + stdout, /hunter2/)
   })
 
   it('names an option that is missing', async () => {
     const { code, stderr } = await create({ '--currency': undefined })
-    assert.equal(code, 2)
+    assert.equal(code, 64)
     assert.match(stderr, /required option '--currency <code>' not specified/)
   })
 })

@@ -3,6 +3,7 @@ import { runAdmin } from '../support/admin.ts'
 import { removeFolder, temporaryFolder } from '../support/start.ts'
 
 const COMMANDS = [
+  'analytics import',
   'company create',
   'company list',
   'member add',
@@ -15,6 +16,7 @@ const COMMANDS = [
   'keys list',
   'keys rotate',
   'keys revoke',
+  'analytics import',
 ]
 
 describe('npm run admin', () => {
@@ -30,7 +32,7 @@ describe('npm run admin', () => {
   it('lists its commands', async () => {
     const { code, stdout } = await runAdmin(['--help'], { env: {} })
     assert.equal(code, 0)
-    for (const name of ['company', 'member', 'password', 'clients', 'keys'])
+    for (const name of ['company', 'member', 'password', 'clients', 'keys', 'analytics'])
       assert.match(stdout, new RegExp(name))
   })
 
@@ -42,7 +44,7 @@ describe('npm run admin', () => {
   ]) {
     it(`refuses ${args.join(' ')}`, async () => {
       const { code, stderr } = await runAdmin(args, { env: {} })
-      assert.equal(code, 2)
+      assert.equal(code, 64)
       assert.match(stderr, /^error: /)
     })
   }

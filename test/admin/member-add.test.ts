@@ -43,7 +43,7 @@ describe('admin member add', () => {
 
   it('refuses another owner', async () => {
     const { code, stderr } = await add('kim@acme.example', ['--name', 'Kim', '--role', 'owner'])
-    assert.equal(code, 2)
+    assert.equal(code, 64)
     assert.match(stderr, /Allowed choices are admin, member/)
   })
 

@@ -83,7 +83,7 @@ describe('admin member set-role', () => {
 
   it('refuses a role that there is not', async () => {
     const { code, stderr } = await setRole('member', 'king')
-    assert.equal(code, 2)
+    assert.equal(code, 64)
     assert.match(stderr, /Allowed choices are owner, admin, member/)
   })
 })

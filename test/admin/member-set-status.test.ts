@@ -31,7 +31,7 @@ describe('admin member set-status', () => {
 
   it('refuses a status that there is not', async () => {
     const { code, stderr } = await setStatus('admin', 'tired')
-    assert.equal(code, 2)
+    assert.equal(code, 64)
     assert.match(stderr, /Allowed choices are active, suspended/)
   })
 })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { storedDays } from '../support/analytics.ts'
 import { type ApiResponse, startApi, type TestApi } from '../support/api.ts'
+import { assertStored, createSender, type Events, eventsOf, type Sender } from '../support/event-sender.ts'
 import { assertInvalid } from '../support/problem.ts'
-import { assertStored, createReporter, type Events, eventsOf, type Reporter } from '../support/reporter.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
@@ -10,7 +10,7 @@ const MAX = Number.MAX_SAFE_INTEGER
 
 describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
   let api: TestApi
-  let company: Reporter
+  let company: Sender
   let { at, click, order }: Events = {} as Events
   before(async () => {
     api = await startApi()
@@ -21,7 +21,7 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
   })
   beforeEach(async () => {
     api.clock.set('2026-11-20T17:04:00Z')
-    company = await createReporter(api)
+    company = await createSender(api)
   })
 
   describe('the time of an event', () => {
@@ -95,7 +95,7 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
       ['Asia/Kathmandu', '2026-11-17', '2026-11-17T18:15:00Z'],
     ] as const) {
       it(`can change ${date} in ${timezone} exactly as long as that day is provisional`, async () => {
-        company = await createReporter(api, { timezone })
+        company = await createSender(api, { timezone })
         const lastInstant = new Date(Date.parse(end) - 1).toISOString()
         const status = async () =>
           (await company.read()).json.days.find((day: { date: string }) => day.date === date)?.status

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { recount, storedDays } from '../support/analytics.ts'
 import { startApi, type TestApi } from '../support/api.ts'
+import { assertStored, createSender, type Events, eventsOf, type Sender } from '../support/event-sender.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
-import { assertStored, createReporter, type Events, eventsOf, type Reporter } from '../support/reporter.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -12,7 +12,7 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
   let api: TestApi
   /** Another process of the API. */
   let other: TestApi
-  let company: Reporter
+  let company: Sender
   let { at, click, order }: Events = {} as Events
   before(async () => {
     api = await startApi()
@@ -25,7 +25,7 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
   })
   beforeEach(async () => {
     api.clock.set('2026-11-20T17:04:00Z')
-    company = await createReporter(api)
+    company = await createSender(api)
   })
 
   const path = () => `/v1/analytics/${company.vendorId}/events`
@@ -92,7 +92,7 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
     it('keeps the ids of companies apart', async () => {
       const event = click()
       assertStored(await company.send(event), 1)
-      company = await createReporter(api)
+      company = await createSender(api)
       assertStored(await company.send(event), 1)
     })
 
@@ -319,7 +319,7 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
     const gate = await api.db.transaction()
     await gate.raw('select 1 from analytics_daily where vendor_id = ? for update', [company.vendorId])
     const waiting = Array.from({ length: 40 }, () => company.send(click()))
-    company = await createReporter(api)
+    company = await createSender(api)
     assertStored(await company.send(click()), 1)
     assert.equal((await company.read()).json.totals.clicks, 1)
     await gate.rollback()

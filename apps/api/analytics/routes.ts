@@ -3,7 +3,7 @@ import { isDate } from '#shared/calendar.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { Database } from '#shared/postgres.ts'
 import { Problem } from '#shared/problems.ts'
-import { documented } from '../http/documented.ts'
+import { type Documentation, documented } from '../http/documented.ts'
 import { matchesNone } from '../http/entity-tag.ts'
 import { query } from '../http/input.ts'
 import { createRouter } from '../http/routes.ts'
@@ -66,6 +66,19 @@ const DailyAnalytics = z
   })
   .meta({ id: 'DailyAnalytics' })
 
+const DAILY: Documentation = {
+  tag: 'Analytics',
+  description: 'Without parameters: the 30 days that end today. At most 366 days.',
+  answers: {
+    200: {
+      description: 'The figures.',
+      schema: DailyAnalytics,
+      headers: { ETag: 'Strong; changes exactly when the answer does.' },
+    },
+    304: { description: 'Nothing has changed since the answer with the ETag in If-None-Match.' },
+  },
+}
+
 export interface AnalyticsDependencies {
   db: Database
   clock: Clock
@@ -93,26 +106,25 @@ export function createAnalyticsRoutes({ db, clock, manager, accessToken }: Analy
     ctx.body = body
   }
 
-  documented(daily, {
-    tag: 'Analytics',
-    summary: 'Read the daily figures of a company',
-    description: 'Without parameters: the 30 days that end today. At most 366 days.',
-    answers: {
-      200: {
-        description: 'The figures.',
-        schema: DailyAnalytics,
-        headers: { ETag: 'Strong; changes exactly when the answer does.' },
-      },
-      304: { description: 'Nothing has changed since the answer with the ETag in If-None-Match.' },
-    },
-  })
+  const described = (summary: string): ApiMiddleware =>
+    documented((ctx, next) => daily(ctx, next), { ...DAILY, summary })
 
   return createRouter()
-    .get('/v1/analytics/:vendorId/daily', accessToken('analytics:read'), query(DailyQuery), daily)
+    .get(
+      '/v1/analytics/:vendorId/daily',
+      accessToken('analytics:read'),
+      query(DailyQuery),
+      described('Read the daily figures of a company'),
+    )
     .post(
       '/v1/analytics/:vendorId/events',
       accessToken('analytics:write'),
       ...createEventIntake({ db, clock, findCompanyCalendar }),
     )
-    .get('/v1/vendor/:vendorId/analytics/daily', manager, query(DailyQuery), daily)
+    .get(
+      '/v1/vendor/:vendorId/analytics/daily',
+      manager,
+      query(DailyQuery),
+      described('Read the daily figures in the workspace'),
+    )
 }

@@ -83,7 +83,7 @@ function authentication(document: ApiDocument): string {
 <p>A company's own systems use an OAuth 2.0 client: they trade its id and secret for an access token, which lives
 15 minutes, and send that token. When it expires they ask for a new one; there is no refresh token. Keep the secret on a
 server: never in a browser, a mobile app, source control, a log or a callback.</p>
-<pre><code>${escaped(example)}</code></pre>
+<pre tabindex="0"><code>${escaped(example)}</code></pre>
 ${table(['Scope', 'What it allows'], rows)}
 <p>The workspace uses a session token instead. One kind of token is never taken for the other.</p></section>`
 }
@@ -176,7 +176,7 @@ function problemSection(problem: ProblemCode): string {
 }
 
 const table = (headings: readonly string[], rows: readonly (readonly string[])[]): string =>
-  `<div class="table" tabindex="0" role="region" aria-label="${escaped(headings.join(', '))}"><table><thead><tr>${headings
+  `<div class="table" tabindex="0" role="group" aria-label="${escaped(headings.join(', '))}"><table><thead><tr>${headings
     .map((heading) => `<th scope="col">${escaped(heading)}</th>`)
     .join('')}</tr></thead><tbody>${rows
     .map((row) => `<tr>${row.map((cell) => `<td>${cell}</td>`).join('')}</tr>`)

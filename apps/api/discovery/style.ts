@@ -12,7 +12,7 @@ nav ul { list-style: none; margin: 0; padding: 0 0 0 .75rem; }
 nav > ul { padding: 0; }
 nav li { margin: .25rem 0; }
 a { color: var(--accent); }
-a:focus-visible, .table:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+a:focus-visible, pre:focus-visible, .table:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 h1 { margin: 0; font-size: 1.75rem; } h2 { margin: 2.5rem 0 .5rem; } h3 { margin: 2rem 0 .25rem; } h4 { margin: 1rem 0 .25rem; }
 article:target { background: var(--raised); box-shadow: 0 0 0 .75rem var(--raised); border-radius: .25rem; }
 code { font: .875em/1.4 ui-monospace, monospace; background: var(--raised); padding: .1em .3em; border-radius: .25em;

@@ -80,7 +80,7 @@ function Day({ title, entries }: { title: string; entries: ActivityEntry[] }) {
               {clockShort(new Date(entry.at))}
             </time>
             <p>
-              <bdi className="strong">{entry.actor?.name ?? 'operator'}</bdi> <Said entry={entry} />
+              <bdi className="strong">{entry.by?.name ?? 'operator'}</bdi> <Said entry={entry} />
               {today && (
                 <span className="quiet small">
                   {' '}

@@ -29,15 +29,15 @@ const minorDigits = (currency: string): number =>
   new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2
 
 const DATE = { timeZone: 'UTC' } as const
-const LONG = new Intl.DateTimeFormat('en-GB', {
-  ...DATE,
-  weekday: 'short',
-  day: 'numeric',
-  month: 'short',
-  year: 'numeric',
-})
+const WEEKDAY = new Intl.DateTimeFormat('en-GB', { ...DATE, weekday: 'short' })
 const SHORT = new Intl.DateTimeFormat('en-GB', { ...DATE, day: 'numeric', month: 'short' })
 
-/** @param date YYYY-MM-DD. @returns "Thu 20 Nov 2026" */
-export const dateLong = (date: string): string => LONG.format(new Date(`${date}T00:00:00Z`)).replace(',', '')
-export const dateShort = (date: string): string => SHORT.format(new Date(`${date}T00:00:00Z`))
+/** @param date YYYY-MM-DD. @returns "Thu", "20 Nov" and "2026" */
+export function dateParts(date: string): { weekday: string; short: string; year: string } {
+  const at = new Date(`${date}T00:00:00Z`)
+  return { weekday: WEEKDAY.format(at), short: SHORT.format(at), year: date.slice(0, 4) }
+}
+
+/** "Thu 20 Nov 2026" */
+export const dateLong = (date: string): string => Object.values(dateParts(date)).join(' ')
+export const dateShort = (date: string): string => dateParts(date).short

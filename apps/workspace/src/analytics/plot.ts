@@ -84,6 +84,7 @@ function draw(place: HTMLElement, { daily, metric, onPoint }: PlotOptions): uPlo
         {
           ...axis,
           grid: { show: false },
+          size: 34,
           incrs: [1, 2, 3, 7, 14, 28, 56, 91],
           space: 64,
           values: (_plot, at) => at.map((index) => (days[index] ? dateShort(days[index].date) : '')),

@@ -97,7 +97,7 @@ export interface ActivityEntry {
   entryId: string
   action: string
   subject: string
-  actor: Actor | null
+  by: Actor | null
   at: string
   detail: Record<string, unknown>
 }

@@ -112,7 +112,7 @@ function ClientFacts({ client }: { client: OAuthClient }) {
           </dd>
         </div>
         <div>
-          <dt>May</dt>
+          <dt>Scopes</dt>
           <dd>
             <ul className="scope-list">
               {client.scopes.map((scope) => (

@@ -53,13 +53,14 @@ export function CreateClient({ onClose, replaces, onCreated }: CreateClientProps
                 dir="auto"
                 autoComplete="off"
                 defaultValue={replaces ? nextName(replaces.name) : ''}
+                onChange={() => form.forgive('name')}
               />
             )}
           </Field>
           {replaces ? (
             <SameScopes scopes={replaces.scopes} />
           ) : (
-            <ScopeChoice scopes={form.scopes} onChange={form.setScopes} error={form.errors.scopes} />
+            <ScopeChoice scopes={form.scopes} onChange={form.choose} error={form.errors.scopes} />
           )}
           {form.failure && (
             <Notice tone="bad" title={form.failure.title} live>
@@ -133,6 +134,14 @@ function useCreation({
   const [lost, setLost] = useState<OAuthClient>()
   const [busy, setBusy] = useState(false)
 
+  /** What is being changed is not called wrong any more. */
+  const forgive = (field: 'name' | 'scopes') => setErrors(({ [field]: _, ...others }) => others)
+
+  function choose(next: Scope[]): void {
+    setScopes(next)
+    forgive('scopes')
+  }
+
   /** The same input is the same creation, however often it is sent. */
   function keyFor(body: string): string {
     if (attempt.current.body !== body) attempt.current = { body, key: crypto.randomUUID() }
@@ -167,7 +176,7 @@ function useCreation({
       setBusy(false)
     }
   }
-  return { nameRef, scopes, setScopes, errors, failure, lost, busy, submit }
+  return { nameRef, scopes, choose, forgive, errors, failure, lost, busy, submit }
 }
 
 function nameError(name: string): { name?: string } {

@@ -153,7 +153,11 @@ function Steps({ old, replacement, onChoose }: StepsProps) {
             </p>
           ) : (
             <>
-              <p>{progress.step === 'revoke' ? 'It is safe to do now.' : progress.caution}</p>
+              <p>
+                {progress.step === 'revoke'
+                  ? 'Nothing that runs all the time uses it any more.'
+                  : progress.caution}
+              </p>
               <Button
                 variant="danger"
                 unavailable={replacement ? undefined : 'Create the replacement first.'}

@@ -16,7 +16,7 @@ export function AccountMenu() {
   return (
     <Menu
       trigger={
-        <button type="button" className="account" aria-label={`Account of ${user.name}`}>
+        <button type="button" className="account">
           <span className="avatar" aria-hidden="true">
             {initials(user.name)}
           </span>

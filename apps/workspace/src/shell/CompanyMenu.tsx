@@ -27,11 +27,7 @@ export function CompanyMenu() {
     <Menu
       align="start"
       trigger={
-        <button
-          type="button"
-          className="company company-button"
-          aria-label={`Company: ${company.name}. Choose another`}
-        >
+        <button type="button" className="company company-button" title="Choose another company">
           {name}
           <ChevronIcon />
         </button>

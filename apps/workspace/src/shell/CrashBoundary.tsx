@@ -14,6 +14,7 @@ export class CrashBoundary extends Component<{ children: ReactNode }, { crashed:
     if (!this.state.crashed) return this.props.children
     return (
       <main className="opening">
+        <h1 className="off-screen">Integration Access</h1>
         <Notice
           tone="bad"
           title="This screen could not be shown"

@@ -6,7 +6,8 @@ import { Brand } from './Brand.tsx'
 /** Between a reload and the answer to who this is. */
 export function Opening({ error }: { error?: Error }) {
   return (
-    <div className="opening">
+    <main className="opening">
+      <h1 className="off-screen">Integration Access</h1>
       <Brand />
       {error ? (
         <Notice
@@ -31,6 +32,6 @@ export function Opening({ error }: { error?: Error }) {
           <span className="off-screen">Opening the workspace</span>
         </p>
       )}
-    </div>
+    </main>
   )
 }

@@ -7,16 +7,17 @@ export interface MenuProps {
   children: ReactNode
 }
 
-/** Not modal: the library's scroll lock writes a style element, which the Content-Security-Policy forbids. */
+/**
+ * Not modal: the library's scroll lock writes a style element, which the Content-Security-Policy forbids. It opens
+ * beside its button in the document too, so that it belongs to the same landmark.
+ */
 export function Menu({ trigger, align = 'end', children }: MenuProps) {
   return (
     <Primitive.Root modal={false}>
       <Primitive.Trigger asChild>{trigger}</Primitive.Trigger>
-      <Primitive.Portal>
-        <Primitive.Content className="menu" align={align} sideOffset={6} collisionPadding={12}>
-          {children}
-        </Primitive.Content>
-      </Primitive.Portal>
+      <Primitive.Content className="menu" align={align} sideOffset={6} collisionPadding={12}>
+        {children}
+      </Primitive.Content>
     </Primitive.Root>
   )
 }

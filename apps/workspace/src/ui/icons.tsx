@@ -26,7 +26,7 @@ export const ForwardIcon = icon(<path d="m8 5.500 4.500 4.500L8 14.500" />)
 export const BackIcon = icon(<path d="M12 5.500 7.500 10l4.500 4.500" />)
 export const PlusIcon = icon(<path d="M10 4v12M4 10h12" />)
 export const CloseIcon = icon(<path d="m5 5 10 10M15 5 5 15" />)
-export const MoreIcon = icon(<path d="M5 10h.01M10 10h.01M15 10h.01" />)
+export const MoreIcon = icon(<path d="M5 10h.01M10 10h.01M15 10h.01" strokeWidth="2.6" />)
 export const RotateIcon = icon(
   <path d="M15.500 7A6.300 6.300 0 0 0 4 8.500M4 4.500v4h4M4.500 13A6.300 6.300 0 0 0 16 11.500M16 15.500v-4h-4" />,
 )

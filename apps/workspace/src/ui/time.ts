@@ -7,7 +7,6 @@ const CLOCK_SHORT = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short' })
 const UNITS = [
   ['year', 365 * 86_400],
   ['month', 30 * 86_400],
-  ['week', 7 * 86_400],
   ['day', 86_400],
   ['hour', 3_600],
   ['minute', 60],
@@ -16,7 +15,8 @@ const UNITS = [
 /** "3 minutes ago", "in 2 months". */
 export function relative(at: Date, now: Date): string {
   const seconds = (at.getTime() - now.getTime()) / 1000
-  const unit = UNITS.find(([, length]) => Math.abs(seconds) >= length)
+  // Two months and two years ahead of themselves: "40 days" says more than "last month".
+  const unit = UNITS.find(([, length]) => Math.abs(seconds) >= (length > 86_400 ? 2 * length : length))
   if (unit) return RELATIVE.format(Math.trunc(seconds / unit[1]), unit[0])
   return 'less than a minute ago'
 }

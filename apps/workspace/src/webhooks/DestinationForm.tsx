@@ -21,7 +21,7 @@ export function DestinationForm({ destination, typed, onType, unsaved }: Destina
   const form = useSaving({ destination, typed, onType, unsaved })
   return (
     <section className="section" aria-labelledby="change-title">
-      <h2 id="change-title">{destination.callbackUrl ? 'Change it' : 'Set it'}</h2>
+      <h2 id="change-title">{destination.callbackUrl ? 'Change the destination' : 'Set the destination'}</h2>
       <form className="destination-form" onSubmit={form.submit} noValidate>
         <Field label="Callback URL" hint={form.hint} error={form.error}>
           {(control) => (

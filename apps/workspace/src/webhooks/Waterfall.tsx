@@ -48,5 +48,4 @@ export function Waterfall({ result: { timings, durationMs } }: { result: TestSen
   )
 }
 
-const milliseconds = (ms: number): string =>
-  `${ms < 10 ? ms.toFixed(1) : Math.round(ms).toLocaleString('en')} ms`
+const milliseconds = (ms: number): string => `${Math.round(ms).toLocaleString('en')} ms`

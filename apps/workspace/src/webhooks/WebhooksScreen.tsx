@@ -18,7 +18,7 @@ export default function WebhooksScreen() {
     <Page
       title="Webhooks"
       section="Integrations"
-      lede="One public HTTPS address of yours, which can be sent a test event. One destination a company."
+      lede="Where your company receives events: one public HTTPS address, which you can send a test event."
     >
       {company.mayManage ? (
         <Destination />

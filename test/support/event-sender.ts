@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { storedDays } from './analytics.ts'
 import type { ApiResponse, TestApi } from './api.ts'
 
-export interface Reporter {
+export interface Sender {
   vendorId: string
   clientId: string
   token(scope?: string): Promise<string>
@@ -14,11 +14,11 @@ export interface Reporter {
 }
 
 /** A new company that reports events, by a client that may write and read them. */
-export async function createReporter(api: TestApi, company: { timezone?: string } = {}): Promise<Reporter> {
+export async function createSender(api: TestApi, company: { timezone?: string } = {}): Promise<Sender> {
   const { vendorId } = await api.createCompany(company)
   const { clientId } = await api.createClient({ vendorId, scopes: ['analytics:read', 'analytics:write'] })
   const token = (scope = 'analytics:write') => api.issuer.token({ clientId, vendorId, scope })
-  const post: Reporter['post'] = async (body, { to = api, headers = {} } = {}) =>
+  const post: Sender['post'] = async (body, { to = api, headers = {} } = {}) =>
     to.request('POST', `/v1/analytics/${vendorId}/events`, { token: await token(), body, headers })
   return {
     vendorId,
