@@ -54,12 +54,7 @@ export function createService({
   const limit = (name: string, rate: { limit: number; window_s: number }) =>
     createRateLimit({ redis, policy: { name, ...rate } })
 
-  const {
-    resolve = createResolver(),
-    judgeAddress = createAddressRule({ denyRanges: config.CALLBACK_DENY_RANGES }),
-    certificateAuthority,
-  } = outside
-  const sender = createTestSender({ clock, resolve, judgeAddress, certificateAuthority })
+  const callbacks = callbacksOf({ config, clock, outside })
 
   let draining = false
   const app = createApi({
@@ -80,7 +75,7 @@ export function createService({
       signInPerAddress: limit('sign-in-address', config.RATE_SIGN_IN_PER_ADDRESS),
       callbackTestPerCompany: limit('callback-test', config.RATE_CALLBACK_TEST_PER_COMPANY),
     },
-    callbacks: { resolve, judgeAddress, sender },
+    callbacks,
     draining: () => draining,
   })
   let reconciling: Reconciling | undefined
@@ -107,7 +102,7 @@ export function createService({
       draining = true
     },
     async stop() {
-      await sender.close()
+      await callbacks.sender.close()
       signingKeys.stop()
       await Promise.all([endHousekeeping(), reconciling?.stop()])
       revocation.close()
@@ -115,4 +110,14 @@ export function createService({
       await db.destroy()
     },
   }
+}
+
+function callbacksOf({ config, clock, outside = {} }: Omit<ServiceOptions, 'log'>) {
+  const {
+    resolve = createResolver(),
+    judgeAddress = createAddressRule({ denyRanges: config.CALLBACK_DENY_RANGES }),
+    certificateAuthority,
+  } = outside
+  const sender = createTestSender({ clock, resolve, judgeAddress, certificateAuthority })
+  return { resolve, judgeAddress, sender }
 }

@@ -29,6 +29,9 @@ describe('when a store is gone', () => {
       api.request('GET', clients, { token: sessionToken }),
       api.request('POST', clients, { token: sessionToken, body }),
       api.request('POST', `${clients}/cli_${'a'.repeat(22)}/revoke`, { token: sessionToken }),
+      api.request('GET', `/v1/vendor/${vendorId}/callback-url`, { token: sessionToken }),
+      api.request('PATCH', `/v1/vendor/${vendorId}/callback-url`, { token: sessionToken, body: {} }),
+      api.request('POST', `/v1/vendor/${vendorId}/callback-test`, { token: sessionToken }),
       api.request('GET', `/v1/vendor/${vendorId}/activity`, { token: sessionToken }),
       api.request('GET', `/v1/vendor/${vendorId}/analytics/daily`, { token: sessionToken }),
     ])
