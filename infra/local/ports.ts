@@ -1,8 +1,22 @@
+import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 import { errorCode, Failure } from './failure.ts'
 
+/**
+ * Below the ports that systems give to outgoing connections (Linux: from 32,768), so that none of those takes a port
+ * between the look and its use.
+ */
+const FIRST_PORT = 20_000
+const LAST_PORT = 31_999
+const TRIES = 50
+
 /** A TCP port on loopback that was free a moment ago. */
 export async function freePort(): Promise<number> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const port = randomInt(FIRST_PORT, LAST_PORT + 1)
+    const free = await probe(port).catch(() => undefined)
+    if (free !== undefined) return free
+  }
   return probe(0)
 }
 

@@ -1,3 +1,4 @@
+import { strict as assert } from 'node:assert'
 import { api, createClient, OWNER, sessionToken, type Visit, visit } from '../support/workspace.ts'
 
 describe('workspace: Activity', function () {
@@ -23,13 +24,19 @@ describe('workspace: Activity', function () {
       await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}/revoke`, { token, method: 'POST' })
     }
     tab = await visit({ sessionToken: token, path: '/ven_acme/activity' })
-    const first = tab.page.getByRole('listitem').filter({ hasText: 'Demo client of the local stack' })
-    const more = tab.page.getByRole('button', { name: 'Show more' })
-    await more.waitFor()
-    while (await more.isVisible()) {
-      await more.click()
-      await tab.page.locator('.more[aria-busy]').waitFor({ state: 'detached' })
+    let total = 0
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const query: string = cursor && `&cursor=${cursor}`
+      const { entries, nextCursor } = await api(`/v1/vendor/ven_acme/activity?limit=200${query}`, { token })
+      total += entries.length
+      cursor = nextCursor
     }
-    await first.waitFor()
+    const items = tab.page.locator('main').getByRole('listitem')
+    for (let shown = 50; shown < total; shown += 50) {
+      await tab.page.getByRole('button', { name: 'Show more' }).click()
+      await items.nth(shown).waitFor()
+    }
+    assert.equal(await items.count(), total)
+    await items.last().filter({ hasText: 'Demo client of the local stack' }).waitFor()
   })
 })

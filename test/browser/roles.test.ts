@@ -30,6 +30,7 @@ describe('workspace: whoever may not', function () {
         await tab.page.getByRole('heading', { name: title, level: 1 }).waitFor()
         await tab.page
           .getByText(`Only the owner and active admins of Acme Outfitters can do this; ${why}.`)
+          .filter({ visible: true })
           .first()
           .waitFor()
       }

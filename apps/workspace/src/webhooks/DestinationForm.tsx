@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useRef, useState } from 'react'
+import { CALLBACK_URL_PROBLEMS } from '#shared/callback-url-problems.ts'
 import { saveDestination } from '../api/callbacks.ts'
 import type { CallbackDestination } from '../api/contract.ts'
 import { ApiProblem } from '../api/request.ts'
@@ -74,7 +75,7 @@ function useSaving({ destination, typed, onType, unsaved }: DestinationFormProps
   const [refused, setRefused] = useState<string>()
   const [tried, setTried] = useState(false)
   const [busy, setBusy] = useState(false)
-  const check = checkUrl(typed)
+  const check = checkUrl(typed, { whole: tried })
 
   function type(text: string): void {
     onType(text)
@@ -92,7 +93,7 @@ function useSaving({ destination, typed, onType, unsaved }: DestinationFormProps
     event.preventDefault()
     if (busy || !unsaved) return
     setTried(true)
-    if (check.state !== 'fine') return inputRef.current?.focus()
+    if (checkUrl(typed, { whole: true }).state !== 'fine') return inputRef.current?.focus()
     setBusy(true)
     try {
       const saved = await saveDestination(queryClient, vendorId, typed.trim())
@@ -125,15 +126,12 @@ function complaint(
   { callbackUrl }: CallbackDestination,
 ): string | undefined {
   if (check.state === 'wrong') return check.reason
-  if (check.state === 'empty' && (tried || callbackUrl)) {
-    return callbackUrl
-      ? 'A destination can be replaced, but not removed.'
-      : 'Enter the address that should be called.'
-  }
-  return tried && check.state === 'incomplete' ? 'This is not a whole address yet.' : undefined
+  if (check.state !== 'empty') return undefined
+  return callbackUrl || tried ? CALLBACK_URL_PROBLEMS.callback_url_empty.sentence : undefined
 }
 
 function refusal(error: unknown): string {
   if (!(error instanceof ApiProblem)) return 'It was not saved: the service could not be reached. Try again.'
-  return `${error.errors[0] && error.status === 422 && error.code === 'invalid_input' ? error.errors[0].detail : error.message} The saved destination stays.`
+  const [first] = error.code === 'invalid_input' ? error.errors : []
+  return `${first ? `The URL ${first.detail}.` : error.message} Nothing was changed.`
 }
