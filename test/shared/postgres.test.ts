@@ -99,8 +99,7 @@ describe('a query of which it cannot be told whether it would have worked', () =
       applicationName: 'test',
       statementTimeout_ms: 200,
     })
-    const backend = async (): Promise<number> =>
-      (await db.raw('select pg_backend_pid() as pid')).rows[0].pid
+    const backend = async (): Promise<number> => (await db.raw('select pg_backend_pid() as pid')).rows[0].pid
     const silent = await backend()
     process.kill(silent, 'SIGSTOP')
     try {

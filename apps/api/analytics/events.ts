@@ -59,7 +59,11 @@ export function createEventIntake({
   clock,
   findCompanyCalendar,
 }: EventIntakeDependencies): ApiMiddleware[] {
-  const takeTurns = createTurns({ atOnce: CALLS_AT_ONCE_PER_COMPANY, waitingMax: CALLS_WAITING_PER_COMPANY, wait_ms: CALL_WAIT_MS })
+  const takeTurns = createTurns({
+    atOnce: CALLS_AT_ONCE_PER_COMPANY,
+    waitingMax: CALLS_WAITING_PER_COMPANY,
+    wait_ms: CALL_WAIT_MS,
+  })
   const dateFinders = new Map<string, (at_ms: number) => string>()
 
   function dateOf(timezone: string): (at_ms: number) => string {
