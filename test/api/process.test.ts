@@ -63,9 +63,9 @@ describe('the process of the resource API', () => {
       headers: { authorization: `Bearer ${token}` },
     })
     assert.equal(read.status, 200)
-    assert.equal(output().match(/"msg":"listening"/g)?.length, 1)
     child.kill('SIGTERM')
     assert.deepEqual(await ended, [0, null])
+    assert.equal(output().match(/"msg":"listening"/g)?.length, 1)
     assert.equal(output().includes(token), false)
   })
 
@@ -77,10 +77,10 @@ describe('the process of the resource API', () => {
 
   it('runs several processes on one port and leaves none behind', async () => {
     const { child, url, output, ended } = await start({ PROCESSES: '2' })
-    assert.equal(output().match(/"msg":"listening"/g)?.length, 1)
     assert.equal((await fetch(`${url}/healthz`)).status, 200)
     child.kill('SIGTERM')
     assert.deepEqual(await ended, [0, null])
+    assert.equal(output().match(/"msg":"listening"/g)?.length, 1)
     await assert.rejects(fetch(`${url}/healthz`))
   })
 
