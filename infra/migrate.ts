@@ -1,25 +1,49 @@
+import { join } from 'node:path'
 import knex from 'knex'
 
 export interface MigrateOptions {
   /** A role that owns the database and may create roles. */
   ownerUrl: string
   /** Passwords of the two service roles; a role without one here stays as it is. */
-  passwords?: { integration_auth: string; integration_api: string }
+  passwords?: { integration_auth?: string | undefined; integration_api?: string | undefined }
 }
 
 /**
- * Brings the database to the newest schema. Safe to run again and at the same time from several places.
+ * Brings the database to the newest schema. Safe to run again, at the same time from several places, and after a
+ * run that was killed half way: each migration is one transaction.
  * @returns the names of the migrations that it ran.
  */
 export async function migrate({ ownerUrl, passwords }: MigrateOptions): Promise<string[]> {
   const db = knex({ client: 'pg', connection: ownerUrl, pool: { min: 0, max: 2 } })
   try {
-    const directory = new URL('./migrations', import.meta.url).pathname
-    const [, names] = await db.migrate.latest({ directory, loadExtensions: ['.ts'] })
-    for (const [role, password] of Object.entries(passwords ?? {})) await allowLogin(db, role, password)
-    return names
+    return await alone(db, async () => {
+      const directory = join(import.meta.dirname, 'migrations')
+      const [, names] = await db.migrate.latest({ directory, loadExtensions: ['.ts'] })
+      for (const [role, password] of Object.entries(passwords ?? {}))
+        if (password !== undefined) await allowLogin(db, role, password)
+      return names
+    })
   } finally {
     await db.destroy()
+  }
+}
+
+/**
+ * Holds a lock that ends with the connection. knex's own lock is a row: it refuses a second run where this one
+ * waits, and stays for ever when a run is killed; so it is taken away first, which the other lock makes safe.
+ */
+async function alone<T>(db: knex.Knex, work: () => Promise<T>): Promise<T> {
+  const holder = await db.client.acquireConnection()
+  try {
+    await db.raw(`select pg_advisory_lock(hashtext('integration migrations'))`).connection(holder)
+    if (await db.schema.hasTable('knex_migrations_lock')) await db.migrate.forceFreeMigrationsLock()
+    return await work()
+  } finally {
+    await db
+      .raw(`select pg_advisory_unlock(hashtext('integration migrations'))`)
+      .connection(holder)
+      .catch(() => {})
+    await db.client.releaseConnection(holder)
   }
 }
 

@@ -22,3 +22,28 @@ export async function appendActivity(db: Queryable, entry: ActivityEntry): Promi
     JSON.stringify(entry.detail ?? {}),
   ])
 }
+
+export interface ActivityRecord {
+  entryId: number
+  at: Date
+  action: ActivityAction
+  subject: string
+  detail: Record<string, unknown>
+  /** null: an operator. */
+  userId: string | null
+  userName: string | null
+}
+
+/** Entries of one company, newest first, from the one before `before` on. */
+export async function listActivity(
+  db: Queryable,
+  { vendorId, before, limit }: { vendorId: string; before: number | undefined; limit: number },
+): Promise<ActivityRecord[]> {
+  const { rows } = await db.raw(
+    `select a.entry_id as "entryId", a.at, a.action, a.subject, a.detail, a.user_id as "userId", u.name as "userName"
+     from activity a left join users u using (user_id)
+     where a.vendor_id = ? and a.entry_id < ? order by a.entry_id desc limit ?`,
+    [vendorId, before ?? Number.MAX_SAFE_INTEGER, limit],
+  )
+  return rows
+}

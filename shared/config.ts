@@ -30,7 +30,7 @@ export const httpUrl = z.string().refine((text) => {
   return url !== null && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !text.endsWith('/')
 }, 'must be an http(s) URL without query, fragment or trailing slash')
 
-const storeUrl = (protocols: string[]) =>
+export const storeUrl = (protocols: string[]) =>
   z
     .string()
     .refine(
@@ -38,31 +38,52 @@ const storeUrl = (protocols: string[]) =>
       `must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`,
     )
 
-/** `10.0.0.0/8,::1`: the addresses of the proxies whose X-Forwarded-For and X-Request-Id are believed. */
-const addressRanges = z
+/** `600/60`: at most 600 in any window of 60 seconds. */
+export const rate = (fallback: string) =>
+  z
+    .string()
+    .regex(/^[1-9]\d{0,8}\/[1-9]\d{0,5}$/, 'must be limit/windowSeconds, such as 600/60')
+    .default(fallback)
+    .transform((text) => {
+      const [limit, window_s] = text.split('/').map(Number)
+      return { limit: limit as number, window_s: window_s as number }
+    })
+
+/** `10.0.0.0/8,::1` as CIDR ranges; a single address is a range of its own. */
+export const addressRangeList = z
   .string()
   .default('')
   .transform((text, context) => {
-    const list = new BlockList()
-    for (const range of text
-      .split(',')
-      .map((part) => part.trim())
-      .filter(Boolean)) {
+    const ranges = text.split(',').map((part) => part.trim())
+    return ranges.filter(Boolean).map((range) => {
       const [address = '', bits] = range.split('/')
-      const family = isIP(address)
-      const width = family === 6 ? 128 : 32
-      const length = bits === undefined ? width : Number(bits)
-      if (!family || !Number.isInteger(length) || length < 0 || length > width) {
-        context.addIssue({
-          code: 'custom',
-          message: 'must be IP addresses or CIDR ranges, separated by commas',
-        })
-        return z.NEVER
+      const width = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
+      const length = bits === undefined ? width : Number(bits || 'none')
+      if (!Number.isInteger(length) || length < 0 || length > width) {
+        const message = 'must be IP addresses or CIDR ranges, separated by commas'
+        context.addIssue({ code: 'custom', message })
       }
-      list.addSubnet(address, length, family === 6 ? 'ipv6' : 'ipv4')
-    }
-    return list
+      return `${address}/${length}`
+    })
   })
+
+/** The addresses of the proxies whose X-Forwarded-For and X-Request-Id are believed. */
+const addressRanges = addressRangeList.transform((ranges) => {
+  const list = new BlockList()
+  for (const range of ranges) {
+    const [address = '', length] = range.split('/')
+    list.addSubnet(address, Number(length), isIP(address) === 6 ? 'ipv6' : 'ipv4')
+  }
+  return list
+})
+
+const KEY_ENCRYPTION_KEY = /^[A-Za-z0-9+/]{43}=$/
+
+/** 32 bytes in base64. */
+export const keyEncryptionKey = z
+  .string()
+  .regex(KEY_ENCRYPTION_KEY, 'must be 32 bytes in base64')
+  .transform((text) => Buffer.from(text, 'base64'))
 
 /** Settings that both services have. */
 export const commonShape = {

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, Server } from 'node:http'
 import { type BlockList, isIP, isIPv6 } from 'node:net'
+import { CLIENT_SECRET_PATTERN, SESSION_TOKEN_PATTERN } from './ids.ts'
 
+const IDLE_SWEEP_MS = 50
 const CALLER_REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
 
 /** Who sent a request, and under which id it is logged and answered. */
@@ -44,8 +46,10 @@ function includes(list: BlockList, address: string): boolean {
 
 const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '')
 
+/** A secret that somebody sends as an id, by mistake, must not reach a log by that way. */
 function usableId(header: string | string[] | undefined): string | undefined {
-  return typeof header === 'string' && CALLER_REQUEST_ID.test(header) ? header : undefined
+  if (typeof header !== 'string' || !CALLER_REQUEST_ID.test(header)) return undefined
+  return CLIENT_SECRET_PATTERN.test(header) || SESSION_TOKEN_PATTERN.test(header) ? undefined : header
 }
 
 /** @returns the port that it listens on. @throws the system's error, such as EADDRINUSE. */
@@ -67,8 +71,11 @@ export async function listen(
 /** Takes no new connection, lets requests in flight finish, and cuts what is left after `deadline_ms`. */
 export async function drain(server: Server, deadline_ms: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-  server.closeIdleConnections()
+  // A connection whose request has just finished is idle from then on, and its caller may keep it for long.
+  const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS)
   const timer = setTimeout(() => server.closeAllConnections(), deadline_ms)
+  server.closeIdleConnections()
   await closed
+  clearInterval(sweep)
   clearTimeout(timer)
 }

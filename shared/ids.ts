@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -42,4 +42,4 @@ export const newSessionToken = (): string => `${SESSION_TOKEN_PREFIX}${randomBas
  * SHA-256 of a random secret: what is stored in its place. A slow hash guards guessable passwords; there is
  * nothing to guess in 256 random bits.
  */
-export const hashSecret = (secret: string): Buffer => createHash('sha256').update(secret).digest()
+export const hashSecret = (secret: string): Buffer => hash('sha256', secret, 'buffer')

@@ -68,3 +68,87 @@ export async function markClientRevoked(
   )
   return rowCount === 1
 }
+
+/**
+ * Inserts a client unless the company has `limit` Active ones. Call it in a transaction: creations of one company
+ * wait for each other, so that two at once cannot both be the last.
+ * @returns false when the limit is reached.
+ */
+export async function insertClientWithin(
+  transaction: Queryable,
+  limit: number,
+  client: NewClient,
+): Promise<boolean> {
+  await transaction.raw(`select pg_advisory_xact_lock(hashtextextended('active clients of ' || ?, 0))`, [
+    client.vendorId,
+  ])
+  const { rows } = await transaction.raw(
+    `select count(*) as active from oauth_clients where vendor_id = ? and status = 'Active'`,
+    [client.vendorId],
+  )
+  if (rows[0].active >= limit) return false
+  await insertClient(transaction, client)
+  return true
+}
+
+/** A client as its company sees it. */
+export interface ClientRecord {
+  clientId: string
+  name: string
+  scopes: Scope[]
+  status: ClientStatus
+  createdAt: Date
+  /** null: an operator. */
+  createdBy: string | null
+  createdByName: string | null
+  revokedAt: Date | null
+  /** null: not revoked, or revoked by an operator. */
+  revokedBy: string | null
+  revokedByName: string | null
+  /** `createdAt` as Postgres has it, to the microsecond: with the id, the place of the client in the list. */
+  position: string
+}
+
+const CLIENT_RECORD = `
+  select c.client_id as "clientId", c.name, c.scopes, c.status, c.created_at as "createdAt",
+    c.created_by as "createdBy", creator.name as "createdByName", c.revoked_at as "revokedAt",
+    c.revoked_by as "revokedBy", revoker.name as "revokedByName",
+    to_char(c.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as position
+  from oauth_clients c
+    left join users creator on creator.user_id = c.created_by
+    left join users revoker on revoker.user_id = c.revoked_by`
+
+/** @returns undefined when the company has no such client, whoever else may have it. */
+export async function findClient(
+  db: Queryable,
+  { vendorId, clientId }: { vendorId: string; clientId: string },
+): Promise<ClientRecord | undefined> {
+  const { rows } = await db.raw(`${CLIENT_RECORD} where c.client_id = ? and c.vendor_id = ?`, [
+    clientId,
+    vendorId,
+  ])
+  return rows[0]
+}
+
+export interface ClientPage {
+  vendorId: string
+  status: ClientStatus | undefined
+  /** The last client of the page before. */
+  after: { position: string; clientId: string } | undefined
+  limit: number
+}
+
+/** Clients of one company, newest first. */
+export async function listClients(
+  db: Queryable,
+  { vendorId, status, after, limit }: ClientPage,
+): Promise<ClientRecord[]> {
+  const { rows } = await db.raw(
+    `${CLIENT_RECORD}
+     where c.vendor_id = ? ${status ? 'and c.status = ?' : ''}
+       ${after ? 'and (c.created_at, c.client_id) < (?::timestamptz, ?)' : ''}
+     order by c.created_at desc, c.client_id desc limit ?`,
+    [vendorId, ...(status ? [status] : []), ...(after ? [after.position, after.clientId] : []), limit],
+  )
+  return rows
+}

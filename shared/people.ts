@@ -45,6 +45,14 @@ export async function findCompany(db: Queryable, vendorId: string): Promise<Comp
   return rows[0]
 }
 
+/** All companies, by name. */
+export async function listCompanies(db: Queryable): Promise<Company[]> {
+  const { rows } = await db.raw(
+    'select vendor_id as "vendorId", name, timezone, currency from companies order by name, vendor_id',
+  )
+  return rows
+}
+
 export async function insertUser(db: Queryable, user: User & { passwordHash: string }): Promise<void> {
   await db.raw('insert into users (user_id, email, name, password_hash) values (?, ?, ?, ?)', [
     user.userId,
@@ -65,11 +73,31 @@ export async function findUserByEmail(
   return rows[0]
 }
 
+/**
+ * Whoever starts a session holds this in shared mode while it looks whether the password is still the one that was
+ * checked; a reset holds it alone. So a sign-in with the old password cannot slip past a reset.
+ */
+const PASSWORD_LOCK = `hashtextextended('password of ' || ?, 0)`
+
+/** Whether the user still has this password hash; until the transaction ends it cannot change. */
+export async function holdPassword(
+  transaction: Queryable,
+  { userId, passwordHash }: { userId: string; passwordHash: string },
+): Promise<boolean> {
+  await transaction.raw(`select pg_advisory_xact_lock_shared(${PASSWORD_LOCK})`, [userId])
+  const { rows } = await transaction.raw('select from users where user_id = ? and password_hash = ?', [
+    userId,
+    passwordHash,
+  ])
+  return rows.length === 1
+}
+
 /** Sets a new password and ends every session of the user. Call it in a transaction. */
 export async function resetPassword(
   db: Queryable,
   { userId, passwordHash }: { userId: string; passwordHash: string },
 ): Promise<void> {
+  await db.raw(`select pg_advisory_xact_lock(${PASSWORD_LOCK})`, [userId])
   await db.raw('update users set password_hash = ? where user_id = ?', [passwordHash, userId])
   await db.raw('delete from sessions where user_id = ?', [userId])
 }
@@ -108,4 +136,31 @@ export async function listMemberships(
     [userId],
   )
   return rows
+}
+
+export type Member = User & Pick<Membership, 'role' | 'status'>
+
+/** The people of a company: its owner, then admins, then members, each by name. */
+export async function listMembers(db: Queryable, vendorId: string): Promise<Member[]> {
+  const { rows } = await db.raw(
+    `select u.user_id as "userId", u.email, u.name, m.role, m.status
+     from memberships m join users u using (user_id) where m.vendor_id = ?
+     order by array_position(array['owner', 'admin', 'member'], m.role), u.name, u.user_id`,
+    [vendorId],
+  )
+  return rows
+}
+
+/** Until the transaction ends, no other that calls this changes the people of the company. */
+export async function lockMembers(transaction: Queryable, vendorId: string): Promise<void> {
+  await transaction.raw('select from companies where vendor_id = ? for no key update', [vendorId])
+}
+
+export async function findOwner(db: Queryable, vendorId: string): Promise<User | undefined> {
+  const { rows } = await db.raw(
+    `select u.user_id as "userId", u.email, u.name
+     from memberships m join users u using (user_id) where m.vendor_id = ? and m.role = 'owner'`,
+    [vendorId],
+  )
+  return rows[0]
 }

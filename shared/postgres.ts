@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import knex, { type Knex } from 'knex'
 import pg from 'pg'
 
@@ -8,6 +9,7 @@ export type Queryable = Knex | Knex.Transaction
 const INT8 = 20
 const DATE = 1082
 const CONNECT_TIMEOUT_MS = 2_000
+const READY_WITHIN_MS = 100
 
 function parseInt8(text: string): number {
   const value = Number(text)
@@ -57,11 +59,95 @@ export function createPostgres({
     } as Knex.PgConnectionConfig,
     // A query that fails says so to its caller; knex would print it, with a stack, as well.
     log: { warn() {}, error() {}, deprecate() {}, debug() {} },
-    pool: { min: 0, max: poolSize, acquireTimeoutMillis: CONNECT_TIMEOUT_MS },
+    pool: {
+      min: 0,
+      max: poolSize,
+      acquireTimeoutMillis: CONNECT_TIMEOUT_MS,
+      validate: isReady,
+    } as Knex.PoolConfig,
   })
+}
+
+/**
+ * Whether a connection of the pool has finished what it was asked before. One whose query timed out has not, and its
+ * server may be gone without a word: it is replaced. After any other error the server is ready within moments.
+ */
+async function isReady(connection: pg.Client & { readyForQuery?: boolean }): Promise<boolean> {
+  if (connection.readyForQuery !== false) return true
+  await once(connection, 'drain', { signal: AbortSignal.timeout(READY_WITHIN_MS) }).catch(() => {})
+  return connection.readyForQuery !== false
+}
+
+export interface PreparedQuery {
+  /** The statement is planned once a connection under this name. */
+  name: string
+  /** With `$1` for the first value. */
+  text: string
+  values: readonly unknown[]
+}
+
+/**
+ * Runs a named prepared statement on a connection of the pool, past knex's query builder, which would cost more
+ * than the query itself.
+ * @returns the rows, each an array of its columns.
+ */
+export async function queryPrepared<Row extends unknown[]>(
+  db: Database,
+  query: PreparedQuery,
+): Promise<Row[]> {
+  const connection = await db.client.acquireConnection()
+  try {
+    const { rows } = await connection.query({ ...query, rowMode: 'array' })
+    return rows
+  } finally {
+    db.client.releaseConnection(connection)
+  }
 }
 
 /** The SQLSTATE of a Postgres error, such as `23505`; undefined for any other error. */
 export function sqlState(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined
+}
+
+/**
+ * SQLSTATE classes: connection exception, login refused, no such database, insufficient resources, operator
+ * intervention, system error.
+ */
+const UNAVAILABLE_CLASSES = ['08', '28', '3D', '53', '57', '58']
+/**
+ * A standby answered; serialization failure, deadlock, lock not available; the database takes no connections
+ * (object_not_in_prerequisite_state).
+ */
+const UNAVAILABLE_STATES = ['25006', '40001', '40P01', '55P03', '55000']
+const NETWORK_CODES = [
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ERR_STREAM_DESTROYED',
+  'ERR_STREAM_WRITE_AFTER_END',
+  'ERR_SOCKET_CLOSED',
+]
+/**
+ * What pg, knex and its pool say, without a code, when the server does not answer or goes away. Knex puts the
+ * statement and a dash in front.
+ */
+const UNAVAILABLE_MESSAGES =
+  /^(?:.* - )?(Connection terminated|Query read timeout|timeout expired$|Client has encountered a connection error|Client was closed|Knex: Timeout acquiring a connection|aborted$)/s
+
+/** Whether a query failed because the server is gone, too slow or changing hands, and not because of the query. */
+export function isUnavailable(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const state = sqlState(error)
+  if (state !== undefined) {
+    return UNAVAILABLE_CLASSES.includes(state.slice(0, 2)) || UNAVAILABLE_STATES.includes(state)
+  }
+  const { code, errors } = error as { code?: unknown; errors?: unknown[] }
+  if (typeof code === 'string' && NETWORK_CODES.includes(code)) return true
+  if (Array.isArray(errors)) return errors.some(isUnavailable)
+  return UNAVAILABLE_MESSAGES.test(error.message)
 }

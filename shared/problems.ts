@@ -1,3 +1,5 @@
+import { CALLBACK_URL_PROBLEMS } from './callback-url-problems.ts'
+
 /**
  * Every problem that the resource API can answer with (RFC 9457): its status and its title. The key is `code`,
  * which callers may rely on; `detail` is for people and may change.
@@ -5,7 +7,7 @@
 export const PROBLEMS = {
   malformed_json: { status: 400, title: 'The body is not valid JSON' },
   invalid_request: { status: 400, title: 'The request is not well formed' },
-  unauthenticated: { status: 401, title: 'Sign in first' },
+  unauthenticated: { status: 401, title: 'Authentication is needed' },
   invalid_token: { status: 401, title: 'The access token is not valid' },
   invalid_credentials: { status: 401, title: 'The email address or the password is wrong' },
   forbidden: { status: 403, title: 'You may not do this' },
@@ -22,10 +24,13 @@ export const PROBLEMS = {
   payload_too_large: { status: 413, title: 'The body is too large' },
   unsupported_media_type: { status: 415, title: 'The body must be JSON' },
   invalid_input: { status: 422, title: 'The input is not valid' },
+  ...CALLBACK_URL_PROBLEMS,
   idempotency_key_reused: { status: 422, title: 'This Idempotency-Key was used with another body' },
   rate_limited: { status: 429, title: 'Too many requests' },
   internal: { status: 500, title: 'Something went wrong on our side' },
+  bad_gateway: { status: 502, title: 'The service behind this address does not answer' },
   unavailable: { status: 503, title: 'The service cannot decide right now' },
+  gateway_timeout: { status: 504, title: 'The service behind this address took too long' },
 } as const satisfies Record<string, { status: number; title: string }>
 
 export type ProblemCode = keyof typeof PROBLEMS

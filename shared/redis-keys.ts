@@ -20,8 +20,10 @@ export const redisKeys = {
   revocationTick: 'revocation:tick',
   /** rate-limiter-flexible appends `:` and the counted subject. */
   rateLimit: (policy: string) => `rate:${policy}`,
-  /** Hash of client id to tokens issued, not yet stored in Postgres. */
+  /** Hash of what clients did that is not yet stored in Postgres; usage.ts has its fields. Lives until drained. */
   usagePending: 'usage:pending',
+  /** The same hash, renamed while it is being stored. */
+  usageDraining: 'usage:draining',
 } as const
 
 export const redisLifetimes = {

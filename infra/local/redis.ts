@@ -3,13 +3,18 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { REDIS_USER_RULES } from '../redis-users.ts'
-import { startChild } from './child.ts'
+import { type Child, endsWithParent, startChild } from './child.ts'
+import { Failure } from './failure.ts'
 import { redisServer } from './redis-binary.ts'
 
-const START_DEADLINE_MS = 10_000
+const START_DEADLINE_MS = 30_000
+const STOP_DEADLINE_MS = 5_000
+const ANSWER_POLL_MS = 25
 
 export interface LocalRedis {
   port: number
+  /** Resolves when the server is gone, with how it ended and its last words. */
+  ended: Promise<string>
   /** The URL of a user of this server: `auth` and `api` are the services' own, `admin` may do everything. */
   url(user: RedisUser): string
   /** SIGTERM saves the data first; SIGKILL does not. */
@@ -26,15 +31,43 @@ export interface LocalRedisOptions {
 
 /**
  * Starts a Redis server on loopback with a password for every user.
- * @throws Error with the server's last words when it does not come up.
+ * @throws Failure with the server's last words when it does not come up.
  */
 export async function startRedis({ directory, port, passwords }: LocalRedisOptions): Promise<LocalRedis> {
+  const server = await redisServer()
   await mkdir(directory, { recursive: true, mode: 0o700 })
+  const file = join(directory, CONFIGURATION_FILE)
+  await writeFile(file, configuration({ directory, port, passwords }), { mode: 0o600 })
+  const [command, ...args] = await endsWithParent('TERM', [server.command, file])
+  const child = startChild(command as string, args, { env: { ...process.env, ...server.env } })
+  const url = (user: RedisUser) => redisUrl({ user, password: passwords[user], port })
+  try {
+    await answers(url('admin'), child)
+  } catch (error) {
+    await child.stop('SIGKILL')
+    throw error
+  }
+  return {
+    port,
+    url,
+    ended: child.ended.then((how) => `${how}: ${lastLines(child)}`),
+    stop: (signal) => child.stop(signal, STOP_DEADLINE_MS),
+  }
+}
+
+export const CONFIGURATION_FILE = 'redis.conf'
+
+export const redisUrl = (server: { user: RedisUser; password: string; port: number }): string =>
+  `redis://${server.user}:${encodeURIComponent(server.password)}@127.0.0.1:${server.port}`
+
+/** The users' passwords are in the file as SHA-256 only. */
+function configuration({ directory, port, passwords }: LocalRedisOptions): string {
   const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
-  const configuration = [
+  const lines = [
     'bind 127.0.0.1',
     `port ${port}`,
-    `dir "${directory}"`,
+    `dir "${directory.replace(/["\\]/g, '\\$&')}"`,
+    'daemonize no',
     'maxmemory-policy noeviction',
     'appendonly no',
     'save 60 1',
@@ -43,36 +76,27 @@ export async function startRedis({ directory, port, passwords }: LocalRedisOptio
     `user auth on #${sha256(passwords.auth)} ${REDIS_USER_RULES.auth}`,
     `user api on #${sha256(passwords.api)} ${REDIS_USER_RULES.api}`,
   ]
-  const file = join(directory, 'redis.conf')
-  await writeFile(file, `${configuration.join('\n')}\n`, { mode: 0o600 })
-  const server = await redisServer()
-  const child = startChild(server.command, [file], { env: { ...process.env, ...server.env } })
-  const url = (user: RedisUser) => `redis://${user}:${encodeURIComponent(passwords[user])}@127.0.0.1:${port}`
-  await answers(url('admin'), () => {
-    if (child.process.exitCode !== null) throw new Error(`Redis did not start: ${child.output()}`)
-  })
-  return { port, url, stop: (signal) => child.stop(signal) }
+  return `${lines.join('\n')}\n`
 }
 
-async function answers(url: string, check: () => void): Promise<void> {
-  const redis = new Redis(url, { retryStrategy: () => 25, maxRetriesPerRequest: null, connectTimeout: 1_000 })
+async function answers(url: string, child: Child): Promise<void> {
+  const redis = new Redis(url, {
+    retryStrategy: () => ANSWER_POLL_MS,
+    maxRetriesPerRequest: null,
+    connectTimeout: 1_000,
+  })
   redis.on('error', () => {})
-  const deadline = Date.now() + START_DEADLINE_MS
-  const timer = setInterval(() => {
-    try {
-      check()
-      if (Date.now() > deadline) throw new Error('Redis did not answer')
-    } catch {
-      redis.disconnect()
-    }
-  }, 25)
+  const deadline = setTimeout(() => redis.disconnect(), START_DEADLINE_MS)
+  child.ended.then(() => redis.disconnect())
   try {
     await redis.ping()
   } catch (error) {
-    check()
-    throw new Error('Redis did not answer', { cause: error })
+    const what = child.end() === undefined ? 'did not answer' : 'did not start'
+    throw new Failure(`Redis ${what}: ${lastLines(child)}`, { cause: error })
   } finally {
-    clearInterval(timer)
+    clearTimeout(deadline)
     redis.disconnect()
   }
 }
+
+const lastLines = (child: Child): string => child.output().split('\n').slice(-3).join(' / ')

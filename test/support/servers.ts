@@ -54,6 +54,18 @@ export interface TestDatabase {
   drop(): Promise<void>
 }
 
+export type EmptyDatabase = Pick<TestDatabase, 'ownerUrl' | 'drop'>
+
+/** A database of its own without a single table. */
+export async function createEmptyDatabase(): Promise<EmptyDatabase> {
+  const name = `test_${randomUUID().replaceAll('-', '')}`
+  await asOwner('postgres', `create database ${name}`)
+  return {
+    ownerUrl: running().url(name),
+    drop: () => asOwner('postgres', `drop database if exists ${name} with (force)`),
+  }
+}
+
 /** A database of its own, migrated and empty. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
@@ -90,6 +102,9 @@ export async function createTestRedis(): Promise<TestRedis> {
     port,
     directory: folder,
     url: (user) => server.url(user),
+    get ended() {
+      return server.ended
+    },
     async stop(signal) {
       redisServers.delete(server)
       await server.stop(signal)

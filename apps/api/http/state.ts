@@ -1,3 +1,4 @@
+import type Router from '@koa/router'
 import type { Middleware, ParameterizedContext } from 'koa'
 import type { RequestContext } from '#shared/http.ts'
 import type { Log } from '#shared/log.ts'
@@ -10,6 +11,7 @@ export interface SessionState {
   email: string
   /** SHA-256 of the session token. */
   tokenHash: Buffer
+  expiresAt: Date
 }
 
 /** The claims of an access token that has passed every check. */
@@ -32,7 +34,21 @@ export interface ApiState {
   accessToken?: AccessTokenState
   /** The validated body, set by the body middleware. */
   body?: unknown
+  /** The validated query, set by the query middleware. */
+  query?: unknown
+  /** The validated header fields, set by the requestHeaders middleware. */
+  headers?: unknown
+  /** The `code` of the problem that was answered. */
+  problem?: string
 }
 
-export type ApiContext = ParameterizedContext<ApiState>
-export type ApiMiddleware = Middleware<ApiState>
+interface RouteParameters {
+  params: Record<string, string>
+}
+
+export type ApiContext = ParameterizedContext<ApiState, RouteParameters>
+export type ApiMiddleware = Middleware<ApiState, RouteParameters>
+export type ApiRouter = Router<ApiState>
+
+/** Makes the middleware that lets an access token with `scope`, for the company of the path, pass. */
+export type RequireAccessToken = (scope: Scope) => ApiMiddleware

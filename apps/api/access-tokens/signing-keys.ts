@@ -1,0 +1,146 @@
+import { importJWK, type JWK } from 'jose'
+import { z } from 'zod'
+import type { Clock } from '#shared/clock.ts'
+import type { Log } from '#shared/log.ts'
+
+/** What a token may be signed with. Symmetric algorithms and `none` can never be in a public key set. */
+const ALGORITHMS: ReadonlySet<string> = new Set(['ES256', 'RS256'])
+const FETCH_TIMEOUT_MS = 3_000
+const DOCUMENT_LIMIT_BYTES = 256 * 1_024
+/** The authorization server publishes a key at least 10 minutes before it signs with it. */
+const REFRESH_EVERY_MS = 300_000
+const RETRY_FIRST_EVERY_MS = 1_000
+const RETRY_EVERY_MS = 30_000
+/** An unknown kid asks for a fetch at most this often, whether or not the last one worked. */
+const UNKNOWN_KID_PAUSE_MS = 10_000
+/** How long the keys of the last good fetch are believed while the authorization server is out of reach. */
+export const STALE_BOUND_MS = 24 * 3_600_000
+
+export interface SigningKey {
+  kid: string
+  alg: string
+  publicKey: CryptoKey
+}
+
+export interface SigningKeys {
+  /** Loads the set, and from then on keeps it fresh. Resolves after the first try, whether or not it worked. */
+  start(): Promise<void>
+  stop(): void
+  /** Whether a set is there that may still be believed. */
+  usable(): boolean
+  /** The key as it is known now, without fetching. */
+  known(kid: string): SigningKey | undefined
+  /** The key, fetched when it is not known yet and the last fetch is long enough ago. Never rejects. */
+  find(kid: string): Promise<SigningKey | undefined>
+}
+
+const keySet = z.object({ keys: z.array(z.record(z.string(), z.unknown())) })
+
+/** The public keys of the authorization server, by its JWK set (RFC 7517 §5), which is fetched from `url`. */
+export function createSigningKeys({ url, clock, log }: { url: string; clock: Clock; log: Log }): SigningKeys {
+  let keys: ReadonlyMap<string, { key: SigningKey; source: string }> = new Map()
+  let loadedAt_ms: number | undefined
+  let triedAt_ms = Number.NEGATIVE_INFINITY
+  let running: Promise<boolean> | undefined
+  let timer: NodeJS.Timeout | undefined
+  let stopped = false
+
+  const usable = () => loadedAt_ms !== undefined && clock.now() - loadedAt_ms < STALE_BOUND_MS
+  const known = (kid: string) => (usable() ? keys.get(kid)?.key : undefined)
+
+  /** One fetch at a time. @returns whether it brought a usable set. */
+  function refresh(): Promise<boolean> {
+    triedAt_ms = clock.now()
+    running ??= load().finally(() => {
+      running = undefined
+    })
+    return running
+  }
+
+  async function load(): Promise<boolean> {
+    const startedAt_ms = clock.now()
+    try {
+      keys = await importKeys(await fetchDocument(url), keys)
+      loadedAt_ms = startedAt_ms
+      return true
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      log.warn({ url, reason, usable: usable() }, 'the signing keys could not be fetched')
+      return false
+    }
+  }
+
+  async function keepFresh(): Promise<void> {
+    const fresh = await refresh()
+    if (stopped) return
+    const retry_ms = loadedAt_ms === undefined ? RETRY_FIRST_EVERY_MS : RETRY_EVERY_MS
+    timer = setTimeout(keepFresh, fresh ? REFRESH_EVERY_MS : retry_ms)
+    timer.unref()
+  }
+
+  return {
+    start: keepFresh,
+    stop() {
+      stopped = true
+      clearTimeout(timer)
+    },
+    usable,
+    known,
+    async find(kid) {
+      if (!known(kid) && clock.now() - triedAt_ms >= UNKNOWN_KID_PAUSE_MS) await refresh()
+      else if (!known(kid)) await running
+      return known(kid)
+    },
+  }
+}
+
+/** @throws Error for anything but a JSON document of bounded size, sent at once and from this very address. */
+async function fetchDocument(url: string): Promise<unknown> {
+  const response = await fetch(url, {
+    redirect: 'error',
+    signal: AbortSignal.timeout(FETCH_TIMEOUT_MS),
+    headers: { accept: 'application/json, application/jwk-set+json' },
+  })
+  if (response.status !== 200 || !response.body) {
+    await response.body?.cancel()
+    throw new Error(`answered ${response.status}`)
+  }
+  const chunks: Uint8Array[] = []
+  let size_bytes = 0
+  for await (const chunk of response.body) {
+    size_bytes += chunk.length
+    if (size_bytes > DOCUMENT_LIMIT_BYTES) throw new Error(`is larger than ${DOCUMENT_LIMIT_BYTES} bytes`)
+    chunks.push(chunk)
+  }
+  return JSON.parse(Buffer.concat(chunks).toString('utf8'))
+}
+
+/**
+ * Keys that are not for verifying one of our algorithms are left out. A key that has not changed stays the same
+ * object, so that what was verified with it need not be verified again.
+ * @throws Error when there is none, so that an empty or broken document does not replace a good one.
+ */
+async function importKeys(
+  document: unknown,
+  before: ReadonlyMap<string, { key: SigningKey; source: string }>,
+): Promise<Map<string, { key: SigningKey; source: string }>> {
+  const published = keySet.parse(document).keys
+  const result = new Map<string, { key: SigningKey; source: string }>()
+  for (const jwk of published) {
+    const { kid, alg, use, d } = jwk
+    const usableHere =
+      typeof alg === 'string' && ALGORITHMS.has(alg) && (use ?? 'sig') === 'sig' && d === undefined
+    if (!usableHere || typeof kid !== 'string' || kid === '' || result.has(kid)) continue
+    const source = JSON.stringify(jwk)
+    const same = before.get(kid)
+    if (same?.source === source) {
+      result.set(kid, same)
+      continue
+    }
+    const publicKey = await importJWK(jwk as JWK, alg).catch(() => undefined)
+    if (publicKey instanceof CryptoKey && publicKey.type === 'public')
+      result.set(kid, { key: { kid, alg, publicKey }, source })
+  }
+  if (result.size === 0) throw new Error('holds no usable key')
+  return result
+}

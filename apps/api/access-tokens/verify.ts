@@ -1,0 +1,119 @@
+import { decodeProtectedHeader, errors, jwtVerify } from 'jose'
+import type { Clock } from '#shared/clock.ts'
+import { SCOPES, type Scope } from '#shared/scopes.ts'
+import type { SigningKey, SigningKeys } from './signing-keys.ts'
+
+/** How far the authorization server's clock may be ahead of this one. */
+const CLOCK_SKEW_S = 120
+const TOKEN_LIMIT_CHARACTERS = 8_192
+const CLAIM_LIMIT_CHARACTERS = 200
+const REQUIRED_CLAIMS = ['iss', 'aud', 'sub', 'client_id', 'vendor_id', 'scope', 'iat', 'exp', 'jti']
+
+export interface VerifiedToken {
+  clientId: string
+  vendorId: string
+  scopes: readonly Scope[]
+  jti: string
+  /** Unix time in seconds; from then on the token is expired. */
+  expiresAt_s: number
+  signingKey: SigningKey
+}
+
+export type RefusalReason =
+  | 'malformed'
+  | 'type'
+  | 'algorithm'
+  | 'unknown_key'
+  | 'signature'
+  | 'issuer'
+  | 'audience'
+  | 'expired'
+  | 'issued_in_future'
+  | 'not_yet_valid'
+  | 'claims'
+  | 'revoked'
+
+/** `undecided`: there are no keys to judge by. */
+export type TokenVerdict =
+  | { verdict: 'valid'; token: VerifiedToken }
+  | { verdict: 'refused'; reason: RefusalReason }
+  | { verdict: 'undecided' }
+
+export type VerifyToken = (token: string) => Promise<TokenVerdict>
+
+const refused = (reason: RefusalReason): TokenVerdict => ({ verdict: 'refused', reason })
+
+/** Judges access tokens by RFC 9068 §4, all but whether they were revoked. Never rejects. */
+export function createTokenVerification({
+  keys,
+  issuer,
+  audience,
+  clock,
+}: {
+  keys: SigningKeys
+  issuer: string
+  audience: string
+  clock: Clock
+}): VerifyToken {
+  return async (text) => {
+    const header = protectedHeader(text)
+    if (!header) return refused('malformed')
+    if (!/^(application\/)?at\+jwt$/i.test(String(header.typ))) return refused('type')
+    if (header.alg !== 'ES256' && header.alg !== 'RS256') return refused('algorithm')
+    if (typeof header.kid !== 'string') return refused('unknown_key')
+    const key = await keys.find(header.kid)
+    if (!key) return keys.usable() ? refused('unknown_key') : { verdict: 'undecided' }
+    if (key.alg !== header.alg) return refused('algorithm')
+    try {
+      const { payload } = await jwtVerify(text, key.publicKey, {
+        algorithms: [key.alg],
+        typ: 'at+jwt',
+        issuer,
+        audience,
+        requiredClaims: REQUIRED_CLAIMS,
+        clockTolerance: 0,
+        currentDate: new Date(clock.now()),
+      })
+      return judgeClaims(payload, key, Math.floor(clock.now() / 1_000))
+    } catch (error) {
+      return refused(reasonOf(error))
+    }
+  }
+}
+
+function protectedHeader(text: string) {
+  if (text.length > TOKEN_LIMIT_CHARACTERS) return undefined
+  try {
+    return decodeProtectedHeader(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** What jose does not look at: the types of our claims, one audience, and `iat`. */
+function judgeClaims(payload: Record<string, unknown>, signingKey: SigningKey, now_s: number): TokenVerdict {
+  const { aud, sub, client_id: clientId, vendor_id: vendorId, scope, jti, iat, exp } = payload
+  if (typeof aud !== 'string') return refused('audience')
+  if (typeof iat !== 'number' || typeof exp !== 'number') return refused('claims')
+  if (iat > now_s + CLOCK_SKEW_S) return refused('issued_in_future')
+  if (!isId(clientId) || sub !== clientId || !isId(vendorId) || !isId(jti)) return refused('claims')
+  if (typeof scope !== 'string') return refused('claims')
+  const granted = scope.split(' ')
+  const scopes = SCOPES.filter((known) => granted.includes(known))
+  return { verdict: 'valid', token: { clientId, vendorId, scopes, jti, expiresAt_s: exp, signingKey } }
+}
+
+const isId = (claim: unknown): claim is string =>
+  typeof claim === 'string' && claim !== '' && claim.length <= CLAIM_LIMIT_CHARACTERS
+
+function reasonOf(error: unknown): RefusalReason {
+  if (error instanceof errors.JWTExpired) return 'expired'
+  if (error instanceof errors.JWSSignatureVerificationFailed) return 'signature'
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    if (error.claim === 'iss') return 'issuer'
+    if (error.claim === 'aud') return 'audience'
+    if (error.claim === 'nbf') return 'not_yet_valid'
+    return 'claims'
+  }
+  return 'malformed'
+}

@@ -1,0 +1,62 @@
+import { LATE_EVENTS_MS } from '#shared/analytics-daily.ts'
+import { dayOf, type ZoneDay } from '#shared/calendar.ts'
+import type { Clock } from '#shared/clock.ts'
+import { type Company, findCompany } from '#shared/people.ts'
+import type { Database } from '#shared/postgres.ts'
+
+const REMEMBERED_MS = 60_000
+const COMPANIES_REMEMBERED = 10_000
+
+/** A company and where it stands in its calendar. */
+export interface CompanyCalendar extends Company {
+  today: string
+  /** The last day that cannot change any more. */
+  finalThrough: string
+}
+
+export type FindCompanyCalendar = (vendorId: string) => Promise<CompanyCalendar | undefined>
+
+/** Company records are remembered for a minute, and their days until they end. */
+export function createCompanyCalendars({ db, clock }: { db: Database; clock: Clock }): FindCompanyCalendar {
+  interface Remembered {
+    company: Company
+    readAt_ms: number
+    today: ZoneDay
+    /** The oldest day that may still change: the one that was under way 72 hours ago. */
+    changing: ZoneDay
+    calendar: CompanyCalendar
+  }
+  const remembered = new Map<string, Remembered>()
+
+  function remember(company: Company, readAt_ms: number, now_ms: number): Remembered {
+    const today = dayOf(company.timezone, now_ms)
+    const changing = dayOf(company.timezone, now_ms - LATE_EVENTS_MS)
+    const finalThrough = dayOf(company.timezone, changing.start_ms - 1).date
+    const entry = {
+      company,
+      readAt_ms,
+      today,
+      changing,
+      calendar: { ...company, today: today.date, finalThrough },
+    }
+    remembered.delete(company.vendorId)
+    remembered.set(company.vendorId, entry)
+    const [oldest] = remembered.size > COMPANIES_REMEMBERED ? remembered.keys() : []
+    if (oldest !== undefined) remembered.delete(oldest)
+    return entry
+  }
+
+  return async (vendorId) => {
+    const now_ms = clock.now()
+    const known = remembered.get(vendorId)
+    if (known && now_ms >= known.readAt_ms && now_ms < known.readAt_ms + REMEMBERED_MS) {
+      const inside = contains(known.today, now_ms) && contains(known.changing, now_ms - LATE_EVENTS_MS)
+      return inside ? known.calendar : remember(known.company, known.readAt_ms, now_ms).calendar
+    }
+    const company = await findCompany(db, vendorId)
+    return company && remember(company, now_ms, now_ms).calendar
+  }
+}
+
+const contains = ({ start_ms, end_ms }: ZoneDay, at_ms: number): boolean =>
+  at_ms >= start_ms && at_ms < end_ms

@@ -1,0 +1,112 @@
+import { type DayFigures, readStoredDays } from '#shared/analytics-daily.ts'
+import { addDays, daysBetween } from '#shared/calendar.ts'
+import type { Database } from '#shared/postgres.ts'
+import { type InputError, Problem } from '#shared/problems.ts'
+import { entityTag } from '../http/entity-tag.ts'
+import type { CompanyCalendar } from './companies.ts'
+
+const DEFAULT_DAYS = 30
+export const RANGE_MAX_DAYS = 366
+const ANSWERS_LIMIT_BYTES = 16 * 1_024 * 1_024
+const METRICS = ['impressions', 'clicks', 'orders', 'unitsSold', 'revenueMinor', 'boostSpendMinor'] as const
+const MISSING = METRICS.map((metric) => `"${metric}":null`).join(',')
+
+/** The answer of a daily read: its bytes and their entity tag. */
+export interface DailyAnswer {
+  body: Buffer
+  tag: string
+}
+
+/** @throws Problem invalid_input for a range that is not one, ends after today or is too long. */
+export function dailyRange(
+  { from, to }: { from?: string | undefined; to?: string | undefined },
+  today: string,
+): { from: string; to: string } {
+  const last = to ?? today
+  const first = from ?? addDays(last, 1 - DEFAULT_DAYS)
+  const errors: InputError[] = []
+  if (last > today) errors.push({ pointer: '?to', detail: `must not be after today, ${today}` })
+  if (first > last) errors.push({ pointer: '?from', detail: `must not be after ${last}` })
+  if (daysBetween(first, last) >= RANGE_MAX_DAYS) {
+    errors.push({ pointer: '?from', detail: `must be less than ${RANGE_MAX_DAYS} days before ${last}` })
+  }
+  if (errors.length > 0) throw new Problem('invalid_input', 'The range of dates is not usable.', { errors })
+  return { from: first, to: last }
+}
+
+export type ReadDaily = (
+  company: CompanyCalendar,
+  range: { from: string; to: string },
+) => Promise<DailyAnswer>
+
+/**
+ * Reads a range with one query. Postgres is asked every time; only the work of turning the same figures into the
+ * same bytes is remembered.
+ */
+export function createDailyRead({ db }: { db: Database }): ReadDaily {
+  interface Made extends DailyAnswer {
+    days: string | null
+    newestEvent_ms: string | null
+  }
+  const made = new Map<string, Made>()
+  let size_bytes = 0
+
+  function remember(key: string, answer: Made): void {
+    forget(key)
+    made.set(key, answer)
+    size_bytes += sizeOf(answer)
+    for (const oldest of made.keys()) {
+      if (size_bytes <= ANSWERS_LIMIT_BYTES) return
+      forget(oldest)
+    }
+  }
+
+  function forget(key: string): void {
+    const old = made.get(key)
+    if (old && made.delete(key)) size_bytes -= sizeOf(old)
+  }
+
+  return async (company, range) => {
+    const stored = await readStoredDays(db, { vendorId: company.vendorId, ...range })
+    const { vendorId, timezone, currency, finalThrough } = company
+    const key = `${vendorId} ${range.from} ${range.to} ${finalThrough} ${timezone} ${currency}`
+    const before = made.get(key)
+    if (before?.days === stored.days && before.newestEvent_ms === stored.newestEvent_ms) return before
+    const body = Buffer.from(dailyJson(company, range, stored))
+    const answer = { ...stored, body, tag: entityTag(body) }
+    remember(key, answer)
+    return answer
+  }
+}
+
+const sizeOf = ({ body, days }: { body: Buffer; days: string | null }): number =>
+  body.length + (days?.length ?? 0)
+
+function dailyJson(
+  { vendorId, timezone, currency, finalThrough }: CompanyCalendar,
+  { from, to }: { from: string; to: string },
+  stored: { days: string | null; newestEvent_ms: string | null },
+): string {
+  const reported = new Map(
+    (JSON.parse(stored.days ?? '[]') as DayFigures[]).map((figures) => [figures.date, figures]),
+  )
+  const days: string[] = []
+  for (let date = from; date <= to; date = addDays(date, 1)) {
+    const figures = reported.get(date)
+    const status = !figures ? 'missing' : date <= finalThrough ? 'final' : 'provisional'
+    days.push(`{"date":"${date}","status":"${status}",${figures ? metrics(figures) : MISSING}}`)
+  }
+  const dataThrough = stored.newestEvent_ms && new Date(Number(stored.newestEvent_ms)).toISOString()
+  const head = JSON.stringify({ vendorId, range: { from, to, timezone }, currency, dataThrough })
+  return `${head.slice(0, -1)},"totals":{${totals([...reported.values()])}},"days":[${days.join(',')}]}`
+}
+
+const metrics = (figures: DayFigures): string =>
+  METRICS.map((metric) => `"${metric}":${figures[metric]}`).join(',')
+
+/** Sums of up to 366 numbers below 2^53 can be above it: added as BigInt, they are still written exactly. */
+const totals = (reported: readonly DayFigures[]): string =>
+  METRICS.map((metric) => {
+    const sum = reported.reduce((total, figures) => total + BigInt(figures[metric]), 0n)
+    return `"${metric}":${sum}`
+  }).join(',')

@@ -1,0 +1,86 @@
+import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
+
+/** Why an address is not public, as the end of "… is" in a sentence. */
+export const ADDRESS_REASONS = {
+  not_an_address: 'not an IP address',
+  unspecified: 'an address of "this network"',
+  loopback: 'a loopback address',
+  private: 'an address of a private network',
+  link_local: 'a link-local address',
+  carrier_grade_nat: 'an address that internet providers share among customers',
+  multicast: 'a multicast address',
+  broadcast: 'the broadcast address',
+  embeds_ipv4: 'an IPv6 address that stands for an IPv4 one',
+  reserved: 'an address that is reserved for a special purpose',
+  cloud_platform: 'an address of the inside of a cloud platform',
+  denied: 'an address that this service must not send to',
+} as const
+
+export type AddressReason = keyof typeof ADDRESS_REASONS
+
+/** `address` is in canonical form: two spellings of an address give the same text. */
+export type AddressVerdict = { public: true; address: string } | { public: false; reason: AddressReason }
+
+/** Judges one address in the text form of net.isIP. Pure. */
+export type AddressRule = (address: string) => AddressVerdict
+
+type Range = [ipaddr.IPv4 | ipaddr.IPv6, number]
+
+/** The names that ipaddr.js gives to the IANA special-purpose registries; any other but `unicast` is `reserved`. */
+const REASON_OF_RANGE: Record<string, AddressReason> = {
+  unspecified: 'unspecified',
+  loopback: 'loopback',
+  private: 'private',
+  uniqueLocal: 'private',
+  deprecatedSiteLocal: 'private',
+  linkLocal: 'link_local',
+  carrierGradeNat: 'carrier_grade_nat',
+  multicast: 'multicast',
+  broadcast: 'broadcast',
+  ipv4Mapped: 'embeds_ipv4',
+  rfc6052: 'embeds_ipv4',
+  rfc6145: 'embeds_ipv4',
+  '6to4': 'embeds_ipv4',
+  teredo: 'embeds_ipv4',
+}
+
+// Azure's wire server: public by the registries, but every virtual machine there reaches its host by it.
+const CLOUD_PLATFORM = '168.63.129.16'
+// RFC 4291 §2.4: all that IANA gives out as global unicast
+const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3') as [ipaddr.IPv6, number]
+// RFC 3701: the 6bone, given back in 2006
+const RETURNED_6BONE = ipaddr.parseCIDR('3ffe::/16') as [ipaddr.IPv6, number]
+// RFC 5214 §6.1: an ISATAP interface identifier is 0000:5efe or 0200:5efe and an IPv4 address.
+const ISATAP = new Set(['0:5efe', '200:5efe'])
+
+/**
+ * Public is what every host on the internet can reach and nothing else: global unicast by the IANA registries,
+ * without the forms that carry an IPv4 address inside an IPv6 one.
+ * @param denyRanges CIDR ranges that are refused as well: an operator's own public addresses or NAT64 prefix.
+ * @throws Error when one of `denyRanges` is not a CIDR range.
+ */
+export function createAddressRule({ denyRanges = [] }: { denyRanges?: readonly string[] } = {}): AddressRule {
+  const denied = denyRanges.map((range) => ipaddr.parseCIDR(range) as Range)
+  return (text) => {
+    // ipaddr.js reads more spellings than the network stack, and zone ids (RFC 4007) name a local interface.
+    if (isIP(text) === 0 || text.includes('%')) return { public: false, reason: 'not_an_address' }
+    const address = ipaddr.parse(text)
+    const reason = specialPurpose(address) ?? (isWithin(address, denied) ? 'denied' : undefined)
+    return reason ? { public: false, reason } : { public: true, address: address.toString() }
+  }
+}
+
+function specialPurpose(address: ipaddr.IPv4 | ipaddr.IPv6): AddressReason | undefined {
+  const range = address.range()
+  if (range !== 'unicast') return REASON_OF_RANGE[range] ?? 'reserved'
+  if (address instanceof ipaddr.IPv4) {
+    return address.toString() === CLOUD_PLATFORM ? 'cloud_platform' : undefined
+  }
+  if (!address.match(GLOBAL_UNICAST) || address.match(RETURNED_6BONE)) return 'reserved'
+  const [, , , , high = 0, low = 0] = address.parts
+  return ISATAP.has(`${high.toString(16)}:${low.toString(16)}`) ? 'embeds_ipv4' : undefined
+}
+
+const isWithin = (address: ipaddr.IPv4 | ipaddr.IPv6, ranges: readonly Range[]): boolean =>
+  ranges.some(([start, bits]) => start.kind() === address.kind() && address.match(start as never, bits))

@@ -1,0 +1,76 @@
+import type { Queryable } from '#shared/postgres.ts'
+
+/** All SQL of callback_destinations: the one callback of each company. */
+
+export interface Destination {
+  callbackUrl: string
+  /** DNS answered when it was saved, and with nothing but public addresses. */
+  verified: boolean
+  updatedAt: Date
+  updatedBy: string
+  updatedByName: string
+}
+
+/** @returns undefined when the company never saved one. */
+export async function findDestination(db: Queryable, vendorId: string): Promise<Destination | undefined> {
+  const { rows } = await db.raw(
+    `select d.callback_url as "callbackUrl", d.verified, d.updated_at as "updatedAt", d.updated_by as "updatedBy",
+       u.name as "updatedByName"
+     from callback_destinations d join users u on u.user_id = d.updated_by where d.vendor_id = ?`,
+    [vendorId],
+  )
+  return rows[0]
+}
+
+/** Saves the company's callback in place of the one that it had. */
+export async function saveDestination(
+  db: Queryable,
+  destination: { vendorId: string } & Omit<Destination, 'updatedByName'>,
+): Promise<void> {
+  await db.raw(
+    `insert into callback_destinations (vendor_id, callback_url, verified, updated_at, updated_by)
+     values (?, ?, ?, ?, ?)
+     on conflict (vendor_id) do update set callback_url = excluded.callback_url, verified = excluded.verified,
+       updated_at = excluded.updated_at, updated_by = excluded.updated_by`,
+    [
+      destination.vendorId,
+      destination.callbackUrl,
+      destination.verified,
+      destination.updatedAt,
+      destination.updatedBy,
+    ],
+  )
+}
+
+/** Longer than a test send can take, so that two never run at once; a process that dies frees it by waiting. */
+const TEST_LEASE_S = 15
+
+export interface BegunTest {
+  callbackUrl: string
+  /** For endTest: it ends this test and no later one. */
+  lease: string
+}
+
+/**
+ * Marks the company's callback as being tested, for 15 s at most, in one statement for all processes.
+ * @returns undefined when there is none, or a test of it is under way.
+ */
+export async function beginTest(db: Queryable, vendorId: string): Promise<BegunTest | undefined> {
+  const { rows } = await db.raw(
+    `update callback_destinations set test_until = clock_timestamp() + make_interval(secs => ?)
+     where vendor_id = ? and (test_until is null or test_until < clock_timestamp())
+     returning callback_url as "callbackUrl", test_until::text as lease`,
+    [TEST_LEASE_S, vendorId],
+  )
+  return rows[0]
+}
+
+export async function endTest(
+  db: Queryable,
+  { vendorId, lease }: { vendorId: string; lease: string },
+): Promise<void> {
+  await db.raw(
+    'update callback_destinations set test_until = null where vendor_id = ? and test_until = ?::timestamptz',
+    [vendorId, lease],
+  )
+}

@@ -1,0 +1,283 @@
+import { Agent } from 'node:https'
+import { isIP, isIPv6, type Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import got, { type Request } from 'got'
+import type { AddressRule } from './address-verdict.ts'
+import { type CertificateFacts, certificateFacts } from './certificate.ts'
+import { type Failure, failureOf, PeerError } from './failures.ts'
+
+export const CONNECT_TIMEOUT_MS = 3_000
+export const TLS_TIMEOUT_MS = 3_000
+export const SEND_TIMEOUT_MS = 3_000
+export const FIRST_BYTE_TIMEOUT_MS = 5_000
+/** What is shown of a body is near its start, and the status is in: no reason to make the person wait for more. */
+export const BODY_TIMEOUT_MS = 2_000
+export const BODY_LIMIT_BYTES = 16 * 1_024
+export const HEADERS_LIMIT_BYTES = 16 * 1_024
+/** Node counts names and values only: without this, thousands of empty fields would pass. */
+const HEADER_FIELDS_LIMIT = 500
+const INTERIM_ANSWERS_LIMIT = 16
+const ADDRESSES_TRIED = 6
+const NEXT_ADDRESS_AFTER_MS = 250
+
+/** Moments in milliseconds of performance.now(); undefined: never reached. */
+export interface Moments {
+  connecting?: number
+  connected?: number
+  secured?: number
+  firstByte?: number
+}
+
+/** How the reading of the body ended. */
+export type BodyEnd = 'whole' | 'too_long' | 'too_slow' | 'broken'
+
+export interface ReceiverAnswer {
+  status: number
+  /** In the order and spelling of the receiver. */
+  headers: [name: string, value: string][]
+  body: Buffer
+  bodyEnd: BodyEnd
+}
+
+/** What became of one request: facts only, nothing of it fit to be shown yet. */
+export interface Exchange {
+  moments: Moments
+  /** The address that was connected to. */
+  peer: string | null
+  certificate: CertificateFacts | null
+  tlsVersion: string | null
+  answer: ReceiverAnswer | null
+  /** Set when there is no answer. */
+  failure: Failure | null
+}
+
+export interface ExchangeOptions {
+  /** A URL that was judged. */
+  href: string
+  /** Addresses that were judged public: one of them is connected to, and no other. */
+  addresses: readonly string[]
+  judgeAddress: AddressRule
+  /** Certificate authorities in PEM instead of the ones that Node knows. */
+  certificateAuthority: string | undefined
+  /** The body: JSON. */
+  payload: string
+  /** Ends the exchange at once. Its reason is a Failure. */
+  signal: AbortSignal
+}
+
+/**
+ * Sends one POST over HTTP/1.1 and TLS ≥ 1.2 and reads the beginning of the answer. Every option that decides where
+ * the bytes go or how much comes back is spelled out. Never rejects; its sockets are gone when it resolves.
+ */
+export async function exchange(options: ExchangeOptions): Promise<Exchange> {
+  const facts: Exchange = {
+    moments: {},
+    peer: null,
+    certificate: null,
+    tlsVersion: null,
+    answer: null,
+    failure: null,
+  }
+  const sockets: TLSSocket[] = []
+  const agent = createPinnedAgent(options, (socket) => {
+    sockets.push(socket)
+    observe(socket, facts, options)
+  })
+  const request = startRequest(options, agent)
+  // Destroyed streams may report more than one error; each needs a listener, or it ends the process.
+  request.on('error', () => {})
+  await settled(request, facts, options.signal)
+  request.destroy()
+  // An upgraded socket (101) belongs to nobody any more, so it is ended here as well.
+  for (const socket of sockets) socket.destroy()
+  agent.destroy()
+  return facts
+}
+
+/** Waits for an answer whose body has been read, or for a failure; puts either into `facts`. */
+function settled(request: Request, facts: Exchange, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const fail = (failure: Failure) => {
+      if (!facts.answer) facts.failure ??= failure
+      resolve()
+    }
+    const failWith = (error?: Error) => {
+      if (facts.answer) return
+      const { connected, secured } = facts.moments
+      fail(failureOf(error, { connected: connected !== undefined, secured: secured !== undefined }))
+    }
+    onAbort(signal, () => !facts.answer && fail(signal.reason as Failure))
+    request.once('error', failWith)
+    request.once('close', () => failWith())
+    request.once('upgrade', () => fail('interim_only'))
+    limitInterimAnswers(request, () => fail('interim_only'))
+    request.once('response', (head: AnswerHead) => {
+      const refused = refusedHead(head)
+      if (refused) return fail(refused)
+      const { statusCode: status, rawHeaders } = head
+      facts.answer = { status, headers: pairs(rawHeaders), body: Buffer.alloc(0), bodyEnd: 'broken' }
+      resolve(readBody(request, facts.answer, signal))
+    })
+  })
+}
+
+interface AnswerHead {
+  statusCode: number
+  httpVersion: string
+  rawHeaders: string[]
+}
+
+/** What the parser of Node lets pass and HTTP does not, or is too much. */
+function refusedHead({ statusCode, httpVersion, rawHeaders }: AnswerHead): Failure | undefined {
+  // RFC 9110 §15: three digits from 100 to 599, of which 1xx is never final
+  if (statusCode < 200 || statusCode > 599 || !/^1\.[01]$/.test(httpVersion)) return 'not_http'
+  return rawHeaders.length > 2 * HEADER_FIELDS_LIMIT ? 'headers_too_large' : undefined
+}
+
+function onAbort(signal: AbortSignal, listener: () => void): void {
+  if (signal.aborted) listener()
+  else signal.addEventListener('abort', listener, { once: true })
+}
+
+function startRequest({ href, payload, signal }: ExchangeOptions, agent: Agent): Request {
+  return got.stream(href, {
+    method: 'POST',
+    body: payload,
+    headers: {
+      'content-type': 'application/json',
+      'accept-encoding': 'identity',
+      'user-agent': 'integration-access-service',
+    },
+    agent: { https: agent },
+    signal,
+    followRedirect: false,
+    throwHttpErrors: false,
+    decompress: false,
+    http2: false,
+    cache: false,
+    dnsCache: false,
+    enableUnixSockets: false,
+    retry: { limit: 0 },
+    maxHeaderSize: HEADERS_LIMIT_BYTES,
+    timeout: {
+      connect: CONNECT_TIMEOUT_MS,
+      secureConnect: TLS_TIMEOUT_MS,
+      send: SEND_TIMEOUT_MS,
+      response: FIRST_BYTE_TIMEOUT_MS,
+    },
+    // Said here too, since got hands its own values to the agent: NODE_TLS_REJECT_UNAUTHORIZED has no say.
+    https: { rejectUnauthorized: true, minVersion: 'TLSv1.2', alpnProtocols: ['http/1.1'] },
+  })
+}
+
+/** Connects to the given addresses, whatever the name means to anyone else; never reuses a connection or session. */
+function createPinnedAgent(
+  { addresses, certificateAuthority }: ExchangeOptions,
+  onSocket: (socket: TLSSocket) => void,
+): Agent {
+  const pinned = addresses
+    .slice(0, ADDRESSES_TRIED)
+    .map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }))
+  const agent = new Agent({
+    keepAlive: false,
+    maxCachedSessions: 0,
+    rejectUnauthorized: true,
+    minVersion: 'TLSv1.2',
+    ALPNProtocols: ['http/1.1'],
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_AFTER_MS,
+    lookup: (_name, { all }, callback) => {
+      // Later, as a real lookup is: got starts its connect timeout at the event that follows.
+      process.nextTick(() => {
+        const [first] = pinned
+        if (!first) callback(new Error('there is no address to connect to'), '', 4)
+        else if (all) callback(null, pinned)
+        else callback(null, first.address, first.family)
+      })
+    },
+    ...(certificateAuthority !== undefined && { ca: certificateAuthority }),
+  })
+  const connect = agent.createConnection.bind(agent)
+  agent.createConnection = (options, callback) => {
+    // Node connects to an IP literal without a lookup: it is to be the address that was judged, letter by letter.
+    const host = isIP(options.host ?? '') ? (addresses[0] ?? '') : options.host
+    const socket = connect({ ...options, host }, callback)
+    onSocket(socket as TLSSocket)
+    return socket
+  }
+  return agent
+}
+
+/** Takes the times and the certificate, and ends a connection to anything but a checked address. */
+function observe(socket: TLSSocket, facts: Exchange, { addresses, judgeAddress }: ExchangeOptions): void {
+  const { moments } = facts
+  const checkPeer = () => {
+    if (isChecked(socket, addresses, judgeAddress)) return true
+    socket.destroy(new PeerError('connected to an address that was not checked'))
+    return false
+  }
+  moments.connecting = performance.now()
+  socket.once('connect', () => {
+    if (!checkPeer()) return
+    moments.connected = performance.now()
+    facts.peer = socket.remoteAddress ?? null
+  })
+  // Emitted before the certificate is verified: a bad one is to be told of, too.
+  socket.prependOnceListener('secure', () => {
+    facts.certificate = certificateFacts(socket)
+    facts.tlsVersion = socket.getProtocol()
+  })
+  socket.once('secureConnect', () => {
+    if (!checkPeer()) return
+    moments.secured = performance.now()
+    socket.once('data', () => {
+      moments.firstByte = performance.now()
+    })
+  })
+}
+
+function isChecked(socket: Socket, addresses: readonly string[], judgeAddress: AddressRule): boolean {
+  const verdict = judgeAddress(socket.remoteAddress ?? '')
+  return verdict.public && addresses.includes(verdict.address)
+}
+
+/** 1xx answers before the final one (RFC 9110 §15.2) are allowed, an endless row of them is not. */
+function limitInterimAnswers(request: Request, onTooMany: () => void): void {
+  let count = 0
+  request.on('information', () => {
+    count += 1
+    if (count > INTERIM_ANSWERS_LIMIT) onTooMany()
+  })
+}
+
+/** Keeps the first 16 KiB. Whatever ends the reading, what was read stands. */
+function readBody(request: Request, answer: ReceiverAnswer, signal: AbortSignal): Promise<void> {
+  const chunks: Buffer[] = []
+  let size = 0
+  return new Promise((resolve) => {
+    let ended = false
+    const end = (bodyEnd: BodyEnd) => {
+      if (ended) return
+      ended = true
+      clearTimeout(timer)
+      answer.bodyEnd = bodyEnd
+      answer.body = Buffer.concat(chunks).subarray(0, BODY_LIMIT_BYTES)
+      resolve()
+    }
+    const timer = setTimeout(() => end('too_slow'), BODY_TIMEOUT_MS)
+    onAbort(signal, () => end('too_slow'))
+    request.on('data', (chunk: Buffer) => {
+      if (ended) return
+      chunks.push(chunk)
+      size += chunk.length
+      if (size > BODY_LIMIT_BYTES) end('too_long')
+    })
+    request.once('end', () => end('whole'))
+    request.once('error', () => end('broken'))
+    request.once('close', () => end('broken'))
+  })
+}
+
+function pairs(raw: readonly string[]): [string, string][] {
+  return Array.from({ length: raw.length / 2 }, (_, at) => [raw[2 * at] ?? '', raw[2 * at + 1] ?? ''])
+}

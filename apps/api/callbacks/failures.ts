@@ -1,0 +1,106 @@
+import { TimeoutError } from 'got'
+
+/** Why no answer came. Coarse on purpose: what a test tells must not make it a scanner of other people's networks. */
+export type Failure =
+  | 'url_refused'
+  | 'name_not_found'
+  | 'name_unanswered'
+  | 'address_not_public'
+  | 'unreachable'
+  | 'connect_timeout'
+  | 'tls_timeout'
+  | 'not_tls'
+  | 'tls_version'
+  | 'tls_failed'
+  | 'client_certificate'
+  | 'certificate_expired'
+  | 'certificate_not_yet_valid'
+  | 'certificate_self_signed'
+  | 'certificate_unknown_issuer'
+  | 'certificate_wrong_host'
+  | 'certificate_refused'
+  | 'send_timeout'
+  | 'no_answer'
+  | 'interim_only'
+  | 'closed'
+  | 'not_http'
+  | 'headers_too_large'
+  | 'total_timeout'
+  | 'stopped'
+
+/** The verification errors of OpenSSL, by the names that Node gives them. */
+const CERTIFICATE_ERRORS: Record<string, Failure> = {
+  CERT_HAS_EXPIRED: 'certificate_expired',
+  CERT_NOT_YET_VALID: 'certificate_not_yet_valid',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'certificate_self_signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'certificate_unknown_issuer',
+  UNABLE_TO_GET_ISSUER_CERT: 'certificate_unknown_issuer',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'certificate_unknown_issuer',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'certificate_unknown_issuer',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'certificate_wrong_host',
+  HOSTNAME_MISMATCH: 'certificate_wrong_host',
+}
+const OTHER_CERTIFICATE_ERROR =
+  /^(?:CERT_|CRL_|ERR_TLS_CERT|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH|CA_|EE_|ERROR_IN_CERT|UNABLE_TO_DECRYPT_CERT|ERR_SSL_(?:EE|CA)_)/
+const NOT_TLS =
+  /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|RECORD_LAYER|BAD_RECORD|INVALID_RECORD/
+const TLS_VERSION =
+  /UNSUPPORTED_PROTOCOL|PROTOCOL_VERSION|VERSION_TOO_LOW|LEGACY_SIGALG|INSUFFICIENT_SECURITY/
+const HTTP_2_ONLY = /NO_APPLICATION_PROTOCOL/
+const CLIENT_CERTIFICATE =
+  /CERTIFICATE_REQUIRED|TLSV1_ALERT_UNKNOWN_CA|ALERT_BAD_CERTIFICATE|ALERT_NO_CERTIFICATE/
+
+/** The connection goes to another address than one of those that were judged. */
+export class PeerError extends Error {}
+
+/** Names what ended an exchange without an answer, by how far it had come. `error` undefined: it just closed. */
+export function failureOf(
+  error: Error | undefined,
+  { connected, secured }: { connected: boolean; secured: boolean },
+): Failure {
+  if (error?.cause instanceof PeerError || error instanceof PeerError) return 'address_not_public'
+  if (error instanceof TimeoutError) return timeoutOf(error.event)
+  const code = codeOf(error)
+  if (!connected) return code === 'ETIMEDOUT' ? 'connect_timeout' : 'unreachable'
+  const fromTls = tlsFailureOf(code)
+  if (!secured) return fromTls ?? (code === 'ECONNRESET' ? 'closed' : 'tls_failed')
+  if (code === 'HPE_HEADER_OVERFLOW') return 'headers_too_large'
+  if (code === 'HPE_INVALID_EOF_STATE') return 'closed'
+  if (code.startsWith('HPE_')) return 'not_http'
+  return fromTls ?? 'closed'
+}
+
+/**
+ * Node's code of an error. When a write was waiting for the handshake that failed, it is only EPROTO, and OpenSSL's
+ * reason stands in the message: `…:SSL routines:function:reason:…`.
+ */
+function codeOf(error: Error | undefined): string {
+  const code = String((error as NodeJS.ErrnoException | undefined)?.code ?? '')
+  const [, reason] =
+    code === 'EPROTO' ? (/:SSL routines:[^:]*:([^:]+):/.exec(error?.message ?? '') ?? []) : []
+  return reason ? `ERR_SSL_${reason.toUpperCase().replaceAll(' ', '_')}` : code
+}
+
+function timeoutOf(event: string): Failure {
+  switch (event) {
+    case 'connect':
+      return 'connect_timeout'
+    case 'secureConnect':
+      return 'tls_timeout'
+    case 'send':
+      return 'send_timeout'
+    default:
+      return 'no_answer'
+  }
+}
+
+function tlsFailureOf(code: string): Failure | undefined {
+  const failure = CERTIFICATE_ERRORS[code]
+  if (failure) return failure
+  if (OTHER_CERTIFICATE_ERROR.test(code)) return 'certificate_refused'
+  if (HTTP_2_ONLY.test(code)) return 'not_http'
+  if (CLIENT_CERTIFICATE.test(code)) return 'client_certificate'
+  if (NOT_TLS.test(code)) return 'not_tls'
+  if (TLS_VERSION.test(code)) return 'tls_version'
+  return code.startsWith('ERR_SSL_') || code === 'EPROTO' ? 'tls_failed' : undefined
+}

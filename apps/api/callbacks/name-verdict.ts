@@ -1,0 +1,44 @@
+import type { AddressRule } from './address-verdict.ts'
+import { DNS_DEADLINE_MS, type Resolution, type Resolve } from './resolver.ts'
+
+/** What the addresses of a host name say about it. */
+export type NameVerdict =
+  /** Judged one by one, in canonical form. `complete`: there are no others. */
+  | { kind: 'public'; addresses: string[]; complete: boolean }
+  | { kind: 'not_public' | 'not_found' | 'no_answer' }
+
+/** Asks DNS once and judges every answer: one that is not public spoils the name. Never rejects; takes 3 s at most. */
+export async function judgeName(
+  name: string,
+  { resolve, judgeAddress, signal }: { resolve: Resolve; judgeAddress: AddressRule; signal?: AbortSignal },
+): Promise<NameVerdict> {
+  const resolution = await resolveWithin(DNS_DEADLINE_MS, resolve, name, signal)
+  if (resolution.failure !== null) return { kind: resolution.failure }
+  const verdicts = resolution.addresses.map((address) => judgeAddress(address))
+  const addresses = verdicts.flatMap((verdict) => (verdict.public ? [verdict.address] : []))
+  if (addresses.length < verdicts.length) return { kind: 'not_public' }
+  if (addresses.length === 0) return { kind: 'not_found' }
+  return { kind: 'public', addresses: [...new Set(addresses)], complete: resolution.complete }
+}
+
+const NO_ANSWER: Resolution = { addresses: [], complete: false, failure: 'no_answer' }
+
+/** Ends on time whatever the resolver does. */
+async function resolveWithin(
+  deadline_ms: number,
+  resolve: Resolve,
+  name: string,
+  signal: AbortSignal | undefined,
+): Promise<Resolution> {
+  const { promise: ended, resolve: end } = Promise.withResolvers<Resolution>()
+  const giveUp = () => end(NO_ANSWER)
+  const timer = setTimeout(giveUp, deadline_ms)
+  signal?.addEventListener('abort', giveUp)
+  if (signal?.aborted) giveUp()
+  try {
+    return await Promise.race([resolve(name, signal).catch(() => NO_ANSWER), ended])
+  } finally {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', giveUp)
+  }
+}

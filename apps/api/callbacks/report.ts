@@ -1,0 +1,215 @@
+import { STATUS_CODES } from 'node:http'
+import type { AddressRule } from './address-verdict.ts'
+import { adviceOnFailure, adviceOnStatus } from './advice.ts'
+import type { CertificateFacts } from './certificate.ts'
+import type { BodyEnd, Exchange, ReceiverAnswer } from './exchange.ts'
+import { BODY_LIMIT_BYTES, BODY_TIMEOUT_MS } from './exchange.ts'
+import type { Failure } from './failures.ts'
+import { bodyText, cutToLines, plainText } from './receiver-text.ts'
+import { redact } from './redaction.ts'
+import { isCredentialName } from './secret-shapes.ts'
+import { judgeCallbackUrl } from './url-verdict.ts'
+
+export type Outcome = 'success' | 'receiver_failure' | 'unconfirmed'
+
+/** How long each phase took; null for one that was not finished, or not needed. */
+export interface Timings {
+  dnsMs: number | null
+  connectMs: number | null
+  tlsMs: number | null
+  /** From the end of the TLS handshake to the first byte of the answer. */
+  firstByteMs: number | null
+}
+
+/** What the person sees. Every text in it that came from the receiver is plain, redacted and cut to size. */
+export interface TestResult {
+  /** A valid status line, with its header fields, came back. */
+  delivered: boolean
+  status: number | null
+  outcome: Outcome
+  durationMs: number
+  timings: Timings
+  url: string
+  sentAt: string
+  /** null when nothing was connected. */
+  receiver: { address: string; certificateExpiresAt: string | null } | null
+  log: string[]
+  advice: string
+}
+
+/** Everything that is known of a test: facts as they were measured. */
+export interface TestFacts {
+  url: string
+  host: string
+  port: number
+  /** Of the name; null for an IP literal, which needs no DNS. */
+  addressCount: number | null
+  sentAt: Date
+  durationMs: number
+  dnsMs: number | null
+  exchange: Exchange | null
+  /** Why there was no exchange. */
+  failure: Failure | null
+  judgeAddress: AddressRule
+  /** Texts that must not be shown, such as the caller's session token. */
+  secrets: readonly string[]
+}
+
+const HEADERS_SHOWN = 30
+
+export function testResult(facts: TestFacts): TestResult {
+  const { exchange, url } = facts
+  const answer = exchange?.answer ?? null
+  const failure = facts.failure ?? exchange?.failure ?? null
+  const certificate = exchange?.certificate ?? null
+  const timings = timingsOf(facts)
+  return {
+    delivered: answer !== null,
+    status: answer?.status ?? null,
+    outcome: answer === null ? 'unconfirmed' : answer.status < 300 ? 'success' : 'receiver_failure',
+    durationMs: Math.round(facts.durationMs),
+    timings,
+    url,
+    sentAt: facts.sentAt.toISOString(),
+    receiver: exchange?.peer
+      ? { address: exchange.peer, certificateExpiresAt: certificate?.expiresAt?.toISOString() ?? null }
+      : null,
+    log: logOf({ facts, timings, certificate, answer, failure }),
+    advice: answer
+      ? adviceOnStatus(answer.status, redirectTarget(answer, facts))
+      : adviceOnFailure(failure ?? 'closed', { host: facts.host, certificate }),
+  }
+}
+
+function timingsOf({ dnsMs, exchange }: TestFacts): Timings {
+  const { connecting, connected, secured, firstByte } = exchange?.moments ?? {}
+  return {
+    dnsMs: dnsMs === null ? null : Math.round(dnsMs),
+    connectMs: between(connecting, connected),
+    tlsMs: between(connected, secured),
+    firstByteMs: between(secured, firstByte),
+  }
+}
+
+const between = (from: number | undefined, to: number | undefined): number | null =>
+  from === undefined || to === undefined ? null : Math.round(to - from)
+
+/** Where a redirect points, when it is a URL that could be saved. It is not asked. */
+function redirectTarget(answer: ReceiverAnswer, { url, judgeAddress, secrets }: TestFacts): string | null {
+  const [, location] = answer.headers.find(([name]) => name.toLowerCase() === 'location') ?? []
+  if (location === undefined || answer.status >= 400) return null
+  const target = URL.parse(location, url)
+  const verdict = target && judgeCallbackUrl(target.href, judgeAddress)
+  if (!verdict?.ok || verdict.url.href === url || verdict.url.href.length > 200) return null
+  return redact(verdict.url.href, { secrets }) === verdict.url.href ? verdict.url.href : null
+}
+
+interface LogFacts {
+  facts: TestFacts
+  timings: Timings
+  certificate: CertificateFacts | null
+  answer: ReceiverAnswer | null
+  failure: Failure | null
+}
+
+/** The course of the test, a line a step, then what the receiver said. */
+function logOf({ facts, timings, certificate, answer, failure }: LogFacts): string[] {
+  const lines: string[] = []
+  const { exchange, host, port, addressCount } = facts
+  if (addressCount !== null && addressCount > 0 && exchange) {
+    lines.push(
+      `${host} has ${addressCount} public ${addressCount === 1 ? 'address' : 'addresses'} (${timings.dnsMs} ms)`,
+    )
+  }
+  if (exchange?.peer) lines.push(`connected to ${exchange.peer}, port ${port} (${timings.connectMs} ms)`)
+  if (timings.tlsMs !== null) {
+    const until = certificate?.expiresAt
+      ? `, certificate valid until ${certificate.expiresAt.toISOString()}`
+      : ''
+    lines.push(`${exchange?.tlsVersion?.replace('TLSv', 'TLS ') ?? 'TLS'}${until} (${timings.tlsMs} ms)`)
+    if (failure !== 'send_timeout') lines.push('sent POST with Content-Type: application/json')
+  }
+  if (failure) lines.push(FAILURE_LINES[failure])
+  return answer ? [...lines, ...answerLines(answer, facts, timings)] : lines
+}
+
+function answerLines(answer: ReceiverAnswer, { secrets }: TestFacts, timings: Timings): string[] {
+  const phrase = STATUS_CODES[answer.status]
+  const time = timings.firstByteMs === null ? '' : ` (${timings.firstByteMs} ms)`
+  const note = BODY_NOTES[answer.bodyEnd]
+  return [
+    `answer: ${answer.status}${phrase ? ` ${phrase}` : ''}${time}`,
+    ...headerLines(answer, secrets),
+    ...bodyLines(answer, secrets),
+    ...(note ? [note] : []),
+  ]
+}
+
+/** Marks what the receiver said, so that it cannot pass for a step of the test. */
+const quoted = (line: string): string => `| ${line}`
+
+function headerLines({ headers }: ReceiverAnswer, secrets: readonly string[]): string[] {
+  const shown = headers.slice(0, HEADERS_SHOWN).map(([name, value]) => headerLine(name, value))
+  const lines = cutToLines(redact(shown.join('\n'), { secrets }), HEADERS_SHOWN).map(quoted)
+  const more = headers.length - HEADERS_SHOWN
+  return more > 0 ? [...lines, `… and ${more} more header fields`] : lines
+}
+
+function bodyLines(answer: ReceiverAnswer, secrets: readonly string[]): string[] {
+  const body = bodyText({
+    bytes: answer.body,
+    contentType: headerOf(answer, 'content-type'),
+    contentEncoding: headerOf(answer, 'content-encoding'),
+  })
+  if ('summary' in body) return [body.summary]
+  return cutToLines(redact(plainText(wholeWords(body.text, answer)), { secrets })).map(quoted)
+}
+
+/** Header fields come as Latin-1 (RFC 9110 §5.5); one that carries a credential is named only. */
+function headerLine(name: string, value: string): string {
+  const text = plainText(isCredentialName(name) ? '[redacted]' : value).replaceAll('\n', ' ')
+  return `${plainText(name).toLowerCase()}: ${text}`
+}
+
+const headerOf = (answer: ReceiverAnswer, wanted: string): string | undefined =>
+  answer.headers.find(([name]) => name.toLowerCase() === wanted)?.[1]
+
+/** A cut may go through a secret, whose first part would not be told for one: the last word goes. */
+function wholeWords(text: string, answer: ReceiverAnswer): string {
+  return answer.bodyEnd === 'whole' ? text : text.replace(/[^\s"'<>,;&]{1,512}$/, '')
+}
+
+const BODY_NOTES: Record<BodyEnd, string | null> = {
+  whole: null,
+  too_long: `the body was cut after ${BODY_LIMIT_BYTES / 1_024} KiB`,
+  too_slow: `the body was cut after ${BODY_TIMEOUT_MS / 1_000} seconds`,
+  broken: 'the connection broke before the body was complete',
+}
+
+const FAILURE_LINES: Record<Failure, string> = {
+  url_refused: 'not sent: the saved URL is no longer allowed',
+  name_not_found: 'not sent: DNS has no address for the name',
+  name_unanswered: 'not sent: DNS did not answer',
+  address_not_public: 'not sent: not every address of the name is public',
+  unreachable: 'no connection could be made',
+  connect_timeout: 'no connection could be made in time',
+  tls_timeout: 'the TLS handshake was not finished in time',
+  not_tls: 'the receiver does not speak TLS',
+  tls_version: 'no common version of TLS: 1.2 or later is needed',
+  tls_failed: 'the TLS handshake failed',
+  client_certificate: 'the receiver asked for a client certificate',
+  certificate_expired: 'the certificate has expired',
+  certificate_not_yet_valid: 'the certificate is not valid yet',
+  certificate_self_signed: 'the certificate is signed by itself',
+  certificate_unknown_issuer: 'the issuer of the certificate is not known',
+  certificate_wrong_host: 'the certificate is for another host',
+  certificate_refused: 'the certificate cannot be accepted',
+  send_timeout: 'the receiver did not take the event in time',
+  no_answer: 'no answer came in time',
+  interim_only: 'the receiver sent interim answers and no final one',
+  closed: 'the receiver closed the connection without an answer',
+  not_http: 'the answer is not HTTP/1.1',
+  headers_too_large: 'the header fields of the answer are too large',
+  total_timeout: 'given up after 10 seconds in all',
+  stopped: 'the test was stopped',
+}

@@ -1,0 +1,70 @@
+import { Resolver } from 'node:dns/promises'
+import { isIP } from 'node:net'
+
+export const DNS_DEADLINE_MS = 3_000
+const TRY_MS = 1_000
+const TRIES = 2
+
+/** What DNS says about a name. */
+export interface Resolution {
+  /** Every A and AAAA answer, in no particular order. */
+  addresses: string[]
+  /** Both questions were answered, so `addresses` is all there is. */
+  complete: boolean
+  /** Why there is no address; null when there is one. */
+  failure: ResolutionFailure | null
+}
+
+/** `not_found`: there is no such name, or it has no address. `no_answer`: no usable answer in time. */
+export type ResolutionFailure = 'not_found' | 'no_answer'
+
+/** Never rejects; resolves within about 3 s, or at once when `signal` is aborted. */
+export type Resolve = (name: string, signal?: AbortSignal) => Promise<Resolution>
+
+/**
+ * Asks the system's name servers directly (c-ares): no hosts file, no search list, no cache, so that a name means
+ * here what it means to everyone.
+ * @param servers other name servers, as `address` or `address:port`.
+ */
+export function createResolver({
+  servers,
+  deadline_ms = DNS_DEADLINE_MS,
+}: {
+  servers?: readonly string[]
+  deadline_ms?: number
+} = {}): Resolve {
+  return async (name, signal) => {
+    // A resolver of its own for each call, since cancelling ends every query of a resolver.
+    const resolver = new Resolver({ timeout: TRY_MS, tries: TRIES })
+    if (servers) resolver.setServers(servers)
+    const cancel = () => resolver.cancel()
+    const timer = setTimeout(cancel, deadline_ms)
+    signal?.addEventListener('abort', cancel)
+    try {
+      if (signal?.aborted) return { addresses: [], complete: false, failure: 'no_answer' }
+      return combined(await Promise.all([asked(resolver.resolve4(name)), asked(resolver.resolve6(name))]))
+    } finally {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', cancel)
+    }
+  }
+}
+
+type Answer = { addresses: string[]; answered: boolean }
+
+/** ENODATA: the name exists without an address of this family. ENOTFOUND: NXDOMAIN. */
+async function asked(query: Promise<string[]>): Promise<Answer> {
+  try {
+    return { addresses: (await query).filter((address) => isIP(address) !== 0), answered: true }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    return { addresses: [], answered: code === 'ENODATA' || code === 'ENOTFOUND' }
+  }
+}
+
+function combined(answers: readonly Answer[]): Resolution {
+  const addresses = [...new Set(answers.flatMap((answer) => answer.addresses))]
+  const complete = answers.every((answer) => answer.answered)
+  const failure = addresses.length > 0 ? null : complete ? 'not_found' : 'no_answer'
+  return { addresses, complete, failure }
+}

@@ -1,0 +1,93 @@
+import { CLIENT_SECRET_PATTERN, SESSION_TOKEN_PATTERN } from '#shared/ids.ts'
+
+/*
+ * What secrets look like, as far as their issuers gave them a form of their own. Two readers: a callback URL must
+ * not hold one, and what a receiver answers is not shown with one in it.
+ */
+
+/** Each finds one secret anywhere in a text. */
+export const SECRET_SHAPES: readonly RegExp[] = [
+  CLIENT_SECRET_PATTERN,
+  SESSION_TOKEN_PATTERN,
+  // JSON Web Token: three base64url parts of which the first two are JSON objects (RFC 7519); JWE has five
+  /eyJ[\w-]{8,}\.(?:eyJ)?[\w-]{8,}(?:\.[\w-]*){1,3}/,
+  // Amazon Web Services access key id
+  /(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}/,
+  // GitHub, GitLab
+  /gh[opusr]_[A-Za-z0-9]{36,}/,
+  /github_pat_\w{22,}/,
+  /gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat)-[\w-]{20,}/,
+  // Slack; the path of a Slack webhook is opaque and not among them
+  /xox[abeoprs]-[\w-]{10,}/,
+  /xapp-\d-[\w-]{10,}/,
+  // Stripe
+  /(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}/,
+  /whsec_[A-Za-z0-9+/]{24,}/,
+  // Google API key, OAuth client secret, OAuth access token
+  /AIza[\w-]{35}/,
+  /GOCSPX-[\w-]{20,}/,
+  /ya29\.[\w-]{20,}/,
+  // SendGrid, Mailgun, Twilio API key, Mailchimp
+  /SG\.[\w-]{16,}\.[\w-]{16,}/,
+  /(?<![A-Za-z0-9])key-[0-9a-f]{32}/,
+  /(?<![A-Za-z0-9])SK[0-9a-f]{32}/,
+  /[0-9a-f]{32}-us\d{1,2}(?!\d)/,
+  // npm, PyPI, Docker Hub, DigitalOcean, HashiCorp Vault, Shopify, Square, Telegram bot
+  /npm_[A-Za-z0-9]{36}/,
+  /pypi-[\w-]{50,}/,
+  /dckr_pat_[\w-]{20,}/,
+  /do[opr]_v1_[0-9a-f]{64}/,
+  /hv[sbr]\.[\w-]{24,}/,
+  /shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}/,
+  /sq0(?:atp|csp|idp)-[\w-]{22,}/,
+  /(?<!\d)\d{8,10}:AA[\w-]{33}/,
+  // OpenAI, Anthropic, Hugging Face
+  /(?<![A-Za-z0-9])sk-(?:[a-z]+-)*[\w-]{20,}/,
+  /(?<![A-Za-z0-9])hf_[A-Za-z0-9]{30,}/,
+  // A private key in PEM (RFC 7468), as far as it goes
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----|[\s\S]*)/,
+  // A user and password in a URL (RFC 3986 §3.2.1)
+  /(?<=:\/\/)[^\s/?#@:]*:[^\s/?#@]+@/,
+]
+
+/** What may be the first part of a secret that was cut off, or one spelled a little differently: for hiding only. */
+export const SECRET_BEGINNINGS: readonly RegExp[] = [
+  /(?<![A-Za-z0-9])(?:ias|ses)_(?=[a-z]*[0-9A-Z])[0-9A-Za-z]{8,}/,
+  /(?<![A-Za-z0-9])eyJ[\w-]{10,}(?:\.[\w-]*)*/,
+  /gh[opusr]_[A-Za-z0-9]{10,}/,
+  /(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{6,}/,
+  /\b(?:bearer|basic|digest|negotiate|apikey|token)\s+(?=[\w.~+/=-]*[\d_.~+/=-])[\w.~+/=-]{8,}/i,
+]
+
+const CREDENTIAL_WORDS =
+  /^(?:tokens?|secrets?|passwords?|passwd|passphrase|passkey|passcode|pwd|pass|credentials?|creds?|apikeys?|signature|sig|hmac|jwt|bearer|auth|authorization|authentication|oauth|session|sessionid|sessid|jsessionid|phpsessid|cookies?|otp|sas)$/
+const CREDENTIAL_ENDINGS =
+  /(?:tokens?|secrets?|passwords?|passwd|passphrase|passkey|pwd|credentials?|signature|sessionid|sessid|(?:api|access|secret|private|auth|account|master|shared|client|user|app|service|function|subscription|signing|encryption|webhook|license|hash|write|server|security)keys?)$/
+/** A key that opens nothing. */
+const HARMLESS_KEYS = /(?:public|sort|primary|foreign|partition|cache|idempotency|object|row|group)key$/
+
+/**
+ * Whether a parameter, member or header field of this name is one that carries a credential. It is read as words,
+ * whichever way they are joined (`api_key`, `apiKey`, `x-api-key`, `APIKEY`), so that `keyword` or `design` is not
+ * taken for one.
+ */
+export function isCredentialName(name: string): boolean {
+  const plain = name.normalize('NFKC')
+  const words = plain
+    .replace(/([a-z])([A-Z])/g, '$1 $2')
+    .replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z]+/)
+    .filter(Boolean)
+  const joined = words.join('')
+  if (HARMLESS_KEYS.test(joined)) return false
+  const last = words.at(-1)
+  return (
+    words.some((word) => CREDENTIAL_WORDS.test(word)) ||
+    last === 'key' ||
+    last === 'keys' ||
+    CREDENTIAL_ENDINGS.test(joined) ||
+    CREDENTIAL_WORDS.test(joined) ||
+    joined === 'awsaccesskeyid'
+  )
+}

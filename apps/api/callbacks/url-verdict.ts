@@ -1,0 +1,156 @@
+import { isIP } from 'node:net'
+import { domainToUnicode } from 'node:url'
+import { CALLBACK_URL_PROBLEMS, type CallbackUrlProblemCode } from '#shared/callback-url-problems.ts'
+import { ADDRESS_REASONS, type AddressRule } from './address-verdict.ts'
+import { isCredentialName, SECRET_SHAPES } from './secret-shapes.ts'
+
+/** A URL that may be saved, in its normal form. `address` is set when its host is an IP literal. */
+export interface CallbackUrl {
+  /** As the WHATWG parser writes it: judging it again gives the same. */
+  href: string
+  /** A name, or a literal with the brackets of IPv6 taken off. */
+  hostname: string
+  /** The host as the activity shows it: with the port, unless it is 443. */
+  host: string
+  port: number
+  path: string
+  address: string | null
+}
+
+export type UrlVerdict =
+  | { ok: true; url: CallbackUrl }
+  | { ok: false; code: CallbackUrlProblemCode; sentence: string }
+
+const MAX_BYTES = 2_048
+const MAX_NAME_CHARACTERS = 253
+const HTTPS_PORT = 443
+const FIRST_UNPRIVILEGED_PORT = 1_024
+/** The ports from 1024 up that the fetch standard blocks (https://fetch.spec.whatwg.org/#port-blocking). */
+const BAD_PORTS = new Set([
+  1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697,
+  10080,
+])
+/**
+ * Top levels that no public name is under: RFC 6761, 6762 (and its appendix G), 7686, 8375, 9476, ICANN's
+ * reservation of `internal`, and what private networks and clusters use.
+ */
+const RESERVED_TOP_LEVELS = new Set(
+  'localhost local localdomain internal intranet intra private corp home lan mail arpa onion i2p alt test example invalid svc cluster consul docker loopback workgroup'.split(
+    ' ',
+  ),
+)
+const WHITE_SPACE = /[\s\p{Z}]/u
+// Variation selectors are left to the parser, which drops them: they belong to emoji in names.
+const INVISIBLE =
+  /[[\p{Cc}\p{Cf}\p{Cs}\p{Noncharacter_Code_Point}\p{Default_Ignorable_Code_Point}]--\p{Variation_Selector}]/v
+const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
+const TOP_LEVEL = /^(?:[a-z]{2,63}|xn--[a-z0-9-]{1,59})$/
+
+const refuse = (code: CallbackUrlProblemCode, detail?: string): UrlVerdict => ({
+  ok: false,
+  code,
+  sentence: detail ?? CALLBACK_URL_PROBLEMS[code].sentence,
+})
+
+/**
+ * Judges what a person typed as a callback URL. Pure: no DNS. The raw text is judged first, since the WHATWG parser
+ * silently repairs much of what would deceive a reader; then what it parses to.
+ */
+export function judgeCallbackUrl(typed: unknown, judgeAddress: AddressRule): UrlVerdict {
+  if (typed === null) return refuse('callback_url_empty')
+  if (typeof typed !== 'string') return refuse('callback_url_not_text')
+  const text = typed.replace(/^ +| +$/g, '')
+  const code = refusedText(text)
+  if (code) return refuse(code)
+  const url = URL.parse(text)
+  if (!url) return refuse('callback_url_malformed')
+  return judgeParsed(url, judgeAddress)
+}
+
+/** The first rule that the text as it was typed breaks. */
+function refusedText(text: string): CallbackUrlProblemCode | undefined {
+  if (text === '') return 'callback_url_empty'
+  if (Buffer.byteLength(text) > MAX_BYTES) return 'callback_url_too_long'
+  if (WHITE_SPACE.test(text)) return 'callback_url_white_space'
+  if (INVISIBLE.test(text)) return 'callback_url_invisible_character'
+  if (text.includes('\\')) return 'callback_url_backslash'
+  if (!/^https:/i.test(text)) return 'callback_url_not_https'
+  const [, authority] = /^https:\/\/([^/?#]+)/i.exec(text) ?? []
+  if (authority === undefined) return 'callback_url_malformed'
+  if (authority.includes('@')) return 'callback_url_userinfo'
+  if (authority.includes('%')) return 'callback_url_encoded_host'
+  if (text.includes('#')) return 'callback_url_fragment'
+  return undefined
+}
+
+function judgeParsed(url: URL, judgeAddress: AddressRule): UrlVerdict {
+  if (Buffer.byteLength(url.href) > MAX_BYTES) return refuse('callback_url_too_long')
+  if (url.username || url.password) return refuse('callback_url_userinfo')
+  const port = url.port === '' ? HTTPS_PORT : Number(url.port)
+  const hostname = url.hostname.replace(/^\[|\]$/g, '')
+  let address: string | null = null
+  if (isIP(hostname)) {
+    const verdict = judgeAddress(hostname)
+    if (!verdict.public) {
+      const { sentence } = CALLBACK_URL_PROBLEMS.callback_url_private_address
+      const why = `The host is ${ADDRESS_REASONS[verdict.reason]}. ${sentence}`
+      return refuse('callback_url_private_address', why)
+    }
+    address = verdict.address
+  } else {
+    const code = refusedName(hostname)
+    if (code) return refuse(code)
+  }
+  if (port !== HTTPS_PORT && (port < FIRST_UNPRIVILEGED_PORT || BAD_PORTS.has(port))) {
+    return refuse('callback_url_port')
+  }
+  const code = refusedCredential(url)
+  if (code) return refuse(code)
+  const path = `${url.pathname}${url.search}`
+  return { ok: true, url: { href: url.href, hostname, host: url.host, port, path, address } }
+}
+
+/** `name` as the parser leaves it: in lower case, Unicode as punycode. */
+function refusedName(name: string): CallbackUrlProblemCode | undefined {
+  if (name.endsWith('.')) return 'callback_url_trailing_dot'
+  const labels = name.split('.')
+  const top = labels.at(-1) ?? ''
+  if (RESERVED_TOP_LEVELS.has(top)) return 'callback_url_reserved_name'
+  if (name.length > MAX_NAME_CHARACTERS || !labels.every(isHostLabel)) {
+    return 'callback_url_host_name'
+  }
+  if (labels.length < 2) return 'callback_url_single_label'
+  // No top level has a digit or hyphen, in whichever alphabet it is written.
+  if (!TOP_LEVEL.test(top) || !/^[\p{L}\p{M}]+$/u.test(domainToUnicode(top))) return 'callback_url_top_level'
+  return undefined
+}
+
+/** Punycode that cannot be decoded (RFC 3492) stays as it is. */
+const isHostLabel = (label: string): boolean =>
+  LABEL.test(label) && (!label.startsWith('xn--') || domainToUnicode(label) !== label)
+
+function refusedCredential(url: URL): CallbackUrlProblemCode | undefined {
+  // Once as it stands and once decoded: a parameter may hold a URL with parameters of its own.
+  const parameters = [url.search.slice(1), decoded(url.search.slice(1))].flatMap((query) =>
+    query.split(/[?&;]/),
+  )
+  const names = parameters.map((parameter) => decoded(parameter.split('=', 1)[0] ?? ''))
+  if (names.some(isCredentialName)) return 'callback_url_credential'
+  const text = decoded(`${url.pathname}${url.search}`)
+  return SECRET_SHAPES.some((shape) => shape.test(text)) ? 'callback_url_secret' : undefined
+}
+
+const DECODED_TIMES = 4
+
+/** Percent-decoded until nothing changes, at most four times: what a receiver may end up reading. */
+function decoded(text: string): string {
+  let result = text.replaceAll('+', ' ')
+  for (let time = 0; time < DECODED_TIMES; time++) {
+    const next = result.replace(/(?:%[0-9a-f]{2})+/gi, (run) =>
+      Buffer.from(run.replaceAll('%', ''), 'hex').toString(),
+    )
+    if (next === result) break
+    result = next
+  }
+  return result
+}

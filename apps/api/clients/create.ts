@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto'
+import type { Knex } from 'knex'
+import { appendActivity } from '#shared/activity.ts'
+import { hashSecret, newClientId, newClientSecret } from '#shared/ids.ts'
+import { type ClientRecord, findClient, insertClientWithin } from '#shared/oauth-clients.ts'
+import type { Database } from '#shared/postgres.ts'
+import { Problem } from '#shared/problems.ts'
+import type { Scope } from '#shared/scopes.ts'
+import {
+  CREATION_KEY_LIFETIME_MS,
+  type CreationKey,
+  findCreation,
+  saveCreation,
+  tryLockCreationKey,
+} from './creation-keys.ts'
+
+export const ACTIVE_CLIENTS_MAX = 100
+
+export interface Creation {
+  vendorId: string
+  userId: string
+  name: string
+  scopes: readonly Scope[]
+  /** What the caller sent as Idempotency-Key. */
+  idempotencyKey: string | undefined
+  at: Date
+}
+
+/** `clientSecret` is there only when this very call made the client. */
+export type Created = { client: ClientRecord; clientSecret?: string }
+
+/**
+ * Makes a client, or finds the one that the same Idempotency-Key made before.
+ * @throws Problem client_limit_reached, idempotency_in_progress or idempotency_key_reused; nothing is stored then.
+ */
+export function createClient(db: Database, creation: Creation): Promise<Created> {
+  const { vendorId, userId, idempotencyKey } = creation
+  return db.transaction(async (transaction) => {
+    if (idempotencyKey === undefined) return insert(transaction, creation)
+    const key = { vendorId, userId, idempotencyKey }
+    const before = await created(transaction, key, creation)
+    if (before) return { client: before }
+    const result = await insert(transaction, creation)
+    await saveCreation(transaction, key, {
+      clientId: result.client.clientId,
+      requestHash: requestHash(creation),
+      createdAt: creation.at,
+    })
+    return result
+  })
+}
+
+async function insert(transaction: Knex.Transaction, creation: Creation): Promise<Created> {
+  const { vendorId, userId, name, scopes, at } = creation
+  const clientId = newClientId()
+  const clientSecret = newClientSecret()
+  const inserted = await insertClientWithin(transaction, ACTIVE_CLIENTS_MAX, {
+    clientId,
+    vendorId,
+    name,
+    scopes,
+    secretHash: hashSecret(clientSecret),
+    createdBy: userId,
+    createdAt: at,
+  })
+  if (!inserted) {
+    throw new Problem(
+      'client_limit_reached',
+      `A company may have ${ACTIVE_CLIENTS_MAX} active clients. Revoke one that is not used any more.`,
+    )
+  }
+  const detail = { name, scopes }
+  await appendActivity(transaction, { vendorId, userId, action: 'client.created', subject: clientId, detail })
+  return { client: await existing(transaction, { vendorId, clientId }), clientSecret }
+}
+
+/** The client that was made under this key, if there is one. The key is locked from here on. */
+async function created(
+  transaction: Knex.Transaction,
+  key: CreationKey,
+  creation: Creation,
+): Promise<ClientRecord | undefined> {
+  if (!(await tryLockCreationKey(transaction, key))) {
+    throw new Problem(
+      'idempotency_in_progress',
+      'Wait for the first request to finish, then repeat this one.',
+      {
+        headers: { 'Retry-After': '1' },
+      },
+    )
+  }
+  const before = await findCreation(
+    transaction,
+    key,
+    new Date(creation.at.getTime() - CREATION_KEY_LIFETIME_MS),
+  )
+  if (!before) return undefined
+  if (!before.requestHash.equals(requestHash(creation))) {
+    throw new Problem('idempotency_key_reused', 'Use a new Idempotency-Key for a new client.')
+  }
+  return existing(transaction, { vendorId: key.vendorId, clientId: before.clientId })
+}
+
+async function existing(
+  transaction: Knex.Transaction,
+  client: { vendorId: string; clientId: string },
+): Promise<ClientRecord> {
+  const record = await findClient(transaction, client)
+  if (!record) throw new Error('a client that was just found or made is not there')
+  return record
+}
+
+/** Two bodies that ask for the same client are the same request: the order of the scopes does not count. */
+const requestHash = ({ name, scopes }: Creation): Buffer =>
+  createHash('sha256')
+    .update(JSON.stringify([name, [...scopes].sort()]))
+    .digest()

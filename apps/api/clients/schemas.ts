@@ -1,0 +1,70 @@
+import { z } from 'zod'
+import { SCOPES } from '#shared/scopes.ts'
+import { oneLine } from '../http/input.ts'
+import { nextCursor, pageParameters } from '../http/page.ts'
+import { actor, instant } from '../http/schemas.ts'
+
+const NAME_MAX_CHARACTERS = 100
+
+const scope = z.enum(SCOPES, `must be one of ${SCOPES.join(', ')}`).meta({ id: 'Scope' })
+
+export const NewClient = z
+  .strictObject({
+    name: oneLine(1, NAME_MAX_CHARACTERS).meta({ minLength: 1, maxLength: NAME_MAX_CHARACTERS }),
+    scopes: z
+      .array(scope, 'must be a list of scopes')
+      .min(1, 'must name at least one scope')
+      .max(SCOPES.length, 'must not name a scope twice')
+      .refine((scopes) => new Set(scopes).size === scopes.length, 'must not name a scope twice')
+      .meta({ uniqueItems: true, description: 'The smallest subset that does.' }),
+  })
+  .meta({ id: 'NewClient' })
+
+const client = {
+  clientId: z.string(),
+  name: z.string(),
+  scopes: z.array(scope),
+  status: z.enum(['Active', 'Revoked']),
+  createdAt: instant,
+  createdBy: actor,
+  revokedAt: instant.nullable(),
+  revokedBy: actor.nullable(),
+  lastUsedAt: instant.nullable().meta({ description: 'When it last got a token; null: never.' }),
+  tokensIssued24h: z.int().meta({ description: 'How many tokens it got in the last 24 hours, to the hour.' }),
+}
+
+export const Client = z.object(client).meta({ id: 'Client' })
+
+export const CreatedClient = z
+  .object({
+    ...client,
+    clientSecret: z.string().meta({ description: 'Shown in this one answer. Only its hash is kept.' }),
+  })
+  .meta({ id: 'CreatedClient' })
+
+export const ClientPage = z.object({ clients: z.array(Client), nextCursor })
+
+const position = z.tuple([
+  // Postgres has no year 0.
+  z.iso.datetime({ precision: 6 }).refine((at) => !at.startsWith('0000')),
+  z.string().regex(/^cli_[A-Za-z0-9]{22}$/),
+])
+
+export const ClientQuery = z.strictObject({
+  ...pageParameters(position),
+  status: z.enum(['Active', 'Revoked'], 'must be Active or Revoked').optional(),
+})
+
+// Visible ASCII, so that it is the same text wherever it is logged or stored.
+const IDEMPOTENCY_KEY = /^[\x21-\x7E]{1,255}$/
+
+export const CreationHeaders = z.object({
+  'Idempotency-Key': z
+    .string()
+    .regex(IDEMPOTENCY_KEY, 'must be 1 to 255 visible ASCII characters')
+    .optional()
+    .meta({
+      description:
+        'Makes a repeat safe for 24 hours: it answers 200 with the client of the first request, without the secret.',
+    }),
+})

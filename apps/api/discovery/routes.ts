@@ -1,0 +1,70 @@
+import { z } from 'zod'
+import { SCOPES } from '#shared/scopes.ts'
+import { documented } from '../http/documented.ts'
+import { createRouter } from '../http/routes.ts'
+import type { ApiMiddleware, ApiRouter } from '../http/state.ts'
+import { createDocsPage } from './docs.ts'
+import { createApiDocument } from './openapi.ts'
+
+const METADATA_PATH = '/.well-known/oauth-protected-resource'
+const CACHED = 'public, max-age=300'
+
+const ResourceMetadata = z
+  .object({
+    resource: z.string(),
+    authorization_servers: z.array(z.string()),
+    scopes_supported: z.array(z.string()),
+    bearer_methods_supported: z.array(z.string()),
+    resource_name: z.string(),
+    resource_documentation: z.string(),
+  })
+  .meta({ id: 'ResourceMetadata' })
+
+export interface DiscoveryDependencies {
+  issuer: string
+  apiResource: string
+  /** The routes to describe. */
+  routers: readonly ApiRouter[]
+}
+
+/** The URL of a resource's metadata: the well-known part goes between host and path (RFC 9728 §3.1). */
+export function resourceMetadataUrl(apiResource: string): string {
+  const { origin, pathname } = new URL(apiResource)
+  return `${origin}${METADATA_PATH}${pathname === '/' ? '' : pathname}`
+}
+
+/** What machines and people read to find their way; public, and made once. */
+export function createDiscoveryRoutes({ issuer, apiResource, routers }: DiscoveryDependencies): ApiRouter {
+  const metadata: z.infer<typeof ResourceMetadata> = {
+    resource: apiResource,
+    authorization_servers: [issuer],
+    scopes_supported: [...SCOPES],
+    bearer_methods_supported: ['header'],
+    resource_name: 'Integration Access Service',
+    resource_documentation: `${apiResource}/docs`,
+  }
+  const router = createRouter()
+  router.get(
+    [...new Set([METADATA_PATH, new URL(resourceMetadataUrl(apiResource)).pathname])],
+    documented(answer('application/json', JSON.stringify(metadata)), {
+      summary: 'What this resource is and who issues tokens for it (RFC 9728)',
+      answers: { 200: { description: 'The metadata.', schema: ResourceMetadata } },
+    }),
+  )
+  const document = createApiDocument({ routers: [...routers, router], issuer, apiResource })
+  const docs = createDocsPage(document)
+  return router.get('/openapi.json', answer('application/json', JSON.stringify(document))).get(
+    '/docs',
+    answer('text/html; charset=utf-8', docs.html, {
+      'Content-Security-Policy': docs.contentSecurityPolicy,
+    }),
+  )
+}
+
+const answer =
+  (type: string, content: string, headers: Record<string, string> = {}): ApiMiddleware =>
+  (ctx) => {
+    ctx.set({ 'Cache-Control': CACHED, ...headers })
+    ctx.type = type
+    ctx.body = content
+  }

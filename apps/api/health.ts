@@ -1,0 +1,54 @@
+import type { Database } from '#shared/postgres.ts'
+import { createRouter } from './http/routes.ts'
+import type { ApiRouter } from './http/state.ts'
+
+const CHECK_DEADLINE_MS = 2_000
+
+export interface HealthDependencies {
+  db: Database
+  /** Whether access tokens can be verified. */
+  keysUsable: () => boolean
+  /** Whether the process is about to end. */
+  draining: () => boolean
+}
+
+/**
+ * `/healthz`: the process runs. `/readyz`: a request could be served, so there are keys and Postgres answers.
+ * Redis is not asked: without it everything still works, only slower.
+ */
+export function createHealthRoutes({ db, keysUsable, draining }: HealthDependencies): ApiRouter {
+  let asking: Promise<boolean> | undefined
+
+  function postgresAnswers(): Promise<boolean> {
+    asking ??= withinDeadline(db.raw('select 1')).finally(() => {
+      asking = undefined
+    })
+    return asking
+  }
+
+  return createRouter()
+    .get('/healthz', (ctx) => {
+      ctx.body = { status: 'ok' }
+    })
+    .get('/readyz', async (ctx) => {
+      const waitingFor = [
+        ...(draining() ? ['end'] : []),
+        ...(keysUsable() ? [] : ['signing keys']),
+        ...((await postgresAnswers()) ? [] : ['postgres']),
+      ]
+      ctx.status = waitingFor.length === 0 ? 200 : 503
+      ctx.body = waitingFor.length === 0 ? { status: 'ready' } : { status: 'not ready', waitingFor }
+    })
+}
+
+async function withinDeadline(query: PromiseLike<unknown>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, CHECK_DEADLINE_MS, false)
+  })
+  const answer = Promise.resolve(query).then(
+    () => true,
+    () => false,
+  )
+  return Promise.race([answer, late]).finally(() => clearTimeout(timer))
+}

@@ -1,0 +1,87 @@
+import type { Clock } from '#shared/clock.ts'
+import type { Log } from '#shared/log.ts'
+import type { Database } from '#shared/postgres.ts'
+import type { Redis } from '#shared/redis.ts'
+import { deleteOldUsage, drainUsage } from '#shared/usage.ts'
+import { keepEventsInOrder } from './analytics/housekeeping.ts'
+import { CREATION_KEY_LIFETIME_MS, deleteExpiredCreations } from './clients/creation-keys.ts'
+import { deleteExpiredSessions } from './sessions/sessions.ts'
+
+const USAGE_EVERY_MS = 60_000
+const PURGE_EVERY_MS = 600_000
+const EVENTS_EVERY_MS = 600_000
+/** At most so many rows a purge, so that none takes long. What is left goes the next time. */
+const PURGE_ROWS = 5_000
+
+export interface HousekeepingDependencies {
+  db: Database
+  redis: Redis
+  clock: Clock
+  log: Log
+  /** How long events are kept; the daily figures stay. */
+  eventRetention_days: number
+}
+
+/**
+ * What any process does beside the requests: stores usage each minute and removes what has expired. It may run in
+ * every process at once, and a failure only means that it is done later.
+ * @returns what ends it, when what is under way is done.
+ */
+export function startHousekeeping({
+  db,
+  redis,
+  clock,
+  log,
+  eventRetention_days,
+}: HousekeepingDependencies): () => Promise<void> {
+  const now = () => clock.now()
+  const endings = [
+    repeat(USAGE_EVERY_MS, 'storing usage', () => drainUsage({ redis, db })),
+    repeat(PURGE_EVERY_MS, 'purging', async () => {
+      await deleteExpiredSessions(db, { now: new Date(now()), limit: PURGE_ROWS })
+      const before = new Date(now() - CREATION_KEY_LIFETIME_MS)
+      await deleteExpiredCreations(db, { before, limit: PURGE_ROWS })
+      await deleteOldUsage(db, { now: now(), limit: PURGE_ROWS })
+    }),
+    // At once too: a process may not live as long as the interval.
+    repeat(EVENTS_EVERY_MS, 'keeping events in order', keepEvents, { atOnce: true }),
+  ]
+
+  async function keepEvents(): Promise<void> {
+    const { created, dropped, forgottenIds } = await keepEventsInOrder(db, { eventRetention_days })
+    if (created.length + dropped.length + forgottenIds > 0) {
+      log.info({ created, dropped, forgottenIds }, 'events kept in order')
+    }
+  }
+
+  function repeat(
+    every_ms: number,
+    what: string,
+    task: () => Promise<unknown>,
+    { atOnce = false } = {},
+  ): () => Promise<void> {
+    const run = async () => {
+      try {
+        await task()
+      } catch (error) {
+        log.warn(
+          { what, error: error instanceof Error ? error.message : String(error) },
+          'housekeeping failed',
+        )
+      }
+    }
+    let running = atOnce ? run() : Promise.resolve()
+    const timer = setInterval(() => {
+      running = running.then(run)
+    }, every_ms)
+    timer.unref()
+    return () => {
+      clearInterval(timer)
+      return running
+    }
+  }
+
+  return async () => {
+    await Promise.all(endings.map((end) => end()))
+  }
+}

@@ -1,0 +1,40 @@
+import type { IncomingMessage } from 'node:http'
+
+/** What a request says in its Authorization header field (RFC 6750 §2.1). */
+export type Bearer =
+  | { kind: 'none' }
+  | { kind: 'malformed' }
+  | { kind: 'repeated' }
+  | { kind: 'token'; token: string }
+
+// b64token of RFC 6750 §2.1 = token68 of RFC 9110 §11.2
+const BEARER = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i
+const BEARER_SCHEME = /^bearer(?: |$)/i
+
+/** Another scheme than Bearer counts as no token, as RFC 6750 §3.1 has it for a request without authentication. */
+export function bearerOf(request: IncomingMessage): Bearer {
+  const { authorization } = request.headers
+  if (authorization === undefined) return { kind: 'none' }
+  if (isRepeated(request.rawHeaders, 'authorization')) return { kind: 'repeated' }
+  if (!BEARER_SCHEME.test(authorization)) return { kind: 'none' }
+  const [, token] = BEARER.exec(authorization) ?? []
+  return token === undefined ? { kind: 'malformed' } : { kind: 'token', token }
+}
+
+/** Node keeps the first of two Authorization fields without a word; a proxy may have looked at the second. */
+function isRepeated(rawHeaders: readonly string[], name: string): boolean {
+  let times = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const field = rawHeaders[index] as string
+    if (field.length === name.length && field.toLowerCase() === name) times += 1
+  }
+  return times > 1
+}
+
+/** A WWW-Authenticate challenge (RFC 6750 §3). Values must not hold quotes or backslashes. */
+export function bearerChallenge(parameters: Record<string, string | undefined>): string {
+  const parts = Object.entries(parameters)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}="${value}"`)
+  return `Bearer ${parts.join(', ')}`
+}

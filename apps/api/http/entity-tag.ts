@@ -1,0 +1,13 @@
+import { hash } from 'node:crypto'
+
+/** A strong entity tag (RFC 9110 §8.8.3) of these bytes. */
+export const entityTag = (content: Buffer): string => `"${hash('sha256', content, 'base64url').slice(0, 27)}"`
+
+const TAG = /(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g
+
+/** Whether an If-None-Match field value names this tag: weak comparison, a list, or `*` (RFC 9110 §13.1.2). */
+export function matchesNone(ifNoneMatch: string | undefined, tag: string): boolean {
+  if (ifNoneMatch === undefined) return false
+  if (ifNoneMatch.trim() === '*') return true
+  return [...ifNoneMatch.matchAll(TAG)].some(([, opaque]) => opaque === tag)
+}

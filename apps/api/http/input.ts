@@ -1,0 +1,103 @@
+import { z } from 'zod'
+import { type InputError, Problem } from '#shared/problems.ts'
+import { documented } from './documented.ts'
+import type { ApiMiddleware } from './state.ts'
+
+const ERRORS_SHOWN = 20
+
+/**
+ * What zod found, as `errors[]` of a problem. No value that was sent is repeated.
+ * @param pointerOf turns the RFC 6901 pointer of an issue into what is shown.
+ */
+export function inputErrors(
+  issues: readonly z.core.$ZodIssue[],
+  pointerOf: (pointer: string) => string,
+): InputError[] {
+  const errors = new Map<string, InputError>()
+  for (const issue of issues) {
+    for (const { path, detail } of findings(issue)) {
+      const pointer = pointerOf(jsonPointer(path))
+      // What is of the wrong type often breaks other rules too; the first says enough.
+      if (!errors.has(pointer)) errors.set(pointer, { pointer, detail })
+    }
+  }
+  return [...errors.values()].slice(0, ERRORS_SHOWN)
+}
+
+const findings = (issue: z.core.$ZodIssue): { path: PropertyKey[]; detail: string }[] =>
+  issue.code === 'unrecognized_keys'
+    ? issue.keys.map((key) => ({ path: [...issue.path, key], detail: 'is not known here' }))
+    : [{ path: issue.path, detail: sentence(issue) }]
+
+/** zod's own words for a wrong type become like those that the schemas bring. */
+const sentence = (issue: z.core.$ZodIssue): string =>
+  issue.code === 'invalid_type' && issue.message.startsWith('Invalid input')
+    ? `must be of type ${issue.expected}`
+    : issue.message
+
+const jsonPointer = (path: readonly PropertyKey[]): string =>
+  path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+
+/**
+ * Validates the query and leaves what `schema` makes of it in `ctx.state.query`.
+ * @throws Problem 422 for an unknown parameter, one that is sent twice, or what `schema` refuses.
+ */
+export function query(schema: z.ZodObject): ApiMiddleware {
+  const middleware: ApiMiddleware = async (ctx, next) => {
+    ctx.state.query = parseQuery(schema, ctx.querystring)
+    await next()
+  }
+  return documented(middleware, { query: schema, problems: ['invalid_input'] })
+}
+
+export function parseQuery<T extends z.ZodObject>(schema: T, querystring: string): z.infer<T> {
+  const sent = new URLSearchParams(querystring)
+  const errors: InputError[] = []
+  const values: Record<string, string> = {}
+  for (const name of new Set(sent.keys())) {
+    if (sent.getAll(name).length > 1) errors.push({ pointer: `?${name}`, detail: 'must be sent once' })
+    Object.defineProperty(values, name, { value: sent.get(name), enumerable: true })
+  }
+  const result = schema.safeParse(values)
+  if (!result.success) errors.push(...inputErrors(result.error.issues, (pointer) => `?${pointer.slice(1)}`))
+  if (errors.length > 0 || !result.success) {
+    throw new Problem('invalid_input', 'The query breaks a rule; errors says which.', {
+      errors: errors.slice(0, ERRORS_SHOWN),
+    })
+  }
+  return result.data
+}
+
+/**
+ * Validates the header fields that `schema` names and leaves them in `ctx.state.headers`.
+ * @throws Problem 422 for what `schema` refuses.
+ */
+export function requestHeaders(schema: z.ZodObject): ApiMiddleware {
+  const names = Object.keys(schema.shape)
+  const middleware: ApiMiddleware = async (ctx, next) => {
+    const sent = names.map((name) => [name, ctx.headers[name.toLowerCase()]])
+    const result = schema.safeParse(Object.fromEntries(sent))
+    if (!result.success) {
+      throw new Problem('invalid_input', 'A header field breaks a rule; errors says which.', {
+        errors: inputErrors(result.error.issues, (pointer) => pointer.slice(1)),
+      })
+    }
+    ctx.state.headers = result.data
+    await next()
+  }
+  return documented(middleware, { headers: schema, problems: ['invalid_input'] })
+}
+
+// Controls, line separators and bidirectional overrides: nothing that a person types into a name.
+const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069]/u
+
+/** Text that a person typed on one line: surrounding spaces cut, `max` counted in characters (code points). */
+export const oneLine = (min: number, max: number) =>
+  z
+    .string('must be a string')
+    .trim()
+    .refine((text) => {
+      const length = [...text].length
+      return length >= min && length <= max
+    }, `must have ${min} to ${max} characters`)
+    .refine((text) => text.isWellFormed() && !UNPRINTABLE.test(text), 'must be one line of plain text')

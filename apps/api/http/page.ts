@@ -1,0 +1,62 @@
+import { z } from 'zod'
+
+const LIMIT_DEFAULT = 50
+const LIMIT_MAX = 200
+const CURSOR_LIMIT_CHARACTERS = 500
+
+/** The query parameters of a list. `position` is what its cursor holds: where the page before ended. */
+export const pageParameters = <T extends z.ZodType>(position: T) => ({
+  limit: z
+    .string()
+    .regex(/^\d{1,6}$/, 'must be a whole number')
+    .transform(Number)
+    .refine((limit) => limit >= 1 && limit <= LIMIT_MAX, `must be between 1 and ${LIMIT_MAX}`)
+    .default(LIMIT_DEFAULT)
+    .meta({
+      type: 'integer',
+      pattern: undefined,
+      minimum: 1,
+      maximum: LIMIT_MAX,
+      default: LIMIT_DEFAULT,
+      description: 'How many entries at most.',
+    }),
+  cursor: z
+    .string()
+    .max(CURSOR_LIMIT_CHARACTERS, 'is not a cursor of this list')
+    .transform((text, context): z.infer<T> => {
+      const parsed = position.safeParse(decoded(text))
+      if (parsed.success) return parsed.data
+      context.addIssue({ code: 'custom', message: 'is not a cursor of this list' })
+      return z.NEVER
+    })
+    .optional()
+    .meta({ description: '`nextCursor` of the page before.' }),
+})
+
+function decoded(cursor: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Cuts what was read with `limit + 1` down to a page.
+ * @returns the page, and the cursor of the next one, null at the end.
+ */
+export function page<T>(
+  rows: readonly T[],
+  limit: number,
+  positionOf: (row: T) => unknown,
+): { rows: readonly T[]; nextCursor: string | null } {
+  const shown = rows.slice(0, limit)
+  const last = shown.at(-1)
+  if (rows.length <= limit || last === undefined) return { rows: shown, nextCursor: null }
+  return { rows: shown, nextCursor: Buffer.from(JSON.stringify(positionOf(last))).toString('base64url') }
+}
+
+export const nextCursor = z
+  .string()
+  .nullable()
+  .meta({ description: 'Send it as `cursor` for the next page; null at the end.' })

@@ -1,0 +1,61 @@
+import type { Middleware } from 'koa'
+import { isUnavailable } from '#shared/postgres.ts'
+import { PROBLEMS, Problem } from '#shared/problems.ts'
+import type { ApiState } from './state.ts'
+
+const RETRY_AFTER_S = 2
+
+/** The URL of a problem's entry on the docs page (RFC 9457 §3.1.1). */
+export const problemType = (apiResource: string, code: string): string =>
+  `${apiResource}/docs#problem-${code}`
+
+/**
+ * Answers whatever a handler throws as application/problem+json (RFC 9457). A database that is down or too slow is
+ * 503, anything unforeseen 500; the latter is logged here, once, with its stack and nothing of the request.
+ */
+export function createProblemMiddleware({ apiResource }: { apiResource: string }): Middleware<ApiState> {
+  return async (ctx, next) => {
+    try {
+      await next()
+    } catch (error) {
+      const problem = asProblem(error)
+      if (problem.status >= 500) {
+        const cause = problem === error ? problem.cause : error
+        ctx.state.log.error({ problem: problem.code, ...described(cause) }, 'request failed')
+      }
+      ctx.state.problem = problem.code
+      ctx.status = problem.status
+      ctx.set(problem.headers)
+      ctx.set('Cache-Control', 'no-store')
+      ctx.type = 'application/problem+json'
+      ctx.body = JSON.stringify({
+        type: problemType(apiResource, problem.code),
+        title: PROBLEMS[problem.code].title,
+        status: problem.status,
+        detail: problem.detail,
+        code: problem.code,
+        requestId: ctx.state.request.requestId,
+        ...(problem.errors && { errors: problem.errors }),
+      })
+    }
+  }
+}
+
+/** @returns the problem `unavailable`, with Retry-After. `cause` is logged, not shown. */
+export function unavailable(detail: string, cause?: unknown): Problem {
+  const problem = new Problem('unavailable', detail, { headers: { 'Retry-After': String(RETRY_AFTER_S) } })
+  problem.cause = cause
+  return problem
+}
+
+function asProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error
+  if (isUnavailable(error))
+    return unavailable('A part of the service does not answer. Try again in a moment.', error)
+  return new Problem('internal', 'The request failed for a reason that is not yours. It has been logged.')
+}
+
+function described(error: unknown): { error?: string; stack?: string | undefined } {
+  if (error === undefined) return {}
+  return error instanceof Error ? { error: error.message, stack: error.stack } : { error: String(error) }
+}

@@ -1,0 +1,75 @@
+import type { BlockList } from 'node:net'
+import { performance } from 'node:perf_hooks'
+import type { Middleware } from 'koa'
+import { type RequestContext, requestContext } from '#shared/http.ts'
+import type { Log } from '#shared/log.ts'
+import type { AccessTokenState, ApiState, SessionState } from './state.ts'
+
+/** Every answer has these unless a handler says otherwise. */
+const HEADERS = {
+  'Cache-Control': 'no-store',
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+}
+
+class RequestState implements ApiState {
+  declare session?: SessionState
+  declare vendorId?: string
+  declare accessToken?: AccessTokenState
+  declare body?: unknown
+  declare query?: unknown
+  declare headers?: unknown
+  declare problem?: string
+  readonly request: RequestContext
+  readonly #parent: Log
+  #log: Log | undefined
+
+  constructor(request: RequestContext, parent: Log) {
+    this.request = request
+    this.#parent = parent
+  }
+
+  get log(): Log {
+    this.#log ??= this.#parent.child({ requestId: this.request.requestId })
+    return this.#log
+  }
+}
+
+/**
+ * Gives each request its id, the default header fields, and one log line when it is answered. The line names the
+ * route, not the path or the query, which may hold what a caller put there by mistake.
+ */
+export function createRequestMiddleware({
+  log,
+  trustedProxies,
+}: {
+  log: Log
+  trustedProxies: BlockList
+}): Middleware<ApiState> {
+  return async (ctx, next) => {
+    const started_ms = performance.now()
+    const request = requestContext(ctx.req, trustedProxies)
+    const state = new RequestState(request, log)
+    ctx.state = state
+    ctx.res.setHeader('X-Request-Id', request.requestId)
+    for (const name in HEADERS) ctx.res.setHeader(name, HEADERS[name as keyof typeof HEADERS])
+    await next()
+    log.info(
+      {
+        requestId: request.requestId,
+        callerRequestId: request.callerRequestId,
+        clientAddress: request.clientAddress,
+        method: ctx.method,
+        route: (ctx as { _matchedRoute?: unknown })._matchedRoute,
+        status: ctx.status,
+        problem: state.problem,
+        vendorId: state.vendorId,
+        userId: state.session?.userId,
+        clientId: state.accessToken?.clientId,
+        duration_ms: Math.round((performance.now() - started_ms) * 100) / 100,
+      },
+      'request',
+    )
+  }
+}

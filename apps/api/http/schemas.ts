@@ -1,0 +1,17 @@
+import { z } from 'zod'
+
+/** Schemas of what several answers hold; they become named schemas of the OpenAPI document. */
+
+export const instant = z.iso
+  .datetime()
+  .meta({ description: 'RFC 3339, in UTC.', examples: ['2026-11-20T17:04:00.000Z'] })
+
+export const vendorId = z.string().meta({ description: 'A company.', examples: ['ven_acme'] })
+
+export const actor = z
+  .object({ userId: z.string().nullable(), name: z.string() })
+  .meta({ id: 'Actor', description: 'Who did it. `userId` is null for an operator of the service.' })
+
+/** @returns the person, or the operator when there is no user id. */
+export const actorOf = (userId: string | null, name: string | null): z.infer<typeof actor> =>
+  userId === null ? { userId: null, name: 'operator' } : { userId, name: name ?? '' }

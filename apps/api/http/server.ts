@@ -1,0 +1,16 @@
+import { type RequestListener, type Server, STATUS_CODES } from 'node:http'
+import * as shared from '#shared/http-server.ts'
+
+const LIMITS: shared.HttpServerLimits = {
+  request_ms: 30_000,
+  headers_ms: 10_000,
+  headersMax_bytes: 16 * 1_024,
+}
+
+/** The HTTP server of a process of the resource API. It does not listen yet. */
+export const createHttpServer = (listener: RequestListener): Server =>
+  shared.createHttpServer(listener, LIMITS, ({ status, requestId }) => ({
+    contentType: 'application/problem+json',
+    // No request could be read, so there is no more to say than the status (RFC 9457 §4.2.1).
+    body: { type: 'about:blank', title: STATUS_CODES[status], status, requestId },
+  }))

@@ -1,0 +1,123 @@
+import type { Clock } from '#shared/clock.ts'
+import type { Log } from '#shared/log.ts'
+import { createPostgres } from '#shared/postgres.ts'
+import { createRateLimit } from '#shared/rate-limit.ts'
+import { createRedis, redisReady } from '#shared/redis.ts'
+import { createRevocation } from '#shared/revocation/revocation.ts'
+import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
+import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
+import type { Service } from '#shared/service-process.ts'
+import { createSigningKeys } from './access-tokens/signing-keys.ts'
+import { createApi } from './app.ts'
+import { type AddressRule, createAddressRule } from './callbacks/address-verdict.ts'
+import { createResolver, type Resolve } from './callbacks/resolver.ts'
+import { createTestSender } from './callbacks/sender.ts'
+import type { ApiConfig } from './config.ts'
+import { startHousekeeping } from './housekeeping.ts'
+
+const NAME = 'integration-api'
+const REDIS_WAIT_MS = 1_000
+
+export interface ServiceOptions {
+  config: ApiConfig
+  clock: Clock
+  log: Log
+  /** What stands between the callbacks and the internet. Left out: the system's name servers and the real rules. */
+  outside?: {
+    resolve?: Resolve
+    judgeAddress?: AddressRule
+    /** In PEM. */
+    certificateAuthority?: string
+  }
+  revocationTimings?: Timings
+}
+
+/** One process of the resource API with everything that it holds open, but for the socket that it listens on. */
+export function createService({
+  config,
+  clock,
+  log,
+  outside = {},
+  revocationTimings: timings = PRODUCTION_TIMINGS,
+}: ServiceOptions): Service {
+  const db = createPostgres({
+    url: config.DATABASE_URL,
+    poolSize: config.DATABASE_POOL_SIZE,
+    applicationName: NAME,
+  })
+  const redis = createRedis({ url: config.REDIS_URL, connectionName: NAME })
+  const revocationRedis = config.REVOCATION_REDIS_URL
+    ? createRedis({ url: config.REVOCATION_REDIS_URL, connectionName: NAME })
+    : redis
+  const revocation = createRevocation({ redis: revocationRedis, db, timings })
+  const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
+  const limit = (name: string, rate: { limit: number; window_s: number }) =>
+    createRateLimit({ redis, policy: { name, ...rate } })
+
+  const callbacks = callbacksOf({ config, clock, outside })
+
+  let draining = false
+  const app = createApi({
+    settings: {
+      issuer: config.ISSUER,
+      apiResource: config.API_RESOURCE,
+      trustedProxies: config.TRUSTED_PROXIES,
+    },
+    log,
+    clock,
+    db,
+    redis,
+    revocation,
+    signingKeys,
+    limits: {
+      apiPerClient: limit('api-client', config.RATE_API_PER_CLIENT),
+      signInPerAccount: limit('sign-in-account', config.RATE_SIGN_IN_PER_ACCOUNT),
+      signInPerAddress: limit('sign-in-address', config.RATE_SIGN_IN_PER_ADDRESS),
+      callbackTestPerCompany: limit('callback-test', config.RATE_CALLBACK_TEST_PER_COMPANY),
+    },
+    callbacks,
+    draining: () => draining,
+  })
+  let reconciling: Reconciling | undefined
+  let endHousekeeping = async () => {}
+
+  return {
+    handle: app.callback(),
+    async start() {
+      // They have only begun to connect; a first round without Redis would be told as a failure, and the first
+      // requests counted by this process alone.
+      const connections = [...new Set([redis, revocationRedis])]
+      await Promise.all(connections.map((each) => redisReady(each, REDIS_WAIT_MS).catch(() => {})))
+      reconciling = startReconciling({ redis: revocationRedis, db, log, timings })
+      endHousekeeping = startHousekeeping({
+        db,
+        redis,
+        clock,
+        log,
+        eventRetention_days: config.EVENT_RETENTION_DAYS,
+      })
+      await signingKeys.start()
+    },
+    drain() {
+      draining = true
+    },
+    async stop() {
+      await callbacks.sender.close()
+      signingKeys.stop()
+      await Promise.all([endHousekeeping(), reconciling?.stop()])
+      revocation.close()
+      for (const connection of new Set([redis, revocationRedis])) connection.disconnect()
+      await db.destroy()
+    },
+  }
+}
+
+function callbacksOf({ config, clock, outside = {} }: Omit<ServiceOptions, 'log'>) {
+  const {
+    resolve = createResolver(),
+    judgeAddress = createAddressRule({ denyRanges: config.CALLBACK_DENY_RANGES }),
+    certificateAuthority,
+  } = outside
+  const sender = createTestSender({ clock, resolve, judgeAddress, certificateAuthority })
+  return { resolve, judgeAddress, sender }
+}

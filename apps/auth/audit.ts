@@ -1,0 +1,42 @@
+import type { RequestContext } from '#shared/http.ts'
+import type { Log } from '#shared/log.ts'
+import type { Refusal } from './refusal.ts'
+
+/**
+ * One line for everything that a security team asks about afterwards. Fields are named one by one: nothing of a
+ * request is logged but the ids and the address. What was sent as client id is logged only when it looks like one,
+ * since people paste secrets into the wrong field.
+ */
+export interface Audit {
+  tokenIssued(
+    context: RequestContext,
+    token: { clientId: string; vendorId: string; jti: string; kid: string; scope: string },
+  ): void
+  tokenRevoked(context: RequestContext, token: { clientId: string; jti: string }): void
+  refused(context: RequestContext, path: string, clientId: string | undefined, refusal: Refusal): void
+  failed(context: RequestContext, path: string, error: unknown): void
+}
+
+const CLIENT_ID = /^cli_[A-Za-z0-9]{22}$/
+
+export function createAudit(log: Log): Audit {
+  return {
+    tokenIssued(context, token) {
+      log.info({ event: 'token.issued', ...context, ...token }, 'token issued')
+    },
+    tokenRevoked(context, token) {
+      log.info({ event: 'token.revoked', ...context, ...token }, 'token revoked')
+    },
+    refused(context, path, clientId, { status, error, reason }) {
+      const client = clientId !== undefined && CLIENT_ID.test(clientId) ? { clientId } : {}
+      log.info(
+        { event: 'request.refused', ...context, path, ...client, status, error, reason },
+        'request refused',
+      )
+    },
+    failed(context, path, error) {
+      const message = error instanceof Error ? error.message : 'not an error'
+      log.warn({ event: 'request.failed', ...context, path, error: message }, 'request failed')
+    },
+  }
+}

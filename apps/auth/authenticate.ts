@@ -1,0 +1,124 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { hashSecret } from '#shared/ids.ts'
+import type { ClientCredentialsRecord } from '#shared/oauth-clients.ts'
+import {
+  addressSubject,
+  type RateLimit,
+  type RateLimitVerdict,
+  rateLimitHeaders,
+} from '#shared/rate-limit.ts'
+import type { ClientRecords } from '#shared/revocation/record-cache.ts'
+import type { Revocation, Standing } from '#shared/revocation/revocation.ts'
+import type { TokenSigner } from './access-token.ts'
+import type { PresentedCredentials } from './credentials.ts'
+import type { KeyRing } from './key-ring.ts'
+import { invalidClient, type Refusal, tooManyRequests, unavailable } from './refusal.ts'
+
+/** A client that proved who it is. Only `createAuthenticate` makes one. */
+export interface AuthenticatedClient {
+  readonly record: ClientCredentialsRecord
+  /** The key to sign with: asked about in the same moment as the client. */
+  readonly signer: TokenSigner
+  /** It may go no further, but its request is judged first: over its rate, or neither store could decide. */
+  readonly hold: Refusal | undefined
+}
+
+export type Authenticate = (
+  credentials: PresentedCredentials,
+  clientAddress: string,
+) => Promise<AuthenticatedClient | Refusal>
+
+export interface Limits {
+  /** Counts what a client does once it is authenticated: a stranger cannot use it up. */
+  client: RateLimit
+  /** Counts failed authentications by address. */
+  failures: RateLimit
+}
+
+interface AuthenticateDependencies {
+  clients: ClientRecords
+  revocation: Revocation
+  limits: Limits
+  keys: KeyRing
+}
+
+interface Asked {
+  standing: Standing
+  signer: TokenSigner
+}
+
+const CLIENT_ID = /^cli_[A-Za-z0-9]{22}$/
+/** Stands in for a client that does not exist, so that the same work is done: nothing hashes to random bytes. */
+const NOBODY = { clientId: `cli_${'0'.repeat(22)}`, secretHash: randomBytes(32) }
+
+/**
+ * Authenticates a client by its secret. Hash, comparison, revocation and a rate limit are done for everyone, and
+ * everything that Redis is asked is asked at once, so that neither the answer nor its time tells which client ids
+ * exist, and a request waits for Redis once.
+ */
+export function createAuthenticate({
+  clients,
+  revocation,
+  limits,
+  keys,
+}: AuthenticateDependencies): Authenticate {
+  /**
+   * Asks again, since `revoked` does not say whether it was the client or the key that would sign for it. Whatever
+   * signs in the end has been asked about.
+   */
+  async function standingWithAnotherKey(clientId: string, revoked: TokenSigner): Promise<Asked> {
+    const standing = await revocation.ask({ clientId })
+    if (standing !== 'live') return { standing, signer: revoked }
+    await keys.replace(revoked.kid)
+    const signer = keys.signer()
+    if (!signer || signer.kid === revoked.kid) return { standing: 'undecided', signer: revoked }
+    return { standing: await revocation.ask({ clientId, kid: signer.kid }), signer }
+  }
+
+  return async ({ clientId, secret, usedHeader }, clientAddress) => {
+    const active = keys.signer()
+    if (!active) return unavailable('no_signing_key')
+    let record: ClientCredentialsRecord | undefined
+    try {
+      if (CLIENT_ID.test(clientId)) record = await clients.find(clientId)
+    } catch {
+      return unavailable('client_record_not_read')
+    }
+    const { secretHash, clientId: subject } = record ?? NOBODY
+    const equal = timingSafeEqual(hashSecret(secret), secretHash)
+    const right = equal && secret !== '' && record !== undefined
+    const [asked, rate] = await Promise.all([
+      revocation.ask({ clientId: subject, kid: active.kid }),
+      right ? limits.client.consume(subject) : limits.failures.consume(addressSubject(clientAddress)),
+    ])
+    if (!right || !record) return failure({ record, secret, usedHeader, rate })
+
+    const { standing, signer } =
+      record.status === 'Active' && asked === 'revoked'
+        ? await standingWithAnotherKey(subject, active)
+        : { standing: record.status === 'Revoked' ? 'revoked' : asked, signer: active }
+    if (standing === 'revoked') return invalidClient('revoked_client', usedHeader)
+    return { record, signer, hold: holdFor(rate, standing) }
+  }
+}
+
+function failure({
+  record,
+  secret,
+  usedHeader,
+  rate,
+}: {
+  record: ClientCredentialsRecord | undefined
+  secret: string
+  usedHeader: boolean
+  rate: RateLimitVerdict
+}): Refusal {
+  if (!rate.allowed) return tooManyRequests('failures_of_address', rateLimitHeaders(rate))
+  if (secret === '') return invalidClient('no_secret', usedHeader)
+  return invalidClient(record ? 'wrong_secret' : 'unknown_client', usedHeader)
+}
+
+function holdFor(rate: RateLimitVerdict, standing: Standing): Refusal | undefined {
+  if (!rate.allowed) return tooManyRequests('rate_of_client', rateLimitHeaders(rate))
+  return standing === 'live' ? undefined : unavailable('revocation_undecided')
+}

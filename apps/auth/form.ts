@@ -1,0 +1,85 @@
+import type { IncomingMessage } from 'node:http'
+import { invalidRequest, Refusal } from './refusal.ts'
+
+const BODY_MAX_BYTES = 8 * 1_024
+/** A longer body is read to its end and thrown away up to here, so that its sender gets to read the answer. */
+const DISCARD_MAX_BYTES = 1_024 * 1_024
+const FORM = /^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i
+
+/** The sender went away before its request was complete. There is nobody to answer. */
+export class ClientGone extends Error {}
+
+/** The fields of a request that were sent, each once, with a value that is not empty. */
+export type Form = ReadonlyMap<string, string>
+
+const TOO_LARGE = ['body_too_large', 'the body is larger than 8 KiB'] as const
+const NOT_A_FORM = invalidRequest('not_a_form', 'the content type must be application/x-www-form-urlencoded')
+const MALFORMED = invalidRequest(
+  'malformed_form',
+  'the body is not well-formed application/x-www-form-urlencoded',
+)
+
+/**
+ * Reads the fields of `names` from a form-encoded body of at most 8 KiB; others are ignored (RFC 6749 §3.2).
+ * @throws ClientGone when the sender went away.
+ */
+export async function readForm(
+  request: IncomingMessage,
+  names: ReadonlySet<string>,
+): Promise<Form | Refusal> {
+  const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = request.headers
+  if (!FORM.test(type) || encoding.toLowerCase() !== 'identity') return NOT_A_FORM
+  const body = await readBody(request)
+  return body instanceof Refusal ? body : parseForm(body, names)
+}
+
+function readBody(request: IncomingMessage): Promise<string | Refusal> {
+  if (Number(request.headers['content-length'] ?? 0) > DISCARD_MAX_BYTES) return Promise.resolve(cutOff())
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let received = 0
+    request.on('data', (chunk: Buffer) => {
+      received += chunk.length
+      if (received <= BODY_MAX_BYTES) chunks.push(chunk)
+      else chunks.length = 0
+      if (received > DISCARD_MAX_BYTES) resolve(cutOff())
+    })
+    request.on('end', () => {
+      if (received > BODY_MAX_BYTES) resolve(invalidRequest(...TOO_LARGE))
+      else resolve((chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)).toString())
+    })
+    const gone = () => request.complete || reject(new ClientGone('the sender went away'))
+    request.on('error', gone)
+    request.on('close', gone)
+  })
+}
+
+const cutOff = (): Refusal => invalidRequest(...TOO_LARGE, { Connection: 'close' })
+
+/** @returns a refusal when a field of `names` is there twice, or the encoding is broken where it matters. */
+export function parseForm(body: string, names: ReadonlySet<string>): Form | Refusal {
+  const form = new Map<string, string>()
+  for (const pair of body.split('&')) {
+    const equals = pair.indexOf('=')
+    const name = formDecode(equals < 0 ? pair : pair.slice(0, equals))
+    if (name === undefined) return MALFORMED
+    if (!names.has(name)) continue
+    const value = formDecode(equals < 0 ? '' : pair.slice(equals + 1))
+    if (value === undefined) return MALFORMED
+    if (form.has(name)) return invalidRequest('field_twice', `${name} was sent twice`)
+    form.set(name, value)
+  }
+  // A parameter without a value counts as omitted (RFC 6749 §3.2).
+  for (const [name, value] of form) if (!value) form.delete(name)
+  return form
+}
+
+/** @returns undefined when a percent sign is not followed by what it must be, or the bytes are not UTF-8. */
+export function formDecode(text: string): string | undefined {
+  if (!text.includes('%') && !text.includes('+')) return text
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    return undefined
+  }
+}

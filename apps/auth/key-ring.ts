@@ -1,0 +1,157 @@
+import { createPublicKey } from 'node:crypto'
+import type { Clock } from '#shared/clock.ts'
+import type { Log } from '#shared/log.ts'
+import type { Database } from '#shared/postgres.ts'
+import {
+  ensureActiveSigningKey,
+  openSigningKey,
+  type SigningAlg,
+  SigningKeyUnreadable,
+  type StoredSigningKey,
+  signingKeyStates,
+} from '#shared/signing-keys.ts'
+import { createTokenSigner, type TokenSigner, type VerificationKey } from './access-token.ts'
+
+/** How often the table is read: a rotation publishes its key 10 minutes ahead, so this need not be quick. */
+const POLL_MS = 15_000
+/** A revoked key makes its users ask for another one; the table is read at most this often for that. */
+const RELOAD_AT_MOST_EVERY_MS = 1_000
+
+/** The signing keys of this process: one that signs, and all that are published. */
+export interface KeyRing {
+  /** undefined until the first load. */
+  signer(): TokenSigner | undefined
+  /** Keys that a live token may have been signed with, and the next one. */
+  published(): readonly VerificationKey[]
+  /** The JWK set (RFC 7517 §5) as JSON; undefined until the first load. */
+  jwks(): string | undefined
+  /** Reads the table. @throws SigningKeyUnreadable when no stored key opens; whatever the database throws. */
+  load(): Promise<void>
+  /** Reads the table because `kid` was found revoked, unless it is replaced already. Never rejects. */
+  replace(kid: string): Promise<void>
+  /** Reads the table every 15 s from now on. */
+  poll(): void
+  close(): void
+}
+
+const NONE_OPENS =
+  'No signing key can be decrypted. Is KEY_ENCRYPTION_KEY the one that they were stored with?'
+
+interface KeyRingDependencies {
+  db: Database
+  clock: Clock
+  log: Log
+  alg: SigningAlg
+  encryptionKey: Buffer
+}
+
+interface OpenedKey {
+  signer: TokenSigner
+  verification: VerificationKey
+}
+
+/** Private keys, decrypted once and kept for as long as they are published. */
+function createOpenedKeys(encryptionKey: Buffer, log: Log) {
+  const opened = new Map<string, OpenedKey>()
+
+  function open(key: StoredSigningKey): OpenedKey {
+    const known = opened.get(key.kid)
+    if (known) return known
+    const { kid } = key
+    const { privateKey, publicJwk } = openSigningKey(key, encryptionKey)
+    const verification = { kid, alg: key.alg, publicKey: createPublicKey(privateKey), publicJwk }
+    const entry = { signer: createTokenSigner({ kid, alg: key.alg, privateKey }), verification }
+    opened.set(kid, entry)
+    return entry
+  }
+
+  return {
+    open,
+    readable(key: StoredSigningKey): boolean {
+      try {
+        open(key)
+        return true
+      } catch (error) {
+        if (!(error instanceof SigningKeyUnreadable)) throw error
+        log.error({ event: 'signing_key.unreadable', kid: key.kid }, error.message)
+        return false
+      }
+    },
+    keepOnly(kids: ReadonlySet<string>): void {
+      for (const kid of opened.keys()) if (!kids.has(kid)) opened.delete(kid)
+    },
+  }
+}
+
+export function createKeyRing({ db, clock, log, alg, encryptionKey }: KeyRingDependencies): KeyRing {
+  const { open, readable, keepOnly } = createOpenedKeys(encryptionKey, log)
+  let signer: TokenSigner | undefined
+  let published: readonly VerificationKey[] = []
+  let jwks: string | undefined
+  let stored: readonly StoredSigningKey[] = []
+  let loading: Promise<void> | undefined
+  let reloadedAt = Number.NEGATIVE_INFINITY
+  let timer: NodeJS.Timeout | undefined
+
+  /** Applies what is stored to the time that it is. */
+  function apply(): void {
+    const live = liveKeys(stored, clock.now())
+    const active = live.find(({ state }) => state === 'active')
+    const before = signer?.kid
+    signer = active && open(active.key).signer
+    published = live.map(({ key }) => open(key).verification)
+    jwks = JSON.stringify({ keys: published.map(({ publicJwk }) => publicJwk) })
+    keepOnly(new Set(published.map(({ kid }) => kid)))
+    if (signer?.kid !== before) log.info({ event: 'signing_key.active', kid: signer?.kid }, 'signing key')
+  }
+
+  async function read(): Promise<void> {
+    let usable = await ensureActiveSigningKey(db, { alg, encryptionKey, clock })
+    // A row that does not open was not written by one who has the key encryption key, or this process lacks it.
+    for (;;) {
+      const live = liveKeys(usable, clock.now())
+      if (!live.some(({ state }) => state === 'active')) throw new SigningKeyUnreadable(NONE_OPENS)
+      const closed = new Set(live.map(({ key }) => key).filter((key) => !readable(key)))
+      if (closed.size === 0) break
+      usable = usable.filter((key) => !closed.has(key))
+    }
+    stored = usable
+    apply()
+  }
+
+  const load = (): Promise<void> => {
+    loading ??= read().finally(() => {
+      loading = undefined
+    })
+    return loading
+  }
+
+  const attempt = async (): Promise<void> => {
+    try {
+      await load()
+    } catch (error) {
+      log.warn({ event: 'signing_keys.not_read', error: (error as Error).message }, 'signing keys not read')
+      if (stored.length > 0) apply()
+    }
+  }
+
+  return {
+    signer: () => signer,
+    published: () => published,
+    jwks: () => jwks,
+    load,
+    async replace(kid) {
+      if (signer?.kid !== kid) return
+      if (!loading && performance.now() - reloadedAt < RELOAD_AT_MOST_EVERY_MS) return
+      reloadedAt = performance.now()
+      await attempt()
+    },
+    poll() {
+      timer = setInterval(() => void attempt(), POLL_MS).unref()
+    },
+    close: () => clearInterval(timer),
+  }
+}
+
+const liveKeys = (keys: readonly StoredSigningKey[], now: number) =>
+  signingKeyStates(keys, now).filter(({ state }) => state !== 'gone' && state !== 'revoked')

@@ -1,0 +1,71 @@
+import type { Clock } from '#shared/clock.ts'
+import { ConfigError } from '#shared/config.ts'
+import type { Log } from '#shared/log.ts'
+import { createPostgres } from '#shared/postgres.ts'
+import { createRateLimit } from '#shared/rate-limit.ts'
+import { createRedis } from '#shared/redis.ts'
+import { createClientRecords } from '#shared/revocation/record-cache.ts'
+import { createRevocation } from '#shared/revocation/revocation.ts'
+import type { Service } from '#shared/service-process.ts'
+import { SigningKeyUnreadable } from '#shared/signing-keys.ts'
+import { createUsageCounter } from '#shared/usage.ts'
+import type { AuthConfig } from './config.ts'
+import { createAuthServer } from './server.ts'
+
+const NAME = 'integration-auth'
+
+/** One process of the authorization server with every connection that it holds, but for the socket it listens on. */
+export function createAuthService({
+  config,
+  clock,
+  log,
+}: {
+  config: AuthConfig
+  clock: Clock
+  log: Log
+}): Service {
+  const { DATABASE_URL, DATABASE_POOL_SIZE, REDIS_URL, REVOCATION_REDIS_URL } = config
+  const db = createPostgres({ url: DATABASE_URL, poolSize: DATABASE_POOL_SIZE, applicationName: NAME })
+  const redis = createRedis({ url: REDIS_URL, connectionName: NAME })
+  const revocationRedis =
+    REVOCATION_REDIS_URL === undefined
+      ? redis
+      : createRedis({ url: REVOCATION_REDIS_URL, connectionName: NAME })
+  const revocation = createRevocation({ redis: revocationRedis, db })
+  const clientPolicy = { name: 'token-client', ...config.RATE_TOKEN_PER_CLIENT }
+  const failurePolicy = { name: 'token-failures', ...config.RATE_TOKEN_FAILURES_PER_ADDRESS }
+  const server = createAuthServer({
+    settings: {
+      issuer: config.ISSUER,
+      resource: config.API_RESOURCE,
+      trustedProxies: config.TRUSTED_PROXIES,
+      signingAlg: config.SIGNING_ALG,
+      keyEncryptionKey: config.KEY_ENCRYPTION_KEY,
+    },
+    log,
+    clock,
+    db,
+    clients: createClientRecords({ db, clock }),
+    revocation,
+    limits: {
+      client: createRateLimit({ redis, policy: clientPolicy }),
+      failures: createRateLimit({ redis, policy: failurePolicy }),
+    },
+    usage: createUsageCounter({ redis, clock }),
+  })
+  return {
+    handle: server.listener,
+    start: () => server.ready().catch(hopeless),
+    drain: () => server.drain(),
+    async stop() {
+      await server.close()
+      revocation.close()
+      for (const connection of new Set([redis, revocationRedis])) connection.disconnect()
+      await db.destroy()
+    },
+  }
+}
+
+function hopeless(error: unknown): never {
+  throw error instanceof SigningKeyUnreadable ? new ConfigError(error.message) : error
+}

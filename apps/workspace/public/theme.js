@@ -1,0 +1,5 @@
+// Before the first paint, so that a chosen theme does not flash. Without a choice the system's own stands.
+try {
+  const theme = localStorage.getItem('theme')
+  if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme
+} catch {}

@@ -1,0 +1,76 @@
+import { useEffect, useRef, useState } from 'react'
+import type { DailyAnalytics, Day, Metric } from '../api/contract.ts'
+import { dateLong, METRIC_NAMES, metricText } from './format.ts'
+import { createPlot, type Plot } from './plot.ts'
+
+/**
+ * The days of one metric as bars. The slider under it, which is seen only while it has the focus, goes through the
+ * days by keyboard and reads them out.
+ */
+export function Chart({ daily, metric }: { daily: DailyAnalytics; metric: Metric }) {
+  const place = useRef<HTMLDivElement>(null)
+  const plot = useRef<Plot>(undefined)
+  const [index, setIndex] = useState<number>()
+  const day = index === undefined ? undefined : daily.days[index]
+
+  useEffect(() => {
+    const drawn = createPlot(place.current as HTMLDivElement, { daily, metric, onPoint: setIndex })
+    plot.current = drawn
+    return () => drawn.destroy()
+  }, [daily, metric])
+
+  function choose(next: number): void {
+    setIndex(next)
+    plot.current?.point(next)
+  }
+
+  return (
+    <figure className="chart">
+      <figcaption className="chart-head">
+        <p className="chart-readout" aria-hidden="true">
+          {day ? said(day, metric, daily.currency) : `${METRIC_NAMES[metric]} a day`}
+        </p>
+        <ul className="legend">
+          <li>
+            <span className="day-mark day-mark-final" aria-hidden="true" />
+            Final
+          </li>
+          <li>
+            <span className="day-mark day-mark-provisional" aria-hidden="true" />
+            Provisional: may change for 72 hours
+          </li>
+          <li>
+            <span className="day-mark day-mark-missing" aria-hidden="true" />
+            Not reported
+          </li>
+        </ul>
+      </figcaption>
+      <div className="chart-box">
+        <div className="chart-place" ref={place} aria-hidden="true" />
+        {daily.days.every(({ status }) => status === 'missing') && (
+          <p className="chart-empty">Nothing was reported in this range.</p>
+        )}
+        <input
+          className="chart-slider"
+          type="range"
+          aria-label={`${METRIC_NAMES[metric]}, day by day`}
+          aria-valuetext={said(day ?? (daily.days.at(-1) as Day), metric, daily.currency)}
+          min={0}
+          max={daily.days.length - 1}
+          value={index ?? daily.days.length - 1}
+          onChange={(event) => choose(Number(event.target.value))}
+          onFocus={() => choose(index ?? daily.days.length - 1)}
+        />
+      </div>
+    </figure>
+  )
+}
+
+function said(day: Day, metric: Metric, currency: string): string {
+  const value = day[metric]
+  const words =
+    value === null
+      ? 'not reported'
+      : `${metricText(metric, value, currency)} ${METRIC_NAMES[metric].toLowerCase()}`
+  return `${dateLong(day.date)}: ${words}${day.status === 'provisional' ? ', provisional' : ''}`
+}

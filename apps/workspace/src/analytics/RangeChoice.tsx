@@ -1,0 +1,84 @@
+import { useEffect, useState } from 'react'
+import { useSearchParams } from 'wouter'
+import { type DateRange, DEFAULT_DAYS, PRESETS, type Preset, rangeError } from './range.ts'
+
+export interface RangeChoiceProps {
+  chosen: Preset | DateRange
+  /** The range that is on the page. */
+  shown: DateRange | undefined
+  /** Where the company is; undefined until that is known. */
+  today: string | undefined
+}
+
+const presetName = (days: Preset): string => (days === 366 ? '12 months' : `${days} days`)
+
+/** Which days: a number of them back from today, or from one date to another. It stays in the address. */
+export function RangeChoice({ chosen, shown, today = '' }: RangeChoiceProps) {
+  const [, setSearch] = useSearchParams()
+  const own = useOwnRange(chosen, shown, today)
+  return (
+    <div className="range">
+      <fieldset className="segments">
+        <legend className="off-screen">Range</legend>
+        {PRESETS.map((days) => (
+          <label key={days} className="segment">
+            <input
+              type="radio"
+              name="days"
+              checked={chosen === days}
+              onChange={() =>
+                setSearch(days === DEFAULT_DAYS ? {} : { days: String(days) }, { replace: true })
+              }
+            />
+            <span>{presetName(days)}</span>
+          </label>
+        ))}
+      </fieldset>
+      <div className="range-own">
+        <label>
+          <span className="off-screen">First day</span>
+          <input
+            className="input"
+            type="date"
+            value={own.from}
+            max={own.to || today}
+            onChange={(event) => own.change({ from: event.target.value })}
+          />
+        </label>
+        <span aria-hidden="true">–</span>
+        <label>
+          <span className="off-screen">Last day</span>
+          <input
+            className="input"
+            type="date"
+            value={own.to}
+            min={own.from}
+            max={today}
+            onChange={(event) => own.change({ to: event.target.value })}
+          />
+        </label>
+      </div>
+      <p className="range-error" role="status">
+        {own.error}
+      </p>
+    </div>
+  )
+}
+
+function useOwnRange(chosen: Preset | DateRange, shown: DateRange | undefined, today: string) {
+  const [, setSearch] = useSearchParams()
+  const current = typeof chosen === 'number' ? shown : chosen
+  const [edit, setEdit] = useState<DateRange>()
+  const key = JSON.stringify(chosen)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a choice made elsewhere ends the edit.
+  useEffect(() => setEdit(undefined), [key])
+  const range = edit ?? { from: current?.from ?? '', to: current?.to ?? '' }
+  const error = edit && rangeError(edit, today)
+
+  function change(part: Partial<DateRange>): void {
+    const next = { ...range, ...part }
+    setEdit(next)
+    if (!rangeError(next, today)) setSearch({ from: next.from, to: next.to }, { replace: true })
+  }
+  return { ...range, error, change }
+}

@@ -1,0 +1,43 @@
+import type { Metric } from '../api/contract.ts'
+
+export const METRIC_NAMES: Record<Metric, string> = {
+  impressions: 'Impressions',
+  clicks: 'Clicks',
+  orders: 'Orders',
+  unitsSold: 'Units sold',
+  revenueMinor: 'Revenue',
+  boostSpendMinor: 'Boost spend',
+}
+
+const COUNT = new Intl.NumberFormat('en')
+const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
+
+const isMoney = (metric: Metric): boolean => metric.endsWith('Minor')
+
+/** A metric for people: counts with separators, money in its currency, exact to the minor unit. */
+export function metricText(metric: Metric, value: number, currency: string): string {
+  if (!isMoney(metric)) return COUNT.format(value)
+  const format = new Intl.NumberFormat('en', { style: 'currency', currency })
+  return format.format(`${value}E-${minorDigits(currency)}` as `${number}`)
+}
+
+/** The same in a few characters, for an axis. */
+export const metricShort = (metric: Metric, value: number, currency: string): string =>
+  COMPACT.format(isMoney(metric) ? value / 10 ** minorDigits(currency) : value)
+
+const minorDigits = (currency: string): number =>
+  new Intl.NumberFormat('en', { style: 'currency', currency }).resolvedOptions().maximumFractionDigits ?? 2
+
+const DATE = { timeZone: 'UTC' } as const
+const WEEKDAY = new Intl.DateTimeFormat('en-GB', { ...DATE, weekday: 'short' })
+const SHORT = new Intl.DateTimeFormat('en-GB', { ...DATE, day: 'numeric', month: 'short' })
+
+/** @param date YYYY-MM-DD. @returns "Thu", "20 Nov" and "2026" */
+export function dateParts(date: string): { weekday: string; short: string; year: string } {
+  const at = new Date(`${date}T00:00:00Z`)
+  return { weekday: WEEKDAY.format(at), short: SHORT.format(at), year: date.slice(0, 4) }
+}
+
+/** "Thu 20 Nov 2026" */
+export const dateLong = (date: string): string => Object.values(dateParts(date)).join(' ')
+export const dateShort = (date: string): string => dateParts(date).short

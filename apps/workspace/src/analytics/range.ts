@@ -1,0 +1,50 @@
+export const PRESETS = [7, 30, 90, 366] as const
+export type Preset = (typeof PRESETS)[number]
+export const DEFAULT_DAYS: Preset = 30
+export const MAX_DAYS = 366
+
+export interface DateRange {
+  from: string
+  to: string
+}
+
+const DAY_MS = 86_400_000
+const DATE = /^\d{4}-\d{2}-\d{2}$/
+
+/** Today's date where the company is. */
+export function todayIn(timezone: string, now = new Date()): string {
+  const parts = new Intl.DateTimeFormat('en', {
+    timeZone: timezone,
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+  })
+  const of = Object.fromEntries(parts.formatToParts(now).map(({ type, value }) => [type, value]))
+  return `${of.year}-${of.month}-${of.day}`
+}
+
+/** The `days` days that end with `to`. */
+export const lastDays = (days: number, to: string): DateRange => ({
+  from: new Date(Date.parse(to) - (days - 1) * DAY_MS).toISOString().slice(0, 10),
+  to,
+})
+
+export const daysIn = ({ from, to }: DateRange): number => (Date.parse(to) - Date.parse(from)) / DAY_MS + 1
+
+/** Why the API would refuse the range, as a sentence; undefined when it would not. */
+export function rangeError({ from, to }: DateRange, today: string): string | undefined {
+  if (!isDate(from) || !isDate(to)) return 'Choose both days.'
+  if (to > today) return 'The range cannot end after today.'
+  if (from > to) return 'The first day must not be after the last.'
+  return daysIn({ from, to }) > MAX_DAYS ? `At most ${MAX_DAYS} days.` : undefined
+}
+
+const isDate = (text: string): boolean => DATE.test(text) && !Number.isNaN(Date.parse(text))
+
+/** What the address asks for: whole days back from today, or a range of its own. */
+export function rangeOf(search: URLSearchParams): Preset | DateRange {
+  const from = search.get('from')
+  const to = search.get('to')
+  if (from && to && isDate(from) && isDate(to)) return { from, to }
+  return PRESETS.find((days) => String(days) === search.get('days')) ?? DEFAULT_DAYS
+}

@@ -1,0 +1,97 @@
+import {
+  type InfiniteData,
+  type QueryClient,
+  useInfiniteQuery,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query'
+import type { Scope } from '#shared/scopes.ts'
+import { asMe } from '../session/session.ts'
+import type { ClientPage, CreatedClient, OAuthClient } from './contract.ts'
+
+const LIST_REFRESH_MS = 20_000
+const CLIENT_REFRESH_MS = 10_000
+
+export type StatusFilter = 'Active' | 'Revoked' | undefined
+
+const clientsPath = (vendorId: string) => `/v1/vendor/${encodeURIComponent(vendorId)}/oauth-clients`
+const clientPath = (vendorId: string, clientId: string) =>
+  `${clientsPath(vendorId)}/${encodeURIComponent(clientId)}`
+
+const listKey = (vendorId: string) => ['clients', vendorId] as const
+const clientKey = (vendorId: string, clientId: string) => ['client', vendorId, clientId] as const
+
+export function useClients(vendorId: string, status: StatusFilter, limit = 50) {
+  return useInfiniteQuery({
+    queryKey: [...listKey(vendorId), status ?? 'all', limit],
+    queryFn: ({ pageParam, signal }) => {
+      const query = new URLSearchParams({
+        limit: String(limit),
+        ...(status && { status }),
+        ...(pageParam && { cursor: pageParam }),
+      })
+      return asMe<ClientPage>(`${clientsPath(vendorId)}?${query}`, { signal })
+    },
+    initialPageParam: '',
+    getNextPageParam: (page) => page.nextCursor,
+    refetchInterval: LIST_REFRESH_MS,
+  })
+}
+
+export function useClient(vendorId: string, clientId: string, refresh_ms = CLIENT_REFRESH_MS) {
+  const queryClient = useQueryClient()
+  return useQuery({
+    queryKey: clientKey(vendorId, clientId),
+    queryFn: ({ signal }) => asMe<OAuthClient>(clientPath(vendorId, clientId), { signal }),
+    placeholderData: () => knownFromList(queryClient, vendorId, clientId),
+    refetchInterval: refresh_ms,
+  })
+}
+
+function knownFromList(
+  queryClient: QueryClient,
+  vendorId: string,
+  clientId: string,
+): OAuthClient | undefined {
+  return queryClient
+    .getQueriesData<InfiniteData<ClientPage>>({ queryKey: listKey(vendorId) })
+    .flatMap(([, data]) => data?.pages.flatMap((page) => page.clients) ?? [])
+    .find((client) => client.clientId === clientId)
+}
+
+/**
+ * The secret in the answer is the caller's to show and forget: it must not enter a cache, which is why this is no
+ * mutation of the query library.
+ * @param idempotencyKey makes it safe to send the same creation again; a repeat is answered without the secret.
+ */
+export const createClient = (
+  vendorId: string,
+  client: { name: string; scopes: Scope[] },
+  idempotencyKey: string,
+): Promise<CreatedClient> =>
+  asMe<CreatedClient>(clientsPath(vendorId), {
+    method: 'POST',
+    body: client,
+    headers: { 'Idempotency-Key': idempotencyKey },
+  })
+
+export const revokeClient = (vendorId: string, clientId: string): Promise<OAuthClient> =>
+  asMe<OAuthClient>(`${clientPath(vendorId, clientId)}/revoke`, { method: 'POST' })
+
+/** Shows a client as it now is, at once and wherever it is shown, and lets the lists and the activity follow. */
+export function clientChanged(queryClient: QueryClient, vendorId: string, client: OAuthClient): void {
+  queryClient.setQueryData(clientKey(vendorId, client.clientId), client)
+  queryClient.setQueriesData<InfiniteData<ClientPage>>({ queryKey: listKey(vendorId) }, (data) =>
+    data
+      ? {
+          ...data,
+          pages: data.pages.map((page) => ({
+            ...page,
+            clients: page.clients.map((known) => (known.clientId === client.clientId ? client : known)),
+          })),
+        }
+      : data,
+  )
+  void queryClient.invalidateQueries({ queryKey: listKey(vendorId) })
+  void queryClient.invalidateQueries({ queryKey: ['activity', vendorId] })
+}

@@ -1,0 +1,108 @@
+import type { Scope } from '#shared/scopes.ts'
+
+export type Role = 'owner' | 'admin' | 'member'
+
+export interface Company {
+  vendorId: string
+  name: string
+  role: Role
+  status: 'active' | 'suspended'
+}
+
+export interface SessionAnswer {
+  /** Seconds until the session ends. */
+  expiresIn: number
+  user: { userId: string; name: string; email: string }
+  companies: Company[]
+}
+
+/** Who did something; `userId` is null for an operator of the service. */
+export interface Actor {
+  userId: string | null
+  name: string
+}
+
+export interface OAuthClient {
+  clientId: string
+  name: string
+  scopes: Scope[]
+  status: 'Active' | 'Revoked'
+  createdAt: string
+  createdBy: Actor | null
+  revokedAt: string | null
+  revokedBy: Actor | null
+  lastUsedAt: string | null
+  tokensIssued24h: number
+}
+
+/** `clientSecret` is missing when the answer repeats an earlier creation. */
+export type CreatedClient = OAuthClient & { clientSecret?: string }
+
+export interface ClientPage {
+  clients: OAuthClient[]
+  nextCursor: string | null
+}
+
+export interface CallbackDestination {
+  vendorId: string
+  callbackUrl: string | null
+  verified: boolean | null
+  updatedAt: string | null
+  updatedBy: Actor | null
+}
+
+export interface TestSendResult {
+  delivered: boolean
+  status: number | null
+  outcome: 'success' | 'receiver_failure' | 'unconfirmed'
+  durationMs: number
+  timings: {
+    dnsMs: number | null
+    connectMs: number | null
+    tlsMs: number | null
+    firstByteMs: number | null
+  }
+  url: string
+  sentAt: string
+  receiver: { address: string; certificateExpiresAt: string | null } | null
+  log: string[]
+  advice: string
+}
+
+export const METRICS = [
+  'impressions',
+  'clicks',
+  'orders',
+  'unitsSold',
+  'revenueMinor',
+  'boostSpendMinor',
+] as const
+export type Metric = (typeof METRICS)[number]
+
+export type Day = { date: string; status: 'final' | 'provisional' | 'missing' } & Record<
+  Metric,
+  number | null
+>
+
+export interface DailyAnalytics {
+  vendorId: string
+  range: { from: string; to: string; timezone: string }
+  currency: string
+  dataThrough: string | null
+  totals: Record<Metric, number>
+  days: Day[]
+}
+
+export interface ActivityEntry {
+  entryId: string
+  action: string
+  subject: string
+  by: Actor | null
+  at: string
+  detail: Record<string, unknown>
+}
+
+export interface ActivityPage {
+  entries: ActivityEntry[]
+  nextCursor: string | null
+}

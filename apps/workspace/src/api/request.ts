@@ -1,0 +1,94 @@
+/** Longer than the slowest answer: revoking while Redis cannot vouch, sending a test event. */
+const DEADLINE_MS = 30_000
+
+export interface ApiRequest {
+  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** Sent as Authorization: Bearer. */
+  token?: string | undefined
+  /** Sent as JSON. */
+  body?: unknown
+  headers?: Record<string, string>
+  signal?: AbortSignal | undefined
+}
+
+/** An answer of the API that is not 2xx (RFC 9457). `message` is its sentence for people. */
+export class ApiProblem extends Error {
+  readonly status: number
+  readonly code: string
+  readonly requestId: string | undefined
+  readonly errors: readonly { pointer: string; detail: string }[]
+  /** From Retry-After. */
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(response: Response, body: ProblemBody) {
+    super(body.detail ?? body.title ?? `The service answered with status ${response.status}.`)
+    this.status = response.status
+    this.code = body.code ?? 'unknown'
+    this.requestId = body.requestId ?? response.headers.get('x-request-id') ?? undefined
+    this.errors = body.errors ?? []
+    const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN)
+    this.retryAfterSeconds = Number.isFinite(retryAfter) ? retryAfter : undefined
+  }
+}
+
+/** No answer came: no connection, the deadline, or an answer that is not the API's. */
+export class NoAnswer extends Error {
+  constructor(cause: unknown) {
+    super('The service could not be reached.', { cause })
+  }
+}
+
+interface ProblemBody {
+  title?: string
+  detail?: string
+  code?: string
+  requestId?: string
+  errors?: { pointer: string; detail: string }[]
+}
+
+/**
+ * @returns the answer's JSON, undefined for 204.
+ * @throws ApiProblem, NoAnswer, or the AbortError of `signal`.
+ */
+export async function request<T>(
+  path: string,
+  { method = 'GET', token, body, headers = {}, signal }: ApiRequest = {},
+): Promise<T> {
+  const deadline = AbortSignal.timeout(DEADLINE_MS)
+  let response: Response
+  let json: unknown
+  try {
+    response = await fetch(path, {
+      method,
+      headers: {
+        Accept: 'application/json',
+        ...(token && { Authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
+      cache: 'no-store',
+      credentials: 'omit',
+      redirect: 'error',
+      referrerPolicy: 'no-referrer',
+    })
+    json = await jsonOf(response)
+  } catch (error) {
+    if (signal?.aborted) throw error
+    throw new NoAnswer(error)
+  }
+  if (!response.ok) throw new ApiProblem(response, (json ?? {}) as ProblemBody)
+  return json as T
+}
+
+async function jsonOf(response: Response): Promise<unknown> {
+  if (response.status === 204) return undefined
+  const text = await response.text()
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    if (response.ok) throw error
+    return undefined
+  }
+}

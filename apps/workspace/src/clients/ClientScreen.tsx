@@ -1,0 +1,141 @@
+import { useState } from 'react'
+import { useLocation } from 'wouter'
+import { useClient } from '../api/clients.ts'
+import type { Actor, OAuthClient } from '../api/contract.ts'
+import { SCREENS, useCompany } from '../shell/company.ts'
+import { NotForYou } from '../shell/NotForYou.tsx'
+import { Page } from '../shell/Page.tsx'
+import { Button } from '../ui/Button.tsx'
+import { CopyButton } from '../ui/CopyButton.tsx'
+import { RotateIcon } from '../ui/icons.tsx'
+import { Loaded, Skeleton } from '../ui/Loaded.tsx'
+import { Notice } from '../ui/Notice.tsx'
+import { dateTime } from '../ui/time.ts'
+import { AccessCode } from './AccessCode.tsx'
+import { RevokeClient } from './RevokeClient.tsx'
+import { LastUsed, Status } from './Status.tsx'
+import { SCOPE_WORDS } from './scopes.ts'
+import './clients.css'
+
+const SECRET_PLACEHOLDER = 'the-secret-that-you-saved'
+
+export function ClientScreen({ clientId }: { clientId: string }) {
+  const company = useCompany()
+  const back = { to: company.to(SCREENS.clients), label: 'OAuth2 Clients' }
+  if (!company.mayManage) {
+    return (
+      <Page title="OAuth2 client" back={back}>
+        <NotForYou what="OAuth2 clients">The address names a client of {company.name}.</NotForYou>
+      </Page>
+    )
+  }
+  return <KnownClient clientId={clientId} back={back} />
+}
+
+function KnownClient({ clientId, back }: { clientId: string; back: { to: string; label: string } }) {
+  const company = useCompany()
+  const query = useClient(company.vendorId, clientId)
+  const client = query.data
+  const [revoking, setRevoking] = useState(false)
+  const [, navigate] = useLocation()
+  return (
+    <Page
+      title={client?.name ?? 'OAuth2 client'}
+      heading={client && <bdi>{client.name}</bdi>}
+      back={back}
+      actions={
+        client?.status === 'Active' && (
+          <>
+            <Button icon={<RotateIcon />} onClick={() => navigate(`${back.to}/${clientId}/rotate`)}>
+              Rotate the secret
+            </Button>
+            <Button variant="danger" onClick={() => setRevoking(true)}>
+              Revoke
+            </Button>
+          </>
+        )
+      }
+    >
+      <Loaded query={query} skeleton={<Skeleton lines={8} />}>
+        {(loaded) => <ClientFacts client={loaded} />}
+      </Loaded>
+      {revoking && client && <RevokeClient client={client} onClose={() => setRevoking(false)} />}
+    </Page>
+  )
+}
+
+function ClientFacts({ client }: { client: OAuthClient }) {
+  const { vendorId } = useCompany()
+  const access = {
+    baseUrl: location.origin,
+    vendorId,
+    clientId: client.clientId,
+    clientSecret: SECRET_PLACEHOLDER,
+    scopes: client.scopes,
+  }
+  return (
+    <>
+      {client.status === 'Revoked' && client.revokedAt && (
+        <Notice tone="info" title="This client is revoked">
+          Since {dateTime(new Date(client.revokedAt))}, by <By actor={client.revokedBy} />. It gets no tokens
+          and its tokens are refused, for ever.
+        </Notice>
+      )}
+      <dl className="sheet">
+        <div>
+          <dt>Status</dt>
+          <dd>
+            <Status client={client} />
+          </dd>
+        </div>
+        <div>
+          <dt>Client id</dt>
+          <dd className="with-copy">
+            <code>{client.clientId}</code>
+            <CopyButton text={client.clientId} what="client id" />
+          </dd>
+        </div>
+        <div>
+          <dt>Last used</dt>
+          <dd>
+            <LastUsed client={client} />
+          </dd>
+        </div>
+        <div>
+          <dt>Tokens in 24 hours</dt>
+          <dd>{client.tokensIssued24h.toLocaleString('en')}</dd>
+        </div>
+        <div>
+          <dt>Added</dt>
+          <dd>
+            {dateTime(new Date(client.createdAt))}, by <By actor={client.createdBy} />
+          </dd>
+        </div>
+        <div>
+          <dt>Scopes</dt>
+          <dd>
+            <ul className="scope-list">
+              {client.scopes.map((scope) => (
+                <li key={scope}>
+                  <span>{SCOPE_WORDS[scope].title}</span> <code>{scope}</code>
+                </li>
+              ))}
+            </ul>
+          </dd>
+        </div>
+      </dl>
+      {client.status === 'Active' && (
+        <section className="section" aria-labelledby="use-title">
+          <h2 id="use-title">Use it</h2>
+          <p className="quiet">
+            With the secret that was shown when it was created. If that is lost or exposed, rotate: create a
+            replacement, deploy it, then revoke this one.
+          </p>
+          <AccessCode access={access} />
+        </section>
+      )}
+    </>
+  )
+}
+
+const By = ({ actor }: { actor: Actor | null }) => <bdi>{actor?.name ?? 'operator'}</bdi>

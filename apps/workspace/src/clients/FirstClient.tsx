@@ -1,0 +1,28 @@
+import { Button } from '../ui/Button.tsx'
+import { PlusIcon } from '../ui/icons.tsx'
+
+const STEPS = [
+  ['Create a client', 'Name it and choose its scopes. You get an id and, this once, a secret.'],
+  ['Trade the secret for a token', 'Your system asks the token endpoint. A token lasts 15 minutes.'],
+  ['Call the API with it', 'Read your daily analytics, and whatever else its scopes say.'],
+] as const
+
+/** What there is before the first client. */
+export function FirstClient({ onCreate }: { onCreate: () => void }) {
+  return (
+    <section className="first" aria-labelledby="first-title">
+      <h2 id="first-title">No client yet</h2>
+      <ol className="first-steps">
+        {STEPS.map(([title, text]) => (
+          <li key={title}>
+            <span className="strong">{title}</span>
+            <span className="quiet">{text}</span>
+          </li>
+        ))}
+      </ol>
+      <Button variant="primary" icon={<PlusIcon />} onClick={onCreate}>
+        Create the first client
+      </Button>
+    </section>
+  )
+}

@@ -1,0 +1,49 @@
+import { useId } from 'react'
+import { SCOPES, type Scope } from '#shared/scopes.ts'
+import { reach, SCOPE_GROUPS, SCOPE_WORDS } from './scopes.ts'
+
+export interface ScopeChoiceProps {
+  scopes: readonly Scope[]
+  onChange: (scopes: Scope[]) => void
+  error: string | undefined
+}
+
+/** Nothing is chosen beforehand. */
+export function ScopeChoice({ scopes, onChange, error }: ScopeChoiceProps) {
+  const id = useId()
+  const toggle = (scope: Scope, on: boolean) =>
+    onChange(SCOPES.filter((each) => (each === scope ? on : scopes.includes(each))))
+  return (
+    <fieldset className={error ? 'scope-choice field-wrong' : 'scope-choice'} aria-describedby={`${id}note`}>
+      <legend>What may it do?</legend>
+      <p className="small quiet">
+        Choose the least that it needs. Scopes cannot be added later: what a lost secret could do is decided
+        here.
+      </p>
+      {SCOPE_GROUPS.map((group) => (
+        <div key={group.title} className="scope-group">
+          <p className="scope-group-title">{group.title}</p>
+          {group.scopes.map((scope) => (
+            <label key={scope} className="scope-option">
+              <input
+                type="checkbox"
+                name="scope"
+                value={scope}
+                checked={scopes.includes(scope)}
+                onChange={(event) => toggle(scope, event.target.checked)}
+              />
+              <span className="scope-words">
+                <span className="strong">{SCOPE_WORDS[scope].title}</span>
+                <span className="small quiet">{SCOPE_WORDS[scope].text}</span>
+              </span>
+              <code>{scope}</code>
+            </label>
+          ))}
+        </div>
+      ))}
+      <p className="field-note" id={`${id}note`} role="status">
+        {error ?? reach(scopes)}
+      </p>
+    </fieldset>
+  )
+}

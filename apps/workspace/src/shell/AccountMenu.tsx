@@ -1,0 +1,50 @@
+import { useLocation } from 'wouter'
+import { signOut, useSignedIn } from '../session/session.ts'
+import { Menu, MenuItem, MenuLine } from '../ui/Menu.tsx'
+import { clockShort } from '../ui/time.ts'
+import { ThemeOptions } from './Theme.tsx'
+
+/** Who has signed in, until when, the colours, and the way out. */
+export function AccountMenu() {
+  const { user, expiresAt } = useSignedIn()
+  const [, navigate] = useLocation()
+  async function leave(): Promise<void> {
+    const leaving = signOut()
+    navigate('/')
+    await leaving
+  }
+  return (
+    <Menu
+      trigger={
+        <button type="button" className="account">
+          <span className="avatar" aria-hidden="true">
+            {initials(user.name)}
+          </span>
+          <span className="account-text">
+            <bdi className="account-name">{user.name}</bdi>
+            <span className="account-email">{user.email}</span>
+          </span>
+        </button>
+      }
+    >
+      <div className="menu-who">
+        <bdi className="strong">{user.name}</bdi>
+        <span className="small quiet">{user.email}</span>
+        <span className="small quiet">Signed in until {clockShort(new Date(expiresAt))}</span>
+      </div>
+      <MenuLine />
+      <ThemeOptions />
+      <MenuLine />
+      <MenuItem onSelect={() => void leave()}>Sign out</MenuItem>
+    </Menu>
+  )
+}
+
+function initials(name: string): string {
+  const words = name.trim().split(/\s+/)
+  const ends = words.length > 1 ? [words[0], words.at(-1)] : words
+  return ends
+    .map((word) => [...(word ?? '')][0] ?? '')
+    .join('')
+    .toLocaleUpperCase('en')
+}

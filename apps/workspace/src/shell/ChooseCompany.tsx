@@ -1,0 +1,64 @@
+import { useEffect } from 'react'
+import { Link, Redirect } from 'wouter'
+import { signOut, useSignedIn } from '../session/session.ts'
+import { Button } from '../ui/Button.tsx'
+import { ForwardIcon } from '../ui/icons.tsx'
+import { Brand } from './Brand.tsx'
+import { roleName, SCREENS } from './company.ts'
+import { Keyline } from './Keyline.tsx'
+import './shell.css'
+
+/** The start: straight to the company when there is one, else the choice. */
+export function ChooseCompany() {
+  const { companies } = useSignedIn()
+  const only = companies.length === 1 ? companies[0] : undefined
+  if (only) return <Redirect to={`/${encodeURIComponent(only.vendorId)}/${SCREENS.clients}`} replace />
+  return <Companies title={companies.length ? 'Choose a company' : 'No company yet'} />
+}
+
+export function Companies({ title, note }: { title: string; note?: string }) {
+  const { user, companies } = useSignedIn()
+  useEffect(() => {
+    document.title = `${title} · Integration Access`
+  }, [title])
+  return (
+    <div className="sign-in">
+      <header className="sign-in-head">
+        <Brand />
+        <Button variant="quiet" onClick={() => void signOut()}>
+          Sign out
+        </Button>
+      </header>
+      <main className="sign-in-body">
+        <h1>{title}</h1>
+        <p className="lede">
+          {note ?? (
+            <>
+              Signed in as <bdi>{user.name}</bdi>.
+            </>
+          )}
+        </p>
+        {companies.length === 0 && (
+          <p>You are not a member of any company. Ask the operator of this service to add you to one.</p>
+        )}
+        <ul className="companies">
+          {companies.map((company) => (
+            <li key={company.vendorId}>
+              <Link
+                className="companies-item"
+                href={`/${encodeURIComponent(company.vendorId)}/${SCREENS.clients}`}
+              >
+                <span>
+                  <bdi className="strong">{company.name}</bdi>
+                  <span className="small quiet">{roleName(company)}</span>
+                </span>
+                <ForwardIcon />
+              </Link>
+            </li>
+          ))}
+        </ul>
+      </main>
+      <Keyline />
+    </div>
+  )
+}

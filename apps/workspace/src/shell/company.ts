@@ -1,0 +1,48 @@
+import { createContext, useContext } from 'react'
+import type { Company } from '../api/contract.ts'
+
+export interface CurrentCompany extends Company {
+  /** The owner, and admins who are not suspended. */
+  mayManage: boolean
+  /** The address of a screen of this company. */
+  to(screen: string): string
+}
+
+export const CompanyContext = createContext<CurrentCompany | undefined>(undefined)
+
+/** The company that the address names, seen by whoever has signed in. */
+export function useCompany(): CurrentCompany {
+  const company = useContext(CompanyContext)
+  if (!company) throw new Error('shown outside a company')
+  return company
+}
+
+export function currentCompany(company: Company): CurrentCompany {
+  return {
+    ...company,
+    mayManage: company.role === 'owner' || (company.role === 'admin' && company.status === 'active'),
+    to: (screen) => `/${encodeURIComponent(company.vendorId)}/${screen}`,
+  }
+}
+
+export const SCREENS = {
+  clients: 'integrations/oauth2-clients',
+  webhooks: 'integrations/webhooks',
+  analytics: 'analytics',
+  activity: 'activity',
+} as const
+
+/** How a company writes this person's place in it. */
+export function roleName({ role, status }: Pick<Company, 'role' | 'status'>): string {
+  const name = { owner: 'Owner', admin: 'Admin', member: 'Member' }[role]
+  return status === 'suspended' ? `${name}, suspended` : name
+}
+
+/** Why this person may not, as a sentence. */
+export function whyNot({ role, status, name }: Pick<Company, 'role' | 'status' | 'name'>): string {
+  const you =
+    status === 'suspended'
+      ? 'your membership is suspended'
+      : `your role here is ${roleName({ role, status })}`
+  return `Only the owner and active admins of ${name} can do this; ${you}.`
+}

@@ -1,0 +1,99 @@
+import type { ReactNode } from 'react'
+import { ApiProblem } from '../api/request.ts'
+import { Button } from './Button.tsx'
+import { Notice } from './Notice.tsx'
+import './loaded.css'
+
+export interface LoadedQuery<T> {
+  data: T | undefined
+  error: Error | null
+  isFetching: boolean
+  fetchStatus: 'fetching' | 'paused' | 'idle'
+  refetch: () => unknown
+}
+
+export interface LoadedProps<T> {
+  query: LoadedQuery<T>
+  /** Takes the room of what is to come. */
+  skeleton: ReactNode
+  children: (data: T) => ReactNode
+}
+
+/** What a query brought; until then its outline; or why it brought nothing, with a way to try again. */
+export function Loaded<T>({ query, skeleton, children }: LoadedProps<T>) {
+  if (query.data !== undefined) {
+    return (
+      <>
+        {children(query.data)}
+        {query.error && query.fetchStatus !== 'paused' && <Stale query={query} />}
+      </>
+    )
+  }
+  if (query.error) return <Failed query={query} error={query.error} />
+  if (query.fetchStatus === 'paused') {
+    return (
+      <Notice tone="warn" title="You are offline" live>
+        This will load when the connection is back.
+      </Notice>
+    )
+  }
+  return (
+    <div role="status">
+      <span className="off-screen">Loading</span>
+      {skeleton}
+    </div>
+  )
+}
+
+function Failed({ query, error }: { query: LoadedQuery<unknown>; error: Error }) {
+  return (
+    <Notice
+      tone={error instanceof ApiProblem && error.status < 500 ? 'info' : 'warn'}
+      title={failureTitle(error)}
+      live
+      actions={
+        <Button busy={query.isFetching} onClick={() => void query.refetch()}>
+          Try again
+        </Button>
+      }
+    >
+      {error.message}
+      {error instanceof ApiProblem && error.requestId && error.status >= 500 && (
+        <span className="request-id">
+          Request <code>{error.requestId}</code>
+        </span>
+      )}
+    </Notice>
+  )
+}
+
+/** Lies over the page: what was read before stays where it was. */
+function Stale({ query }: { query: LoadedQuery<unknown> }) {
+  return (
+    <div className="stale" role="status">
+      <p>This may be out of date: the last refresh failed.</p>
+      <Button variant="quiet" busy={query.isFetching} onClick={() => void query.refetch()}>
+        Try again
+      </Button>
+    </div>
+  )
+}
+
+export function failureTitle(error: Error): string {
+  if (!(error instanceof ApiProblem)) return 'The service cannot be reached'
+  if (error.status === 404) return 'There is nothing here'
+  if (error.status === 403) return 'This is not for your role'
+  if (error.status === 429) return 'Too many requests'
+  return error.status === 503 ? 'The service cannot answer right now' : 'Something went wrong'
+}
+
+export function Skeleton({ lines = 4 }: { lines?: number }) {
+  return (
+    <div className="skeleton" aria-hidden="true">
+      {Array.from({ length: lines }, (_, line) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: bars without identity.
+        <span key={line} />
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,33 @@
+const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
+const DATE_TIME = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' })
+const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' })
+const CLOCK = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })
+const CLOCK_SHORT = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short' })
+
+const UNITS = [
+  ['year', 365 * 86_400],
+  ['month', 30 * 86_400],
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+] as const
+
+/** "3 minutes ago", "in 2 months". */
+export function relative(at: Date, now: Date): string {
+  const seconds = (at.getTime() - now.getTime()) / 1000
+  // Two months and two years ahead of themselves: "40 days" says more than "last month".
+  const unit = UNITS.find(([, length]) => Math.abs(seconds) >= (length > 86_400 ? 2 * length : length))
+  if (unit) return RELATIVE.format(Math.trunc(seconds / unit[1]), unit[0])
+  return 'less than a minute ago'
+}
+
+export const dateTime = (at: Date): string => DATE_TIME.format(at)
+export const day = (at: Date): string => DAY.format(at)
+export const clock = (at: Date): string => CLOCK.format(at)
+export const clockShort = (at: Date): string => CLOCK_SHORT.format(at)
+
+/** "4:05", minutes and seconds. */
+export function minutes(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds))
+  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`
+}

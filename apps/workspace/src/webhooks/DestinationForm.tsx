@@ -1,0 +1,137 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useRef, useState } from 'react'
+import { CALLBACK_URL_PROBLEMS } from '#shared/callback-url-problems.ts'
+import { saveDestination } from '../api/callbacks.ts'
+import type { CallbackDestination } from '../api/contract.ts'
+import { ApiProblem } from '../api/request.ts'
+import { keepDraft } from '../session/drafts.ts'
+import { useCompany } from '../shell/company.ts'
+import { Button } from '../ui/Button.tsx'
+import { Field } from '../ui/Field.tsx'
+import { useToast } from '../ui/Toaster.tsx'
+import { checkUrl, type UrlCheck } from './check-url.ts'
+
+export interface DestinationFormProps {
+  destination: CallbackDestination
+  typed: string
+  onType: (text: string) => void
+  unsaved: boolean
+}
+
+export function DestinationForm({ destination, typed, onType, unsaved }: DestinationFormProps) {
+  const form = useSaving({ destination, typed, onType, unsaved })
+  return (
+    <section className="section" aria-labelledby="change-title">
+      <h2 id="change-title">{destination.callbackUrl ? 'Change the destination' : 'Set the destination'}</h2>
+      <form className="destination-form" onSubmit={form.submit} noValidate>
+        <Field label="Callback URL" hint={form.hint} error={form.error}>
+          {(control) => (
+            <input
+              {...control}
+              ref={form.inputRef}
+              className="input input-code"
+              name="callbackUrl"
+              inputMode="url"
+              autoComplete="off"
+              autoCapitalize="off"
+              spellCheck={false}
+              placeholder="https://hooks.your-company.com/events"
+              value={typed}
+              onChange={(event) => form.type(event.target.value)}
+            />
+          )}
+        </Field>
+        <div className="destination-actions">
+          <Button
+            type="submit"
+            variant="primary"
+            busy={form.busy}
+            unavailable={unsaved ? undefined : 'Nothing is changed.'}
+          >
+            Save destination
+          </Button>
+          {unsaved && destination.callbackUrl && (
+            <Button variant="quiet" onClick={form.discard}>
+              Discard the edit
+            </Button>
+          )}
+          {unsaved && typed.trim() !== '' && <span className="unsaved">Not saved</span>}
+        </div>
+      </form>
+    </section>
+  )
+}
+
+/** Where the input is kept while it is not saved. */
+export const draftKey = (vendorId: string): string => `callback-url ${vendorId}`
+
+const HINT = 'Public, https, and without credentials in it. A random path that only you know is fine.'
+
+function useSaving({ destination, typed, onType, unsaved }: DestinationFormProps) {
+  const { vendorId } = useCompany()
+  const queryClient = useQueryClient()
+  const toast = useToast()
+  const inputRef = useRef<HTMLInputElement>(null)
+  const [refused, setRefused] = useState<string>()
+  const [tried, setTried] = useState(false)
+  const [busy, setBusy] = useState(false)
+  const check = checkUrl(typed, { whole: tried })
+
+  function type(text: string): void {
+    onType(text)
+    setRefused(undefined)
+    setTried(false)
+    keepDraft(draftKey(vendorId), text.trim() === (destination.callbackUrl ?? '') ? undefined : text)
+  }
+
+  function discard(): void {
+    type(destination.callbackUrl ?? '')
+    inputRef.current?.focus()
+  }
+
+  async function submit(event: FormEvent): Promise<void> {
+    event.preventDefault()
+    if (busy || !unsaved) return
+    setTried(true)
+    if (checkUrl(typed, { whole: true }).state !== 'fine') return inputRef.current?.focus()
+    setBusy(true)
+    try {
+      const saved = await saveDestination(queryClient, vendorId, typed.trim())
+      onType(saved.callbackUrl ?? '')
+      keepDraft(draftKey(vendorId), undefined)
+      setTried(false)
+      toast('Destination saved')
+    } catch (error) {
+      setRefused(refusal(error))
+      inputRef.current?.focus()
+    } finally {
+      setBusy(false)
+    }
+  }
+  return {
+    inputRef,
+    busy,
+    type,
+    discard,
+    submit,
+    hint: check.state === 'fine' && unsaved ? 'Looks right. Saving looks the name up.' : HINT,
+    error: refused ?? (unsaved || tried ? complaint(check, tried, destination) : undefined),
+  }
+}
+
+/** While one types, only what can no longer become right; on saving, what is missing as well. */
+function complaint(
+  check: UrlCheck,
+  tried: boolean,
+  { callbackUrl }: CallbackDestination,
+): string | undefined {
+  if (check.state === 'wrong') return check.reason
+  if (check.state !== 'empty') return undefined
+  return callbackUrl || tried ? CALLBACK_URL_PROBLEMS.callback_url_empty.sentence : undefined
+}
+
+function refusal(error: unknown): string {
+  if (!(error instanceof ApiProblem)) return 'It was not saved: the service could not be reached. Try again.'
+  const [first] = error.code === 'invalid_input' ? error.errors : []
+  return `${first ? `The URL ${first.detail}.` : error.message} Nothing was changed.`
+}

@@ -1,0 +1,106 @@
+import type { CallbackDestination } from '../api/contract.ts'
+import { useNow } from '../ui/Ago.tsx'
+import { Button } from '../ui/Button.tsx'
+import { CopyButton } from '../ui/CopyButton.tsx'
+import { SendIcon } from '../ui/icons.tsx'
+import { Notice } from '../ui/Notice.tsx'
+import { dateTime } from '../ui/time.ts'
+import type { TestSend } from './test-send.ts'
+
+export interface SavedDestinationProps {
+  destination: CallbackDestination
+  /** Something else is typed below, and not saved. */
+  unsaved: boolean
+  test: TestSend
+}
+
+/** What is in force: the only address that a test goes to. */
+export function SavedDestination({ destination, unsaved, test }: SavedDestinationProps) {
+  const { callbackUrl } = destination
+  return (
+    <section className="section section-first saved" aria-labelledby="saved-title">
+      <h2 id="saved-title">Saved destination</h2>
+      {callbackUrl ? (
+        <Url url={callbackUrl} />
+      ) : (
+        <p className="saved-none">None yet. Save one below to test it.</p>
+      )}
+      {callbackUrl && <Facts destination={destination} />}
+      <div className="saved-test">
+        <Button
+          icon={<SendIcon />}
+          busy={test.startedAt !== undefined}
+          unavailable={callbackUrl ? undefined : 'Save a destination first.'}
+          onClick={() => void test.send()}
+        >
+          Send test event
+        </Button>
+        <p className="small quiet" role="status">
+          {test.startedAt !== undefined ? (
+            <Sending startedAt={test.startedAt} />
+          ) : unsaved && callbackUrl ? (
+            <strong className="saved-unsaved">
+              Goes to this saved destination, not to your unsaved edit.
+            </strong>
+          ) : (
+            'One POST with a test_event. No retries, no signature.'
+          )}
+        </p>
+      </div>
+      {test.failure && (
+        <Notice tone="bad" title={test.failure.title} live>
+          {test.failure.text}
+        </Notice>
+      )}
+    </section>
+  )
+}
+
+function Url({ url }: { url: string }) {
+  const { host } = new URL(url)
+  const [before, after] = [url.slice(0, url.indexOf(host)), url.slice(url.indexOf(host) + host.length)]
+  return (
+    <p className="saved-url">
+      <code>
+        <span className="quiet">{before}</span>
+        <span className="saved-host">{host}</span>
+        <span className="quiet">{after}</span>
+      </code>
+      <CopyButton text={url} what="saved destination" />
+    </p>
+  )
+}
+
+function Facts({ destination: { verified, updatedAt, updatedBy } }: { destination: CallbackDestination }) {
+  return (
+    <p className="saved-facts small">
+      {verified ? (
+        <span className="status status-active">Its name led to public addresses</span>
+      ) : (
+        <span className="status status-warn">
+          Its name could not be looked up when it was saved; a test will tell
+        </span>
+      )}
+      {updatedAt && (
+        <span className="quiet">
+          Saved {dateTime(new Date(updatedAt))}
+          {updatedBy && (
+            <>
+              {' '}
+              by <bdi>{updatedBy.name}</bdi>
+            </>
+          )}
+        </span>
+      )}
+    </p>
+  )
+}
+
+function Sending({ startedAt }: { startedAt: number }) {
+  const seconds = Math.max(0, Math.floor((useNow().getTime() - startedAt) / 1000))
+  return (
+    <>
+      Sending, and waiting for your receiver<span aria-hidden="true">: {seconds} of at most 10 seconds</span>
+    </>
+  )
+}

@@ -1,0 +1,64 @@
+import { useState } from 'react'
+import { useDestination } from '../api/callbacks.ts'
+import type { CallbackDestination } from '../api/contract.ts'
+import { draftOf } from '../session/drafts.ts'
+import { useCompany } from '../shell/company.ts'
+import { NotForYou } from '../shell/NotForYou.tsx'
+import { Page } from '../shell/Page.tsx'
+import { Loaded, Skeleton } from '../ui/Loaded.tsx'
+import { DestinationForm, draftKey } from './DestinationForm.tsx'
+import { SavedDestination } from './SavedDestination.tsx'
+import { TestResult } from './TestResult.tsx'
+import { useTestSend } from './test-send.ts'
+import './webhooks.css'
+
+export default function WebhooksScreen() {
+  const company = useCompany()
+  return (
+    <Page
+      title="Webhooks"
+      section="Integrations"
+      lede="Where your company receives events: one public HTTPS address, which you can send a test event."
+    >
+      {company.mayManage ? (
+        <Destination />
+      ) : (
+        <NotForYou what="The callback destination">
+          Where the company’s events go, and sending there, is decided by those who answer for the company.
+        </NotForYou>
+      )}
+    </Page>
+  )
+}
+
+const DestinationSkeleton = () => (
+  <div className="webhook-skeleton">
+    <Skeleton lines={3} />
+    <Skeleton lines={3} />
+  </div>
+)
+
+function Destination() {
+  const { vendorId } = useCompany()
+  const query = useDestination(vendorId)
+  return (
+    <Loaded query={query} skeleton={<DestinationSkeleton />}>
+      {(destination) => <Known destination={destination} />}
+    </Loaded>
+  )
+}
+
+function Known({ destination }: { destination: CallbackDestination }) {
+  const { vendorId } = useCompany()
+  const saved = destination.callbackUrl ?? ''
+  const [typed, setTyped] = useState(() => draftOf(draftKey(vendorId)) ?? saved)
+  const test = useTestSend(vendorId)
+  const unsaved = typed.trim() !== saved
+  return (
+    <>
+      <SavedDestination destination={destination} unsaved={unsaved} test={test} />
+      <DestinationForm destination={destination} typed={typed} onType={setTyped} unsaved={unsaved} />
+      {test.result && <TestResult result={test.result} vendorId={vendorId} saved={saved} />}
+    </>
+  )
+}

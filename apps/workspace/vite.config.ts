@@ -1,0 +1,47 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { brotliCompress, gzip } from 'node:zlib'
+import react from '@vitejs/plugin-react'
+import { defineConfig, type Plugin } from 'vite'
+
+const COMPRESSIBLE = /\.(?:html|js|css|svg)$/
+
+export default defineConfig({
+  root: import.meta.dirname,
+  plugins: [react(), compressed()],
+  build: {
+    outDir: 'dist',
+    emptyOutDir: true,
+    target: 'es2022',
+    // The Content-Security-Policy allows no script, style or font that is written into the page.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    license: { fileName: 'licenses.md' },
+  },
+  server: {
+    // For `vite apps/workspace` beside a running local stack.
+    proxy: { '/v1': 'http://localhost:8080' },
+  },
+})
+
+/** Writes .br and .gz beside every text file of the build, so that no server compresses them again per request. */
+function compressed(): Plugin {
+  let outDir = ''
+  return {
+    name: 'compressed',
+    apply: 'build',
+    configResolved(config) {
+      outDir = join(config.root, config.build.outDir)
+    },
+    async closeBundle() {
+      for (const file of await readdir(outDir, { recursive: true })) {
+        if (!COMPRESSIBLE.test(file)) continue
+        const path = join(outDir, file)
+        const content = await readFile(path)
+        await writeFile(`${path}.br`, await promisify(brotliCompress)(content))
+        await writeFile(`${path}.gz`, await promisify(gzip)(content, { level: 9 }))
+      }
+    },
+  }
+}

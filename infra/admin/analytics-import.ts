@@ -1,0 +1,219 @@
+import { createReadStream } from 'node:fs'
+import { open, rm, stat } from 'node:fs/promises'
+import { datesClosedToImports } from '#shared/analytics-daily.ts'
+import { type AnalyticsEvent, judgeEvent } from '#shared/analytics-events.ts'
+import { rememberedIds, SumTooLargeError, storeEvents } from '#shared/analytics-ingest.ts'
+import { createDateOf } from '#shared/calendar.ts'
+import type { Clock } from '#shared/clock.ts'
+import { type Company, findCompany } from '#shared/people.ts'
+import type { Database } from '#shared/postgres.ts'
+import { OperatorError } from '../operator.ts'
+import { type EventFileFormat, type EventLine, readEvents } from './event-file.ts'
+
+/** Few enough that other writers of the company wait for a moment only, enough to make a million a matter of a minute. */
+const EVENTS_AT_ONCE = 5_000
+
+export interface ImportCounts {
+  /** Lines that hold something, without the header. */
+  lines: number
+  accepted: number
+  duplicates: number
+  refused: number
+}
+
+export interface ImportResult extends ImportCounts {
+  /** CSV of line, eventId and reason, beside the imported file; null when no line was refused. */
+  refusedFile: string | null
+  /** The signal stopped it: the rest of the file was not looked at. */
+  stopped: boolean
+}
+
+export interface ImportOptions {
+  db: Database
+  clock: Clock
+  vendorId: string
+  file: string
+  format: EventFileFormat
+  onProgress?: (progress: ImportCounts & { read_bytes: number; size_bytes: number }) => void
+  /** Stops after the piece that is being stored. */
+  signal?: AbortSignal
+}
+
+interface NumberedEvent {
+  line: number
+  event: AnalyticsEvent
+}
+
+/**
+ * Stores the events of a file, of any age, in pieces of which each is stored whole or not at all; a line that breaks
+ * a rule is refused alone. Run again, it passes over what it has stored. An event that is not remembered is added
+ * only to a day whose ids are all remembered, or that is still missing: no event can be counted twice, however late
+ * a file is imported again.
+ * @throws OperatorError when the file, or the company, is not usable: then nothing was stored; or when the database
+ * went away: then what was stored stays.
+ */
+export async function importEvents(options: ImportOptions): Promise<ImportResult> {
+  const { db, clock, vendorId, file, format, onProgress, signal } = options
+  const company = await findCompany(db, vendorId)
+  if (!company) throw new OperatorError(`There is no company ${vendorId}.`)
+  const size_bytes = await sizeOf(file)
+  const refusedFile = `${file}.refused.csv`
+  const refusals = await createRefusals(refusedFile)
+  const counts: ImportCounts = { lines: 0, accepted: 0, duplicates: 0, refused: 0 }
+  const source = createReadStream(file)
+  const judge = createJudge(company, clock)
+  let piece: NumberedEvent[] = []
+  let storing: Promise<void> = Promise.resolve()
+  let stopped = false
+
+  async function refuse(line: number, eventId: unknown, reason: string): Promise<void> {
+    counts.refused += 1
+    await refusals.add(line, eventId, reason)
+  }
+
+  async function store(events: NumberedEvent[]): Promise<void> {
+    const closed = await withoutClosedDays(db, vendorId, events)
+    counts.duplicates += closed.duplicates
+    for (const { line, event } of closed.refused) {
+      await refuse(
+        line,
+        event.eventId,
+        `the day ${event.date} has figures whose ids are not all remembered any more`,
+      )
+    }
+    const stored = await storeWhatFits(db, vendorId, closed.open)
+    counts.accepted += stored.accepted
+    counts.duplicates += stored.duplicates
+    for (const { line, event } of stored.refused) {
+      await refuse(line, event.eventId, 'a sum of its day would pass 9007199254740991')
+    }
+    onProgress?.({ ...counts, read_bytes: source.bytesRead, size_bytes })
+  }
+
+  /** The next piece is read while one is stored. Only one at a time, so that what comes first in the file stands. */
+  async function flush(): Promise<void> {
+    await storing
+    storing = store(piece)
+    storing.catch(() => {})
+    piece = []
+  }
+
+  try {
+    for await (const lines of readEvents(source, format)) {
+      for (const line of lines) {
+        counts.lines += 1
+        const judged = judge(line)
+        if ('event' in judged) piece.push({ line: line.number, event: judged.event })
+        else await refuse(line.number, judged.eventId, judged.reason)
+        if (piece.length === EVENTS_AT_ONCE) await flush()
+      }
+      stopped = signal?.aborted ?? false
+      if (stopped) break
+    }
+    await flush()
+    await storing
+    return { ...counts, refusedFile: counts.refused > 0 ? refusedFile : null, stopped }
+  } catch (error) {
+    if (error instanceof OperatorError) throw error
+    throw new OperatorError(
+      `The import stopped: ${(error as Error).message}. What was stored stays; run it again to store the rest.`,
+      { cause: error },
+    )
+  } finally {
+    source.destroy()
+    await storing.catch(() => {})
+    await refusals.close(counts.refused)
+  }
+}
+
+async function sizeOf(file: string): Promise<number> {
+  const found = await stat(file).catch(() => undefined)
+  if (!found) throw new OperatorError(`There is no file ${file}.`)
+  if (!found.isFile()) throw new OperatorError(`${file} is not a file.`)
+  return found.size
+}
+
+type Judged = { event: AnalyticsEvent } | { eventId: unknown; reason: string }
+
+function createJudge({ timezone, currency }: Company, clock: Clock): (line: EventLine) => Judged {
+  const rules = { ageMax_ms: Number.POSITIVE_INFINITY, currency, dateOf: createDateOf(timezone) }
+  return (line) => {
+    if ('fault' in line) return { eventId: '', reason: line.fault }
+    const judged = judgeEvent(line.sent, { ...rules, now_ms: clock.now() })
+    if ('event' in judged) return judged
+    const eventId = (line.sent as { eventId?: unknown } | null)?.eventId
+    return {
+      eventId,
+      reason: judged.faults.map(({ path, detail }) => [...path, detail].join(' ')).join('; '),
+    }
+  }
+}
+
+/** Takes out the events of days that no import may add to, telling repeats from new ones. */
+async function withoutClosedDays(db: Database, vendorId: string, events: NumberedEvent[]) {
+  const dates = [...new Set(events.map(({ event }) => event.date))]
+  const closed = await datesClosedToImports(db, vendorId, dates)
+  const late = events.filter(({ event }) => closed.has(event.date))
+  const seen = await rememberedIds(
+    db,
+    vendorId,
+    late.map(({ event }) => event),
+  )
+  const refused = late.filter(({ event }) => !seen.has(event.eventId))
+  const open = events.filter(({ event }) => !closed.has(event.date))
+  return { open, refused, duplicates: late.length - refused.length }
+}
+
+async function storeWhatFits(db: Database, vendorId: string, events: NumberedEvent[]) {
+  const refused: NumberedEvent[] = []
+  for (let fitting = events; ; ) {
+    if (fitting.length === 0) return { accepted: 0, duplicates: 0, refused }
+    try {
+      const stored = await storeEvents(
+        db,
+        vendorId,
+        fitting.map(({ event }) => event),
+      )
+      return { ...stored, refused }
+    } catch (error) {
+      if (!(error instanceof SumTooLargeError)) throw error
+      const tooLarge = new Set(error.indexes)
+      refused.push(...fitting.filter((_, index) => tooLarge.has(index)))
+      fitting = fitting.filter((_, index) => !tooLarge.has(index))
+    }
+  }
+}
+
+interface Refusals {
+  add(line: number, eventId: unknown, reason: string): Promise<void>
+  /** Leaves no file when nothing was refused. */
+  close(refused: number): Promise<void>
+}
+
+/** The file is made at the start, so that it is known then whether it can be. */
+async function createRefusals(file: string): Promise<Refusals> {
+  const handle = await open(file, 'w').catch((error: Error) => {
+    throw new OperatorError(`The refused lines cannot be listed beside the file: ${error.message}`)
+  })
+  let buffered = 'line,eventId,reason\n'
+  let writing: Promise<unknown> = Promise.resolve()
+  const flush = async () => {
+    const text = buffered
+    buffered = ''
+    writing = writing.then(() => handle.write(text))
+    await writing
+  }
+  return {
+    async add(line, eventId, reason) {
+      buffered += `${line},${csvValue(typeof eventId === 'string' ? eventId : '')},${csvValue(reason)}\n`
+      if (buffered.length > 65_536) await flush()
+    },
+    async close(refused) {
+      await flush()
+      await handle.close()
+      if (refused === 0) await rm(file)
+    },
+  }
+}
+
+const csvValue = (text: string): string => `"${text.replaceAll('"', '""')}"`

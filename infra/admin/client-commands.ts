@@ -1,0 +1,58 @@
+import { type Command, Option } from 'commander'
+import type { ClientRecord } from '#shared/oauth-clients.ts'
+import { allClients, revokeClient } from './clients.ts'
+import { command, group, type Run, shownTime, table } from './commands.ts'
+
+/** OAuth2 clients of a company. */
+export function addClientCommands(program: Command, run: Run): void {
+  const clients = group(program, 'clients', 'OAuth2 clients')
+  command(
+    clients,
+    'list',
+    'List the clients of a company, newest first',
+    'clients list ven_acme --status Active',
+  )
+    .argument('<vendor_id>')
+    .addOption(new Option('--status <status>', 'only these').choices(['Active', 'Revoked']))
+    .action((vendorId: string, { status }: { status?: 'Active' | 'Revoked' }) =>
+      run(async ({ db }) => {
+        const found = await allClients(db, { vendorId, status })
+        const rows = found.map((client) => [
+          client.clientId,
+          client.status,
+          client.name,
+          client.scopes.join(' '),
+          shownTime(client.createdAt),
+          shownTime(client.revokedAt),
+        ])
+        const titles = ['CLIENT ID', 'STATUS', 'NAME', 'SCOPES', 'CREATED', 'REVOKED']
+        return { text: table(titles, rows, 'There is no such client.'), data: found.map(shown) }
+      }),
+    )
+  command(
+    clients,
+    'revoke',
+    'Revoke a client, for ever. When the command ends, no process accepts the client or its tokens any more; that takes up to six seconds when Redis cannot vouch for it.',
+    'clients revoke ven_acme cli_3I06m0bG6ejtvuyLqFZSbl',
+  )
+    .argument('<vendor_id>')
+    .argument('<client_id>')
+    .action((vendorId: string, clientId: string) =>
+      run(async (operator) => {
+        const services = { db: operator.db, revocation: operator.revocation() }
+        const client = await revokeClient(services, { vendorId, clientId })
+        return { text: `${clientId} (${client.name}) is revoked everywhere.`, data: shown(client) }
+      }),
+    )
+}
+
+const shown = (client: ClientRecord) => ({
+  clientId: client.clientId,
+  name: client.name,
+  scopes: client.scopes,
+  status: client.status,
+  createdAt: client.createdAt,
+  createdBy: client.createdBy,
+  revokedAt: client.revokedAt,
+  revokedBy: client.revokedBy,
+})

@@ -1,0 +1,49 @@
+import { appendActivity } from '#shared/activity.ts'
+import { type ClientRecord, findClient, listClients, markClientRevoked } from '#shared/oauth-clients.ts'
+import type { Database } from '#shared/postgres.ts'
+import type { Revocation } from '#shared/revocation/revocation.ts'
+import { OperatorError } from '../operator.ts'
+import { requireCompany } from './people.ts'
+
+const PAGE_SIZE = 200
+
+/** Every client of a company, newest first. @throws OperatorError when there is no such company. */
+export async function allClients(
+  db: Database,
+  { vendorId, status }: { vendorId: string; status: 'Active' | 'Revoked' | undefined },
+): Promise<ClientRecord[]> {
+  await requireCompany(db, vendorId)
+  const clients: ClientRecord[] = []
+  for (;;) {
+    const page = await listClients(db, { vendorId, status, after: clients.at(-1), limit: PAGE_SIZE })
+    clients.push(...page)
+    if (page.length < PAGE_SIZE) return clients
+  }
+}
+
+/**
+ * Revokes a client. When it resolves, no process of either service accepts the client or a token of it any more.
+ * Again is no error, and gives the same promise again.
+ * @throws OperatorError when the company has no such client.
+ */
+export async function revokeClient(
+  { db, revocation }: { db: Database; revocation: Revocation },
+  { vendorId, clientId }: { vendorId: string; clientId: string },
+): Promise<ClientRecord> {
+  await requireCompany(db, vendorId)
+  return revocation.revoke({ kind: 'client', id: clientId }, async (transaction) => {
+    const changed = await markClientRevoked(transaction, { vendorId, clientId, revokedBy: null })
+    const client = await findClient(transaction, { vendorId, clientId })
+    if (!client) throw new OperatorError(`${vendorId} has no client ${clientId}.`)
+    if (changed) {
+      await appendActivity(transaction, {
+        vendorId,
+        userId: null,
+        action: 'client.revoked',
+        subject: clientId,
+        detail: { name: client.name },
+      })
+    }
+    return client
+  })
+}

@@ -1,0 +1,87 @@
+import { type Command, Option } from 'commander'
+import { systemClock } from '#shared/clock.ts'
+import {
+  listSigningKeys,
+  markSigningKeyRevoked,
+  rotateSigningKey,
+  type SigningAlg,
+  type SigningKeyState,
+  SigningKeyUnreadable,
+  type StoredSigningKey,
+  signingKeyStates,
+} from '#shared/signing-keys.ts'
+import { OperatorError } from '../operator.ts'
+import { command, group, type Run, shownTime, table } from './commands.ts'
+
+/** The keys that access tokens are signed with. */
+export function addKeyCommands(program: Command, run: Run): void {
+  const keys = group(program, 'keys', 'The keys that access tokens are signed with')
+  command(keys, 'list', 'List the keys and what each is for now', 'keys list').action(() =>
+    run(async ({ db }) => {
+      const states = signingKeyStates(await listSigningKeys(db), systemClock.now())
+      const rows = states.map(({ key, state }) => [
+        key.kid,
+        state,
+        key.alg,
+        shownTime(key.activatesAt),
+        shownTime(key.revokedAt),
+      ])
+      return {
+        text: table(['KEY ID', 'STATE', 'ALG', 'SIGNS FROM', 'REVOKED'], rows, 'There is no key yet.'),
+        data: states.map(({ key, state }) => shown(key, state)),
+      }
+    }),
+  )
+  command(
+    keys,
+    'rotate',
+    'Make a new key. It is published at once and signs in ten minutes; no token is refused at any moment of it.',
+    'keys rotate',
+  )
+    .addOption(
+      new Option('--alg <alg>', 'algorithm of the new key').choices(['ES256', 'RS256']).default('ES256'),
+    )
+    .action(({ alg }: { alg: SigningAlg }) =>
+      run(async (operator) => {
+        const options = { alg, encryptionKey: operator.encryptionKey(), clock: systemClock }
+        const key = await rotateSigningKey(operator.db, options).catch(asOperatorError)
+        return { text: `${key.kid} signs from ${shownTime(key.activatesAt)} on.`, data: shown(key, 'next') }
+      }),
+    )
+  command(
+    keys,
+    'revoke',
+    'Revoke a key that was stolen, for ever. When the command ends, no process accepts a token signed with it; if it was the active key, the authorization server makes another.',
+    'keys revoke 0nW3gBqVZDQy4n0h0x1QcM3cSyAkXjT6Yk3u2gk1p2E',
+  )
+    .argument('<key_id>')
+    .action((kid: string) =>
+      run(async (operator) => {
+        await operator.revocation().revoke({ kind: 'key', id: kid }, async (transaction) => {
+          if (!(await markSigningKeyRevoked(transaction, kid)))
+            throw new OperatorError(`There is no key ${kid}.`)
+        })
+        const key = (await listSigningKeys(operator.db)).find((stored) => stored.kid === kid)
+        return {
+          text: `${kid} is revoked everywhere.`,
+          data: key ? shown(key, 'revoked') : null,
+        }
+      }),
+    )
+}
+
+function asOperatorError(error: unknown): never {
+  throw error instanceof SigningKeyUnreadable ? new OperatorError(error.message) : error
+}
+
+const shown = (
+  { kid, alg, createdAt, activatesAt, revokedAt }: StoredSigningKey,
+  state: SigningKeyState,
+) => ({
+  kid,
+  state,
+  alg,
+  createdAt,
+  activatesAt,
+  revokedAt,
+})

@@ -1,0 +1,79 @@
+import type { ReadStream } from 'node:tty'
+import { PASSWORD_MAX_BYTES, PASSWORD_MIN_CHARACTERS } from '#shared/passwords.ts'
+import { OperatorError } from '../operator.ts'
+
+const CTRL_C = '\x03'
+const CTRL_D = '\x04'
+const CTRL_U = '\x15'
+const BACKSPACE = new Set(['\x7f', '\b'])
+const ENTER = new Set(['\r', '\n'])
+
+export interface PasswordSource {
+  input: NodeJS.ReadStream
+  /** Where the question is asked. */
+  output: NodeJS.WritableStream
+}
+
+/**
+ * Takes a new password from the person at the terminal, twice and without showing it, or from a pipe. There is no
+ * other way in: a command line is seen by everyone on the machine and kept by the shell.
+ * @throws OperatorError when it is too short or too long, differs the second time, or was called off.
+ */
+export async function askNewPassword(question: string, { input, output }: PasswordSource): Promise<string> {
+  if (!input.isTTY) return checked((await readAll(input)).replace(/\r?\n$/, ''))
+  const password = checked(await askHidden(`${question}: `, { input, output }))
+  if ((await askHidden('Again: ', { input, output })) !== password)
+    throw new OperatorError('The two passwords differ: nothing was changed.')
+  return password
+}
+
+function checked(password: string): string {
+  if ([...password].length < PASSWORD_MIN_CHARACTERS)
+    throw new OperatorError(
+      `A password has at least ${PASSWORD_MIN_CHARACTERS} characters: nothing was changed.`,
+    )
+  if (Buffer.byteLength(password) > PASSWORD_MAX_BYTES)
+    throw new OperatorError(`A password has at most ${PASSWORD_MAX_BYTES} bytes: nothing was changed.`)
+  return password
+}
+
+async function readAll(input: NodeJS.ReadStream): Promise<string> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of input) {
+    bytes += chunk.length
+    if (bytes > 2 * PASSWORD_MAX_BYTES) break
+    chunks.push(Buffer.from(chunk))
+  }
+  return Buffer.concat(chunks).toString()
+}
+
+/** Reads a line in raw mode: the terminal shows nothing, so what it does for a line is done here. */
+function askHidden(question: string, { input, output }: PasswordSource): Promise<string> {
+  const terminal = input as ReadStream
+  return new Promise((resolve, reject) => {
+    let typed: string[] = []
+    const finish = (settle: () => void) => {
+      terminal.off('data', onData)
+      terminal.setRawMode(false)
+      terminal.pause()
+      output.write('\n')
+      settle()
+    }
+    const onData = (text: string) => {
+      for (const character of text) {
+        if (ENTER.has(character)) return finish(() => resolve(typed.join('')))
+        if (character === CTRL_C || character === CTRL_D)
+          return finish(() => reject(new OperatorError('Called off: nothing was changed.')))
+        if (character === CTRL_U) typed = []
+        else if (BACKSPACE.has(character)) typed.pop()
+        else typed.push(character)
+      }
+    }
+    output.write(question)
+    terminal.setEncoding('utf8')
+    terminal.setRawMode(true)
+    terminal.on('data', onData)
+    terminal.resume()
+  })
+}

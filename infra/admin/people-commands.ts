@@ -1,0 +1,153 @@
+import { Argument, type Command, Option } from 'commander'
+import { listCompanies, listMembers, type MembershipStatus, type Role } from '#shared/people.ts'
+import { command, group, type Run, table } from './commands.ts'
+import { addMember, createCompany, replacePassword, requireCompany, setRole, setStatus } from './people.ts'
+
+type AskPassword = (email: string) => Promise<string>
+
+/** Companies, their people, and passwords. */
+export function addPeopleCommands(program: Command, run: Run, askPassword: AskPassword): void {
+  addCompanyCommands(group(program, 'company', 'Companies'), run, askPassword)
+  addMemberCommands(group(program, 'member', 'The people of a company'), run, askPassword)
+  const password = group(program, 'password', 'Passwords')
+  command(
+    password,
+    'reset',
+    "Set a user's password and end all of the user's sessions. The password is asked for, or read from standard input.",
+    'password reset owner@acme.example',
+  )
+    .argument('<email>')
+    .action((email: string) =>
+      run(async ({ db }) => {
+        const user = await replacePassword(db, { email, password: () => askPassword(email) })
+        return { text: `${user.email} has a new password; every session was ended.`, data: user }
+      }),
+    )
+}
+
+interface CompanyOptions {
+  name: string
+  timezone: string
+  currency: string
+  ownerEmail: string
+  ownerName?: string
+  vendorId?: string
+}
+
+function addCompanyCommands(company: Command, run: Run, askPassword: AskPassword): void {
+  command(
+    company,
+    'create',
+    "Create a company with its owner. The owner's password is asked for, or read from standard input, unless the owner has an account already.",
+    'company create --name "Initech" --timezone America/Chicago --currency USD --owner-email bill@initech.example --owner-name "Bill L."',
+  )
+    .requiredOption('--name <name>', 'name of the company')
+    .requiredOption('--timezone <zone>', 'IANA time zone that its days are counted in')
+    .requiredOption('--currency <code>', 'ISO 4217 currency of its figures')
+    .requiredOption('--owner-email <email>', 'email address that the owner signs in with')
+    .option('--owner-name <name>', 'name of the owner, for a new account')
+    .option('--vendor-id <id>', 'identifier of the company (default: a random one)')
+    .action((options: CompanyOptions) =>
+      run(async ({ db }) => {
+        const created = await createCompany(db, {
+          vendorId: options.vendorId,
+          name: options.name,
+          timezone: options.timezone,
+          currency: options.currency,
+          owner: {
+            email: options.ownerEmail,
+            name: options.ownerName,
+            password: () => askPassword(options.ownerEmail),
+          },
+        })
+        return {
+          text: `Created ${created.company.vendorId}, owned by ${created.owner.email}.`,
+          data: created,
+        }
+      }),
+    )
+  command(company, 'list', 'List the companies', 'company list').action(() =>
+    run(async ({ db }) => {
+      const companies = await listCompanies(db)
+      const rows = companies.map(({ vendorId, name, timezone, currency }) => [
+        vendorId,
+        name,
+        timezone,
+        currency,
+      ])
+      return {
+        text: table(['VENDOR ID', 'NAME', 'TIME ZONE', 'CURRENCY'], rows, 'There is no company yet.'),
+        data: companies,
+      }
+    }),
+  )
+}
+
+function addMemberCommands(member: Command, run: Run, askPassword: AskPassword): void {
+  command(
+    member,
+    'add',
+    'Add a person to a company. A password is asked for, or read from standard input, unless the person has an account already.',
+    'member add ven_acme kim@acme.example --name "Kim R." --role admin',
+  )
+    .argument('<vendor_id>')
+    .argument('<email>')
+    .option('--name <name>', 'name of the person, for a new account')
+    .addOption(
+      new Option('--role <role>', 'role in the company').choices(['admin', 'member']).makeOptionMandatory(),
+    )
+    .action((vendorId: string, email: string, { name, role }: { name?: string; role: 'admin' | 'member' }) =>
+      run(async ({ db }) => {
+        const person = { email, name, password: () => askPassword(email) }
+        const added = await addMember(db, { vendorId, role, person })
+        return { text: `${added.email} is a new ${role} of ${vendorId}.`, data: added }
+      }),
+    )
+  command(member, 'list', 'List the people of a company', 'member list ven_acme')
+    .argument('<vendor_id>')
+    .action((vendorId: string) =>
+      run(async ({ db }) => {
+        await requireCompany(db, vendorId)
+        const members = await listMembers(db, vendorId)
+        const rows = members.map(({ email, name, role, status }) => [email, name, role, status])
+        return {
+          text: table(['EMAIL', 'NAME', 'ROLE', 'STATUS'], rows, 'Nobody belongs to it.'),
+          data: members,
+        }
+      }),
+    )
+  command(
+    member,
+    'set-role',
+    'Change the role of a person. A new owner takes the place of the present one, who becomes an admin.',
+    'member set-role ven_acme admin@acme.example owner',
+  )
+    .argument('<vendor_id>')
+    .argument('<email>')
+    .addArgument(new Argument('<role>').choices(['owner', 'admin', 'member']))
+    .action((vendorId: string, email: string, role: Role) =>
+      run(async ({ db }) => {
+        const { member: changed, formerOwner } = await setRole(db, { vendorId, email, role })
+        const also = formerOwner ? ` ${formerOwner.email} is an admin now.` : ''
+        return {
+          text: `${changed.email} is ${role} of ${vendorId}.${also}`,
+          data: { member: changed, formerOwner: formerOwner ?? null },
+        }
+      }),
+    )
+  command(
+    member,
+    'set-status',
+    'Suspend a person, or make a suspended one active again. It counts from the next request on.',
+    'member set-status ven_acme admin@acme.example suspended',
+  )
+    .argument('<vendor_id>')
+    .argument('<email>')
+    .addArgument(new Argument('<status>').choices(['active', 'suspended']))
+    .action((vendorId: string, email: string, status: MembershipStatus) =>
+      run(async ({ db }) => {
+        const changed = await setStatus(db, { vendorId, email, status })
+        return { text: `${changed.email} is ${status} in ${vendorId}.`, data: changed }
+      }),
+    )
+}

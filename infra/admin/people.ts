@@ -1,0 +1,231 @@
+import { newUserId, newVendorId } from '#shared/ids.ts'
+import { hashPassword } from '#shared/passwords.ts'
+import {
+  type Company,
+  findCompany,
+  findMembership,
+  findOwner,
+  findUserByEmail,
+  insertCompany,
+  insertUser,
+  lockMembers,
+  type Member,
+  type Membership,
+  type MembershipStatus,
+  normalizedEmail,
+  type Role,
+  resetPassword,
+  saveMembership,
+  type User,
+} from '#shared/people.ts'
+import { type Database, type Queryable, sqlState } from '#shared/postgres.ts'
+import { OperatorError } from '../operator.ts'
+
+const VENDOR_ID = /^ven_[A-Za-z0-9]{1,60}$/
+const EMAIL = /^[^\s@]+@[^\s@]+$/
+const EMAIL_MAX_CHARACTERS = 254
+const NAME_MAX_CHARACTERS = 200
+const UNIQUE_VIOLATION = '23505'
+
+/** Someone to be added, who may have an account already. */
+export interface NewPerson {
+  email: string
+  /** Needed for a new account only. */
+  name: string | undefined
+  /** Asked for when the account is new, so that nobody types a password that is not used. */
+  password: () => Promise<string>
+}
+
+export interface NewCompany {
+  /** undefined: a random one. */
+  vendorId: string | undefined
+  name: string
+  timezone: string
+  currency: string
+  owner: NewPerson
+}
+
+/** @throws OperatorError when a value is not usable, or the vendor id is taken. */
+export async function createCompany(
+  db: Database,
+  { vendorId = newVendorId(), name, timezone, currency, owner }: NewCompany,
+): Promise<{ company: Company; owner: Member }> {
+  if (!VENDOR_ID.test(vendorId))
+    throw new OperatorError('A vendor id is ven_ and 1 to 60 letters and digits, such as ven_acme.')
+  const company = {
+    vendorId,
+    name: checkedName(name),
+    timezone: knownTimezone(timezone),
+    currency: knownCurrency(currency),
+  }
+  if (await findCompany(db, vendorId)) throw new OperatorError(`There is a company ${vendorId} already.`)
+  const person = await preparePerson(db, owner)
+  await refusingDoubles(
+    `There is a company ${vendorId} already, or an account for ${person.user.email}.`,
+    () =>
+      db.transaction(async (transaction) => {
+        await insertCompany(transaction, company)
+        await person.store(transaction)
+        const membership = { vendorId, userId: person.user.userId, role: 'owner', status: 'active' } as const
+        await saveMembership(transaction, membership)
+      }),
+  )
+  return { company, owner: { ...person.user, role: 'owner', status: 'active' } }
+}
+
+/** @throws OperatorError when there is no such company, or the person belongs to it already. */
+export async function addMember(
+  db: Database,
+  { vendorId, role, person: given }: { vendorId: string; role: 'admin' | 'member'; person: NewPerson },
+): Promise<Member> {
+  await requireCompany(db, vendorId)
+  const refuseMember = async (queryable: Queryable, { userId, email }: User) => {
+    if (await findMembership(queryable, { vendorId, userId }))
+      throw new OperatorError(`${email} belongs to ${vendorId} already.`)
+  }
+  const person = await preparePerson(db, given, (user) => refuseMember(db, user))
+  await refusingDoubles(`There is an account for ${person.user.email} already.`, () =>
+    db.transaction(async (transaction) => {
+      await lockMembers(transaction, vendorId)
+      await refuseMember(transaction, person.user)
+      await person.store(transaction)
+      await saveMembership(transaction, { vendorId, userId: person.user.userId, role, status: 'active' })
+    }),
+  )
+  return { ...person.user, role, status: 'active' }
+}
+
+/** Making someone the owner makes the owner an admin. @throws OperatorError when that is not possible. */
+export async function setRole(
+  db: Database,
+  { vendorId, email, role }: { vendorId: string; email: string; role: Role },
+): Promise<{ member: Member; formerOwner: User | undefined }> {
+  return changingMember(db, { vendorId, email }, async (transaction, { user, membership }) => {
+    const { role: before, status } = membership
+    if (before === role) return { member: { ...user, role, status }, formerOwner: undefined }
+    if (before === 'owner')
+      throw new OperatorError(
+        `${user.email} is the owner of ${vendorId}: make another member the owner first.`,
+      )
+    if (role === 'owner' && status === 'suspended')
+      throw new OperatorError(
+        `${user.email} is suspended, and an owner cannot be: make the status active first.`,
+      )
+    const formerOwner = role === 'owner' ? await findOwner(transaction, vendorId) : undefined
+    if (formerOwner)
+      await saveMembership(transaction, {
+        vendorId,
+        userId: formerOwner.userId,
+        role: 'admin',
+        status: 'active',
+      })
+    await saveMembership(transaction, { ...membership, role })
+    return { member: { ...user, role, status }, formerOwner }
+  })
+}
+
+/** @throws OperatorError for an owner, who cannot be suspended. */
+export async function setStatus(
+  db: Database,
+  { vendorId, email, status }: { vendorId: string; email: string; status: MembershipStatus },
+): Promise<Member> {
+  return changingMember(db, { vendorId, email }, async (transaction, { user, membership }) => {
+    if (membership.role === 'owner' && status === 'suspended')
+      throw new OperatorError(`${user.email} is the owner of ${vendorId}, and an owner cannot be suspended.`)
+    await saveMembership(transaction, { ...membership, status })
+    return { ...user, role: membership.role, status }
+  })
+}
+
+interface CompanyMember {
+  user: User
+  membership: Membership
+}
+
+/** One change of a company's people at a time, so that what was looked at is still so when it is changed. */
+function changingMember<T>(
+  db: Database,
+  { vendorId, email }: { vendorId: string; email: string },
+  change: (transaction: Queryable, member: CompanyMember) => Promise<T>,
+): Promise<T> {
+  return db.transaction(async (transaction) => {
+    await lockMembers(transaction, vendorId)
+    await requireCompany(transaction, vendorId)
+    const user = await findUserByEmail(transaction, email)
+    const membership = user && (await findMembership(transaction, { vendorId, userId: user.userId }))
+    if (!membership) throw new OperatorError(`${normalizedEmail(email)} does not belong to ${vendorId}.`)
+    return change(transaction, { user: shownUser(user), membership })
+  })
+}
+
+/** Also ends every session of the user. @throws OperatorError when there is no such account. */
+export async function replacePassword(
+  db: Database,
+  { email, password }: { email: string; password: () => Promise<string> },
+): Promise<User> {
+  const user = await findUserByEmail(db, email)
+  if (!user) throw new OperatorError(`There is no account for ${normalizedEmail(email)}.`)
+  const passwordHash = await hashPassword(await password())
+  await db.transaction((transaction) => resetPassword(transaction, { userId: user.userId, passwordHash }))
+  return shownUser(user)
+}
+
+export async function requireCompany(db: Queryable, vendorId: string): Promise<Company> {
+  const company = await findCompany(db, vendorId)
+  if (!company) throw new OperatorError(`There is no company ${vendorId}.`)
+  return company
+}
+
+const shownUser = ({ userId, email, name }: User): User => ({ userId, email, name })
+
+/** Finds the account or prepares a new one, which `store` inserts. Asks for the password last of all. */
+async function preparePerson(
+  db: Queryable,
+  { email: given, name, password }: NewPerson,
+  check: (user: User) => Promise<void> = async () => {},
+): Promise<{ user: User; store(transaction: Queryable): Promise<void> }> {
+  const email = normalizedEmail(given)
+  if (!EMAIL.test(email) || email.length > EMAIL_MAX_CHARACTERS)
+    throw new OperatorError(`${JSON.stringify(given)} is not an email address.`)
+  const known = await findUserByEmail(db, email)
+  if (known) {
+    await check(known)
+    return { user: shownUser(known), store: async () => {} }
+  }
+  if (name === undefined) throw new OperatorError(`${email} has no account yet: give the person's name too.`)
+  const user = { userId: newUserId(), email, name: checkedName(name) }
+  const passwordHash = await hashPassword(await password())
+  return { user, store: (transaction) => insertUser(transaction, { ...user, passwordHash }) }
+}
+
+async function refusingDoubles<T>(sentence: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (sqlState(error) === UNIQUE_VIOLATION) throw new OperatorError(sentence)
+    throw error
+  }
+}
+
+function checkedName(name: string): string {
+  const trimmed = name.trim()
+  if (trimmed.length === 0 || [...trimmed].length > NAME_MAX_CHARACTERS)
+    throw new OperatorError(`A name has 1 to ${NAME_MAX_CHARACTERS} characters.`)
+  return trimmed
+}
+
+function knownTimezone(timezone: string): string {
+  // An offset such as +02:00 is accepted by Intl, but has no summer time and no IANA name.
+  try {
+    if (/^[A-Za-z]/.test(timezone))
+      return new Intl.DateTimeFormat('en', { timeZone: timezone }).resolvedOptions().timeZone
+  } catch {}
+  throw new OperatorError(`${JSON.stringify(timezone)} is not an IANA time zone, such as Europe/Berlin.`)
+}
+
+function knownCurrency(currency: string): string {
+  const code = currency.toUpperCase()
+  if (!Intl.supportedValuesOf('currency').includes(code))
+    throw new OperatorError(`${JSON.stringify(currency)} is not an ISO 4217 currency, such as EUR.`)
+  return code
+}

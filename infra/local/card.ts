@@ -1,0 +1,58 @@
+import { relative } from 'node:path'
+import { DEMO_COMPANIES } from './seed/companies.ts'
+import type { LocalStack } from './stack.ts'
+
+const LABEL_WIDTH = 22
+
+/**
+ * What a person needs to begin, printed under the `ready` line. On a terminal it shows the demo client's secret;
+ * anywhere else, where it may end up in a file, the command reads the secret from the file that only its owner can.
+ */
+export function card(stack: LocalStack, { terminal }: { terminal: boolean }): string {
+  const people = DEMO_COMPANIES.flatMap(({ people }) => people.map(({ email }) => email))
+  return [
+    '',
+    row('Workspace', stack.baseUrl),
+    row('Authorization server', stack.authUrl),
+    row('Resource API', `${stack.apiUrl} (docs: ${stack.baseUrl}/docs)`),
+    '',
+    row('Sign in as', people[0] ?? ''),
+    ...people.slice(1).map((email) => row('', email)),
+    row('Password', passwordText(stack)),
+    '',
+    ...(stack.demoClient.revoked ? REVOKED : curlPair(stack, terminal)),
+    '',
+    'Ctrl-C stops everything.',
+    '',
+  ].join('\n')
+}
+
+const row = (label: string, value: string): string => `  ${label.padEnd(LABEL_WIDTH)}${value}`
+
+const passwordText = ({ demoPassword }: LocalStack): string =>
+  demoPassword === undefined
+    ? 'the one of the first start (npm run admin -- password reset sets another)'
+    : `${demoPassword}   (shown this once)`
+
+const REVOKED = [
+  'The demo client was revoked. Create a client in the workspace, or start again with',
+  '  npm start -- --new-demo-client',
+]
+
+function curlPair({ baseUrl, demoClient }: LocalStack, terminal: boolean): string[] {
+  const { vendorId, clientId, clientSecret, secretFile } = demoClient
+  const file = relative(process.cwd(), secretFile)
+  const shown = file.startsWith('..') ? secretFile : file
+  const secret = terminal
+    ? `-d client_secret=${clientSecret}`
+    : `--data-urlencode client_secret@${quoted(secretFile)}`
+  return [
+    `Get a token, and read Acme's analytics with it (the secret is in ${shown}):`,
+    '',
+    `  TOKEN=$(curl -sS ${baseUrl}/v1/oauth/token -d grant_type=client_credentials -d client_id=${clientId} ${secret} -d scope=analytics:read | sed -E 's/.*"access_token":"([^"]+)".*/\\1/')`,
+    `  curl -sS ${baseUrl}/v1/analytics/${vendorId}/daily -H "Authorization: Bearer $TOKEN"`,
+  ]
+}
+
+const quoted = (path: string): string =>
+  /^[\w./@-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`

@@ -1,0 +1,116 @@
+import { mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { errorCode, Failure } from './failure.ts'
+
+const LOCK_FILE = 'lock'
+const SQLITE_BUSY = 5
+const MIB = 1_048_576
+/** A new Postgres takes some 60 MiB with its first log files, a Redis and the rest next to nothing. */
+const ROOM_FOR_FIRST_START_MIB = 160
+const ROOM_FOR_START_MIB = 48
+
+/** The folder that holds everything the local stack keeps. One stack at a time has it. */
+export interface DataDir {
+  path: string
+  /** The path of something in it. */
+  at(name: string): string
+  release(): void
+}
+
+/**
+ * Makes the folder at the first start, and takes it for this process until `release` or the end of the process.
+ * @throws Failure when it cannot be used, is another's, is not a stack's, or another stack has it.
+ */
+export async function openDataDir(
+  path: string,
+  { roomNeeded_MiB }: { roomNeeded_MiB?: number } = {},
+): Promise<DataDir> {
+  const names = await usableFolder(path)
+  const lock = takeLock(path)
+  try {
+    await requireOwner(path)
+    const first = !names.includes('postgres')
+    await requireRoom(path, roomNeeded_MiB ?? (first ? ROOM_FOR_FIRST_START_MIB : ROOM_FOR_START_MIB))
+  } catch (error) {
+    lock.close()
+    throw error
+  }
+  return { path, at: (name) => join(path, name), release: () => lock.close() }
+}
+
+/** @returns what it holds, the lock file at least. */
+async function usableFolder(path: string): Promise<string[]> {
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 })
+    const names = await readdir(path)
+    if (names.length > 0 && !names.includes(LOCK_FILE))
+      throw new Failure(`DATA_DIR ${path} holds other things: set it to a new or empty folder.`)
+    await (await open(join(path, LOCK_FILE), 'a', 0o600)).close()
+    return names
+  } catch (error) {
+    const reason = WHY_UNUSABLE[errorCode(error) ?? '']
+    if (!reason) throw error
+    throw new Failure(`DATA_DIR ${path} ${reason}: set it to a folder that can be written.`)
+  }
+}
+
+const WHY_UNUSABLE: Record<string, string> = {
+  EEXIST: 'is a file',
+  ENOTDIR: 'is a file, or lies below one',
+  EACCES: 'may not be written by this user',
+  EPERM: 'may not be written by this user',
+  EROFS: 'is on a disk that is read-only',
+  ENOENT: 'leads nowhere',
+  ENAMETOOLONG: 'is too long a name',
+}
+
+/**
+ * SQLite's exclusive lock is the operating system's lock on an open file: taken by one process at a time, and gone
+ * with the process however it ends. The file stays empty.
+ */
+function takeLock(path: string): DatabaseSync {
+  const lock = new DatabaseSync(join(path, LOCK_FILE))
+  try {
+    lock.exec('pragma locking_mode = exclusive; begin exclusive')
+    return lock
+  } catch (error) {
+    lock.close()
+    if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) throw error
+    throw new Failure(
+      `Another local stack is running on DATA_DIR ${path}: stop it first, or set DATA_DIR and PORT to others.`,
+    )
+  }
+}
+
+/** Root may write everywhere, but what it wrote here the owner could not use afterwards. */
+async function requireOwner(path: string): Promise<void> {
+  const { uid } = await stat(join(path, LOCK_FILE))
+  if (uid === process.getuid?.() || process.getuid === undefined) return
+  throw new Failure(
+    `DATA_DIR ${path} belongs to another user (uid ${uid}): start as that user, or set DATA_DIR to another folder.`,
+  )
+}
+
+async function requireRoom(path: string, needed_MiB: number): Promise<void> {
+  const { bavail, bsize } = await statfs(path)
+  const free_MiB = Math.floor((bavail * bsize) / MIB)
+  if (free_MiB >= needed_MiB) return
+  throw new Failure(
+    `The disk that holds DATA_DIR ${path} is full: ${free_MiB} MiB are free and ${needed_MiB} MiB are needed; make room, or set DATA_DIR to a folder on another disk.`,
+  )
+}
+
+/** Writes a file that only its owner may read, whole or not at all. */
+export async function writePrivateFile(file: string, content: string): Promise<void> {
+  const unfinished = `${file}.unfinished`
+  await rm(unfinished, { force: true })
+  const handle = await open(unfinished, 'wx', 0o600)
+  try {
+    await handle.writeFile(content)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  await rename(unfinished, file)
+}

@@ -1,0 +1,64 @@
+import { appendActivity } from '#shared/activity.ts'
+import { hashSecret } from '#shared/ids.ts'
+import { findClientCredentials, insertClient } from '#shared/oauth-clients.ts'
+import type { Database } from '#shared/postgres.ts'
+import { type DataDir, writePrivateFile } from './data-dir.ts'
+import { type LocalSecrets, replaceDemoClient } from './secrets.ts'
+import { ACME } from './seed/companies.ts'
+
+const NAME = 'Demo client of the local stack'
+const SECRET_FILE = 'demo-client-secret'
+
+export interface DemoClient {
+  vendorId: string
+  clientId: string
+  clientSecret: string
+  /** Holds the secret and nothing else; readable by its owner only. */
+  secretFile: string
+  revoked: boolean
+}
+
+/**
+ * Makes sure that there is a client for trying things out, which may read Acme's analytics. One that was revoked
+ * stays; another is made only when `replace` asks for it.
+ */
+export async function demoClient({
+  db,
+  dataDir,
+  secrets,
+  replace,
+}: {
+  db: Database
+  dataDir: DataDir
+  secrets: LocalSecrets
+  replace: boolean
+}): Promise<DemoClient> {
+  const { demoClient: client } = replace ? await replaceDemoClient(dataDir, secrets) : secrets
+  const stored = await findClientCredentials(db, client.clientId)
+  if (!stored) await createClient(db, client)
+  const secretFile = dataDir.at(SECRET_FILE)
+  await writePrivateFile(secretFile, client.clientSecret)
+  return { vendorId: ACME, ...client, secretFile, revoked: stored?.status === 'Revoked' }
+}
+
+async function createClient(db: Database, client: LocalSecrets['demoClient']): Promise<void> {
+  const { clientId } = client
+  await db.transaction(async (transaction) => {
+    await insertClient(transaction, {
+      clientId,
+      vendorId: ACME,
+      name: NAME,
+      scopes: ['analytics:read'],
+      secretHash: hashSecret(client.clientSecret),
+      createdBy: null,
+      createdAt: new Date(),
+    })
+    await appendActivity(transaction, {
+      vendorId: ACME,
+      userId: null,
+      action: 'client.created',
+      subject: clientId,
+      detail: { name: NAME, scopes: ['analytics:read'] },
+    })
+  })
+}

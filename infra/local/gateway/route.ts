@@ -1,0 +1,30 @@
+export type Destination = 'auth' | 'api' | 'pages'
+
+const REFUSED_SEGMENT = /^\.{1,2}$/
+const ENCODED_DOT = /%2e/gi
+/** A separator or an end that hides behind an encoding: a slash, a backslash, a NUL. */
+const HIDDEN_SEPARATOR = /%(?:2f|5c|00)/i
+/** What RFC 3986 lets stand in a path, and percent-encodings that are whole. */
+const PATH = /^\/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-Fa-f]{2})*$/
+
+/** The path of an origin-form request target (RFC 9112 §3.2.1): what stands before the query. */
+export const pathOf = (target: string): string => target.split('?', 1)[0] ?? ''
+
+/**
+ * Where a request target goes, by its bytes as they were sent. It is passed on as it came, so a target that another
+ * reader might take for a different path (dot segments, doubled or encoded slashes, absolute form) goes nowhere.
+ * @returns undefined for such a one.
+ */
+export function destinationOf(target: string): Destination | undefined {
+  const path = pathOf(target)
+  if (!PATH.test(path) || path.includes('//') || HIDDEN_SEPARATOR.test(path)) return undefined
+  const segments = path.replace(ENCODED_DOT, '.').split('/')
+  if (segments.some((segment) => REFUSED_SEGMENT.test(segment))) return undefined
+  if (isOAuth(path)) return 'auth'
+  const ofTheApi = path.startsWith('/v1/') || path.startsWith('/.well-known/') || /^\/docs(?:$|\/)/.test(path)
+  return ofTheApi || path === '/openapi.json' ? 'api' : 'pages'
+}
+
+/** Paths whose errors are OAuth's own JSON (RFC 6749 §5.2) and not problem+json. */
+export const isOAuth = (path: string): boolean =>
+  path.startsWith('/v1/oauth/') || path === '/.well-known/oauth-authorization-server'

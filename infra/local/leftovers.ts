@@ -1,0 +1,88 @@
+import { execFile } from 'node:child_process'
+import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { Redis } from 'ioredis'
+import { Failure } from './failure.ts'
+import { CONFIGURATION_FILE, redisUrl } from './redis.ts'
+
+const run = promisify(execFile)
+const END_DEADLINE_MS = 30_000
+const POLL_MS = 50
+const REDIS_ANSWER_MS = 1_000
+
+/**
+ * Stops a Postgres that runs on `directory` still, because the stack that started it was killed. The caller holds
+ * the data folder's lock, so no living stack uses it.
+ * @returns whether there was one.
+ */
+export async function stopLeftoverPostgres(directory: string): Promise<boolean> {
+  const pidFile = join(directory, 'postmaster.pid')
+  const pid = Number((await readFile(pidFile, 'utf8').catch(() => '')).split('\n')[0])
+  if (!Number.isInteger(pid) || pid <= 0) return false
+  if (!(await commandOf(pid)).includes(directory)) {
+    // The number may be another program's by now, which Postgres would take for a server of its own.
+    await rm(pidFile, { force: true })
+    return false
+  }
+  await endProcess(pid, 'SIGINT')
+  return true
+}
+
+/** Stops a Redis that runs on `directory` still. That it takes our password and names our file proves it ours. */
+export async function stopLeftoverRedis(directory: string, password: string): Promise<boolean> {
+  const file = join(directory, CONFIGURATION_FILE)
+  const port = Number(/^port (\d+)$/m.exec(await readFile(file, 'utf8').catch(() => ''))?.[1])
+  if (!port) return false
+  const redis = new Redis(redisUrl({ user: 'admin', password, port }), {
+    lazyConnect: true,
+    retryStrategy: () => null,
+    connectTimeout: REDIS_ANSWER_MS,
+    commandTimeout: REDIS_ANSWER_MS,
+  })
+  redis.on('error', () => {})
+  try {
+    await redis.connect()
+    const info = await redis.info('server')
+    const pid = Number(/^process_id:(\d+)/m.exec(info)?.[1])
+    if (/^config_file:(.*?)\r?$/m.exec(info)?.[1] !== file || !pid) return false
+    await endProcess(pid, 'SIGTERM')
+    return true
+  } catch (error) {
+    if (error instanceof Failure) throw error
+    return false
+  } finally {
+    redis.disconnect()
+  }
+}
+
+/** The words of a process's command, or nothing when there is no such process. */
+async function commandOf(pid: number): Promise<string[]> {
+  if (process.platform === 'linux')
+    return (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0')
+  const { stdout } = await run('ps', ['-ww', '-o', 'command=', '-p', String(pid)]).catch(() => ({
+    stdout: '',
+  }))
+  return stdout.trim().split(' ')
+}
+
+async function endProcess(pid: number, signal: NodeJS.Signals): Promise<void> {
+  const deadline = Date.now() + END_DEADLINE_MS
+  let next: NodeJS.Signals | 0 = signal
+  while (isAlive(pid, next)) {
+    next = Date.now() > deadline ? 'SIGKILL' : 0
+    if (Date.now() > deadline + END_DEADLINE_MS)
+      throw new Failure(`Process ${pid}, left by an earlier stack, does not end: end it by hand.`)
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+  }
+}
+
+/** Sends `signal` (0: only looks). */
+function isAlive(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    process.kill(pid, signal)
+    return true
+  } catch {
+    return false
+  }
+}

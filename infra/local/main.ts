@@ -1,0 +1,92 @@
+import { parseArgs } from 'node:util'
+import { card } from './card.ts'
+import { sentence } from './failure.ts'
+import { Parts } from './parts.ts'
+import { type LocalSettings, localSettings } from './settings.ts'
+import { startLocalStack } from './stack.ts'
+
+/** npm passes a Ctrl-C on that the terminal has already sent here: this soon after the first it is the same one. */
+const SAME_CTRL_C_MS = 500
+const EXIT_USAGE = 64
+const EXIT_CONFIG = 78
+const EXIT_FORCED = 130
+
+const say = (line: string): void => {
+  process.stdout.write(`${process.uptime().toFixed(1).padStart(6)} s  ${line}\n`)
+}
+const complain = (text: string): void => {
+  process.stderr.write(`\n${text}\n`)
+}
+
+async function main(): Promise<number> {
+  const { settings, newDemoClient } = readOrExit()
+  const parts = new Parts()
+  const stopped = new AbortController()
+  onStopSignal({
+    first: () => {
+      say('Stopping')
+      stopped.abort()
+    },
+    second: () => {
+      complain('Stopping at once.')
+      void parts.kill().then(() => process.exit(EXIT_FORCED))
+    },
+  })
+  try {
+    const { signal } = stopped
+    const stack = await startLocalStack(parts, {
+      settings,
+      newDemoClient,
+      say,
+      output: process.stderr,
+      signal,
+    })
+    process.stdout.write(
+      `\nready ${stack.baseUrl}\n${card(stack, { terminal: process.stdout.isTTY ?? false })}`,
+    )
+    const failure = await Promise.race([stack.failed, aborted(signal)])
+    if (failure === undefined) return 0
+    complain(`${failure}\nStopping the rest.`)
+    return 1
+  } catch (error) {
+    if (stopped.signal.aborted) return 0
+    complain(sentence(error, settings.dataDir))
+    return 1
+  } finally {
+    await parts.stop()
+    if (stopped.signal.aborted) say('Stopped')
+  }
+}
+
+function readOrExit(): { settings: LocalSettings; newDemoClient: boolean } {
+  try {
+    const { values } = parseArgs({ options: { 'new-demo-client': { type: 'boolean', default: false } } })
+    return { settings: localSettings(process.env), newDemoClient: values['new-demo-client'] }
+  } catch (error) {
+    complain((error as Error).message)
+    process.exit(error instanceof TypeError ? EXIT_USAGE : EXIT_CONFIG)
+  }
+}
+
+function onStopSignal({ first, second }: { first: () => void; second: () => void }): void {
+  let firstAt_ms: number | undefined
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      if (firstAt_ms === undefined) {
+        firstAt_ms = performance.now()
+        first()
+      } else if (performance.now() - firstAt_ms > SAME_CTRL_C_MS) second()
+    })
+  }
+}
+
+const aborted = (signal: AbortSignal): Promise<undefined> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined)
+    signal.addEventListener('abort', () => resolve(undefined), { once: true })
+  })
+
+// The terminal may be gone (SIGHUP) or the reader of a pipe: that is no reason to leave processes behind.
+process.stdout.on('error', () => {})
+process.stderr.on('error', () => {})
+process.exit(await main())

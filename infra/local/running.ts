@@ -1,0 +1,32 @@
+import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { type DataDir, writePrivateFile } from './data-dir.ts'
+
+const FILE = 'running.json'
+
+const runningSchema = z.object({
+  databaseUrl: z.string(),
+  redisUrl: z.string(),
+  keyEncryptionKey: z.string(),
+})
+
+/** Where a running stack's stores are and what opens them, for the operator's commands. */
+export type RunningStack = z.infer<typeof runningSchema>
+
+/** Leaves word in the data folder while the stack runs. @returns what takes it away again. */
+export async function writeRunning(
+  dataDir: DataDir,
+  running: RunningStack,
+): Promise<{ stop(): Promise<void> }> {
+  const file = dataDir.at(FILE)
+  await writePrivateFile(file, `${JSON.stringify(running, null, 2)}\n`)
+  return { stop: () => rm(file, { force: true }) }
+}
+
+/** @returns undefined when no stack runs on this data folder, or this user may not know. */
+export async function readRunning(dataDir: string): Promise<RunningStack | undefined> {
+  const text = await readFile(join(dataDir, FILE), 'utf8').catch(() => undefined)
+  if (text === undefined) return undefined
+  return runningSchema.safeParse(JSON.parse(text)).data
+}

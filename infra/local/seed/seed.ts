@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto'
+import { Temporal } from 'temporal-polyfill'
+import { insertMissingDays, newestStoredDate } from '#shared/analytics-daily.ts'
+import type { Clock } from '#shared/clock.ts'
+import { newUserId } from '#shared/ids.ts'
+import { hashPassword } from '#shared/passwords.ts'
+import {
+  findCompany,
+  findMembership,
+  findUserByEmail,
+  insertCompany,
+  insertUser,
+  saveMembership,
+} from '#shared/people.ts'
+import type { Database, Queryable } from '#shared/postgres.ts'
+import { DEMO_COMPANIES, type DemoCompany } from './companies.ts'
+import { dailyFigures, dateAt } from './daily-figures.ts'
+
+const DAYS_SEEDED = 90
+const PASSWORD_BYTES = 12
+
+export interface SeedResult {
+  /** The demo users' password, if this run set it. */
+  password: string | undefined
+  /** Days of analytics that were added, all companies together. */
+  days: number
+}
+
+/**
+ * Adds what is missing of the demo companies, their people and their days; changes nothing that is there.
+ * @param password for the people that are new; without one it is made up and returned.
+ */
+export async function seed({
+  db,
+  clock,
+  password,
+}: {
+  db: Database
+  clock: Clock
+  password: string | undefined
+}): Promise<SeedResult> {
+  return db.transaction(async (transaction) => {
+    await transaction.raw(`select pg_advisory_xact_lock(hashtext('demo seed'))`)
+    const passwords = createDemoPassword(password)
+    let days = 0
+    for (const demo of DEMO_COMPANIES) {
+      if (!(await findCompany(transaction, demo.company.vendorId)))
+        await insertCompany(transaction, demo.company)
+      await seedPeople(transaction, demo, passwords.hash)
+      days += await seedDays(transaction, demo, clock.now())
+    }
+    return { password: passwords.used(), days }
+  })
+}
+
+/** One password for all of them; hashing takes a while, so it is made when first needed. */
+function createDemoPassword(given: string | undefined) {
+  const password = given ?? randomBytes(PASSWORD_BYTES).toString('base64url')
+  let hash: Promise<string> | undefined
+  return {
+    hash: () => {
+      hash ??= hashPassword(password)
+      return hash
+    },
+    used: () => (hash ? password : undefined),
+  }
+}
+
+async function seedPeople(
+  db: Queryable,
+  { company: { vendorId }, people }: DemoCompany,
+  passwordHash: () => Promise<string>,
+): Promise<void> {
+  for (const { email, name, role, status } of people) {
+    const known = await findUserByEmail(db, email)
+    const userId = known?.userId ?? newUserId()
+    if (!known) await insertUser(db, { userId, email, name, passwordHash: await passwordHash() })
+    if (!(await findMembership(db, { vendorId, userId })))
+      await saveMembership(db, { vendorId, userId, role, status })
+  }
+}
+
+/** The 90 days that end today, and before them whatever passed since the stack last ran. */
+async function seedDays(db: Queryable, { company, trade }: DemoCompany, now: number): Promise<number> {
+  const { vendorId, timezone } = company
+  const ninety = dateAt(now, timezone).subtract({ days: DAYS_SEEDED - 1 })
+  const newest = await newestStoredDate(db, vendorId)
+  const next = newest === undefined ? ninety : Temporal.PlainDate.from(newest).add({ days: 1 })
+  const from = Temporal.PlainDate.compare(next, ninety) < 0 ? next : ninety
+  return insertMissingDays(db, vendorId, dailyFigures({ vendorId, timezone, trade, from, now }))
+}

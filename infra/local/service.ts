@@ -1,0 +1,85 @@
+import { type Child, startChild } from './child.ts'
+import { Failure } from './failure.ts'
+
+const READY_DEADLINE_MS = 60_000
+const READY_POLL_MS = 50
+/** Longer than a service takes to drain. */
+const STOP_DEADLINE_MS = 20_000
+
+export interface ServiceOptions {
+  /** For people: `the authorization server`. */
+  name: string
+  /** The file that Node runs. */
+  program: string
+  port: number
+  env: Record<string, string>
+  /** Gets what it prints. */
+  output: NodeJS.WritableStream
+  /** Gives the start up. */
+  signal: AbortSignal | undefined
+}
+
+export interface RunningService {
+  url: string
+  pid: number
+  /** Resolves when the process is gone, with how it ended and its last words. */
+  ended: Promise<string>
+  stop(): Promise<void>
+  kill(): Promise<void>
+}
+
+/**
+ * Starts a service as a process of its own, which also ends when this process does: the channel between them
+ * closes. Resolves once it can serve a first request.
+ * @throws Failure with its last words when it ends before that, or does not get there in time.
+ */
+export async function startService(options: ServiceOptions): Promise<RunningService> {
+  const { program, port, env, output } = options
+  const child = startChild(process.execPath, [program], {
+    env: { ...env, HOST: '127.0.0.1', PORT: String(port) },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
+  child.process.stdout?.pipe(output, { end: false })
+  child.process.stderr?.pipe(output, { end: false })
+  const url = `http://127.0.0.1:${port}`
+  try {
+    await becomesReady(url, child, options)
+  } catch (error) {
+    await child.stop()
+    throw error
+  }
+  return {
+    url,
+    pid: child.process.pid as number,
+    ended: child.ended.then((how) => `${how}${lastWords(child)}`),
+    stop: () => child.stop('SIGTERM', STOP_DEADLINE_MS),
+    kill: () => child.stop('SIGKILL'),
+  }
+}
+
+async function becomesReady(url: string, child: Child, { name, signal }: ServiceOptions): Promise<void> {
+  const deadline = Date.now() + READY_DEADLINE_MS
+  for (;;) {
+    signal?.throwIfAborted()
+    const end = child.end()
+    if (end !== undefined) throw new Failure(`${name} did not start (${end})${lastWords(child)}`)
+    if (Date.now() > deadline) throw new Failure(`${name} did not become ready${lastWords(child)}`)
+    if (await answersOk(`${url}/readyz`)) return
+    await new Promise((resolve) => setTimeout(resolve, READY_POLL_MS))
+  }
+}
+
+async function answersOk(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(2_000) })
+    await response.body?.cancel()
+    return response.ok
+  } catch {
+    return false
+  }
+}
+
+function lastWords(child: Child): string {
+  const lines = child.output().split('\n').slice(-5).join('\n  ')
+  return lines ? `; its last words:\n  ${lines}` : ''
+}

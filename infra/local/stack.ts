@@ -1,0 +1,216 @@
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { systemClock } from '#shared/clock.ts'
+import { createPostgres } from '#shared/postgres.ts'
+import { migrate } from '../migrate.ts'
+import { type DataDir, openDataDir } from './data-dir.ts'
+import { type DemoClient, demoClient } from './demo-client.ts'
+import { startGateway } from './gateway/gateway.ts'
+import { loadPages } from './gateway/pages.ts'
+import type { Part, Parts } from './parts.ts'
+import { requireFreePort } from './ports.ts'
+import { writeRunning } from './running.ts'
+import { type LocalSecrets, localSecrets } from './secrets.ts'
+import { type SeedResult, seed } from './seed/seed.ts'
+import { type RunningService, startService } from './service.ts'
+import type { LocalSettings } from './settings.ts'
+import { givenPostgres, givenRedis, ownPostgres, ownRedis, type Store, type StoreOptions } from './stores.ts'
+import { builtWorkspace } from './workspace-build.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+/** Where the gateway connects from, so that the services believe its headers and nobody else's on this machine. */
+const GATEWAY_ADDRESS = '127.0.0.2'
+
+export interface LocalStackOptions {
+  settings: LocalSettings
+  /** Make another demo client in place of the one that there is. */
+  newDemoClient?: boolean
+  /** Gets a line whenever something was done. */
+  say: (line: string) => void
+  /** Gets what the services print. */
+  output: NodeJS.WritableStream
+  /** Ends the start at the next step. */
+  signal?: AbortSignal
+}
+
+export interface LocalStack {
+  baseUrl: string
+  authUrl: string
+  apiUrl: string
+  demoClient: DemoClient
+  /** The demo users' password, if this start set it. */
+  demoPassword: string | undefined
+  stores: { postgres: Store; redis: Store }
+  services: { auth: RunningService; api: RunningService }
+  /** Resolves with a sentence when a part ended that nobody stopped. */
+  failed: Promise<string>
+}
+
+/**
+ * Brings up the whole product on this machine. What it starts is in `parts` from the moment that it runs, also
+ * when this rejects: the caller stops them.
+ * @throws Failure with a sentence for the person who started it.
+ */
+export async function startLocalStack(parts: Parts, options: LocalStackOptions): Promise<LocalStack> {
+  const { settings, say, signal } = options
+  await requireFreePort(settings.port, 'PORT')
+  await requireFreePort(settings.authPort, 'AUTH_PORT')
+  await requireFreePort(settings.apiPort, 'API_PORT')
+  const dataDir = await openDataDir(settings.dataDir)
+  parts.add({ stop: async () => dataDir.release() })
+  const secrets = await localSecrets(dataDir)
+  say(`Data: in ${dataDir.path}`)
+
+  const [postgres, redis, pages] = await together(
+    started(parts, postgresOf(settings, { dataDir, secrets, say })),
+    started(parts, redisOf(settings, { dataDir, secrets, say })),
+    builtWorkspace(ROOT, say).then(loadPages),
+  )
+  signal?.throwIfAborted()
+  await migrateTo(postgres, { secrets, say })
+  const { seeded, client } = await fill(postgres, { dataDir, secrets, options })
+  signal?.throwIfAborted()
+  const running = {
+    databaseUrl: postgres.ownerUrl,
+    redisUrl: redis.ownerUrl,
+    keyEncryptionKey: settings.keyEncryptionKey ?? secrets.keyEncryptionKey,
+  }
+  const services = await startServices(parts, options, { postgres, redis }, running.keyEncryptionKey)
+  signal?.throwIfAborted()
+  const gateway = await startGateway({
+    port: settings.port,
+    auth: { host: '127.0.0.1', port: settings.authPort },
+    api: { host: '127.0.0.1', port: settings.apiPort },
+    pages,
+    apiResource: settings.apiResource,
+    localAddress: await gatewayAddress(),
+  })
+  parts.add(gateway, await writeRunning(dataDir, running))
+  return {
+    baseUrl: `http://localhost:${settings.port}`,
+    authUrl: `http://localhost:${settings.authPort}`,
+    apiUrl: `http://localhost:${settings.apiPort}`,
+    demoClient: client,
+    demoPassword: seeded.password,
+    stores: { postgres, redis },
+    services,
+    failed: firstToEnd(parts, {
+      Postgres: postgres.ended,
+      Redis: redis.ended,
+      'The authorization server': services.auth.ended,
+      'The resource API': services.api.ended,
+    }),
+  }
+}
+
+const postgresOf = async ({ databaseUrl }: LocalSettings, options: StoreOptions): Promise<Store> =>
+  databaseUrl ? givenPostgres(databaseUrl, options.secrets) : ownPostgres(options)
+
+const redisOf = async ({ redisUrl }: LocalSettings, options: StoreOptions): Promise<Store> =>
+  redisUrl ? givenRedis(redisUrl) : ownRedis(options)
+
+async function started<T extends Part>(parts: Parts, starting: Promise<T>): Promise<T> {
+  const part = await starting
+  parts.add(part)
+  return part
+}
+
+/** All of them, or the first failure once none of them is at work any more. */
+async function together<T extends readonly unknown[]>(
+  ...work: { [K in keyof T]: Promise<T[K]> }
+): Promise<T> {
+  await Promise.allSettled(work)
+  return (await Promise.all(work)) as unknown as T
+}
+
+async function migrateTo(
+  { ownerUrl }: Store,
+  { secrets, say }: { secrets: LocalSecrets; say: (line: string) => void },
+): Promise<void> {
+  const { integration_auth, integration_api } = secrets.postgres
+  const names = await migrate({ ownerUrl, passwords: { integration_auth, integration_api } })
+  say(`Database: ${names.length > 0 ? `${names.length} migrations run` : 'up to date'}`)
+}
+
+/** The demo companies, and the client to try things out with. */
+async function fill(
+  { ownerUrl }: Store,
+  { dataDir, secrets, options }: { dataDir: DataDir; secrets: LocalSecrets; options: LocalStackOptions },
+): Promise<{ seeded: SeedResult; client: DemoClient }> {
+  const db = createPostgres({ url: ownerUrl, poolSize: 1, applicationName: 'integration-local' })
+  try {
+    const seeded = await seed({ db, clock: systemClock, password: options.settings.demoPassword })
+    options.say(`Demo data: ${seeded.days > 0 ? `${seeded.days} days of analytics added` : 'complete'}`)
+    const client = await demoClient({ db, dataDir, secrets, replace: options.newDemoClient ?? false })
+    return { seeded, client }
+  } finally {
+    await db.destroy()
+  }
+}
+
+/** Each service gets its own database role and Redis user, and only the authorization server the key to the keys. */
+async function startServices(
+  parts: Parts,
+  { settings, say, output, signal }: LocalStackOptions,
+  { postgres, redis }: { postgres: Store; redis: Store },
+  keyEncryptionKey: string,
+): Promise<LocalStack['services']> {
+  const trusted = (await gatewayAddress()) ?? '127.0.0.1'
+  const env = (service: 'auth' | 'api') => ({
+    ...settings.serviceEnv,
+    DATABASE_URL: postgres.serviceUrl(service),
+    REDIS_URL: redis.serviceUrl(service),
+    ISSUER: settings.issuer,
+    API_RESOURCE: settings.apiResource,
+    TRUSTED_PROXIES: trusted,
+    LOG_LEVEL: settings.logLevel,
+  })
+  const jwks = `http://127.0.0.1:${settings.authPort}/v1/oauth/jwks`
+  const auth = await started(
+    parts,
+    startService({
+      name: 'The authorization server',
+      program: join(ROOT, 'apps/auth/main.ts'),
+      port: settings.authPort,
+      env: { ...env('auth'), KEY_ENCRYPTION_KEY: keyEncryptionKey },
+      output,
+      signal,
+    }),
+  )
+  say(`Authorization server: on 127.0.0.1:${settings.authPort}`)
+  // After it, since it fetches the authorization server's keys before it is ready.
+  const api = await started(
+    parts,
+    startService({
+      name: 'The resource API',
+      program: join(ROOT, 'apps/api/main.ts'),
+      port: settings.apiPort,
+      env: { JWKS_URL: jwks, ...env('api') },
+      output,
+      signal,
+    }),
+  )
+  say(`Resource API: on 127.0.0.1:${settings.apiPort}`)
+  return { auth, api }
+}
+
+/** undefined where the system has only one loopback address. */
+async function gatewayAddress(): Promise<string | undefined> {
+  const probe = createServer()
+  const usable = await new Promise<boolean>((resolve) => {
+    probe.once('error', () => resolve(false))
+    probe.listen(0, GATEWAY_ADDRESS, () => resolve(true))
+  })
+  if (usable) await new Promise((resolve) => probe.close(resolve))
+  return usable ? GATEWAY_ADDRESS : undefined
+}
+
+function firstToEnd(parts: Parts, ends: Record<string, Promise<string> | undefined>): Promise<string> {
+  return new Promise((resolve) => {
+    for (const [name, ended] of Object.entries(ends)) {
+      void ended?.then((how) => {
+        if (!parts.stopping) resolve(`${name} ended unexpectedly: ${how}`)
+      })
+    }
+  })
+}

@@ -1,0 +1,155 @@
+import pg from 'pg'
+import { createRedis, redisReady } from '#shared/redis.ts'
+import type { DataDir } from './data-dir.ts'
+import { Failure } from './failure.ts'
+import { stopLeftoverPostgres, stopLeftoverRedis } from './leftovers.ts'
+import { freePort } from './ports.ts'
+import { startPostgres } from './postgres.ts'
+import { startRedis } from './redis.ts'
+import { redisServer } from './redis-binary.ts'
+import type { LocalSecrets } from './secrets.ts'
+
+const DATABASE = 'integration'
+const PORT_TRIES = 3
+const ANSWER_DEADLINE_MS = 5_000
+/** Two pools a process, some processes, and room for people with psql. */
+const MAX_CONNECTIONS = '200'
+
+/** A store that the stack started, or that was there already; then it has nothing to stop. */
+export interface Store {
+  /** The URL with all rights: the owner of the tables, or Redis' admin. */
+  ownerUrl: string
+  /** The URL of a service. */
+  serviceUrl(service: 'auth' | 'api'): string
+  /** Resolves when it is gone, with its last words. */
+  ended?: Promise<string>
+  stop(): Promise<void>
+  kill(): Promise<void>
+}
+
+export interface StoreOptions {
+  dataDir: DataDir
+  secrets: LocalSecrets
+  say: (line: string) => void
+}
+
+/**
+ * @param url the owner's URL of a server that runs already; the two roles get the passwords of `secrets` there.
+ * @throws Failure when it does not answer.
+ */
+export async function givenPostgres(url: string, secrets: LocalSecrets): Promise<Store> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: ANSWER_DEADLINE_MS })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+  } catch (error) {
+    throw new Failure(`The Postgres of DATABASE_URL cannot be used: ${why(error)}.`)
+  } finally {
+    await client.end().catch(() => {})
+  }
+  return { ...postgresAt(url, secrets), ...nothingToStop }
+}
+
+function postgresAt(url: string, secrets: LocalSecrets): Pick<Store, 'ownerUrl' | 'serviceUrl'> {
+  return {
+    ownerUrl: url,
+    serviceUrl(service) {
+      const role = `integration_${service}` as const
+      const own = new URL(url)
+      own.username = role
+      own.password = secrets.postgres[role]
+      return own.href
+    },
+  }
+}
+
+/**
+ * Both services use a Redis that runs already by its one URL.
+ * @throws Failure when it does not answer.
+ */
+export async function givenRedis(url: string): Promise<Store> {
+  const redis = createRedis({ url, connectionName: 'integration-local' })
+  try {
+    await redisReady(redis, ANSWER_DEADLINE_MS)
+    await redis.ping()
+  } catch (error) {
+    throw new Failure(`The Redis of REDIS_URL cannot be used: ${why(error)}.`)
+  } finally {
+    redis.disconnect()
+  }
+  return { ownerUrl: url, serviceUrl: () => url, ...nothingToStop }
+}
+
+/** An error of several addresses has no message of its own. Messages of the clients hold no password. */
+function why(error: unknown): string {
+  const { message, errors } = error as AggregateError
+  return message || (errors ?? []).map(({ message }: Error) => message).join(', ') || 'it does not answer'
+}
+
+const nothingToStop = { stop: async () => {}, kill: async () => {} }
+
+export async function ownPostgres({ dataDir, secrets, say }: StoreOptions): Promise<Store> {
+  const directory = dataDir.at('postgres')
+  if (await stopLeftoverPostgres(directory))
+    say('Postgres: stopped the one that an earlier stack left behind')
+  const server = await onFreePort((port) =>
+    startPostgres({
+      directory,
+      port,
+      password: secrets.postgres.postgres,
+      settings: { max_connections: MAX_CONNECTIONS },
+    }),
+  )
+  try {
+    await createDatabase(server.url('postgres'))
+  } catch (error) {
+    await server.stop()
+    throw error
+  }
+  say(`Postgres: on 127.0.0.1:${server.port}`)
+  return {
+    ...postgresAt(server.url(DATABASE), secrets),
+    ended: server.ended,
+    stop: server.stop,
+    kill: server.kill,
+  }
+}
+
+export async function ownRedis({ dataDir, secrets, say }: StoreOptions): Promise<Store> {
+  const directory = dataDir.at('redis')
+  if (await stopLeftoverRedis(directory, secrets.redis.admin))
+    say('Redis: stopped the one that an earlier stack left behind')
+  await redisServer(say)
+  const server = await onFreePort((port) => startRedis({ directory, port, passwords: secrets.redis }))
+  say(`Redis: on 127.0.0.1:${server.port}`)
+  return {
+    ownerUrl: server.url('admin'),
+    serviceUrl: (service) => server.url(service),
+    ended: server.ended,
+    stop: () => server.stop(),
+    kill: () => server.stop('SIGKILL'),
+  }
+}
+
+/** Another program may take a port between finding it free and using it. */
+async function onFreePort<T>(start: (port: number) => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await start(await freePort())
+    } catch (error) {
+      const taken = error instanceof Failure && /address already in use/i.test(error.message)
+      if (!taken || tries === PORT_TRIES) throw error
+    }
+  }
+}
+
+async function createDatabase(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    const { rowCount } = await client.query('select from pg_database where datname = $1', [DATABASE])
+    if (rowCount === 0) await client.query(`create database ${DATABASE}`)
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,28 @@
+import { z } from 'zod'
+import { ConfigError, readConfig } from '#shared/config.ts'
+import { migrate } from './migrate.ts'
+import { OperatorError, operatorStores } from './operator.ts'
+
+/*
+ * Run as the owner of the tables, before new versions of the services start. Each role gets the password that the
+ * environment names, and may then log in; without one it stays as it is.
+ */
+try {
+  const { INTEGRATION_AUTH_PASSWORD, INTEGRATION_API_PASSWORD } = readConfig(process.env, {
+    INTEGRATION_AUTH_PASSWORD: z.string().optional(),
+    INTEGRATION_API_PASSWORD: z.string().optional(),
+  })
+  const { databaseUrl } = await operatorStores(process.env)
+  const names = await migrate({
+    ownerUrl: databaseUrl,
+    passwords: { integration_auth: INTEGRATION_AUTH_PASSWORD, integration_api: INTEGRATION_API_PASSWORD },
+  })
+  process.stdout.write(names.length > 0 ? `Ran ${names.join(', ')}.\n` : 'The database is up to date.\n')
+} catch (error) {
+  const known = error instanceof OperatorError || error instanceof ConfigError
+  const { message } = error as Error
+  process.stderr.write(
+    `${known ? message : `The migration failed: ${message || 'the database does not answer'}`}\n`,
+  )
+  process.exitCode = error instanceof ConfigError ? 78 : 1
+}

@@ -1,0 +1,98 @@
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import { keyEncryptionKey, readConfig, storeUrl } from '#shared/config.ts'
+import { createPostgres, type Database } from '#shared/postgres.ts'
+import { createRedis } from '#shared/redis.ts'
+import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
+import { readRunning } from './local/running.ts'
+
+/** An operator's command cannot be done; `message` is a sentence that says why. */
+export class OperatorError extends Error {}
+
+/** Where the stores are: from the environment, or from the local stack that runs on this machine. */
+export interface OperatorStores {
+  databaseUrl: string
+  redisUrl: string | undefined
+  keyEncryptionKey: Buffer | undefined
+}
+
+const STATEMENT_TIMEOUT_MS = 30_000
+
+/**
+ * DATABASE_URL, REDIS_URL (REVOCATION_REDIS_URL before it) and KEY_ENCRYPTION_KEY as the environment names them.
+ * Without DATABASE_URL: those of the local stack that runs on DATA_DIR.
+ * @throws OperatorError when neither is there; ConfigError when a variable is wrong.
+ */
+export async function operatorStores(env: NodeJS.ProcessEnv): Promise<OperatorStores> {
+  const redisSchema = storeUrl(['redis:', 'rediss:', 'redis+sentinel:']).optional()
+  const given = readConfig(env, {
+    DATABASE_URL: storeUrl(['postgres:', 'postgresql:']).optional(),
+    REDIS_URL: redisSchema,
+    REVOCATION_REDIS_URL: redisSchema,
+    KEY_ENCRYPTION_KEY: keyEncryptionKey.optional(),
+    DATA_DIR: z.string().default('.data'),
+  })
+  if (given.DATABASE_URL !== undefined) {
+    return {
+      databaseUrl: given.DATABASE_URL,
+      redisUrl: given.REVOCATION_REDIS_URL ?? given.REDIS_URL,
+      keyEncryptionKey: given.KEY_ENCRYPTION_KEY,
+    }
+  }
+  const dataDir = resolve(given.DATA_DIR)
+  const running = await readRunning(dataDir)
+  if (!running)
+    throw new OperatorError(
+      `No local stack runs on ${dataDir}: start it with npm start, or set DATABASE_URL to the database that is meant.`,
+    )
+  return {
+    databaseUrl: running.databaseUrl,
+    redisUrl: given.REVOCATION_REDIS_URL ?? running.redisUrl,
+    keyEncryptionKey: Buffer.from(running.keyEncryptionKey, 'base64'),
+  }
+}
+
+/** What an operator's command works with. */
+export interface Operator {
+  db: Database
+  /** @throws OperatorError without REDIS_URL. */
+  revocation(): Revocation
+  /** @throws OperatorError without KEY_ENCRYPTION_KEY. */
+  encryptionKey(): Buffer
+  close(): Promise<void>
+}
+
+export function createOperator({ databaseUrl, redisUrl, keyEncryptionKey }: OperatorStores): Operator {
+  const db = createPostgres({
+    url: databaseUrl,
+    poolSize: 2,
+    applicationName: 'integration-admin',
+    statementTimeout_ms: STATEMENT_TIMEOUT_MS,
+  })
+  const closing: (() => void)[] = []
+  return {
+    db,
+    revocation() {
+      if (redisUrl === undefined)
+        throw new OperatorError('Set REDIS_URL too: revoking has to reach every process.')
+      const redis = createRedis({ url: redisUrl, connectionName: 'integration-admin' })
+      const revocation = createRevocation({ redis, db })
+      closing.push(
+        () => revocation.close(),
+        () => redis.disconnect(),
+      )
+      return revocation
+    },
+    encryptionKey() {
+      if (!keyEncryptionKey)
+        throw new OperatorError(
+          'Set KEY_ENCRYPTION_KEY too, to the one of the authorization server: it encrypts the new key.',
+        )
+      return keyEncryptionKey
+    },
+    async close() {
+      for (const close of closing) close()
+      await db.destroy()
+    },
+  }
+}

@@ -1,0 +1,111 @@
+import { DAY_OPEN_TO_IMPORTS_DAYS } from './analytics-events.ts'
+import { type Database, type Queryable, queryPrepared } from './postgres.ts'
+
+/** Events may be reported this long after they occurred, so a day may change this long after its end. */
+export const LATE_EVENTS_MS = 72 * 3_600_000
+
+/** The figures of a day that were reported. Amounts are in minor units of the company's currency. */
+export interface DayFigures {
+  date: string
+  impressions: number
+  clicks: number
+  orders: number
+  unitsSold: number
+  revenueMinor: number
+  boostSpendMinor: number
+}
+
+export interface DailyRange {
+  vendorId: string
+  /** First and last date, inclusive. */
+  from: string
+  to: string
+}
+
+/**
+ * The stored days of a range as one JSON text, which is cheap to fetch and to compare with an earlier one.
+ * `days` is an array of DayFigures, oldest first, or null when no day is stored; `newestEvent_ms` the time of the
+ * company's newest event, Unix time in ms, or null.
+ */
+export async function readStoredDays(
+  db: Database,
+  { vendorId, from, to }: DailyRange,
+): Promise<{ days: string | null; newestEvent_ms: string | null }> {
+  const [row] = await queryPrepared<[string | null, string | null]>(db, {
+    name: 'analytics_daily_range',
+    text: `select
+        (select json_agg(day)::text from (
+          select date, impressions, clicks, orders, units_sold as "unitsSold", revenue_minor as "revenueMinor",
+            boost_spend_minor as "boostSpendMinor"
+          from analytics_daily where vendor_id = $1 and date between $2 and $3 order by date) day),
+        (select floor(extract(epoch from last_event_at) * 1000)::text
+          from analytics_daily where vendor_id = $1 order by date desc limit 1)`,
+    values: [vendorId, from, to],
+  })
+  const [days = null, newestEvent_ms = null] = row ?? []
+  return { days, newestEvent_ms }
+}
+
+/** A day's figures with the time of its newest event. */
+export interface ReportedDay extends DayFigures {
+  lastEventAt: Date
+}
+
+/** Stores days that are missing; a day that is there stays as it is. @returns how many it stored. */
+export async function insertMissingDays(
+  db: Queryable,
+  vendorId: string,
+  days: readonly ReportedDay[],
+): Promise<number> {
+  const { rowCount } = await db.raw(
+    `insert into analytics_daily (vendor_id, date, impressions, clicks, orders, units_sold, revenue_minor,
+       boost_spend_minor, last_event_at)
+     select ?, date, impressions, clicks, orders, "unitsSold", "revenueMinor", "boostSpendMinor", "lastEventAt"
+     from jsonb_to_recordset(?::jsonb) as day(date date, impressions bigint, clicks bigint, orders bigint,
+       "unitsSold" bigint, "revenueMinor" bigint, "boostSpendMinor" bigint, "lastEventAt" timestamptz)
+     on conflict (vendor_id, date) do nothing`,
+    [vendorId, JSON.stringify(days)],
+  )
+  return rowCount
+}
+
+/** @returns the newest day that is stored, or undefined. */
+export async function newestStoredDate(db: Queryable, vendorId: string): Promise<string | undefined> {
+  const { rows } = await db.raw(
+    'select date from analytics_daily where vendor_id = ? order by date desc limit 1',
+    [vendorId],
+  )
+  return rows[0]?.date
+}
+
+/** The stored ones of these days, in no order. */
+export async function readDays(
+  db: Queryable,
+  vendorId: string,
+  dates: readonly string[],
+): Promise<DayFigures[]> {
+  const { rows } = await db.raw(
+    `select date, impressions, clicks, orders, units_sold as "unitsSold", revenue_minor as "revenueMinor",
+       boost_spend_minor as "boostSpendMinor"
+     from analytics_daily where vendor_id = ? and date = any (?::date[])`,
+    [vendorId, dates as string[]],
+  )
+  return rows
+}
+
+/**
+ * Which of these dates an import may not add to: those with figures of which some event's id may be forgotten, so
+ * that a repeat could not be told from a new event. A date without figures is open.
+ */
+export async function datesClosedToImports(
+  db: Queryable,
+  vendorId: string,
+  dates: readonly string[],
+): Promise<Set<string>> {
+  const { rows } = await db.raw(
+    `select date from analytics_daily where vendor_id = ? and date = any (?::date[])
+       and (first_received_on is null or first_received_on < (now() at time zone 'UTC')::date - ?::int)`,
+    [vendorId, dates as string[], DAY_OPEN_TO_IMPORTS_DAYS],
+  )
+  return new Set(rows.map((row: { date: string }) => row.date))
+}

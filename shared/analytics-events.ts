@@ -1,0 +1,168 @@
+import { z } from 'zod'
+
+const HOUR_MS = 3_600_000
+
+/** How far the sender's clock may be ahead. */
+export const EVENT_AHEAD_MAX_MS = 5 * 60_000
+/** An id that is sent again within this time is known to be a repeat. */
+export const EVENT_IDS_REMEMBERED_DAYS = 35
+/**
+ * How long after its first event was stored a day is open to imports. All of its ids are remembered then, with days
+ * to spare, so that every repeat is known for one.
+ */
+export const DAY_OPEN_TO_IMPORTS_DAYS = 30
+export const EVENT_ID_MAX_CHARACTERS = 255
+/** Sums and counts stay below 2^53, so that every JSON reader gets them exactly. */
+export const COUNT_MAX = Number.MAX_SAFE_INTEGER
+
+// RFC 3339 in UTC with Z. What is finer than a millisecond is cut off.
+const UTC_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z$/
+const CONTROL_CHARACTER = /\p{Cc}/u
+
+/** @returns milliseconds since the epoch, or NaN for what is not a time, a date that never was, or before 1970. */
+function instant_ms(text: string): number {
+  if (!UTC_TIME.test(text)) return Number.NaN
+  const time_ms = Date.parse(text)
+  if (time_ms < 0) return Number.NaN
+  // Date.parse takes 30 February for 2 March, and 24:00 for the next day.
+  const mayBeMoved = text.slice(8, 10) > '28' || text.slice(11, 13) === '24'
+  if (!mayBeMoved || Number.isNaN(time_ms)) return time_ms
+  return new Date(time_ms).toISOString().slice(0, 19) === text.slice(0, 19) ? time_ms : Number.NaN
+}
+
+const eventId = z
+  .string('must be a string')
+  .refine((text) => {
+    // Between one and two UTF-16 units a character: count only where it can matter.
+    const length = text.length <= EVENT_ID_MAX_CHARACTERS ? text.length : [...text.slice(0, 1_000)].length
+    return length >= 1 && length <= EVENT_ID_MAX_CHARACTERS
+  }, `must have 1 to ${EVENT_ID_MAX_CHARACTERS} characters`)
+  .refine(
+    (text) => text.isWellFormed() && !CONTROL_CHARACTER.test(text),
+    'must be Unicode text without control characters',
+  )
+  .meta({
+    minLength: 1,
+    maxLength: EVENT_ID_MAX_CHARACTERS,
+    description:
+      'Your own id of the event, compared byte by byte. The same id counts once, for at least 35 days; what comes first stands.',
+  })
+
+const occurredAt = z
+  .string('must be a string')
+  .transform((text, context) => {
+    const time_ms = instant_ms(text)
+    if (Number.isNaN(time_ms)) {
+      context.addIssue('must be a time from 1970 on in RFC 3339 with Z, such as 2026-11-20T17:04:00Z')
+    }
+    return time_ms
+  })
+  .meta({ format: 'date-time', description: 'At most 72 hours ago and at most 5 minutes ahead.' })
+
+const whole = (min: number) =>
+  z.int(`must be a whole number from ${min} to ${COUNT_MAX}`).min(min, `must be at least ${min}`)
+
+const count = (description: string) => whole(1).default(1).meta({ description })
+const amountMinor = (description: string) => whole(0).meta({ description })
+
+const currency = z
+  .string("must be the company's currency")
+  .meta({ description: "ISO 4217; must be the company's currency." })
+
+const counted = <T extends string>(type: T, what: string) =>
+  z.strictObject({ eventId, type: z.literal(type), occurredAt, quantity: count(what) })
+
+/** One event as it is sent. What each type may hold, and must, is its own. */
+export const analyticsEventSchema = z.discriminatedUnion(
+  'type',
+  [
+    counted('impression', 'How many impressions.'),
+    counted('click', 'How many clicks.'),
+    z.strictObject({
+      eventId,
+      type: z.literal('order'),
+      occurredAt,
+      quantity: count('How many units were sold.'),
+      amountMinor: amountMinor('Revenue in minor units of the currency.'),
+      currency,
+    }),
+    z.strictObject({
+      eventId,
+      type: z.literal('boost_spend'),
+      occurredAt,
+      amountMinor: amountMinor('What was spent, in minor units of the currency.'),
+      currency,
+    }),
+  ],
+  { error: 'must be an event whose type is impression, click, order or boost_spend' },
+)
+
+export type AnalyticsEventType = z.infer<typeof analyticsEventSchema>['type']
+
+/** An event that has passed every rule, with the company's day that it counts for. */
+export interface AnalyticsEvent {
+  eventId: string
+  type: AnalyticsEventType
+  occurredAt_ms: number
+  /** `YYYY-MM-DD` in the company's time zone. */
+  date: string
+  /** null: this type has none. */
+  quantity: number | null
+  amountMinor: number | null
+}
+
+/** What an event is judged by, beside its own shape. */
+export interface EventRules {
+  now_ms: number
+  currency: string
+  /** The date of an instant in the company's time zone. */
+  dateOf: (at_ms: number) => string
+  /** An event of exactly this age is still taken. Infinity: history of any age. */
+  ageMax_ms: number
+}
+
+/** What is wrong with a member of an event. */
+export interface EventFault {
+  path: PropertyKey[]
+  detail: string
+}
+
+/** Judges one event as it was sent. Never throws. @returns the event, or everything that is wrong with it. */
+export function judgeEvent(
+  sent: unknown,
+  { now_ms, ageMax_ms, currency: expected, dateOf }: EventRules,
+): { event: AnalyticsEvent } | { faults: EventFault[] } {
+  const parsed = analyticsEventSchema.safeParse(sent)
+  if (!parsed.success) return { faults: parsed.error.issues.flatMap(faultsOf) }
+  const event = parsed.data
+  const occurredAt_ms = event.occurredAt
+  const faults: EventFault[] = []
+  if (now_ms - occurredAt_ms > ageMax_ms) {
+    faults.push({
+      path: ['occurredAt'],
+      detail: `must not lie more than ${ageMax_ms / HOUR_MS} hours in the past`,
+    })
+  }
+  if (occurredAt_ms - now_ms > EVENT_AHEAD_MAX_MS) {
+    faults.push({ path: ['occurredAt'], detail: 'must not lie more than 5 minutes in the future' })
+  }
+  if ('currency' in event && event.currency !== expected) {
+    faults.push({ path: ['currency'], detail: `must be ${expected}, the company's currency` })
+  }
+  if (faults.length > 0) return { faults }
+  return {
+    event: {
+      eventId: event.eventId,
+      type: event.type,
+      occurredAt_ms,
+      date: dateOf(occurredAt_ms),
+      quantity: 'quantity' in event ? event.quantity : null,
+      amountMinor: 'amountMinor' in event ? event.amountMinor : null,
+    },
+  }
+}
+
+const faultsOf = (issue: z.core.$ZodIssue): EventFault[] =>
+  issue.code === 'unrecognized_keys'
+    ? issue.keys.map((key) => ({ path: [...issue.path, key], detail: 'is not known here for this type' }))
+    : [{ path: issue.path, detail: issue.message }]

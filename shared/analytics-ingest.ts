@@ -1,0 +1,175 @@
+import pg from 'pg'
+import { type DayFigures, readDays } from './analytics-daily.ts'
+import { type AnalyticsEvent, COUNT_MAX } from './analytics-events.ts'
+import { type Database, queryPrepared, sqlState } from './postgres.ts'
+
+/*
+ * Storing events is one statement and so one transaction and one round trip: the ids that are new are remembered,
+ * their events are stored, and the days are counted up from what was stored. A writer that meets an id which
+ * another one is just storing waits until that one has committed or failed, so that an event counts once whatever
+ * happens to either. Every writer takes ids, and after all ids days, in the same order: none can wait in a circle.
+ * Writers of one company meet in the rows of its days, for the end of the statement only; those of different
+ * companies share nothing.
+ */
+const STORE = `
+  with given as materialized (
+    select * from unnest($2::text[], $3::analytics_event_type[], $4::date[], $5::bigint[], $6::bigint[], $7::bigint[])
+      as e (event_id, type, date, occurred_at_ms, quantity, amount_minor)
+  ), fresh as materialized (
+    select * from remember_analytics_event_ids($1, (select array_agg(event_id) from given)) as event_id
+  ), stored as (
+    insert into analytics_events (vendor_id, event_id, type, date, occurred_at, quantity, amount_minor)
+    select $1, event_id, type, date, to_timestamp(occurred_at_ms::float8 / 1000), quantity, amount_minor
+    from given join fresh using (event_id)
+    returning type, date, occurred_at, quantity, amount_minor
+  ), counted as (
+    insert into analytics_daily as d (vendor_id, date, impressions, clicks, orders, units_sold, revenue_minor,
+      boost_spend_minor, last_event_at, first_received_on)
+    select $1, date,
+      coalesce(sum(quantity) filter (where type = 'impression'), 0),
+      coalesce(sum(quantity) filter (where type = 'click'), 0),
+      count(*) filter (where type = 'order'),
+      coalesce(sum(quantity) filter (where type = 'order'), 0),
+      coalesce(sum(amount_minor) filter (where type = 'order'), 0),
+      coalesce(sum(amount_minor) filter (where type = 'boost_spend'), 0),
+      max(occurred_at), (now() at time zone 'UTC')::date
+    from stored group by date order by date
+    on conflict (vendor_id, date) do update set
+      impressions = d.impressions + excluded.impressions,
+      clicks = d.clicks + excluded.clicks,
+      orders = d.orders + excluded.orders,
+      units_sold = d.units_sold + excluded.units_sold,
+      revenue_minor = d.revenue_minor + excluded.revenue_minor,
+      boost_spend_minor = d.boost_spend_minor + excluded.boost_spend_minor,
+      last_event_at = greatest(d.last_event_at, excluded.last_event_at)
+  )
+  select count(*) from fresh`
+
+const ATTEMPTS = 3
+
+/** With these events a sum of a day would pass 2^53 − 1. Nothing was stored. */
+export class SumTooLargeError extends Error {
+  /** Which of the given events, in their order, do not fit beside what is stored and the ones before them. */
+  readonly indexes: readonly number[]
+
+  constructor(indexes: readonly number[]) {
+    super('a sum of a day would pass 2^53 - 1')
+    this.indexes = indexes
+  }
+}
+
+export interface StoredEvents {
+  accepted: number
+  /** Ids that were remembered already, or came before in the same call. */
+  duplicates: number
+}
+
+/**
+ * Stores events of one company and counts them into their days, each id once, all or nothing; committed when it
+ * resolves.
+ * @throws SumTooLargeError
+ */
+export async function storeEvents(
+  db: Database,
+  vendorId: string,
+  events: readonly AnalyticsEvent[],
+): Promise<StoredEvents> {
+  const first = firstOfEachId(events)
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const values = storeValues(vendorId, first)
+      const [row] = await queryPrepared<[number]>(db, { name: 'analytics_store', text: STORE, values })
+      const [accepted = 0] = row ?? []
+      return { accepted, duplicates: events.length - accepted }
+    } catch (error) {
+      if (!isSumTooLarge(error) || attempt === ATTEMPTS) throw error
+      const indexes = await findTooLarge(db, vendorId, events)
+      if (indexes.length > 0) throw new SumTooLargeError(indexes)
+      // Another writer has stored some of these ids in the meantime: without them the sums fit.
+    }
+  }
+}
+
+function firstOfEachId(events: readonly AnalyticsEvent[]): AnalyticsEvent[] {
+  const byId = new Map<string, AnalyticsEvent>()
+  for (const event of events) if (!byId.has(event.eventId)) byId.set(event.eventId, event)
+  return [...byId.values()].sort((a, b) => (a.eventId < b.eventId ? -1 : 1))
+}
+
+function storeValues(vendorId: string, events: readonly AnalyticsEvent[]) {
+  return [
+    vendorId,
+    events.map((event) => event.eventId),
+    arrayLiteral(events.map((event) => event.type)),
+    arrayLiteral(events.map((event) => event.date)),
+    arrayLiteral(events.map((event) => event.occurredAt_ms)),
+    arrayLiteral(events.map((event) => event.quantity)),
+    arrayLiteral(events.map((event) => event.amountMinor)),
+  ]
+}
+
+/** A Postgres array of values that need no quotes: numbers, dates, names of types. Half the work of pg's own. */
+const arrayLiteral = (values: readonly (string | number | null)[]): string =>
+  `{${values.map((value) => value ?? 'null').join(',')}}`
+
+const CHECK_VIOLATION = '23514'
+const NUMERIC_VALUE_OUT_OF_RANGE = '22003'
+
+function isSumTooLarge(error: unknown): boolean {
+  const state = sqlState(error)
+  if (state === NUMERIC_VALUE_OUT_OF_RANGE) return true
+  return state === CHECK_VIOLATION && error instanceof pg.DatabaseError && error.table === 'analytics_daily'
+}
+
+/** What an event adds to the figures of its day. */
+function additions({ type, quantity, amountMinor }: AnalyticsEvent): Partial<Omit<DayFigures, 'date'>> {
+  switch (type) {
+    case 'impression':
+      return { impressions: quantity ?? 0 }
+    case 'click':
+      return { clicks: quantity ?? 0 }
+    case 'order':
+      return { orders: 1, unitsSold: quantity ?? 0, revenueMinor: amountMinor ?? 0 }
+    case 'boost_spend':
+      return { boostSpendMinor: amountMinor ?? 0 }
+  }
+}
+
+async function findTooLarge(
+  db: Database,
+  vendorId: string,
+  events: readonly AnalyticsEvent[],
+): Promise<number[]> {
+  const dates = [...new Set(events.map((event) => event.date))]
+  const sums = new Map<string, bigint>()
+  for (const { date, ...figures } of await readDays(db, vendorId, dates)) {
+    for (const [figure, sum] of Object.entries(figures)) sums.set(`${date} ${figure}`, BigInt(sum))
+  }
+  const seen = await rememberedIds(db, vendorId, events)
+  return events.flatMap((event, index) => {
+    if (seen.has(event.eventId)) return []
+    seen.add(event.eventId)
+    const next = Object.entries(additions(event)).map(([figure, amount]) => {
+      const key = `${event.date} ${figure}`
+      return [key, (sums.get(key) ?? 0n) + BigInt(amount)] as const
+    })
+    if (next.some(([, sum]) => sum > BigInt(COUNT_MAX))) return [index]
+    for (const [key, sum] of next) sums.set(key, sum)
+    return []
+  })
+}
+
+/** Which of the events' ids are remembered. */
+export async function rememberedIds(
+  db: Database,
+  vendorId: string,
+  events: readonly AnalyticsEvent[],
+): Promise<Set<string>> {
+  // The limit keeps this a look-up in the key for each id, whatever the planner thinks of the table's size.
+  const { rows } = await db.raw(
+    `select id from unnest(?::text[]) as id where
+       (select true from analytics_event_ids where vendor_id = ? and event_id = id limit 1)`,
+    [events.map((event) => event.eventId), vendorId],
+  )
+  return new Set(rows.map((row: { id: string }) => row.id))
+}

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { hashSecret, newClientId } from '#shared/ids.ts'
+import { insertClient, markClientRevoked } from '#shared/oauth-clients.ts'
+import { createAcme, startAdmin, type TestAdmin } from '../support/admin.ts'
+
+describe('admin clients list', () => {
+  let operator: TestAdmin
+  const secret = 'ias_never-shown'
+  before(async () => {
+    operator = await startAdmin()
+    await createAcme(operator)
+    for (let i = 0; i < 205; i += 1) {
+      await insertClient(operator.db, {
+        clientId: newClientId(),
+        vendorId: 'ven_acme',
+        name: `Client ${i}`,
+        scopes: ['analytics:read', 'boost:read'],
+        secretHash: hashSecret(secret),
+        createdBy: null,
+        createdAt: new Date(Date.UTC(2026, 0, 1) + i * 1_000),
+      })
+    }
+    const { client_id } = await operator.db('oauth_clients').where({ name: 'Client 7' }).first()
+    await markClientRevoked(operator.db, { vendorId: 'ven_acme', clientId: client_id, revokedBy: null })
+  })
+  after(() => operator.stop())
+
+  it('shows all of them, newest first', async () => {
+    const { code, json } = await operator.admin(['clients', 'list', 'ven_acme', '--json'])
+    assert.equal(code, 0)
+    assert.equal(json.length, 205)
+    assert.equal(json[0].name, 'Client 204')
+    assert.equal(json[204].name, 'Client 0')
+    assert.deepEqual(Object.keys(json[0]), [
+      'clientId',
+      'name',
+      'scopes',
+      'status',
+      'createdAt',
+      'createdBy',
+      'revokedAt',
+      'revokedBy',
+    ])
+  })
+
+  it('shows them to people as a table, times in UTC', async () => {
+    const { stdout } = await operator.admin(['clients', 'list', 'ven_acme', '--status', 'Revoked'])
+    const [titles = '', row = '', ...rest] = stdout.trim().split('\n')
+    assert.match(titles, /^CLIENT ID +STATUS +NAME +SCOPES +CREATED +REVOKED$/)
+    assert.match(
+      row,
+      /^cli_\w{22} +Revoked +Client 7 +analytics:read boost:read +2026-01-01 00:00Z +\d{4}-\d\d-\d\d \d\d:\d\dZ$/,
+    )
+    assert.deepEqual(rest, [])
+  })
+
+  it('shows nothing of a secret', async () => {
+    const { stdout } = await operator.admin(['--json', 'clients', 'list', 'ven_acme'])
+    assert.ok(!stdout.includes(hashSecret(secret).toString('hex')) && !/secret/i.test(stdout))
+  })
+
+  it('refuses a company that there is not', async () => {
+    const { code, stderr } = await operator.admin(['clients', 'list', 'ven_none', '--json'])
+    assert.equal(code, 1)
+    assert.deepEqual(JSON.parse(stderr), { error: 'There is no company ven_none.' })
+  })
+})

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { verifyPassword } from '#shared/passwords.ts'
+import { createAcme, PASSWORD, startAdmin, type TestAdmin } from '../support/admin.ts'
+
+describe('admin company create', () => {
+  let operator: TestAdmin
+  beforeEach(async () => {
+    operator = await startAdmin()
+  })
+  afterEach(() => operator.stop())
+
+  const good = {
+    '--name': 'Initech',
+    '--timezone': 'America/Chicago',
+    '--currency': 'USD',
+    '--owner-email': 'Bill@Initech.example',
+    '--owner-name': 'Bill L.',
+  }
+  const create = (changes: Record<string, string | undefined> = {}, password = PASSWORD) =>
+    operator.admin(
+      [
+        'company',
+        'create',
+        '--json',
+        ...Object.entries({ ...good, ...changes }).flatMap(([k, v]) => (v === undefined ? [] : [k, v])),
+      ],
+      password,
+    )
+  const count = async (table: string) => Number((await operator.db(table).count())[0]?.count)
+
+  it('makes a company with an owner who can sign in', async () => {
+    const { code, json, stderr } = await create({}, `${PASSWORD}\n`)
+    assert.equal(code, 0, stderr)
+    assert.match(json.company.vendorId, /^ven_[0-9A-Za-z]{22}$/)
+    assert.deepEqual(
+      { ...json.company, vendorId: '' },
+      { vendorId: '', name: 'Initech', timezone: 'America/Chicago', currency: 'USD' },
+    )
+    assert.equal(json.owner.email, 'bill@initech.example')
+    assert.equal(json.owner.role, 'owner')
+    const user = await operator.db('users').where({ user_id: json.owner.userId }).first()
+    assert.ok(await verifyPassword(PASSWORD, user.password_hash))
+    assert.ok(!JSON.stringify(json).includes('argon2'))
+    const membership = await operator.db('memberships').first()
+    assert.deepEqual([membership.role, membership.status], ['owner', 'active'])
+  })
+
+  it('takes the identifier that is asked for', async () => {
+    assert.equal((await create({ '--vendor-id': 'ven_initech' })).json.company.vendorId, 'ven_initech')
+  })
+
+  it('makes an account that exists already the owner, and leaves its password', async () => {
+    await createAcme(operator)
+    const before = await operator.db('users').first()
+    const { code } = await create({ '--owner-email': 'owner@acme.example', '--owner-name': undefined }, '')
+    assert.equal(code, 0)
+    assert.deepEqual(await operator.db('users').first(), before)
+    assert.equal(await count('memberships'), 2)
+  })
+
+  const refused: [why: string, changes: Record<string, string | undefined>, sentence: RegExp][] = [
+    ['a vendor id that is none', { '--vendor-id': 'acme' }, /^\{"error":"A vendor id is ven_ and/],
+    ['a time zone that is none', { '--timezone': 'Mars/Base' }, /is not an IANA time zone/],
+    ['an offset for a time zone', { '--timezone': '+02:00' }, /is not an IANA time zone/],
+    ['a currency that is none', { '--currency': 'QQQ' }, /is not an ISO 4217 currency/],
+    ['an empty name', { '--name': '  ' }, /A name has 1 to 200 characters/],
+    ['a name that is too long', { '--name': 'x'.repeat(201) }, /A name has 1 to 200 characters/],
+    ['what is no email address', { '--owner-email': 'bill' }, /is not an email address/],
+    ['an owner without a name', { '--owner-name': undefined }, /give the person's name too/],
+  ]
+  for (const [why, changes, sentence] of refused) {
+    it(`refuses ${why}, and makes nothing`, async () => {
+      const { code, stderr } = await create(changes)
+      assert.equal(code, 1)
+      assert.match(stderr, sentence)
+      assert.equal(await count('companies'), 0)
+      assert.equal(await count('users'), 0)
+    })
+  }
+
+  it('refuses an identifier that is taken', async () => {
+    await createAcme(operator)
+    const { code, stderr } = await create({ '--vendor-id': 'ven_acme' })
+    assert.equal(code, 1)
+    assert.match(stderr, /There is a company ven_acme already/)
+    assert.equal(await count('users'), 1)
+  })
+
+  it('refuses a password that is short, long or missing', async () => {
+    for (const password of ['', 'short', 'x'.repeat(1_025)]) {
+      const { code, stderr } = await create({}, password)
+      assert.equal(code, 1)
+      assert.match(stderr, /A password has at (least 12 characters|most 1024 bytes): nothing was changed/)
+    }
+    assert.equal(await count('companies'), 0)
+  })
+
+  it('has no option for a password, and does not repeat one that was given all the same', async () => {
+    const { code, stderr, stdout } = await create({ '--password': 'hunter2-hunter2' })
+    assert.equal(code, 64)
+    assert.match(stderr, /unknown option '--password'/)
+    assert.doesNotMatch(stderr + stdout, /hunter2/)
+  })
+
+  it('names an option that is missing', async () => {
+    const { code, stderr } = await create({ '--currency': undefined })
+    assert.equal(code, 64)
+    assert.match(stderr, /required option '--currency <code>' not specified/)
+  })
+})

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { decodeProtectedHeader } from 'jose'
+import { runAdmin, startAdmin, type TestAdmin } from '../support/admin.ts'
+import { startTestStack, type TestStack } from '../support/stack.ts'
+
+const TEN_MINUTES_MS = 600_000
+
+describe('admin keys list, rotate', () => {
+  let operator: TestAdmin
+  before(async () => {
+    operator = await startAdmin()
+  })
+  after(() => operator.stop())
+
+  it('lists none before there is one', async () => {
+    const { code, stdout } = await operator.admin(['keys', 'list'])
+    assert.equal(code, 0)
+    assert.equal(stdout, 'There is no key yet.\n')
+  })
+
+  it('makes a key that signs in ten minutes, beside the one that signs now', async () => {
+    const { code, json, stderr } = await operator.admin(['keys', 'rotate', '--json'])
+    assert.equal(code, 0, stderr)
+    assert.equal(json.state, 'next')
+    assert.equal(json.alg, 'ES256')
+    const ahead_ms = Date.parse(json.activatesAt) - Date.now()
+    assert.ok(ahead_ms > TEN_MINUTES_MS - 60_000 && ahead_ms <= TEN_MINUTES_MS, `${ahead_ms}`)
+    const { json: keys } = await operator.admin(['keys', 'list', '--json'])
+    assert.deepEqual(
+      keys.map(({ state }: { state: string }) => state),
+      ['active', 'next'],
+    )
+    assert.doesNotMatch(JSON.stringify(keys), /private|"d"/)
+  })
+
+  it('makes an RS256 key when asked', async () => {
+    assert.equal((await operator.admin(['keys', 'rotate', '--alg', 'RS256', '--json'])).json.alg, 'RS256')
+  })
+
+  it('refuses an algorithm that there is not', async () => {
+    assert.equal((await operator.admin(['keys', 'rotate', '--alg', 'none'])).code, 64)
+  })
+
+  it('refuses to make a key that the services could not open', async () => {
+    const { code, stderr } = await runAdmin(['keys', 'rotate'], {
+      env: { ...operator.env, KEY_ENCRYPTION_KEY: Buffer.alloc(32, 8).toString('base64') },
+    })
+    assert.equal(code, 1)
+    assert.match(stderr, /cannot be decrypted\. Is KEY_ENCRYPTION_KEY the one/)
+  })
+
+  it('needs KEY_ENCRYPTION_KEY, and a usable one', async () => {
+    const without = await runAdmin(['keys', 'rotate'], { env: { ...operator.env, KEY_ENCRYPTION_KEY: '' } })
+    assert.equal(without.code, 1)
+    assert.match(without.stderr, /^Set KEY_ENCRYPTION_KEY too/)
+    const wrong = await runAdmin(['keys', 'rotate'], {
+      env: { ...operator.env, KEY_ENCRYPTION_KEY: 'c2hvcnQ=' },
+    })
+    assert.equal(wrong.code, 78)
+    assert.match(wrong.stderr, /KEY_ENCRYPTION_KEY: must be 32 bytes in base64/)
+    assert.doesNotMatch(wrong.stderr, /c2hvcnQ=/)
+  })
+})
+
+describe('admin keys revoke', function () {
+  this.timeout(60_000)
+  let stack: TestStack
+  before(async () => {
+    stack = await startTestStack()
+  })
+  after(() => stack.remove())
+
+  const admin = (...args: string[]) => runAdmin(args, { env: { DATA_DIR: stack.dataDir, DATABASE_URL: '' } })
+
+  async function token(): Promise<string> {
+    const { clientId, clientSecret } = stack.demoClient
+    const fields = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }
+    const deadline = Date.now() + 20_000
+    for (;;) {
+      const response = await fetch(`${stack.baseUrl}/v1/oauth/token`, {
+        method: 'POST',
+        body: new URLSearchParams({ ...fields, scope: 'analytics:read' }),
+      })
+      const answer = (await response.json()) as { access_token?: string }
+      if (answer.access_token) return answer.access_token
+      assert.equal(response.status, 503)
+      assert.ok(Date.now() < deadline, 'no token')
+      await sleep(200)
+    }
+  }
+  const statusWith = async (bearer: string) => {
+    const headers = { Authorization: `Bearer ${bearer}` }
+    return (await fetch(`${stack.baseUrl}/v1/analytics/ven_acme/daily`, { headers })).status
+  }
+
+  it('ends when no token of the key is accepted, and another key signs from then on', async () => {
+    const stolen = await token()
+    assert.equal(await statusWith(stolen), 200)
+    const kid = decodeProtectedHeader(stolen).kid as string
+    const { code, stdout, stderr } = await admin('keys', 'revoke', kid)
+    assert.equal(code, 0, stderr)
+    assert.equal(stdout, `${kid} is revoked everywhere.\n`)
+    assert.equal(await statusWith(stolen), 401)
+    const fresh = await token()
+    assert.notEqual(decodeProtectedHeader(fresh).kid, kid)
+    // The resource API looks for an unknown key at most once per ten seconds.
+    const deadline = Date.now() + 15_000
+    while ((await statusWith(fresh)) !== 200 && Date.now() < deadline) await sleep(200)
+    assert.equal(await statusWith(fresh), 200)
+    const { json } = await admin('keys', 'list', '--json')
+    assert.equal(json.find((key: { kid: string }) => key.kid === kid).state, 'revoked')
+  })
+
+  it('refuses a key that there is not', async () => {
+    const { code, stderr } = await admin('keys', 'revoke', 'none')
+    assert.equal(code, 1)
+    assert.equal(stderr, 'There is no key none.\n')
+  })
+})

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { addPerson, createAcme, PASSWORD, startAdmin, type TestAdmin } from '../support/admin.ts'
+
+describe('admin member add', () => {
+  let operator: TestAdmin
+  beforeEach(async () => {
+    operator = await startAdmin()
+    await createAcme(operator)
+  })
+  afterEach(() => operator.stop())
+
+  const add = (email: string, more: string[], input = PASSWORD) =>
+    operator.admin(['member', 'add', 'ven_acme', email, ...more], input)
+
+  for (const role of ['admin', 'member']) {
+    it(`adds a new person as ${role}`, async () => {
+      const { code, stdout } = await add('Kim@Acme.example', ['--name', 'Kim', '--role', role])
+      assert.equal(code, 0)
+      assert.equal(stdout, `kim@acme.example is a new ${role} of ven_acme.\n`)
+      const { stdout: list } = await operator.admin(['member', 'list', 'ven_acme'])
+      assert.match(list, new RegExp(`kim@acme.example +Kim +${role} +active`))
+    })
+  }
+
+  it('adds someone who has an account, without asking for a password', async () => {
+    await operator.admin(
+      [
+        ...['company', 'create', '--vendor-id', 'ven_other', '--name', 'Other', '--timezone', 'UTC'],
+        ...['--currency', 'EUR', '--owner-email', 'else@other.example', '--owner-name', 'Else'],
+      ],
+      PASSWORD,
+    )
+    const { code, stderr } = await add('else@other.example', ['--role', 'member'], '')
+    assert.equal(code, 0, stderr)
+  })
+
+  it('refuses someone who belongs to the company already, and leaves the role', async () => {
+    const { code, stderr } = await add('owner@acme.example', ['--role', 'member'])
+    assert.equal(code, 1)
+    assert.equal(stderr, 'owner@acme.example belongs to ven_acme already.\n')
+    assert.equal((await operator.db('memberships').first()).role, 'owner')
+  })
+
+  it('refuses another owner', async () => {
+    const { code, stderr } = await add('kim@acme.example', ['--name', 'Kim', '--role', 'owner'])
+    assert.equal(code, 64)
+    assert.match(stderr, /Allowed choices are admin, member/)
+  })
+
+  it('refuses a company that there is not', async () => {
+    const { code, stderr } = await operator.admin([
+      'member',
+      'add',
+      'ven_none',
+      'a@b.example',
+      '--role',
+      'admin',
+    ])
+    assert.equal(code, 1)
+    assert.equal(stderr, 'There is no company ven_none.\n')
+  })
+
+  it('lets one of two at the same time win', async () => {
+    const results = await Promise.all(
+      ['admin', 'member'].map((role) => add('kim@acme.example', ['--name', 'Kim', '--role', role])),
+    )
+    assert.deepEqual(results.map(({ code }) => code).sort(), [0, 1])
+    const lost = results.find(({ code }) => code === 1)
+    assert.match(lost?.stderr ?? '', /already\.\n$/)
+  })
+
+  it('is listed after the owner', async () => {
+    await addPerson(operator, 'a-member@acme.example', 'member')
+    await addPerson(operator, 'an-admin@acme.example', 'admin')
+    const { json } = await operator.admin(['member', 'list', 'ven_acme', '--json'])
+    assert.deepEqual(
+      json.map(({ role }: { role: string }) => role),
+      ['owner', 'admin', 'member'],
+    )
+  })
+})

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { addPerson, createAcme, startAdmin, type TestAdmin } from '../support/admin.ts'
+
+describe('admin member set-role', () => {
+  let operator: TestAdmin
+  beforeEach(async () => {
+    operator = await startAdmin()
+    await createAcme(operator)
+    await addPerson(operator, 'admin@acme.example', 'admin')
+    await addPerson(operator, 'member@acme.example', 'member')
+  })
+  afterEach(() => operator.stop())
+
+  const setRole = (who: string, role: string) =>
+    operator.admin(['member', 'set-role', 'ven_acme', `${who}@acme.example`, role])
+  async function roles(): Promise<Record<string, string>> {
+    const { rows } = await operator.db.raw('select email, role from memberships join users using (user_id)')
+    return Object.fromEntries(
+      rows.map(({ email, role }: { email: string; role: string }) => [email.split('@')[0], role]),
+    )
+  }
+
+  it('makes a member an admin, and an admin a member', async () => {
+    assert.equal((await setRole('member', 'admin')).code, 0)
+    assert.equal((await setRole('admin', 'member')).code, 0)
+    assert.deepEqual(await roles(), { owner: 'owner', member: 'admin', admin: 'member' })
+  })
+
+  it('hands the company over: the owner becomes an admin', async () => {
+    const { code, stdout } = await setRole('member', 'owner')
+    assert.equal(code, 0)
+    assert.equal(stdout, 'member@acme.example is owner of ven_acme. owner@acme.example is an admin now.\n')
+    assert.deepEqual(await roles(), { owner: 'admin', member: 'owner', admin: 'admin' })
+  })
+
+  it('keeps one owner when it is handed over to two at the same time', async () => {
+    await Promise.all([setRole('member', 'owner'), setRole('admin', 'owner')])
+    const owners = Object.values(await roles()).filter((role) => role === 'owner')
+    assert.equal(owners.length, 1)
+  })
+
+  it('keeps the owner when the new one is made a member at the same time', async () => {
+    await Promise.all([setRole('admin', 'owner'), setRole('admin', 'member')])
+    const owners = Object.values(await roles()).filter((role) => role === 'owner')
+    assert.equal(owners.length, 1)
+  })
+
+  it('changes nothing when the role is the same', async () => {
+    assert.equal((await setRole('owner', 'owner')).code, 0)
+    assert.deepEqual(await roles(), { owner: 'owner', admin: 'admin', member: 'member' })
+  })
+
+  it('does not leave a company without an owner', async () => {
+    const { code, stderr } = await setRole('owner', 'member')
+    assert.equal(code, 1)
+    assert.equal(
+      stderr,
+      'owner@acme.example is the owner of ven_acme: make another member the owner first.\n',
+    )
+  })
+
+  it('does not make a suspended person the owner', async () => {
+    await operator.admin(['member', 'set-status', 'ven_acme', 'admin@acme.example', 'suspended'])
+    const { code, stderr } = await setRole('admin', 'owner')
+    assert.equal(code, 1)
+    assert.match(stderr, /^admin@acme\.example is suspended, and an owner cannot be/)
+    assert.equal((await roles()).owner, 'owner')
+  })
+
+  it('leaves a suspended person suspended', async () => {
+    await operator.admin(['member', 'set-status', 'ven_acme', 'admin@acme.example', 'suspended'])
+    await setRole('admin', 'member')
+    const { json } = await operator.admin(['member', 'list', 'ven_acme', '--json'])
+    const admin = json.find(({ email }: { email: string }) => email === 'admin@acme.example')
+    assert.deepEqual([admin.role, admin.status], ['member', 'suspended'])
+  })
+
+  it('refuses someone who does not belong to the company', async () => {
+    const { code, stderr } = await setRole('nobody', 'admin')
+    assert.equal(code, 1)
+    assert.equal(stderr, 'nobody@acme.example does not belong to ven_acme.\n')
+  })
+
+  it('refuses a role that there is not', async () => {
+    const { code, stderr } = await setRole('member', 'king')
+    assert.equal(code, 64)
+    assert.match(stderr, /Allowed choices are owner, admin, member/)
+  })
+})

@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict'
+import knex, { type Knex } from 'knex'
+import type { AnalyticsEvent } from '#shared/analytics-events.ts'
+import { storeEvents } from '#shared/analytics-ingest.ts'
+import { newVendorId } from '#shared/ids.ts'
+import { insertCompany } from '#shared/people.ts'
+import { createPostgres, type Database, sqlState } from '#shared/postgres.ts'
+import { keepEventsInOrder } from '../../apps/api/analytics/housekeeping.ts'
+import { recount, storedDays } from '../support/analytics.ts'
+import { startApi } from '../support/api.ts'
+import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
+
+const PERMISSION_DENIED = '42501'
+const INVALID_PARAMETER = '22023'
+
+describe('housekeeping of analytics events', () => {
+  let database: TestDatabase
+  let api: Database
+  let owner: Knex
+  let vendorId: string
+
+  beforeEach(async () => {
+    database = await createTestDatabase()
+    api = createPostgres({ url: database.apiUrl, poolSize: 4, applicationName: 'housekeeping-test' })
+    owner = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 4 } })
+    vendorId = newVendorId()
+    await insertCompany(owner, { vendorId, name: 'Acme', timezone: 'Europe/Berlin', currency: 'EUR' })
+  })
+  afterEach(async () => {
+    await Promise.all([api.destroy(), owner.destroy()])
+    await database.drop()
+  })
+
+  const click = (eventId: string): AnalyticsEvent => ({
+    eventId,
+    type: 'click',
+    occurredAt_ms: Date.parse('2026-11-20T12:00:00Z'),
+    date: '2026-11-20',
+    quantity: 1,
+    amountMinor: null,
+  })
+
+  const partitions = async (): Promise<string[]> => {
+    const { rows } = await owner.raw(
+      `select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+       where i.inhparent = 'analytics_events'::regclass order by 1`,
+    )
+    return rows.map((row: { name: string }) => row.name)
+  }
+
+  /** A partition of the week that began `weeks` before this one, with one event of each of its days. */
+  async function pastWeek(weeks: number, db = owner): Promise<string> {
+    const { rows } = await db.raw(
+      `select w as week, 'analytics_events_' || to_char(w at time zone 'UTC', 'YYYYMMDD') as name
+       from (select date_trunc('week', now(), 'UTC') - ? * interval '7 days' as w) as t`,
+      [weeks],
+    )
+    const { week, name } = rows[0]
+    await db.raw(`create table ${name} (like analytics_events including all)`)
+    await db.raw(
+      `do $$ begin execute format('alter table analytics_events attach partition ${name} for values from (%L) to (%L)',
+         timestamptz '${week.toISOString()}', timestamptz '${week.toISOString()}' + interval '7 days'); end $$`,
+    )
+    await db.raw(
+      `insert into analytics_events (vendor_id, event_id, type, date, occurred_at, quantity, received_at)
+       select ?, ? || n, 'click', '2026-01-01', '2026-01-01T12:00Z', 1, ?::timestamptz + n * interval '1 day'
+       from generate_series(0, 6) as n`,
+      [vendorId, `${name}-`, week.toISOString()],
+    )
+    return name
+  }
+
+  const eventCount = async (): Promise<number> =>
+    (await owner.raw('select count(*)::int as n from analytics_events')).rows[0].n
+
+  it('finds partitions for this week and four more made by the migration, and events in the one of this week', async () => {
+    assert.equal((await partitions()).filter((name) => /_\d{8}$/.test(name)).length, 5)
+    assert.deepEqual((await keepEventsInOrder(api, { eventRetention_days: 90 })).created, [])
+    await storeEvents(api, vendorId, [click('a')])
+    const { rows } = await owner.raw(
+      `select tableoid::regclass::text = 'analytics_events_' || to_char(date_trunc('week', now(), 'UTC') at time zone 'UTC', 'YYYYMMDD')
+         as in_this_week from analytics_events`,
+    )
+    assert.deepEqual(rows, [{ in_this_week: true }])
+  })
+
+  it('makes a partition that is missing, while writers go on', async () => {
+    const last = (await partitions()).filter((name) => /_\d{8}$/.test(name)).at(-1)
+    await owner.raw(`drop table ${last}`)
+    const writer = await api.transaction()
+    await storeEvents(writer, vendorId, [click('a')])
+    assert.deepEqual((await keepEventsInOrder(api, { eventRetention_days: 90 })).created, [last])
+    await writer.commit()
+    assert.ok((await partitions()).includes(last as string))
+  })
+
+  it('takes events with no partition made, and leaves them where they are when it makes the next ones', async () => {
+    const made = (await partitions()).filter((name) => /_\d{8}$/.test(name))
+    for (const name of made) await owner.raw(`drop table ${name}`)
+    assert.deepEqual(await storeEvents(api, vendorId, [click('a')]), { accepted: 1, duplicates: 0 })
+    const { created } = await keepEventsInOrder(api, { eventRetention_days: 90 })
+    assert.deepEqual(created, made.slice(1))
+    assert.deepEqual(await storeEvents(api, vendorId, [click('a'), click('b')]), {
+      accepted: 1,
+      duplicates: 1,
+    })
+    assert.deepEqual(await storedDays(owner, vendorId), await recount(owner, vendorId))
+  })
+
+  it('drops the weeks that are older than the retention, to the day, and no figure changes', async () => {
+    await storeEvents(api, vendorId, [click('a'), click('b')])
+    const days = await storedDays(owner, vendorId)
+    const [kept, old, older] = [await pastWeek(6), await pastWeek(14), await pastWeek(15)]
+    assert.equal(await eventCount(), 23)
+    const { dropped } = await keepEventsInOrder(api, { eventRetention_days: 91 - 7 })
+    assert.deepEqual(dropped, [older, old].sort())
+    assert.ok((await partitions()).includes(kept))
+    assert.equal(await eventCount(), 9)
+    assert.deepEqual(await storedDays(owner, vendorId), days)
+    await owner.raw('truncate analytics_events')
+    assert.deepEqual(await storedDays(owner, vendorId), days)
+  })
+
+  it('keeps a week while its newest event is younger than the retention', async () => {
+    const week = await pastWeek(6)
+    // The week ended between 35 and 42 days ago.
+    assert.deepEqual((await keepEventsInOrder(api, { eventRetention_days: 42 })).dropped, [])
+    assert.deepEqual((await keepEventsInOrder(api, { eventRetention_days: 35 })).dropped, [week])
+  })
+
+  it('removes old events from the default partition too', async () => {
+    await owner.raw(
+      `insert into analytics_events (vendor_id, event_id, type, date, occurred_at, quantity, received_at)
+       values (:vendorId, 'old', 'click', '2026-01-01', '2026-01-01T12:00Z', 1, now() - interval '91 days'),
+              (:vendorId, 'young', 'click', '2026-01-01', '2026-01-01T12:00Z', 1, now() - interval '89 days')`,
+      { vendorId },
+    )
+    await keepEventsInOrder(api, { eventRetention_days: 90 })
+    const { rows } = await owner.raw('select event_id from analytics_events')
+    assert.deepEqual(rows, [{ event_id: 'young' }])
+  })
+
+  it('remembers ids for 35 whole days after the day that they came, and forgets older ones', async () => {
+    await owner.raw(
+      `insert into analytics_event_ids (vendor_id, event_id, received_on)
+       select ?, 'id-' || n, (now() at time zone 'UTC')::date - n from generate_series(0, 60) as n`,
+      [vendorId],
+    )
+    assert.equal((await keepEventsInOrder(api, { eventRetention_days: 90 })).forgottenIds, 25)
+    const { rows } = await owner.raw(
+      "select max((now() at time zone 'UTC')::date - received_on) as age from analytics_event_ids",
+    )
+    assert.equal(rows[0].age, 35)
+  })
+
+  it('forgets more ids than one step takes', async () => {
+    await owner.raw(
+      `insert into analytics_event_ids (vendor_id, event_id, received_on)
+       select ?, 'id-' || n, (now() at time zone 'UTC')::date - 36 from generate_series(1, 25000) as n`,
+      [vendorId],
+    )
+    assert.equal((await keepEventsInOrder(api, { eventRetention_days: 90 })).forgottenIds, 25_000)
+  })
+
+  it('leaves the work to the process that is already at it', async () => {
+    await pastWeek(20)
+    const other = await owner.transaction()
+    await other.raw("select pg_advisory_xact_lock(hashtext('public.analytics_events'))")
+    assert.deepEqual((await keepEventsInOrder(api, { eventRetention_days: 90 })).dropped, [])
+    await other.rollback()
+    assert.equal((await keepEventsInOrder(api, { eventRetention_days: 90 })).dropped.length, 1)
+  })
+
+  it('cannot be made to drop what is younger than 35 days, or to make partitions without end', async () => {
+    for (const days of [34, 0, -1, null]) {
+      await assert.rejects(api.raw('select drop_old_analytics_events(?)', [days]), (error) => {
+        assert.equal(sqlState(error), INVALID_PARAMETER)
+        return true
+      })
+    }
+    for (const weeks of [53, -1, null]) {
+      await assert.rejects(api.raw('select create_analytics_event_partitions(?)', [weeks]), (error) => {
+        assert.equal(sqlState(error), INVALID_PARAMETER)
+        return true
+      })
+    }
+  })
+
+  const forbidden = [
+    'delete from analytics_events',
+    'update analytics_events set quantity = 2',
+    'truncate analytics_events',
+    'drop table analytics_events_default',
+    'delete from analytics_event_ids',
+    "update analytics_event_ids set event_id = 'x'",
+    'delete from analytics_daily',
+    'create table mine (x int)',
+  ]
+  for (const sql of forbidden) {
+    it(`does not let the API's role run: ${sql}`, async () => {
+      await assert.rejects(api.raw(sql), (error) => {
+        assert.equal(sqlState(error), PERMISSION_DENIED)
+        return true
+      })
+    })
+  }
+
+  it("lets the authorization server's role see no event and do no housekeeping", async () => {
+    const auth = createPostgres({ url: database.authUrl, poolSize: 1, applicationName: 'housekeeping-test' })
+    for (const sql of [
+      'select 1 from analytics_events',
+      'select 1 from analytics_event_ids',
+      'select create_analytics_event_partitions(1)',
+      'select drop_old_analytics_events(35)',
+      'select forget_old_analytics_event_ids(1)',
+    ]) {
+      await assert.rejects(auth.raw(sql), (error) => {
+        assert.equal(sqlState(error), PERMISSION_DENIED, sql)
+        return true
+      })
+    }
+    await auth.destroy()
+  })
+
+  it('is done by each process of the API as it starts, with the retention that is configured', async () => {
+    const api = await startApi()
+    vendorId = (await api.createCompany()).vendorId
+    const [kept, old] = [await pastWeek(12, api.db), await pastWeek(14, api.db)]
+    const other = await startApi({ beside: api, env: { EVENT_RETENTION_DAYS: '91' } })
+    for (;;) {
+      const { rows } = await api.db.raw('select to_regclass(?) as old, to_regclass(?) as kept', [old, kept])
+      if (rows[0].old === null) {
+        assert.equal(rows[0].kept, kept)
+        break
+      }
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+    await other.stop()
+    await api.stop()
+  })
+})

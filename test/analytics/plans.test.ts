@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import knex, { type Knex } from 'knex'
+import { readStoredDays } from '#shared/analytics-daily.ts'
+import type { AnalyticsEvent } from '#shared/analytics-events.ts'
+import { rememberedIds, storeEvents } from '#shared/analytics-ingest.ts'
+import { insertCompany } from '#shared/people.ts'
+import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
+
+interface Plan {
+  'Node Type': string
+  'Index Name'?: string
+  'Index Cond'?: string
+  'Relation Name'?: string
+  'Conflict Arbiter Indexes'?: string[]
+  'Actual Rows'?: number
+  Plans?: Plan[]
+}
+
+/** The plans of the statements that the services really run, as Postgres itself reports them. */
+describe('the plans of analytics statements', () => {
+  const companies = Array.from({ length: 40 }, (_, n) => `ven_company${n}`)
+  const vendorId = companies[7] as string
+  let database: TestDatabase
+  let db: Knex
+  let plans: Plan[] = []
+
+  before(async () => {
+    database = await createTestDatabase()
+    db = knex({
+      client: 'pg',
+      connection: database.ownerUrl,
+      pool: {
+        min: 1,
+        max: 1,
+        afterCreate(
+          connection: { on(event: string, listener: (notice: { message: string }) => void): void },
+          done: () => void,
+        ) {
+          connection.on('notice', ({ message }) => {
+            const json = /^duration: [^{]*plan:\n(.*)$/s.exec(message)?.[1]
+            if (json) plans.push(JSON.parse(json).Plan)
+          })
+          done()
+        },
+      },
+    })
+    for (const id of companies) {
+      await insertCompany(db, { vendorId: id, name: id, timezone: 'UTC', currency: 'EUR' })
+    }
+    await db.raw(
+      `insert into analytics_daily (vendor_id, date, clicks, last_event_at)
+       select vendor_id, date '2026-11-20' - n, n, now() from companies, generate_series(0, 499) as n`,
+    )
+    await db.raw(
+      `insert into analytics_event_ids (vendor_id, event_id)
+       select vendor_id, gen_random_uuid()::text from companies, generate_series(1, 1000)`,
+    )
+    // Nothing is analysed: the plans have to be right before the statistics are.
+    await db.raw("load 'auto_explain'")
+    for (const setting of [
+      'auto_explain.log_min_duration = 0',
+      'auto_explain.log_analyze = on',
+      'auto_explain.log_nested_statements = on',
+      "auto_explain.log_format = 'json'",
+      'auto_explain.log_level = notice',
+    ]) {
+      await db.raw(`set ${setting}`)
+    }
+  })
+  after(async () => {
+    await db.destroy()
+    await database.drop()
+  })
+
+  async function plansOf(work: () => Promise<unknown>): Promise<Plan[]> {
+    plans = []
+    await work()
+    return plans.flatMap(nodes)
+  }
+  const nodes = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodes)]
+  const scansOf = (found: Plan[], relation: string): Plan[] =>
+    found.filter((node) => node['Relation Name'] === relation && /Scan/.test(node['Node Type']))
+
+  function assertNoTableScan(found: Plan[]): void {
+    assert.ok(found.length > 0)
+    for (const node of found) assert.notEqual(node['Node Type'], 'Seq Scan', JSON.stringify(node))
+  }
+
+  const batch = (): AnalyticsEvent[] =>
+    Array.from({ length: 1_000 }, (_, n) => ({
+      eventId: randomUUID(),
+      type: 'click',
+      occurredAt_ms: Date.parse('2026-11-20T12:00:00Z'),
+      date: `2026-11-${18 + (n % 3)}`,
+      quantity: 1,
+      amountMinor: null,
+    }))
+
+  for (const [days, from] of [
+    [30, '2026-10-22'],
+    [366, '2025-11-20'],
+  ] as const) {
+    it(`reads ${days} days with one range scan of the key, and touches no other day`, async () => {
+      // A named statement gets another plan after its fifth run.
+      for (let run = 1; run <= 7; run++) {
+        const found = await plansOf(() => readStoredDays(db, { vendorId, from, to: '2026-11-20' }))
+        assertNoTableScan(found)
+        const scans = scansOf(found, 'analytics_daily').filter((scan) =>
+          / date [<>]= |date >= /.test(scan['Index Cond'] ?? ''),
+        )
+        assert.equal(scans.length, 1, JSON.stringify(found))
+        assert.equal(scans[0]?.['Index Name'], 'analytics_daily_pkey')
+        assert.match(scans[0]?.['Index Cond'] ?? '', /vendor_id = .* AND .*date >= .* AND .*date <= /)
+        assert.equal(scans[0]?.['Actual Rows'], days)
+      }
+    })
+  }
+
+  it('stores a batch by keys: no stored row is read that it does not count up', async () => {
+    for (let run = 1; run <= 7; run++) {
+      const found = await plansOf(() => storeEvents(db, vendorId, batch()))
+      assertNoTableScan(found)
+      for (const table of ['analytics_daily', 'analytics_events', 'analytics_event_ids']) {
+        assert.deepEqual(scansOf(found, table), [])
+      }
+      const upserts = found.filter((node) => node['Relation Name'] === 'analytics_daily')
+      assert.deepEqual(
+        upserts.map((node) => node['Conflict Arbiter Indexes']),
+        [['analytics_daily_pkey']],
+      )
+    }
+  })
+
+  it('stores a batch of which a part is known by the key of the ids', async () => {
+    const events = batch()
+    await storeEvents(db, vendorId, events.slice(500))
+    const found = await plansOf(() => storeEvents(db, vendorId, events))
+    assertNoTableScan(found)
+  })
+
+  it('asks for ids by their key, with no statistics of the table', async () => {
+    const events = batch()
+    const found = await plansOf(() => rememberedIds(db, vendorId, events))
+    assertNoTableScan(found)
+    const [scan] = scansOf(found, 'analytics_event_ids')
+    assert.equal(scan?.['Index Name'], 'analytics_event_ids_pkey')
+    assert.match(scan?.['Index Cond'] ?? '', /vendor_id = .* AND .*event_id = /)
+  })
+
+  it('finds the ids to forget by their age', async () => {
+    await db.raw(
+      "update analytics_event_ids set received_on = received_on - 50 where vendor_id = 'ven_company0'",
+    )
+    const found = await plansOf(() => db.raw('select forget_old_analytics_event_ids(500)'))
+    assertNoTableScan(found)
+    assert.ok(found.some((node) => node['Index Name'] === 'analytics_event_ids_by_age'))
+  })
+})

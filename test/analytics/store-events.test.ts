@@ -1,0 +1,337 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import knex, { type Knex } from 'knex'
+import type { AnalyticsEvent, AnalyticsEventType } from '#shared/analytics-events.ts'
+import { SumTooLargeError, storeEvents } from '#shared/analytics-ingest.ts'
+import { createDateOf } from '#shared/calendar.ts'
+import { newVendorId } from '#shared/ids.ts'
+import { insertCompany } from '#shared/people.ts'
+import { createPostgres, type Database } from '#shared/postgres.ts'
+import { recount, storedDays } from '../support/analytics.ts'
+import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
+
+const HOUR_MS = 3_600_000
+const MAX = Number.MAX_SAFE_INTEGER
+const APPLICATION = 'store-events-test'
+
+describe('storing events', () => {
+  let database: TestDatabase
+  /** Two processes of the API. */
+  let pools: [Database, Database]
+  let owner: Knex
+
+  before(async () => {
+    database = await createTestDatabase()
+    const pool = () => createPostgres({ url: database.apiUrl, poolSize: 6, applicationName: APPLICATION })
+    pools = [pool(), pool()]
+    owner = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 4 } })
+  })
+  after(async () => {
+    await Promise.all([...pools, owner].map((db) => db.destroy()))
+    await database.drop()
+  })
+
+  async function company(timezone = 'Europe/Berlin'): Promise<string> {
+    const vendorId = newVendorId()
+    await insertCompany(owner, { vendorId, name: 'Acme', timezone, currency: 'EUR' })
+    return vendorId
+  }
+
+  const click = (eventId: string, date = '2026-11-20', quantity = 1): AnalyticsEvent => ({
+    eventId,
+    type: 'click',
+    occurredAt_ms: Date.parse(`${date}T12:00:00Z`),
+    date,
+    quantity,
+    amountMinor: null,
+  })
+
+  const order = (eventId: string, amountMinor: number): AnalyticsEvent => ({
+    ...click(eventId),
+    type: 'order',
+    amountMinor,
+  })
+
+  /** Resolves when `count` statements of the API wait for a lock. */
+  async function blocked(count: number): Promise<number[]> {
+    for (;;) {
+      const { rows } = await owner.raw(
+        `select pid from pg_stat_activity where datname = current_database() and application_name = ?
+           and wait_event_type = 'Lock'`,
+        [APPLICATION],
+      )
+      if (rows.length >= count) return rows.map((row: { pid: number }) => row.pid)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+  }
+
+  /** As a sender does it: again, until there is an answer. A pool may first hand out a connection that was killed. */
+  async function repeated(db: Database, vendorId: string, events: AnalyticsEvent[]) {
+    for (;;) {
+      try {
+        return await storeEvents(db, vendorId, events)
+      } catch (error) {
+        if (!/Connection (terminated|ended)/.test((error as Error).message)) throw error
+      }
+    }
+  }
+
+  it('counts each type into its own figures', async () => {
+    const vendorId = await company()
+    const base = { occurredAt_ms: Date.parse('2026-11-20T12:00:00Z'), date: '2026-11-20' }
+    const result = await storeEvents(pools[0], vendorId, [
+      { ...base, eventId: 'a', type: 'impression', quantity: 5, amountMinor: null },
+      { ...base, eventId: 'b', type: 'click', quantity: 2, amountMinor: null },
+      { ...base, eventId: 'c', type: 'order', quantity: 3, amountMinor: 4_999 },
+      { ...base, eventId: 'd', type: 'order', quantity: 1, amountMinor: 0 },
+      { ...base, eventId: 'e', type: 'boost_spend', quantity: null, amountMinor: 700 },
+    ])
+    assert.deepEqual(result, { accepted: 5, duplicates: 0 })
+    assert.deepEqual(await storedDays(owner, vendorId), [
+      {
+        date: '2026-11-20',
+        impressions: '5',
+        clicks: '2',
+        orders: '2',
+        units_sold: '4',
+        revenue_minor: '4999',
+        boost_spend_minor: '700',
+        last_event_at: '2026-11-20T12:00:00.000Z',
+      },
+    ])
+  })
+
+  it('counts an id once in a call and over calls; what came first stands', async () => {
+    const vendorId = await company()
+    assert.deepEqual(
+      await storeEvents(pools[0], vendorId, [click('a', undefined, 3), click('a', undefined, 9)]),
+      {
+        accepted: 1,
+        duplicates: 1,
+      },
+    )
+    assert.deepEqual(await storeEvents(pools[1], vendorId, [click('b'), order('a', 5)]), {
+      accepted: 1,
+      duplicates: 1,
+    })
+    const [day] = await storedDays(owner, vendorId)
+    assert.deepEqual([day?.clicks, day?.orders], ['4', '0'])
+  })
+
+  it('keeps the ids of companies apart', async () => {
+    const [one, other] = [await company(), await company()]
+    assert.equal((await storeEvents(pools[0], one, [click('same')])).accepted, 1)
+    assert.equal((await storeEvents(pools[0], other, [click('same')])).accepted, 1)
+  })
+
+  it('tells ids apart by their bytes: no folding, trimming or normalising', async () => {
+    const vendorId = await company()
+    const ids = [
+      'é',
+      'e\u0301',
+      'a',
+      'A',
+      ' a',
+      'a ',
+      '"',
+      '\\',
+      '{a,b}',
+      'null',
+      'NULL',
+      '\u{1F600}',
+      ',',
+      "'",
+    ]
+    const result = await storeEvents(
+      pools[0],
+      vendorId,
+      ids.map((id) => click(id)),
+    )
+    assert.equal(result.accepted, ids.length)
+    const { rows } = await owner.raw('select event_id from analytics_events where vendor_id = ?', [vendorId])
+    assert.deepEqual(rows.map((row: { event_id: string }) => row.event_id).sort(), [...ids].sort())
+  })
+
+  it('takes a sum of exactly 2^53 - 1 and refuses one more, naming what does not fit, storing nothing', async () => {
+    const vendorId = await company()
+    await storeEvents(pools[0], vendorId, [order('a', MAX - 10), click('c', undefined, MAX)])
+    const before = await storedDays(owner, vendorId)
+    await assert.rejects(
+      storeEvents(pools[0], vendorId, [
+        order('a', 7),
+        order('b', 10),
+        order('d', 1),
+        order('e', 0),
+        click('f'),
+      ]),
+      (error) => {
+        assert.ok(error instanceof SumTooLargeError)
+        assert.deepEqual(error.indexes, [2, 4])
+        return true
+      },
+    )
+    assert.deepEqual(await storedDays(owner, vendorId), before)
+    assert.deepEqual(await storeEvents(pools[0], vendorId, [order('b', 10), order('e', 0)]), {
+      accepted: 2,
+      duplicates: 0,
+    })
+    const [day] = await storedDays(owner, vendorId)
+    assert.equal(day?.revenue_minor, String(MAX))
+  })
+
+  it('refuses a call whose own sum is beyond even 64 bits', async () => {
+    const vendorId = await company()
+    const events = Array.from({ length: 1_025 }, (_, n) => order(`n${n}`, MAX))
+    await assert.rejects(storeEvents(pools[0], vendorId, events), SumTooLargeError)
+    assert.deepEqual(await storedDays(owner, vendorId), [])
+  })
+
+  it('waits for a writer that holds the same id, and counts the event if that one fails', async () => {
+    const vendorId = await company()
+    const holder = await owner.transaction()
+    await holder.raw('insert into analytics_event_ids (vendor_id, event_id) values (?, ?)', [vendorId, 'a'])
+    const waiting = storeEvents(pools[0], vendorId, [click('a')])
+    await blocked(1)
+    await holder.rollback()
+    assert.deepEqual(await waiting, { accepted: 1, duplicates: 0 })
+  })
+
+  it('waits for a writer that holds the same id, and counts a duplicate if that one commits', async () => {
+    const vendorId = await company()
+    const holder = await owner.transaction()
+    await holder.raw('insert into analytics_event_ids (vendor_id, event_id) values (?, ?)', [vendorId, 'a'])
+    const waiting = storeEvents(pools[0], vendorId, [click('a'), click('b')])
+    await blocked(1)
+    await holder.commit()
+    assert.deepEqual(await waiting, { accepted: 1, duplicates: 1 })
+  })
+
+  it('does not hold up another company while one company waits', async () => {
+    const [slow, other] = [await company(), await company()]
+    await storeEvents(pools[0], slow, [click('first')])
+    const holder = await owner.transaction()
+    await holder.raw('select 1 from analytics_daily where vendor_id = ? for update', [slow])
+    const waiting = storeEvents(pools[0], slow, [click('a')])
+    await blocked(1)
+    assert.equal((await storeEvents(pools[0], other, [click('a')])).accepted, 1)
+    await holder.rollback()
+    assert.equal((await waiting).accepted, 1)
+  })
+
+  it('keeps nothing of a call whose connection is killed before its end; a repeat counts all of it once', async () => {
+    const vendorId = await company()
+    const events = Array.from({ length: 50 }, (_, n) => click(`n${n}`))
+    const gate = await owner.transaction()
+    await gate.raw('lock table analytics_daily in exclusive mode')
+    const killed = assert.rejects(storeEvents(pools[0], vendorId, events))
+    // The ids and the events are in by now; the days are not.
+    const pids = await blocked(1)
+    await owner.raw('select pg_terminate_backend(pid) from unnest(?::int[]) as pid', [pids])
+    await killed
+    await gate.rollback()
+    assert.deepEqual(await storedDays(owner, vendorId), [])
+    assert.deepEqual(await storeEvents(pools[1], vendorId, events), { accepted: 50, duplicates: 0 })
+    assert.deepEqual(await storedDays(owner, vendorId), await recount(owner, vendorId))
+  })
+
+  it('lets many writers of overlapping ids in any order through without a deadlock', async () => {
+    const vendorId = await company()
+    const events = Array.from({ length: 300 }, (_, n) => click(`n${n}`, `2026-11-${10 + (n % 5)}`))
+    const batches = Array.from({ length: 24 }, (_, n) =>
+      [...events.slice(n * 10), ...events.slice(0, n * 10)].reverse(),
+    )
+    const results = await Promise.all(
+      batches.map((batch, n) => storeEvents(pools[n % 2] as Database, vendorId, batch)),
+    )
+    assert.equal(
+      results.reduce((sum, { accepted }) => sum + accepted, 0),
+      300,
+    )
+    assert.deepEqual(await storedDays(owner, vendorId), await recount(owner, vendorId))
+  })
+
+  // Around the change of clocks in each of these zones, so that days of 23 and 25 hours are among them.
+  const scenes = [
+    { timezone: 'Europe/Berlin', around: '2026-10-25T01:00:00Z' },
+    { timezone: 'Europe/Berlin', around: '2026-03-29T01:00:00Z' },
+    { timezone: 'America/Havana', around: '2026-11-01T05:00:00Z' },
+    { timezone: 'Africa/Cairo', around: '2026-04-23T22:00:00Z' },
+    { timezone: 'Asia/Kathmandu', around: '2026-11-20T18:15:00Z' },
+  ]
+  const anEvent = fc.record({
+    id: fc.integer({ min: 0, max: 25 }).map((n) => `id-${n}`),
+    type: fc.constantFrom<AnalyticsEventType>('impression', 'click', 'order', 'boost_spend'),
+    offset_ms: fc.integer({ min: -48 * HOUR_MS, max: 48 * HOUR_MS }),
+    quantity: fc.integer({ min: 1, max: 9 }),
+    amountMinor: fc.integer({ min: 0, max: 1_000 }),
+  })
+  const aCall = fc.record({
+    events: fc.array(anEvent, { minLength: 1, maxLength: 30 }),
+    pool: fc.constantFrom(0, 1),
+    fate: fc.constantFrom('answered', 'answered', 'killed', 'answer lost'),
+  })
+
+  it('never drifts: the days equal a recount after any interleaving of writers, repeats and crashes', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...scenes),
+        fc.array(aCall, { minLength: 1, maxLength: 8 }),
+        async ({ timezone, around }, calls) => {
+          const vendorId = await company(timezone)
+          const dateOf = createDateOf(timezone)
+          const prepared = calls.map(({ events, pool, fate }) => ({
+            db: pools[pool] as Database,
+            fate,
+            events: events.map(({ id, type, offset_ms, quantity, amountMinor }): AnalyticsEvent => {
+              const occurredAt_ms = Date.parse(around) + offset_ms
+              return {
+                eventId: id,
+                type,
+                occurredAt_ms,
+                date: dateOf(occurredAt_ms),
+                quantity: type === 'boost_spend' ? null : quantity,
+                amountMinor: type === 'order' || type === 'boost_spend' ? amountMinor : null,
+              }
+            }),
+          }))
+
+          const doomed = prepared.filter(({ fate }) => fate === 'killed')
+          const gate = await owner.transaction()
+          await gate.raw('lock table analytics_daily in exclusive mode')
+          const deaths = doomed.map(({ db, events }) => assert.rejects(storeEvents(db, vendorId, events)))
+          if (doomed.length > 0) {
+            // They meet each other's ids, so only the first of them may have come as far as the days.
+            const pids = await blocked(doomed.length)
+            await owner.raw('select pg_terminate_backend(pid) from unnest(?::int[]) as pid', [pids])
+          }
+          await Promise.all(deaths)
+          await gate.rollback()
+          assert.deepEqual(await storedDays(owner, vendorId), [], 'a killed call left something')
+
+          const accepted: number[] = []
+          await Promise.all(
+            prepared.map(async ({ db, fate, events }) => {
+              accepted.push((await repeated(db, vendorId, events)).accepted)
+              if (fate === 'answer lost') accepted.push((await repeated(db, vendorId, events)).accepted)
+            }),
+          )
+          const sent = prepared.flatMap(({ events }) => events)
+          const ids = new Set(sent.map((event) => event.eventId))
+          assert.equal(
+            accepted.reduce((sum, n) => sum + n, 0),
+            ids.size,
+          )
+          assert.deepEqual(await storedDays(owner, vendorId), await recount(owner, vendorId))
+          const { rows } = await owner.raw(
+            `select count(*)::int as events, count(distinct event_id)::int as ids,
+               (select count(*)::int from analytics_event_ids where vendor_id = ?) as remembered
+             from analytics_events where vendor_id = ?`,
+            [vendorId, vendorId],
+          )
+          assert.deepEqual(rows[0], { events: ids.size, ids: ids.size, remembered: ids.size })
+        },
+      ),
+      { numRuns: 40 },
+    )
+  }).timeout(60_000)
+})

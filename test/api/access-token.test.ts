@@ -1,0 +1,350 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { connect } from 'node:net'
+import { exportSPKI, importJWK } from 'jose'
+import { createPostgres } from '#shared/postgres.ts'
+import { createRedis, redisReady } from '#shared/redis.ts'
+import { insertRevokedToken } from '#shared/revocation/records.ts'
+import { createRevocation } from '#shared/revocation/revocation.ts'
+import { type ApiResponse, startApi, TEST_TIMINGS, type TestApi } from '../support/api.ts'
+import type { TokenOptions } from '../support/issuer.ts'
+import { assertProblem } from '../support/problem.ts'
+
+const METADATA = 'resource_metadata="https://api.test/.well-known/oauth-protected-resource"'
+
+describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
+  let api: TestApi
+  let vendorId: string
+  let clientId: string
+  before(async () => {
+    api = await startApi()
+    ;({ vendorId } = await api.createCompany())
+    ;({ clientId } = await api.createClient({ vendorId }))
+  })
+  after(() => api.stop())
+
+  const path = () => `/v1/analytics/${vendorId}/daily`
+  const signed = (options?: TokenOptions) => api.issuer.token({ clientId, vendorId }, options)
+  const read = (token?: string, headers: Record<string, string> = {}) =>
+    api.request('GET', path(), { ...(token !== undefined && { token }), headers })
+
+  function assertInvalidToken(response: ApiResponse, description: RegExp): void {
+    assertProblem(response, 'invalid_token')
+    const challenge = response.headers.get('www-authenticate') ?? ''
+    assert.ok(
+      challenge.startsWith(`Bearer realm="https://api.test", ${METADATA}, error="invalid_token"`),
+      challenge,
+    )
+    assert.match(challenge, description)
+  }
+
+  it('passes when everything is right', async () => {
+    const response = await read(await signed())
+    assert.equal(response.status, 200)
+    assert.match(response.headers.get('ratelimit-policy') ?? '', /^"api-client";q=6000;w=60$/)
+    assert.match(response.headers.get('ratelimit') ?? '', /^"api-client";r=\d+;t=\d+$/)
+  })
+
+  it('passes with typ application/at+jwt, in any case', async () => {
+    assert.equal((await read(await signed({ header: { typ: 'application/AT+JWT' } }))).status, 200)
+  })
+
+  it('is asked for without an error code when there is none', async () => {
+    const response = await read()
+    assertProblem(response, 'unauthenticated')
+    assert.equal(response.headers.get('www-authenticate'), `Bearer realm="https://api.test", ${METADATA}`)
+  })
+
+  it('is asked for when the scheme is another one', async () => {
+    assertProblem(await read(undefined, { authorization: 'Basic Zm9vOmJhcg==' }), 'unauthenticated')
+  })
+
+  it('is not taken from the query', async () => {
+    assertProblem(await api.request('GET', `${path()}?access_token=${await signed()}`), 'unauthenticated')
+  })
+
+  for (const [what, token] of [
+    ['empty', ''],
+    ['with a space in it', 'a b'],
+    ['not a JWT', 'abc'],
+    ['an empty JWT', '..'],
+    ['with a header that is not JSON', 'e30x.e30.e30'],
+    ['with a header that is null', `${Buffer.from('null').toString('base64url')}.e30.e30`],
+    ['longer than any of ours', `a.${'b'.repeat(9_000)}.c`],
+  ] as const) {
+    it(`is refused when it is malformed: ${what}`, async () => {
+      assertInvalidToken(await read(token), /well-formed/)
+    })
+  }
+
+  it('is refused once it has expired, without any tolerance', async () => {
+    const iat = Math.floor(api.clock.now() / 1_000)
+    assertInvalidToken(await read(await signed({ claims: { exp: iat } })), /expired/)
+    assert.equal((await read(await signed({ claims: { exp: iat + 1 } }))).status, 200)
+  })
+
+  it('is refused once it has expired, though it was verified before', async () => {
+    const token = await signed()
+    assert.equal((await read(token)).status, 200)
+    api.clock.advance(899_000)
+    assert.equal((await read(token)).status, 200)
+    api.clock.advance(1_000)
+    assertInvalidToken(await read(token), /expired/)
+  })
+
+  it('may be issued 120 s in the future, not more', async () => {
+    const now = Math.floor(api.clock.now() / 1_000)
+    assert.equal((await read(await signed({ claims: { iat: now + 120 } }))).status, 200)
+    assertInvalidToken(await read(await signed({ claims: { iat: now + 121 } })), /future/)
+  })
+
+  it('is refused before its nbf', async () => {
+    const now = Math.floor(api.clock.now() / 1_000)
+    assertInvalidToken(await read(await signed({ claims: { nbf: now + 1 } })), /not valid yet/)
+  })
+
+  for (const iss of [
+    'https://issuer.test/',
+    'https://evil.test',
+    'HTTPS://issuer.test',
+    ['https://issuer.test'],
+  ]) {
+    it(`is refused from the issuer ${JSON.stringify(iss)}`, async () => {
+      assertInvalidToken(await read(await signed({ claims: { iss } })), /issuer/)
+    })
+  }
+
+  for (const aud of [
+    'https://api.test/',
+    'https://other.test',
+    ['https://api.test'],
+    ['https://api.test', 'x'],
+    [],
+  ]) {
+    it(`is refused for the audience ${JSON.stringify(aud)}`, async () => {
+      assertInvalidToken(await read(await signed({ claims: { aud } })), /audience/)
+    })
+  }
+
+  for (const typ of ['JWT', 'at', 'id+jwt', 'at+jwt;x', undefined, 'text/at+jwt']) {
+    it(`is refused with typ ${typ}`, async () => {
+      assertInvalidToken(await read(await signed({ header: { typ } })), /typ at\+jwt/)
+    })
+  }
+
+  for (const claim of ['iss', 'aud', 'sub', 'client_id', 'vendor_id', 'scope', 'iat', 'exp', 'jti']) {
+    it(`is refused without ${claim}`, async () => {
+      assertProblem(await read(await signed({ claims: { [claim]: undefined } })), 'invalid_token')
+    })
+    it(`is refused when ${claim} is of another type`, async () => {
+      assertProblem(await read(await signed({ claims: { [claim]: { a: 1 } } })), 'invalid_token')
+    })
+  }
+
+  it('is refused when sub is not client_id', async () => {
+    assertInvalidToken(await read(await signed({ claims: { sub: 'someone-else' } })), /claim/)
+  })
+
+  it('is refused without a signature: alg none', async () => {
+    const [, payload] = (await signed()).split('.')
+    const header = Buffer.from(JSON.stringify({ typ: 'at+jwt', alg: 'none', kid: 'key-1' })).toString(
+      'base64url',
+    )
+    assertInvalidToken(await read(`${header}.${payload}.`), /algorithm/)
+  })
+
+  it('is refused when the public key is used as an HMAC secret', async () => {
+    const { publicJwk, kid } = api.issuer.key
+    const [, payload] = (await signed()).split('.')
+    const pem = await exportSPKI((await importJWK(publicJwk, 'ES256')) as CryptoKey)
+    for (const secret of [pem, JSON.stringify(publicJwk)]) {
+      const header = Buffer.from(JSON.stringify({ typ: 'at+jwt', alg: 'HS256', kid })).toString('base64url')
+      const mac = createHmac('sha256', secret).update(`${header}.${payload}`).digest('base64url')
+      assertInvalidToken(await read(`${header}.${payload}.${mac}`), /algorithm/)
+    }
+  })
+
+  it('is refused when its algorithm is not the one of its key', async () => {
+    const rsa = await api.issuer.newKey(api.issuer.key.kid, 'RS256')
+    assertInvalidToken(await read(await signed({ key: rsa })), /algorithm/)
+  })
+
+  it('is refused when another key signed it', async () => {
+    const key = await api.issuer.newKey(api.issuer.key.kid)
+    assertInvalidToken(await read(await signed({ key })), /signature/)
+  })
+
+  it('is refused when its header brings the key: jwk, jku, x5u', async () => {
+    const key = await api.issuer.newKey('mine')
+    for (const extra of [
+      { jwk: key.publicJwk },
+      { jku: 'http://127.0.0.1:1/keys' },
+      { x5u: 'http://127.0.0.1:1' },
+    ]) {
+      assertInvalidToken(await read(await signed({ key, header: extra })), /unknown key/)
+    }
+  })
+
+  it('is refused with a critical header that nobody knows (RFC 7515 §4.1.11)', async () => {
+    const [, payload, signature] = (await signed()).split('.')
+    const header = { typ: 'at+jwt', alg: 'ES256', kid: 'key-1', crit: ['x'], x: 1 }
+    const token = `${Buffer.from(JSON.stringify(header)).toString('base64url')}.${payload}.${signature}`
+    assertProblem(await read(token), 'invalid_token')
+  })
+
+  it('is refused when one byte of it was changed', async () => {
+    const [header, payload = '', signature] = (await signed()).split('.')
+    const claims = JSON.parse(Buffer.from(payload, 'base64url').toString())
+    const forged = Buffer.from(JSON.stringify({ ...claims, vendor_id: 'ven_globex' })).toString('base64url')
+    assertInvalidToken(await read(`${header}.${forged}.${signature}`), /signature/)
+  })
+
+  for (const kid of ['nobody', '', '__proto__', 'constructor', 7, undefined]) {
+    it(`is refused with the unknown kid ${JSON.stringify(kid)}`, async () => {
+      assertInvalidToken(await read(await signed({ header: { kid } })), /unknown key/)
+    })
+  }
+
+  it('is not a session token', async () => {
+    const { sessionToken } = await api.createPerson({ vendorId })
+    assertInvalidToken(await read(sessionToken), /well-formed/)
+  })
+
+  it('is refused when it is in the query as well', async () => {
+    const token = await signed()
+    const response = await api.request('GET', `${path()}?access_token=${token}`, { token })
+    assertProblem(response, 'invalid_request')
+    assert.match(response.headers.get('www-authenticate') ?? '', /error="invalid_request"/)
+  })
+
+  it('is refused when the Authorization field comes twice', async () => {
+    const token = await signed()
+    const answer = await rawRequest(api.url, [
+      `GET ${path()} HTTP/1.1`,
+      `Authorization: Bearer ${token}`,
+      `Authorization: Bearer ${token}`,
+    ])
+    assert.match(answer, /^HTTP\/1\.1 400 /)
+    assert.match(answer, /"code":"invalid_request"/)
+  })
+
+  it('is refused without the scope, and the challenge names it', async () => {
+    for (const scope of [
+      '',
+      'analytics:write',
+      'boost:read catalog:write',
+      'analytics:reader',
+      'ANALYTICS:READ',
+    ]) {
+      const response = await read(await api.issuer.token({ clientId, vendorId, scope }))
+      assertProblem(response, 'insufficient_scope')
+      const challenge = response.headers.get('www-authenticate') ?? ''
+      assert.match(challenge, /error="insufficient_scope"/)
+      assert.match(challenge, /scope="analytics:read"$/)
+    }
+  })
+
+  it('is refused for another company, the same whether or not it exists', async () => {
+    const other = await api.createCompany()
+    const token = await signed()
+    const bodies = []
+    for (const path of [other.vendorId, 'ven_nobody', 'x', '%00', 'ven_%C3%A4', '..%2f..']) {
+      const response = await api.request('GET', `/v1/analytics/${path}/daily`, { token })
+      assertProblem(response, 'forbidden')
+      bodies.push({ ...response.json, requestId: '' })
+    }
+    for (const body of bodies) assert.deepEqual(body, bodies[0])
+  })
+
+  it('counts a lacking scope before another company', async () => {
+    const token = await api.issuer.token({ clientId, vendorId, scope: 'boost:read' })
+    assertProblem(await api.request('GET', '/v1/analytics/ven_other/daily', { token }), 'insufficient_scope')
+  })
+
+  it('comes before the query: 401 and 403 win over 422', async () => {
+    assertProblem(await api.request('GET', `${path()}?from=x`), 'unauthenticated')
+    assertProblem(
+      await api.request('GET', '/v1/analytics/ven_other/daily?from=x', { token: await signed() }),
+      'forbidden',
+    )
+  })
+
+  describe('that was revoked', () => {
+    it('is refused by every process, by its jti', async () => {
+      const second = await startApi({ beside: api })
+      const jti = crypto.randomUUID()
+      const token = await signed({ claims: { jti } })
+      assert.equal((await read(token)).status, 200)
+      assert.equal((await second.request('GET', path(), { token })).status, 200)
+      await revokeToken(api, { jti, clientId })
+      assertInvalidToken(await read(token), /revoked/)
+      assertInvalidToken(await second.request('GET', path(), { token }), /revoked/)
+      assert.equal((await read(await signed())).status, 200, 'another token of the client still works')
+      await second.stop()
+    })
+
+    it('is refused when its signing key was', async () => {
+      const key = await api.issuer.newKey('stolen')
+      api.issuer.published.push(key.publicJwk)
+      api.clock.advance(10_000)
+      const token = await signed({ key })
+      assert.equal((await read(token)).status, 200)
+      await api.db.raw(
+        `insert into signing_keys values ('stolen', 'ES256', '{}', 'x', now(), now());
+         insert into revoked_signing_keys values ('stolen', now())`,
+      )
+      const redis = createRedis({ url: api.redis.url('admin'), connectionName: 'test' })
+      await redisReady(redis)
+      await redis.set('revoked:key:stolen', '1')
+      redis.disconnect()
+      assertInvalidToken(await read(token), /revoked/)
+      assert.equal((await read(await signed())).status, 200)
+    })
+  })
+})
+
+describe('the limit of a client', () => {
+  it('answers 429 with Retry-After, and counts each client alone', async () => {
+    const api = await startApi({ env: { RATE_API_PER_CLIENT: '2/60' } })
+    const { vendorId } = await api.createCompany()
+    const [one, two] = [await api.createClient({ vendorId }), await api.createClient({ vendorId })]
+    const read = async (clientId: string) =>
+      api.request('GET', `/v1/analytics/${vendorId}/daily`, {
+        token: await api.issuer.token({ clientId, vendorId }),
+      })
+    assert.equal((await read(one.clientId)).headers.get('ratelimit')?.startsWith('"api-client";r=1;'), true)
+    assert.equal((await read(one.clientId)).status, 200)
+    const refused = await read(one.clientId)
+    assertProblem(refused, 'rate_limited')
+    assert.match(refused.headers.get('retry-after') ?? '', /^[1-9]\d?$/)
+    assert.equal(refused.headers.get('ratelimit-policy'), '"api-client";q=2;w=60')
+    assert.equal((await read(two.clientId)).status, 200)
+    await api.stop()
+  })
+})
+
+async function revokeToken(
+  api: TestApi,
+  { jti, clientId }: { jti: string; clientId: string },
+): Promise<void> {
+  const db = createPostgres({ url: api.database.authUrl, poolSize: 2, applicationName: 'test' })
+  const redis = createRedis({ url: api.redis.url('auth'), connectionName: 'test' })
+  await redisReady(redis)
+  const revocation = createRevocation({ redis, db, timings: TEST_TIMINGS })
+  await revocation.revoke({ kind: 'token', id: jti }, (transaction) =>
+    insertRevokedToken(transaction, { jti, clientId, expiresAt: new Date(Date.now() + 900_000) }),
+  )
+  revocation.close()
+  redis.disconnect()
+  await db.destroy()
+}
+
+/** Sends header lines as they are and returns the whole answer. */
+async function rawRequest(url: string, lines: string[]): Promise<string> {
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  socket.write(`${[...lines, 'Host: api.test', 'Connection: close'].join('\r\n')}\r\n\r\n`)
+  let answer = ''
+  for await (const chunk of socket) answer += chunk
+  return answer
+}

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { createSocket, type Socket } from 'node:dgram'
+import { createResolver } from '../../../apps/api/callbacks/resolver.ts'
+
+const [A, AAAA, NXDOMAIN, SERVFAIL] = [1, 28, 3, 2]
+
+type Answer = { code?: number; records?: Buffer[] } | 'silence'
+
+/** A name server on loopback that says what it is told to, and writes down what it is asked. */
+async function startNameServer(answer: (name: string, type: number) => Answer) {
+  const socket: Socket = createSocket('udp4')
+  await new Promise<void>((resolve) => socket.bind(0, '127.0.0.1', resolve))
+  const asked: string[] = []
+  socket.on('message', (query, from) => {
+    const labels: string[] = []
+    let at = 12
+    for (let length = query[at] ?? 0; length > 0; length = query[at] ?? 0) {
+      labels.push(query.subarray(at + 1, at + 1 + length).toString())
+      at += 1 + length
+    }
+    const type = query.readUInt16BE(at + 1)
+    asked.push(`${labels.join('.')} ${type}`)
+    const said = answer(labels.join('.'), type)
+    if (said === 'silence') return
+    const { code = 0, records = [] } = said
+    const head = Buffer.from(query.subarray(0, 12))
+    head.writeUInt16BE(0x8180 | code, 2)
+    head.writeUInt16BE(records.length, 6)
+    head.writeUInt32BE(0, 8)
+    const data = records.map((record) => {
+      const fixed = Buffer.from('c00c00000001000000000000', 'hex')
+      fixed.writeUInt16BE(type, 2)
+      fixed.writeUInt16BE(record.length, 10)
+      return Buffer.concat([fixed, record])
+    })
+    socket.send(Buffer.concat([head, query.subarray(12, at + 5), ...data]), from.port, from.address)
+  })
+  const server = `127.0.0.1:${socket.address().port}`
+  return { asked, resolve: createResolver({ servers: [server] }), stop: () => void socket.close() }
+}
+
+const ipv4 = (text: string): Buffer => Buffer.from(text.split('.').map(Number))
+const ipv6 = (hex: string): Buffer => Buffer.from(hex.padEnd(32, '0'), 'hex')
+
+describe('the resolver', () => {
+  async function resolving(answer: (name: string, type: number) => Answer, name = 'hooks.acme.com') {
+    const server = await startNameServer(answer)
+    const started_ms = performance.now()
+    try {
+      const resolution = await server.resolve(name)
+      return { resolution, asked: server.asked, took_ms: performance.now() - started_ms }
+    } finally {
+      server.stop()
+    }
+  }
+
+  it('gives every A and AAAA answer', async () => {
+    const { resolution, asked } = await resolving((_name, type) => ({
+      records: type === A ? [ipv4('93.184.216.34'), ipv4('10.0.0.1')] : [ipv6('26064700')],
+    }))
+    assert.deepEqual(resolution.addresses.sort(), ['10.0.0.1', '2606:4700::', '93.184.216.34'])
+    assert.deepEqual([resolution.complete, resolution.failure], [true, null])
+    assert.deepEqual(asked.sort(), [`hooks.acme.com ${A}`, `hooks.acme.com ${AAAA}`])
+  })
+
+  it('takes a name with addresses of one family as complete', async () => {
+    const { resolution } = await resolving((_name, type) => ({
+      records: type === A ? [ipv4('8.8.8.8')] : [],
+    }))
+    assert.deepEqual(resolution, { addresses: ['8.8.8.8'], complete: true, failure: null })
+  })
+
+  it('says that a name without addresses has none', async () => {
+    const { resolution } = await resolving(() => ({}))
+    assert.deepEqual(resolution, { addresses: [], complete: true, failure: 'not_found' })
+  })
+
+  it('says that there is no such name', async () => {
+    const { resolution } = await resolving(() => ({ code: NXDOMAIN }))
+    assert.deepEqual(resolution, { addresses: [], complete: true, failure: 'not_found' })
+  })
+
+  it('says that a failing name server gave no answer', async () => {
+    const { resolution } = await resolving(() => ({ code: SERVFAIL }))
+    assert.deepEqual(resolution, { addresses: [], complete: false, failure: 'no_answer' })
+  })
+
+  it('gives up on a silent one after 3 s', async () => {
+    const { resolution, took_ms } = await resolving(() => 'silence')
+    assert.deepEqual(resolution, { addresses: [], complete: false, failure: 'no_answer' })
+    assert.ok(took_ms < 4_000, `${took_ms} ms`)
+  })
+
+  it('says when only one family was answered', async () => {
+    const { resolution } = await resolving((_name, type) =>
+      type === A ? { records: [ipv4('8.8.8.8')] } : { code: SERVFAIL },
+    )
+    assert.deepEqual(resolution, { addresses: ['8.8.8.8'], complete: false, failure: null })
+  })
+
+  it('reads no hosts file and no search list: the name is asked for as it is', async () => {
+    for (const name of ['localhost', 'ip6-localhost', 'server']) {
+      const { resolution, asked } = await resolving(() => ({ code: NXDOMAIN }), name)
+      assert.deepEqual(resolution.addresses, [], name)
+      for (const question of asked) assert.match(question, new RegExp(`^${name} `))
+    }
+  })
+
+  it('keeps nothing: each call asks', async () => {
+    const server = await startNameServer((_name, type) => ({ records: type === A ? [ipv4('8.8.8.8')] : [] }))
+    await server.resolve('hooks.acme.com')
+    await server.resolve('hooks.acme.com')
+    server.stop()
+    assert.equal(server.asked.length, 4)
+  })
+
+  it('ends at once when it is told to', async () => {
+    const server = await startNameServer(() => 'silence')
+    const stop = new AbortController()
+    const started_ms = performance.now()
+    const resolving = server.resolve('hooks.acme.com', stop.signal)
+    setTimeout(() => stop.abort(), 50)
+    assert.equal((await resolving).failure, 'no_answer')
+    assert.equal((await server.resolve('hooks.acme.com', stop.signal)).failure, 'no_answer')
+    server.stop()
+    assert.ok(performance.now() - started_ms < 1_000)
+  })
+
+  it('does not fail on what is no name', async () => {
+    const resolve = createResolver()
+    for (const name of ['', '.', 'a..b', 'a'.repeat(300), ' ', '\0']) {
+      assert.deepEqual((await resolve(name)).addresses, [], JSON.stringify(name))
+    }
+  })
+})

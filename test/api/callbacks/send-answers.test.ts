@@ -1,0 +1,308 @@
+import assert from 'node:assert/strict'
+import { gzipSync } from 'node:zlib'
+import type { TestResult } from '../../../apps/api/callbacks/report.ts'
+import {
+  answering,
+  type Receiver,
+  startHttpsReceiver,
+  startTlsReceiver,
+  type TlsReceiverOptions,
+} from '../../support/receivers.ts'
+import { found, resolverOf, ruleWith, sendTo } from './sending.ts'
+
+const http = (status: string, ...lines: string[]): string =>
+  [`HTTP/1.1 ${status}`, ...lines, '', ''].join('\r\n')
+
+/** Sends to a receiver that talks as given, and looks that no connection stays open. */
+async function answerOf(
+  talk: TlsReceiverOptions['talk'],
+  tls: TlsReceiverOptions['tls'] = {},
+): Promise<TestResult> {
+  const receiver = await startTlsReceiver({ talk, tls })
+  try {
+    const result = await sendTo(receiver.url)
+    assert.equal(receiver.connections, 1)
+    return result
+  } finally {
+    await receiver.stop()
+  }
+}
+
+function assertDelivered(result: TestResult, status: number, outcome: TestResult['outcome']): void {
+  assert.deepEqual(
+    { delivered: result.delivered, status: result.status, outcome: result.outcome },
+    { delivered: true, status, outcome },
+  )
+}
+
+function assertUnconfirmed(result: TestResult, advice: RegExp): void {
+  assert.deepEqual(
+    { delivered: result.delivered, status: result.status, outcome: result.outcome },
+    { delivered: false, status: null, outcome: 'unconfirmed' },
+  )
+  assert.match(result.advice, advice)
+}
+
+describe('a test send that is answered', () => {
+  describe('sends', () => {
+    let receiver: Receiver
+    let result: TestResult
+    let request: { line: string; headers: string[]; body: string }
+    before(async () => {
+      receiver = await startHttpsReceiver((incoming, answer) => {
+        let body = ''
+        incoming.on('data', (chunk) => {
+          body += chunk
+        })
+        incoming.on('end', () => {
+          request = { line: `${incoming.method} ${incoming.url}`, headers: incoming.rawHeaders, body }
+          answer.writeHead(202).end('thank you')
+        })
+      })
+      result = await sendTo(`${receiver.url}?a=b`)
+    })
+    after(() => receiver.stop())
+
+    it('one POST to the saved URL', () => {
+      assert.equal(request.line, 'POST /hook?a=b')
+      assert.equal(receiver.connections, 1)
+    })
+
+    it('type, vendorId and sentAt as JSON, and nothing else', () => {
+      const body = JSON.parse(request.body)
+      assert.deepEqual(body, { type: 'test_event', vendorId: 'ven_acme', sentAt: result.sentAt })
+      assert.ok(Math.abs(Date.parse(result.sentAt) - Date.now()) < 5_000)
+    })
+
+    it('no credential, no signature and no header field of our own', () => {
+      const names = request.headers.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase())
+      assert.deepEqual(names.sort(), [
+        'accept-encoding',
+        'connection',
+        'content-length',
+        'content-type',
+        'host',
+        'user-agent',
+      ])
+      assert.ok(request.headers.includes('application/json'))
+      assert.ok(request.headers.includes('identity'))
+      assert.ok(request.headers.includes('close'))
+    })
+
+    it('and tells what happened', () => {
+      assertDelivered(result, 202, 'success')
+      assert.equal(result.url, `${receiver.url}?a=b`)
+      assert.equal(result.advice, 'The receiver accepted the test event.')
+      assert.equal(result.receiver?.address, '127.0.0.1')
+      assert.ok(result.log.includes('| thank you'), result.log.join('\n'))
+    })
+
+    it('leaves no connection open', async () => {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      assert.equal(receiver.open.size, 0)
+    })
+  })
+
+  for (const status of [200, 201, 202, 204, 206, 226, 299]) {
+    it(`counts ${status} as success`, async () => {
+      assertDelivered(await answerOf(answering(http(`${status} Any`))), status, 'success')
+    })
+  }
+
+  for (const [status, advice] of [
+    [300, /redirects \(300\)/],
+    [301, /redirects \(301\), and redirects are not followed/],
+    [304, /no answer to a POST/],
+    [307, /redirects \(307\)/],
+    [400, /did not understand/],
+    [401, /asks for credentials \(401\)/],
+    [403, /firewall/],
+    [404, /check the path/],
+    [405, /accept POST/],
+    [410, /gone for good/],
+    [418, /refused the event \(418\)/],
+    [429, /limits how often/],
+    [500, /failed while it handled/],
+    [502, /proxy in front/],
+    [503, /not available right now/],
+    [504, /waited too long/],
+    [599, /failed while it handled the event \(599\)/],
+  ] as const) {
+    it(`counts ${status} as a failure of the receiver and says what to do`, async () => {
+      const result = await answerOf(answering(http(`${status} Any`)))
+      assertDelivered(result, status, 'receiver_failure')
+      assert.match(result.advice, advice)
+    })
+  }
+
+  for (const status of [301, 302, 303, 307, 308]) {
+    it(`does not follow a ${status} to an internal address`, async () => {
+      const trap = await startTlsReceiver({ talk: answering(http('200 OK')), host: '127.0.0.2' })
+      const receiver = await startTlsReceiver({
+        talk: answering(http(`${status} Any`, `Location: https://127.0.0.2:${trap.port}/`)),
+      })
+      const { resolve, asked } = resolverOf(found('127.0.0.1'), found('127.0.0.2'))
+      const result = await sendTo(receiver.url, { resolve, judgeAddress: ruleWith('127.0.0.1') })
+      await Promise.all([trap.stop(), receiver.stop()])
+      assertDelivered(result, status, 'receiver_failure')
+      assert.equal(trap.connections, 0)
+      assert.equal(receiver.connections, 1)
+      assert.equal(asked.length, 1)
+      assert.doesNotMatch(result.advice, /127\.0\.0\.2/)
+    })
+  }
+
+  it('names where a redirect points when that could be saved', async () => {
+    const result = await answerOf(answering(http('308 Any', 'Location: https://hooks.acme.com/new')))
+    assert.match(result.advice, /if https:\/\/hooks\.acme\.com\/new is yours, save that URL instead/)
+  })
+
+  it('does not name a redirect target that holds a secret', async () => {
+    const result = await answerOf(
+      answering(http('302 Any', 'Location: https://hooks.acme.com/?access_token=abcdefghijkl')),
+    )
+    assert.doesNotMatch(JSON.stringify(result), /abcdefghijkl/)
+  })
+
+  it('accepts interim answers before the final one', async () => {
+    const interim = http('103 Early Hints', 'Link: </a>') + http('100 Continue')
+    assertDelivered(await answerOf(answering(interim + http('200 OK'))), 200, 'success')
+  })
+
+  it('takes an answer that comes before the request was read', async () => {
+    const result = await answerOf((socket) => socket.end(http('429 Too Many Requests', 'Retry-After: 9')))
+    assertDelivered(result, 429, 'receiver_failure')
+    assert.ok(result.log.includes('| retry-after: 9'))
+  })
+
+  it('shows what it said as plain text, marked as said by the receiver', async () => {
+    const result = await answerOf(
+      answering(
+        Buffer.from(
+          http('200 OK', 'X-Forged: \u009b31mred', 'Set-Cookie: sid=abcdef') +
+            'answer: 500 Internal Server Error\n<b>bold</b> <script>alert(1)</script>password=hunter2',
+          'latin1',
+        ),
+      ),
+    )
+    assert.deepEqual(result.log.slice(-5), [
+      `answer: 200 OK (${result.timings.firstByteMs} ms)`,
+      '| x-forged: red',
+      '| set-cookie: [redacted]',
+      '| answer: 500 Internal Server Error',
+      '| bold password=[redacted]',
+    ])
+  })
+
+  it('takes HTTP/1.0', async () => {
+    assertDelivered(await answerOf(answering('HTTP/1.0 200 OK\r\n\r\nfine')), 200, 'success')
+  })
+
+  it('ignores a second answer that follows the first', async () => {
+    const result = await answerOf(answering(http('200 OK', 'Content-Length: 0') + http('500 No')))
+    assertDelivered(result, 200, 'success')
+  })
+
+  it('stays with the status when the connection is reset in the body', async () => {
+    const result = await answerOf((socket, reset) => {
+      socket.write(`${http('200 OK', 'Content-Length: 1000')}the beginning of it`)
+      setTimeout(reset, 100)
+    })
+    assertDelivered(result, 200, 'success')
+    assert.deepEqual(result.log.slice(-2), [
+      '| the beginning of',
+      'the connection broke before the body was complete',
+    ])
+  })
+
+  it('stays with the status when the chunked body is garbage', async () => {
+    const result = await answerOf(
+      answering(`${http('200 OK', 'Transfer-Encoding: chunked')}2\r\nok\r\nzz\r\n`),
+    )
+    assertDelivered(result, 200, 'success')
+    assert.ok(result.log.includes('the connection broke before the body was complete'), result.log.join('\n'))
+  })
+
+  it('cuts a body that drips, and says where', async () => {
+    const result = await answerOf((socket) => {
+      socket.write(http('200 OK'))
+      const drip = setInterval(() => socket.write('drop '), 100)
+      socket.on('close', () => clearInterval(drip))
+    })
+    assertDelivered(result, 200, 'success')
+    assert.ok(result.durationMs < 4_000)
+    assert.ok(result.log.includes('the body was cut after 2 seconds'), result.log.join('\n'))
+    assert.ok(result.log.some((line) => line.startsWith('| drop drop')))
+  })
+
+  it('only describes a compressed body', async () => {
+    const packed = gzipSync('secret '.repeat(1_000_000))
+    const head = http('200 OK', 'Content-Encoding: gzip', `Content-Length: ${packed.length}`)
+    const result = await answerOf(answering(Buffer.concat([Buffer.from(head), packed])))
+    assertDelivered(result, 200, 'success')
+    assert.ok(
+      result.log.some((line) => /^a compressed body, [\d,]+ bytes read; it is not unpacked$/.test(line)),
+    )
+  })
+})
+
+describe('a test send that is not answered in HTTP', () => {
+  for (const [what, talk, advice] of [
+    ['garbage', answering('garbage\r\n\r\n'), /is not HTTP/],
+    ['a page without a header (HTTP/0.9)', answering('<html>hello</html>'), /is not HTTP/],
+    ['HTTP/0.9 in a status line', answering('HTTP/0.9 200 OK\r\n\r\n'), /is not HTTP/],
+    ['HTTP/2.0 in a status line', answering('HTTP/2.0 200 OK\r\n\r\n'), /is not HTTP/],
+    ['another protocol', answering('SSH-2.0-OpenSSH_9.2\r\n'), /is not HTTP/],
+    ['the frames of HTTP/2', answering(Buffer.from('000000040000000000', 'hex')), /is not HTTP/],
+    ['status 000', answering(http('000 Any')), /is not HTTP/],
+    ['status 099', answering(http('099 Any')), /is not HTTP/],
+    ['status 600', answering(http('600 Any')), /is not HTTP/],
+    ['status 999', answering(http('999 Any')), /is not HTTP/],
+    ['status 2000', answering(http('2000 Any')), /is not HTTP/],
+    ['status 20', answering(http('20 Any')), /is not HTTP/],
+    ['status -200', answering(http('-200 Any')), /is not HTTP/],
+    ['two lengths', answering(http('200 OK', 'Content-Length: 1', 'Content-Length: 2')), /is not HTTP/],
+    ['a header name with a space', answering(http('200 OK', 'a b: c')), /is not HTTP/],
+    ['an end before the status line', answering(''), /closed the connection/],
+    [
+      'an end before the header fields end',
+      answering('HTTP/1.1 200 OK\r\nX: y\r\n'),
+      /closed the connection/,
+    ],
+    [
+      'one header field of 20 KiB',
+      answering(http('200 OK', `X: ${'y'.repeat(20_480)}`)),
+      /more than 16 KiB or 500 lines/,
+    ],
+    [
+      '600 header fields',
+      answering(http('200 OK', ...Array(600).fill('X: y'))),
+      /more than 16 KiB or 500 lines/,
+    ],
+    [
+      '101',
+      answering(http('101 Switching Protocols', 'Connection: upgrade', 'Upgrade: x'), { end: false }),
+      /interim/,
+    ],
+    [
+      '101 without Upgrade',
+      answering(http('101 Switching Protocols'), { end: false }),
+      /interim|is not HTTP/,
+    ],
+    ['1,000 interim answers', answering(http('100 Continue').repeat(1_000), { end: false }), /interim/],
+  ] as const) {
+    it(`is unconfirmed after ${what}`, async () => {
+      const result = await answerOf(talk)
+      assertUnconfirmed(result, advice)
+      assert.equal(result.receiver?.address, '127.0.0.1')
+    })
+  }
+
+  it('is unconfirmed after a reset', async () => {
+    assertUnconfirmed(await answerOf((_socket, reset) => reset()), /closed the connection/)
+  })
+
+  it('is unconfirmed when the receiver speaks HTTP/2 only', async () => {
+    assertUnconfirmed(await answerOf(() => {}, { ALPNProtocols: ['h2'] }), /is not HTTP\/1\.1/)
+  })
+})

@@ -1,0 +1,334 @@
+import assert from 'node:assert/strict'
+import { TLSSocket, type TlsOptions } from 'node:tls'
+import type { TestResult } from '../../../apps/api/callbacks/report.ts'
+import { createResolver, type Resolution } from '../../../apps/api/callbacks/resolver.ts'
+import { startBlackhole } from '../../support/blackhole.ts'
+import { createCertificate } from '../../support/certificates.ts'
+import {
+  answering,
+  authority,
+  goodTls,
+  RECEIVER_NAME,
+  type Receiver,
+  startTcpReceiver,
+  startTlsReceiver,
+  strangeAuthority,
+} from '../../support/receivers.ts'
+import { found, resolverOf, ruleWith, type SendingOptions, sendTo } from './sending.ts'
+
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
+const DAY_MS = 86_400_000
+
+function assertUnconfirmed(result: TestResult, advice: RegExp): void {
+  const { delivered, status, outcome } = result
+  assert.deepEqual({ delivered, status, outcome }, { delivered: false, status: null, outcome: 'unconfirmed' })
+  assert.match(result.advice, advice)
+}
+
+describe('a test send over TLS', () => {
+  async function resultWith(tls: TlsOptions, options: SendingOptions = {}): Promise<TestResult> {
+    const receiver = await startTlsReceiver({ tls, talk: answering(OK) })
+    try {
+      const result = await sendTo(receiver.url, options)
+      assert.doesNotMatch(receiver.received, /test_event/)
+      return result
+    } finally {
+      await receiver.stop()
+    }
+  }
+  const certified = (given: Partial<Parameters<typeof createCertificate>[0]>): TlsOptions => {
+    const certificate = createCertificate({
+      commonName: RECEIVER_NAME,
+      names: [RECEIVER_NAME],
+      issuer: authority,
+      ...given,
+    })
+    return { cert: certificate.pem, key: certificate.keyPem }
+  }
+
+  it('refuses an expired certificate and says on which day it expired', async () => {
+    const validTo = new Date('2026-03-14T10:00:00Z')
+    const result = await resultWith(certified({ validFrom: new Date('2025-03-14T10:00:00Z'), validTo }))
+    assertUnconfirmed(result, /^The certificate of hooks\.acme-receiver\.com expired on 14 March 2026;/)
+    assert.equal(result.receiver?.certificateExpiresAt, '2026-03-14T10:00:00.000Z')
+  })
+
+  it('refuses one that is not valid yet and says from when it is', async () => {
+    const validFrom = new Date(Date.now() + 5 * DAY_MS)
+    const result = await resultWith(certified({ validFrom }))
+    const day = validFrom.toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
+    assertUnconfirmed(result, new RegExp(`is not valid before ${day};`))
+  })
+
+  it('refuses one for another host and says which', async () => {
+    const result = await resultWith(certified({ names: ['www.other.com', '*.other.com', 'x.com', 'y.com'] }))
+    assertUnconfirmed(
+      result,
+      /is for www\.other\.com, \*\.other\.com, x\.com, not for hooks\.acme-receiver\.com;/,
+    )
+  })
+
+  it('does not show a name of a certificate that is no name', async () => {
+    const names = ['\u001b[31m<script>.com', `ses_${'a1'.repeat(21)}b<`, 'a b.com', 'ok.com']
+    const result = await resultWith(certified({ names }))
+    assertUnconfirmed(result, /is for ok\.com, not for hooks/)
+  })
+
+  it('refuses one without alternative names by its common name', async () => {
+    assertUnconfirmed(
+      await resultWith(certified({ names: [], commonName: 'old.other.com' })),
+      /is for old\.other\.com, not/,
+    )
+  })
+
+  it('refuses a self-signed certificate', async () => {
+    const self = createCertificate({ commonName: RECEIVER_NAME, names: [RECEIVER_NAME] })
+    assertUnconfirmed(await resultWith({ cert: self.pem, key: self.keyPem }), /is signed by itself/)
+  })
+
+  it('refuses an unknown issuer', async () => {
+    assertUnconfirmed(
+      await resultWith(certified({ issuer: strangeAuthority })),
+      /issuer .* is not known here/,
+    )
+  })
+
+  it('refuses an unknown issuer that sends its root along', async () => {
+    const tls = certified({ issuer: strangeAuthority })
+    const result = await resultWith({ ...tls, cert: `${tls.cert}${strangeAuthority.pem}` })
+    assertUnconfirmed(result, /issuer .* is not known here/)
+  })
+
+  it('refuses a missing intermediate certificate', async () => {
+    const between = createCertificate({ commonName: 'Between', isAuthority: true, issuer: authority })
+    assertUnconfirmed(await resultWith(certified({ issuer: between })), /with its whole chain/)
+  })
+
+  it('says which day an intermediate certificate expired', async () => {
+    const between = createCertificate({
+      commonName: 'Between',
+      isAuthority: true,
+      issuer: authority,
+      validFrom: new Date('2025-01-01T00:00:00Z'),
+      validTo: new Date('2026-01-31T00:00:00Z'),
+    })
+    const tls = certified({ issuer: between })
+    const result = await resultWith({ ...tls, cert: `${tls.cert}${between.pem}` })
+    assertUnconfirmed(result, /is built on expired on 31 January 2026;/)
+  })
+
+  it('refuses a certificate signed by another one that is no authority', async () => {
+    const leaf = createCertificate({ commonName: 'leaf.com', names: ['leaf.com'], issuer: authority })
+    const tls = certified({ issuer: leaf })
+    const result = await resultWith({ ...tls, cert: `${tls.cert}${leaf.pem}` })
+    assertUnconfirmed(result, /certificate/)
+  })
+
+  it('trusts the authorities of the web when it is given no other', async () => {
+    const receiver = await startTlsReceiver({ talk: answering(OK) })
+    const result = await sendTo(receiver.url, { certificateAuthority: undefined })
+    await receiver.stop()
+    assertUnconfirmed(result, /issuer .* is not known here/)
+  })
+
+  for (const version of ['TLSv1', 'TLSv1.1'] as const) {
+    it(`refuses ${version}`, async () => {
+      const tls = { minVersion: version, maxVersion: version, ciphers: 'DEFAULT@SECLEVEL=0' } as const
+      assertUnconfirmed(await resultWith(tls), /enable TLS 1\.2 or 1\.3/)
+    })
+  }
+
+  for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+    it(`accepts ${version}`, async () => {
+      const receiver = await startTlsReceiver({
+        tls: { minVersion: version, maxVersion: version },
+        talk: answering(OK),
+      })
+      const result = await sendTo(receiver.url)
+      await receiver.stop()
+      assert.equal(result.outcome, 'success')
+      assert.ok(result.log.some((line) => line.startsWith(version.replace('TLSv', 'TLS '))))
+      const expires = Date.parse(result.receiver?.certificateExpiresAt ?? '')
+      assert.ok(expires > Date.now() + 29 * DAY_MS && expires < Date.now() + 31 * DAY_MS)
+    })
+
+    it(`tells of a receiver that asks for a client certificate over ${version}`, async () => {
+      const tls = {
+        minVersion: version,
+        maxVersion: version,
+        requestCert: true,
+        rejectUnauthorized: true,
+      } as const
+      const receiver = await startTlsReceiver({ tls, talk: () => {} })
+      const result = await sendTo(receiver.url)
+      await receiver.stop()
+      assertUnconfirmed(
+        result,
+        version === 'TLSv1.3' ? /client certificate/ : /TLS handshake failed|client certificate/,
+      )
+    })
+  }
+
+  for (const [what, said] of [
+    ['HTTP', 'HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n'],
+    ['SMTP', '220 mail.acme.com ESMTP\r\n'],
+    ['SSH', 'SSH-2.0-OpenSSH_9.2\r\n'],
+  ] as const) {
+    it(`refuses plain ${what}, and no event goes out in the clear`, async () => {
+      let received = ''
+      const receiver = await startTcpReceiver((socket) => {
+        socket.on('data', (chunk) => {
+          received += chunk.toString('latin1')
+        })
+        socket.end(said)
+      })
+      const result = await sendTo(receiver.url)
+      await receiver.stop()
+      assertUnconfirmed(result, /does not speak TLS/)
+      assert.doesNotMatch(received, /test_event|POST/)
+      assert.equal(result.receiver?.certificateExpiresAt, null)
+    })
+  }
+
+  it('tells of a connection that is closed during the handshake', async () => {
+    const receiver = await startTcpReceiver((socket) => void socket.once('data', () => socket.end()))
+    const result = await sendTo(receiver.url)
+    await receiver.stop()
+    assertUnconfirmed(result, /closed the connection/)
+    assert.notEqual(result.timings.connectMs, null)
+    assert.equal(result.timings.tlsMs, null)
+  })
+})
+
+describe('a test send that takes too long', () => {
+  const silent: Resolution = { addresses: [], complete: false, failure: 'no_answer' }
+  const results: Record<string, TestResult> = {}
+  const receivers: { stop(): Promise<void> }[] = []
+
+  before(async function () {
+    this.timeout(30_000)
+    const start = async (starting: Promise<Receiver>): Promise<string> => {
+      const receiver = await starting
+      receivers.push(receiver)
+      return receiver.url
+    }
+    const blackhole = await startBlackhole()
+    receivers.push(blackhole)
+    const dripping = (head: string, drop: string) =>
+      startTlsReceiver({
+        talk: (socket) => {
+          socket.write(head)
+          const drip = setInterval(() => socket.write(drop), 50)
+          socket.on('close', () => clearInterval(drip))
+        },
+      })
+    const sends: Record<string, Promise<TestResult>> = {
+      connect: sendTo(`https://${RECEIVER_NAME}:${blackhole.port}/hook`),
+      handshake: sendTo(await start(startTcpReceiver(() => {}))),
+      silence: sendTo(await start(startTlsReceiver({ talk: () => {} }))),
+      headers: sendTo(await start(dripping('HTTP/1.1 200 OK\r\n', 'X: y\r\n'))),
+      statusLine: sendTo(await start(dripping('HTTP/1.1 200 O', 'K'))),
+      interim: sendTo(await start(dripping('', 'HTTP/1.1 100 Continue\r\n\r\n'))),
+      dns: sendTo(`https://${RECEIVER_NAME}/`, { resolve: () => new Promise(() => {}) }),
+      deafDns: sendTo(`https://${RECEIVER_NAME}/`, { resolve: createResolver({ servers: ['127.0.0.1:9'] }) }),
+      failingDns: sendTo(`https://${RECEIVER_NAME}/`, { resolve: () => Promise.reject(new Error('broken')) }),
+      everything: sendTo(await start(slowToBegin()), { resolve: () => later(2_800, found('127.0.0.1')) }),
+      noAnswer: sendTo(`https://${RECEIVER_NAME}/`, { resolve: resolverOf(silent).resolve }),
+    }
+    for (const [name, sending] of Object.entries(sends)) results[name] = await sending
+  })
+  after(() => Promise.all(receivers.map((receiver) => receiver.stop())))
+
+  const later = <T>(delay_ms: number, value: T): Promise<T> =>
+    new Promise((resolve) => setTimeout(resolve, delay_ms, value))
+  const slowToBegin = () =>
+    startTcpReceiver((socket) => {
+      setTimeout(() => new TLSSocket(socket, { isServer: true, ...goodTls }).on('error', () => {}), 2_800)
+    })
+  const between = (result: TestResult | undefined, from_ms: number, to_ms: number) =>
+    assert.ok(
+      result && result.durationMs >= from_ms && result.durationMs <= to_ms,
+      `${result?.durationMs} ms`,
+    )
+
+  it('gives up to connect after 3 s', () => {
+    assertUnconfirmed(results.connect as TestResult, /did not accept a connection within 3 seconds/)
+    between(results.connect, 2_900, 4_500)
+    assert.equal(results.connect?.receiver, null)
+    assert.equal(results.connect?.timings.connectMs, null)
+  })
+
+  it('gives up the TLS handshake after 3 s', () => {
+    assertUnconfirmed(results.handshake as TestResult, /did not finish the TLS handshake within 3 seconds/)
+    between(results.handshake, 2_900, 4_500)
+    assert.deepEqual(results.handshake?.receiver, { address: '127.0.0.1', certificateExpiresAt: null })
+  })
+
+  for (const [name, what] of [
+    ['silence', 'silence'],
+    ['headers', 'header fields that never end'],
+    ['statusLine', 'a status line that never ends'],
+  ] as const) {
+    it(`gives up after 5 s of ${what}`, () => {
+      assertUnconfirmed(results[name] as TestResult, /no answer within 5 seconds/)
+      between(results[name], 4_900, 7_000)
+    })
+  }
+
+  it('gives up on interim answers without end', () => {
+    assertUnconfirmed(results.interim as TestResult, /interim answers/)
+    between(results.interim, 0, 7_000)
+  })
+
+  it('gives up on DNS after 3 s, also when the resolver never returns', () => {
+    assertUnconfirmed(results.dns as TestResult, /DNS gave no answer/)
+    between(results.dns, 2_900, 4_500)
+    assertUnconfirmed(results.deafDns as TestResult, /DNS gave no answer/)
+    between(results.deafDns, 0, 4_500)
+    assertUnconfirmed(results.failingDns as TestResult, /DNS gave no answer/)
+  })
+
+  it('gives up after 10 s in all', () => {
+    assertUnconfirmed(results.everything as TestResult, /longer than 10 seconds/)
+    between(results.everything, 9_900, 11_500)
+    assert.notEqual(results.everything?.timings.tlsMs, null)
+    assert.equal(results.everything?.timings.firstByteMs, null)
+  })
+})
+
+describe('the timings of a test send', () => {
+  it('are measured, phase by phase', async () => {
+    const receiver = await startTcpReceiver((socket) => {
+      setTimeout(() => {
+        const secure = new TLSSocket(socket, { isServer: true, ...goodTls })
+        secure.on('error', () => {})
+        secure.once('data', () => setTimeout(() => secure.end(OK), 400))
+      }, 300)
+    })
+    const resolve = () => new Promise<Resolution>((resolve) => setTimeout(resolve, 200, found('127.0.0.1')))
+    const result = await sendTo(receiver.url, { resolve })
+    await receiver.stop()
+    const { dnsMs, connectMs, tlsMs, firstByteMs } = result.timings
+    const near = (measured: number | null, expected: number) =>
+      assert.ok(measured !== null && measured >= expected - 20 && measured < expected + 250, `${measured}`)
+    near(dnsMs, 200)
+    near(connectMs, 0)
+    near(tlsMs, 300)
+    near(firstByteMs, 400)
+    assert.ok(result.durationMs >= 880)
+  })
+
+  it('have no DNS phase for an IP literal, and DNS is not asked', async () => {
+    const receiver = await startTlsReceiver({ talk: answering(OK) })
+    const { resolve, asked } = resolverOf(found('127.0.0.1'))
+    const result = await sendTo(`https://127.0.0.1:${receiver.port}/`, {
+      resolve,
+      judgeAddress: ruleWith('127.0.0.1'),
+    })
+    await receiver.stop()
+    assertUnconfirmed(result, /is for hooks\.acme-receiver\.com, not for 127\.0\.0\.1/)
+    assert.equal(result.timings.dnsMs, null)
+    assert.notEqual(result.timings.connectMs, null)
+    assert.equal(asked.length, 0)
+  })
+})

@@ -1,0 +1,320 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { promisify } from 'node:util'
+import fc from 'fast-check'
+import type { AddressRule } from '../../../apps/api/callbacks/address-verdict.ts'
+import type { TestResult } from '../../../apps/api/callbacks/report.ts'
+import {
+  answering,
+  authority,
+  RECEIVER_NAME,
+  type Receiver,
+  startTcpReceiver,
+  startTlsReceiver,
+} from '../../support/receivers.ts'
+import { found, resolverOf, ruleWith, senderFor, sendTo } from './sending.ts'
+
+const run = promisify(execFile)
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
+
+describe('a test send connects to addresses that were judged public, and to no other', () => {
+  let receiver: Receiver
+  /** On the port of the receiver, at every address that must not be reached. */
+  let traps: Receiver[]
+  before(async () => {
+    receiver = await startTlsReceiver({ talk: answering(OK) })
+    traps = await Promise.all(
+      ['127.0.0.2', '127.0.0.3', '::1'].map((host) => startTcpReceiver(() => {}, host, receiver.port)),
+    )
+  })
+  after(() => Promise.all([receiver, ...traps].map((server) => server.stop())))
+  beforeEach(() => {
+    for (const server of [receiver, ...traps]) Object.assign(server, { connections: 0, received: '' })
+  })
+  const trapped = () => traps.reduce((sum, trap) => sum + trap.connections, 0)
+
+  it('(the traps would notice)', async () => {
+    const socket = connect(receiver.port, '127.0.0.2')
+    await once(socket, 'connect')
+    socket.destroy()
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    assert.equal(trapped(), 1)
+  })
+
+  for (const [what, addresses] of [
+    ['loopback', ['127.0.0.2']],
+    ['IPv6 loopback', ['::1']],
+    ['a public and a private one', ['127.0.0.1', '127.0.0.2']],
+    ['a private and a public one', ['127.0.0.2', '127.0.0.1']],
+    ['a public one and the metadata service', ['127.0.0.1', '169.254.169.254']],
+    ['one private among many', [...Array(20).fill('127.0.0.1'), '10.0.0.1']],
+    ['v4-mapped loopback', ['::ffff:127.0.0.2']],
+    ['v4-mapped public', ['::ffff:127.0.0.1']],
+    ['NAT64', ['64:ff9b::7f00:2']],
+    ['unspecified', ['0.0.0.0']],
+    ['no address at all', ['not an address']],
+    ['an address with a zone', ['fe80::1%lo']],
+  ] as const) {
+    it(`refuses ${what}: no connection, no address told`, async () => {
+      const { resolve, asked } = resolverOf(found(...addresses))
+      const result = await sendTo(receiver.url, { resolve, judgeAddress: ruleWith('127.0.0.1') })
+      assert.equal(result.outcome, 'unconfirmed')
+      assert.equal(result.receiver, null)
+      assert.match(result.advice, /not public, so nothing was sent/)
+      assert.equal(asked.length, 1)
+      assert.equal(trapped() + receiver.connections, 0)
+      const told = JSON.stringify({ ...result, url: '' })
+      for (const address of addresses) assert.ok(!told.includes(address), told)
+    })
+  }
+
+  it('asks DNS once: a second answer would go nowhere', async () => {
+    const { resolve, asked } = resolverOf(found('127.0.0.1'), found('127.0.0.2'))
+    const result = await sendTo(receiver.url, { resolve })
+    assert.equal(result.outcome, 'success')
+    assert.equal(asked.length, 1)
+    assert.equal(receiver.connections, 1)
+    assert.equal(trapped(), 0)
+  })
+
+  it('refuses what turns private between saving and sending', async () => {
+    const { resolve } = resolverOf(found('127.0.0.2'))
+    assert.equal((await sendTo(receiver.url, { resolve })).receiver, null)
+    assert.equal(trapped(), 0)
+  })
+
+  it('tries the next checked address when the first does not answer', async () => {
+    const { resolve } = resolverOf(found('127.0.0.9', '127.0.0.1'))
+    const result = await sendTo(receiver.url, { resolve, judgeAddress: ruleWith('127.0.0.9', '127.0.0.1') })
+    assert.equal(result.outcome, 'success')
+    assert.equal(result.receiver?.address, '127.0.0.1')
+  })
+
+  it('ends a connection whose peer is no longer allowed when it is made', async () => {
+    let judged = 0
+    const judgeAddress = (address: string) => {
+      judged += 1
+      return judged === 1
+        ? ({ public: true, address } as const)
+        : ({ public: false, reason: 'denied' } as const)
+    }
+    const result = await sendTo(receiver.url, { judgeAddress })
+    assert.match(result.advice, /not public/)
+    assert.equal(receiver.received, '')
+    assert.equal(result.receiver, null)
+  })
+
+  for (const url of [
+    'https://127.0.0.1:PORT/',
+    'https://127.0.0.2:PORT/',
+    'https://[::1]:PORT/',
+    'https://[::ffff:127.0.0.1]:PORT/',
+    'https://2130706433:PORT/',
+    'https://localhost:PORT/',
+    'http://hooks.acme-receiver.com:PORT/',
+    'https://user@hooks.acme-receiver.com:PORT/',
+    'not a url',
+    '',
+  ]) {
+    it(`refuses ${url || 'nothing'}, should it ever have been saved`, async () => {
+      const { resolve, asked } = resolverOf(found('127.0.0.1'))
+      const saved = url.replace('PORT', String(receiver.port))
+      const result = await sendTo(saved, { resolve, judgeAddress: ruleWith() })
+      assert.equal(result.outcome, 'unconfirmed')
+      assert.equal(result.receiver, null)
+      assert.equal(asked.length, 0)
+      assert.equal(trapped() + receiver.connections, 0)
+    })
+  }
+
+  it('whatever the URL and whatever DNS says', async () => {
+    // The real rule, with 127.0.0.1 standing in for every public address of the world.
+    const publicToo: string[] = []
+    let reached = 0
+    const real = ruleWith()
+    const judgeAddress: AddressRule = (address) => {
+      if (!real(address).public && address !== '127.0.0.1') return real(address)
+      if (address !== '127.0.0.1') publicToo.push(address)
+      return publicToo.length > 0 ? { public: true, address: '127.0.0.1' } : real(address)
+    }
+    const inside = fc.constantFrom(
+      '127.0.0.2',
+      '127.0.0.3',
+      '::1',
+      '::ffff:127.0.0.2',
+      '0.0.0.0',
+      '127.2',
+      '0x7f000002',
+    )
+    const host = fc.oneof(inside, fc.ipV4Extended(), fc.ipV6(), fc.domain(), fc.string({ unit: 'binary' }))
+    const trick = fc.constantFrom('', '', '', '@127.0.0.2', '#', '\\@', '%2f', '.')
+    const url = fc
+      .tuple(host, trick, fc.webPath())
+      .map(
+        ([name, odd, path]) =>
+          `https://${name.includes(':') ? `[${name}]` : name}${odd}:${receiver.port}${path}`,
+      )
+    const answers = fc.array(fc.oneof(inside, fc.ipV4(), fc.ipV6(), fc.string()), { maxLength: 4 })
+    await fc.assert(
+      fc.asyncProperty(url, answers, async (saved, addresses) => {
+        publicToo.length = 0
+        receiver.connections = 0
+        const result = await sendTo(saved, { resolve: async () => found(...addresses), judgeAddress })
+        assert.equal(trapped(), 0)
+        const isLiteral = result.timings.dnsMs === null
+        const allowed =
+          publicToo.length > 0 && (isLiteral || addresses.every((address) => real(address).public))
+        assert.equal(receiver.connections, allowed ? 1 : 0)
+        reached += receiver.connections
+        if (!allowed) assert.equal(result.receiver, null)
+      }),
+      { numRuns: 400 },
+    )
+    assert.ok(reached > 0, 'no run reached the public stand-in')
+  })
+})
+
+describe('a test send in a process whose environment is hostile', () => {
+  const environment = (trapPort: number) => ({
+    ...Object.fromEntries(
+      ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY', 'https_proxy', 'http_proxy', 'all_proxy'].map((name) => [
+        name,
+        `http://127.0.0.1:${trapPort}`,
+      ]),
+    ),
+    NO_PROXY: '',
+    NODE_USE_ENV_PROXY: '1',
+    NODE_TLS_REJECT_UNAUTHORIZED: '0',
+    NODE_OPTIONS: '--tls-min-v1.0',
+    NODE_NO_WARNINGS: '1',
+  })
+  const sendOnce = async (url: string, ca: string, env: Record<string, string>): Promise<TestResult> => {
+    const { stdout } = await run(process.execPath, ['test/support/send-once.ts', url, ca], {
+      env: { ...process.env, ...env },
+    })
+    return JSON.parse(stdout).result
+  }
+
+  let proxy: Receiver
+  before(async () => {
+    proxy = await startTcpReceiver((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n'))
+  })
+  after(() => proxy.stop())
+
+  it('does not use a proxy', async () => {
+    const receiver = await startTlsReceiver({ talk: answering(OK) })
+    const result = await sendOnce(receiver.url, authority.pem, environment(proxy.port))
+    await receiver.stop()
+    assert.equal(result.outcome, 'success')
+    assert.equal(receiver.connections, 1)
+    assert.equal(proxy.connections, 0)
+  })
+
+  it('verifies certificates', async () => {
+    const receiver = await startTlsReceiver({ talk: answering(OK) })
+    const { pem } = (await import('../../support/receivers.ts')).strangeAuthority
+    const result = await sendOnce(receiver.url, pem, environment(proxy.port))
+    await receiver.stop()
+    assert.match(result.advice, /issuer .* is not known here/)
+    assert.equal(receiver.received, '')
+  })
+
+  it('asks for TLS 1.2', async () => {
+    const receiver = await startTlsReceiver({
+      talk: answering(OK),
+      tls: { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' },
+    })
+    const result = await sendOnce(receiver.url, authority.pem, environment(proxy.port))
+    await receiver.stop()
+    assert.match(result.advice, /enable TLS 1\.2/)
+  })
+})
+
+describe('a test send that is stopped', () => {
+  const silentReceiver = () => startTlsReceiver({ talk: () => {} })
+  const until = async (condition: () => boolean) => {
+    for (let tries = 0; tries < 200 && !condition(); tries++)
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    assert.ok(condition())
+  }
+
+  it('by its caller ends at once and leaves no connection', async () => {
+    const receiver = await silentReceiver()
+    const caller = new AbortController()
+    const sending = senderFor().send({
+      url: receiver.url,
+      vendorId: 'ven_acme',
+      signal: caller.signal,
+      secrets: [],
+    })
+    await until(() => receiver.received.includes('sentAt'))
+    const stopped_ms = performance.now()
+    caller.abort()
+    assert.equal(await sending, null)
+    assert.ok(performance.now() - stopped_ms < 200)
+    await until(() => receiver.open.size === 0)
+    await receiver.stop()
+  })
+
+  it('while DNS is asked does not connect', async () => {
+    const receiver = await silentReceiver()
+    const caller = new AbortController()
+    const resolve = () => new Promise<never>(() => {})
+    const sending = senderFor({ resolve }).send({
+      url: receiver.url,
+      vendorId: 'v',
+      signal: caller.signal,
+      secrets: [],
+    })
+    caller.abort()
+    assert.equal(await sending, null)
+    assert.equal(receiver.connections, 0)
+    await receiver.stop()
+  })
+
+  it('by closing the sender ends, and later ones do not begin', async () => {
+    const receiver = await silentReceiver()
+    const sender = senderFor()
+    const event = { url: receiver.url, vendorId: 'v', signal: new AbortController().signal, secrets: [] }
+    const sending = [sender.send(event), sender.send(event)]
+    await until(() => receiver.connections === 2)
+    const closed_ms = performance.now()
+    await sender.close()
+    assert.ok(performance.now() - closed_ms < 200)
+    assert.deepEqual(await Promise.all(sending), [null, null])
+    assert.equal(await sender.send(event), null)
+    assert.equal(receiver.connections, 2)
+    await receiver.stop()
+  })
+
+  it('does not disturb one to someone else', async () => {
+    const [silent, other] = await Promise.all([silentReceiver(), startTlsReceiver({ talk: answering(OK) })])
+    const caller = new AbortController()
+    const sender = senderFor()
+    const event = { vendorId: 'v', secrets: [] }
+    const stopped = sender.send({ ...event, url: silent.url, signal: caller.signal })
+    const sending = sender.send({ ...event, url: other.url, signal: new AbortController().signal })
+    caller.abort()
+    assert.equal(await stopped, null)
+    assert.equal((await sending)?.outcome, 'success')
+    await Promise.all([silent.stop(), other.stop()])
+  })
+})
+
+describe('the name in SNI and Host', () => {
+  it('is the one that was saved, though the connection goes to an address', async () => {
+    let servername: string | false | null = null
+    const receiver = await startTlsReceiver({
+      talk: (socket) => {
+        servername = socket.servername
+        answering(OK)(socket)
+      },
+    })
+    await sendTo(receiver.url)
+    await receiver.stop()
+    assert.equal(servername, RECEIVER_NAME)
+    assert.match(receiver.received, new RegExp(`^host: ${RECEIVER_NAME}:${receiver.port}`, 'im'))
+  })
+})

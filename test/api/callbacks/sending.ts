@@ -1,0 +1,61 @@
+import { systemClock } from '#shared/clock.ts'
+import { type AddressRule, createAddressRule } from '../../../apps/api/callbacks/address-verdict.ts'
+import type { TestResult } from '../../../apps/api/callbacks/report.ts'
+import type { Resolution, Resolve } from '../../../apps/api/callbacks/resolver.ts'
+import { createTestSender, type TestSender } from '../../../apps/api/callbacks/sender.ts'
+import { authority } from '../../support/receivers.ts'
+
+const realRule = createAddressRule()
+
+/** The real rule, but that the given loopback addresses count as public. */
+export const ruleWith =
+  (...addresses: string[]): AddressRule =>
+  (address) =>
+    addresses.includes(address) ? { public: true, address } : realRule(address)
+
+export const found = (...addresses: string[]): Resolution => ({ addresses, complete: true, failure: null })
+
+/** A resolver that gives the answers in turn, the last one for ever, and counts. */
+export function resolverOf(...answers: Resolution[]): { resolve: Resolve; asked: string[] } {
+  const asked: string[] = []
+  return {
+    asked,
+    async resolve(name) {
+      asked.push(name)
+      return answers[Math.min(asked.length, answers.length) - 1] as Resolution
+    },
+  }
+}
+
+export interface SendingOptions {
+  resolve?: Resolve
+  judgeAddress?: AddressRule
+  certificateAuthority?: string | undefined
+}
+
+export function senderFor(options: SendingOptions = {}): TestSender {
+  return createTestSender({
+    clock: systemClock,
+    resolve: resolverOf(found('127.0.0.1')).resolve,
+    judgeAddress: ruleWith('127.0.0.1'),
+    certificateAuthority: authority.pem,
+    ...options,
+  })
+}
+
+/** Sends one test event to `url` and expects a result. */
+export async function sendTo(
+  url: string,
+  options?: SendingOptions,
+  secrets: string[] = [],
+): Promise<TestResult> {
+  const sender = senderFor(options)
+  const result = await sender.send({
+    url,
+    vendorId: 'ven_acme',
+    signal: new AbortController().signal,
+    secrets,
+  })
+  if (!result) throw new Error('the send was stopped')
+  return result
+}

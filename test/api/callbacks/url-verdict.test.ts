@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { isIP } from 'node:net'
+import fc from 'fast-check'
+import { CALLBACK_URL_PROBLEMS, type CallbackUrlProblemCode } from '#shared/callback-url-problems.ts'
+import { createAddressRule } from '../../../apps/api/callbacks/address-verdict.ts'
+import { judgeCallbackUrl } from '../../../apps/api/callbacks/url-verdict.ts'
+import { ACCEPTED } from './accepted-urls.ts'
+import { REFUSED } from './refused-urls.ts'
+
+const rule = createAddressRule()
+const judge = (typed: unknown) => judgeCallbackUrl(typed, rule)
+const shown = (typed: unknown): string => {
+  const text = typeof typed === 'string' ? JSON.stringify(typed) : String(typed)
+  return text.length > 90 ? `${text.slice(0, 90)}… (${text.length})` : text
+}
+
+describe('the verdict on a callback URL', () => {
+  for (const [code, cases] of Object.entries(REFUSED) as [CallbackUrlProblemCode, unknown[]][]) {
+    describe(`refuses with ${code}`, () => {
+      for (const typed of cases) {
+        it(shown(typed), () => {
+          const verdict = judge(typed)
+          assert.equal(verdict.ok ? `accepted as ${verdict.url.href}` : verdict.code, code)
+        })
+      }
+    })
+  }
+
+  describe('accepts', () => {
+    for (const [typed, saved] of ACCEPTED) {
+      it(shown(typed), () => {
+        const verdict = judge(typed)
+        assert.equal(verdict.ok ? verdict.url.href : verdict.code, saved)
+      })
+    }
+  })
+
+  it('has a case for every reason but the one that takes DNS', () => {
+    const reasons = Object.keys(CALLBACK_URL_PROBLEMS).filter(
+      (code) => code !== 'callback_url_resolves_to_private_address',
+    )
+    assert.deepEqual(Object.keys(REFUSED).sort(), reasons.sort())
+  })
+
+  it('says each reason in a sentence of its own, without repeating what was typed', () => {
+    const sentences = Object.values(CALLBACK_URL_PROBLEMS).map((problem) => problem.sentence)
+    assert.equal(new Set(sentences).size, sentences.length)
+    for (const sentence of sentences) assert.match(sentence, /^[A-Z].+\.$/)
+    const verdict = judge('https://user:hunter2@hooks.acme.com/')
+    assert.ok(!verdict.ok && !verdict.sentence.includes('hunter2'))
+  })
+
+  it('says which kind of address a refused literal is', () => {
+    const verdict = judge('https://0x7f.1/')
+    assert.ok(!verdict.ok)
+    assert.match(verdict.sentence, /^The host is a loopback address\./)
+  })
+
+  it('takes the parts from the normal form', () => {
+    const verdict = judge('HTTPS://Hooks.Acme.com:8443/a/../b?c=d')
+    assert.deepEqual(verdict, {
+      ok: true,
+      url: {
+        href: 'https://hooks.acme.com:8443/b?c=d',
+        hostname: 'hooks.acme.com',
+        host: 'hooks.acme.com:8443',
+        port: 8443,
+        path: '/b?c=d',
+        address: null,
+      },
+    })
+    const literal = judge('https://[2606:4700:0::1111]/')
+    assert.ok(literal.ok)
+    assert.equal(literal.url.address, '2606:4700::1111')
+    assert.equal(literal.url.hostname, '2606:4700::1111')
+  })
+
+  it('uses the address rule that it is given for literals', () => {
+    const denying = createAddressRule({ denyRanges: ['8.8.8.0/24'] })
+    assert.equal(judgeCallbackUrl('https://8.8.8.8/', denying).ok, false)
+    assert.equal(judgeCallbackUrl('https://8.8.4.4/', denying).ok, true)
+  })
+})
+
+const anyUrl = fc.oneof(
+  fc.webUrl({ validSchemes: ['https'], withQueryParameters: true }),
+  fc.string({ unit: 'binary' }).map((text) => `https://${text}`),
+  fc.string({ unit: 'grapheme' }).map((text) => `https://${text}/`),
+  fc.tuple(fc.ipV4Extended(), fc.webPath()).map(([host, path]) => `https://${host}${path}`),
+  fc.tuple(fc.ipV6(), fc.webPath()).map(([host, path]) => `https://[${host}]${path}`),
+  fc.mixedCase(fc.domain()).map((name) => `HTTPS://${name}`),
+  fc.tuple(fc.domain(), fc.string({ unit: 'binary' })).map(([name, text]) => `https://${name}/${text}`),
+)
+
+describe('whatever is typed, the verdict', () => {
+  it('never throws', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(anyUrl, fc.string({ unit: 'binary' }), fc.anything()),
+        (typed) => void judge(typed),
+      ),
+    )
+  })
+
+  it('accepts nothing but a public HTTPS destination', () => {
+    fc.assert(
+      fc.property(anyUrl, (typed) => {
+        const verdict = judge(typed)
+        if (!verdict.ok) return
+        const url = new URL(verdict.url.href)
+        assert.equal(url.protocol, 'https:')
+        assert.equal(`${url.username}${url.password}${url.hash}`, '')
+        assert.ok(Buffer.byteLength(url.href) <= 2_048)
+        assert.match(url.href, /^[\x21-\x7e]+$/)
+        const host = url.hostname.replace(/^\[|\]$/g, '')
+        if (isIP(host)) assert.equal(rule(host).public, true)
+        else assert.match(host, /^(?:[a-z0-9_-]+\.)+[a-z][a-z0-9-]+$/)
+      }),
+      { numRuns: 3_000 },
+    )
+  })
+
+  it('is the same for the form that is saved', () => {
+    fc.assert(
+      fc.property(anyUrl, (typed) => {
+        const verdict = judge(typed)
+        if (verdict.ok) assert.deepEqual(judge(verdict.url.href), verdict)
+      }),
+      { numRuns: 3_000 },
+    )
+  })
+
+  it('is quick for the worst that fits', () => {
+    const started_ms = performance.now()
+    for (const part of [
+      '%25',
+      'a.',
+      '-',
+      'ä',
+      'xn--a.',
+      '&token',
+      '.eyJ',
+      'eyJ',
+      '1.',
+      '://a:',
+      '-----BEGIN PRIVATE KEY-----',
+    ]) {
+      judge(`https://${part.repeat(2_000 / Buffer.byteLength(part))}`)
+      judge(`https://acme.com/?${part.repeat(2_000 / Buffer.byteLength(part))}`)
+    }
+    assert.ok(performance.now() - started_ms < 500)
+  })
+})

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { type Person, startApi, type TestApi } from '../support/api.ts'
+
+const RUNS = 300
+
+/** No input, whatever it is, makes the API fail: every answer is a wanted one or a problem that says what is wrong. */
+describe('any input', () => {
+  let api: TestApi
+  let vendorId: string
+  let owner: Person
+  let accessToken: string
+  before(async () => {
+    api = await startApi({
+      env: {
+        RATE_API_PER_CLIENT: '1000000/60',
+        RATE_SIGN_IN_PER_ACCOUNT: '1000000/60',
+        RATE_SIGN_IN_PER_ADDRESS: '1000000/60',
+      },
+    })
+    ;({ vendorId } = await api.createCompany())
+    owner = await api.createPerson({ vendorId })
+    const { clientId } = await api.createClient({ vendorId })
+    accessToken = await api.issuer.token({ clientId, vendorId })
+  })
+  after(() => api.stop())
+
+  const anyText = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 200 }),
+    fc.string({ maxLength: 50 }),
+    fc.constantFrom(
+      '',
+      '\0',
+      '%',
+      '%00',
+      '../..',
+      "' or 1=1 --",
+      '{{7*7}}',
+      '9'.repeat(400),
+      '\u202e',
+      'ven_',
+      'cli_',
+    ),
+  )
+  const encoded = anyText.map((text) => encodeURIComponent(text.toWellFormed()))
+
+  async function answersWell(method: string, path: string, request: Parameters<TestApi['request']>[2] = {}) {
+    const { status, headers, json, text } = await api.request(method, path, request)
+    assert.ok(status < 500, `${method} ${path}: ${status} ${text}`)
+    if (status >= 400) {
+      assert.equal(headers.get('content-type'), 'application/problem+json')
+      assert.equal(json.status, status)
+    }
+  }
+  const check = <T>(arbitrary: fc.Arbitrary<T>, property: (value: T) => Promise<void>) =>
+    fc.assert(fc.asyncProperty(arbitrary, property), { numRuns: RUNS })
+
+  it('in a path', () =>
+    check(
+      fc.tuple(encoded, encoded, fc.constantFrom('GET', 'POST', 'DELETE', 'PUT')),
+      async ([one, two, method]) => {
+        const { sessionToken: token } = owner
+        await answersWell(method, `/v1/vendor/${one}/oauth-clients/${two}`, { token })
+        await answersWell(method, `/v1/vendor/${vendorId}/oauth-clients/${two}`, { token })
+        await answersWell('POST', `/v1/vendor/${vendorId}/oauth-clients/${two}/revoke`, { token })
+        await answersWell('GET', `/v1/analytics/${one}/daily`, { token: accessToken })
+        await answersWell(method, `/${one}/${two}`, { token })
+      },
+    )).timeout(120_000)
+
+  it('in a query', () =>
+    check(
+      fc.array(
+        fc.tuple(fc.oneof(fc.constantFrom('limit', 'cursor', 'status', 'from', 'to'), encoded), encoded),
+        {
+          maxLength: 4,
+        },
+      ),
+      async (parameters) => {
+        const search = parameters.map(([name, value]) => `${name}=${value}`).join('&')
+        const { sessionToken: token } = owner
+        await answersWell('GET', `/v1/analytics/${vendorId}/daily?${search}`, { token: accessToken })
+        await answersWell('GET', `/v1/vendor/${vendorId}/oauth-clients?${search}`, { token })
+        await answersWell('GET', `/v1/vendor/${vendorId}/activity?${search}`, { token })
+      },
+    )).timeout(120_000)
+
+  it('in a cursor', () =>
+    check(fc.jsonValue(), async (position) => {
+      const cursor = Buffer.from(JSON.stringify(position)).toString('base64url')
+      const { sessionToken: token } = owner
+      await answersWell('GET', `/v1/vendor/${vendorId}/oauth-clients?cursor=${cursor}`, { token })
+      await answersWell('GET', `/v1/vendor/${vendorId}/activity?cursor=${cursor}`, { token })
+    })).timeout(120_000)
+
+  it('in a body', () =>
+    check(
+      fc.oneof(
+        fc.jsonValue(),
+        fc.record(
+          { name: fc.oneof(anyText, fc.jsonValue()), scopes: fc.oneof(fc.array(anyText), fc.jsonValue()) },
+          { requiredKeys: [] },
+        ),
+      ),
+      async (body) => {
+        await answersWell('POST', `/v1/vendor/${vendorId}/oauth-clients`, { token: owner.sessionToken, body })
+        await answersWell('POST', '/v1/session', { body })
+      },
+    )).timeout(120_000)
+
+  it('in the fields of a sign-in', () =>
+    fc.assert(
+      fc.asyncProperty(anyText, anyText, async (email, password) => {
+        await answersWell('POST', '/v1/session', { body: { email, password } })
+      }),
+      { numRuns: 40 },
+    )).timeout(120_000)
+
+  it('in a header field', () =>
+    check(
+      fc.tuple(
+        fc.constantFrom(
+          'authorization',
+          'if-none-match',
+          'idempotency-key',
+          'content-type',
+          'x-forwarded-for',
+          'accept',
+        ),
+        fc.string({ maxLength: 300 }).map((text) => text.replaceAll(/[^\x20-\x7e]/g, '')),
+      ),
+      async ([name, value]) => {
+        const headers = { [name]: value }
+        await answersWell('GET', `/v1/analytics/${vendorId}/daily`, { headers, token: accessToken })
+        await answersWell('GET', `/v1/analytics/${vendorId}/daily`, { headers })
+        await answersWell('POST', `/v1/vendor/${vendorId}/oauth-clients`, {
+          token: owner.sessionToken,
+          body: { name: 1 },
+          headers,
+        })
+      },
+    )).timeout(120_000)
+
+  it('as a token', () =>
+    check(
+      fc.tuple(
+        fc.oneof(
+          fc.jsonValue(),
+          fc.record({ typ: fc.constant('at+jwt'), alg: fc.constant('ES256'), kid: fc.jsonValue() }),
+        ),
+        fc.jsonValue(),
+        fc.base64String(),
+      ),
+      async ([header, payload, signature]) => {
+        const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+        const token = `${part(header)}.${part(payload)}.${signature.replaceAll(/[^\w-]/g, '')}`
+        await answersWell('GET', `/v1/analytics/${vendorId}/daily`, { token })
+        await answersWell('GET', '/v1/session', { token })
+      },
+    )).timeout(120_000)
+})

@@ -1,0 +1,334 @@
+import assert from 'node:assert/strict'
+import { type ApiResponse, startApi, type TestApi } from '../support/api.ts'
+import { assertInvalid } from '../support/problem.ts'
+
+const METRICS = {
+  impressions: 10,
+  clicks: 4,
+  orders: 3,
+  unitsSold: 5,
+  revenueMinor: 70_000,
+  boostSpendMinor: 900,
+}
+const ZEROS = { impressions: 0, clicks: 0, orders: 0, unitsSold: 0, revenueMinor: 0, boostSpendMinor: 0 }
+const NULLS = Object.fromEntries(Object.keys(ZEROS).map((metric) => [metric, null]))
+
+type Day = { date: string; status: string } & Record<string, unknown>
+
+describe('GET /v1/analytics/{vendor_id}/daily', () => {
+  let api: TestApi
+  before(async () => {
+    api = await startApi()
+  })
+  after(() => api.stop())
+
+  /** A company that reads its own figures. */
+  async function company(timezone = 'Europe/Berlin', currency = 'EUR') {
+    const { vendorId } = await api.createCompany({ timezone, currency })
+    const { clientId } = await api.createClient({ vendorId })
+    const read = async (
+      search = '',
+      headers: Record<string, string> = {},
+      method = 'GET',
+    ): Promise<ApiResponse> =>
+      api.request(method, `/v1/analytics/${vendorId}/daily${search}`, {
+        token: await api.issuer.token({ clientId, vendorId }),
+        headers,
+      })
+    const store = (
+      date: string,
+      figures: Partial<typeof METRICS> = METRICS,
+      lastEventAt = `${date}T12:00:00Z`,
+    ) => {
+      const { impressions, clicks, orders, unitsSold, revenueMinor, boostSpendMinor } = {
+        ...ZEROS,
+        ...figures,
+      }
+      return api.db.raw(
+        `insert into analytics_daily values (?, ?, ?, ?, ?, ?, ?, ?, ?)
+         on conflict (vendor_id, date) do update set impressions = excluded.impressions`,
+        [vendorId, date, impressions, clicks, orders, unitsSold, revenueMinor, boostSpendMinor, lastEventAt],
+      )
+    }
+    return { vendorId, read, store }
+  }
+  const statuses = (response: ApiResponse) => response.json.days.map(({ status }: Day) => status)
+  const dates = (response: ApiResponse) => response.json.days.map(({ date }: Day) => date)
+
+  it('answers the 30 days that end today, every one of them, oldest first', async () => {
+    api.clock.set('2026-11-20T17:30:00Z')
+    const { vendorId, read, store } = await company()
+    await store('2026-11-20', METRICS, '2026-11-20T17:04:00.123456Z')
+    await store('2026-10-22', { impressions: 1 })
+    await store('2026-10-21', { impressions: 1_000 })
+    const response = await read()
+    assert.equal(response.status, 200)
+    assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8')
+    assert.equal(response.headers.get('cache-control'), 'private, no-cache')
+    const { days, ...rest } = response.json
+    assert.deepEqual(rest, {
+      vendorId,
+      range: { from: '2026-10-22', to: '2026-11-20', timezone: 'Europe/Berlin' },
+      currency: 'EUR',
+      dataThrough: '2026-11-20T17:04:00.123Z',
+      totals: { ...METRICS, impressions: 11 },
+    })
+    assert.equal(days.length, 30)
+    assert.deepEqual(days[0], { date: '2026-10-22', status: 'final', ...ZEROS, impressions: 1 })
+    assert.deepEqual(days[1], { date: '2026-10-23', status: 'missing', ...NULLS })
+    assert.deepEqual(days[29], { date: '2026-11-20', status: 'provisional', ...METRICS })
+    assert.deepEqual(dates(response), [...dates(response)].sort())
+  })
+
+  it('tells a day of zeros from one that is missing', async () => {
+    api.clock.set('2026-11-20T17:30:00Z')
+    const { read, store } = await company()
+    await store('2026-11-01', ZEROS)
+    const { days, totals } = (await read('?from=2026-11-01&to=2026-11-02')).json
+    assert.deepEqual(days, [
+      { date: '2026-11-01', status: 'final', ...ZEROS },
+      { date: '2026-11-02', status: 'missing', ...NULLS },
+    ])
+    assert.deepEqual(totals, ZEROS)
+  })
+
+  it('answers dataThrough null when nothing was ever reported', async () => {
+    const { read } = await company()
+    assert.equal((await read()).json.dataThrough, null)
+  })
+
+  it('keeps companies apart', async () => {
+    const [one, other] = [await company(), await company()]
+    await one.store('2026-11-01')
+    const { json } = await other.read('?from=2026-11-01&to=2026-11-01')
+    assert.equal(json.days[0].status, 'missing')
+    assert.equal(json.dataThrough, null)
+  })
+
+  it('adds up exactly, beyond 2^53', async () => {
+    api.clock.set('2026-11-20T17:30:00Z')
+    const { read, store } = await company()
+    const revenueMinor = Number.MAX_SAFE_INTEGER
+    for (const date of ['2026-11-01', '2026-11-02', '2026-11-03']) await store(date, { revenueMinor })
+    const { text } = await read('?from=2026-11-01&to=2026-11-03')
+    assert.match(text, /"totals":\{[^}]*"revenueMinor":27021597764222973,/)
+  })
+
+  describe('the range', () => {
+    before(() => api.clock.set('2026-11-20T17:30:00Z'))
+    for (const [search, from, to, count] of [
+      ['?from=2026-11-18', '2026-11-18', '2026-11-20', 3],
+      ['?to=2026-03-01', '2026-01-31', '2026-03-01', 30],
+      ['?from=2026-11-20&to=2026-11-20', '2026-11-20', '2026-11-20', 1],
+      ['?from=2024-02-28&to=2024-03-01', '2024-02-28', '2024-03-01', 3],
+      ['?from=2025-11-20&to=2026-11-20', '2025-11-20', '2026-11-20', 366],
+      ['?from=0001-01-01&to=0001-01-02', '0001-01-01', '0001-01-02', 2],
+    ] as const) {
+      it(`is ${from} to ${to} for ${search}`, async () => {
+        const { read } = await company()
+        const response = await read(search)
+        assert.equal(response.status, 200, response.text)
+        assert.equal(response.json.range.from, from)
+        assert.equal(response.json.range.to, to)
+        assert.equal(response.json.days.length, count)
+        assert.equal(new Set(dates(response)).size, count)
+      })
+    }
+    for (const [search, ...pointers] of [
+      ['?to=2026-11-21', '?to'],
+      ['?from=2026-11-21', '?from'],
+      ['?from=2026-11-10&to=2026-11-09', '?from'],
+      ['?from=2025-11-19&to=2026-11-20', '?from'],
+      ['?from=2026-02-29', '?from'],
+      ['?from=2026-13-01', '?from'],
+      ['?from=0000-01-01&to=0000-01-02', '?from', '?to'],
+      ['?from=20261101', '?from'],
+      ['?from=2026-11-01T00:00:00Z', '?from'],
+      ['?from=%2B002026-11-01', '?from'],
+      ['?from=yesterday', '?from'],
+      ['?from=', '?from'],
+      ['?from=2026-11-01%00', '?from'],
+      ['?from=%EF%BC%92026-11-01', '?from'],
+      ['?from=2026-11-01&from=2026-11-01', '?from'],
+      ['?day=2026-11-01', '?day'],
+      ['?__proto__=1', '?__proto__'],
+      ['?From=2026-11-01', '?From'],
+    ] as const) {
+      it(`is refused: ${search}`, async () => {
+        const { read } = await company()
+        assertInvalid(await read(search), ...pointers)
+      })
+    }
+  })
+
+  describe("the company's time zone", () => {
+    for (const [timezone, now, today] of [
+      ['Europe/Berlin', '2026-03-28T22:59:59Z', '2026-03-28'],
+      ['Europe/Berlin', '2026-03-28T23:00:00Z', '2026-03-29'],
+      ['Europe/Berlin', '2026-03-29T21:59:59Z', '2026-03-29'],
+      ['Europe/Berlin', '2026-03-29T22:00:00Z', '2026-03-30'],
+      ['Europe/Berlin', '2026-10-25T22:59:59Z', '2026-10-25'],
+      ['Europe/Berlin', '2026-10-25T23:00:00Z', '2026-10-26'],
+      ['America/New_York', '2026-03-09T03:59:59Z', '2026-03-08'],
+      ['America/New_York', '2026-03-09T04:00:00Z', '2026-03-09'],
+      ['America/Sao_Paulo', '2026-06-01T02:59:59Z', '2026-05-31'],
+      ['Pacific/Kiritimati', '2026-06-01T10:00:00Z', '2026-06-02'],
+      ['Pacific/Pago_Pago', '2026-06-01T10:59:59Z', '2026-05-31'],
+      ['Asia/Kathmandu', '2026-06-01T18:15:00Z', '2026-06-02'],
+      ['Africa/Cairo', '2026-04-23T22:00:00Z', '2026-04-24'],
+      ['UTC', '2026-06-01T00:00:00Z', '2026-06-01'],
+    ] as const) {
+      it(`says that at ${now} it is ${today} in ${timezone}`, async () => {
+        api.clock.set(now)
+        const { read } = await company(timezone)
+        const { json } = await read()
+        assert.deepEqual(json.range.to, today)
+        assert.equal(json.range.timezone, timezone)
+        assert.equal(json.days.length, 30)
+      })
+    }
+
+    // 29 March 2026 has 23 hours in Berlin and ends at 22:00Z; 25 October has 25 and ends at 23:00Z.
+    for (const [date, end] of [
+      ['2026-03-29', '2026-03-29T22:00:00Z'],
+      ['2026-10-25', '2026-10-25T23:00:00Z'],
+      ['2026-11-10', '2026-11-10T23:00:00Z'],
+    ] as const) {
+      it(`calls ${date} provisional until 72 hours after its end, to the millisecond`, async () => {
+        const { read, store } = await company()
+        await store(date)
+        const settled_ms = Date.parse(end) + 72 * 3_600_000
+        const statusAt = async (at_ms: number) => {
+          api.clock.set(at_ms)
+          return statuses(await read(`?from=${date}&to=${date}`))
+        }
+        assert.deepEqual(await statusAt(settled_ms - 1), ['provisional'])
+        assert.deepEqual(await statusAt(settled_ms), ['final'])
+        assert.deepEqual(await statusAt(settled_ms - 1), ['provisional'])
+      })
+    }
+
+    it('moves on to the next day while the process runs', async () => {
+      api.clock.set('2026-11-20T22:59:59.999Z')
+      const { read } = await company()
+      assert.equal((await read()).json.range.to, '2026-11-20')
+      api.clock.advance(1)
+      assert.equal((await read()).json.range.to, '2026-11-21')
+    })
+  })
+
+  describe('the entity tag', () => {
+    before(() => api.clock.set('2026-11-20T17:30:00Z'))
+
+    it('is strong, and the same as long as the answer is', async () => {
+      const { read, store } = await company()
+      await store('2026-11-19')
+      const first = await read()
+      assert.match(first.headers.get('etag') ?? '', /^"[\w-]{27}"$/)
+      const again = await read()
+      assert.equal(again.headers.get('etag'), first.headers.get('etag'))
+      assert.equal(again.text, first.text)
+      await store('2026-11-19', { impressions: 11 })
+      const changed = await read()
+      assert.notEqual(changed.headers.get('etag'), first.headers.get('etag'))
+      assert.equal(changed.json.days[28].impressions, 11)
+    })
+
+    it('is the same at another process', async () => {
+      const { vendorId, read, store } = await company()
+      await store('2026-11-19')
+      const second = await startApi({ beside: api })
+      const { sessionToken } = await api.createPerson({ vendorId })
+      const there = await second.request('GET', `/v1/vendor/${vendorId}/analytics/daily`, {
+        token: sessionToken,
+      })
+      assert.equal(there.headers.get('etag'), (await read()).headers.get('etag'))
+      await second.stop()
+    })
+
+    it('changes when a day becomes final', async () => {
+      api.clock.set('2026-11-20T17:30:00Z')
+      const { read, store } = await company()
+      await store('2026-11-20')
+      const search = '?from=2026-11-20&to=2026-11-20'
+      const before = await read(search)
+      api.clock.set('2026-11-23T23:00:00Z')
+      const after = await read(search)
+      assert.deepEqual([...statuses(before), ...statuses(after)], ['provisional', 'final'])
+      assert.notEqual(before.headers.get('etag'), after.headers.get('etag'))
+      api.clock.set('2026-11-20T17:30:00Z')
+    })
+
+    const conditional = [
+      ['the tag', (tag: string) => tag, 304],
+      ['the tag as weak', (tag: string) => `W/${tag}`, 304],
+      ['a list with the tag', (tag: string) => `"other", W/"weak" ,${tag}`, 304],
+      ['*', () => '*', 304],
+      ['another tag', () => '"other"', 200],
+      ['the tag without quotes', (tag: string) => tag.slice(1, -1), 200],
+      ['the tag in a longer one', (tag: string) => `"x${tag.slice(1)}`, 200],
+      ['nothing', () => '', 200],
+    ] as const
+    for (const [what, value, status] of conditional) {
+      it(`answers ${status} to If-None-Match with ${what}`, async () => {
+        const { read } = await company()
+        const full = await read()
+        const tag = full.headers.get('etag') as string
+        const response = await read('', { 'if-none-match': value(tag) })
+        assert.equal(response.status, status)
+        assert.equal(response.headers.get('etag'), tag)
+        assert.equal(response.headers.get('cache-control'), 'private, no-cache')
+        assert.equal(response.text, status === 304 ? '' : full.text)
+      })
+    }
+  })
+
+  it('answers HEAD with the same header fields and no body', async () => {
+    const { read } = await company()
+    const [get, head] = [await read(), await read('', {}, 'HEAD')]
+    assert.equal(head.status, 200)
+    assert.equal(head.text, '')
+    for (const name of ['etag', 'content-type', 'content-length', 'cache-control']) {
+      assert.equal(head.headers.get(name), get.headers.get(name), name)
+    }
+  })
+
+  it('reads by one range scan of the primary key', async () => {
+    const rows = await api.db.transaction(async (transaction): Promise<unknown> => {
+      await transaction.raw('set local enable_seqscan = off')
+      const plan = await transaction.raw(
+        `explain select * from analytics_daily
+         where vendor_id = 'ven_x' and date between '2026-01-01' and '2026-12-31'`,
+      )
+      return plan.rows
+    })
+    assert.match(JSON.stringify(rows), /analytics_daily_pkey.*Index Cond.*vendor_id.*date/)
+  })
+})
+
+describe('GET /v1/vendor/{vendor_id}/analytics/daily', () => {
+  it('answers a session exactly what a token is answered', async () => {
+    const api = await startApi()
+    const { vendorId } = await api.createCompany()
+    const { clientId } = await api.createClient({ vendorId })
+    const { sessionToken } = await api.createPerson({ vendorId })
+    const search = '/analytics/daily?to=2026-01-31'
+    const bySession = await api.request('GET', `/v1/vendor/${vendorId}${search}`, { token: sessionToken })
+    const byToken = await api.request('GET', `/v1/analytics/${vendorId}/daily?to=2026-01-31`, {
+      token: await api.issuer.token({ clientId, vendorId }),
+    })
+    assert.equal(bySession.status, 200)
+    assert.equal(bySession.text, byToken.text)
+    assert.equal(bySession.headers.get('etag'), byToken.headers.get('etag'))
+    const conditional = await api.request('GET', `/v1/vendor/${vendorId}${search}`, {
+      token: sessionToken,
+      headers: { 'if-none-match': bySession.headers.get('etag') as string },
+    })
+    assert.equal(conditional.status, 304)
+    assertInvalid(
+      await api.request('GET', `/v1/vendor/${vendorId}/analytics/daily?from=x`, { token: sessionToken }),
+      '?from',
+    )
+    await api.stop()
+  })
+})

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { type Person, startApi, type TestApi } from '../support/api.ts'
+import { assertProblem } from '../support/problem.ts'
+
+describe('GET /v1/vendor/{vendor_id}/callback-url', () => {
+  let api: TestApi
+  let vendorId: string
+  let owner: Person
+  before(async () => {
+    api = await startApi({
+      outside: { resolve: async () => ({ addresses: [], complete: true, failure: 'not_found' }) },
+    })
+    vendorId = (await api.createCompany()).vendorId
+    owner = await api.createPerson({ vendorId })
+  })
+  after(() => api.stop())
+  const get = (token?: string, id = vendorId) =>
+    api.request('GET', `/v1/vendor/${id}/callback-url`, token === undefined ? {} : { token })
+
+  it('says that none was ever saved', async () => {
+    const answer = await get(owner.sessionToken)
+    assert.equal(answer.status, 200)
+    assert.deepEqual(answer.json, {
+      vendorId,
+      callbackUrl: null,
+      verified: false,
+      updatedAt: null,
+      updatedBy: null,
+    })
+  })
+
+  it('gives the saved one, with who saved it and when', async () => {
+    const admin = await api.createPerson({ vendorId, role: 'admin' })
+    const saved = await api.request('PATCH', `/v1/vendor/${vendorId}/callback-url`, {
+      token: admin.sessionToken,
+      body: { callbackUrl: 'https://8.8.8.8:8443/hook' },
+    })
+    const answer = await get(owner.sessionToken)
+    assert.deepEqual(answer.json, {
+      vendorId,
+      callbackUrl: 'https://8.8.8.8:8443/hook',
+      verified: true,
+      updatedAt: new Date(api.clock.now()).toISOString(),
+      updatedBy: { userId: admin.userId, name: admin.name },
+    })
+    assert.deepEqual(saved.json, answer.json)
+    assert.equal(answer.headers.get('cache-control'), 'no-store')
+  })
+
+  it('is for the owner and active admins only', async () => {
+    const other = await api.createCompany()
+    const people = {
+      member: await api.createPerson({ vendorId, role: 'member' }),
+      suspended: await api.createPerson({ vendorId, role: 'admin', status: 'suspended' }),
+      stranger: await api.createPerson({ vendorId: other.vendorId }),
+    }
+    for (const person of Object.values(people)) assertProblem(await get(person.sessionToken), 'forbidden')
+    assertProblem(await get(owner.sessionToken, other.vendorId), 'forbidden')
+    assertProblem(await get(owner.sessionToken, 'ven_nobody'), 'forbidden')
+    assertProblem(await get(), 'unauthenticated')
+    assertProblem(await get('ses_wrong'), 'unauthenticated')
+  })
+})

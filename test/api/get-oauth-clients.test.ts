@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict'
+import { createPostgres } from '#shared/postgres.ts'
+import { createRedis, redisReady } from '#shared/redis.ts'
+import { createUsageCounter, drainUsage } from '#shared/usage.ts'
+import { type Person, startApi, type TestApi } from '../support/api.ts'
+import { assertInvalid, assertProblem } from '../support/problem.ts'
+
+describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
+  let api: TestApi
+  let vendorId: string
+  let owner: Person
+  before(async () => {
+    api = await startApi()
+  })
+  beforeEach(async () => {
+    ;({ vendorId } = await api.createCompany())
+    owner = await api.createPerson({ vendorId })
+  })
+  after(() => api.stop())
+
+  const list = (search = '', company = vendorId) =>
+    api.request('GET', `/v1/vendor/${company}/oauth-clients${search}`, { token: owner.sessionToken })
+  const ids = ({ json }: { json: { clients: { clientId: string }[] } }) =>
+    json.clients.map(({ clientId }) => clientId)
+
+  it('answers an empty list for a company without clients', async () => {
+    assert.deepEqual((await list()).json, { clients: [], nextCursor: null })
+  })
+
+  it('shows all of a client but its secret', async () => {
+    const client = await api.createClient({ vendorId, createdBy: owner.userId, scopes: ['boost:read'] })
+    const { text, json } = await list()
+    assert.deepEqual(json.clients, [
+      {
+        clientId: client.clientId,
+        name: 'A client',
+        scopes: ['boost:read'],
+        status: 'Active',
+        createdAt: client.createdAt.toISOString(),
+        createdBy: { userId: owner.userId, name: owner.name },
+        revokedAt: null,
+        revokedBy: null,
+        lastUsedAt: null,
+        tokensIssued24h: 0,
+      },
+    ])
+    assert.equal(text.includes(client.secret), false)
+    assert.equal(text.includes(client.secretHash.toString('hex')), false)
+    assert.equal(text.includes(client.secretHash.toString('base64')), false)
+  })
+
+  it('names the operator where there is no user', async () => {
+    const { clientId } = await api.createClient({ vendorId })
+    await api.db.raw(`update oauth_clients set status = 'Revoked', revoked_at = now() where client_id = ?`, [
+      clientId,
+    ])
+    const [client] = (await list()).json.clients
+    assert.deepEqual(client.createdBy, { userId: null, name: 'operator' })
+    assert.deepEqual(client.revokedBy, { userId: null, name: 'operator' })
+    assert.equal(client.status, 'Revoked')
+  })
+
+  it('shows only the clients of the company', async () => {
+    const other = await api.createCompany()
+    await api.createClient({ vendorId: other.vendorId })
+    const { clientId } = await api.createClient({ vendorId })
+    assert.deepEqual(ids(await list()), [clientId])
+  })
+
+  it('goes through all pages, newest first, without a double or a gap, to the microsecond', async () => {
+    const made: string[] = []
+    for (let index = 0; index < 12; index += 1) {
+      const { clientId } = await api.createClient({ vendorId })
+      // Groups of three at the same microsecond, the groups one microsecond apart.
+      await api.db.raw(`alter table oauth_clients disable trigger all`)
+      await api.db.raw(
+        `update oauth_clients set created_at = timestamptz '2026-01-01T00:00:00Z' + ? * interval '1 microsecond'
+         where client_id = ?`,
+        [Math.floor(index / 3), clientId],
+      )
+      await api.db.raw(`alter table oauth_clients enable trigger all`)
+      made.push(clientId)
+    }
+    for (const limit of [1, 2, 5, 12, 200]) {
+      const seen: string[] = []
+      let cursor: string | null = null
+      do {
+        const page = await list(`?limit=${limit}${cursor ? `&cursor=${cursor}` : ''}`)
+        assert.equal(page.status, 200, page.text)
+        seen.push(...ids(page))
+        cursor = page.json.nextCursor
+      } while (cursor)
+      const expected = [0, 1, 2, 3].flatMap((group) => made.slice(group * 3, group * 3 + 3).sort()).reverse()
+      assert.deepEqual(seen, expected, `limit ${limit}`)
+    }
+  })
+
+  it('does not lose its place when clients are added meanwhile', async () => {
+    for (let index = 0; index < 4; index += 1) {
+      api.clock.advance(1)
+      await api.createClient({ vendorId })
+    }
+    const first = await list('?limit=2')
+    api.clock.advance(1)
+    await api.createClient({ vendorId })
+    const second = await list(`?limit=2&cursor=${first.json.nextCursor}`)
+    assert.equal(new Set([...ids(first), ...ids(second)]).size, 4)
+    assert.equal(second.json.nextCursor, null)
+  })
+
+  it('answers 50 without a limit', async () => {
+    for (let index = 0; index < 51; index += 1) await api.createClient({ vendorId })
+    const { json } = await list()
+    assert.equal(json.clients.length, 50)
+    assert.equal(typeof json.nextCursor, 'string')
+  })
+
+  it('filters by status', async () => {
+    const active = await api.createClient({ vendorId })
+    const revoked = await api.createClient({ vendorId })
+    await api.db.raw(`update oauth_clients set status = 'Revoked', revoked_at = now() where client_id = ?`, [
+      revoked.clientId,
+    ])
+    assert.deepEqual(ids(await list('?status=Active')), [active.clientId])
+    assert.deepEqual(ids(await list('?status=Revoked')), [revoked.clientId])
+    assert.equal(ids(await list()).length, 2)
+  })
+
+  for (const [search, pointer] of [
+    ['?limit=0', '?limit'],
+    ['?limit=201', '?limit'],
+    ['?limit=-1', '?limit'],
+    ['?limit=1.5', '?limit'],
+    ['?limit=1e1', '?limit'],
+    ['?limit=', '?limit'],
+    ['?limit=99999999999999999999', '?limit'],
+    ['?limit=1&limit=2', '?limit'],
+    ['?cursor=', '?cursor'],
+    ['?cursor=nonsense', '?cursor'],
+    ['?cursor=W10', '?cursor'],
+    [
+      `?cursor=${Buffer.from(`["0000-01-01T00:00:00.000000Z","cli_${'a'.repeat(22)}"]`).toString('base64url')}`,
+      '?cursor',
+    ],
+    [`?cursor=${Buffer.from('["2026-01-01T00:00:00.000000Z","x"]').toString('base64url')}`, '?cursor'],
+    [`?cursor=${Buffer.from(`["2026","cli_${'a'.repeat(22)}"]`).toString('base64url')}`, '?cursor'],
+    [`?cursor=${'a'.repeat(501)}`, '?cursor'],
+    ['?status=active', '?status'],
+    ['?status=', '?status'],
+    ['?page=2', '?page'],
+  ] as const) {
+    it(`refuses ${search.slice(0, 60)}`, async () => {
+      assertInvalid(await list(search), pointer)
+    })
+  }
+
+  it('does not show another company by a cursor of it', async () => {
+    const other = await api.createCompany()
+    for (let index = 0; index < 3; index += 1) await api.createClient({ vendorId: other.vendorId })
+    const person = await api.createPerson({ vendorId: other.vendorId })
+    const first = await api.request('GET', `/v1/vendor/${other.vendorId}/oauth-clients?limit=1`, {
+      token: person.sessionToken,
+    })
+    const response = await list(`?cursor=${first.json.nextCursor}`)
+    assert.deepEqual(response.json, { clients: [], nextCursor: null })
+  })
+
+  describe('last use and count', () => {
+    it('are there as soon as they are in Redis, and stay when they are stored', async () => {
+      const db = createPostgres({ url: api.database.apiUrl, poolSize: 2, applicationName: 'test' })
+      const redis = createRedis({ url: api.redis.url('api'), connectionName: 'test' })
+      await redisReady(redis)
+      const counter = createUsageCounter({ redis, clock: api.clock })
+      const { clientId } = await api.createClient({ vendorId })
+      const usage = async () => {
+        const [{ lastUsedAt, tokensIssued24h }] = (await list()).json.clients
+        return { lastUsedAt, tokensIssued24h }
+      }
+      const usedAt = new Date(api.clock.now()).toISOString()
+      counter.count(clientId)
+      counter.count(clientId)
+      await counter.flush()
+      assert.deepEqual(await usage(), { lastUsedAt: usedAt, tokensIssued24h: 2 })
+      await drainUsage({ redis, db })
+      assert.deepEqual(await usage(), { lastUsedAt: usedAt, tokensIssued24h: 2 })
+      api.clock.advance(3_600_000)
+      counter.count(clientId)
+      await counter.flush()
+      const later = new Date(api.clock.now()).toISOString()
+      assert.deepEqual(await usage(), { lastUsedAt: later, tokensIssued24h: 3 })
+      api.clock.advance(23 * 3_600_000)
+      owner.sessionToken = await api.createSession(owner.userId)
+      await drainUsage({ redis, db })
+      assert.deepEqual(await usage(), { lastUsedAt: later, tokensIssued24h: 1 })
+      api.clock.advance(3_600_000)
+      assert.deepEqual(await usage(), { lastUsedAt: later, tokensIssued24h: 0 })
+      redis.disconnect()
+      await db.destroy()
+    })
+
+    it('are what Postgres knows when Redis is gone: the list still answers', async () => {
+      const { clientId } = await api.createClient({ vendorId })
+      await api.db.raw(`insert into client_usage values (?, '2026-01-02T03:04:05Z')`, [clientId])
+      await api.redis.stop('SIGKILL')
+      const [client] = (await list()).json.clients
+      assert.equal(client.lastUsedAt, '2026-01-02T03:04:05.000Z')
+      await api.redis.start()
+    })
+  })
+})
+
+describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}', () => {
+  let api: TestApi
+  let vendorId: string
+  let token: string
+  before(async () => {
+    api = await startApi()
+    ;({ vendorId } = await api.createCompany())
+    token = (await api.createPerson({ vendorId })).sessionToken
+  })
+  after(() => api.stop())
+
+  it('answers one client, as in the list', async () => {
+    const { clientId } = await api.createClient({ vendorId })
+    const one = await api.request('GET', `/v1/vendor/${vendorId}/oauth-clients/${clientId}`, { token })
+    const list = await api.request('GET', `/v1/vendor/${vendorId}/oauth-clients`, { token })
+    assert.equal(one.status, 200)
+    assert.deepEqual(one.json, list.json.clients[0])
+  })
+
+  it('answers the same 404 for an unknown client, another company and what is no id', async () => {
+    const other = await api.createCompany()
+    const { clientId } = await api.createClient({ vendorId: other.vendorId })
+    const bodies = []
+    for (const id of [`cli_${'a'.repeat(22)}`, clientId, 'x', '%00', 'cli_%C3%A4', `${clientId}x`]) {
+      const response = await api.request('GET', `/v1/vendor/${vendorId}/oauth-clients/${id}`, { token })
+      assertProblem(response, 'not_found')
+      bodies.push({ ...response.json, requestId: '' })
+    }
+    for (const body of bodies) assert.deepEqual(body, bodies[0])
+  })
+})

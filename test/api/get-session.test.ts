@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { startApi, type TestApi } from '../support/api.ts'
+import { assertProblem } from '../support/problem.ts'
+
+describe('GET /v1/session', () => {
+  let api: TestApi
+  before(async () => {
+    api = await startApi()
+  })
+  after(() => api.stop())
+
+  it('answers who is signed in, and for how long still', async () => {
+    const { vendorId } = await api.createCompany()
+    const { sessionToken, userId, name, email } = await api.createPerson({ vendorId, role: 'member' })
+    api.clock.advance(3_600_000)
+    const { status, json } = await api.request('GET', '/v1/session', { token: sessionToken })
+    assert.equal(status, 200)
+    assert.deepEqual(json, {
+      expiresIn: 39_600,
+      user: { userId, name, email },
+      companies: [{ vendorId, name: 'Acme', role: 'member', status: 'active' }],
+    })
+  })
+
+  it('ends after 12 hours, however much it is used', async () => {
+    const { sessionToken } = await api.createPerson()
+    const status = async () => (await api.request('GET', '/v1/session', { token: sessionToken })).status
+    api.clock.advance(11 * 3_600_000)
+    assert.equal(await status(), 200)
+    api.clock.advance(3_600_000 - 1)
+    assert.equal(await status(), 200)
+    api.clock.advance(1)
+    assert.equal(await status(), 401)
+  })
+
+  it('answers 401 without a token, with no error code', async () => {
+    const response = await api.request('GET', '/v1/session')
+    assertProblem(response, 'unauthenticated')
+    assert.equal(response.headers.get('www-authenticate'), 'Bearer realm="workspace"')
+  })
+
+  for (const [what, token] of [
+    ['unknown', `ses_${'a'.repeat(43)}`],
+    ['empty', ''],
+    ['too short', 'ses_a'],
+    ['of another kind', `ias_${'a'.repeat(49)}`],
+    ['two tokens', `ses_${'a'.repeat(43)} ses_${'b'.repeat(43)}`],
+  ] as const) {
+    it(`answers 401 to a token that is ${what}`, async () => {
+      const response = await api.request('GET', '/v1/session', { token })
+      assertProblem(response, 'unauthenticated')
+      assert.equal(
+        response.headers.get('www-authenticate'),
+        'Bearer realm="workspace", error="invalid_token"',
+      )
+    })
+  }
+
+  it('answers 401 to an access token: it is not a session token', async () => {
+    const { vendorId } = await api.createCompany()
+    const { clientId } = await api.createClient({ vendorId })
+    const token = await api.issuer.token({ clientId, vendorId })
+    assertProblem(await api.request('GET', '/v1/session', { token }), 'unauthenticated')
+    assertProblem(
+      await api.request('GET', `/v1/vendor/${vendorId}/oauth-clients`, { token }),
+      'unauthenticated',
+    )
+  })
+
+  it('does not find a session by its stored hash', async () => {
+    const { userId } = await api.createPerson()
+    const { token_hash: hash } = await api.db('sessions').where({ user_id: userId }).first()
+    for (const token of [
+      hash.toString('hex'),
+      hash.toString('base64url'),
+      `ses_${hash.toString('base64url')}`,
+    ]) {
+      assertProblem(await api.request('GET', '/v1/session', { token }), 'unauthenticated')
+    }
+  })
+})
+
+describe('DELETE /v1/session', () => {
+  it('answers 204, and the token is dead at once, at every process; others live', async () => {
+    const api = await startApi()
+    const second = await startApi({ beside: api })
+    const { sessionToken, userId } = await api.createPerson()
+    const other = await api.createSession(userId)
+    const response = await api.request('DELETE', '/v1/session', { token: sessionToken })
+    assert.equal(response.status, 204)
+    assert.equal(response.text, '')
+    assertProblem(await api.request('GET', '/v1/session', { token: sessionToken }), 'unauthenticated')
+    assertProblem(await second.request('GET', '/v1/session', { token: sessionToken }), 'unauthenticated')
+    assertProblem(await api.request('DELETE', '/v1/session', { token: sessionToken }), 'unauthenticated')
+    assert.equal((await second.request('GET', '/v1/session', { token: other })).status, 200)
+    await second.stop()
+    await api.stop()
+  })
+})

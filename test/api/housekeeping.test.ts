@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { createPostgres, type Database } from '#shared/postgres.ts'
+import { deleteOldUsage } from '#shared/usage.ts'
+import { CREATION_KEY_LIFETIME_MS, deleteExpiredCreations } from '../../apps/api/clients/creation-keys.ts'
+import { deleteExpiredSessions } from '../../apps/api/sessions/sessions.ts'
+import { startApi, type TestApi } from '../support/api.ts'
+
+describe('what has expired', () => {
+  let api: TestApi
+  let db: Database
+  before(async () => {
+    api = await startApi()
+    db = createPostgres({ url: api.database.apiUrl, poolSize: 1, applicationName: 'test' })
+  })
+  after(async () => {
+    await db.destroy()
+    await api.stop()
+  })
+
+  it('of the sessions is removed, a bounded number at a time, oldest first; the live ones stay', async () => {
+    const { userId } = await api.createPerson()
+    for (let index = 0; index < 4; index += 1) {
+      await api.createSession(userId)
+      api.clock.advance(1_000)
+    }
+    api.clock.advance(12 * 3_600_000 - 2_000)
+    const live = await api.createSession(userId)
+    const remove = (limit: number) => deleteExpiredSessions(db, { now: new Date(api.clock.now()), limit })
+    assert.deepEqual([await remove(2), await remove(100), await remove(100)], [2, 2, 0])
+    assert.equal((await api.request('GET', '/v1/session', { token: live })).status, 200)
+  })
+
+  it('of the remembered creations is removed, the others stay', async () => {
+    const { vendorId } = await api.createCompany()
+    const { sessionToken, userId } = await api.createPerson({ vendorId })
+    const create = (key: string, token: string) =>
+      api.request('POST', `/v1/vendor/${vendorId}/oauth-clients`, {
+        token,
+        body: { name: 'x', scopes: ['boost:read'] },
+        headers: { 'idempotency-key': key },
+      })
+    await create('old', sessionToken)
+    api.clock.advance(CREATION_KEY_LIFETIME_MS)
+    const first = await create('new', await api.createSession(userId))
+    const before = new Date(api.clock.now() - CREATION_KEY_LIFETIME_MS)
+    assert.equal(await deleteExpiredCreations(db, { before, limit: 100 }), 1)
+    const again = await create('new', await api.createSession(userId))
+    assert.equal(again.status, 200)
+    assert.equal(again.json.clientId, first.json.clientId)
+  })
+
+  it('of the hourly counts is removed after two days', async () => {
+    const { vendorId } = await api.createCompany()
+    const { clientId } = await api.createClient({ vendorId })
+    const hour = Math.floor(api.clock.now() / 3_600_000)
+    for (const age of [0, 24, 48, 49, 500]) {
+      await api.db.raw('insert into client_usage_hourly values (?, to_timestamp(? * 3600), 1)', [
+        clientId,
+        hour - age,
+      ])
+    }
+    assert.equal(await deleteOldUsage(db, { now: api.clock.now(), limit: 100 }), 2)
+  })
+})

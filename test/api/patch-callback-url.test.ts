@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict'
+import type { CallbackUrlProblemCode } from '#shared/callback-url-problems.ts'
+import type { Resolution } from '../../apps/api/callbacks/resolver.ts'
+import { type ApiRequest, type Person, startApi, type TestApi } from '../support/api.ts'
+import { assertInvalid, assertProblem } from '../support/problem.ts'
+import { REFUSED } from './callbacks/refused-urls.ts'
+
+/** Whether a value means the same as JSON, and is not stopped by the limit on bodies. */
+function isSendable(typed: unknown): boolean {
+  if (typeof typed === 'string') return typed.length < 50_000
+  return (
+    typed === null || typeof typed === 'boolean' || typed === 1 || (Array.isArray(typed) && typed.length > 0)
+  )
+}
+
+const found = (...addresses: string[]): Resolution => ({ addresses, complete: true, failure: null })
+
+describe('PATCH /v1/vendor/{vendor_id}/callback-url', () => {
+  let api: TestApi
+  let vendorId: string
+  let owner: Person
+  let resolution: Resolution
+  let asked: string[]
+  before(async () => {
+    const resolve = async (name: string) => {
+      asked.push(name)
+      return resolution
+    }
+    api = await startApi({ outside: { resolve }, env: { CALLBACK_DENY_RANGES: '45.0.0.0/8' } })
+  })
+  after(() => api.stop())
+  beforeEach(async () => {
+    asked = []
+    resolution = found('93.184.216.34', '2606:4700::1111')
+    vendorId = (await api.createCompany()).vendorId
+    owner = await api.createPerson({ vendorId })
+  })
+
+  const path = (id = vendorId) => `/v1/vendor/${id}/callback-url`
+  const patch = (body: unknown, request: ApiRequest = {}) =>
+    api.request('PATCH', path(), { token: owner.sessionToken, body, ...request })
+  const save = (callbackUrl: unknown) => patch({ callbackUrl })
+  const saved = async () => (await api.request('GET', path(), { token: owner.sessionToken })).json.callbackUrl
+  const activity = async () =>
+    (
+      await api.db.raw('select user_id, action, subject, detail from activity where vendor_id = ?', [
+        vendorId,
+      ])
+    ).rows
+
+  it('saves the normal form', async () => {
+    const answer = await save(' HTTPS://Bücher.example.com:443/a/../hook?lang=de ')
+    assert.equal(answer.status, 200)
+    assert.deepEqual(answer.json, {
+      vendorId,
+      callbackUrl: 'https://xn--bcher-kva.example.com/hook?lang=de',
+      verified: true,
+      updatedAt: new Date(api.clock.now()).toISOString(),
+      updatedBy: { userId: owner.userId, name: owner.name },
+    })
+    assert.deepEqual(asked, ['xn--bcher-kva.example.com'])
+  })
+
+  it('keeps one a company: the later replaces the earlier', async () => {
+    await save('https://one.acme.com/')
+    assert.equal((await save('https://two.acme.com/')).json.callbackUrl, 'https://two.acme.com/')
+    const { rows } = await api.db.raw(
+      'select count(*)::int as n from callback_destinations where vendor_id = ?',
+      [vendorId],
+    )
+    assert.equal(rows[0].n, 1)
+  })
+
+  it('leaves one activity entry a save, with the host and not the URL', async () => {
+    await save('https://hooks.acme.com:8443/hidden/path?also=hidden')
+    assert.deepEqual(await activity(), [
+      { user_id: owner.userId, action: 'callback.saved', subject: 'hooks.acme.com:8443', detail: {} },
+    ])
+  })
+
+  it('saves both the URL and the activity entry, or neither', async () => {
+    await save('https://one.acme.com/')
+    await api.db.raw(`create function refuse() returns trigger language plpgsql as
+      $$ begin if new.vendor_id = '${vendorId}' then raise exception 'no'; end if; return new; end $$`)
+    await api.db.raw('create trigger refuse before insert on activity for each row execute function refuse()')
+    try {
+      assertProblem(await save('https://two.acme.com/'), 'internal')
+    } finally {
+      await api.db.raw('drop trigger refuse on activity; drop function refuse')
+    }
+    assert.equal(await saved(), 'https://one.acme.com/')
+    assert.equal((await activity()).length, 1)
+  })
+
+  describe('what DNS says', () => {
+    for (const [what, answer, verified] of [
+      ['only public addresses', found('93.184.216.34', '2606:4700::1111'), true],
+      ['one public address', found('93.184.216.34'), true],
+      ['no such name', { addresses: [], complete: true, failure: 'not_found' }, false],
+      ['nothing', { addresses: [], complete: false, failure: 'no_answer' }, false],
+      ['only half', { addresses: ['93.184.216.34'], complete: false, failure: null }, false],
+    ] as [string, Resolution, boolean][]) {
+      it(`${what}: saved, ${verified ? '' : 'not '}verified`, async () => {
+        resolution = answer
+        const saving = await save('https://hooks.acme.com/')
+        assert.equal(saving.status, 200)
+        assert.equal(saving.json.verified, verified)
+        assert.equal(asked.length, 1)
+      })
+    }
+
+    for (const addresses of [
+      ['127.0.0.1'],
+      ['10.0.0.1'],
+      ['169.254.169.254'],
+      ['::1'],
+      ['::ffff:8.8.8.8'],
+      ['93.184.216.34', '192.168.0.1'],
+      ['fd00::1', '2606:4700::1111'],
+      ['45.1.2.3'],
+    ]) {
+      it(`${addresses.join(' and ')}: refused, and the address is not told`, async () => {
+        await save('https://before.acme.com/')
+        resolution = found(...addresses)
+        const answer = await save('https://hooks.acme.com/')
+        assertProblem(answer, 'callback_url_resolves_to_private_address')
+        for (const address of addresses) assert.ok(!answer.text.includes(address))
+        assert.equal(await saved(), 'https://before.acme.com/')
+        assert.equal((await activity()).length, 1)
+      })
+    }
+
+    it('is not asked for an IP literal, which is judged itself', async () => {
+      assert.equal((await save('https://8.8.8.8/')).json.verified, true)
+      assertProblem(await save('https://10.0.0.1/'), 'callback_url_private_address')
+      assertProblem(await save('https://45.1.2.3/'), 'callback_url_private_address')
+      assert.deepEqual(asked, [])
+    })
+  })
+
+  for (const [code, cases] of Object.entries(REFUSED) as [CallbackUrlProblemCode, unknown[]][]) {
+    it(`refuses with ${code}, names the rule, and leaves the saved one`, async () => {
+      await save('https://before.acme.com/')
+      for (const typed of cases.filter(isSendable).slice(0, 4)) {
+        const answer = await save(typed)
+        assertProblem(answer, code)
+        assert.match(answer.json.detail, /\.$/)
+        assert.deepEqual(answer.json.errors, [{ pointer: '/callbackUrl', detail: answer.json.detail }])
+      }
+      assert.equal(await saved(), 'https://before.acme.com/')
+      assert.equal((await activity()).length, 1)
+    })
+  }
+
+  it('cannot be used to disconnect', async () => {
+    await save('https://before.acme.com/')
+    for (const nothing of ['', '   ', null]) assertProblem(await save(nothing), 'callback_url_empty')
+    assertProblem(await api.request('DELETE', path(), { token: owner.sessionToken }), 'method_not_allowed')
+    assertProblem(
+      await api.request('PUT', path(), { token: owner.sessionToken, body: { callbackUrl: null } }),
+      'method_not_allowed',
+    )
+    assert.equal(await saved(), 'https://before.acme.com/')
+  })
+
+  describe('refuses a body that', () => {
+    it('has no callbackUrl', async () => assertInvalid(await patch({}), '/callbackUrl'))
+    it('has an unknown member', async () =>
+      assertInvalid(await patch({ callbackUrl: 'https://a.acme.com/', verified: true }), '/verified'))
+    it('has another company in it', async () =>
+      assertInvalid(await patch({ callbackUrl: 'https://a.acme.com/', vendorId: 'ven_other' }), '/vendorId'))
+    it('is no object', async () => {
+      for (const body of ['[]', '"https://a.acme.com/"', 'null', '1']) {
+        assertProblem(await patch(body), 'invalid_input')
+      }
+    })
+    it('is not JSON', async () => {
+      for (const body of ['{', '', 'callbackUrl=x']) assertProblem(await patch(body), 'malformed_json')
+    })
+    it('is not said to be JSON', async () => {
+      for (const type of [
+        'text/plain',
+        'application/x-www-form-urlencoded',
+        'application/merge-patch+json',
+      ]) {
+        assertProblem(await patch('{}', { headers: { 'content-type': type } }), 'unsupported_media_type')
+      }
+    })
+    it('is larger than 64 KiB', async () =>
+      assertProblem(await save(`https://a.acme.com/${'a'.repeat(70_000)}`), 'payload_too_large'))
+  })
+
+  it('is for the owner and active admins only, whatever the body', async () => {
+    const other = await api.createCompany()
+    const admin = await api.createPerson({ vendorId, role: 'admin' })
+    const body = { callbackUrl: 'https://hooks.acme.com/' }
+    assert.equal((await patch(body, { token: admin.sessionToken })).status, 200)
+    for (const person of [
+      await api.createPerson({ vendorId, role: 'member' }),
+      await api.createPerson({ vendorId, role: 'admin', status: 'suspended' }),
+      await api.createPerson({ vendorId: other.vendorId }),
+    ]) {
+      assertProblem(await patch(body, { token: person.sessionToken }), 'forbidden')
+      assertProblem(await patch('{', { token: person.sessionToken }), 'forbidden')
+    }
+    assertProblem(
+      await api.request('PATCH', path(other.vendorId), { token: owner.sessionToken, body }),
+      'forbidden',
+    )
+    assertProblem(await api.request('PATCH', path(), { body }), 'unauthenticated')
+    const { secret } = await api.createClient({ vendorId })
+    assertProblem(await patch(body, { token: secret }), 'unauthenticated')
+  })
+
+  it('keeps one of two saves that come at once, whole, and both entries', async () => {
+    const urls = ['https://one.acme.com/', 'https://two.acme.com/']
+    const answers = await Promise.all(urls.map(save))
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [200, 200],
+    )
+    assert.ok(urls.includes(await saved()))
+    assert.equal((await activity()).length, 2)
+  })
+
+  it('logs neither the URL nor the session token', () => {
+    const logged = api.logLines.join('\n')
+    assert.ok(logged.includes('callback-url'))
+    assert.ok(
+      !logged.includes('hidden') && !logged.includes('hunter2') && !logged.includes(owner.sessionToken),
+    )
+  })
+})

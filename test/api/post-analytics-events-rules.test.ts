@@ -1,0 +1,297 @@
+import assert from 'node:assert/strict'
+import { storedDays } from '../support/analytics.ts'
+import { type ApiResponse, startApi, type TestApi } from '../support/api.ts'
+import { assertStored, createSender, type Events, eventsOf, type Sender } from '../support/event-sender.ts'
+import { assertInvalid } from '../support/problem.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
+const MAX = Number.MAX_SAFE_INTEGER
+
+describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
+  let api: TestApi
+  let company: Sender
+  let { at, click, order }: Events = {} as Events
+  before(async () => {
+    api = await startApi()
+    ;({ at, click, order } = eventsOf(api))
+  })
+  after(async () => {
+    await api.stop()
+  })
+  beforeEach(async () => {
+    api.clock.set('2026-11-20T17:04:00Z')
+    company = await createSender(api)
+  })
+
+  describe('the time of an event', () => {
+    it('may lie exactly 72 hours back, not a millisecond more', async () => {
+      assertStored(await company.send(click({ occurredAt: at(-72 * HOUR_MS) })), 1)
+      assertInvalid(await company.send(click({ occurredAt: at(-72 * HOUR_MS - 1) })), '/events/0/occurredAt')
+    })
+
+    it('may lie exactly 5 minutes ahead, not a millisecond more', async () => {
+      assertStored(await company.send(click({ occurredAt: at(5 * MINUTE_MS) })), 1)
+      assertInvalid(await company.send(click({ occurredAt: at(5 * MINUTE_MS + 1) })), '/events/0/occurredAt')
+    })
+
+    it('may be finer than a millisecond, which is cut off', async () => {
+      assertStored(await company.send(click({ occurredAt: '2026-11-20T17:03:59.123999999Z' })), 1)
+      assert.equal((await company.read()).json.dataThrough, '2026-11-20T17:03:59.123Z')
+    })
+
+    for (const occurredAt of [
+      '2026-11-20',
+      '2026-11-20T17:00Z',
+      '2026-11-20T17:00:00',
+      '2026-11-20 17:00:00Z',
+      '2026-11-20T17:00:00+00:00',
+      '2026-11-20T18:00:00+01:00',
+      '2026-11-20T17:00:00.Z',
+      '2026-11-20T17:00:00.1234567890Z',
+      '2026-11-20T24:00:00Z',
+      '2026-11-19T23:59:60Z',
+      '2026-11-31T00:00:00Z',
+      '2026-02-29T00:00:00Z',
+      '1969-12-31T23:59:59Z',
+      '0000-01-01T00:00:00Z',
+      '+002026-11-20T17:00:00Z',
+      ' 2026-11-20T17:00:00Z',
+      '2026-11-20T17:00:00Z\n',
+      '',
+      'now',
+      1_795_194_000_000,
+      null,
+      {},
+    ]) {
+      it(`is not ${JSON.stringify(occurredAt)}`, async () => {
+        assertInvalid(await company.send(click({ occurredAt })), '/events/0/occurredAt')
+      })
+    }
+  })
+
+  describe('a late event', () => {
+    it('changes its day and the ETag; a repeat changes neither', async () => {
+      const event = click({ occurredAt: '2026-11-18T12:00:00Z' })
+      await company.send(event)
+      const before = await company.read()
+      const late = click({ occurredAt: '2026-11-18T13:00:00Z' })
+      assertStored(await company.send(late), 1)
+      const after = await company.read()
+      assert.notEqual(after.headers.get('etag'), before.headers.get('etag'))
+      const day = (response: ApiResponse) =>
+        response.json.days.find((one: { date: string }) => one.date === '2026-11-18')
+      assert.deepEqual([day(before).clicks, day(after).clicks], [1, 2])
+      assertStored(await company.send(event, late), 0, 2)
+      const again = await company.read(api, { 'if-none-match': after.headers.get('etag') as string })
+      assert.equal(again.status, 304)
+    })
+
+    for (const [timezone, date, end] of [
+      ['Europe/Berlin', '2026-10-25', '2026-10-25T23:00:00Z'],
+      ['Europe/Berlin', '2026-03-29', '2026-03-29T22:00:00Z'],
+      ['America/Havana', '2026-11-01', '2026-11-02T05:00:00Z'],
+      ['Africa/Cairo', '2026-04-23', '2026-04-23T22:00:00Z'],
+      ['Asia/Kathmandu', '2026-11-17', '2026-11-17T18:15:00Z'],
+    ] as const) {
+      it(`can change ${date} in ${timezone} exactly as long as that day is provisional`, async () => {
+        company = await createSender(api, { timezone })
+        const lastInstant = new Date(Date.parse(end) - 1).toISOString()
+        const status = async () =>
+          (await company.read()).json.days.find((day: { date: string }) => day.date === date)?.status
+        api.clock.set(lastInstant)
+        assertStored(await company.send(click({ occurredAt: lastInstant })), 1)
+
+        api.clock.set(Date.parse(end) + 72 * HOUR_MS - 1)
+        assert.equal(await status(), 'provisional')
+        assertStored(await company.send(click({ occurredAt: lastInstant })), 1)
+        assert.equal((await storedDays(api.db, company.vendorId)).at(-1)?.date, date)
+
+        api.clock.advance(1)
+        assert.equal(await status(), 'final')
+        assertInvalid(await company.send(click({ occurredAt: lastInstant })), '/events/0/occurredAt')
+        // The oldest event that can still come belongs to the next day.
+        assertStored(await company.send(click({ occurredAt: end })), 1)
+        assert.notEqual((await storedDays(api.db, company.vendorId)).at(-1)?.date, date)
+        assert.equal(
+          (await storedDays(api.db, company.vendorId)).find((day) => day.date === date)?.clicks,
+          '2',
+        )
+      })
+    }
+
+    it('lets a missing day appear', async () => {
+      const statusOf = async () => (await company.read()).json.days.at(-2).status
+      assert.equal(await statusOf(), 'missing')
+      await company.send(click({ occurredAt: at(-24 * HOUR_MS) }))
+      assert.equal(await statusOf(), 'provisional')
+    })
+  })
+
+  describe('quantity and amountMinor', () => {
+    for (const [what, literal] of [
+      ['1', '1'],
+      ['the largest that is exact', '9007199254740991'],
+      ['a whole number written as 12.0', '12.0'],
+      ['a whole number written as 1.2e1', '1.2e1'],
+      ['a whole number written as 1200e-2', '1200e-2'],
+    ] as const) {
+      it(`may be ${what}`, async () => {
+        const text = JSON.stringify({ events: [click({ quantity: 7_777 }), order({ amountMinor: 7_777 })] })
+        assertStored(await company.post(text.replaceAll('7777', literal)), 2)
+        const { totals } = (await company.read()).json
+        assert.deepEqual([totals.clicks, totals.revenueMinor], [Number(literal), Number(literal)])
+      })
+    }
+
+    for (const literal of ['0', '-0', '0.0', '0e5']) {
+      it(`amountMinor may be ${literal}`, async () => {
+        const text = JSON.stringify({ events: [order({ amountMinor: 7_777 })] })
+        assertStored(await company.post(text.replaceAll('7777', literal)), 1)
+        assert.match((await company.read()).text, /"revenueMinor":0,/)
+      })
+    }
+
+    for (const value of [0, -1, 1.5, 2 ** 53, '1', '', true, null, [], {}]) {
+      it(`quantity is not ${JSON.stringify(value)}`, async () => {
+        assertInvalid(await company.send(click({ quantity: value })), '/events/0/quantity')
+        assertInvalid(await company.send(order({ quantity: value })), '/events/0/quantity')
+        await company.assertNothingStored()
+      })
+    }
+
+    for (const value of [-1, 0.5, 2 ** 53, '1', null, []]) {
+      it(`amountMinor is not ${JSON.stringify(value)}`, async () => {
+        assertInvalid(await company.send(order({ amountMinor: value })), '/events/0/amountMinor')
+        assertInvalid(
+          await company.send(order({ type: 'boost_spend', amountMinor: value })),
+          '/events/0/amountMinor',
+        )
+        await company.assertNothingStored()
+      })
+    }
+
+    for (const literal of [
+      '1e400',
+      '-1e400',
+      '1e-400',
+      '9007199254740993',
+      '4503599627370496.5',
+      '1.0000000000000000001',
+      '0.99999999999999999999',
+      '100000000000000000000',
+    ]) {
+      it(`is never rounded: ${literal} is refused`, async () => {
+        const text = JSON.stringify({ events: [click(), order({ amountMinor: 7_777 })] })
+        assertInvalid(await company.post(text.replace('7777', literal)), '/events/1/amountMinor')
+        await company.assertNothingStored()
+      })
+    }
+
+    it('is not mistaken where a text looks like a rounded number', async () => {
+      assertStored(
+        await company.send(click({ eventId: 'a":1.00000000000000000001' }), click({ eventId: '": 2.5' })),
+        2,
+      )
+    })
+
+    it('an order and a boost spend need an amount', async () => {
+      assertInvalid(
+        await company.send(
+          order({ amountMinor: undefined }),
+          order({ type: 'boost_spend', amountMinor: undefined }),
+        ),
+        '/events/0/amountMinor',
+        '/events/1/amountMinor',
+      )
+    })
+
+    it('an impression and a click have no amount, a boost spend no quantity', async () => {
+      assertInvalid(
+        await company.send(
+          click({ type: 'impression', amountMinor: 1 }),
+          click({ currency: 'EUR' }),
+          order({ type: 'boost_spend', quantity: 1 }),
+        ),
+        '/events/0/amountMinor',
+        '/events/1/currency',
+        '/events/2/quantity',
+      )
+    })
+
+    it('a sum of a day may be 2^53 - 1; an event beyond it is named, and nothing is stored', async () => {
+      assertStored(await company.send(order({ amountMinor: MAX - 5 })), 1)
+      const before = await storedDays(api.db, company.vendorId)
+      assertInvalid(
+        await company.send(
+          click(),
+          order({ amountMinor: 5 }),
+          order({ amountMinor: 1 }),
+          order({ amountMinor: 0 }),
+        ),
+        '/events/2',
+      )
+      assert.deepEqual(await storedDays(api.db, company.vendorId), before)
+      assertStored(await company.send(order({ amountMinor: 5 })), 1)
+      assert.match((await company.read()).text, /"revenueMinor":9007199254740991/)
+    })
+  })
+
+  describe('currency', () => {
+    for (const currency of ['USD', 'eur', 'EUR ', '', undefined, null, 978]) {
+      it(`is not ${JSON.stringify(currency) ?? 'left out'} for a company that counts in EUR`, async () => {
+        assertInvalid(
+          await company.send(order({ currency }), order({ type: 'boost_spend', currency })),
+          '/events/0/currency',
+          '/events/1/currency',
+        )
+        await company.assertNothingStored()
+      })
+    }
+  })
+
+  describe('eventId', () => {
+    for (const [what, eventId] of [
+      ['one character', '1'],
+      ['255 characters', 'x'.repeat(255)],
+      ['255 characters of four bytes each', '\u{1F6D2}'.repeat(255)],
+      ['any script', 'заказ-№7'],
+      ['spaces, quotes and braces', ` '"{a},\\\\ null`],
+      ['no SQL', "'); drop table analytics_events; --"],
+    ] as const) {
+      it(`may be ${what}`, async () => {
+        assertStored(await company.send(click({ eventId })), 1)
+        assertStored(await company.send(click({ eventId })), 0, 1)
+        const { rows } = await api.db.raw('select event_id from analytics_events where vendor_id = ?', [
+          company.vendorId,
+        ])
+        assert.deepEqual(rows, [{ event_id: eventId }])
+      })
+    }
+
+    for (const [what, eventId] of [
+      ['empty', ''],
+      ['256 characters', 'x'.repeat(256)],
+      ['a hundred thousand characters', 'x'.repeat(100_000)],
+      ['with a NUL', 'a\u0000b'],
+      ['with a line feed', 'a\nb'],
+      ['with a C1 control', 'a\u0085b'],
+      ['with half a surrogate pair', 'a\ud800b'],
+      ['a number', 1],
+      ['null', null],
+      ['left out', undefined],
+    ] as const) {
+      it(`is not ${what}`, async () => {
+        assertInvalid(await company.send(click({ eventId })), '/events/0/eventId')
+        await company.assertNothingStored()
+      })
+    }
+
+    it('is compared byte by byte', async () => {
+      assertStored(
+        await company.send(...['É', 'é', 'e\u0301', 'e', ' e'].map((eventId) => click({ eventId }))),
+        5,
+      )
+    })
+  })
+})

@@ -1,0 +1,337 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { request as httpRequest } from 'node:http'
+import { recount, storedDays } from '../support/analytics.ts'
+import { startApi, type TestApi } from '../support/api.ts'
+import { assertStored, createSender, type Events, eventsOf, type Sender } from '../support/event-sender.ts'
+import { assertInvalid, assertProblem } from '../support/problem.ts'
+
+const HOUR_MS = 3_600_000
+
+describe('POST /v1/analytics/{vendor_id}/events', () => {
+  let api: TestApi
+  /** Another process of the API. */
+  let other: TestApi
+  let company: Sender
+  let { at, click, order }: Events = {} as Events
+  before(async () => {
+    api = await startApi()
+    other = await startApi({ beside: api })
+    ;({ at, click, order } = eventsOf(api))
+  })
+  after(async () => {
+    await other.stop()
+    await api.stop()
+  })
+  beforeEach(async () => {
+    api.clock.set('2026-11-20T17:04:00Z')
+    company = await createSender(api)
+  })
+
+  const path = () => `/v1/analytics/${company.vendorId}/events`
+
+  describe('what is stored', () => {
+    it('is shown by the next read: impressions, clicks, orders, units, revenue and boost spend', async () => {
+      assertStored(
+        await company.send(
+          click({ type: 'impression' }),
+          click({ type: 'impression', quantity: 41 }),
+          click(),
+          click({ quantity: 2 }),
+          order(),
+          order({ quantity: 3, amountMinor: 1 }),
+          order({ type: 'boost_spend', amountMinor: 500 }),
+        ),
+        7,
+      )
+      const { json } = await company.read()
+      assert.deepEqual(json.days.at(-1), {
+        date: '2026-11-20',
+        status: 'provisional',
+        impressions: 42,
+        clicks: 3,
+        orders: 2,
+        unitsSold: 4,
+        revenueMinor: 2_000,
+        boostSpendMinor: 500,
+      })
+      assert.equal(json.dataThrough, '2026-11-20T17:04:00.000Z')
+    })
+
+    it('is shown by every process from the answer on', async () => {
+      for (let n = 1; n <= 20; n++) {
+        const [writer, reader] = n % 2 ? [api, other] : [other, api]
+        assertStored(await company.post({ events: [click()] }, { to: writer }), 1)
+        assert.equal((await company.read(reader)).json.totals.clicks, n)
+      }
+    })
+
+    it('counts an id once: in a call, over calls, and whatever else it says the second time', async () => {
+      const event = click({ quantity: 3 })
+      assertStored(await company.send(event, { ...event, quantity: 9 }, click()), 2, 1)
+      assertStored(await company.send(event, order({ eventId: event.eventId })), 0, 2)
+      const { totals } = (await company.read()).json
+      assert.deepEqual([totals.clicks, totals.orders], [4, 0])
+    })
+
+    it('counts an id once over concurrent calls to two processes', async () => {
+      const batch = Array.from({ length: 100 }, () => click())
+      const answers = await Promise.all(
+        Array.from({ length: 16 }, (_, n) =>
+          company.post({ events: n % 3 ? batch : batch.toReversed() }, { to: n % 2 ? api : other }),
+        ),
+      )
+      for (const answer of answers) assert.equal(answer.status, 200, answer.text)
+      assert.equal(
+        answers.reduce((sum, { json }) => sum + json.accepted, 0),
+        100,
+      )
+      assert.equal((await company.read()).json.totals.clicks, 100)
+    })
+
+    it('keeps the ids of companies apart', async () => {
+      const event = click()
+      assertStored(await company.send(event), 1)
+      company = await createSender(api)
+      assertStored(await company.send(event), 1)
+    })
+
+    it('can be one event, or a thousand', async () => {
+      assertStored(await company.send(click()), 1)
+      assertStored(await company.send(...Array.from({ length: 1_000 }, () => click())), 1_000)
+      assert.deepEqual(await storedDays(api.db, company.vendorId), await recount(api.db, company.vendorId))
+    })
+
+    it("falls into the days of the company's time zone, also where the clocks change", async () => {
+      // Berlin goes back from 03:00 to 02:00 on 25 October 2026: that day has 25 hours.
+      api.clock.set('2026-10-26T12:00:00Z')
+      const times = [
+        '2026-10-24T21:59:59.999Z',
+        '2026-10-24T22:00:00Z',
+        '2026-10-25T00:30:00Z',
+        '2026-10-25T01:30:00Z',
+        '2026-10-25T22:59:59.999Z',
+        '2026-10-25T23:00:00Z',
+      ]
+      assertStored(await company.send(...times.map((occurredAt) => click({ occurredAt }))), 6)
+      const clicks = (await company.read()).json.days.slice(-3).map((day: { clicks: number }) => day.clicks)
+      assert.deepEqual(clicks, [1, 4, 1])
+    })
+  })
+
+  describe('the body', () => {
+    it('names every bad event, however many, and stores nothing of the call', async () => {
+      const events = Array.from({ length: 1_000 }, (_, n) =>
+        n % 2 ? click({ type: 'view' }) : click({ occurredAt: 0 }),
+      )
+      events[500] = click()
+      const response = await company.post({ events })
+      const expected = events.flatMap((_, n) =>
+        n === 500 ? [] : [`/events/${n}/${n % 2 ? 'type' : 'occurredAt'}`],
+      )
+      assertInvalid(response, ...expected)
+      await company.assertNothingStored()
+    })
+
+    it('names what is wrong in shape and what is wrong in time in one answer', async () => {
+      assertInvalid(
+        await company.send(
+          click(),
+          click({ eventId: '' }),
+          click({ occurredAt: at(-73 * HOUR_MS) }),
+          order({ currency: 'USD' }),
+        ),
+        '/events/1/eventId',
+        '/events/2/occurredAt',
+        '/events/3/currency',
+      )
+      await company.assertNothingStored()
+    })
+
+    for (const [what, body, ...pointers] of [
+      ['without events', {}, '/events'],
+      ['with no event', { events: [] }, '/events'],
+      ['with events that are no array', { events: {} }, '/events'],
+      ['that is an array', [], ''],
+      ['that is null', 'null', ''],
+      ['that is a number', '1', ''],
+      ['with an unknown member', { events: [], vendorId: 'ven_other' }, '/events', '/vendorId'],
+    ] as const) {
+      it(`is refused ${what}`, async () => assertInvalid(await company.post(body), ...pointers))
+    }
+
+    it('is refused with 1,001 events', async () => {
+      assertInvalid(await company.send(...Array.from({ length: 1_001 }, () => click())), '/events')
+      await company.assertNothingStored()
+    })
+
+    for (const event of [null, 1, 'click', [], true]) {
+      it(`is refused with the event ${JSON.stringify(event)}`, async () => {
+        assertInvalid(await company.send(click(), event), '/events/1')
+      })
+    }
+
+    for (const type of ['view', 'Click', 'toString', '__proto__', '', null, 1, undefined]) {
+      it(`is refused with the type ${JSON.stringify(type) ?? 'left out'}`, async () => {
+        assertInvalid(await company.send(click({ type })), '/events/0/type')
+      })
+    }
+
+    it('is refused with an unknown member of an event', async () => {
+      assertInvalid(
+        await company.send(click({ 'a/b~c': 1, vendorId: 'ven_x' })),
+        '/events/0/a~1b~0c',
+        '/events/0/vendorId',
+      )
+    })
+
+    it('is refused when it is not JSON', async () => {
+      for (const text of ['', '{', '{"events":[}', 'events=1', '{"events":[NaN]}']) {
+        assertProblem(await company.post(text), 'malformed_json')
+      }
+    })
+
+    it('is refused with another media type', async () => {
+      for (const type of [
+        'text/plain',
+        'application/x-www-form-urlencoded',
+        'application/x-ndjson',
+        'text/csv',
+      ]) {
+        assertProblem(
+          await company.post({ events: [click()] }, { headers: { 'content-type': type } }),
+          'unsupported_media_type',
+        )
+      }
+      await company.assertNothingStored()
+    })
+
+    it('is refused when it is compressed', async () => {
+      const response = await company.post({ events: [click()] }, { headers: { 'content-encoding': 'gzip' } })
+      assertProblem(response, 'unsupported_media_type')
+    })
+
+    it('may have exactly 1 MiB, not a byte more', async () => {
+      const text = JSON.stringify({ events: [click()] })
+      const padded = (bytes: number) => text + ' '.repeat(bytes - text.length)
+      assertProblem(await company.post(padded(1_048_577)), 'payload_too_large')
+      await company.assertNothingStored()
+      assertStored(await company.post(padded(1_048_576)), 1)
+    })
+
+    it('is refused at the first byte beyond 1 MiB, though neither its length nor its end was seen', async () => {
+      const request = httpRequest(`${api.url}${path()}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${await company.token()}`, 'content-type': 'application/json' },
+      })
+      const answered = once(request, 'response')
+      request.write(Buffer.alloc(1_048_576, ' '))
+      request.write(' ')
+      const [response] = await answered
+      assert.equal(response.statusCode, 413)
+      request.on('error', () => {})
+      request.destroy()
+    })
+  })
+
+  describe('who may', () => {
+    it('not a token without analytics:write', async () => {
+      const response = await api.request('POST', path(), {
+        token: await company.token('analytics:read catalog:write boost:write'),
+        body: { events: [click()] },
+      })
+      assertProblem(response, 'insufficient_scope')
+      assert.match(
+        response.headers.get('www-authenticate') ?? '',
+        /error="insufficient_scope".*scope="analytics:write"/,
+      )
+      await company.assertNothingStored()
+    })
+
+    it('not a token of another company, whether or not the company exists', async () => {
+      const { vendorId: stranger } = await api.createCompany()
+      for (const id of [stranger, 'ven_nobody']) {
+        const response = await api.request('POST', `/v1/analytics/${id}/events`, {
+          token: await company.token(),
+          body: { events: [click()] },
+        })
+        assertProblem(response, 'forbidden')
+      }
+      assert.deepEqual(await storedDays(api.db, stranger), [])
+    })
+
+    it('nobody without a token, nor a session', async () => {
+      assertProblem(await api.request('POST', path(), { body: { events: [click()] } }), 'unauthenticated')
+      const { sessionToken } = await api.createPerson({ vendorId: company.vendorId })
+      assertProblem(
+        await api.request('POST', path(), { token: sessionToken, body: { events: [click()] } }),
+        'invalid_token',
+      )
+      await company.assertNothingStored()
+    })
+
+    it('is asked before the body is looked at', async () => {
+      const refused = await api.request('POST', path(), {
+        token: 'nonsense',
+        body: '{',
+        headers: { 'content-type': 'a/b' },
+      })
+      assertProblem(refused, 'invalid_token')
+      const lacking = await api.request('POST', path(), {
+        token: await company.token('analytics:read'),
+        body: '{',
+      })
+      assertProblem(lacking, 'insufficient_scope')
+    })
+
+    it('and only by POST', async () => {
+      const response = await api.request('GET', path(), { token: await company.token() })
+      assertProblem(response, 'method_not_allowed')
+      assert.equal(response.headers.get('allow'), 'POST')
+    })
+  })
+
+  it('answers 503 while Postgres cannot take it, keeps nothing, and takes a repeat', async () => {
+    const events = [click(), click()]
+    const gate = await api.db.transaction()
+    await gate.raw('lock table analytics_daily in exclusive mode')
+    const answer = company.post({ events })
+    let killed = 0
+    while (killed === 0) {
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      const { rows } = await api.db.raw(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = current_database() and wait_event_type = 'Lock' and application_name = 'integration-api'`,
+      )
+      killed = rows.length
+    }
+    const response = await answer
+    assertProblem(response, 'unavailable')
+    assert.ok(Number(response.headers.get('retry-after')) > 0)
+    await gate.rollback()
+    await company.assertNothingStored()
+    assertStored(await company.post({ events }, { to: other }), 2)
+  })
+
+  it('lets other companies through while a company with many calls waits for itself', async () => {
+    await company.send(click())
+    const busy = company
+    const gate = await api.db.transaction()
+    await gate.raw('select 1 from analytics_daily where vendor_id = ? for update', [company.vendorId])
+    const waiting = Array.from({ length: 40 }, () => company.send(click()))
+    company = await createSender(api)
+    assertStored(await company.send(click()), 1)
+    assert.equal((await company.read()).json.totals.clicks, 1)
+    await gate.rollback()
+    for (const answer of await Promise.all(waiting)) assertStored(answer, 1)
+    company = busy
+    assert.equal((await company.read()).json.totals.clicks, 41)
+  })
+
+  it('logs neither ids nor amounts of events', async () => {
+    await company.send(order({ eventId: 'private-event-id', amountMinor: 987_654_321 }))
+    await company.send(order({ eventId: 'private-event-id', amountMinor: -987_654_321 }))
+    const log = api.logLines.join('\n')
+    assert.ok(!log.includes('private-event-id') && !log.includes('987654321'))
+  })
+})

@@ -1,0 +1,329 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type ClientRequest, request } from 'node:http'
+import { createConnection } from 'node:net'
+import type { Resolution } from '../../apps/api/callbacks/resolver.ts'
+import { type Person, startApi, type TestApi } from '../support/api.ts'
+import { assertProblem } from '../support/problem.ts'
+import {
+  answering,
+  authority,
+  type Receiver,
+  startHttpsReceiver,
+  startTlsReceiver,
+} from '../support/receivers.ts'
+import { ruleWith } from './callbacks/sending.ts'
+
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
+const found = (...addresses: string[]): Resolution => ({ addresses, complete: true, failure: null })
+
+describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
+  let api: TestApi
+  let vendorId: string
+  let owner: Person
+  let resolution: Resolution
+  const outside = {
+    resolve: async () => resolution,
+    judgeAddress: ruleWith('127.0.0.1'),
+    certificateAuthority: authority.pem,
+  }
+  const receivers: Receiver[] = []
+  before(async () => {
+    api = await startApi({ outside, env: { RATE_CALLBACK_TEST_PER_COMPANY: '5/60' } })
+  })
+  after(async () => {
+    await Promise.all(receivers.map((receiver) => receiver.stop()))
+    await api.stop()
+  })
+  beforeEach(async () => {
+    resolution = found('127.0.0.1')
+    vendorId = (await api.createCompany()).vendorId
+    owner = await api.createPerson({ vendorId })
+  })
+
+  const path = (id = vendorId) => `/v1/vendor/${id}/callback-test`
+  const test = (process = api, given: { token?: string; body?: unknown } = {}) =>
+    process.request('POST', path(), { token: owner.sessionToken, ...given })
+  async function saved(starting: Promise<Receiver>): Promise<Receiver> {
+    const receiver = await starting
+    receivers.push(receiver)
+    const answer = await api.request('PATCH', `/v1/vendor/${vendorId}/callback-url`, {
+      token: owner.sessionToken,
+      body: { callbackUrl: receiver.url },
+    })
+    assert.equal(answer.status, 200, answer.text)
+    return receiver
+  }
+  const silent = () => startTlsReceiver({ talk: () => {} })
+  /** The receiver hangs up without an answer. */
+  const hangUp = (receiver: Receiver) => {
+    for (const socket of receiver.open) socket.destroy()
+  }
+  async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+    for (let tries = 0; tries < 300 && !(await condition()); tries++) {
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+    assert.ok(await condition())
+  }
+  const leases = async () =>
+    (await api.db.raw('select test_until from callback_destinations where vendor_id = ?', [vendorId])).rows
+
+  it('sends the event and gives the whole result', async () => {
+    let event: unknown
+    const receiver = await saved(
+      startHttpsReceiver((incoming, answer) => {
+        incoming.on('data', (chunk) => {
+          event = JSON.parse(chunk)
+        })
+        incoming.on('end', () => answer.writeHead(200, { 'Content-Type': 'text/plain' }).end('thank you'))
+      }),
+    )
+    const { status, json, headers } = await test()
+    assert.equal(status, 200)
+    assert.deepEqual(Object.keys(json), [
+      'delivered',
+      'status',
+      'outcome',
+      'durationMs',
+      'timings',
+      'url',
+      'sentAt',
+      'receiver',
+      'log',
+      'advice',
+    ])
+    assert.deepEqual(Object.keys(json.timings), ['dnsMs', 'connectMs', 'tlsMs', 'firstByteMs'])
+    for (const time of [json.durationMs, ...Object.values(json.timings)])
+      assert.ok(Number.isInteger(time) && time >= 0)
+    assert.deepEqual(
+      { delivered: json.delivered, status: json.status, outcome: json.outcome, url: json.url },
+      { delivered: true, status: 200, outcome: 'success', url: receiver.url },
+    )
+    assert.deepEqual(event, { type: 'test_event', vendorId, sentAt: json.sentAt })
+    assert.equal(json.sentAt, new Date(api.clock.now()).toISOString())
+    assert.equal(json.receiver.address, '127.0.0.1')
+    assert.match(json.receiver.certificateExpiresAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+    assert.ok(json.log.includes('| thank you'))
+    assert.equal(headers.get('cache-control'), 'no-store')
+    assert.deepEqual(await leases(), [{ test_until: null }])
+  })
+
+  it('tests the saved destination, whatever the body says', async () => {
+    const receiver = await saved(startTlsReceiver({ talk: answering(OK) }))
+    for (const body of [{ callbackUrl: 'https://127.0.0.2/' }, '{', 'x'.repeat(100_000)]) {
+      assert.equal((await test(api, { body })).json.url, receiver.url)
+    }
+    assert.equal(receiver.connections, 3)
+  })
+
+  it('tells of a receiver that fails as a result, with 200', async () => {
+    await saved(startTlsReceiver({ talk: answering('HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n') }))
+    const { status, json } = await test()
+    assert.equal(status, 200)
+    assert.deepEqual([json.delivered, json.status, json.outcome], [true, 503, 'receiver_failure'])
+  })
+
+  it('tells of a name that turned private as a result, and connects to nothing', async () => {
+    const receiver = await saved(startTlsReceiver({ talk: answering(OK) }))
+    resolution = found('127.0.0.1', '10.0.0.1')
+    const { json } = await test()
+    assert.deepEqual(
+      [json.delivered, json.status, json.outcome, json.receiver],
+      [false, null, 'unconfirmed', null],
+    )
+    assert.doesNotMatch(JSON.stringify(json), /10\.0\.0\.1|127\.0\.0\.1/)
+    assert.equal(receiver.connections, 0)
+  })
+
+  it('refuses when none is saved', async () => assertProblem(await test(), 'callback_not_configured'))
+
+  it('hides the session token that a receiver knows, in any encoding', async () => {
+    const forms: string[] = []
+    await saved(
+      startHttpsReceiver((_incoming, answer) => {
+        const token = owner.sessionToken
+        const base64 = Buffer.from(token).toString('base64')
+        forms.push(
+          token,
+          token.slice(4),
+          base64,
+          Buffer.from(token).toString('hex'),
+          encodeURIComponent(token),
+        )
+        answer.setHeader('X-Echo', token)
+        answer.setHeader('X-Packed', base64)
+        answer.end(`you are ${forms.join(' and ')} or ${token.replace(/.{6}/g, '$&\u001b[31m')}`)
+      }),
+    )
+    const { json, text } = await test()
+    assert.equal(json.outcome, 'success')
+    for (const form of forms) assert.ok(!text.includes(form), text)
+  })
+
+  describe('one at a time', () => {
+    it('refuses a second one while the first is under way, in every process', async () => {
+      const beside = await startApi({ beside: api, outside })
+      const receiver = await saved(silent())
+      const first = test()
+      await until(() => receiver.received.includes('sentAt'))
+      assertProblem(await test(), 'test_in_progress')
+      assertProblem(await test(beside), 'test_in_progress')
+      hangUp(receiver)
+      assert.equal((await first).json.outcome, 'unconfirmed')
+      assert.equal(receiver.connections, 1)
+      await beside.stop()
+    })
+
+    it('starts exactly one of many at once', async () => {
+      const receiver = await saved(
+        startTlsReceiver({ talk: (socket) => void setTimeout(() => socket.end(OK), 500) }),
+      )
+      const answers = await Promise.all([test(), test(), test(), test(), test()])
+      assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409, 409, 409, 409])
+      assert.equal(receiver.connections, 1)
+    })
+
+    it('does not hold up another company', async () => {
+      const receiver = await saved(silent())
+      const first = test()
+      await until(() => receiver.connections === 1)
+      const other = await api.createCompany()
+      const person = await api.createPerson({ vendorId: other.vendorId })
+      assertProblem(
+        await api.request('POST', path(other.vendorId), { token: person.sessionToken }),
+        'callback_not_configured',
+      )
+      hangUp(receiver)
+      assert.equal((await first).json.outcome, 'unconfirmed')
+    })
+
+    it('is free again when a process died in the middle', async () => {
+      const receiver = await saved(startTlsReceiver({ talk: answering(OK) }))
+      const hold = (seconds: number) =>
+        api.db.raw(
+          'update callback_destinations set test_until = clock_timestamp() + make_interval(secs => ?) where vendor_id = ?',
+          [seconds, vendorId],
+        )
+      await hold(15)
+      assertProblem(await test(), 'test_in_progress')
+      await hold(-0.001)
+      assert.equal((await test()).status, 200)
+      assert.equal(receiver.connections, 1)
+    })
+
+    it('still lets the destination be changed, which the next one uses', async () => {
+      const old = await saved(silent())
+      const first = test()
+      await until(() => old.connections === 1)
+      const next = await saved(startTlsReceiver({ talk: answering(OK) }))
+      hangUp(old)
+      assert.equal((await first).json.url, old.url)
+      assert.equal((await test()).json.url, next.url)
+    })
+  })
+
+  describe('a caller that goes away', () => {
+    async function call(): Promise<ClientRequest> {
+      const calling = request(`${api.url}${path()}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${owner.sessionToken}` },
+      })
+      calling.on('error', () => {})
+      calling.end()
+      await once(calling, 'socket')
+      return calling
+    }
+
+    it('ends the send at once, and the next one may begin', async () => {
+      const receiver = await saved(silent())
+      const calling = await call()
+      await until(() => receiver.received.includes('sentAt'))
+      const gone_ms = performance.now()
+      calling.destroy()
+      await until(() => receiver.open.size === 0)
+      assert.ok(performance.now() - gone_ms < 1_000)
+      await until(async () => (await leases())[0].test_until === null)
+      assert.ok(!api.logLines.some((line) => line.includes('request failed') && line.includes(path())))
+    })
+
+    it('also when it goes without a word', async () => {
+      const receiver = await saved(silent())
+      const socket = createConnection(Number(new URL(api.url).port), '127.0.0.1')
+      socket.on('error', () => {})
+      socket.write(
+        `POST ${path()} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${owner.sessionToken}\r\n\r\n`,
+      )
+      await until(() => receiver.received.includes('sentAt'))
+      socket.resetAndDestroy()
+      await until(() => receiver.open.size === 0)
+    })
+  })
+
+  it('answers 503 to who waits when the service stops, and leaves no connection', async () => {
+    const beside = await startApi({ beside: api, outside })
+    const receiver = await saved(silent())
+    const waiting = test(beside).then(
+      (answer) => answer.status,
+      () => 'cut',
+    )
+    await until(() => receiver.received.includes('sentAt'))
+    const stopped_ms = performance.now()
+    await beside.stop()
+    assert.ok(performance.now() - stopped_ms < 3_000)
+    assert.ok([503, 'cut'].includes(await waiting))
+    await until(() => receiver.open.size === 0)
+    assert.deepEqual(await leases(), [{ test_until: null }])
+  })
+
+  it('is throttled per company, and says how long to wait', async () => {
+    await saved(startTlsReceiver({ talk: answering(OK) }))
+    for (let sent = 1; sent <= 5; sent++) {
+      const answer = await test()
+      assert.equal(answer.status, 200)
+      assert.equal(answer.headers.get('ratelimit-policy'), '"callback-test";q=5;w=60')
+      assert.match(
+        answer.headers.get('ratelimit') ?? '',
+        new RegExp(`^"callback-test";r=${5 - sent};t=\\d+$`),
+      )
+    }
+    const refused = await test()
+    assertProblem(refused, 'rate_limited')
+    assert.match(refused.headers.get('retry-after') ?? '', /^[1-9]\d?$/)
+    const other = await api.createCompany()
+    const person = await api.createPerson({ vendorId: other.vendorId })
+    assertProblem(
+      await api.request('POST', path(other.vendorId), { token: person.sessionToken }),
+      'callback_not_configured',
+    )
+  })
+
+  it('is for the owner and active admins only', async () => {
+    const receiver = await saved(startTlsReceiver({ talk: answering(OK) }))
+    const other = await api.createCompany()
+    for (const person of [
+      await api.createPerson({ vendorId, role: 'member' }),
+      await api.createPerson({ vendorId, role: 'admin', status: 'suspended' }),
+      await api.createPerson({ vendorId: other.vendorId }),
+    ]) {
+      assertProblem(await test(api, { token: person.sessionToken }), 'forbidden')
+    }
+    assertProblem(await api.request('POST', path()), 'unauthenticated')
+    assert.equal(receiver.connections, 0)
+    const admin = await api.createPerson({ vendorId, role: 'admin' })
+    assert.equal((await test(api, { token: admin.sessionToken })).status, 200)
+  })
+
+  it('answers nothing but POST', async () => {
+    for (const method of ['GET', 'PUT', 'DELETE']) {
+      const answer = await api.request(method, path(), { token: owner.sessionToken })
+      assertProblem(answer, 'method_not_allowed')
+      assert.equal(answer.headers.get('allow'), 'POST')
+    }
+  })
+
+  it('writes neither URL nor answer of a receiver into the log of the service', () => {
+    const logged = api.logLines.join('\n')
+    assert.ok(logged.includes('callback-test'))
+    assert.ok(!/acme-receiver|thank you|ses_/.test(logged))
+  })
+})

@@ -1,0 +1,281 @@
+import assert from 'node:assert/strict'
+import { hashSecret } from '#shared/ids.ts'
+import { SCOPES } from '#shared/scopes.ts'
+import { type Person, startApi, type TestApi } from '../support/api.ts'
+import { assertInvalid, assertProblem } from '../support/problem.ts'
+
+const VALID = { name: 'Warehouse', scopes: ['analytics:read'] }
+
+describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
+  let api: TestApi
+  let vendorId: string
+  let owner: Person
+  before(async () => {
+    api = await startApi()
+  })
+  beforeEach(async () => {
+    ;({ vendorId } = await api.createCompany())
+    owner = await api.createPerson({ vendorId })
+  })
+  after(() => api.stop())
+
+  const create = (body: unknown = VALID, { key, person = owner }: { key?: string; person?: Person } = {}) =>
+    api.request('POST', `/v1/vendor/${vendorId}/oauth-clients`, {
+      token: person.sessionToken,
+      body,
+      headers: key === undefined ? {} : { 'idempotency-key': key },
+    })
+  const stored = () => api.db('oauth_clients').where({ vendor_id: vendorId })
+  const activity = () => api.db('activity').where({ vendor_id: vendorId })
+
+  it('answers 201 with the client and its secret', async () => {
+    const response = await create({ name: '  Warehouse ', scopes: ['boost:read', 'analytics:read'] })
+    assert.equal(response.status, 201)
+    assert.equal(response.headers.get('cache-control'), 'no-store')
+    const { clientId, clientSecret, ...rest } = response.json
+    assert.match(clientId, /^cli_[0-9A-Za-z]{22}$/)
+    assert.match(clientSecret, /^ias_[0-9A-Za-z]{49}$/)
+    assert.equal(response.headers.get('location'), `/v1/vendor/${vendorId}/oauth-clients/${clientId}`)
+    assert.deepEqual(rest, {
+      name: 'Warehouse',
+      scopes: ['boost:read', 'analytics:read'],
+      status: 'Active',
+      createdAt: new Date(api.clock.now()).toISOString(),
+      createdBy: { userId: owner.userId, name: owner.name },
+      revokedAt: null,
+      revokedBy: null,
+      lastUsedAt: null,
+      tokensIssued24h: 0,
+    })
+  })
+
+  it('stores only the hash of the secret, and never shows the secret again', async () => {
+    const { json } = await create()
+    const [row] = await stored()
+    assert.deepEqual(row.secret_hash, hashSecret(json.clientSecret))
+    const { rows } = await api.db.raw(
+      'select (select json_agg(c) from oauth_clients c)::text || (select json_agg(a) from activity a)::text as all',
+    )
+    assert.equal(rows[0].all.includes(json.clientSecret), false)
+    for (const path of ['', `/${json.clientId}`]) {
+      const { text } = await api.request('GET', `/v1/vendor/${vendorId}/oauth-clients${path}`, {
+        token: owner.sessionToken,
+      })
+      assert.equal(text.includes(json.clientSecret), false)
+      assert.equal(text.includes('clientSecret'), false)
+    }
+  })
+
+  it('leaves one activity entry', async () => {
+    const { clientId } = (await create()).json
+    const [entry, ...more] = await activity()
+    assert.deepEqual(more, [])
+    assert.equal(entry.action, 'client.created')
+    assert.equal(entry.subject, clientId)
+    assert.equal(entry.user_id, owner.userId)
+    assert.deepEqual(entry.detail, VALID)
+  })
+
+  it('takes every scope that exists', async () => {
+    assert.deepEqual((await create({ ...VALID, scopes: SCOPES })).json.scopes, SCOPES)
+  })
+
+  it('counts characters, not bytes, in a name', async () => {
+    assert.equal((await create({ ...VALID, name: '😀'.repeat(100) })).status, 201)
+  })
+
+  for (const [what, body, ...pointers] of [
+    ['no name', { scopes: ['analytics:read'] }, '/name'],
+    ['an empty name', { ...VALID, name: '' }, '/name'],
+    ['a name of spaces', { ...VALID, name: '   ' }, '/name'],
+    ['a name of 101 characters', { ...VALID, name: 'a'.repeat(101) }, '/name'],
+    ['a name with a line break', { ...VALID, name: 'a\nb' }, '/name'],
+    ['a name with NUL', { ...VALID, name: 'a\0b' }, '/name'],
+    ['a name with an escape', { ...VALID, name: 'a\u001b[31mb' }, '/name'],
+    ['a name with a bidi override', { ...VALID, name: 'a\u202eb' }, '/name'],
+    ['a name with half a surrogate pair', `{"name":"\\ud800","scopes":["analytics:read"]}`, '/name'],
+    ['a number as name', { ...VALID, name: 5 }, '/name'],
+    ['no scopes', { name: 'Warehouse' }, '/scopes'],
+    ['an empty list of scopes', { ...VALID, scopes: [] }, '/scopes'],
+    ['an unknown scope', { ...VALID, scopes: ['analytics:read', 'admin'] }, '/scopes/1'],
+    ['a scope in capitals', { ...VALID, scopes: ['ANALYTICS:READ'] }, '/scopes/0'],
+    ['an empty scope', { ...VALID, scopes: [''] }, '/scopes/0'],
+    ['a scope twice', { ...VALID, scopes: ['analytics:read', 'analytics:read'] }, '/scopes'],
+    ['a scope that is null', { ...VALID, scopes: [null] }, '/scopes/0'],
+    ['scopes as a string', { ...VALID, scopes: 'analytics:read' }, '/scopes'],
+    ['six scopes', { ...VALID, scopes: [...SCOPES, SCOPES[0]] }, '/scopes'],
+    ['a secret of its own', { ...VALID, clientSecret: 'mine' }, '/clientSecret'],
+    ['a status', { ...VALID, status: 'Active' }, '/status'],
+    ['another company', { ...VALID, vendorId: 'ven_globex' }, '/vendorId'],
+    ['a member with / and ~ in its name', { ...VALID, 'a/b~c': 1 }, '/a~1b~0c'],
+  ] as const) {
+    it(`refuses ${what}, and stores nothing`, async () => {
+      const response = await create(body)
+      assertInvalid(response, ...pointers)
+      assert.deepEqual(await stored(), [])
+      assert.deepEqual(await activity(), [])
+    })
+  }
+
+  describe('the 100 Active clients that a company may have', () => {
+    const fill = (count: number) =>
+      api.db.raw(
+        `insert into oauth_clients (client_id, vendor_id, name, scopes, secret_hash)
+         select 'cli_' || substr(md5(random()::text), 1, 22), ?, 'n', '{analytics:read}', sha256('x')
+         from generate_series(1, ?)`,
+        [vendorId, count],
+      )
+
+    it('are not exceeded by twenty requests at once at two processes', async () => {
+      await fill(95)
+      const second = await startApi({ beside: api })
+      const statuses = await Promise.all(
+        Array.from({ length: 20 }, async (_, index) => {
+          const { request } = index % 2 ? api : second
+          const path = `/v1/vendor/${vendorId}/oauth-clients`
+          return (await request('POST', path, { token: owner.sessionToken, body: VALID })).status
+        }),
+      )
+      assert.equal(statuses.filter((status) => status === 201).length, 5)
+      assert.equal(statuses.filter((status) => status === 409).length, 15)
+      assert.equal((await stored()).length, 100)
+      assert.equal((await activity()).length, 5)
+      assertProblem(await create(), 'client_limit_reached')
+      await second.stop()
+    })
+
+    it('do not count those that are revoked, nor those of others', async () => {
+      await fill(100)
+      await api.db.raw(
+        `update oauth_clients set status = 'Revoked', revoked_at = now()
+         where client_id = (select client_id from oauth_clients where vendor_id = ? limit 1)`,
+        [vendorId],
+      )
+      assert.equal((await create()).status, 201)
+      assertProblem(await create(), 'client_limit_reached')
+      ;({ vendorId } = await api.createCompany())
+      owner = await api.createPerson({ vendorId })
+      assert.equal((await create()).status, 201)
+    })
+  })
+
+  describe('an Idempotency-Key', () => {
+    it('answers a repeat 200 with the same client and no secret, at every process', async () => {
+      const second = await startApi({ beside: api })
+      const first = await create(VALID, { key: 'k1' })
+      const again = await create(VALID, { key: 'k1' })
+      const there = await second.request('POST', `/v1/vendor/${vendorId}/oauth-clients`, {
+        token: owner.sessionToken,
+        body: { scopes: VALID.scopes, name: ` ${VALID.name}` },
+        headers: { 'idempotency-key': 'k1' },
+      })
+      const { clientSecret, ...client } = first.json
+      assert.equal(first.status, 201)
+      assert.ok(clientSecret)
+      for (const repeat of [again, there]) {
+        assert.equal(repeat.status, 200)
+        assert.deepEqual(repeat.json, client)
+      }
+      assert.equal((await stored()).length, 1)
+      assert.equal((await activity()).length, 1)
+      await second.stop()
+    })
+
+    it('refuses another body, and keeps the first client', async () => {
+      await create(VALID, { key: 'k1' })
+      for (const body of [
+        { ...VALID, name: 'Other' },
+        { ...VALID, scopes: ['boost:read'] },
+        { ...VALID, scopes: ['analytics:read', 'boost:read'] },
+      ]) {
+        assertProblem(await create(body, { key: 'k1' }), 'idempotency_key_reused')
+      }
+      assert.equal((await stored()).length, 1)
+    })
+
+    it('makes one client of ten requests at once at two processes', async () => {
+      const second = await startApi({ beside: api })
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, (_, index) =>
+          (index % 2 ? api : second).request('POST', `/v1/vendor/${vendorId}/oauth-clients`, {
+            token: owner.sessionToken,
+            body: VALID,
+            headers: { 'idempotency-key': 'k1' },
+          }),
+        ),
+      )
+      assert.equal(answers.filter(({ status }) => status === 201).length, 1)
+      for (const answer of answers) {
+        assert.ok([200, 201, 409].includes(answer.status), answer.text)
+        if (answer.status === 409) assertProblem(answer, 'idempotency_in_progress')
+      }
+      assert.equal((await stored()).length, 1)
+      await second.stop()
+    })
+
+    it('answers 409 while the first request is still running', async () => {
+      const first = await api.db.transaction(async (transaction) => {
+        // What a creation waits for before it counts the clients of the company.
+        await transaction.raw(
+          `select pg_advisory_xact_lock(hashtextextended('active clients of ' || ?, 0))`,
+          [vendorId],
+        )
+        const running = create(VALID, { key: 'k1' })
+        await new Promise((resolve) => setTimeout(resolve, 200))
+        const meanwhile = await create(VALID, { key: 'k1' })
+        assertProblem(meanwhile, 'idempotency_in_progress')
+        assert.equal(meanwhile.headers.get('retry-after'), '1')
+        return [running]
+      })
+      assert.equal((await first[0])?.status, 201)
+      assert.equal((await create(VALID, { key: 'k1' })).status, 200)
+    })
+
+    it("is each user's and each company's own", async () => {
+      const admin = await api.createPerson({ vendorId, role: 'admin' })
+      assert.equal((await create(VALID, { key: 'k1' })).status, 201)
+      assert.equal((await create(VALID, { key: 'k1', person: admin })).status, 201)
+      ;({ vendorId } = await api.createCompany())
+      await api.db('memberships').insert({ vendor_id: vendorId, user_id: owner.userId, role: 'owner' })
+      assert.equal((await create(VALID, { key: 'k1' })).status, 201)
+    })
+
+    it('counts for 24 hours', async () => {
+      const first = await create(VALID, { key: 'k1' })
+      api.clock.advance(24 * 3_600_000 - 1_000)
+      owner.sessionToken = await api.createSession(owner.userId)
+      assert.equal((await create(VALID, { key: 'k1' })).json.clientId, first.json.clientId)
+      api.clock.advance(1_000)
+      const later = await create({ ...VALID, name: 'Later' }, { key: 'k1' })
+      assert.equal(later.status, 201)
+      assert.notEqual(later.json.clientId, first.json.clientId)
+      assert.equal(
+        (await create({ ...VALID, name: 'Later' }, { key: 'k1' })).json.clientId,
+        later.json.clientId,
+      )
+    })
+
+    it('is free again when the first request was refused', async () => {
+      assertInvalid(await create({ ...VALID, name: '' }, { key: 'k1' }), '/name')
+      assert.equal((await create(VALID, { key: 'k1' })).status, 201)
+    })
+
+    it('answers a repeat though the company has 100 clients meanwhile, and though this one is revoked', async () => {
+      const { clientId } = (await create(VALID, { key: 'k1' })).json
+      await api.db.raw(
+        `update oauth_clients set status = 'Revoked', revoked_at = now() where client_id = ?`,
+        [clientId],
+      )
+      const again = await create(VALID, { key: 'k1' })
+      assert.equal(again.status, 200)
+      assert.equal(again.json.status, 'Revoked')
+    })
+
+    for (const key of ['', ' ', 'a b', 'ä', 'a'.repeat(256), 'a\tb']) {
+      it(`is refused when it is ${JSON.stringify(key.slice(0, 10))}`, async () => {
+        assertInvalid(await create(VALID, { key }), 'Idempotency-Key')
+        assert.deepEqual(await stored(), [])
+      })
+    }
+  })
+})

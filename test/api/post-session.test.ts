@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict'
+import { hashPassword } from '#shared/passwords.ts'
+import { resetPassword } from '#shared/people.ts'
+import { startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
+import { assertInvalid, assertProblem } from '../support/problem.ts'
+
+describe('POST /v1/session', () => {
+  let api: TestApi
+  before(async () => {
+    api = await startApi()
+  })
+  after(() => api.stop())
+
+  const signIn = (email: unknown, password: unknown = TEST_PASSWORD) =>
+    api.request('POST', '/v1/session', { body: { email, password } })
+
+  it('answers 201 with a session token, who it is and the companies', async () => {
+    const globex = await api.createCompany({ name: 'Globex' })
+    const acme = await api.createCompany({ name: 'Acme' })
+    const person = await api.createPerson({ vendorId: globex.vendorId, role: 'admin', status: 'suspended' })
+    await api.db('memberships').insert({ vendor_id: acme.vendorId, user_id: person.userId, role: 'owner' })
+    const response = await signIn(person.email)
+    assert.equal(response.status, 201)
+    assert.equal(response.headers.get('cache-control'), 'no-store')
+    const { sessionToken, ...rest } = response.json
+    assert.match(sessionToken, /^ses_[0-9A-Za-z]{43}$/)
+    assert.deepEqual(rest, {
+      expiresIn: 43_200,
+      user: { userId: person.userId, name: person.name, email: person.email },
+      companies: [
+        { vendorId: acme.vendorId, name: 'Acme', role: 'owner', status: 'active' },
+        { vendorId: globex.vendorId, name: 'Globex', role: 'admin', status: 'suspended' },
+      ],
+    })
+    assert.equal((await api.request('GET', '/v1/session', { token: sessionToken })).status, 200)
+  })
+
+  it('stores only the hash of the token', async () => {
+    const { email } = await api.createPerson()
+    const { sessionToken } = (await signIn(email)).json
+    const { rows } = await api.db.raw('select s::text from sessions s')
+    assert.ok(rows.length > 0)
+    assert.equal(JSON.stringify(rows).includes(sessionToken.slice(4)), false)
+  })
+
+  it('takes the address in any case, with spaces around it', async () => {
+    const { email } = await api.createPerson()
+    assert.equal((await signIn(`  ${email.toUpperCase()} `)).status, 201)
+  })
+
+  it('answers the same 401 to a wrong password and to an unknown address', async () => {
+    const { email } = await api.createPerson()
+    const answers = [
+      await signIn(email, 'wrong'),
+      await signIn('nobody@people.example'),
+      await signIn('not an address'),
+    ]
+    for (const answer of answers) {
+      assertProblem(answer, 'invalid_credentials')
+      assert.equal(answer.headers.get('www-authenticate'), 'Bearer realm="workspace"')
+      assert.deepEqual({ ...answer.json, requestId: '' }, { ...answers[0]?.json, requestId: '' })
+    }
+  })
+
+  it('does the same work for an unknown address as for a wrong password', async () => {
+    const { email } = await api.createPerson()
+    const quickest = async (address: string) => {
+      let best_ms = Number.POSITIVE_INFINITY
+      for (let round = 0; round < 4; round += 1) {
+        const started_ms = performance.now()
+        await signIn(address, 'wrong')
+        best_ms = Math.min(best_ms, performance.now() - started_ms)
+      }
+      return best_ms
+    }
+    const [known_ms, unknown_ms] = [await quickest(email), await quickest('nobody-else@people.example')]
+    assert.ok(unknown_ms > known_ms / 3 && unknown_ms < known_ms * 3, `${known_ms} ms, ${unknown_ms} ms`)
+  })
+
+  for (const [what, body, ...pointers] of [
+    ['no password', { email: 'a@b.example' }, '/password'],
+    ['nothing', {}, '/email', '/password'],
+    ['a number', { email: 1, password: TEST_PASSWORD }, '/email'],
+    ['an empty address', { email: '', password: TEST_PASSWORD }, '/email'],
+    ['a NUL in the address', { email: 'a\0@b.example', password: TEST_PASSWORD }, '/email'],
+    ['an address of 255 characters', { email: 'a'.repeat(255), password: TEST_PASSWORD }, '/email'],
+    ['a password of 1,025 bytes', { email: 'a@b.example', password: `ä${'a'.repeat(1_023)}` }, '/password'],
+    ['an unknown member', { email: 'a@b.example', password: 'x', admin: true }, '/admin'],
+    ['a list', [], ''],
+    ['a string', '"x"', ''],
+    ['null', 'null', ''],
+  ] as const) {
+    it(`refuses ${what}`, async () => {
+      assertInvalid(await api.request('POST', '/v1/session', { body }), ...pointers)
+    })
+  }
+
+  it('does not begin a session when the password is reset at that moment', async () => {
+    const { userId, email } = await api.createPerson()
+    const passwordHash = await hashPassword('another password altogether')
+    const answer = await api.db.transaction(async (transaction) => {
+      await resetPassword(transaction, { userId, passwordHash })
+      const signingIn = signIn(email)
+      // Long enough for the old password to be found right and the session to wait for the reset.
+      await new Promise((resolve) => setTimeout(resolve, 400))
+      return [signingIn]
+    })
+    assertProblem(await (answer[0] as ReturnType<typeof signIn>), 'invalid_credentials')
+    const { rows } = await api.db.raw('select from sessions where user_id = ?', [userId])
+    assert.equal(rows.length, 0)
+  })
+
+  it('survives a flood: what cannot wait is told to come back', async () => {
+    const flooded = await startApi({
+      env: { RATE_SIGN_IN_PER_ACCOUNT: '100000/60', RATE_SIGN_IN_PER_ADDRESS: '100000/60' },
+    })
+    const attempts = Array.from({ length: 150 }, (_, index) =>
+      flooded.request('POST', '/v1/session', { body: { email: `${index}@flood.example`, password: 'x' } }),
+    )
+    const statuses = Map.groupBy(await Promise.all(attempts), ({ status }) => status)
+    assert.deepEqual([...statuses.keys()].sort(), [401, 503])
+    for (const refused of statuses.get(503) ?? []) {
+      assertProblem(refused, 'unavailable')
+      assert.equal(refused.headers.get('retry-after'), '2')
+    }
+    await flooded.stop()
+  }).timeout(60_000)
+})
+
+describe('the limits of signing in', () => {
+  it('are one for an account, whether or not it exists, and hold for the right password too', async () => {
+    const api = await startApi({ env: { RATE_SIGN_IN_PER_ACCOUNT: '2/60' } })
+    const { email } = await api.createPerson()
+    for (const address of [email, 'nobody@people.example']) {
+      const answers = []
+      for (const password of ['wrong', 'wrong', TEST_PASSWORD]) {
+        answers.push(await api.request('POST', '/v1/session', { body: { email: address, password } }))
+      }
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [401, 401, 429],
+      )
+      assertProblem(answers[2] as (typeof answers)[0], 'rate_limited')
+      assert.match(answers[2]?.headers.get('retry-after') ?? '', /^[1-9]\d?$/)
+      assert.equal(answers[2]?.headers.get('ratelimit-policy'), '"sign-in-account";q=2;w=60')
+    }
+    await api.stop()
+  })
+
+  it('are one for an address, IPv6 by its /64, as a trusted proxy names it', async () => {
+    const api = await startApi({ env: { RATE_SIGN_IN_PER_ADDRESS: '1/60', TRUSTED_PROXIES: '127.0.0.1' } })
+    const from = async (address: string) =>
+      (
+        await api.request('POST', '/v1/session', {
+          body: { email: `${crypto.randomUUID()}@people.example`, password: 'wrong' },
+          headers: { 'x-forwarded-for': address },
+        })
+      ).status
+    assert.deepEqual(
+      [
+        await from('192.0.2.1'),
+        await from('192.0.2.1'),
+        await from('192.0.2.2'),
+        await from('2001:db8:0:1::1'),
+        await from('2001:db8:0:1:ffff::2'),
+        await from('2001:db8:0:2::1'),
+      ],
+      [401, 429, 401, 401, 429, 401],
+    )
+    await api.stop()
+  })
+
+  it('do not let one address use up the attempts of an account', async () => {
+    const api = await startApi({
+      env: {
+        RATE_SIGN_IN_PER_ADDRESS: '2/60',
+        RATE_SIGN_IN_PER_ACCOUNT: '3/60',
+        TRUSTED_PROXIES: '127.0.0.1',
+      },
+    })
+    const { email } = await api.createPerson()
+    const attempt = (address: string, password: string) =>
+      api.request('POST', '/v1/session', {
+        body: { email, password },
+        headers: { 'x-forwarded-for': address },
+      })
+    for (let times = 0; times < 6; times += 1) await attempt('192.0.2.66', 'wrong')
+    assert.equal((await attempt('192.0.2.7', TEST_PASSWORD)).status, 201)
+    await api.stop()
+  })
+
+  it('hold in a process without Redis', async () => {
+    const api = await startApi({ env: { RATE_SIGN_IN_PER_ACCOUNT: '1/60' } })
+    await api.redis.stop('SIGKILL')
+    const body = { email: 'nobody@people.example', password: 'wrong' }
+    assert.equal((await api.request('POST', '/v1/session', { body })).status, 401)
+    assertProblem(await api.request('POST', '/v1/session', { body }), 'rate_limited')
+    await api.stop()
+  })
+})

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { gzipSync } from 'node:zlib'
+import { type ApiRequest, startApi, type TestApi } from '../support/api.ts'
+import { assertInvalid, assertProblem } from '../support/problem.ts'
+
+const VALID = JSON.stringify({ name: 'Warehouse', scopes: ['analytics:read'] })
+
+describe('a JSON body', () => {
+  let api: TestApi
+  let path: string
+  let token: string
+  before(async () => {
+    api = await startApi()
+    const { vendorId } = await api.createCompany()
+    path = `/v1/vendor/${vendorId}/oauth-clients`
+    token = (await api.createPerson({ vendorId })).sessionToken
+  })
+  after(() => api.stop())
+
+  const send = (body: BodyInit | undefined, headers: Record<string, string> = {}) =>
+    fetch(`${api.url}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+      ...(body !== undefined && { body, duplex: 'half' }),
+    } as RequestInit).then(async (response) => {
+      const text = await response.text()
+      return { status: response.status, headers: response.headers, text, json: JSON.parse(text) }
+    })
+  const post = (request: ApiRequest) => api.request('POST', path, { token, ...request })
+
+  for (const type of [
+    'application/json',
+    'application/json; charset=utf-8',
+    'Application/JSON;charset="UTF-8"',
+  ]) {
+    it(`may be ${type}`, async () => {
+      assert.equal((await send(VALID, { 'content-type': type })).status, 201)
+    })
+  }
+
+  for (const type of [
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/json; charset=iso-8859-1',
+    'application/json; charset=utf-16',
+    'application/json-patch+json',
+    'application/problem+json',
+    'application/jsonx',
+    'application/json, text/plain',
+    'json',
+    '*/*',
+  ]) {
+    it(`is refused as ${type}`, async () => {
+      assertProblem(await send(VALID, { 'content-type': type }), 'unsupported_media_type')
+    })
+  }
+
+  it('is refused without a Content-Type', async () => {
+    assertProblem(await post({ headers: {} }), 'unsupported_media_type')
+  })
+
+  for (const encoding of ['gzip', 'br', 'x']) {
+    it(`is refused with Content-Encoding ${encoding}: no bomb is ever unpacked`, async () => {
+      const response = await send(gzipSync(VALID), { 'content-encoding': encoding })
+      assertProblem(response, 'unsupported_media_type')
+    })
+  }
+
+  it('may have 65,536 bytes', async () => {
+    const padded = VALID.padEnd(65_536)
+    assert.equal((await send(padded)).status, 201)
+    assertProblem(await send(`${padded} `), 'payload_too_large')
+  })
+
+  it('is cut off above the limit when it comes in pieces without a length', async () => {
+    async function* endless() {
+      for (let index = 0; index < 1_000; index += 1) yield Buffer.alloc(1_024, 0x20)
+    }
+    assertProblem(await send(endless() as unknown as BodyInit), 'payload_too_large')
+  })
+
+  for (const [what, body] of [
+    ['empty', ''],
+    ['cut short', '{"name":'],
+    ['with a comma too many', '{"name":"x",}'],
+    ['with a comment', '{/**/}'],
+    ['JavaScript', '{name:"x"}'],
+    ['a bare word', 'undefined'],
+    ['two values', '{}{}'],
+    ['NaN', 'NaN'],
+    ['nested 30,000 deep and never closed', '['.repeat(30_000)],
+    ['not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d])],
+  ] as const) {
+    it(`is refused as malformed when it is ${what}`, async () => {
+      assertProblem(await send(body as BodyInit), 'malformed_json')
+    })
+  }
+
+  for (const [what, body, pointer] of [
+    ['a list', '[]', ''],
+    ['null', 'null', ''],
+    ['a number', '1', ''],
+    ['an empty string', '""', ''],
+    ['nested 30,000 deep', `${'['.repeat(30_000)}${']'.repeat(30_000)}`, ''],
+    ['__proto__', '{"name":"x","scopes":["boost:read"],"__proto__":{"admin":true}}', ''],
+    ['constructor', '{"name":"x","scopes":["boost:read"],"constructor":1}', '/constructor'],
+    [
+      'constructor.prototype',
+      '{"name":"x","scopes":["boost:read"],"constructor":{"prototype":1}}',
+      '/constructor',
+    ],
+  ] as const) {
+    it(`is refused by the rules when it is or has ${what}`, async () => {
+      assertInvalid(await send(body), pointer)
+      assert.equal(({} as { admin?: boolean }).admin, undefined)
+    })
+  }
+
+  it('counts the last of two members with one name', async () => {
+    const { json } = await send('{"name":"first","name":"last","scopes":["boost:read"]}')
+    assert.equal(json.name, 'last')
+  })
+
+  it('names at most 20 errors', async () => {
+    const many = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`x${index}`, 1]))
+    const response = await send(JSON.stringify({ ...JSON.parse(VALID), ...many }))
+    assert.equal(response.json.errors.length, 20)
+  })
+
+  it('is looked at only after the caller: 401 and 403, then 415, 413, 400, 422', async () => {
+    const stranger = (await api.createPerson()).sessionToken
+    const bodies = [
+      { body: 'x', headers: { 'content-type': 'text/plain' } },
+      { body: 'x'.repeat(70_000) },
+      { body: '{' },
+      { body: '{}' },
+    ]
+    for (const request of bodies) {
+      assertProblem(await api.request('POST', path, request), 'unauthenticated')
+      assertProblem(await api.request('POST', path, { ...request, token: stranger }), 'forbidden')
+    }
+    assertProblem(
+      await post({ body: 'x'.repeat(70_000), headers: { 'content-type': 'text/plain' } }),
+      'unsupported_media_type',
+    )
+    assertProblem(await post({ body: 'x'.repeat(70_000) }), 'payload_too_large')
+  })
+})

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { createPostgres } from '#shared/postgres.ts'
+import { startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
+
+describe('what the logs of the resource API hold', () => {
+  it('is no password, secret or token, whatever is sent and however it is refused', async () => {
+    const api = await startApi()
+    const { vendorId } = await api.createCompany()
+    const person = await api.createPerson({ vendorId })
+    const { clientId } = await api.createClient({ vendorId })
+    const accessToken = await api.issuer.token({ clientId, vendorId })
+    const clients = `/v1/vendor/${vendorId}/oauth-clients`
+    const daily = `/v1/analytics/${vendorId}/daily`
+
+    const signedIn = await api.request('POST', '/v1/session', {
+      body: { email: person.email, password: TEST_PASSWORD },
+    })
+    const created = await api.request('POST', clients, {
+      token: person.sessionToken,
+      body: { name: 'x', scopes: ['analytics:read'] },
+      headers: { 'idempotency-key': 'a-secret-idempotency-key' },
+    })
+    const { sessionToken } = signedIn.json
+    const { clientSecret } = created.json
+    await api.request('GET', daily, { token: accessToken })
+    await api.request('GET', `${daily}?access_token=${accessToken}&from=${clientSecret}`, {
+      token: accessToken,
+    })
+    await api.request('GET', `${daily}?from=${clientSecret}`, { token: accessToken })
+    await api.request('GET', `/v1/analytics/${clientSecret}/daily`, { token: `${accessToken}x` })
+    await api.request('GET', `/${clientSecret}/${sessionToken}`, { token: sessionToken })
+    await api.request('POST', '/v1/session', { body: { email: person.email, password: `${TEST_PASSWORD}!` } })
+    await api.request('POST', '/v1/session', { body: `{"password":"${TEST_PASSWORD}` })
+    await api.request('POST', clients, { token: sessionToken, body: { [clientSecret]: TEST_PASSWORD } })
+    await api.request('GET', '/v1/session', { token: `${sessionToken}x`, headers: { cookie: sessionToken } })
+    await api.request('GET', '/v1/session', { headers: { 'x-request-id': sessionToken.slice(0, 20) } })
+    await api.request('DELETE', '/v1/session', { token: sessionToken })
+
+    const log = api.logLines.join('')
+    assert.ok(api.logLines.length >= 13)
+    const [, payload = '', signature = ''] = accessToken.split('.')
+    for (const [what, secret] of Object.entries({
+      password: TEST_PASSWORD,
+      clientSecret,
+      sessionToken,
+      otherSession: person.sessionToken,
+      payload,
+      signature,
+      idempotencyKey: 'a-secret-idempotency-key',
+      email: person.email,
+    })) {
+      assert.equal(log.includes(secret), false, what)
+    }
+    await api.stop()
+  })
+})
+
+describe('the database role of the resource API', () => {
+  let api: TestApi
+  before(async () => {
+    api = await startApi()
+  })
+  after(() => api.stop())
+
+  for (const [what, sql] of [
+    ['read signing keys', 'select * from signing_keys'],
+    ['add a signing key', `insert into signing_keys values ('k', 'ES256', '{}', 'x', now(), now())`],
+    ['change an activity entry', `update activity set subject = 'x'`],
+    ['remove an activity entry', 'delete from activity'],
+    ['empty the activity', 'truncate activity'],
+    ['change the scopes of a client', `update oauth_clients set scopes = '{boost:write}'`],
+    ['change the secret of a client', `update oauth_clients set secret_hash = sha256('x')`],
+    ['remove a client', 'delete from oauth_clients'],
+    ['make a company', `insert into companies values ('ven_x', 'x', 'UTC', 'EUR')`],
+    ['make itself owner', `update memberships set role = 'owner'`],
+    ['change a password', `update users set password_hash = 'x'`],
+    ['prolong a session', `update sessions set expires_at = 'infinity'`],
+    ['remove a daily figure', 'delete from analytics_daily'],
+    ['make a table', 'create table mine ()'],
+    ['become another role', 'set role integration_auth'],
+    ['read a file', `select pg_read_file('/etc/passwd')`],
+  ] as const) {
+    it(`may not ${what}`, async () => {
+      const db = createPostgres({ url: api.database.apiUrl, poolSize: 1, applicationName: 'test' })
+      await assert.rejects(db.raw(sql), { code: '42501' })
+      await db.destroy()
+    })
+  }
+})

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
+import { assertProblem } from '../support/problem.ts'
+import { cutOffDatabase } from '../support/stores.ts'
+
+describe('when a store is gone', () => {
+  let api: TestApi
+  let vendorId: string
+  let sessionToken: string
+  let accessToken: string
+  beforeEach(async () => {
+    api = await startApi()
+    ;({ vendorId } = await api.createCompany())
+    ;({ sessionToken } = await api.createPerson({ vendorId }))
+    const { clientId } = await api.createClient({ vendorId })
+    accessToken = await api.issuer.token({ clientId, vendorId })
+  })
+  afterEach(() => api.stop())
+
+  const read = () => api.request('GET', `/v1/analytics/${vendorId}/daily`, { token: accessToken })
+  const everything = () => {
+    const clients = `/v1/vendor/${vendorId}/oauth-clients`
+    const body = { name: 'x', scopes: ['boost:read'] }
+    return Promise.all([
+      read(),
+      api.request('POST', '/v1/session', { body: { email: 'a@people.example', password: TEST_PASSWORD } }),
+      api.request('GET', '/v1/session', { token: sessionToken }),
+      api.request('DELETE', '/v1/session', { token: sessionToken }),
+      api.request('GET', clients, { token: sessionToken }),
+      api.request('POST', clients, { token: sessionToken, body }),
+      api.request('POST', `${clients}/cli_${'a'.repeat(22)}/revoke`, { token: sessionToken }),
+      api.request('GET', `/v1/vendor/${vendorId}/callback-url`, { token: sessionToken }),
+      api.request('PATCH', `/v1/vendor/${vendorId}/callback-url`, { token: sessionToken, body: {} }),
+      api.request('POST', `/v1/vendor/${vendorId}/callback-test`, { token: sessionToken }),
+      api.request('GET', `/v1/vendor/${vendorId}/activity`, { token: sessionToken }),
+      api.request('GET', `/v1/vendor/${vendorId}/analytics/daily`, { token: sessionToken }),
+    ])
+  }
+
+  it('Redis: tokens are judged by Postgres, and revoking still holds', async () => {
+    await api.redis.stop('SIGKILL')
+    assert.equal((await read()).status, 200)
+    assert.equal((await api.request('GET', '/readyz')).status, 200)
+    await api.redis.start()
+  })
+
+  it('Postgres: every route answers 503 with Retry-After, and works again when it is back', async () => {
+    assert.equal((await read()).status, 200)
+    const restore = await cutOffDatabase(api.database)
+    const answers = await everything()
+    const unforeseen = api.logLines.filter((line) => line.includes('"problem":"internal","'))
+    assert.deepEqual(unforeseen, [])
+    for (const response of answers) {
+      assertProblem(response, 'unavailable')
+      assert.match(response.headers.get('retry-after') ?? '', /^\d+$/)
+    }
+    const ready = await api.request('GET', '/readyz')
+    assert.deepEqual([ready.status, ready.json], [503, { status: 'not ready', waitingFor: ['postgres'] }])
+    assert.equal((await api.request('GET', '/healthz')).status, 200)
+    await restore()
+    assert.equal((await read()).status, 200)
+    assert.equal((await api.request('GET', '/readyz')).status, 200)
+  })
+
+  it('both: never access', async () => {
+    assert.equal((await read()).status, 200)
+    await api.redis.stop('SIGKILL')
+    const restore = await cutOffDatabase(api.database)
+    assertProblem(await read(), 'unavailable')
+    await restore()
+    await api.redis.start()
+    assert.equal((await read()).status, 200)
+  })
+
+  it('logs why once, and nothing of the request', async () => {
+    await api.request('GET', '/v1/session', { token: sessionToken })
+    const restore = await cutOffDatabase(api.database)
+    api.logLines.length = 0
+    const password = 'a password that must not be logged'
+    await api.request('POST', '/v1/session', { body: { email: 'a@people.example', password } })
+    const errors = api.logLines.filter((line) => line.includes('request failed'))
+    assert.equal(errors.length, 1)
+    assert.equal(JSON.parse(errors[0] as string).problem, 'unavailable')
+    assert.equal(api.logLines.join().includes(password), false)
+    assert.equal(api.logLines.join().includes('people.example'), false)
+    await restore()
+  })
+})

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { startApi, type TestApi } from '../support/api.ts'
+import { assertProblem } from '../support/problem.ts'
+
+describe('paths and methods that nothing serves', () => {
+  let api: TestApi
+  before(async () => {
+    api = await startApi()
+  })
+  after(() => api.stop())
+
+  for (const path of [
+    '/',
+    '/v1',
+    '/v1/nothing',
+    '/v1/session/',
+    '/V1/session',
+    '/v1/SESSION',
+    '//v1/session',
+    '/v1//session',
+    '/v1/./x',
+    '/v1/session%2f',
+    '/v1/vendor/ven_a/oauth-clients/',
+    '/v1/vendor//oauth-clients',
+    '/v1/analytics/ven_a/daily/',
+    '/v1/analytics/ven_a/Daily',
+    '/v1/oauth/token',
+    '/openapi.json/',
+    '/docs/',
+    '/.well-known/openid-configuration',
+    '/%00',
+    '/%',
+    '/v1/vendor/%E0%A4%A/activity/x',
+  ]) {
+    it(`answers 404 to ${path}`, async () => {
+      assertProblem(await api.request('GET', path), 'not_found')
+    })
+  }
+
+  for (const [method, path, allow] of [
+    ['PUT', '/v1/session', 'DELETE, GET, HEAD, POST'],
+    ['OPTIONS', '/v1/session', 'DELETE, GET, HEAD, POST'],
+    ['DELETE', '/v1/vendor/ven_a/oauth-clients', 'GET, HEAD, POST'],
+    ['PATCH', '/v1/vendor/ven_a/oauth-clients/x', 'GET, HEAD'],
+    ['GET', '/v1/vendor/ven_a/oauth-clients/x/revoke', 'POST'],
+    ['POST', '/v1/analytics/ven_a/daily', 'GET, HEAD'],
+    ['OPTIONS', '/v1/analytics/ven_a/daily', 'GET, HEAD'],
+    ['POST', '/docs', 'GET, HEAD'],
+    ['PROPFIND', '/healthz', 'GET, HEAD'],
+  ] as const) {
+    it(`answers 405 with Allow to ${method} ${path}`, async () => {
+      const response = await api.request(method, path)
+      assertProblem(response, 'method_not_allowed')
+      assert.equal(response.headers.get('allow'), allow)
+    })
+  }
+
+  it('answers no preflight: there is no CORS', async () => {
+    const response = await api.request('OPTIONS', '/v1/session', {
+      headers: { origin: 'https://evil.test', 'access-control-request-method': 'POST' },
+    })
+    const names = [...response.headers.keys()]
+    assert.deepEqual(
+      names.filter((name) => name.startsWith('access-control')),
+      [],
+    )
+  })
+
+  it('gives every answer its id and the headers that keep it harmless', async () => {
+    for (const path of ['/', '/v1/session', '/healthz', '/openapi.json']) {
+      const { headers } = await api.request('GET', path, { headers: { 'x-request-id': 'mine' } })
+      assert.match(headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/)
+      assert.equal(headers.get('x-content-type-options'), 'nosniff')
+      assert.equal(headers.get('content-security-policy'), "default-src 'none'; frame-ancestors 'none'")
+      assert.equal(headers.get('referrer-policy'), 'no-referrer')
+      assert.equal(headers.get('x-powered-by'), null)
+    }
+  })
+
+  it('takes the request id of a trusted proxy, and logs that of the caller', async () => {
+    const behind = await startApi({ beside: api, env: { TRUSTED_PROXIES: '127.0.0.1' } })
+    const headers = { 'x-request-id': 'from-the-gateway', 'x-caller-request-id': 'from-the-caller' }
+    const response = await behind.request('GET', '/v1/session', { headers })
+    assert.equal(response.headers.get('x-request-id'), 'from-the-gateway')
+    const line = JSON.parse(behind.logLines.find((text) => text.includes('"msg":"request"')) as string)
+    assert.equal(line.requestId, 'from-the-gateway')
+    assert.equal(line.callerRequestId, 'from-the-caller')
+    assert.equal(line.route, '/v1/session')
+    assert.equal(line.status, 401)
+    assert.equal(line.problem, 'unauthenticated')
+    await behind.stop()
+  })
+})

@@ -1,0 +1,131 @@
+import { strict as assert } from 'node:assert'
+import { decodeJwt } from 'jose'
+import { newClientId, newClientSecret } from '#shared/ids.ts'
+import { basic, startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
+import { cutOffDatabase } from '../support/stores.ts'
+
+describe('the audit log', () => {
+  let auth: TestAuth
+  let client: TestClient
+
+  before(async () => {
+    auth = await startAuth()
+  })
+  after(() => auth.stop())
+  beforeEach(async () => {
+    client = await auth.createClient({ scopes: ['analytics:read', 'boost:read'] })
+    auth.logLines.length = 0
+  })
+
+  const events = () =>
+    auth.logLines.map((line) => JSON.parse(line)).filter(({ event }) => event !== undefined)
+  const only = () => {
+    const [event, ...rest] = events()
+    assert.deepEqual(rest, [])
+    const { level, time, pid, hostname, msg, ...fields } = event
+    assert.ok(level && time && pid && hostname && msg)
+    return fields
+  }
+
+  it('tells of an issued token: who, from where, which, and the ids of the request', async () => {
+    const headers = { 'x-request-id': 'my-own-id' }
+    const response = await auth.post('/v1/oauth/token', tokenFields(client), headers)
+    const { jti } = decodeJwt(response.json.access_token)
+    const { kid, ...event } = only()
+    assert.equal(typeof kid, 'string')
+    assert.deepEqual(event, {
+      event: 'token.issued',
+      requestId: response.headers.get('x-request-id'),
+      callerRequestId: 'my-own-id',
+      clientAddress: '127.0.0.1',
+      clientId: client.clientId,
+      vendorId: client.vendorId,
+      jti,
+      scope: 'analytics:read boost:read',
+    })
+  })
+
+  const refusals: [string, Record<string, string | undefined>, string, string][] = [
+    ['a wrong secret', { client_secret: 'x' }, 'invalid_client', 'wrong_secret'],
+    ['no secret', { client_secret: undefined }, 'invalid_client', 'no_secret'],
+    ['an unknown client', { client_id: newClientId() }, 'invalid_client', 'unknown_client'],
+    ['a missing scope', { scope: undefined }, 'invalid_request', 'field_missing'],
+    ['an unassigned scope', { scope: 'catalog:write' }, 'invalid_scope', 'invalid_scope'],
+    ['another grant', { grant_type: 'password' }, 'unsupported_grant_type', 'unsupported_grant_type'],
+  ]
+  for (const [name, changes, error, reason] of refusals) {
+    it(`tells why it refused: ${name}`, async () => {
+      const { headers, status } = await auth.token(client, changes)
+      const { clientAddress, requestId, ...event } = only()
+      assert.equal(clientAddress, '127.0.0.1')
+      assert.equal(requestId, headers.get('x-request-id'))
+      assert.deepEqual(event, {
+        event: 'request.refused',
+        path: '/v1/oauth/token',
+        clientId: changes.client_id ?? client.clientId,
+        status,
+        error,
+        reason,
+      })
+    })
+  }
+
+  it('tells that a client was revoked, where the caller learns only invalid_client', async () => {
+    await auth.markRevoked(client)
+    await auth.token(client)
+    assert.equal(only().reason, 'revoked_client')
+  })
+
+  it('tells of a revoked token', async () => {
+    const token = (await auth.token(client)).json.access_token
+    auth.logLines.length = 0
+    const { client_id = '', client_secret = '' } = tokenFields(client)
+    await auth.post('/v1/oauth/revoke', { client_id, client_secret, token })
+    const { event, clientId, jti } = only()
+    assert.deepEqual(
+      { event, clientId, jti },
+      {
+        event: 'token.revoked',
+        clientId: client.clientId,
+        jti: decodeJwt(token).jti,
+      },
+    )
+  }).timeout(30_000)
+
+  it('holds no secret and no token, wherever a caller puts them', async () => {
+    const secret = client.clientSecret
+    const tokens: string[] = []
+    const keep = async (response: Promise<{ json?: { access_token?: string } }>) => {
+      const { json } = await response
+      if (json?.access_token) tokens.push(json.access_token)
+    }
+    await keep(auth.token(client))
+    await keep(auth.token(client, { client_id: secret }))
+    await keep(auth.token(client, { scope: secret }))
+    await keep(auth.token(client, { grant_type: secret }))
+    await keep(auth.token(client, { resource: secret }))
+    await keep(auth.token(client, { resource: `https://${secret}.test` }))
+    await keep(auth.token(client, { client_secret: `${secret}x` }))
+    await keep(auth.token({ ...client, clientSecret: newClientSecret() }))
+    await keep(auth.post('/v1/oauth/token', secret))
+    await keep(auth.post('/v1/oauth/token', tokenFields(client), { authorization: basic(secret, secret) }))
+    await keep(auth.post(`/v1/oauth/token?client_secret=${secret}&${secret}=1`, tokenFields(client)))
+    await keep(auth.post(`/v1/oauth/${secret}`, tokenFields(client)))
+    await keep(auth.post('/v1/oauth/token', tokenFields(client), { 'x-request-id': secret }))
+    const { client_id = '', client_secret = '' } = tokenFields(client)
+    await keep(auth.post('/v1/oauth/revoke', { client_id, client_secret, token: tokens[0] }))
+    await keep(auth.post('/v1/oauth/revoke', { client_id, client_secret: 'x', token: tokens[0] }))
+    const restore = await cutOffDatabase(auth.database)
+    await keep(auth.token({ ...client, clientId: newClientId() }))
+    await keep(auth.post('/v1/oauth/revoke', { client_id, client_secret, token: tokens[0] }))
+    await restore()
+    assert.ok(tokens.length > 0 && events().length > 10)
+    const log = auth.logLines.join('')
+    assert.ok(!log.includes(secret), 'a secret was logged')
+    assert.ok(!/ias_/.test(log), 'part of a secret was logged')
+    for (const part of tokens.flatMap((token) => token.split('.').slice(1))) {
+      assert.ok(!log.includes(part), 'part of a token was logged')
+    }
+    assert.ok(!/eyJ/.test(log), 'something that looks like a token was logged')
+  }).timeout(30_000)
+})

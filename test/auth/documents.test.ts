@@ -1,0 +1,187 @@
+import { strict as assert } from 'node:assert'
+import { request as httpRequest } from 'node:http'
+import { SCOPES } from '#shared/scopes.ts'
+import { startAuth, TEST_ISSUER, TEST_RESOURCE, type TestAuth } from '../support/auth.ts'
+
+const METADATA = '/.well-known/oauth-authorization-server'
+const GET_ROUTES = ['/v1/oauth/jwks', METADATA, '/healthz', '/readyz']
+const POST_ROUTES = ['/v1/oauth/token', '/v1/oauth/revoke']
+
+describe('what answers on the authorization server', () => {
+  let auth: TestAuth
+  before(async () => {
+    auth = await startAuth()
+  })
+  after(() => auth.stop())
+
+  /** Sends a request that fetch would tidy up. */
+  const raw = (method: string, path: string, headers: Record<string, string> = {}) =>
+    new Promise<{ status: number; headers: Record<string, unknown>; text: string }>((resolve, reject) => {
+      const { hostname, port } = new URL(auth.url)
+      const request = httpRequest({ hostname, port, method, path, headers, agent: false }, (response) => {
+        let text = ''
+        response.on('data', (chunk) => {
+          text += chunk
+        })
+        response.on('end', () =>
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, text }),
+        )
+      })
+      request.on('error', reject)
+      request.end()
+    })
+
+  describe('GET /v1/oauth/jwks', () => {
+    it('publishes public keys, to be kept for 300 s', async () => {
+      const { status, headers, json } = await auth.request('GET', '/v1/oauth/jwks')
+      assert.equal(status, 200)
+      assert.equal(headers.get('cache-control'), 'public, max-age=300')
+      assert.equal(headers.get('content-type'), 'application/json')
+      assert.equal(json.keys.length, 1)
+      assert.deepEqual(Object.keys(json.keys[0]).sort(), ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])
+    })
+  })
+
+  describe(`GET ${METADATA}`, () => {
+    it('names what exists and nothing else (RFC 8414)', async () => {
+      const { status, headers, json } = await auth.request('GET', METADATA)
+      assert.equal(status, 200)
+      assert.equal(headers.get('cache-control'), 'public, max-age=300')
+      assert.deepEqual(json, {
+        issuer: TEST_ISSUER,
+        token_endpoint: `${TEST_ISSUER}/v1/oauth/token`,
+        token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+        revocation_endpoint: `${TEST_ISSUER}/v1/oauth/revoke`,
+        revocation_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+        jwks_uri: `${TEST_ISSUER}/v1/oauth/jwks`,
+        grant_types_supported: ['client_credentials'],
+        response_types_supported: [],
+        scopes_supported: [...SCOPES],
+        protected_resources: [TEST_RESOURCE],
+      })
+    })
+    const poison = {
+      host: 'evil.test',
+      'x-forwarded-host': 'evil.test',
+      'x-forwarded-proto': 'http',
+      forwarded: 'host=evil.test',
+    }
+    for (const path of GET_ROUTES) {
+      it(`lets no header decide what ${path} says`, async () => {
+        const answer = await raw('GET', path, poison)
+        assert.equal(answer.text, (await raw('GET', path)).text)
+        assert.ok(!JSON.stringify(answer).includes('evil'))
+      })
+    }
+  })
+
+  describe('methods', () => {
+    const METHODS = [
+      'GET',
+      'HEAD',
+      'POST',
+      'PUT',
+      'PATCH',
+      'DELETE',
+      'OPTIONS',
+      'TRACE',
+      'PROPFIND',
+      'SEARCH',
+    ]
+    for (const path of [...GET_ROUTES, ...POST_ROUTES]) {
+      const allowed = POST_ROUTES.includes(path) ? ['POST'] : ['GET', 'HEAD']
+      for (const method of METHODS.filter((name) => !allowed.includes(name))) {
+        it(`${method} ${path} is 405 with Allow`, async () => {
+          const answer = await raw(method, path, {
+            'access-control-request-method': 'POST',
+            origin: 'https://x',
+          })
+          assert.equal(answer.status, 405)
+          assert.equal(answer.headers.allow, allowed.join(', '))
+          assert.ok(!Object.keys(answer.headers).some((name) => name.startsWith('access-control')))
+          if (method !== 'HEAD') assert.equal(JSON.parse(answer.text).error, 'method_not_allowed')
+        })
+      }
+    }
+    for (const path of GET_ROUTES) {
+      it(`HEAD ${path} is GET without the body (RFC 9110 §9.3.2)`, async () => {
+        const [head, get] = [await raw('HEAD', path), await raw('GET', path)]
+        assert.equal(head.status, get.status)
+        assert.equal(head.text, '')
+        for (const name of ['content-type', 'content-length', 'cache-control']) {
+          assert.equal(head.headers[name], get.headers[name])
+        }
+      })
+    }
+  })
+
+  describe('paths', () => {
+    const others = [
+      ...[...GET_ROUTES, ...POST_ROUTES].flatMap((path) => [
+        `${path}/`,
+        path.toUpperCase(),
+        `/${path}`,
+        `${path}%20`,
+      ]),
+      '/v1/OAuth/token',
+      '/v1/oauth/../oauth/token',
+      '/v1/oauth/./token',
+      '/v1/oauth/%74oken',
+      '/v1/oauth/token;x=1',
+      '/v1/oauth/token#x',
+      '*',
+      'http://issuer.test/v1/oauth/token',
+      '/',
+      '/auth',
+      '/auth/x',
+      '/token',
+      '/jwks',
+      '/me',
+      '/session/end',
+      '/session/end/confirm',
+      '/interaction/x',
+      '/request',
+      '/reg',
+      '/device',
+      '/token/introspection',
+      '/token/revocation',
+      '/.well-known/openid-configuration',
+      '/.well-known/oauth-protected-resource',
+      '/v1/session',
+      '/__proto__',
+      '/constructor',
+    ]
+    for (const path of others) {
+      for (const method of ['GET', 'POST', 'OPTIONS']) {
+        it(`${method} ${path} is 404`, async () => {
+          const answer = await raw(method, path)
+          assert.equal(answer.status, 404)
+          assert.deepEqual(JSON.parse(answer.text), { error: 'not_found' })
+          assert.ok(answer.headers['x-request-id'])
+        })
+      }
+    }
+  })
+
+  describe('health', () => {
+    it('GET /healthz is 200', async () => {
+      assert.deepEqual((await auth.request('GET', '/healthz')).json, { status: 'ok' })
+    })
+    it('GET /readyz is 200 once keys are loaded', async () => {
+      assert.deepEqual((await auth.request('GET', '/readyz')).json, { status: 'ready' })
+    })
+  })
+
+  describe('X-Request-Id', () => {
+    it('is made here, whatever a stranger sends', async () => {
+      const answer = await raw('GET', '/healthz', { 'x-request-id': 'mine' })
+      assert.match(String(answer.headers['x-request-id']), /^[0-9a-f-]{36}$/)
+    })
+    it('is a trusted proxy’s, if it sends one', async () => {
+      const trusting = await startAuth({ beside: auth, env: { TRUSTED_PROXIES: '127.0.0.1' } })
+      const { headers } = await trusting.request('GET', '/healthz', { headers: { 'x-request-id': 'gw-1' } })
+      assert.equal(headers.get('x-request-id'), 'gw-1')
+      await trusting.stop()
+    })
+  })
+})

@@ -1,0 +1,133 @@
+import { strict as assert } from 'node:assert'
+import fc from 'fast-check'
+import { parseForm } from '../../apps/auth/form.ts'
+import { Refusal } from '../../apps/auth/refusal.ts'
+import { basic, startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
+
+const RUNS = 300
+const ERRORS: Record<number, string[]> = {
+  400: ['invalid_request', 'unsupported_grant_type', 'invalid_scope', 'invalid_target'],
+  401: ['invalid_client'],
+}
+
+describe('any input', () => {
+  let auth: TestAuth
+  let client: TestClient
+  before(async () => {
+    const generous = { RATE_TOKEN_PER_CLIENT: '999999/60', RATE_TOKEN_FAILURES_PER_ADDRESS: '999999/60' }
+    auth = await startAuth({ env: generous })
+    client = await auth.createClient({ scopes: ['analytics:read', 'catalog:write'] })
+  })
+  after(() => auth.stop())
+
+  const text = fc.oneof(
+    fc.string({ unit: 'binary', maxLength: 60 }),
+    fc.string({
+      unit: fc.constantFrom('%', '+', '&', '=', ' ', '\0', '0', 'f', ':', 'é', '%00', '%f0'),
+      maxLength: 12,
+    }),
+    fc.constantFrom('', '__proto__', 'constructor', 'toString', 'null', 'undefined', '[object Object]'),
+  )
+  const near = (...values: string[]) => fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...values) }, text)
+
+  it('to POST /v1/oauth/token gets one of its answers, and a token only for assigned scopes', async () => {
+    const { clientId, clientSecret } = client
+    const pair = fc.record(
+      {
+        grant_type: near('client_credentials', 'authorization_code', 'refresh_token', 'implicit'),
+        client_id: near(clientId, clientId.slice(0, -1)),
+        client_secret: near(clientSecret, `${clientSecret} `),
+        scope: near(
+          'analytics:read',
+          'catalog:write analytics:read',
+          'openid',
+          'boost:read',
+          'analytics:read ',
+        ),
+        resource: near('https://api.test', 'https://api.test/', 'urn:x'),
+      },
+      { requiredKeys: [] },
+    )
+    const extra = fc.array(fc.tuple(near('grant_type', 'scope', 'resource', 'client_secret', 'x'), text), {
+      maxLength: 2,
+    })
+    const header = fc.option(near(basic(clientId, clientSecret), basic(clientId, 'x'), 'Basic ', 'Bearer x'))
+    await fc.assert(
+      fc.asyncProperty(pair, extra, header, async (fields, more, authorization) => {
+        const body = [...Object.entries(fields), ...more]
+          .map(([k, v]) => `${encoded(k)}=${encoded(v)}`)
+          .join('&')
+        const headers: Record<string, string> = {}
+        if (authorization !== null && isHeaderValue(authorization)) headers.authorization = authorization
+        const { status, json } = await auth.post('/v1/oauth/token', body, headers)
+        if (status === 200) {
+          const scopes: string[] = json.scope.split(' ')
+          assert.ok(scopes.length > 0 && scopes.every((scope) => client.scopes.includes(scope as never)))
+        } else {
+          assert.ok(ERRORS[status]?.includes(json.error), `${status} ${JSON.stringify(json)}`)
+        }
+      }),
+      { numRuns: RUNS },
+    )
+    assertNothingFailed()
+  }).timeout(60_000)
+
+  it('as a body, of any bytes, gets 400 or 401', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), fc.boolean(), async (bytes, ofRevoke) => {
+        const response = await auth.request('POST', ofRevoke ? '/v1/oauth/revoke' : '/v1/oauth/token', {
+          body: bytes as Uint8Array<ArrayBuffer>,
+          headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        })
+        assert.ok(response.status === 400 || response.status === 401, response.text)
+      }),
+      { numRuns: RUNS },
+    )
+    assertNothingFailed()
+  }).timeout(60_000)
+
+  it('as token to POST /v1/oauth/revoke gets 200, or 400 when it is empty', async () => {
+    const { json } = await auth.token(client)
+    const parts: string[] = json.access_token.split('.')
+    const token = fc.oneof(
+      text,
+      fc
+        .tuple(near(parts[0] as string), near('e30', 'bnVsbA', 'W10'), near(parts[2] as string))
+        .map((p) => p.join('.')),
+    )
+    await fc.assert(
+      fc.asyncProperty(token, async (value) => {
+        const { client_id = '', client_secret = '' } = tokenFields(client)
+        const body = `client_id=${client_id}&client_secret=${client_secret}&token=${encoded(value)}`
+        const { status } = await auth.post('/v1/oauth/revoke', body)
+        assert.equal(status, value === '' ? 400 : 200)
+      }),
+      { numRuns: RUNS },
+    )
+    assertNothingFailed()
+  }).timeout(60_000)
+
+  it('round-trips through the form parser as through URLSearchParams', () => {
+    const names = new Set(['a', 'b c', 'é', '__proto__'])
+    const form = fc.dictionary(fc.constantFrom(...names), fc.string({ unit: 'grapheme', minLength: 1 }))
+    fc.assert(
+      fc.property(form, (fields) => {
+        const parsed = parseForm(new URLSearchParams(Object.entries(fields)).toString(), names)
+        assert.ok(!(parsed instanceof Refusal))
+        assert.deepEqual(Object.fromEntries(parsed), Object.fromEntries(Object.entries(fields)))
+      }),
+    )
+  })
+
+  function assertNothingFailed(): void {
+    assert.deepEqual(
+      auth.logLines.filter((line) => line.includes('request.failed')),
+      [],
+    )
+  }
+})
+
+/** Percent-encodes every byte that would end the value, and leaves lone surrogates as U+FFFD. */
+const encoded = (value: string): string => encodeURIComponent(value.toWellFormed())
+
+const isHeaderValue = (value: string): boolean => /^[\x20-\x7e]*$/.test(value)

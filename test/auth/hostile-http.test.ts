@@ -1,0 +1,157 @@
+import { strict as assert } from 'node:assert'
+import { connect } from 'node:net'
+import { startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
+
+const FORM = 'content-type: application/x-www-form-urlencoded'
+
+describe('hostile HTTP', () => {
+  let auth: TestAuth
+  let client: TestClient
+  before(async () => {
+    auth = await startAuth()
+    client = await auth.createClient()
+  })
+  after(() => auth.stop())
+  afterEach(async () => {
+    assert.equal((await auth.token(client)).status, 200, 'the server no longer serves')
+    assert.ok(!auth.logLines.some((line) => line.includes('"status":500')))
+  })
+
+  /** Writes bytes to a connection; resolves with everything that comes back until the server closes it. */
+  const exchange = (bytes: string | Buffer, then: (write: (more: string) => void) => void = () => {}) =>
+    new Promise<string>((resolve, reject) => {
+      const { hostname, port } = new URL(auth.url)
+      let received = ''
+      const socket = connect(Number(port), hostname, () => {
+        socket.write(bytes)
+        then((more) => socket.writable && socket.write(more))
+      })
+      socket.on('data', (chunk) => {
+        received += chunk
+      })
+      socket.on('error', () => resolve(received))
+      socket.on('close', () => resolve(received))
+      socket.setTimeout(18_000, () => reject(new Error('the server kept the connection')))
+    })
+  const statusOf = (text: string) => Number(/^HTTP\/1\.1 (\d+)/.exec(text)?.[1])
+  const bodyOf = (text: string) => text.slice(text.indexOf('\r\n\r\n') + 4)
+  const post = (...headers: string[]) =>
+    `${['POST /v1/oauth/token HTTP/1.1', 'host: x', FORM, ...headers].join('\r\n')}\r\n\r\n`
+
+  const unreadable: Record<string, string> = {
+    'no HTTP at all': 'hello\r\n\r\n',
+    'a TLS hello': '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
+    'an unknown method': 'FROB / HTTP/1.1\r\nhost: x\r\n\r\n',
+    'an unknown version': 'GET / HTTP/9.9\r\nhost: x\r\n\r\n',
+    'no Host': 'GET /healthz HTTP/1.1\r\n\r\n',
+    'a header without a name': 'GET /healthz HTTP/1.1\r\nhost: x\r\n: y\r\n\r\n',
+    'two lengths': post('content-length: 5', 'content-length: 6'),
+    'a length and chunks': post('content-length: 5', 'transfer-encoding: chunked'),
+    'a negative length': post('content-length: -1'),
+    'a bad chunk': `${post('transfer-encoding: chunked', 'connection: close')}zz\r\n`,
+    'a line break in the path': 'GET /healthz\nx HTTP/1.1\r\nhost: x\r\n\r\n',
+  }
+  for (const [name, bytes] of Object.entries(unreadable)) {
+    it(`answers ${name} with 400 or closes`, async () => {
+      const text = await exchange(bytes)
+      if (text !== '') assert.equal(statusOf(text), 400, text)
+      assert.ok(!/\bat .*\.(ts|js):\d/.test(text), 'a stack trace')
+    })
+  }
+
+  it('answers a malformed request in JSON with a request id', async () => {
+    const text = await exchange('hello\r\n\r\n')
+    assert.match(text, /x-request-id: [0-9a-f-]{36}/i)
+    assert.deepEqual(JSON.parse(bodyOf(text)), { error: 'invalid_request' })
+  })
+
+  it('refuses headers over 8 KiB with 431', async () => {
+    const text = await exchange(post(`x-pad: ${'x'.repeat(9_000)}`, 'content-length: 0'))
+    assert.equal(statusOf(text), 431)
+  })
+
+  it('refuses a repeated Authorization header', async () => {
+    const { client_id, client_secret, ...rest } = tokenFields(client)
+    const body = new URLSearchParams(rest).toString()
+    const right = `authorization: Basic ${btoa(`${client_id}:${client_secret}`)}`
+    const wrong = `authorization: Basic ${btoa(`${client_id}:x`)}`
+    const text = await exchange(
+      post(right, wrong, 'connection: close', `content-length: ${body.length}`) + body,
+    )
+    assert.equal(statusOf(text), 400)
+    assert.equal(JSON.parse(bodyOf(text)).error, 'invalid_request')
+  })
+
+  it('answers a body of a gigabyte at once and closes', async () => {
+    const text = await exchange(post('content-length: 1000000000'))
+    assert.equal(statusOf(text), 400)
+    assert.equal(JSON.parse(bodyOf(text)).error, 'invalid_request')
+  })
+
+  it('reads at most a mebibyte of an endless body', async () => {
+    const chunk = `${(65_536).toString(16)}\r\n${'x'.repeat(65_536)}\r\n`
+    let sent = 0
+    let timer: NodeJS.Timeout | undefined
+    const text = await exchange(post('transfer-encoding: chunked'), (write) => {
+      timer = setInterval(() => {
+        sent += 1
+        write(chunk)
+      }, 5) as NodeJS.Timeout
+    })
+    clearInterval(timer)
+    assert.equal(statusOf(text), 400)
+    assert.ok(sent < 200, `${sent} chunks were taken`)
+  })
+
+  it('cuts off a header that trickles', async () => {
+    let timer: NodeJS.Timeout | undefined
+    const text = await exchange('POST /v1/oauth/token HTTP/1.1\r\nhost: x\r\n', (write) => {
+      timer = setInterval(() => write('x: y\r\n'), 500) as NodeJS.Timeout
+    })
+    clearInterval(timer)
+    assert.equal(statusOf(text), 408)
+  })
+
+  it('cuts off a body that trickles', async () => {
+    let timer: NodeJS.Timeout | undefined
+    const text = await exchange(post('content-length: 5000'), (write) => {
+      timer = setInterval(() => write('x'), 500) as NodeJS.Timeout
+    })
+    clearInterval(timer)
+    assert.ok(text === '' || statusOf(text) === 408, text)
+  })
+
+  it('survives senders that go away in the middle', async () => {
+    const { hostname, port } = new URL(auth.url)
+    const gone = Array.from({ length: 20 }, (_, i) => {
+      const socket = connect(Number(port), hostname)
+      socket.on('error', () => {})
+      socket.write(post('content-length: 500') + 'x'.repeat(i * 20))
+      return new Promise<void>((resolve) => {
+        socket.on('close', () => resolve())
+        setTimeout(() => socket.destroy(), i * 5)
+      })
+    })
+    await Promise.all(gone)
+  })
+
+  it('answers requests sent ahead on one connection in their order', async () => {
+    const body = new URLSearchParams(tokenFields(client)).toString()
+    const one = post(`content-length: ${body.length}`) + body
+    const last = 'GET /nothing HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'
+    const text = await exchange(one + one + last)
+    assert.deepEqual(
+      [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status)),
+      [200, 200, 404],
+    )
+  })
+
+  it('asks for the body of a sender that expects it to', async () => {
+    const body = new URLSearchParams(tokenFields(client)).toString()
+    const text = await exchange(
+      post('expect: 100-continue', 'connection: close', `content-length: ${body.length}`),
+      (write) => setTimeout(() => write(body), 100),
+    )
+    assert.match(text, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK/)
+  })
+})

@@ -1,0 +1,105 @@
+import { strict as assert } from 'node:assert'
+import { newClientId } from '#shared/ids.ts'
+import { type AuthResponse, startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
+
+const LIMITS = {
+  RATE_TOKEN_PER_CLIENT: '5/60',
+  RATE_TOKEN_FAILURES_PER_ADDRESS: '5/60',
+  TRUSTED_PROXIES: '127.0.0.1',
+}
+const SEVERAL = [1, 2, 3, 4, 5]
+
+function assertTooMany(response: AuthResponse, policy: string): void {
+  assert.equal(response.status, 429, response.text)
+  assert.equal(response.json.error, 'temporarily_unavailable')
+  const wait = Number(response.headers.get('retry-after'))
+  assert.ok(wait >= 1 && wait <= 60, `Retry-After ${wait}`)
+  assert.equal(response.headers.get('ratelimit-policy'), `"${policy}";q=5;w=60`)
+  assert.match(response.headers.get('ratelimit') ?? '', new RegExp(`^"${policy}";r=0;t=\\d+$`))
+  assert.equal(response.headers.get('cache-control'), 'no-store')
+}
+
+for (const store of ['with Redis', 'without Redis']) {
+  describe(`the rate limits of POST /v1/oauth/token, ${store}`, () => {
+    let auth: TestAuth
+    let client: TestClient
+    let address = 0
+
+    before(async () => {
+      auth = await startAuth({ env: LIMITS })
+      if (store === 'without Redis') await auth.redis.stop('SIGKILL')
+    })
+    after(() => auth.stop())
+    beforeEach(async () => {
+      client = await auth.createClient()
+      address += 1
+    })
+
+    const from = (source: string, changes: Record<string, string> = {}) =>
+      auth.post('/v1/oauth/token', { ...tokenFields(client), ...changes }, { 'x-forwarded-for': source })
+    const wrong = (source: string) => from(source, { client_secret: 'wrong' })
+
+    it('refuses a client over its rate', async () => {
+      for (const _ of SEVERAL) assert.equal((await auth.token(client)).status, 200)
+      assertTooMany(await auth.token(client), 'token-client')
+    })
+
+    it('counts its other requests too, and tells what is wrong with them first', async () => {
+      for (const _ of SEVERAL) assert.equal((await auth.token(client, { scope: 'nope' })).status, 400)
+      assertTooMany(await auth.token(client), 'token-client')
+      assert.equal((await auth.token(client, { scope: 'nope' })).json.error, 'invalid_scope')
+      const grant = await auth.token(client, { grant_type: 'nope' })
+      assert.equal(grant.json.error, 'unsupported_grant_type')
+      assert.equal((await auth.token(client, { resource: 'https://x.test' })).json.error, 'invalid_target')
+      assert.equal((await auth.token(client, { client_secret: 'x' })).status, 401)
+    })
+
+    it('does not let a stranger who knows a client id use up its rate', async () => {
+      for (const _ of [...SEVERAL, ...SEVERAL]) await wrong(`192.0.2.${address}`)
+      assert.equal((await auth.token(client)).status, 200)
+    })
+
+    it('limits each client by itself', async () => {
+      for (const _ of [...SEVERAL, 6]) await auth.token(client)
+      assert.equal((await auth.token(await auth.createClient())).status, 200)
+    })
+
+    it('refuses an address over its failures, only while its secret is wrong', async () => {
+      const source = `198.51.100.${address}`
+      for (const _ of SEVERAL) assert.equal((await wrong(source)).status, 401)
+      assertTooMany(await wrong(source), 'token-failures')
+      assertTooMany(await from(source, { client_id: newClientId() }), 'token-failures')
+      assert.equal((await from(source)).status, 200)
+      assert.equal((await wrong(`203.0.113.${address}`)).status, 401)
+    })
+
+    it('counts the failures of an IPv6 address by its /64', async () => {
+      for (const i of SEVERAL) assert.equal((await wrong(`2001:db8:${address}::${i}`)).status, 401)
+      assert.equal((await wrong(`2001:db8:${address}:0:ffff::1`)).status, 429)
+      assert.equal((await wrong(`2001:db8:${address}:1::1`)).status, 401)
+    })
+
+    it('limits POST /v1/oauth/revoke by the same count', async () => {
+      for (const _ of SEVERAL) await auth.token(client)
+      const { client_id = '', client_secret = '' } = tokenFields(client)
+      const response = await auth.post('/v1/oauth/revoke', { client_id, client_secret, token: 'x' })
+      assertTooMany(response, 'token-client')
+    })
+  })
+}
+
+describe('client addresses', () => {
+  it('come from X-Forwarded-For of a trusted proxy only', async () => {
+    const auth = await startAuth({ env: { ...LIMITS, TRUSTED_PROXIES: '10.0.0.0/8' } })
+    const client = await auth.createClient()
+    const wrong = (source: string) =>
+      auth.post(
+        '/v1/oauth/token',
+        { ...tokenFields(client), client_secret: 'wrong' },
+        { 'x-forwarded-for': source },
+      )
+    for (const i of SEVERAL) assert.equal((await wrong(`192.0.2.${i}`)).status, 401)
+    assert.equal((await wrong('192.0.2.99')).status, 429)
+    await auth.stop()
+  })
+})

@@ -1,0 +1,186 @@
+import { strict as assert } from 'node:assert'
+import { generateKeyPairSync, sign } from 'node:crypto'
+import { decodeJwt } from 'jose'
+import { silentLog } from '#shared/log.ts'
+import { createPostgres, type Database } from '#shared/postgres.ts'
+import { createRedis, type Redis, redisReady } from '#shared/redis.ts'
+import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
+import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
+import { type AuthResponse, basic, startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
+
+const PATH = '/v1/oauth/revoke'
+
+describe('POST /v1/oauth/revoke', () => {
+  let auth: TestAuth
+  let client: TestClient
+  let other: TestClient
+  /** What another process of the installation, such as the resource API, asks. */
+  let elsewhere: { db: Database; redis: Redis; revocation: Revocation; reconciling: Reconciling }
+
+  before(async function () {
+    this.timeout(30_000)
+    auth = await startAuth()
+    client = await auth.createClient()
+    other = await auth.createClient()
+    const db = createPostgres({ url: auth.database.apiUrl, poolSize: 2, applicationName: 'test' })
+    const redis = createRedis({ url: auth.redis.url('api'), connectionName: 'test' })
+    await redisReady(redis)
+    const reconciling = startReconciling({ redis, db, log: silentLog() })
+    elsewhere = { db, redis, revocation: createRevocation({ redis, db }), reconciling }
+    await untilRedisIsTrusted(elsewhere.revocation)
+  })
+  after(async () => {
+    await elsewhere.reconciling.stop()
+    elsewhere.revocation.close()
+    elsewhere.redis.disconnect()
+    await elsewhere.db.destroy()
+    await auth.stop()
+  })
+
+  const tokenOf = async (owner: TestClient): Promise<string> => (await auth.token(owner)).json.access_token
+  const revoke = (owner: TestClient, token: string, more: Record<string, string> = {}) =>
+    auth.post(PATH, { client_id: owner.clientId, client_secret: owner.clientSecret, token, ...more })
+  const standing = (token: string) => {
+    const { jti, client_id } = decodeJwt<{ client_id: string }>(token)
+    return elsewhere.revocation.ask({ clientId: client_id, jti: jti as string })
+  }
+
+  function assertDone(response: AuthResponse): void {
+    assert.equal(response.status, 200, response.text)
+    assert.equal(response.text, '')
+    assert.equal(response.headers.get('cache-control'), 'no-store')
+  }
+
+  it('ends a live token of the client, at every process, before it answers', async () => {
+    const token = await tokenOf(client)
+    assert.equal(await standing(token), 'live')
+    assertDone(await revoke(client, token))
+    assert.equal(await standing(token), 'revoked')
+    const { rows } = await auth.db.raw('select * from revoked_tokens where jti = ?', [
+      decodeJwt(token).jti as string,
+    ])
+    assert.equal(rows[0].client_id, client.clientId)
+    assert.equal(rows[0].expires_at.getTime(), (decodeJwt(token).exp as number) * 1_000)
+  })
+
+  it('leaves other tokens of the client alone', async () => {
+    const [kept, ended] = [await tokenOf(client), await tokenOf(client)]
+    assertDone(await revoke(client, ended))
+    assert.equal(await standing(kept), 'live')
+  })
+
+  it('answers a repeat alike', async () => {
+    const token = await tokenOf(client)
+    assertDone(await revoke(client, token))
+    assertDone(await revoke(client, token))
+  })
+
+  for (const hint of ['access_token', 'refresh_token', 'nonsense', '']) {
+    it(`ignores token_type_hint ${JSON.stringify(hint)}`, async () => {
+      const token = await tokenOf(client)
+      assertDone(await revoke(client, token, { token_type_hint: hint }))
+      assert.equal(await standing(token), 'revoked')
+    })
+  }
+
+  it('ends a token that has expired here, while a slower clock may still take it', async () => {
+    const token = await tokenOf(client)
+    auth.clock.advance(900_000 + 60_000)
+    assertDone(await revoke(client, token))
+    assert.equal(await standing(token), 'revoked')
+  })
+
+  it('takes HTTP Basic', async () => {
+    const token = await tokenOf(client)
+    const header = { authorization: basic(client.clientId, client.clientSecret) }
+    assertDone(await auth.post(PATH, { token }, header))
+    assert.equal(await standing(token), 'revoked')
+  })
+
+  describe('answers 200 and does nothing for', () => {
+    const revokedTokens = async () => (await auth.db.raw('select count(*) from revoked_tokens')).rows[0].count
+
+    const forged = async (
+      change: (parts: { header: object; payload: object }) => unknown,
+      resign = false,
+    ) => {
+      const [header = '', payload = '', signature = ''] = (await tokenOf(client)).split('.')
+      const parts = {
+        header: JSON.parse(Buffer.from(header, 'base64url').toString()),
+        payload: JSON.parse(Buffer.from(payload, 'base64url').toString()),
+      }
+      change(parts)
+      const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
+      const input = `${encode(parts.header)}.${encode(parts.payload)}`
+      const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      const own = sign('sha256', Buffer.from(input), { key: privateKey, dsaEncoding: 'ieee-p1363' })
+      return `${input}.${resign ? own.toString('base64url') : signature}`
+    }
+
+    const tokens: Record<string, () => string | Promise<string>> = {
+      'another client’s token': () => tokenOf(other),
+      'no token at all': () => 'nonsense',
+      'a client secret': () => client.clientSecret,
+      'a JWT without signature': async () => (await tokenOf(client)).replace(/[^.]*$/, ''),
+      'alg none': () =>
+        forged(({ header }) => Object.assign(header, { alg: 'none' })).then((t) => t.replace(/[^.]*$/, '')),
+      'changed claims': () => forged(({ payload }) => Object.assign(payload, { scope: 'x' })),
+      'a key of one’s own': () => forged(() => {}, true),
+      'an unknown kid': () => forged(({ header }) => Object.assign(header, { kid: 'x' }), true),
+      'a NUL in the claims': () => forged(({ payload }) => Object.assign(payload, { jti: '\0' }), true),
+    }
+    for (const [name, make] of Object.entries(tokens)) {
+      it(name, async () => {
+        const token = await make()
+        const before = await revokedTokens()
+        assertDone(await revoke(client, token))
+        assert.equal(await revokedTokens(), before)
+      })
+    }
+
+    it('a token that expired by every clock', async () => {
+      const token = await tokenOf(client)
+      auth.clock.advance(900_000 + 121_000)
+      const before = await revokedTokens()
+      assertDone(await revoke(client, token))
+      assert.equal(await revokedTokens(), before)
+    })
+
+    it('another client’s token, which stays alive', async () => {
+      const token = await tokenOf(other)
+      assertDone(await revoke(client, token))
+      assert.equal(await standing(token), 'live')
+    })
+  })
+
+  describe('400 invalid_request', () => {
+    const fields = () => ({ client_id: client.clientId, client_secret: client.clientSecret, token: 'x' })
+    const refused = async (response: Promise<AuthResponse>) => {
+      const { status, json } = await response
+      assert.equal(status, 400)
+      assert.equal(json.error, 'invalid_request')
+    }
+    it('refuses token missing', () => refused(auth.post(PATH, { ...fields(), token: undefined })))
+    it('refuses token empty', () => refused(auth.post(PATH, { ...fields(), token: '' })))
+    it('refuses client_id missing', () => refused(auth.post(PATH, { ...fields(), client_id: undefined })))
+    for (const name of ['token', 'client_id', 'client_secret']) {
+      it(`refuses ${name} twice`, () =>
+        refused(auth.post(PATH, `${new URLSearchParams(fields())}&${name}=x`)))
+      it(`refuses ${name} in the query`, () => refused(auth.post(`${PATH}?${name}=x`, fields())))
+    }
+    it('refuses JSON', () => refused(auth.post(PATH, '{}', { 'content-type': 'application/json' })))
+    it('refuses two ways at once', () =>
+      refused(auth.post(PATH, fields(), { authorization: basic(client.clientId, client.clientSecret) })))
+    it('refuses more than 8 KiB', () => refused(auth.post(PATH, { ...fields(), token: 'x'.repeat(8_192) })))
+  })
+})
+
+/** A new server is trusted only after some seconds; until then every revocation takes as long. */
+async function untilRedisIsTrusted(revocation: Revocation): Promise<void> {
+  for (;;) {
+    const { redis } = revocation.counts()
+    await revocation.ask({ clientId: 'anyone' })
+    if (revocation.counts().redis > redis) return
+    await new Promise((resolve) => setTimeout(resolve, 200))
+  }
+}

@@ -1,0 +1,215 @@
+import { strict as assert } from 'node:assert'
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createLocalJWKSet, jwtVerify } from 'jose'
+import { markClientRevoked } from '#shared/oauth-clients.ts'
+import { createPostgres } from '#shared/postgres.ts'
+import { createRedis, redisReady } from '#shared/redis.ts'
+import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
+import { markSigningKeyRevoked } from '#shared/signing-keys.ts'
+import { startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
+import { type ServiceChild, startServiceChild } from '../support/process.ts'
+
+const MAIN = 'apps/auth/main.ts'
+
+async function tokenFrom(child: { port: number }, client: TestClient): Promise<Response> {
+  const body = new URLSearchParams(tokenFields(client))
+  return fetch(`http://127.0.0.1:${child.port}/v1/oauth/token`, { method: 'POST', body })
+}
+
+describe('processes of the authorization server', function () {
+  this.timeout(40_000)
+  let auth: TestAuth
+  let client: TestClient
+  const children: ServiceChild[] = []
+
+  before(async () => {
+    auth = await startAuth()
+  })
+  beforeEach(async () => {
+    client = await auth.createClient()
+  })
+  afterEach(async () => {
+    await Promise.all(children.splice(0).map((child) => child.kill()))
+  })
+  after(() => auth.stop())
+
+  async function start(env: Record<string, string> = {}): Promise<ServiceChild & { port: number }> {
+    const child = startServiceChild(MAIN, { ...auth.env, PORT: '0', ...env })
+    children.push(child)
+    const { port } = await child.logged('listening')
+    await child.logged('ready')
+    return { ...child, port: port as number }
+  }
+
+  describe('two, side by side', () => {
+    let revocation: Revocation
+    let close: () => Promise<void>
+
+    before(async () => {
+      const db = createPostgres({ url: auth.database.ownerUrl, poolSize: 2, applicationName: 'test' })
+      const redis = createRedis({ url: auth.redis.url('api'), connectionName: 'test' })
+      await redisReady(redis)
+      revocation = createRevocation({ redis, db })
+      close = async () => {
+        revocation.close()
+        redis.disconnect()
+        await db.destroy()
+      }
+    })
+    after(() => close())
+
+    it('both refuse a client once its revocation is answered, whatever they remembered', async () => {
+      const pair = [await start(), await start()]
+      for (const child of pair) assert.equal((await tokenFrom(child, client)).status, 200)
+      await revocation.revoke({ kind: 'client', id: client.clientId }, (transaction) =>
+        markClientRevoked(transaction, { ...client, revokedBy: null }),
+      )
+      for (const child of pair) {
+        const refused = await tokenFrom(child, client)
+        assert.equal(refused.status, 401)
+        assert.equal((await refused.json()).error, 'invalid_client')
+      }
+      const other = await auth.createClient()
+      for (const child of pair) assert.equal((await tokenFrom(child, other)).status, 200)
+    })
+
+    it('both stop signing with a key once its revocation is answered, and go on with one and the same', async () => {
+      const pair = [await start(), await start()]
+      const jwksOf = async ({ port }: { port: number }) =>
+        (await fetch(`http://127.0.0.1:${port}/v1/oauth/jwks`)).json()
+      const [{ kid: old }] = (await jwksOf(pair[0] as { port: number })).keys
+      await revocation.revoke({ kind: 'key', id: old }, (transaction) =>
+        markSigningKeyRevoked(transaction, old),
+      )
+      const kids = new Set<string | undefined>()
+      for (const child of pair) {
+        const { access_token } = await (await tokenFrom(child, client)).json()
+        const jwks = await jwksOf(child)
+        const { protectedHeader } = await jwtVerify(access_token, createLocalJWKSet(jwks))
+        kids.add(protectedHeader.kid)
+        assert.ok(!jwks.keys.some(({ kid }: { kid: string }) => kid === old))
+      }
+      assert.equal(kids.size, 1)
+      assert.ok(!kids.has(old))
+    })
+  })
+
+  it('share a port when PROCESSES says so, say "listening" once, and end together', async () => {
+    const child = startServiceChild(MAIN, { ...auth.env, PORT: '0', PROCESSES: '2' })
+    children.push(child)
+    const { port } = (await child.logged('listening')) as { port: number }
+    await sleep(1_000)
+    const answers = await Promise.all(Array.from({ length: 10 }, () => tokenFrom({ port }, client)))
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
+    assert.equal(child.lines.filter(({ msg }) => msg === 'listening').length, 1)
+    child.process.kill('SIGTERM')
+    assert.deepEqual(await child.exit, { code: 0, signal: null })
+    await assert.rejects(tokenFrom({ port }, client))
+  })
+
+  it('replace one that dies', async () => {
+    const child = startServiceChild(MAIN, { ...auth.env, PORT: '0', PROCESSES: '2' })
+    children.push(child)
+    const { port } = (await child.logged('listening')) as { port: number }
+    await child.logged('ready')
+    await (await tokenFrom({ port }, client)).text()
+    const worker = await workerOf(child.process.pid as number)
+    process.kill(worker, 'SIGKILL')
+    await child.logged('a process ended and is replaced')
+    await sleep(2_500)
+    assert.equal((await tokenFrom({ port }, client)).status, 200)
+  })
+
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    it(`answer what is in flight, and end with code 0 on ${signal}`, async () => {
+      const child = await start()
+      const answers = Array.from({ length: 20 }, () => tokenFrom(child, client))
+      await Promise.any(answers)
+      child.process.kill(signal)
+      const results = await Promise.allSettled(answers)
+      const served = results.filter((result) => result.status === 'fulfilled')
+      assert.ok(served.every((result) => result.value.status === 200))
+      assert.deepEqual(await child.exit, { code: 0, signal: null })
+      assert.equal(child.stderr(), '')
+    })
+  }
+
+  it('end when the IPC channel to their parent does', async () => {
+    const child = await start()
+    child.process.disconnect()
+    assert.deepEqual(await child.exit, { code: 0, signal: null })
+  })
+
+  it('refuse a wrong configuration with one message that names every variable and no value', async () => {
+    const child = startServiceChild(MAIN, {
+      DATABASE_URL: 'mysql://hunter2',
+      REDIS_URL: 'hunter3',
+      ISSUER: 'ftp://hunter4',
+      KEY_ENCRYPTION_KEY: 'hunter5',
+      SIGNING_ALG: 'HS256',
+      PORT: '99999',
+      RATE_TOKEN_PER_CLIENT: '0/0',
+      TRUSTED_PROXIES: '1.2.3.4/99',
+    })
+    assert.equal((await child.exit).code, 78)
+    for (const name of [
+      'DATABASE_URL',
+      'REDIS_URL',
+      'ISSUER',
+      'API_RESOURCE',
+      'KEY_ENCRYPTION_KEY',
+      'SIGNING_ALG',
+      'PORT',
+      'RATE_TOKEN_PER_CLIENT',
+      'TRUSTED_PROXIES',
+    ]) {
+      assert.ok(child.stderr().includes(`${name}:`), `${name} in ${child.stderr()}`)
+    }
+    assert.ok(!/hunter|HS256| {4}at /.test(child.stderr()), child.stderr())
+    assert.deepEqual(child.lines, [])
+  })
+
+  for (const processes of ['1', '2']) {
+    it(`refuse another key encryption key with code 78, ${processes} of them`, async () => {
+      const KEY_ENCRYPTION_KEY = Buffer.alloc(32, 7).toString('base64')
+      const child = startServiceChild(MAIN, {
+        ...auth.env,
+        PORT: '0',
+        KEY_ENCRYPTION_KEY,
+        PROCESSES: processes,
+      })
+      assert.equal((await child.exit).code, 78)
+      assert.match(child.stderr(), /KEY_ENCRYPTION_KEY/)
+    })
+
+    it(`say that a port is taken, ${processes} of them`, async () => {
+      const taken = createServer().listen(0, '127.0.0.1')
+      await new Promise((resolve) => taken.once('listening', resolve))
+      const { port } = taken.address() as { port: number }
+      const child = startServiceChild(MAIN, { ...auth.env, PORT: String(port), PROCESSES: processes })
+      assert.notEqual((await child.exit).code, 0)
+      assert.match(child.stderr(), /EADDRINUSE/)
+      await new Promise((resolve) => taken.close(resolve))
+    })
+  }
+
+  it('wait, not ready, for a database that is not there yet', async () => {
+    const missing = new URL(auth.env.DATABASE_URL as string)
+    missing.pathname = '/not_there_yet'
+    const child = startServiceChild(MAIN, { ...auth.env, PORT: '0', DATABASE_URL: missing.href })
+    children.push(child)
+    const { port } = (await child.logged('listening')) as { port: number }
+    await child.logged('not ready yet')
+    assert.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 503)
+    assert.equal((await fetch(`http://127.0.0.1:${port}/healthz`)).status, 200)
+    assert.equal((await tokenFrom({ port }, client)).status, 503)
+  })
+})
+
+/** The process id of one child of a process. */
+async function workerOf(parent: number): Promise<number> {
+  const children = await readFile(`/proc/${parent}/task/${parent}/children`, 'utf8')
+  return Number(children.split(' ')[0])
+}

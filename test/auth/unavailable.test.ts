@@ -1,0 +1,72 @@
+import { strict as assert } from 'node:assert'
+import { type AuthResponse, startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
+import { cutOffDatabase } from '../support/stores.ts'
+
+function assertUnavailable(response: AuthResponse): void {
+  assert.equal(response.status, 503, response.text)
+  assert.equal(response.json.error, 'temporarily_unavailable')
+  assert.ok(Number(response.headers.get('retry-after')) >= 1)
+  assert.equal(response.headers.get('cache-control'), 'no-store')
+}
+
+describe('when neither store can decide', () => {
+  let auth: TestAuth
+  let client: TestClient
+  let unseen: TestClient
+  let token: string
+  let restore: () => Promise<void>
+
+  before(async () => {
+    auth = await startAuth()
+    client = await auth.createClient()
+    unseen = await auth.createClient()
+    token = (await auth.token(client)).json.access_token
+    await auth.redis.stop('SIGKILL')
+    restore = await cutOffDatabase(auth.database)
+  })
+  after(async () => {
+    await restore()
+    await auth.stop()
+  })
+
+  it('refuses a token with 503', async () => {
+    assertUnavailable(await auth.token(client))
+  })
+  it('tells first what is wrong with the request itself', async () => {
+    assert.equal((await auth.token(client, { scope: undefined })).status, 400)
+    assert.equal((await auth.token(client, { grant_type: 'x' })).json.error, 'unsupported_grant_type')
+    assert.equal((await auth.token(client, { scope: 'x' })).json.error, 'invalid_scope')
+    assert.equal((await auth.token(client, { client_secret: 'x' })).status, 401)
+  })
+  it('answers 503 at once when the client record cannot be read, whatever the secret', async () => {
+    assertUnavailable(await auth.token(unseen))
+    assertUnavailable(await auth.token(unseen, { client_secret: 'x' }))
+    assertUnavailable(await auth.token(unseen, { scope: 'x' }))
+  })
+  it('refuses to revoke a token with 503', async () => {
+    const { client_id = '', client_secret = '' } = tokenFields(client)
+    assertUnavailable(await auth.post('/v1/oauth/revoke', { client_id, client_secret, token }))
+  })
+  it('still answers its documents', async () => {
+    assert.equal((await auth.request('GET', '/v1/oauth/jwks')).status, 200)
+    assert.equal((await auth.request('GET', '/.well-known/oauth-authorization-server')).status, 200)
+    assert.equal((await auth.request('GET', '/healthz')).status, 200)
+  })
+  it('serves again once Postgres is back, without Redis', async () => {
+    await restore()
+    assert.equal((await auth.token(client)).status, 200)
+    assert.equal((await auth.token(unseen)).status, 200)
+  })
+})
+
+describe('before the signing keys are loaded', () => {
+  it('is not ready, and answers 503', async () => {
+    const auth = await startAuth({ unready: true })
+    const client = await auth.createClient()
+    assertUnavailable(await auth.token(client))
+    assertUnavailable(await auth.request('GET', '/v1/oauth/jwks'))
+    assert.equal((await auth.request('GET', '/readyz')).status, 503)
+    assert.equal((await auth.request('GET', '/healthz')).status, 200)
+    await auth.stop()
+  })
+})

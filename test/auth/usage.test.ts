@@ -1,0 +1,160 @@
+import { strict as assert } from 'node:assert'
+import { Redis } from 'ioredis'
+import { createPostgres, type Database } from '#shared/postgres.ts'
+import { createRedis, redisReady } from '#shared/redis.ts'
+import { createUsageCounter, drainUsage } from '#shared/usage.ts'
+import { startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
+
+const HOUR_MS = 3_600_000
+
+describe('the usage of clients', () => {
+  let auth: TestAuth
+  let db: Database
+  let redis: ReturnType<typeof createRedis>
+  let admin: Redis
+  let client: TestClient
+
+  before(async () => {
+    auth = await startAuth()
+    db = createPostgres({ url: auth.database.apiUrl, poolSize: 4, applicationName: 'test' })
+    redis = createRedis({ url: auth.redis.url('api'), connectionName: 'test' })
+    admin = new Redis(auth.redis.url('admin'))
+    admin.on('error', () => {})
+    await redisReady(redis)
+  })
+  after(async () => {
+    redis.disconnect()
+    admin.disconnect()
+    await db.destroy()
+    await auth.stop()
+  })
+  beforeEach(async () => {
+    await admin.del('usage:pending', 'usage:draining')
+    client = await auth.createClient()
+  })
+
+  const counter = () => createUsageCounter({ redis, clock: auth.clock })
+  async function stored({ clientId }: TestClient): Promise<{ last: Date | undefined; tokens: number }> {
+    const last = await auth.db.raw('select last_used_at from client_usage where client_id = ?', [clientId])
+    const hours = await auth.db.raw(
+      'select coalesce(sum(tokens), 0)::int as tokens from client_usage_hourly where client_id = ?',
+      [clientId],
+    )
+    return { last: last.rows[0]?.last_used_at, tokens: hours.rows[0].tokens }
+  }
+
+  it('reach Redis within some seconds of a token', async () => {
+    await auth.token(client)
+    await auth.token(client)
+    await auth.token(client, { scope: 'refused' })
+    await assertSoon(async () => {
+      const hash = await admin.hgetall('usage:pending')
+      const hour = Math.floor(auth.clock.now() / HOUR_MS)
+      assert.deepEqual(hash, {
+        [`${client.clientId}|${hour}`]: '2',
+        [`${client.clientId}|last`]: String(auth.clock.now()),
+      })
+    })
+  })
+
+  it('move to Postgres, by hour, and add up', async () => {
+    const usage = counter()
+    const start_ms = auth.clock.now()
+    for (const _ of [1, 2, 3]) usage.count(client.clientId)
+    await usage.flush()
+    assert.equal(await drainUsage({ redis, db }), 1)
+    auth.clock.advance(HOUR_MS)
+    usage.count(client.clientId)
+    await usage.flush()
+    assert.equal(await drainUsage({ redis, db }), 1)
+    assert.deepEqual(await stored(client), { last: new Date(start_ms + HOUR_MS), tokens: 4 })
+    const { rows } = await auth.db.raw(
+      'select hour, tokens::int from client_usage_hourly where client_id = ? order by hour',
+      [client.clientId],
+    )
+    assert.deepEqual(
+      rows.map(({ tokens }: { tokens: number }) => tokens),
+      [3, 1],
+    )
+    for (const { hour } of rows) assert.equal(hour.getTime() % HOUR_MS, 0)
+    assert.equal(await admin.exists('usage:pending', 'usage:draining'), 0)
+  })
+
+  it('never go back in time', async () => {
+    const usage = counter()
+    const late = auth.clock.now()
+    usage.count(client.clientId)
+    await usage.flush()
+    await drainUsage({ redis, db })
+    auth.clock.advance(-60_000)
+    usage.count(client.clientId)
+    await usage.flush()
+    await drainUsage({ redis, db })
+    assert.equal((await stored(client)).last?.getTime(), late)
+    auth.clock.set(late)
+  })
+
+  it('are stored once when several processes drain at the same time', async () => {
+    const usage = counter()
+    usage.count(client.clientId)
+    await usage.flush()
+    const drained = await Promise.all([1, 2, 3, 4].map(() => drainUsage({ redis, db })))
+    assert.equal(
+      drained.reduce((sum, n) => sum + n),
+      1,
+    )
+    assert.equal((await stored(client)).tokens, 1)
+  })
+
+  it('left behind by a crash are stored by the next drain, and what came since by the one after', async () => {
+    const usage = counter()
+    usage.count(client.clientId)
+    await usage.flush()
+    await admin.rename('usage:pending', 'usage:draining')
+    usage.count(client.clientId)
+    await usage.flush()
+    await drainUsage({ redis, db })
+    assert.equal((await stored(client)).tokens, 1)
+    await drainUsage({ redis, db })
+    assert.equal((await stored(client)).tokens, 2)
+  })
+
+  it('of a client that Postgres does not know are dropped', async () => {
+    const usage = counter()
+    usage.count('cli_0000000000000000000000')
+    usage.count(client.clientId)
+    await usage.flush()
+    await drainUsage({ redis, db })
+    assert.equal((await stored(client)).tokens, 1)
+    assert.equal(await admin.exists('usage:draining'), 0)
+  })
+
+  it('wait while Redis is away, and disturb no request', async () => {
+    await auth.redis.stop('SIGTERM')
+    assert.equal((await auth.token(client)).status, 200)
+    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    await auth.redis.start()
+    await assertSoon(async () => {
+      assert.equal(Object.keys(await admin.hgetall('usage:pending')).length, 2)
+    })
+  }).timeout(30_000)
+
+  it('are flushed when the server closes', async () => {
+    const other = await startAuth({ beside: auth })
+    await other.token(client)
+    await other.stop()
+    assert.equal((await admin.hkeys('usage:pending')).length, 2)
+  })
+})
+
+async function assertSoon(check: () => Promise<void>): Promise<void> {
+  const deadline = Date.now() + 5_000
+  for (;;) {
+    try {
+      return await check()
+    } catch (error) {
+      if (Date.now() > deadline) throw error
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+  }
+}

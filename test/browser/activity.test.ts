@@ -1,0 +1,42 @@
+import { strict as assert } from 'node:assert'
+import { api, createClient, OWNER, sessionToken, type Visit, visit } from '../support/workspace.ts'
+
+describe('workspace: Activity', function () {
+  this.timeout(60_000)
+  let tab: Visit
+  afterEach(() => tab?.leave())
+
+  it('tells who created and revoked what, with a way to it', async () => {
+    const token = await sessionToken(OWNER)
+    const { clientId } = await createClient(token, { name: 'Told of' })
+    await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}/revoke`, { token, method: 'POST' })
+    tab = await visit({ sessionToken: token, path: '/ven_acme/activity' })
+    const entries = tab.page.getByRole('listitem').filter({ hasText: 'Told of' })
+    await entries.filter({ hasText: 'created the client' }).waitFor()
+    await entries.filter({ hasText: 'revoked the client' }).getByRole('link').click()
+    await tab.page.getByText('This client is revoked').waitFor()
+  })
+
+  it('goes back as far as there is anything', async () => {
+    const token = await sessionToken(OWNER)
+    for (let number = 0; number < 51; number++) {
+      const { clientId } = await createClient(token, { name: `Many ${number}` })
+      await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}/revoke`, { token, method: 'POST' })
+    }
+    tab = await visit({ sessionToken: token, path: '/ven_acme/activity' })
+    let total = 0
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const query: string = cursor && `&cursor=${cursor}`
+      const { entries, nextCursor } = await api(`/v1/vendor/ven_acme/activity?limit=200${query}`, { token })
+      total += entries.length
+      cursor = nextCursor
+    }
+    const items = tab.page.locator('main').getByRole('listitem')
+    for (let shown = 50; shown < total; shown += 50) {
+      await tab.page.getByRole('button', { name: 'Show more' }).click()
+      await items.nth(shown).waitFor()
+    }
+    assert.equal(await items.count(), total)
+    await items.last().filter({ hasText: 'Demo client of the local stack' }).waitFor()
+  })
+})

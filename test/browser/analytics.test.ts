@@ -1,0 +1,132 @@
+import { strict as assert } from 'node:assert'
+import { readFile } from 'node:fs/promises'
+import type { Page } from 'playwright-core'
+import { csvCell } from '../../apps/workspace/src/analytics/csv.ts'
+import { api, OWNER, sessionToken, type Visit, visit } from '../support/workspace.ts'
+
+describe('workspace: Analytics', function () {
+  this.timeout(60_000)
+  let tab: Visit
+  afterEach(() => tab?.leave())
+
+  it('shows the figures that the API answers: totals, table, and days that may change', async () => {
+    const token = await sessionToken(OWNER)
+    const daily = await api('/v1/vendor/ven_acme/analytics/daily', { token })
+    tab = await visit({ sessionToken: token, path: '/ven_acme/analytics' })
+    const impressions = daily.totals.impressions.toLocaleString('en')
+    await tab.page.getByRole('radio', { name: `Impressions ${impressions}` }).waitFor()
+    const rows = tab.page.getByRole('region', { name: 'Day by day' }).locator('tbody tr')
+    assert.equal(await rows.count(), 30)
+    const words = { final: 'Final', provisional: 'Provisional', missing: 'Not reported' }
+    for (const [index, day] of daily.days.toReversed().entries()) {
+      const text = (await rows.nth(index).innerText()).replaceAll(/\s+/g, ' ')
+      assert.ok(text.includes(words[day.status as keyof typeof words]), text)
+      if (day.status !== 'missing') assert.ok(text.includes(day.clicks.toLocaleString('en')), text)
+    }
+    const money = new Intl.NumberFormat('en', { style: 'currency', currency: daily.currency })
+    await tab.page
+      .getByRole('radio', { name: `Revenue ${money.format(daily.totals.revenueMinor / 100)}` })
+      .waitFor()
+  })
+
+  it('keeps the range in the address, and refuses one that the API would refuse', async () => {
+    tab = await visit({ as: OWNER, path: '/ven_acme/analytics?days=7' })
+    const { page } = tab
+    await rowCount(page, 7)
+    await page.getByRole('radio', { name: '90 days' }).check({ force: true })
+    await page.getByRole('button', { name: 'Show all 90 days' }).click()
+    await rowCount(page, 90)
+    const last = await page.getByLabel('Last day').inputValue()
+    await page.getByLabel('First day').fill(last)
+    await rowCount(page, 1)
+    assert.equal(new URL(page.url()).search, `?from=${last}&to=${last}`)
+    await page.getByLabel('Last day').fill('2020-01-01')
+    await page.getByText('The first day must not be after the last.').waitFor()
+    await page.getByLabel('First day').fill('2018-01-01')
+    await page.getByText('At most 366 days.').waitFor()
+    await page.reload()
+    await rowCount(page, 1)
+  })
+
+  it('reads the days out by keyboard', async () => {
+    tab = await visit({ as: OWNER, path: '/ven_acme/analytics' })
+    const slider = tab.page.getByRole('slider', { name: 'Impressions, day by day' })
+    await slider.focus()
+    const last = await slider.getAttribute('aria-valuetext')
+    await tab.page.keyboard.press('ArrowLeft')
+    const before = await slider.getAttribute('aria-valuetext')
+    assert.notEqual(before, last)
+    assert.match(before ?? '', /^\w{3} \d+ \w{3} \d{4}: .+/)
+    assert.equal(await tab.page.locator('.chart-readout').innerText(), before)
+  })
+
+  it('draws bars that differ for final, provisional and missing days', async () => {
+    tab = await visit({ as: OWNER, path: '/ven_acme/analytics?days=90' })
+    await tab.page.locator('canvas').waitFor()
+    const painted = await tab.page.locator('canvas').evaluate((canvas: HTMLCanvasElement) => {
+      const pen = canvas.getContext('2d') as CanvasRenderingContext2D
+      const { data } = pen.getImageData(0, 0, canvas.width, canvas.height)
+      const colors = new Map<string, number>()
+      for (let at = 0; at < data.length; at += 4) {
+        if (data[at + 3] === 255) {
+          const color = `${data[at]},${data[at + 1]},${data[at + 2]}`
+          colors.set(color, (colors.get(color) ?? 0) + 1)
+        }
+      }
+      const style = getComputedStyle(canvas)
+      const of = (name: string) => {
+        const hex = Number.parseInt(style.getPropertyValue(name).trim().slice(1), 16)
+        return colors.get(`${hex >> 16},${(hex >> 8) & 255},${hex & 255}`) ?? 0
+      }
+      return { bar: of('--chart-bar'), pale: of('--chart-pale') }
+    })
+    assert.ok(painted.bar > 1_000, `${painted.bar} pixels of bars`)
+    assert.ok(painted.pale > 100, `${painted.pale} pixels of provisional ground`)
+  })
+
+  it('downloads the same figures as CSV', async () => {
+    const token = await sessionToken(OWNER)
+    tab = await visit({ sessionToken: token, path: '/ven_acme/analytics?days=90' })
+    await tab.page.getByRole('button', { name: 'Show all 90 days' }).waitFor()
+    const downloading = tab.page.waitForEvent('download')
+    await tab.page.getByRole('button', { name: 'Download CSV' }).click()
+    const download = await downloading
+    const from = await tab.page.getByLabel('First day').inputValue()
+    const to = await tab.page.getByLabel('Last day').inputValue()
+    assert.equal(download.suggestedFilename(), `analytics_ven_acme_${from}_${to}.csv`)
+    const daily = await api(`/v1/vendor/ven_acme/analytics/daily?from=${from}&to=${to}`, { token })
+    const lines = (await readFile(await download.path(), 'utf8')).split('\r\n')
+    assert.equal(lines.shift()?.split(',')[0], 'date')
+    assert.equal(lines.pop(), '')
+    assert.deepEqual(
+      lines,
+      daily.days.map((day: Record<string, string | number | null>) =>
+        [
+          ...[day.date, day.status, daily.currency, day.impressions, day.clicks, day.orders],
+          ...[day.unitsSold, day.revenueMinor, day.boostSpendMinor],
+        ]
+          .map((value) => value ?? '')
+          .join(','),
+      ),
+    )
+  })
+})
+
+describe('a CSV cell', () => {
+  for (const formula of ['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1']) {
+    it(`takes the formula out of ${JSON.stringify(formula)}`, () => {
+      assert.match(csvCell(formula), /^"?'/)
+    })
+  }
+  it('quotes commas, quotes and line ends', () => assert.equal(csvCell('a,"b"\n'), '"a,""b""\n"'))
+  it('leaves numbers and absent figures alone', () => {
+    assert.equal(csvCell(-12), '-12')
+    assert.equal(csvCell(null), '')
+  })
+})
+
+async function rowCount(page: Page, count: number): Promise<void> {
+  const rows = page.getByRole('region', { name: 'Day by day' }).locator('tbody tr')
+  await rows.nth(count - 1).waitFor()
+  await rows.nth(count).waitFor({ state: 'detached' })
+}

@@ -1,0 +1,259 @@
+import { strict as assert } from 'node:assert'
+import type { Page } from 'playwright-core'
+import {
+  api,
+  assertFits,
+  createClient,
+  GLOBEX_OWNER,
+  OWNER,
+  requestToken,
+  sessionToken,
+  testWorkspace,
+  type Visit,
+  visit,
+} from '../support/workspace.ts'
+
+const CLIENTS = '/ven_acme/integrations/oauth2-clients'
+
+describe('workspace: Integrations, OAuth2 Clients', function () {
+  this.timeout(60_000)
+  let tab: Visit
+  afterEach(() => tab?.leave())
+
+  it('goes the whole way: create, secret, token, analytics, rotate, revoke, token refused', async () => {
+    tab = await visit({ as: OWNER, path: CLIENTS })
+    const { page } = tab
+    await create(page, 'Whole way', ['Read daily analytics'])
+    const old = await revealed(page)
+    assert.match(old.curl, new RegExp(`${tab.baseUrl}/v1/oauth/token[^]*${old.clientSecret}`))
+    const token = await requestToken(old)
+    assert.equal(token.status, 200)
+    await page.getByText(/First token issued at .* This client works/).waitFor()
+    const daily = await api('/v1/analytics/ven_acme/daily', { token: token.body.access_token as string })
+    assert.equal(daily.days.length, 30)
+    await closeReveal(page, 'Done')
+
+    await page.getByRole('link', { name: 'Whole way' }).click()
+    await page.getByRole('button', { name: 'Rotate the secret' }).click()
+    await page.getByRole('button', { name: 'Create replacement' }).click()
+    const dialog = page.getByRole('dialog')
+    assert.equal(await dialog.getByLabel('Name').inputValue(), 'Whole way 2')
+    await dialog.getByRole('button', { name: 'Create replacement' }).click()
+    const replacement = await revealed(page)
+    await closeReveal(page, 'Go on with the rotation')
+    await page.getByText('Waiting for its first token request').waitFor()
+    assert.equal(new URL(page.url()).searchParams.get('replacement'), replacement.clientId)
+    assert.equal((await requestToken(replacement)).status, 200)
+    await page.getByText('Asks for tokens', { exact: true }).waitFor()
+    await page.getByText(/Quiet for 0:\d\d of 15:00/).waitFor()
+
+    await page.getByRole('button', { name: 'Revoke the old client' }).click()
+    await dialog.getByText('It may still be in use').waitFor()
+    await dialog.getByLabel(/Type the client/).fill('Whole way')
+    await dialog.getByRole('button', { name: 'Revoke for ever' }).click()
+    await page.getByText('The rotation is complete.').waitFor()
+    assert.deepEqual((await requestToken(old)).body.error, 'invalid_client')
+    const refused = await api('/v1/analytics/ven_acme/daily', { token: token.body.access_token as string })
+    assert.equal(refused.code, 'invalid_token')
+    assert.equal((await requestToken(replacement)).status, 200)
+  })
+
+  it('shows the secret in no other place and time', async () => {
+    tab = await visit({ as: OWNER, path: CLIENTS })
+    const { page } = tab
+    await create(page, 'Shown once', ['Read boosts'])
+    const { clientSecret } = await revealed(page)
+    const dialog = page.getByRole('dialog')
+    await page.keyboard.press('Escape')
+    await dialog.getByText('once closed, the secret is gone').waitFor()
+    await dialog.getByRole('button', { name: 'Close' }).click()
+    await dialog.getByRole('button', { name: 'Done' }).click({ force: true })
+    assert.equal(await dialog.isVisible(), true)
+    await closeReveal(page, 'Done')
+    assert.equal((await page.content()).includes(clientSecret), false)
+    const kept = await page.evaluate(() =>
+      JSON.stringify([{ ...sessionStorage }, { ...localStorage }, location.href, history.state]),
+    )
+    assert.equal(kept.includes(clientSecret), false)
+    const { stack } = await testWorkspace()
+    assert.equal(stack.serviceOutput().includes(clientSecret), false)
+    await page.getByRole('link', { name: 'Shown once' }).click()
+    await page.getByText('the-secret-that-you-saved').waitFor()
+    assert.equal((await page.content()).includes(clientSecret), false)
+  })
+
+  it('keeps the secret on the screen when the session ends before it is saved', async () => {
+    const token = await sessionToken(OWNER)
+    tab = await visit({ sessionToken: token, path: CLIENTS })
+    await create(tab.page, 'Session ends', ['Read boosts'])
+    const { clientSecret } = await revealed(tab.page)
+    await api('/v1/session', { token, method: 'DELETE' })
+    await tab.page.getByText('Save the secret before you sign in again').waitFor()
+    assert.equal(await tab.page.getByText(clientSecret, { exact: true }).isVisible(), true)
+    await closeReveal(tab.page, 'Done')
+    await tab.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    assert.equal((await tab.page.content()).includes(clientSecret), false)
+  })
+
+  it('asks for a name and for a scope, and chooses none beforehand', async () => {
+    tab = await visit({ as: OWNER, path: CLIENTS })
+    await tab.page.getByRole('button', { name: 'Create client' }).click()
+    const dialog = tab.page.getByRole('dialog')
+    assert.equal(await dialog.getByRole('checkbox', { checked: true }).count(), 0)
+    await dialog.getByRole('button', { name: 'Create client' }).click()
+    await dialog.getByText('Give it a name.').waitFor()
+    await dialog.getByText('Choose at least one scope.').waitFor()
+    await dialog.getByLabel('Name').fill('x'.repeat(101))
+    await dialog.getByRole('button', { name: 'Create client' }).click()
+    await dialog.getByText('At most 100 characters; this has 101.').waitFor()
+    await dialog.getByRole('checkbox', { name: /Read daily analytics/ }).check()
+    await dialog.getByText('This client can read, and change nothing.').waitFor()
+    await dialog.getByRole('checkbox', { name: /Change boosts/ }).check()
+    await dialog.getByText("Whoever holds this client's secret can change boosts.").waitFor()
+  })
+
+  it('creates a client once when the answer to the first try was lost', async () => {
+    tab = await visit({ as: OWNER, path: CLIENTS })
+    const { page } = tab
+    await page.getByRole('button', { name: 'Create client' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('Lost answer')
+    await dialog.getByRole('checkbox', { name: /Read boosts/ }).check()
+    // The request arrives; its answer does not.
+    await page.route(
+      '**/oauth-clients',
+      async (route) => {
+        await route.fetch()
+        await route.abort('connectionreset')
+      },
+      { times: 1 },
+    )
+    await dialog.getByRole('button', { name: 'Create client' }).click()
+    await dialog.getByText('it will not be created twice').waitFor()
+    await dialog.getByRole('button', { name: 'Create client' }).click()
+    await dialog.getByText('Created, but its secret is lost').waitFor()
+    await dialog
+      .getByRole('contentinfo')
+      .getByRole('button')
+      .or(dialog.locator('footer button'))
+      .first()
+      .click()
+    assert.equal(await page.getByRole('link', { name: 'Lost answer' }).count(), 1)
+  })
+
+  it('revokes only when the name, or the id, is typed, and shows it as Revoked at once', async () => {
+    const client = await createClient(await sessionToken(OWNER), { name: 'To be revoked' })
+    tab = await visit({ as: OWNER, path: CLIENTS })
+    const { page } = tab
+    await page.getByRole('button', { name: 'Actions for To be revoked' }).click()
+    await page.getByRole('menuitem', { name: 'Revoke' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('It has never been used.').waitFor()
+    const name = dialog.getByLabel(/Type the client/)
+    await name.fill('to be revoked')
+    await dialog.getByRole('button', { name: 'Revoke for ever' }).click()
+    await dialog.getByText('That is not the name.').waitFor()
+    assert.equal((await requestToken(client)).status, 200)
+    await name.fill(client.clientId)
+    await name.press('Enter')
+    await page.getByText('To be revoked is revoked').first().waitFor()
+    const row = page.getByRole('row').filter({ hasText: client.clientId })
+    assert.equal(await row.getByText('Revoked', { exact: true }).isVisible(), true)
+    assert.equal((await requestToken(client)).body.error, 'invalid_client')
+    await page.getByRole('link', { name: 'Active', exact: true }).click()
+    await row.waitFor({ state: 'detached' })
+    await page.getByRole('link', { name: 'Revoked', exact: true }).click()
+    await row.waitFor()
+  })
+
+  it('advises to revoke the old client once it has been quiet for as long as a token lasts', async () => {
+    const token = await sessionToken(OWNER)
+    const old = await createClient(token, { name: 'Quiet one' })
+    const replacement = await createClient(token, { name: 'Quiet one 2' })
+    await requestToken(old)
+    await requestToken(replacement)
+    tab = await visit()
+    await tab.page.clock.install()
+    await tab.page.evaluate((value) => sessionStorage.setItem('session-token', value), token)
+    await tab.page.goto(`${tab.baseUrl}${CLIENTS}/${old.clientId}/rotate`)
+    await tab.page.getByText('It exists already').click()
+    const existing = tab.page.getByRole('listitem').filter({ hasText: replacement.clientId })
+    await existing.getByRole('button', { name: 'Use this one' }).click()
+    await tab.page.getByText(/Quiet for \d:\d\d of 15:00/).waitFor()
+    await tab.page.clock.fastForward('14:00')
+    await tab.page.getByText(/Quiet for 14:\d\d of 15:00/).waitFor()
+    await tab.page.clock.fastForward('01:01')
+    await tab.page.getByText('No longer asks for tokens').waitFor()
+    await tab.page.getByText('Nothing that runs all the time uses it any more.').waitFor()
+    await requestToken(old)
+    await tab.page.clock.setSystemTime(new Date())
+    await tab.page.getByText(/Quiet for 0:\d\d of 15:00/).waitFor()
+  })
+
+  it('shows names as text, whatever is in them', async () => {
+    const names = [
+      '<img src=x onerror=alert(1)>',
+      'تقارير المستودع',
+      '=HYPERLINK("https://evil.example")',
+      'ж'.repeat(100),
+    ]
+    const token = await sessionToken(OWNER)
+    for (const name of names) await createClient(token, { name })
+    tab = await visit({ as: OWNER, path: CLIENTS, width: 360, height: 740 })
+    for (const name of names) await tab.page.getByRole('link', { name, exact: true }).waitFor()
+    assert.equal(await tab.page.locator('main img').count(), 0)
+    await assertFits(tab.page)
+  })
+
+  it('shows a hundred clients, a page at a time, and says when there is no room for another', async () => {
+    const token = await sessionToken(GLOBEX_OWNER)
+    const path = '/v1/vendor/ven_globex/oauth-clients'
+    const { clients } = await api(`${path}?status=Active&limit=200`, { token })
+    for (let number = clients.length + 1; number <= 100; number++) {
+      await createClient(token, { vendorId: 'ven_globex', name: `Client ${number}` })
+    }
+    tab = await visit({ sessionToken: token, path: '/ven_globex/integrations/oauth2-clients' })
+    const rows = tab.page.locator('tbody tr')
+    await rows.first().waitFor()
+    assert.equal(await rows.count(), 50)
+    await tab.page.getByRole('button', { name: 'Show more' }).click()
+    await rows.nth(99).waitFor()
+    await create(tab.page, 'One too many', ['Read boosts'])
+    await tab.page.getByText('Your company has 100 active clients').waitFor()
+  })
+
+  it('says that there is no such client', async () => {
+    tab = await visit({ as: OWNER, path: `${CLIENTS}/cli_0000000000000000000000` })
+    await tab.page.getByText('The company has no such client.').waitFor()
+  })
+})
+
+async function create(page: Page, name: string, scopes: string[]): Promise<void> {
+  await page.getByRole('button', { name: 'Create client' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Name').fill(name)
+  for (const scope of scopes) await dialog.getByRole('checkbox', { name: new RegExp(scope) }).check()
+  await dialog.getByRole('button', { name: 'Create client' }).click()
+}
+
+/** What the dialog shows, read the way that a person takes it: from the clipboard. */
+async function revealed(page: Page): Promise<{ clientId: string; clientSecret: string; curl: string }> {
+  const dialog = page.getByRole('dialog')
+  const copied = async (name: RegExp, index = 0) => {
+    await dialog.getByRole('button', { name }).nth(index).click()
+    return page.evaluate(() => navigator.clipboard.readText())
+  }
+  await dialog.getByText('Client secret').waitFor()
+  const clientId = await copied(/^Cop(?:y|ied)$/, 0)
+  const clientSecret = await copied(/^Cop(?:y|ied)$/, 1)
+  const curl = await copied(/Copy curl command/)
+  assert.match(clientId, /^cli_/)
+  return { clientId, clientSecret, curl }
+}
+
+async function closeReveal(page: Page, button: string): Promise<void> {
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('checkbox', { name: 'I have saved the secret' }).check()
+  await dialog.getByRole('button', { name: button }).click()
+  await dialog.waitFor({ state: 'detached' })
+}

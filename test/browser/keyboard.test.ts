@@ -1,0 +1,91 @@
+import { strict as assert } from 'node:assert'
+import type { Page } from 'playwright-core'
+import { createClient, OWNER, sessionToken, type Visit, visit } from '../support/workspace.ts'
+
+const CLIENTS = '/ven_acme/integrations/oauth2-clients'
+
+describe('workspace: by keyboard alone', function () {
+  this.timeout(60_000)
+  let tab: Visit
+  afterEach(() => tab?.leave())
+
+  it('reaches the content past the navigation', async () => {
+    tab = await visit({ as: OWNER, path: CLIENTS })
+    await tab.page.getByRole('button', { name: 'Create client' }).waitFor()
+    await tab.page.keyboard.press('Tab')
+    assert.equal(await focused(tab.page), 'Skip to the content')
+    await tab.page.keyboard.press('Enter')
+    await tab.page.keyboard.press('Tab')
+    assert.equal(await focused(tab.page), 'Create client')
+  })
+
+  it('creates a client, keeps the focus in the dialogs, and returns it to the button', async () => {
+    tab = await visit({ as: OWNER, path: CLIENTS })
+    const { keyboard } = tab.page
+    await tab.page.getByRole('button', { name: 'Create client' }).focus()
+    await keyboard.press('Enter')
+    await tab.page.getByRole('dialog').waitFor()
+    await keyboard.type('By keyboard')
+    for (let presses = 0; presses < 20; presses++) {
+      await keyboard.press('Tab')
+      assert.equal(await focusIsInDialog(tab.page), true)
+    }
+    await tab.page.getByRole('checkbox', { name: /Read boosts/ }).focus()
+    await keyboard.press('Space')
+    await tab.page.getByLabel('Name').focus()
+    await keyboard.press('Enter')
+    await tab.page.getByText('Client secret').waitFor()
+    assert.equal(await focusIsInDialog(tab.page), true)
+    await keyboard.press('Escape')
+    await tab.page.getByText('once closed, the secret is gone').waitFor()
+    await tab.page.getByRole('checkbox', { name: 'I have saved the secret' }).focus()
+    await keyboard.press('Space')
+    await keyboard.press('Escape')
+    await tab.page.getByRole('dialog').waitFor({ state: 'detached' })
+    assert.equal(await focused(tab.page), 'Create client')
+  })
+
+  it('goes through the tabs of the code with the arrow keys', async () => {
+    const { clientId } = await createClient(await sessionToken(OWNER), { name: 'Tabs' })
+    tab = await visit({ as: OWNER, path: `${CLIENTS}/${clientId}` })
+    await tab.page.getByRole('tab', { name: 'curl' }).focus()
+    await tab.page.keyboard.press('ArrowRight')
+    await tab.page.getByRole('region', { name: '.env file' }).waitFor()
+    await tab.page.keyboard.press('End')
+    await tab.page.getByRole('region', { name: 'Python program' }).waitFor()
+  })
+
+  it('opens a row’s menu, and comes back to it from the dialog', async () => {
+    await createClient(await sessionToken(OWNER), { name: 'Menu by keyboard' })
+    tab = await visit({ as: OWNER, path: CLIENTS })
+    const { keyboard } = tab.page
+    await tab.page.getByRole('button', { name: 'Actions for Menu by keyboard' }).focus()
+    await keyboard.press('Enter')
+    await tab.page.getByRole('menuitem', { name: 'Rotate the secret' }).waitFor()
+    await keyboard.press('ArrowDown')
+    await keyboard.press('Enter')
+    await tab.page.getByRole('dialog', { name: /Revoke/ }).waitFor()
+    assert.equal(await focusIsInDialog(tab.page), true)
+    await keyboard.press('Escape')
+    await tab.page.getByRole('dialog').waitFor({ state: 'detached' })
+    assert.equal(await focused(tab.page), 'Actions for Menu by keyboard')
+  })
+
+  it('takes the focus to the heading of the next screen', async () => {
+    tab = await visit({ as: OWNER, path: CLIENTS })
+    await tab.page.getByRole('link', { name: 'Activity' }).focus()
+    await tab.page.keyboard.press('Enter')
+    await tab.page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
+    assert.equal(await focused(tab.page), 'Activity')
+    assert.equal(await tab.page.title(), 'Activity · Acme Outfitters')
+  })
+})
+
+const focused = (page: Page): Promise<string> =>
+  page.evaluate(() => {
+    const element = document.activeElement as HTMLElement
+    return element.getAttribute('aria-label') ?? element.innerText
+  })
+
+const focusIsInDialog = (page: Page): Promise<boolean> =>
+  page.evaluate(() => document.activeElement?.closest('[role="dialog"]') !== null)

@@ -1,0 +1,199 @@
+import { strict as assert } from 'node:assert'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Resolution } from '../../apps/api/callbacks/resolver.ts'
+import { type Gateway, startGateway } from '../../infra/local/gateway/gateway.ts'
+import { loadPages } from '../../infra/local/gateway/pages.ts'
+import { builtWorkspace } from '../../infra/local/workspace-build.ts'
+import { ruleWith } from '../api/callbacks/sending.ts'
+import { startApi, type TestApi } from '../support/api.ts'
+import {
+  authority,
+  RECEIVER_NAME,
+  type Receiver,
+  startHttpsReceiver,
+  startTlsReceiver,
+} from '../support/receivers.ts'
+import { assertAccessible, assertFits, type Visit, visit } from '../support/workspace.ts'
+
+const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
+const found = (...addresses: string[]): Resolution => ({ addresses, complete: true, failure: null })
+
+describe('workspace: Integrations, Webhooks', function () {
+  this.timeout(60_000)
+  let service: TestApi
+  let gateway: Gateway
+  let tab: Visit
+  let vendorId: string
+  let resolution: Resolution
+  const receivers: Receiver[] = []
+
+  // The real API in this process, which may therefore be told to take receivers on loopback for public ones.
+  before(async () => {
+    service = await startApi({
+      outside: {
+        resolve: async () => resolution,
+        judgeAddress: ruleWith('127.0.0.1'),
+        certificateAuthority: authority.pem,
+      },
+    })
+    const api = { host: '127.0.0.1', port: Number(new URL(service.url).port) }
+    const pages = await loadPages(await builtWorkspace(ROOT, () => {}))
+    gateway = await startGateway({ port: 0, auth: api, api, pages, apiResource: service.url })
+  })
+  after(async () => {
+    await gateway.stop()
+    await Promise.all(receivers.map((receiver) => receiver.stop()))
+    await service.stop()
+  })
+  beforeEach(async () => {
+    resolution = found('127.0.0.1')
+    const company = await service.createCompany()
+    vendorId = company.vendorId
+    const { sessionToken } = await service.createPerson({ vendorId })
+    tab = await visit({
+      baseUrl: `http://127.0.0.1:${gateway.port}`,
+      sessionToken,
+      path: `/${vendorId}/integrations/webhooks`,
+    })
+  })
+  afterEach(() => tab.leave())
+
+  const field = () => tab.page.getByLabel('Callback URL')
+  const saved = () => tab.page.getByRole('region', { name: 'Saved destination' })
+  const button = (name: string) => tab.page.getByRole('button', { name })
+  async function save(url: string): Promise<void> {
+    await field().fill(url)
+    await button('Save destination').click()
+  }
+  async function receiver(starting: Promise<Receiver>): Promise<Receiver> {
+    const started = await starting
+    receivers.push(started)
+    return started
+  }
+  async function looksRight(): Promise<void> {
+    await assertAccessible(tab.page)
+    await tab.page.emulateMedia({ colorScheme: 'dark' })
+    await assertAccessible(tab.page)
+    await tab.page.setViewportSize({ width: 360, height: 740 })
+    await assertFits(tab.page)
+  }
+
+  it('saves a destination, shown apart from what is typed', async () => {
+    await saved().getByText('None yet.').waitFor()
+    assert.equal(await button('Send test event').getAttribute('aria-disabled'), 'true')
+    await save('https://HOOKS.acme-receiver.com/events/7f3a')
+    await saved().getByText('https://hooks.acme-receiver.com/events/7f3a').waitFor()
+    assert.equal(await field().inputValue(), 'https://hooks.acme-receiver.com/events/7f3a')
+    await saved().getByText('Its name led to public addresses').waitFor()
+    await field().fill('https://another.acme-receiver.com/')
+    await saved().getByText('Goes to this saved destination, not to your unsaved edit.').waitFor()
+    await tab.page.getByText('Not saved', { exact: true }).waitFor()
+    await button('Discard the edit').click()
+    assert.equal(await field().inputValue(), 'https://hooks.acme-receiver.com/events/7f3a')
+    await looksRight()
+  })
+
+  it('tells a mistake while it is typed, and sends nothing', async () => {
+    let patches = 0
+    tab.page.on('request', (request) => {
+      if (request.method() === 'PATCH') patches++
+    })
+    await field().fill('http://hooks.acme.com/')
+    await tab.page.getByText('The URL must start with https://').waitFor()
+    await field().fill('https://user:pass@hooks.acme.com/')
+    await tab.page.getByText('Remove the user name and password').waitFor()
+    await button('Save destination').click()
+    await field().fill('https://')
+    assert.equal(await field().getAttribute('aria-invalid'), null)
+    await button('Save destination').click()
+    await tab.page.getByText('This is not a URL that can be understood').waitFor()
+    assert.equal(patches, 0)
+    await looksRight()
+  })
+
+  it('shows the service’s sentence when it refuses, and keeps the saved one', async () => {
+    await save(`https://${RECEIVER_NAME}/first`)
+    await saved().getByText(`https://${RECEIVER_NAME}/first`).waitFor()
+    resolution = found('10.0.0.7')
+    await save('https://inside.acme.com/')
+    await tab.page.getByText('DNS names an address for this host that is not public').waitFor()
+    await tab.page.getByText('Nothing was changed.').waitFor()
+    assert.equal(await saved().getByText(`https://${RECEIVER_NAME}/first`).isVisible(), true)
+    await field().fill('')
+    await tab.page.getByText('a callback can be replaced by another one, but not removed').waitFor()
+  })
+
+  it('says when the name could not be looked up', async () => {
+    resolution = { addresses: [], complete: false, failure: 'not_found' } as Resolution
+    await save('https://not-yet.acme.com/')
+    await saved().getByText('Its name could not be looked up when it was saved').waitFor()
+  })
+
+  it('sends the test to the saved destination while another is typed, and keeps the result on the page', async () => {
+    let event = ''
+    const { url } = await receiver(
+      startHttpsReceiver(async (request, response) => {
+        for await (const chunk of request) event += chunk
+        response.end('thank <b>you</b>\u001b[31m')
+      }),
+    )
+    await save(url)
+    await saved().getByText(url).waitFor()
+    await field().fill('https://typed.acme.com/')
+    await button('Send test event').click()
+    const result = tab.page.getByRole('region', { name: 'Last test' })
+    await result.getByText('Your receiver took it').waitFor()
+    await result.getByText('200', { exact: true }).waitFor()
+    await result.getByText(/^Valid until/).waitFor()
+    assert.equal(await result.getByRole('row').count(), 5)
+    const payload = await result.getByRole('region', { name: 'payload' }).innerText()
+    assert.deepEqual({ ...JSON.parse(payload), sentAt: '' }, { type: 'test_event', vendorId, sentAt: '' })
+    assert.equal(payload.trim(), event)
+    assert.ok((await result.getByRole('region', { name: 'curl command' }).innerText()).includes(`'${url}'`))
+    assert.ok((await result.getByRole('region', { name: 'receiver log' }).innerText()).includes('thank'))
+    assert.equal(await result.locator('b').count(), 0)
+    await tab.page.getByRole('link', { name: 'Activity' }).click()
+    await tab.page.getByText('saved the callback destination at').waitFor()
+    await tab.page.getByRole('link', { name: 'Webhooks' }).click()
+    await result.getByText('Your receiver took it').waitFor()
+    assert.equal(await field().inputValue(), 'https://typed.acme.com/')
+    await looksRight()
+  })
+
+  it('tells an answer that is no success from no answer', async () => {
+    const missing = await receiver(startHttpsReceiver((_request, response) => response.writeHead(404).end()))
+    await save(missing.url)
+    await saved().getByText(missing.url).waitFor()
+    await button('Send test event').click()
+    await tab.page.getByText('Your receiver answered, but not with success').waitFor()
+    await tab.page.getByText('404', { exact: true }).waitFor()
+    await looksRight()
+    const closed = await receiver(startTlsReceiver({ talk: (socket) => socket.destroy() }))
+    await save(closed.url)
+    await saved().getByText(closed.url).waitFor()
+    await tab.page.getByText('which is no longer the saved destination').waitFor()
+    await button('Send test event').click()
+    await tab.page.getByText('No answer: it may not have arrived').waitFor()
+    await tab.page.getByText('Not confirmed: no valid answer came').waitFor()
+    await assertAccessible(tab.page)
+  })
+
+  it('says that it is sending, and does not send twice', async () => {
+    let answer: (() => void) | undefined
+    const slow = await receiver(
+      startHttpsReceiver((_request, response) => {
+        answer = () => response.end()
+      }),
+    )
+    await save(slow.url)
+    await saved().getByText(slow.url).waitFor()
+    await button('Send test event').click()
+    await saved().getByText('Sending, and waiting for your receiver').waitFor()
+    await button('Send test event').click({ force: true })
+    while (!answer) await new Promise((resolve) => setTimeout(resolve, 20))
+    answer()
+    await tab.page.getByText('Your receiver took it').waitFor()
+    assert.equal(slow.connections, 1)
+  })
+})

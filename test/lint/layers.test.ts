@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { writeFiles } from '../support/files.ts'
+
+const BIOME = createRequire(import.meta.url).resolve('@biomejs/biome/bin/biome')
+const CONFIGURATION = join(import.meta.dirname, '../../biome.json')
+
+interface Case {
+  file: string
+  content: string
+}
+
+/** Lints all files at once, under the project's own rules, in a folder that holds nothing else. */
+async function lint(cases: Case[]): Promise<Map<string, string[]>> {
+  const folder = await mkdtemp(join(tmpdir(), 'integration-access-lint-'))
+  try {
+    const rules = JSON.parse(await readFile(CONFIGURATION, 'utf8'))
+    const configuration = { ...rules, $schema: undefined, vcs: undefined }
+    await writeFiles(folder, { 'biome.json': JSON.stringify(configuration) })
+    await writeFiles(folder, Object.fromEntries(cases.map(({ file, content }) => [file, content])))
+    const args = ['lint', '--reporter=json', '--max-diagnostics=none', '.']
+    const { stdout, stderr } = spawnSync(process.execPath, [BIOME, ...args], {
+      cwd: folder,
+      encoding: 'utf8',
+    })
+    assert.match(stdout, /"diagnostics"/, stderr)
+    const found = new Map<string, string[]>()
+    for (const { category, location } of JSON.parse(stdout).diagnostics) {
+      const file = typeof location.path === 'string' ? location.path : location.path.file
+      found.set(file, [...(found.get(file) ?? []), category])
+    }
+    return found
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+describe('the layers', function () {
+  this.timeout(20_000)
+
+  const forbidden: [file: string, from: string][] = [
+    ['shared/new.ts', '../apps/api/app.ts'],
+    ['shared/new.ts', '../infra/migrate.ts'],
+    ['shared/revocation/new.ts', '../../apps/auth/service.ts'],
+    ['apps/auth/new.ts', '../api/app.ts'],
+    ['apps/auth/new.ts', '../workspace/src/main.tsx'],
+    ['apps/auth/new.ts', '../../infra/migrate.ts'],
+    ['apps/auth/new.ts', '../../shared/people.ts'],
+    ['apps/auth/new.ts', '#shared/people.ts'],
+    ['apps/auth/new.ts', '#shared/passwords.ts'],
+    ['apps/auth/new.ts', '#shared/analytics-daily.ts'],
+    ['apps/api/new.ts', '../auth/service.ts'],
+    ['apps/api/new.ts', '../../infra/migrate.ts'],
+    ['apps/api/clients/new.ts', '../callbacks/routes.ts'],
+    ['apps/api/clients/new.ts', '../app.ts'],
+    ['apps/api/clients/new.ts', '../../auth/service.ts'],
+    ['apps/api/clients/new.ts', '../../../shared/people.ts'],
+    ['apps/api/http/new.ts', '../clients/routes.ts'],
+    ['apps/workspace/src/new.ts', '#shared/postgres.ts'],
+    ['apps/workspace/src/new.ts', '../../../shared/scopes.ts'],
+    ['apps/workspace/src/new.ts', '../../../infra/migrate.ts'],
+    ['apps/workspace/src/clients/new.ts', '../../../../apps/api/app.ts'],
+    ['infra/new.ts', '../apps/api/app.ts'],
+    ['infra/local/new.ts', '../../apps/auth/service.ts'],
+    ['infra/local/new.ts', '../../shared/people.ts'],
+    ['infra/local/new.ts', '../../test/support/servers.ts'],
+  ]
+  const allowed: [file: string, from: string][] = [
+    ['shared/new.ts', './people.ts'],
+    ['shared/revocation/new.ts', '#shared/postgres.ts'],
+    ['apps/auth/new.ts', '#shared/signing-keys.ts'],
+    ['apps/auth/new.ts', './service.ts'],
+    ['apps/auth/new.ts', 'oidc-provider'],
+    ['apps/api/new.ts', './clients/routes.ts'],
+    ['apps/api/clients/new.ts', '../http/body.ts'],
+    ['apps/api/clients/new.ts', './schemas.ts'],
+    ['apps/api/clients/new.ts', '#shared/people.ts'],
+    ['apps/workspace/src/clients/new.ts', '../ui/Dialog.tsx'],
+    ['apps/workspace/src/clients/new.ts', '#shared/scopes.ts'],
+    ['infra/local/new.ts', '../migrate.ts'],
+    ['infra/local/new.ts', '#shared/people.ts'],
+    ['test/api/new.test.ts', '../../apps/api/app.ts'],
+  ]
+  const environment = ['shared/new.ts', 'apps/auth/new.ts', 'apps/api/clients/new.ts', 'apps/api/main.ts']
+
+  /** Each case has a file of its own, in the folder that it is about. */
+  const named = (file: string, i: number) =>
+    file.replace(/[^/]+$/, (name) => (name === 'main.ts' ? name : `${i}-${name}`))
+  const importing = (from: string) => `import { x } from '${from}'\nx()\n`
+  let found: Map<string, string[]>
+  before(async () => {
+    found = await lint([
+      ...[...forbidden, ...allowed].map(([file, from], i) => ({
+        file: named(file, i),
+        content: importing(from),
+      })),
+      ...environment.map((file, i) => ({
+        file: named(file, 1_000 + i),
+        content: 'console.log(process.env.PORT)\n',
+      })),
+    ])
+  })
+
+  for (const [i, [file, from]] of forbidden.entries()) {
+    it(`do not let ${file} import ${from}`, () => {
+      assert.deepEqual(found.get(named(file, i)), ['lint/style/noRestrictedImports'])
+    })
+  }
+
+  for (const [i, [file, from]] of allowed.entries()) {
+    it(`let ${file} import ${from}`, () => {
+      assert.equal(found.get(named(file, forbidden.length + i)), undefined)
+    })
+  }
+
+  for (const [i, file] of environment.slice(0, -1).entries()) {
+    it(`do not let ${file} read the environment`, () => {
+      assert.deepEqual(found.get(named(file, 1_000 + i)), ['lint/style/noProcessEnv'])
+    })
+  }
+
+  it('let main.ts read the environment', () => {
+    assert.equal(found.get('apps/api/main.ts'), undefined)
+  })
+
+  it('do not let two modules import each other', async () => {
+    const cycle = await lint([
+      { file: 'shared/a.ts', content: "import { b } from './b.ts'\nexport const a = () => b\n" },
+      { file: 'shared/b.ts', content: "import { a } from './a.ts'\nexport const b = () => a\n" },
+    ])
+    assert.deepEqual([...cycle.values()].flat(), [
+      'lint/suspicious/noImportCycles',
+      'lint/suspicious/noImportCycles',
+    ])
+  })
+})

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { chown, mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:net'
+import { join } from 'node:path'
+import { listen } from '#shared/http.ts'
+import { onPath } from '../../infra/local/child.ts'
+import { openDataDir } from '../../infra/local/data-dir.ts'
+import { sentence } from '../../infra/local/failure.ts'
+import { removeFolder, startProcess, temporaryFolder } from '../support/start.ts'
+
+const ANOTHER_USER = 12_345
+
+describe('npm start that cannot', function () {
+  this.timeout(60_000)
+  let folder: string
+  let dataDir: string
+  beforeEach(async () => {
+    folder = await temporaryFolder()
+    dataDir = join(folder, 'data')
+  })
+  afterEach(() => removeFolder(folder))
+
+  /** Expects one sentence and no more, a code that is not 0, and nothing left running. */
+  async function expectFailure(
+    expected: RegExp,
+    { env = {}, code = 1, args = [] }: { env?: Record<string, string>; code?: number; args?: string[] } = {},
+  ): Promise<void> {
+    const start = await startProcess({ dataDir, env, args })
+    assert.equal(await start.ended(), code, start.stderr())
+    const text = start.stderr().trim()
+    assert.match(text, expected)
+    assert.doesNotMatch(text, /\n\s+at |node:internal/)
+    assert.doesNotMatch(start.stdout(), /^ready/m)
+    assert.deepEqual(await start.running(), [])
+  }
+
+  for (const variable of ['PORT', 'AUTH_PORT', 'API_PORT']) {
+    it(`names ${variable} when something holds that port`, async () => {
+      const holder: Server = createServer()
+      const port = await listen(holder as never, { host: '127.0.0.1', port: 0 })
+      await expectFailure(
+        new RegExp(`^Port ${port} is in use: stop what holds it, or set ${variable} to another one\\.$`),
+        { env: { [variable]: String(port) } },
+      )
+      await new Promise((resolve) => holder.close(resolve))
+    })
+  }
+
+  it('names every variable that is wrong, without its value', async () => {
+    await expectFailure(
+      /PORT: must be a whole number[\s\S]*DATABASE_URL: must be a URL[\s\S]*KEY_ENCRYPTION_KEY: /,
+      {
+        env: { PORT: 'eighty', DATABASE_URL: 'mysql://secret', KEY_ENCRYPTION_KEY: 'secret' },
+        code: 78,
+      },
+    )
+  })
+
+  it('refuses one port for two', async () => {
+    await expectFailure(/must be three different ports/, {
+      env: { PORT: '18999', AUTH_PORT: '18999' },
+      code: 78,
+    })
+  })
+
+  it('refuses ports beyond the last', async () => {
+    await expectFailure(/PORT: must leave room/, {
+      env: { PORT: '65535', AUTH_PORT: '', API_PORT: '' },
+      code: 78,
+    })
+  })
+
+  it('refuses an option that it does not have', async () => {
+    await expectFailure(/Unknown option '--fresh'/, { args: ['--fresh'], code: 64 })
+  })
+
+  it('says that DATA_DIR is a file', async () => {
+    await writeFile(dataDir, '')
+    await expectFailure(/^DATA_DIR .* is a file: set it to a folder that can be written\.$/)
+  })
+
+  it('says that DATA_DIR lies below a file', async () => {
+    await writeFile(dataDir, '')
+    dataDir = join(dataDir, 'below')
+    await expectFailure(/^DATA_DIR .* is a file, or lies below one: /)
+  })
+
+  it('says that DATA_DIR cannot be written', async () => {
+    // Not even root makes a folder there.
+    dataDir = '/sys/integration'
+    await expectFailure(/^DATA_DIR \/sys\/integration may not be written by this user: /)
+  })
+
+  it('does not touch a folder that holds other things', async () => {
+    await mkdir(dataDir)
+    await writeFile(join(dataDir, 'thesis.txt'), 'years of work')
+    await expectFailure(/^DATA_DIR .* holds other things: set it to a new or empty folder\.$/)
+    assert.deepEqual(await readdir(dataDir), ['thesis.txt'])
+  })
+
+  it("does not touch another user's data", async () => {
+    if (process.getuid?.() === 0) {
+      await mkdir(dataDir)
+      await writeFile(join(dataDir, 'lock'), '')
+      await chown(join(dataDir, 'lock'), ANOTHER_USER, ANOTHER_USER)
+      await expectFailure(/^DATA_DIR .* belongs to another user \(uid 12345\): start as that user/)
+    } else {
+      dataDir = '/root/data'
+      await expectFailure(/^DATA_DIR \/root\/data may not be written by this user: /)
+    }
+  })
+
+  it('says that its secrets were damaged, and leaves them', async () => {
+    await mkdir(dataDir)
+    await writeFile(join(dataDir, 'lock'), '')
+    await writeFile(join(dataDir, 'secrets.json'), '{"half')
+    await expectFailure(/secrets\.json cannot be read, and the data beside it is of no use without it/)
+  })
+
+  it('says that another version of Postgres made the data', async () => {
+    await mkdir(join(dataDir, 'postgres'), { recursive: true })
+    await writeFile(join(dataDir, 'lock'), '')
+    await writeFile(join(dataDir, 'postgres/PG_VERSION'), '12\n')
+    await expectFailure(
+      /^The data in .* was made by Postgres 12, which Postgres 18 cannot read: set DATA_DIR/,
+    )
+  })
+
+  it('says that DATABASE_URL leads nowhere, without the password', async () => {
+    await expectFailure(
+      /^The Postgres of DATABASE_URL cannot be used: connect ECONNREFUSED 127\.0\.0\.1:1\.$/,
+      {
+        env: { DATABASE_URL: 'postgres://postgres:hunter2@127.0.0.1:1/postgres' },
+      },
+    )
+  })
+
+  it('says that REDIS_URL leads nowhere', async () => {
+    await expectFailure(/^The Redis of REDIS_URL cannot be used: Redis did not become ready\.$/, {
+      env: { REDIS_URL: 'redis://127.0.0.1:1' },
+    })
+  })
+
+  it('says what to do when there is no Redis and no way to get one', async () => {
+    const bin = join(folder, 'bin')
+    await mkdir(bin)
+    // All that a start needs but apt and Redis; `node` as it would be found by npm.
+    for (const name of ['setpriv', 'sh']) {
+      const path = await onPath(name)
+      if (path) await symlink(path, join(bin, name))
+    }
+    // One that is too old is as good as none.
+    await writeFile(join(bin, 'redis-server'), '#!/bin/sh\necho "Redis server v=6.0.16 sha=0 bits=64"\n', {
+      mode: 0o755,
+    })
+    await expectFailure(
+      /^No Redis server of version 7 or newer was found on the PATH, and none could be fetched \(this machine has no apt\): install redis-server or valkey-server, or set REDIS_URL to a server that runs\.$/,
+      { env: { PATH: bin, XDG_CACHE_HOME: join(folder, 'cache') } },
+    )
+  })
+
+  it('says how much room is missing on the disk', async () => {
+    await assert.rejects(openDataDir(dataDir, { roomNeeded_MiB: 10 ** 9 }), (error: Error) => {
+      assert.match(
+        error.message,
+        /^The disk that holds DATA_DIR .* is full: \d+ MiB are free and 1000000000 MiB are needed; make room, or set DATA_DIR to a folder on another disk\.$/,
+      )
+      return true
+    })
+    // The folder is free again: nobody holds its lock.
+    ;(await openDataDir(dataDir)).release()
+  })
+
+  it('names a full disk wherever it shows', async () => {
+    const full = await writeFile('/dev/full', 'x').catch((error: unknown) => error)
+    const expected =
+      /^The disk that holds \/d is full: make room, or set DATA_DIR to a folder on another disk\.$/
+    assert.match(sentence(full, '/d'), expected)
+    const ofPostgres = new Error('FATAL:  could not write to file "pg_wal/x": No space left on device')
+    assert.match(sentence(ofPostgres, '/d'), expected)
+  })
+})

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { startTestGateway, type TestGateway } from '../support/gateway.ts'
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
+describe('the gateway: what it says for a caller', () => {
+  let gateway: TestGateway
+  before(async () => {
+    gateway = await startTestGateway()
+  })
+  after(() => gateway.stop())
+  beforeEach(() => {
+    gateway.received.length = 0
+  })
+
+  /** Sends fields as they are; returns what the service got. */
+  async function passedOn(fields: string[], body = '') {
+    const lines = ['POST /v1/session HTTP/1.1', 'Host: gateway.test', 'Connection: close', ...fields]
+    const answer = await gateway.raw(`${lines.join('\r\n')}\r\n\r\n${body}`)
+    const [request] = gateway.received
+    assert.ok(request, answer)
+    return { answer, request }
+  }
+
+  it('overwrites X-Forwarded-For with the address of the peer', async () => {
+    const { request } = await passedOn(['X-Forwarded-For: 203.0.113.9', 'x-forwarded-for: 198.51.100.1'])
+    assert.equal(request.headers['x-forwarded-for'], '127.0.0.1')
+  })
+
+  for (const name of ['Forwarded', 'X-Real-IP', 'X-Forwarded-Host', 'X-Forwarded-Port']) {
+    it(`takes ${name} away`, async () => {
+      const { request } = await passedOn([`${name}: 203.0.113.9`])
+      assert.equal(request.headers[name.toLowerCase()], undefined)
+    })
+  }
+
+  it('says that the caller came by http', async () => {
+    const { request } = await passedOn(['X-Forwarded-Proto: https'])
+    assert.equal(request.headers['x-forwarded-proto'], 'http')
+  })
+
+  it('makes the request id, passes it on and answers with it', async () => {
+    const { request, answer } = await passedOn([])
+    assert.match(String(request.headers['x-request-id']), UUID)
+    assert.equal(/\r\nX-Request-Id: (.*)\r\n/.exec(answer)?.[1], request.headers['x-request-id'])
+    assert.equal(answer.toLowerCase().split('\r\nx-request-id:').length, 2)
+  })
+
+  it("moves the caller's own id to X-Caller-Request-Id", async () => {
+    const { request } = await passedOn(['X-Request-Id: order-42.retry_1', 'X-Caller-Request-Id: forged'])
+    assert.match(String(request.headers['x-request-id']), UUID)
+    assert.equal(request.headers['x-caller-request-id'], 'order-42.retry_1')
+  })
+
+  for (const id of ['spaces in it', 'x'.repeat(65), '"quoted"', 'line%0abreak']) {
+    it(`does not pass on ${JSON.stringify(id.slice(0, 20))} as an id`, async () => {
+      const { request } = await passedOn([`X-Request-Id: ${id}`])
+      assert.equal(request.headers['x-caller-request-id'], undefined)
+      assert.match(String(request.headers['x-request-id']), UUID)
+    })
+  }
+
+  for (const field of [
+    'Keep-Alive: timeout=100',
+    'Proxy-Authorization: Basic x',
+    'Proxy-Connection: keep-alive',
+    'TE: trailers',
+    'Trailer: Expires',
+    'Upgrade: h2c',
+  ]) {
+    it(`takes ${field} away, which is about this connection`, async () => {
+      const { request } = await passedOn([field])
+      assert.equal(request.headers[field.split(':')[0]?.toLowerCase() ?? ''], undefined)
+    })
+  }
+
+  it('takes away what Connection names', async () => {
+    const { request } = await passedOn(['Connection: X-Mine', 'X-Mine: 1', 'X-Other: 2'])
+    assert.equal(request.headers['x-mine'], undefined)
+    assert.equal(request.headers['x-other'], '2')
+  })
+
+  for (const name of ['Authorization', 'X-Forwarded-For', 'X-Request-Id', 'Host', 'Content-Type']) {
+    it(`does not let Connection take ${name} away`, async () => {
+      const { request } = await passedOn([
+        `Connection: ${name}`,
+        'Authorization: Bearer x',
+        'Content-Type: text/plain',
+      ])
+      assert.ok(request.headers[name.toLowerCase()])
+    })
+  }
+
+  it('passes fields on as often as they were sent, for the service to judge', async () => {
+    const { request } = await passedOn(['Authorization: Bearer one', 'Authorization: Bearer two'])
+    const values = request.rawHeaders.filter((_, i, all) => all[i - 1] === 'Authorization')
+    assert.deepEqual(values, ['Bearer one', 'Bearer two'])
+  })
+
+  it('connects from an address that the services can tell from everyone else', async () => {
+    const other = await startTestGateway({ localAddress: '127.0.0.2' })
+    try {
+      await fetch(`${other.url}/v1/session`)
+      assert.equal(other.received[0]?.peer, '127.0.0.2')
+    } finally {
+      await other.stop()
+    }
+  })
+
+  describe('the length of a body', () => {
+    for (const method of ['GET', 'DELETE', 'OPTIONS', 'POST']) {
+      it(`is said again when ${method} came in chunks, so that no second request hides in it`, async () => {
+        const hidden = 'DELETE /v1/hidden HTTP/1.1\r\nHost: x\r\n\r\n'
+        const chunk = `${hidden.length.toString(16)}\r\n${hidden}\r\n0\r\n\r\n`
+        await gateway.raw(
+          `${method} /v1/session HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n${chunk}`,
+        )
+        assert.deepEqual(
+          gateway.received.map((request) => [request.method, request.body]),
+          [[method, hidden]],
+        )
+      })
+
+      it(`is passed on when ${method} said it`, async () => {
+        await gateway.raw(
+          `${method} /v1/session HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello`,
+        )
+        assert.deepEqual(
+          gateway.received.map((request) => [request.body, request.headers['content-length']]),
+          [['hello', '5']],
+        )
+      })
+    }
+
+    it('is refused when it was said in two ways', async () => {
+      const answer = await gateway.raw(
+        'POST /v1/session HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      )
+      assert.match(answer, /^HTTP\/1\.1 400 /)
+      assert.equal(gateway.received.length, 0)
+    })
+
+    it('is refused when two lengths differ', async () => {
+      const answer = await gateway.raw(
+        'POST /v1/session HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!',
+      )
+      assert.match(answer, /^HTTP\/1\.1 400 /)
+      assert.equal(gateway.received.length, 0)
+    })
+  })
+
+  it('takes from an answer what is about the other connection', async () => {
+    const other = await startTestGateway()
+    other.answerWith((_request, response) => {
+      response.writeHead(200, {
+        'Keep-Alive': 'timeout=77',
+        'Proxy-Authenticate': 'Basic',
+        'X-Kept': 'yes',
+        'Set-Cookie': ['a=1', 'b=2'],
+      })
+      response.end('x')
+    })
+    try {
+      const response = await fetch(`${other.url}/v1/session`)
+      assert.notEqual(response.headers.get('keep-alive'), 'timeout=77')
+      assert.equal(response.headers.get('proxy-authenticate'), null)
+      assert.equal(response.headers.get('x-kept'), 'yes')
+      assert.deepEqual(response.headers.getSetCookie(), ['a=1', 'b=2'])
+    } finally {
+      await other.stop()
+    }
+  })
+})

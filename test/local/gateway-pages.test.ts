@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { INDEX, SCRIPT, startTestGateway, type TestGateway } from '../support/gateway.ts'
+
+const ASSET = '/assets/app-Bx3d9f.js'
+
+describe("the gateway: the workspace's files", () => {
+  let gateway: TestGateway
+  before(async () => {
+    gateway = await startTestGateway()
+  })
+  after(() => gateway.stop())
+
+  /** The bytes as they were sent: fetch would decompress them. */
+  async function get(path: string, fields: string[] = [], method = 'GET') {
+    const lines = [`${method} ${path} HTTP/1.1`, 'Host: x', 'Connection: close', ...fields]
+    const { connect } = await import('node:net')
+    const chunks: Buffer[] = []
+    await new Promise<void>((resolve, reject) => {
+      const socket = connect(gateway.port, '127.0.0.1', () => socket.write(`${lines.join('\r\n')}\r\n\r\n`))
+      socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+      socket.on('end', resolve).on('error', reject)
+    })
+    const bytes = Buffer.concat(chunks)
+    const end = bytes.indexOf('\r\n\r\n')
+    const [status = '', ...rows] = bytes.subarray(0, end).toString().split('\r\n')
+    const headers = new Headers(
+      rows.map((row) => [row.split(': ', 1)[0], row.slice(row.indexOf(': ') + 2)] as [string, string]),
+    )
+    return { status: Number(status.split(' ')[1]), headers, body: bytes.subarray(end + 4) }
+  }
+
+  it('have their type, and may not be taken for another', async () => {
+    const types = {
+      '/': 'text/html; charset=utf-8',
+      [ASSET]: 'text/javascript; charset=utf-8',
+      '/favicon.svg': 'image/svg+xml',
+    }
+    for (const [path, type] of Object.entries(types)) {
+      const { headers } = await get(path)
+      assert.equal(headers.get('content-type'), type)
+      assert.equal(headers.get('x-content-type-options'), 'nosniff')
+    }
+  })
+
+  it('come with a policy that lets only their own scripts run, and nobody frame them', async () => {
+    const policy = (await get('/')).headers.get('content-security-policy') ?? ''
+    assert.match(policy, /default-src 'none'/)
+    assert.match(policy, /script-src 'self'(;|$)/)
+    assert.match(policy, /frame-ancestors 'none'/)
+    assert.doesNotMatch(policy, /unsafe/)
+  })
+
+  it('may be kept for ever when their name changes with their content, and else are asked for again', async () => {
+    assert.match((await get(ASSET)).headers.get('cache-control') ?? '', /immutable/)
+    assert.equal((await get('/')).headers.get('cache-control'), 'no-cache')
+    assert.equal((await get('/favicon.svg')).headers.get('cache-control'), 'no-cache')
+    // index.html in place of a file that is gone must not be kept as that file.
+    assert.equal((await get('/assets/gone-123.js')).headers.get('cache-control'), 'no-cache')
+  })
+
+  it('are sent with brotli, with gzip, or as they are', async () => {
+    const cases: [accept: string | undefined, encoding: string | null, decode: (b: Buffer) => Buffer][] = [
+      ['gzip, deflate, br', 'br', brotliDecompressSync],
+      ['gzip', 'gzip', gunzipSync],
+      ['br;q=0, gzip;q=0.5', 'gzip', gunzipSync],
+      ['deflate', null, (b) => b],
+      ['br;q=0.0', null, (b) => b],
+      [undefined, null, (b) => b],
+    ]
+    for (const [accept, encoding, decode] of cases) {
+      const { headers, body } = await get(ASSET, accept === undefined ? [] : [`Accept-Encoding: ${accept}`])
+      assert.equal(headers.get('content-encoding'), encoding, accept)
+      assert.equal(headers.get('vary'), 'Accept-Encoding')
+      assert.equal(Number(headers.get('content-length')), body.length)
+      assert.equal(decode(body).toString(), SCRIPT)
+    }
+  })
+
+  it('are not sent again to who has them', async () => {
+    const etag = (await get('/')).headers.get('etag') ?? ''
+    for (const value of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+      const { status, body } = await get('/', [`If-None-Match: ${value}`])
+      assert.equal(status, 304, value)
+      assert.equal(body.length, 0)
+    }
+    assert.equal((await get('/', ['If-None-Match: "other"'])).status, 200)
+  })
+
+  it('have another tag in another encoding', async () => {
+    const plain = (await get(ASSET)).headers.get('etag')
+    const compressed = (await get(ASSET, ['Accept-Encoding: br'])).headers.get('etag')
+    assert.notEqual(plain, compressed)
+  })
+
+  it('answer HEAD with the same fields and no body', async () => {
+    const { status, headers, body } = await get('/', [], 'HEAD')
+    assert.equal(status, 200)
+    assert.equal(Number(headers.get('content-length')), Buffer.byteLength(INDEX))
+    assert.equal(body.length, 0)
+  })
+
+  it('are the only files that there are', async () => {
+    for (const path of [
+      '/package.json',
+      '/index.html/..%00',
+      '/assets',
+      '/assets/',
+      '/etc/passwd',
+      '/__proto__',
+      '/constructor',
+    ]) {
+      const { body } = await get(path)
+      assert.doesNotMatch(body.toString(), /root:|"name"|function/)
+    }
+    assert.equal((await get('/__proto__')).body.toString(), INDEX)
+  })
+})

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { INDEX, startTestGateway, type TestGateway } from '../support/gateway.ts'
+
+describe('the gateway: where a path goes', () => {
+  let gateway: TestGateway
+  before(async () => {
+    gateway = await startTestGateway()
+  })
+  after(() => gateway.stop())
+  beforeEach(() => {
+    gateway.received.length = 0
+  })
+
+  const passedOn: [target: string, service: 'auth' | 'api'][] = [
+    ['/v1/oauth/token', 'auth'],
+    ['/v1/oauth/jwks', 'auth'],
+    ['/v1/oauth/anything/below?x=1', 'auth'],
+    ['/v1/oauth/', 'auth'],
+    ['/.well-known/oauth-authorization-server', 'auth'],
+    ['/.well-known/oauth-authorization-server/more', 'api'],
+    ['/.well-known/oauth-protected-resource', 'api'],
+    ['/v1/oauth', 'api'],
+    ['/v1/oauthx/token', 'api'],
+    ['/v1/analytics/ven_acme/daily?from=2026-01-01&to=2026-01-02', 'api'],
+    ['/v1/session', 'api'],
+    ['/v1/?a=/../v1/oauth/token', 'api'],
+    ['/v1/%6Fauth/token', 'api'],
+    ['/openapi.json', 'api'],
+    ['/docs', 'api'],
+    ['/docs/problems', 'api'],
+    ['/docs?x', 'api'],
+  ]
+  for (const [target, service] of passedOn) {
+    it(`passes ${target} on to ${service}, byte for byte`, async () => {
+      await gateway.raw(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+      assert.deepEqual(
+        gateway.received.map((request) => [request.service, request.url]),
+        [[service, target]],
+      )
+    })
+  }
+
+  for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD']) {
+    it(`passes ${method} on, whether or not the service has it`, async () => {
+      await fetch(`${gateway.url}/v1/session`, { method })
+      assert.deepEqual(
+        gateway.received.map((request) => request.method),
+        [method],
+      )
+    })
+  }
+
+  for (const target of [
+    '/',
+    '/sign-in',
+    '/companies/ven_acme/clients?tab=1',
+    '/V1/session',
+    '/documents',
+    '/healthz',
+    '/readyz',
+    '/v1',
+  ]) {
+    it(`answers GET ${target} with the workspace`, async () => {
+      const response = await fetch(gateway.url + target)
+      assert.equal(response.status, 200)
+      assert.equal(await response.text(), INDEX)
+      assert.equal(gateway.received.length, 0)
+    })
+  }
+
+  it('refuses another method on a page', async () => {
+    const response = await fetch(`${gateway.url}/sign-in`, { method: 'POST', body: 'x' })
+    assert.equal(response.status, 405)
+    assert.equal(response.headers.get('allow'), 'GET, HEAD')
+    assert.equal(response.headers.get('content-type'), 'application/problem+json')
+    const problem = (await response.json()) as { code: string; requestId: string }
+    assert.equal(problem.code, 'method_not_allowed')
+    assert.equal(problem.requestId, response.headers.get('x-request-id'))
+  })
+
+  const nowhere = [
+    '/v1/oauth/../session',
+    '/v1/session/../oauth/token',
+    '/v1/./session',
+    '/v1/session/..',
+    '/v1/%2e%2e/oauth/token',
+    '/v1/.%2E/oauth/token',
+    '//v1/oauth/token',
+    '/v1//oauth/token',
+    '/v1/oauth//token',
+    '/v1/oauth%2Ftoken',
+    '/v1%2foauth/token',
+    '/v1/oauth%5Ctoken',
+    '/v1/oauth\\token',
+    '/v1/session%00',
+    '/v1/session%',
+    '/v1/session%zz',
+    '/v1/session#fragment',
+    '/v1/sess|ion',
+    '/..%2f..%2fetc/passwd',
+    '/../../etc/passwd',
+    '//evil.example/',
+    'http://evil.example/v1/session',
+    'http://127.0.0.1/v1/oauth/token',
+    'v1/session',
+    '*',
+    '?x',
+  ]
+  for (const target of nowhere) {
+    it(`passes ${target} on to nobody`, async () => {
+      const answer = await gateway.raw(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+      assert.match(answer, /^HTTP\/1\.1 400 Bad Request\r\n/)
+      assert.doesNotMatch(answer, /The workspace|root:/)
+      assert.equal(gateway.received.length, 0)
+    })
+  }
+
+  it('opens no tunnel', async () => {
+    const answer = await gateway.raw('CONNECT 127.0.0.1:22 HTTP/1.1\r\nHost: x\r\n\r\n')
+    assert.equal(answer, '')
+  })
+
+  it('refuses what is not HTTP', async () => {
+    assert.match(await gateway.raw('hello\r\n\r\n'), /^HTTP\/1\.1 400 /)
+  })
+
+  it('refuses a head that is too large', async () => {
+    const answer = await gateway.raw(
+      `GET /v1/session HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(20_000)}\r\n\r\n`,
+    )
+    assert.match(answer, /^HTTP\/1\.1 431 /)
+  })
+})

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startTestGateway, type TestGateway } from '../support/gateway.ts'
+
+const IDLE_MS = 400
+
+describe('the gateway: bodies and failures', () => {
+  let gateway: TestGateway
+  beforeEach(async () => {
+    gateway = await startTestGateway({ idleTimeout_ms: IDLE_MS })
+  })
+  afterEach(() => gateway.stop())
+
+  async function problemAt(path: string) {
+    const response = await fetch(gateway.url + path, { method: 'POST', body: 'x' })
+    return { response, body: (await response.json()) as Record<string, unknown> }
+  }
+
+  it('passes a body on while it is still being sent', async () => {
+    let first = ''
+    gateway.answerWith(async (incoming, response) => {
+      first = String((await once(incoming, 'data'))[0])
+      response.end('early')
+    })
+    const outgoing = request(`${gateway.url}/v1/session`, { method: 'POST' })
+    outgoing.on('error', () => {})
+    outgoing.write('the first part')
+    const [response] = await once(outgoing, 'response')
+    assert.equal(first, 'the first part')
+    assert.equal(response.statusCode, 200)
+    outgoing.destroy()
+  })
+
+  it('passes an answer on while it is still being made', async () => {
+    gateway.answerWith((_incoming, response) => {
+      response.write('the first part')
+      setTimeout(() => response.end('the last'), IDLE_MS / 2)
+    })
+    const response = await fetch(`${gateway.url}/v1/session`)
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+    const { value } = await reader.read()
+    assert.equal(Buffer.from(value ?? []).toString(), 'the first part')
+    await reader.cancel()
+  })
+
+  it('passes 20 MB both ways unchanged', async () => {
+    gateway.answerWith((incoming, response) => incoming.pipe(response))
+    const body = Buffer.alloc(20_000_000, 'integration ')
+    const response = await fetch(`${gateway.url}/v1/session`, { method: 'POST', body })
+    assert.ok(Buffer.from(await response.arrayBuffer()).equals(body))
+  })
+
+  it('gives the answer of a service that refuses a large body before it has read it', async () => {
+    gateway.answerWith((_incoming, response) => {
+      response.writeHead(413, { Connection: 'close' })
+      response.end('too large')
+    })
+    for (let i = 0; i < 50; i += 1) {
+      const response = await fetch(`${gateway.url}/v1/session`, {
+        method: 'POST',
+        body: Buffer.alloc(5_000_000),
+      })
+      assert.equal(response.status, 413)
+      assert.equal(await response.text(), 'too large')
+    }
+  })
+
+  it('answers 502 as a problem when the resource API does not listen', async () => {
+    await gateway.stopService('api')
+    const { response, body } = await problemAt('/v1/session')
+    assert.equal(response.status, 502)
+    assert.equal(response.headers.get('content-type'), 'application/problem+json')
+    assert.equal(response.headers.get('retry-after'), '2')
+    assert.equal(body.code, 'bad_gateway')
+    assert.equal(body.type, 'https://api.test/docs#problem-bad_gateway')
+    assert.equal(body.status, 502)
+    assert.equal(body.requestId, response.headers.get('x-request-id'))
+  })
+
+  it('answers 502 in the form of OAuth when the authorization server does not listen', async () => {
+    await gateway.stopService('auth')
+    for (const path of ['/v1/oauth/token', '/.well-known/oauth-authorization-server']) {
+      const { response, body } = await problemAt(path)
+      assert.equal(response.status, 502)
+      assert.equal(response.headers.get('content-type'), 'application/json')
+      assert.equal(response.headers.get('cache-control'), 'no-store')
+      assert.equal(body.error, 'temporarily_unavailable')
+    }
+  })
+
+  it('keeps answering for the other service', async () => {
+    await gateway.stopService('auth')
+    assert.equal((await fetch(`${gateway.url}/v1/session`)).status, 200)
+  })
+
+  for (const [how, end] of [
+    ['closes the connection', (socket: { destroy(): void }) => socket.destroy()],
+    ['resets the connection', (socket: { resetAndDestroy(): void }) => socket.resetAndDestroy()],
+  ] as const) {
+    it(`answers 502 when a service ${how} in place of an answer`, async () => {
+      gateway.answerWith((incoming) => end(incoming.socket))
+      const { response, body } = await problemAt('/v1/session')
+      assert.equal(response.status, 502)
+      assert.equal(body.code, 'bad_gateway')
+    })
+  }
+
+  it('answers 502 when a service does not speak HTTP', async () => {
+    gateway.answerWith((incoming) => incoming.socket.end('hello\r\n\r\n'))
+    assert.equal((await problemAt('/v1/session')).response.status, 502)
+  })
+
+  it('answers 504 as a problem when a service says nothing', async () => {
+    gateway.answerWith(() => {})
+    const { response, body } = await problemAt('/v1/session')
+    assert.equal(response.status, 504)
+    assert.equal(body.code, 'gateway_timeout')
+  })
+
+  it('answers 504 in the form of OAuth when the authorization server says nothing', async () => {
+    gateway.answerWith(() => {})
+    const { response, body } = await problemAt('/v1/oauth/token')
+    assert.equal(response.status, 504)
+    assert.equal(body.error, 'temporarily_unavailable')
+  })
+
+  it('breaks an answer off when the service breaks it off, so that nobody takes it for whole', async () => {
+    gateway.answerWith((incoming, response) => {
+      response.write('a part')
+      setTimeout(() => incoming.socket.destroy(), 20)
+    })
+    const response = await fetch(`${gateway.url}/v1/session`)
+    await assert.rejects(response.text())
+  })
+
+  it('breaks an answer off when the service stops in the middle', async () => {
+    gateway.answerWith((_incoming, response) => {
+      response.write('a part')
+    })
+    const response = await fetch(`${gateway.url}/v1/session`)
+    await assert.rejects(response.text())
+  })
+
+  it('ends the request to the service when the caller goes away', async () => {
+    const gone = new Promise<void>((resolve) => {
+      gateway.answerWith((incoming) => incoming.socket.on('close', () => resolve()))
+    })
+    const caller = new AbortController()
+    const answer = fetch(`${gateway.url}/v1/session`, { signal: caller.signal })
+    await sleep(50)
+    caller.abort()
+    await assert.rejects(answer)
+    await gone
+  })
+
+  it('ends the request to the service when the caller goes away in the middle of a body', async () => {
+    const broken = new Promise<string>((resolve) => {
+      gateway.answerWith((incoming) => {
+        incoming.on('error', (error) => resolve(error.message))
+        incoming.resume()
+      })
+    })
+    const outgoing = request(`${gateway.url}/v1/session`, {
+      method: 'POST',
+      headers: { 'Content-Length': 1_000 },
+    })
+    outgoing.on('error', () => {})
+    outgoing.write('a part')
+    await sleep(50)
+    outgoing.destroy()
+    assert.equal(await broken, 'aborted')
+  })
+
+  it('lets requests in flight finish when it stops, and takes no new ones', async () => {
+    gateway.answerWith((_incoming, response) => setTimeout(() => response.end('whole'), IDLE_MS / 2))
+    const answer = fetch(`${gateway.url}/v1/session`)
+    await sleep(50)
+    const stopped = gateway.gateway.stop()
+    await assert.rejects(fetch(`${gateway.url}/v1/session`))
+    assert.equal(await (await answer).text(), 'whole')
+    await stopped
+  })
+})

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import knex from 'knex'
+import { migrate } from '../../infra/migrate.ts'
+import { createEmptyDatabase, type EmptyDatabase } from '../support/servers.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+describe('npm run migrate', () => {
+  let database: EmptyDatabase
+  beforeEach(async () => {
+    database = await createEmptyDatabase()
+  })
+  afterEach(() => database.drop())
+
+  const run = (env: Record<string, string>) =>
+    spawnSync(process.execPath, ['infra/migrate-command.ts'], {
+      cwd: ROOT,
+      env: { ...process.env, ...env },
+      encoding: 'utf8',
+    })
+
+  it('runs each migration once', () => {
+    const first = run({ DATABASE_URL: database.ownerUrl })
+    assert.equal(first.status, 0, first.stderr)
+    assert.match(first.stdout, /^Ran 0001_companies_and_people\.ts, 0002_oauth\.ts, /)
+    assert.equal(run({ DATABASE_URL: database.ownerUrl }).stdout, 'The database is up to date.\n')
+  })
+
+  it('comes out once when several run at the same time', async () => {
+    const { ownerUrl } = database
+    const ran = (await Promise.all([1, 2, 3].map(() => migrate({ ownerUrl })))).map((names) => names.length)
+    assert.deepEqual(ran.filter((n) => n > 0).length, 1)
+  })
+
+  it('goes on where a run was killed', async () => {
+    const { ownerUrl } = database
+    await migrate({ ownerUrl })
+    const db = knex({ client: 'pg', connection: ownerUrl, pool: { min: 0, max: 1 } })
+    await db('knex_migrations_lock').update({ is_locked: 1 })
+    await db.destroy()
+    assert.deepEqual(await migrate({ ownerUrl }), [])
+  })
+
+  it('says that the database does not answer, without its password', () => {
+    const { status, stderr } = run({ DATABASE_URL: 'postgres://owner:hunter2@127.0.0.1:1/x' })
+    assert.equal(status, 1)
+    assert.match(stderr, /^The migration failed: /)
+    assert.doesNotMatch(stderr, /hunter2|\n\s+at /)
+  })
+
+  it('names a variable that is wrong', () => {
+    const { status, stderr } = run({ DATABASE_URL: 'mysql://x' })
+    assert.equal(status, 78)
+    assert.match(stderr, /DATABASE_URL: must be a URL/)
+  })
+})

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { verifyPassword } from '#shared/passwords.ts'
+import { createPostgres, type Database } from '#shared/postgres.ts'
+import { seed } from '../../infra/local/seed/seed.ts'
+import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
+
+const PASSWORD = 'the demo password'
+const at = (time: string) => ({ now: () => Date.parse(time) })
+
+describe('the demo data', () => {
+  let database: TestDatabase
+  let db: Database
+  beforeEach(async () => {
+    database = await createTestDatabase()
+    db = createPostgres({ url: database.ownerUrl, poolSize: 2, applicationName: 'test' })
+  })
+  afterEach(async () => {
+    await db.destroy()
+    await database.drop()
+  })
+
+  const days = (vendorId: string) => db('analytics_daily').where({ vendor_id: vendorId }).orderBy('date')
+  const dates = async (vendorId: string): Promise<string[]> => (await days(vendorId)).map(({ date }) => date)
+
+  it('has two companies and their people, with one password for all', async () => {
+    const { password } = await seed({ db, clock: at('2026-11-21T12:00:00Z'), password: PASSWORD })
+    assert.equal(password, PASSWORD)
+    assert.deepEqual(
+      (await db('companies').orderBy('vendor_id')).map(({ vendor_id, timezone, currency }) => [
+        vendor_id,
+        timezone,
+        currency,
+      ]),
+      [
+        ['ven_acme', 'Europe/Berlin', 'EUR'],
+        ['ven_globex', 'America/New_York', 'USD'],
+      ],
+    )
+    const people = await db('memberships')
+      .join('users', 'users.user_id', 'memberships.user_id')
+      .orderBy('email')
+    assert.deepEqual(
+      people.map(({ email, vendor_id, role, status }) => [email, vendor_id, role, status]),
+      [
+        ['admin@acme.example', 'ven_acme', 'admin', 'active'],
+        ['member@acme.example', 'ven_acme', 'member', 'active'],
+        ['owner@acme.example', 'ven_acme', 'owner', 'active'],
+        ['owner@globex.example', 'ven_globex', 'owner', 'active'],
+        ['suspended@acme.example', 'ven_acme', 'admin', 'suspended'],
+      ],
+    )
+    for (const { password_hash } of people) assert.ok(await verifyPassword(PASSWORD, password_hash))
+  })
+
+  it('has 90 days that end today, where today is each company’s own', async () => {
+    // 00:30 on the 22nd in Berlin, 18:30 on the 21st in New York.
+    await seed({ db, clock: at('2026-11-21T23:30:00Z'), password: PASSWORD })
+    const acme = await dates('ven_acme')
+    const globex = await dates('ven_globex')
+    assert.deepEqual([acme.length, acme[0], acme.at(-1)], [90, '2026-08-25', '2026-11-22'])
+    assert.deepEqual([globex.length, globex[0], globex.at(-1)], [90, '2026-08-24', '2026-11-21'])
+  })
+
+  it('has figures that fit together, and today as far as it has come', async () => {
+    const now = '2026-11-21T11:00:00Z'
+    await seed({ db, clock: at(now), password: PASSWORD })
+    for (const vendorId of ['ven_acme', 'ven_globex']) {
+      const all = await days(vendorId)
+      for (const day of all) {
+        assert.ok(day.impressions > day.clicks && day.clicks > day.orders, day.date)
+        assert.ok(day.units_sold >= day.orders, day.date)
+        assert.ok(day.last_event_at <= new Date(now), day.date)
+      }
+      assert.ok(all.some(({ boost_spend_minor }) => boost_spend_minor > 0))
+      assert.ok(all.some(({ boost_spend_minor }) => boost_spend_minor === 0))
+      const today = all.at(-1)
+      const usual = all.slice(0, -1).reduce((sum, { impressions }) => sum + impressions, 0) / 89
+      assert.ok(today.impressions < 0.8 * usual)
+      assert.equal(today.last_event_at.toISOString(), '2026-11-21T11:00:00.000Z')
+    }
+  })
+
+  it('always tells the same of a day', async () => {
+    await seed({ db, clock: at('2026-11-21T12:00:00Z'), password: PASSWORD })
+    const first = await days('ven_acme')
+    await db('analytics_daily').delete()
+    await seed({ db, clock: at('2026-11-23T12:00:00Z'), password: PASSWORD })
+    const again = await days('ven_acme')
+    assert.deepEqual(again.slice(0, 87), first.slice(2, 89))
+  })
+
+  it('adds on a later start the days that have begun since, and changes nothing', async () => {
+    await seed({ db, clock: at('2026-11-21T12:00:00Z'), password: PASSWORD })
+    const before = await days('ven_acme')
+    const people = await db('users').orderBy('user_id')
+    const { password, days: added } = await seed({
+      db,
+      clock: at('2026-11-24T12:00:00Z'),
+      password: 'another',
+    })
+    assert.equal(added, 6)
+    assert.equal(password, undefined)
+    assert.deepEqual((await days('ven_acme')).slice(0, 90), before)
+    assert.deepEqual(await db('users').orderBy('user_id'), people)
+    assert.equal((await dates('ven_acme')).at(-1), '2026-11-24')
+  })
+
+  it('leaves no gap after a long pause', async () => {
+    await seed({ db, clock: at('2026-01-10T12:00:00Z'), password: PASSWORD })
+    await seed({ db, clock: at('2026-11-21T12:00:00Z'), password: PASSWORD })
+    const acme = await dates('ven_acme')
+    assert.equal(acme.length, 90 + 315)
+    assert.equal(acme.at(-1), '2026-11-21')
+  })
+
+  it('keeps what people have changed', async () => {
+    await seed({ db, clock: at('2026-11-21T12:00:00Z'), password: PASSWORD })
+    await db('memberships').where({ role: 'member' }).update({ status: 'suspended' })
+    await db('analytics_daily').where({ date: '2026-11-20', vendor_id: 'ven_acme' }).update({ clicks: 1 })
+    await seed({ db, clock: at('2026-11-22T12:00:00Z'), password: PASSWORD })
+    assert.equal((await db('memberships').where({ role: 'member' }).first()).status, 'suspended')
+    assert.equal(
+      (await db('analytics_daily').where({ date: '2026-11-20', vendor_id: 'ven_acme' }).first()).clicks,
+      1,
+    )
+  })
+
+  it('makes up a password when none is given', async () => {
+    const { password = '' } = await seed({ db, clock: at('2026-11-21T12:00:00Z'), password: undefined })
+    assert.match(password, /^[\w-]{16}$/)
+    const { password_hash } = await db('users').first()
+    assert.ok(await verifyPassword(password, password_hash))
+  })
+
+  it('comes out once when two start at the same time', async () => {
+    const clock = at('2026-11-21T12:00:00Z')
+    const results = await Promise.all([1, 2].map(() => seed({ db, clock, password: PASSWORD })))
+    assert.deepEqual(results.map((result) => result.days).sort(), [0, 180])
+  })
+
+  it('takes less than two seconds', async () => {
+    const began = performance.now()
+    await seed({ db, clock: at('2026-11-21T12:00:00Z'), password: PASSWORD })
+    assert.ok(performance.now() - began < 2_000)
+  })
+})

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { shellWithCurl } from '../support/curl.ts'
+import { removeFolder, type Start, startProcess, temporaryFolder } from '../support/start.ts'
+
+const CTRL_C = '\x03'
+
+describe('npm start in a terminal', function () {
+  this.timeout(90_000)
+  let dataDir: string
+  let start: Start
+
+  beforeEach(async () => {
+    dataDir = await temporaryFolder()
+    // script(1) gives a command a terminal of its own; what is typed goes to its standard input.
+    start = await startProcess({ dataDir, command: ['script', '-qec', 'npm start --silent', '/dev/null'] })
+  })
+  afterEach(async () => {
+    assert.deepEqual(await start.running(), [])
+    await removeFolder(dataDir)
+  })
+
+  const type = (text: string) => start.process.stdin?.write(text)
+
+  it('shows the secret there, in commands that work, and ends cleanly at one Ctrl-C', async () => {
+    await start.ready()
+    const secret = await readFile(join(dataDir, 'demo-client-secret'), 'utf8')
+    assert.ok(start.stdout().includes(`-d client_secret=${secret}`))
+    const pair = start
+      .stdout()
+      .replaceAll('\r', '')
+      .split('\n')
+      .filter((line) => line.includes('curl -sS'))
+    assert.equal(JSON.parse(await shellWithCurl(pair.join('\n'), tmpdir())).vendorId, 'ven_acme')
+    type(CTRL_C)
+    assert.equal(await start.ended(), 0)
+    assert.match(start.stdout(), /Stopping\r\n.*Stopped/)
+    assert.doesNotMatch(start.stdout(), /at once/)
+  })
+
+  it('stops at Ctrl-C while it is still starting', async () => {
+    while (!/Data: in/.test(start.stdout())) await sleep(10)
+    type(CTRL_C)
+    await start.ended()
+    assert.doesNotMatch(start.stdout(), /^ready/m)
+    assert.doesNotMatch(start.stdout(), /could not/)
+  })
+
+  it('stops at once at a second Ctrl-C, though a request hangs', async () => {
+    await start.ready()
+    const port = new URL(start.baseUrl).port
+    const { connect } = await import('node:net')
+    const hanging = connect(Number(port), '127.0.0.1')
+    hanging.on('error', () => {})
+    hanging.write(
+      'POST /v1/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
+    )
+    await sleep(300)
+    type(CTRL_C)
+    await sleep(1_000)
+    const second = performance.now()
+    type(CTRL_C)
+    await start.ended()
+    assert.match(start.stdout(), /Stopping at once\./)
+    assert.ok(performance.now() - second < 5_000)
+    hanging.destroy()
+  })
+})

@@ -1,0 +1,111 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { Readable, Writable } from 'node:stream'
+import { createPostgres, type Database } from '#shared/postgres.ts'
+import { addMember, createCompany } from '../../infra/admin/people.ts'
+import { runAdmin as run } from '../../infra/admin/program.ts'
+import { createTestDatabase, createTestRedis, type TestDatabase } from './servers.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+export interface AdminResult {
+  code: number | null
+  stdout: string
+  stderr: string
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape.
+  json: any
+}
+
+export interface TestAdmin {
+  database: TestDatabase
+  /** The owner's connection, to arrange and to look. */
+  db: Database
+  env: Record<string, string>
+  /** `npm run admin -- ARGS`; what is piped into it, a password, ends its standard input. */
+  admin(args: string[], input?: string): Promise<AdminResult>
+  stop(): Promise<void>
+}
+
+export const PASSWORD = 'a long enough password'
+
+/** The operator's command, with a database of its own; no service runs, nor a Redis unless asked for. */
+export async function startAdmin({ withRedis = false } = {}): Promise<TestAdmin> {
+  const database = await createTestDatabase()
+  const redis = withRedis ? await createTestRedis() : undefined
+  const db = createPostgres({ url: database.ownerUrl, poolSize: 2, applicationName: 'test' })
+  const env = {
+    DATABASE_URL: database.ownerUrl,
+    KEY_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
+    ...(redis && { REDIS_URL: redis.url('admin') }),
+  }
+  return {
+    database,
+    db,
+    env,
+    admin: (args, input) => runAdmin(args, { env, input }),
+    async stop() {
+      await db.destroy()
+      await redis?.stop('SIGKILL')
+      await database.drop()
+    },
+  }
+}
+
+/** Runs the command in this process, with this environment and no other. What is piped in ends its input. */
+export async function runAdmin(
+  args: string[],
+  { env, input = '' }: { env: Record<string, string>; input?: string | undefined },
+): Promise<AdminResult> {
+  const written = { stdout: '', stderr: '' }
+  const into = (name: keyof typeof written) =>
+    new Writable({
+      write(chunk, _encoding, done) {
+        written[name] += chunk
+        done()
+      },
+    })
+  const stdin = Readable.from([Buffer.from(input)]) as unknown as NodeJS.ReadStream
+  const code = await run(args, { env, stdin, stdout: into('stdout'), stderr: into('stderr') })
+  const text = written.stdout.trim()
+  return { code, ...written, json: /^[[{]/.test(text) ? JSON.parse(text) : undefined }
+}
+
+/** Runs it as `npm run admin -- ARGS` does: as a process of its own. */
+export function spawnAdmin(
+  args: string[],
+  { env, input = '' }: { env: Record<string, string>; input?: string | undefined },
+): Promise<AdminResult> {
+  return new Promise((resolve, reject) => {
+    const child = spawn('npm', ['run', '--silent', 'admin', '--', ...args], {
+      cwd: ROOT,
+      env: { ...process.env, ...env },
+    })
+    const written = { stdout: '', stderr: '' }
+    child.stdout.on('data', (chunk) => {
+      written.stdout += chunk
+    })
+    child.stderr.on('data', (chunk) => {
+      written.stderr += chunk
+    })
+    child.on('error', reject)
+    child.on('close', (code) => resolve({ code, ...written, json: undefined }))
+    child.stdin.on('error', () => {})
+    child.stdin.end(input)
+  })
+}
+
+/** A company with an owner, made as the command makes it. */
+export async function createAcme({ db }: TestAdmin, vendorId = 'ven_acme'): Promise<void> {
+  await createCompany(db, {
+    vendorId,
+    name: 'Acme Outfitters',
+    timezone: 'Europe/Berlin',
+    currency: 'EUR',
+    owner: { email: 'owner@acme.example', name: 'Olivia', password: async () => PASSWORD },
+  })
+}
+
+export async function addPerson({ db }: TestAdmin, email: string, role: 'admin' | 'member'): Promise<void> {
+  const person = { email, name: 'Someone', password: async () => PASSWORD }
+  await addMember(db, { vendorId: 'ven_acme', role, person })
+}

@@ -1,0 +1,48 @@
+import type { Knex } from 'knex'
+
+/** A day as it is stored; sums as text, so that none is rounded on the way. */
+export interface StoredDay {
+  date: string
+  impressions: string
+  clicks: string
+  orders: string
+  units_sold: string
+  revenue_minor: string
+  boost_spend_minor: string
+  last_event_at: string
+}
+
+const asText = (row: Record<string, unknown>): StoredDay =>
+  Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [
+      name,
+      value instanceof Date ? value.toISOString() : String(value),
+    ]),
+  ) as unknown as StoredDay
+
+/** The company's rows of analytics_daily, oldest first. */
+export async function storedDays(db: Knex, vendorId: string): Promise<StoredDay[]> {
+  const { rows } = await db.raw(
+    `select date::text, impressions, clicks, orders, units_sold, revenue_minor, boost_spend_minor, last_event_at
+     from analytics_daily where vendor_id = ? order by date`,
+    [vendorId],
+  )
+  return rows.map(asText)
+}
+
+/** What these rows should be: counted anew from the stored events, by Postgres's own idea of the company's days. */
+export async function recount(db: Knex, vendorId: string): Promise<StoredDay[]> {
+  const { rows } = await db.raw(
+    `select (e.occurred_at at time zone c.timezone)::date::text as date,
+       coalesce(sum(quantity) filter (where type = 'impression'), 0) as impressions,
+       coalesce(sum(quantity) filter (where type = 'click'), 0) as clicks,
+       count(*) filter (where type = 'order') as orders,
+       coalesce(sum(quantity) filter (where type = 'order'), 0) as units_sold,
+       coalesce(sum(amount_minor) filter (where type = 'order'), 0) as revenue_minor,
+       coalesce(sum(amount_minor) filter (where type = 'boost_spend'), 0) as boost_spend_minor,
+       max(e.occurred_at) as last_event_at
+     from analytics_events e join companies c using (vendor_id) where vendor_id = ? group by 1 order by 1`,
+    [vendorId],
+  )
+  return rows.map(asText)
+}

@@ -1,0 +1,223 @@
+import knex, { type Knex } from 'knex'
+import { pino } from 'pino'
+import { drain, listen } from '#shared/http.ts'
+import {
+  hashSecret,
+  newClientId,
+  newClientSecret,
+  newSessionToken,
+  newUserId,
+  newVendorId,
+} from '#shared/ids.ts'
+import { insertClient, type NewClient } from '#shared/oauth-clients.ts'
+import { hashPassword } from '#shared/passwords.ts'
+import {
+  type Company,
+  insertCompany,
+  insertUser,
+  type Membership,
+  saveMembership,
+  type User,
+} from '#shared/people.ts'
+import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
+import { readApiConfig } from '../../apps/api/config.ts'
+import { createHttpServer } from '../../apps/api/http/server.ts'
+import { createService, type ServiceOptions } from '../../apps/api/service.ts'
+import { insertSession, SESSION_LIFETIME_S } from '../../apps/api/sessions/sessions.ts'
+import { createTestClock, type TestClock } from './clock.ts'
+import { API_RESOURCE, createTestIssuer, ISSUER, type TestIssuer } from './issuer.ts'
+import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from './servers.ts'
+
+export const TEST_PASSWORD = 'correct horse battery staple'
+let testPasswordHash: Promise<string> | undefined
+
+export interface ApiResponse {
+  status: number
+  headers: Headers
+  text: string
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape.
+  json: any
+}
+
+export interface ApiRequest {
+  /** Sent as Authorization: Bearer. */
+  token?: string
+  /** Sent as JSON, unless it is a string, which is sent as it is with the JSON media type. */
+  body?: unknown
+  headers?: Record<string, string>
+}
+
+export interface Person extends User {
+  sessionToken: string
+}
+
+export interface TestApi {
+  url: string
+  database: TestDatabase
+  redis: TestRedis
+  clock: TestClock
+  /** Signs access tokens that the API believes. */
+  issuer: TestIssuer
+  /** The superuser's connection: to arrange what no route does, and to look. */
+  db: Knex
+  /** Every line that the API has logged. */
+  logLines: string[]
+  request(method: string, path: string, request?: ApiRequest): Promise<ApiResponse>
+  createCompany(company?: Partial<Company>): Promise<Company>
+  /** A user, signed in, whose password is TEST_PASSWORD; a member of the company when one is named. */
+  createPerson(membership?: Partial<Omit<Membership, 'userId'>>): Promise<Person>
+  createSession(userId: string): Promise<string>
+  /** An Active client of the company, made without the API. */
+  createClient(client: { vendorId: string } & Partial<NewClient>): Promise<NewClient & { secret: string }>
+  stop(): Promise<void>
+}
+
+export interface TestApiOptions {
+  /** Another API of the same installation: same database, Redis and clock. */
+  beside?: TestApi
+  env?: Record<string, string>
+  /** What stands in for DNS and the internet; left out: the real thing. */
+  outside?: ServiceOptions['outside']
+  /** Default: the protocol runs twenty times as fast as in production. */
+  revocationTimings?: Timings
+}
+
+export const TEST_TIMINGS: Timings = {
+  ...PRODUCTION_TIMINGS,
+  lease_ms: 250,
+  settle_ms: 300,
+  round_ms: 50,
+  tick_ms: 50,
+  retry_ms: 25,
+}
+
+/** One process's worth of the resource API on a free port, with a database and a Redis of its own. */
+export async function startApi({
+  beside,
+  env = {},
+  outside,
+  revocationTimings = TEST_TIMINGS,
+}: TestApiOptions = {}): Promise<TestApi> {
+  const database = beside?.database ?? (await createTestDatabase())
+  const redis = beside?.redis ?? (await createTestRedis())
+  const clock = beside?.clock ?? createTestClock()
+  const issuer = beside?.issuer ?? (await createTestIssuer({ clock }))
+  const logLines: string[] = []
+  const service = createService({
+    revocationTimings,
+    config: readApiConfig({
+      DATABASE_URL: database.apiUrl,
+      REDIS_URL: redis.url('api'),
+      ISSUER,
+      API_RESOURCE,
+      JWKS_URL: issuer.jwksUrl,
+      TRUSTED_PROXIES: '',
+      ...env,
+    }),
+    clock,
+    ...(outside && { outside }),
+    log: pino({ level: 'trace' }, { write: (line: string) => void logLines.push(line) }),
+  })
+  await service.start()
+  const server = createHttpServer(service.handle)
+  const url = `http://127.0.0.1:${await listen(server, { host: '127.0.0.1', port: 0 })}`
+  const db = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 4 } })
+  return {
+    url,
+    database,
+    redis,
+    clock,
+    issuer,
+    db,
+    logLines,
+    request: (method, path, request) => send(`${url}${path}`, method, request),
+    ...people(db, clock),
+    async stop() {
+      await drain(server, 1_000)
+      await service.stop()
+      await db.destroy()
+      if (beside) return
+      await issuer.stop()
+      await redis.stop('SIGKILL')
+      await database.drop()
+    },
+  }
+}
+
+async function send(
+  url: string,
+  method: string,
+  { token, body, headers }: ApiRequest = {},
+): Promise<ApiResponse> {
+  const response = await fetch(url, {
+    method,
+    redirect: 'manual',
+    headers: {
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  const isJson = /\bjson\b/.test(response.headers.get('content-type') ?? '')
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    json: isJson && text ? JSON.parse(text) : undefined,
+  }
+}
+
+function people(
+  db: Knex,
+  clock: TestClock,
+): Pick<TestApi, 'createCompany' | 'createPerson' | 'createSession' | 'createClient'> {
+  async function createSession(userId: string): Promise<string> {
+    const token = newSessionToken()
+    const now = clock.now()
+    await insertSession(db, {
+      tokenHash: hashSecret(token),
+      userId,
+      createdAt: new Date(now),
+      expiresAt: new Date(now + SESSION_LIFETIME_S * 1_000),
+    })
+    return token
+  }
+  return {
+    createSession,
+    async createClient(given) {
+      const secret = newClientSecret()
+      const client = {
+        clientId: newClientId(),
+        name: 'A client',
+        scopes: ['analytics:read' as const],
+        secretHash: hashSecret(secret),
+        createdBy: null,
+        createdAt: new Date(clock.now()),
+        ...given,
+      }
+      await insertClient(db, client)
+      return { ...client, secret }
+    },
+    async createCompany(given = {}) {
+      const company = {
+        vendorId: newVendorId(),
+        name: 'Acme',
+        timezone: 'Europe/Berlin',
+        currency: 'EUR',
+        ...given,
+      }
+      await insertCompany(db, company)
+      return company
+    },
+    async createPerson({ vendorId, role = 'owner', status = 'active' } = {}) {
+      const userId = newUserId()
+      const user = { userId, name: `A ${role}`, email: `${userId}@people.example`.toLowerCase() }
+      testPasswordHash ??= hashPassword(TEST_PASSWORD)
+      await insertUser(db, { ...user, passwordHash: await testPasswordHash })
+      if (vendorId !== undefined) await saveMembership(db, { vendorId, userId, role, status })
+      return { ...user, sessionToken: await createSession(userId) }
+    },
+  }
+}

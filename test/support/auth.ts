@@ -1,0 +1,177 @@
+import { randomBytes } from 'node:crypto'
+import type { Server } from 'node:http'
+import knex, { type Knex } from 'knex'
+import { pino } from 'pino'
+import { drain, listen } from '#shared/http.ts'
+import { hashSecret, newClientId, newClientSecret, newVendorId } from '#shared/ids.ts'
+import { insertClient, markClientRevoked } from '#shared/oauth-clients.ts'
+import { insertCompany } from '#shared/people.ts'
+import type { Scope } from '#shared/scopes.ts'
+import { readAuthConfig } from '../../apps/auth/config.ts'
+import { createHttpServer } from '../../apps/auth/http-server.ts'
+import { createAuthService } from '../../apps/auth/service.ts'
+import { createTestClock, type TestClock } from './clock.ts'
+import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from './servers.ts'
+
+export const TEST_ISSUER = 'https://issuer.test'
+export const TEST_RESOURCE = 'https://api.test'
+
+export interface AuthResponse {
+  status: number
+  headers: Headers
+  text: string
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape.
+  json: any
+}
+
+export interface TestClient {
+  clientId: string
+  clientSecret: string
+  vendorId: string
+  scopes: Scope[]
+}
+
+export interface TestAuth {
+  url: string
+  server: Server
+  database: TestDatabase
+  redis: TestRedis
+  clock: TestClock
+  /** Where its signing keys are encrypted with. */
+  encryptionKey: Buffer
+  /** The superuser's connection: to arrange what no route does, and to look. */
+  db: Knex
+  /** Every line that the server has logged. */
+  logLines: string[]
+  request(method: string, path: string, init?: RequestInit): Promise<AuthResponse>
+  /** POST of a form to a path; fields that are undefined are left out. */
+  post(
+    path: string,
+    fields: Record<string, string | undefined> | string,
+    headers?: Record<string, string>,
+  ): Promise<AuthResponse>
+  /** A token request that is in order, but for what `fields` says otherwise. */
+  token(client: TestClient, fields?: Record<string, string | undefined>): Promise<AuthResponse>
+  createClient(client?: Partial<TestClient>): Promise<TestClient>
+  /** Marks the client as Revoked in Postgres, and tells nobody. */
+  markRevoked(client: TestClient): Promise<void>
+  /** The environment of one more process of this server, for a child process. */
+  env: Record<string, string>
+  stop(): Promise<void>
+}
+
+export interface TestAuthOptions {
+  /** Another server of the same installation: same database, Redis and clock. */
+  beside?: TestAuth
+  env?: Record<string, string>
+  /** Do not load keys yet. */
+  unready?: boolean
+}
+
+/** One process's worth of the authorization server on a free port, with a database and a Redis of its own. */
+export async function startAuth({ beside, env = {}, unready }: TestAuthOptions = {}): Promise<TestAuth> {
+  const database = beside?.database ?? (await createTestDatabase())
+  const redis = beside?.redis ?? (await createTestRedis())
+  const clock = beside?.clock ?? createTestClock()
+  const encryptionKey = beside?.encryptionKey ?? randomBytes(32)
+  const logLines: string[] = []
+  const environment = {
+    DATABASE_URL: database.authUrl,
+    REDIS_URL: redis.url('auth'),
+    ISSUER: TEST_ISSUER,
+    API_RESOURCE: TEST_RESOURCE,
+    KEY_ENCRYPTION_KEY: encryptionKey.toString('base64'),
+    ...env,
+  }
+  const service = createAuthService({
+    config: readAuthConfig(environment),
+    clock,
+    log: pino({ level: 'trace' }, { write: (line: string) => void logLines.push(line) }),
+  })
+  if (!unready) {
+    await service.start().catch(async (error) => {
+      await service.stop()
+      throw error
+    })
+  }
+  const server = createHttpServer(service.handle)
+  const url = `http://127.0.0.1:${await listen(server, { host: '127.0.0.1', port: 0 })}`
+  const db = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 4 } })
+  const post: TestAuth['post'] = (path, fields, headers = {}) =>
+    send(url, path, {
+      method: 'POST',
+      body: typeof fields === 'string' ? fields : encode(fields),
+      headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+    })
+  return {
+    url,
+    server,
+    database,
+    redis,
+    clock,
+    encryptionKey,
+    db,
+    logLines,
+    env: environment,
+    request: (method, path, init) => send(url, path, { method, ...init }),
+    post,
+    token: (client, fields = {}) => post('/v1/oauth/token', { ...tokenFields(client), ...fields }),
+    createClient: (client = {}) => createClient(db, client),
+    async markRevoked({ clientId, vendorId }) {
+      await markClientRevoked(db, { clientId, vendorId, revokedBy: null })
+    },
+    async stop() {
+      service.drain()
+      await drain(server, 500)
+      await service.stop()
+      await db.destroy()
+      if (beside) return
+      await redis.stop('SIGKILL')
+      await database.drop()
+    },
+  }
+}
+
+export const tokenFields = ({ clientId, clientSecret, scopes }: TestClient): Record<string, string> => ({
+  grant_type: 'client_credentials',
+  client_id: clientId,
+  client_secret: clientSecret,
+  scope: scopes.join(' '),
+})
+
+function encode(fields: Record<string, string | undefined>): string {
+  const given = Object.entries(fields).filter((field): field is [string, string] => field[1] !== undefined)
+  return new URLSearchParams(given).toString()
+}
+
+export const basic = (id: string, secret: string): string =>
+  `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64')}`
+
+async function send(url: string, path: string, init: RequestInit): Promise<AuthResponse> {
+  const response = await fetch(url + path, { redirect: 'manual', ...init })
+  const text = await response.text()
+  const { status, headers } = response
+  return { status, headers, text, json: text.startsWith('{') ? JSON.parse(text) : undefined }
+}
+
+async function createClient(db: Knex, given: Partial<TestClient>): Promise<TestClient> {
+  const client = {
+    clientId: newClientId(),
+    clientSecret: newClientSecret(),
+    vendorId: newVendorId(),
+    scopes: ['analytics:read'] as Scope[],
+    ...given,
+  }
+  const { vendorId } = client
+  if (!given.vendorId) await insertCompany(db, { vendorId, name: 'Acme', timezone: 'UTC', currency: 'EUR' })
+  await insertClient(db, {
+    clientId: client.clientId,
+    vendorId,
+    name: 'A client',
+    scopes: client.scopes,
+    secretHash: hashSecret(client.clientSecret),
+    createdBy: null,
+    createdAt: new Date(),
+  })
+  return client
+}

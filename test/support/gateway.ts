@@ -1,0 +1,105 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { drain, listen } from '#shared/http.ts'
+import { type Gateway, startGateway } from '../../infra/local/gateway/gateway.ts'
+import { loadPages } from '../../infra/local/gateway/pages.ts'
+import { freePort } from '../../infra/local/ports.ts'
+import { writeFiles } from './files.ts'
+
+/** A request as a service behind the gateway got it. */
+export interface Received {
+  service: 'auth' | 'api'
+  method: string
+  url: string
+  /** Names and values in turn, as they were sent. */
+  rawHeaders: string[]
+  headers: IncomingMessage['headers']
+  body: string
+  peer: string
+}
+
+export interface TestGateway {
+  url: string
+  port: number
+  gateway: Gateway
+  received: Received[]
+  /** Both services answer with this instead of 200 and their name. */
+  answerWith(handler: (request: IncomingMessage, response: ServerResponse) => void): void
+  stopService(service: 'auth' | 'api'): Promise<void>
+  /** Sends bytes and returns all that comes back until the connection ends. */
+  raw(bytes: string): Promise<string>
+  stop(): Promise<void>
+}
+
+export const INDEX = '<!doctype html><title>The workspace</title>'
+export const SCRIPT = `console.log('${'a script that is worth compressing, '.repeat(40)}')`
+
+/** The gateway in front of two services that tell what they got, with a small workspace. */
+export async function startTestGateway(
+  options: { idleTimeout_ms?: number; localAddress?: string } = {},
+): Promise<TestGateway> {
+  const directory = await mkdtemp(join(tmpdir(), 'integration-access-pages-'))
+  await writeFiles(directory, {
+    'index.html': INDEX,
+    'assets/app-Bx3d9f.js': SCRIPT,
+    'assets/app-Bx3d9f.js.br': brotliCompressSync(SCRIPT),
+    'assets/app-Bx3d9f.js.gz': gzipSync(SCRIPT),
+    'favicon.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>',
+  })
+  const received: Received[] = []
+  let handler: ((request: IncomingMessage, response: ServerResponse) => void) | undefined
+  const serve = (service: 'auth' | 'api') =>
+    createServer(async (request, response) => {
+      if (handler) return void handler(request, response)
+      let body = ''
+      for await (const chunk of request) body += chunk
+      const { method = '', url = '', rawHeaders, headers } = request
+      const peer = request.socket.remoteAddress ?? ''
+      received.push({ service, method, url, rawHeaders, headers, body, peer })
+      response.setHeader('X-Service', service)
+      response.end(service)
+    })
+  const services: Record<'auth' | 'api', Server> = { auth: serve('auth'), api: serve('api') }
+  const at = async (service: 'auth' | 'api') => ({
+    host: '127.0.0.1',
+    port: await listen(services[service], { host: '127.0.0.1', port: 0 }),
+  })
+  const gateway = await startGateway({
+    port: await freePort(),
+    auth: await at('auth'),
+    api: await at('api'),
+    pages: await loadPages(directory),
+    apiResource: 'https://api.test',
+    ...options,
+  })
+  const { port } = gateway
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    gateway,
+    received,
+    answerWith(next) {
+      handler = next
+    },
+    stopService: (service) => drain(services[service], 0),
+    raw: (bytes) =>
+      new Promise((resolve, reject) => {
+        const socket = connect(port, '127.0.0.1', () => socket.write(bytes))
+        let text = ''
+        socket.on('data', (chunk) => {
+          text += chunk
+        })
+        socket.on('end', () => resolve(text)).on('error', reject)
+        socket.setTimeout(5_000, () => socket.destroy(new Error(`no end of the answer: ${text}`)))
+      }),
+    async stop() {
+      gateway.kill()
+      await Promise.all(Object.values(services).map((server) => drain(server, 0)))
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,89 @@
+import { createServer } from 'node:http'
+import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose'
+import { drain, listen } from '#shared/http.ts'
+import type { TestClock } from './clock.ts'
+
+export const ISSUER = 'https://issuer.test'
+export const API_RESOURCE = 'https://api.test'
+
+export interface TestKey {
+  kid: string
+  alg: string
+  privateKey: CryptoKey
+  publicJwk: JWK
+}
+
+export interface TokenOptions {
+  claims?: Record<string, unknown>
+  header?: Record<string, unknown>
+  key?: TestKey
+}
+
+/** Stands where the authorization server is: serves a key set and signs whatever an attack needs. */
+export interface TestIssuer {
+  jwksUrl: string
+  /** How often the key set was asked for. */
+  fetches(): number
+  /** What is published; a test may change it. */
+  published: JWK[]
+  /** Answers with this in place of the key set. */
+  answerWith(answer: { status: number; body?: string; headers?: Record<string, string> } | undefined): void
+  key: TestKey
+  newKey(kid: string, alg?: string): Promise<TestKey>
+  /** An access token as the authorization server issues it, but for what `options` changes. */
+  token(
+    client: { clientId: string; vendorId: string; scope?: string },
+    options?: TokenOptions,
+  ): Promise<string>
+  stop(): Promise<void>
+}
+
+export async function createTestIssuer({ clock }: { clock: TestClock }): Promise<TestIssuer> {
+  let asked = 0
+  let instead: { status: number; body?: string; headers?: Record<string, string> } | undefined
+  const key = await newKey('key-1')
+  const published = [key.publicJwk]
+  const server = createServer((_, response) => {
+    asked += 1
+    response.writeHead(instead?.status ?? 200, { 'content-type': 'application/json', ...instead?.headers })
+    response.end(instead ? instead.body : JSON.stringify({ keys: published }))
+  })
+  const port = await listen(server, { host: '127.0.0.1', port: 0 })
+  return {
+    jwksUrl: `http://127.0.0.1:${port}/v1/oauth/jwks`,
+    fetches: () => asked,
+    published,
+    answerWith(answer) {
+      instead = answer
+    },
+    key,
+    newKey,
+    token(
+      { clientId, vendorId, scope = 'analytics:read' },
+      { claims = {}, header = {}, key: signer = key } = {},
+    ) {
+      const iat = Math.floor(clock.now() / 1_000)
+      const payload: JWTPayload = {
+        iss: ISSUER,
+        aud: API_RESOURCE,
+        sub: clientId,
+        client_id: clientId,
+        vendor_id: vendorId,
+        scope,
+        iat,
+        exp: iat + 900,
+        jti: crypto.randomUUID(),
+        ...claims,
+      }
+      return new SignJWT(JSON.parse(JSON.stringify(payload)))
+        .setProtectedHeader({ typ: 'at+jwt', alg: signer.alg, kid: signer.kid, ...header })
+        .sign(signer.privateKey)
+    },
+    stop: () => drain(server, 100),
+  }
+}
+
+async function newKey(kid: string, alg = 'ES256'): Promise<TestKey> {
+  const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true })
+  return { kid, alg, privateKey, publicJwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } }
+}

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import { PROBLEMS, type ProblemCode } from '#shared/problems.ts'
+import type { ApiResponse } from './api.ts'
+
+/** Asserts that an answer is this problem, whole and well formed (RFC 9457). */
+export function assertProblem(response: ApiResponse, code: ProblemCode): void {
+  assert.equal(response.json?.code, code, response.text)
+  assert.equal(response.status, PROBLEMS[code].status)
+  assert.equal(response.headers.get('content-type'), 'application/problem+json')
+  assert.equal(response.headers.get('cache-control'), 'no-store')
+  assert.equal(response.json.type, `https://api.test/docs#problem-${code}`)
+  assert.equal(response.json.title, PROBLEMS[code].title)
+  assert.equal(response.json.status, response.status)
+  assert.equal(response.json.requestId, response.headers.get('x-request-id'))
+  assert.equal(typeof response.json.detail, 'string')
+}
+
+/** Asserts 422 invalid_input whose errors[] point exactly there. */
+export function assertInvalid(response: ApiResponse, ...pointers: string[]): void {
+  assertProblem(response, 'invalid_input')
+  assert.deepEqual(
+    response.json.errors.map(({ pointer }: { pointer: string }) => pointer),
+    pointers,
+    response.text,
+  )
+  for (const { detail } of response.json.errors) assert.match(detail, /^(must|is) /)
+}

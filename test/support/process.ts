@@ -1,0 +1,59 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+
+export interface ServiceChild {
+  process: ChildProcess
+  /** Log lines of standard output so far. */
+  lines: Record<string, unknown>[]
+  stderr(): string
+  /** Resolves with the first line whose msg is this. @throws Error when the process ends before. */
+  logged(msg: string): Promise<Record<string, unknown>>
+  /** Resolves when the process has ended. */
+  exit: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+  kill(): Promise<void>
+}
+
+/** Runs a service's main.ts as a process of its own, with an IPC channel, and this environment only. */
+export function startServiceChild(main: string, env: Record<string, string>): ServiceChild {
+  const path = new URL(`../../${main}`, import.meta.url).pathname
+  const child = fork(path, {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: { PATH: process.env.PATH, ...env },
+  })
+  const lines: Record<string, unknown>[] = []
+  let stderr = ''
+  let rest = ''
+  child.stdout?.on('data', (chunk: Buffer) => {
+    const parts = (rest + chunk).split('\n')
+    rest = parts.pop() ?? ''
+    for (const line of parts) lines.push(JSON.parse(line))
+    child.emit('lines')
+  })
+  child.stderr?.on('data', (chunk: Buffer) => {
+    stderr += chunk
+  })
+  // Not 'close': that event never comes when the parent has closed the IPC channel.
+  const ends = [
+    once(child, 'exit'),
+    ...[child.stdout, child.stderr].map((stream) => stream && once(stream, 'close')),
+  ]
+  const exit = Promise.all(ends).then(() => ({ code: child.exitCode, signal: child.signalCode }))
+  return {
+    process: child,
+    lines,
+    stderr: () => stderr,
+    exit,
+    async logged(msg) {
+      for (;;) {
+        const found = lines.find((line) => line.msg === msg)
+        if (found) return found
+        const ended = await Promise.race([once(child, 'lines').then(() => false), exit.then(() => true)])
+        if (ended) throw new Error(`the process ended without logging "${msg}": ${stderr}`)
+      }
+    },
+    async kill() {
+      child.kill('SIGTERM')
+      await exit
+    },
+  }
+}

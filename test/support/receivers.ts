@@ -1,0 +1,110 @@
+import { once } from 'node:events'
+import { createServer as createHttpServer, type RequestListener } from 'node:http'
+import { createServer, type Server, type Socket } from 'node:net'
+import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from 'node:tls'
+import { createCertificate } from './certificates.ts'
+
+/** The authority that tests are told to trust, and one that they are not. */
+export const authority = createCertificate({ commonName: 'Test Authority', isAuthority: true })
+export const strangeAuthority = createCertificate({ commonName: 'Strange Authority', isAuthority: true })
+
+export const RECEIVER_NAME = 'hooks.acme-receiver.com'
+const good = createCertificate({ commonName: RECEIVER_NAME, names: [RECEIVER_NAME], issuer: authority })
+/** The key and certificate of a receiver that everything is right with. */
+export const goodTls = { key: good.keyPem, cert: good.pem }
+
+/** A server on loopback that counts. */
+export interface Receiver {
+  port: number
+  url: string
+  /** TCP connections so far. */
+  connections: number
+  /** Connections that are open now. */
+  open: Set<Socket>
+  /** What was received after the TLS handshake, decoded as UTF-8. */
+  received: string
+  stop(): Promise<void>
+}
+
+async function listening(server: Server, name: string, host: string, port = 0): Promise<Receiver> {
+  const open = new Set<Socket>()
+  const receiver: Receiver = {
+    port: 0,
+    url: '',
+    connections: 0,
+    open,
+    received: '',
+    async stop() {
+      const closed = once(server, 'close')
+      server.close()
+      for (const socket of open) socket.destroy()
+      await closed
+    },
+  }
+  server.on('connection', (socket: Socket) => {
+    receiver.connections += 1
+    open.add(socket)
+    socket.on('error', () => {})
+    socket.on('close', () => open.delete(socket))
+  })
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve))
+  receiver.port = (server.address() as { port: number }).port
+  receiver.url = `https://${name}:${receiver.port}/hook`
+  return receiver
+}
+
+export interface TlsReceiverOptions {
+  tls?: TlsOptions
+  /** Called with the decrypted connection, and with what resets it. */
+  talk: (socket: TLSSocket, reset: () => void) => void
+  host?: string
+}
+
+/** A TLS server that says, byte by byte, what `talk` writes. */
+export async function startTlsReceiver({
+  tls = {},
+  talk,
+  host = '127.0.0.1',
+}: TlsReceiverOptions): Promise<Receiver> {
+  const server = createTlsServer({ ...goodTls, ...tls })
+  const receiver = await listening(server, RECEIVER_NAME, host)
+  server.on('tlsClientError', () => {})
+  server.on('secureConnection', (socket) => {
+    socket.on('error', () => {})
+    socket.on('data', (chunk: Buffer) => {
+      receiver.received += chunk.toString()
+    })
+    const raw = [...receiver.open].find((candidate) => candidate.remotePort === socket.remotePort)
+    talk(socket, () => void raw?.resetAndDestroy())
+  })
+  return receiver
+}
+
+/** Waits for the whole request, then writes `answer` and, unless told otherwise, ends the connection. */
+export function answering(answer: string | Buffer, { end = true } = {}): (socket: TLSSocket) => void {
+  return (socket) => {
+    let text = ''
+    socket.on('data', (chunk: Buffer) => {
+      const before = text.includes('"sentAt"')
+      text += chunk.toString()
+      if (before || !text.includes('"sentAt"')) return
+      socket.write(answer)
+      if (end) socket.end()
+    })
+  }
+}
+
+/** An HTTPS receiver as anyone would write one. */
+export async function startHttpsReceiver(listener: RequestListener): Promise<Receiver> {
+  const http = createHttpServer(listener)
+  return startTlsReceiver({ talk: (socket) => void http.emit('connection', socket) })
+}
+
+/** A server without TLS. */
+export async function startTcpReceiver(
+  talk: (socket: Socket) => void,
+  host = '127.0.0.1',
+  port = 0,
+): Promise<Receiver> {
+  return listening(createServer(talk), RECEIVER_NAME, host, port)
+}

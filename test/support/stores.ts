@@ -1,0 +1,19 @@
+import knex from 'knex'
+import type { TestDatabase } from './servers.ts'
+
+/** Nobody can use the database until the returned function is called: as if its server were gone. */
+export async function cutOffDatabase({ ownerUrl }: TestDatabase): Promise<() => Promise<void>> {
+  const url = new URL(ownerUrl)
+  const name = url.pathname.slice(1)
+  url.pathname = '/postgres'
+  const asOwner = async (...statements: string[]) => {
+    const db = knex({ client: 'pg', connection: url.href, pool: { min: 0, max: 1 } })
+    for (const sql of statements) await db.raw(sql)
+    await db.destroy()
+  }
+  await asOwner(
+    `alter database ${name} allow_connections false`,
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
+  )
+  return () => asOwner(`alter database ${name} allow_connections true`)
+}

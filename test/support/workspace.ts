@@ -1,0 +1,203 @@
+import { strict as assert } from 'node:assert'
+import AxeBuilder from '@axe-core/playwright'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { launchChromium } from './chromium.ts'
+import { startTestStack, type TestStack } from './stack.ts'
+
+/*
+ * One local stack and one Chromium for all browser tests, started by the first that asks, ended after the last.
+ */
+export interface TestWorkspace {
+  stack: TestStack
+  browser: Browser
+}
+
+let starting: Promise<TestWorkspace> | undefined
+
+export function testWorkspace(): Promise<TestWorkspace> {
+  starting ??= start()
+  return starting
+}
+
+async function start(): Promise<TestWorkspace> {
+  const [stack, browser] = await Promise.all([
+    startTestStack({ env: { RATE_SIGN_IN_PER_ACCOUNT: '1000/60', RATE_SIGN_IN_PER_ADDRESS: '1000/60' } }),
+    launchChromium(),
+  ])
+  return { stack, browser }
+}
+
+after(async function () {
+  this.timeout(30_000)
+  const workspace = await starting
+  await workspace?.browser.close()
+  await workspace?.stack.remove()
+})
+
+export const OWNER = 'owner@acme.example'
+export const MEMBER = 'member@acme.example'
+export const SUSPENDED = 'suspended@acme.example'
+export const GLOBEX_OWNER = 'owner@globex.example'
+
+export interface VisitOptions {
+  /** Where the workspace is served; default: the local stack. */
+  baseUrl?: string
+  /** Signs in as this demo user without the form. */
+  as?: string
+  sessionToken?: string
+  path?: string
+  theme?: 'light' | 'dark'
+  width?: number
+  height?: number
+}
+
+/** A tab of its own, with nothing in its storage. */
+export interface Visit {
+  page: Page
+  context: BrowserContext
+  baseUrl: string
+  /** What no screen may cause: script errors, violations of the Content-Security-Policy, requests elsewhere. */
+  troubles: string[]
+  /** Closes the tab. @throws AssertionError when there was trouble. */
+  leave(): Promise<void>
+}
+
+export async function visit(options: VisitOptions = {}): Promise<Visit> {
+  const { stack, browser } = await testWorkspace()
+  const { as, path = '/', theme = 'light', width = 1280, height = 900, baseUrl = stack.baseUrl } = options
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme: theme,
+    locale: 'en-GB',
+    reducedMotion: 'reduce',
+    acceptDownloads: true,
+  })
+  context.setDefaultTimeout(10_000)
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  const page = await context.newPage()
+  const troubles = watch(page, baseUrl)
+  const token = options.sessionToken ?? (as && (await sessionToken(as)))
+  if (token) {
+    await page.goto(`${baseUrl}/favicon.svg`)
+    await page.evaluate((value) => sessionStorage.setItem('session-token', value), token)
+  }
+  await page.goto(baseUrl + path)
+  return {
+    page,
+    context,
+    baseUrl,
+    troubles,
+    async leave() {
+      await context.close()
+      assert.deepEqual(troubles, [])
+    },
+  }
+}
+
+function watch(page: Page, baseUrl: string): string[] {
+  const troubles: string[] = []
+  page.on('pageerror', (error) => troubles.push(`error: ${error.message}`))
+  page.on('console', (message) => {
+    // The browser itself reports every answer of 400 and above, and every lost connection.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) {
+      troubles.push(`console: ${message.text()}`)
+    }
+  })
+  page.on('request', (request) => {
+    if (!request.url().startsWith(`${baseUrl}/`) && !/^(?:blob|data):/.test(request.url())) {
+      troubles.push(`request: ${request.url()}`)
+    }
+  })
+  return troubles
+}
+
+/** A new session of a demo user. */
+export async function sessionToken(email: string): Promise<string> {
+  const { stack } = await testWorkspace()
+  const { sessionToken } = await api('/v1/session', { body: { email, password: stack.demoPassword } })
+  return sessionToken as string
+}
+
+/** Calls the API beside the browser, through the gateway. */
+export async function api(
+  path: string,
+  { token, method, body }: { token?: string; method?: string; body?: unknown } = {},
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape.
+): Promise<any> {
+  const { stack } = await testWorkspace()
+  const response = await fetch(stack.baseUrl + path, {
+    method: method ?? (body === undefined ? 'GET' : 'POST'),
+    headers: {
+      ...(token && { Authorization: `Bearer ${token}` }),
+      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  return text ? JSON.parse(text) : undefined
+}
+
+/** Asks for a token as a client does. */
+export async function requestToken(client: {
+  clientId: string
+  clientSecret: string
+  scope?: string
+}): Promise<{
+  status: number
+  body: Record<string, unknown>
+}> {
+  const { stack } = await testWorkspace()
+  const response = await fetch(`${stack.baseUrl}/v1/oauth/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: client.clientId,
+      client_secret: client.clientSecret,
+      scope: client.scope ?? 'analytics:read',
+    }),
+  })
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+}
+
+/** A client made beside the browser. */
+export async function createClient(
+  token: string,
+  {
+    vendorId = 'ven_acme',
+    name,
+    scopes = ['analytics:read'],
+  }: { vendorId?: string; name: string; scopes?: string[] },
+): Promise<{ clientId: string; clientSecret: string }> {
+  return api(`/v1/vendor/${vendorId}/oauth-clients`, { token, body: { name, scopes } })
+}
+
+/** @throws AssertionError naming every rule of axe that what is on the page breaks. */
+export async function assertAccessible(page: Page): Promise<void> {
+  const { violations } = await new AxeBuilder({ page }).analyze()
+  assert.deepEqual(
+    violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ target, failureSummary }) => [id, target, failureSummary]),
+    ),
+    [],
+  )
+}
+
+/** @throws AssertionError when the page can be scrolled sideways, naming what sticks out. */
+export async function assertFits(page: Page): Promise<void> {
+  const outside = await page.evaluate(async () => {
+    const { documentElement: root } = document
+    const frame = () => new Promise((resolve) => requestAnimationFrame(resolve))
+    // What follows its place's size, such as the chart, needs a frame or two.
+    for (let frames = 0; frames < 30 && root.scrollWidth > root.clientWidth; frames++) await frame()
+    if (root.scrollWidth <= root.clientWidth) return []
+    const scrolls = (element: Element | null): boolean =>
+      element !== null &&
+      element !== document.body &&
+      (getComputedStyle(element).overflowX !== 'visible' || scrolls(element.parentElement))
+    return [...document.body.querySelectorAll('*')]
+      .filter((element) => element.getBoundingClientRect().right > root.clientWidth + 1)
+      .filter((element) => !scrolls(element.parentElement))
+      .map((element) => `${element.tagName} ${element.className}`)
+  })
+  assert.deepEqual(outside, [])
+}
