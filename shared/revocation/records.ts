@@ -107,8 +107,9 @@ export interface RecentRevocations {
 
 /**
  * Everything whose revocation can still matter: clients revoked within `within_ms`, tokens not yet expired, and
- * every signing key that was ever revoked, since whoever stole it can sign a fresh token at any time. One statement, so one snapshot; by time and not by what was read before, since transactions become
- * visible in another order than they were stamped.
+ * every signing key that was ever revoked, since whoever stole it can sign a fresh token at any time. One
+ * statement, so one snapshot; by time and not by what was read before, since transactions become visible in
+ * another order than they were stamped.
  * @throws StandbyError when the database is one.
  */
 export async function readRecentRevocations(db: Queryable, within_ms: number): Promise<RecentRevocations> {
