@@ -115,9 +115,12 @@ const NETWORK_CODES = [
   'ERR_STREAM_WRITE_AFTER_END',
   'ERR_SOCKET_CLOSED',
 ]
-/** What pg, knex and its pool say, without a code, when the server does not answer or goes away. */
+/**
+ * What pg, knex and its pool say, without a code, when the server does not answer or goes away. For a query that
+ * had begun, knex puts the query and a dash before it.
+ */
 const UNAVAILABLE_MESSAGES =
-  /^(Connection terminated|Query read timeout|timeout expired$|Client has encountered a connection error|Client was closed|Knex: Timeout acquiring a connection|aborted$)/
+  /(?:^| - )(?:Connection terminated|Query read timeout|timeout expired$|Client has encountered a connection error|Client was closed|Knex: Timeout acquiring a connection|aborted$)/
 
 /** Whether a query failed because the server is gone, too slow or changing hands, and not because of the query. */
 export function isUnavailable(error: unknown): boolean {
