@@ -108,6 +108,26 @@ describe('a query of which it cannot be told whether it would have worked', () =
     assert.equal(isUnavailable(error), true, String(error))
   })
 
+  it('is one whose server stops answering in the middle, and the next query takes another connection', async () => {
+    const db = createPostgres({
+      url: database.apiUrl,
+      poolSize: 2,
+      applicationName: 'test',
+      statementTimeout_ms: 200,
+    })
+    const backend = async (): Promise<number> => (await db.raw('select pg_backend_pid() as pid')).rows[0].pid
+    const silent = await backend()
+    process.kill(silent, 'SIGSTOP')
+    try {
+      const error = await backend().catch((failure: unknown) => failure)
+      assert.equal(isUnavailable(error), true, String(error))
+      assert.notEqual(await backend(), silent)
+    } finally {
+      process.kill(silent, 'SIGCONT')
+      await db.destroy()
+    }
+  })
+
   it('is one that finds no free connection', async () => {
     const error = await failure(database.apiUrl, (db) => db.transaction(() => db.raw('select 1')))
     assert.equal(isUnavailable(error), true, String(error))
