@@ -1,3 +1,4 @@
+import { DAY_OPEN_TO_IMPORTS_DAYS } from './analytics-events.ts'
 import { type Database, type Queryable, queryPrepared } from './postgres.ts'
 
 /** Events may be reported this long after they occurred, so a day may change this long after its end. */
@@ -75,4 +76,36 @@ export async function newestStoredDate(db: Queryable, vendorId: string): Promise
     [vendorId],
   )
   return rows[0]?.date
+}
+
+/** The stored ones of these days, in no order. */
+export async function readDays(
+  db: Queryable,
+  vendorId: string,
+  dates: readonly string[],
+): Promise<DayFigures[]> {
+  const { rows } = await db.raw(
+    `select date, impressions, clicks, orders, units_sold as "unitsSold", revenue_minor as "revenueMinor",
+       boost_spend_minor as "boostSpendMinor"
+     from analytics_daily where vendor_id = ? and date = any (?::date[])`,
+    [vendorId, dates as string[]],
+  )
+  return rows
+}
+
+/**
+ * Which of these dates an import may not add to: those with figures of which some event's id may be forgotten, so
+ * that a repeat could not be told from a new event. A date without figures is open.
+ */
+export async function datesClosedToImports(
+  db: Queryable,
+  vendorId: string,
+  dates: readonly string[],
+): Promise<Set<string>> {
+  const { rows } = await db.raw(
+    `select date from analytics_daily where vendor_id = ? and date = any (?::date[])
+       and (first_received_on is null or first_received_on < (now() at time zone 'UTC')::date - ?::int)`,
+    [vendorId, dates as string[], DAY_OPEN_TO_IMPORTS_DAYS],
+  )
+  return new Set(rows.map((row: { date: string }) => row.date))
 }

@@ -1,5 +1,6 @@
 import pg from 'pg'
-import { type AnalyticsEvent, COUNT_MAX, DAY_OPEN_TO_IMPORTS_DAYS } from './analytics-events.ts'
+import { type DayFigures, readDays } from './analytics-daily.ts'
+import { type AnalyticsEvent, COUNT_MAX } from './analytics-events.ts'
 import { type Database, queryPrepared, sqlState } from './postgres.ts'
 
 /*
@@ -120,17 +121,17 @@ function isSumTooLarge(error: unknown): boolean {
   return state === CHECK_VIOLATION && error instanceof pg.DatabaseError && error.table === 'analytics_daily'
 }
 
-/** What an event adds to its day, by column of analytics_daily. */
-function additions({ type, quantity, amountMinor }: AnalyticsEvent): Record<string, number> {
+/** What an event adds to the figures of its day. */
+function additions({ type, quantity, amountMinor }: AnalyticsEvent): Partial<Omit<DayFigures, 'date'>> {
   switch (type) {
     case 'impression':
       return { impressions: quantity ?? 0 }
     case 'click':
       return { clicks: quantity ?? 0 }
     case 'order':
-      return { orders: 1, units_sold: quantity ?? 0, revenue_minor: amountMinor ?? 0 }
+      return { orders: 1, unitsSold: quantity ?? 0, revenueMinor: amountMinor ?? 0 }
     case 'boost_spend':
-      return { boost_spend_minor: amountMinor ?? 0 }
+      return { boostSpendMinor: amountMinor ?? 0 }
   }
 }
 
@@ -140,21 +141,16 @@ async function findTooLarge(
   events: readonly AnalyticsEvent[],
 ): Promise<number[]> {
   const dates = [...new Set(events.map((event) => event.date))]
-  const days = await db.raw(
-    `select date, impressions, clicks, orders, units_sold, revenue_minor, boost_spend_minor
-     from analytics_daily where vendor_id = ? and date = any (?::date[])`,
-    [vendorId, dates],
-  )
   const sums = new Map<string, bigint>()
-  for (const { date, ...columns } of days.rows as { date: string }[]) {
-    for (const [column, sum] of Object.entries(columns)) sums.set(`${date} ${column}`, BigInt(sum as number))
+  for (const { date, ...figures } of await readDays(db, vendorId, dates)) {
+    for (const [figure, sum] of Object.entries(figures)) sums.set(`${date} ${figure}`, BigInt(sum))
   }
   const seen = await rememberedIds(db, vendorId, events)
   return events.flatMap((event, index) => {
     if (seen.has(event.eventId)) return []
     seen.add(event.eventId)
-    const next = Object.entries(additions(event)).map(([column, amount]) => {
-      const key = `${event.date} ${column}`
+    const next = Object.entries(additions(event)).map(([figure, amount]) => {
+      const key = `${event.date} ${figure}`
       return [key, (sums.get(key) ?? 0n) + BigInt(amount)] as const
     })
     if (next.some(([, sum]) => sum > BigInt(COUNT_MAX))) return [index]
@@ -176,21 +172,4 @@ export async function rememberedIds(
     [events.map((event) => event.eventId), vendorId],
   )
   return new Set(rows.map((row: { id: string }) => row.id))
-}
-
-/**
- * Which of these dates an import may not add to: those with figures of which some event's id may be forgotten, so
- * that a repeat could not be told from a new event. A date without figures is open.
- */
-export async function datesClosedToImports(
-  db: Database,
-  vendorId: string,
-  dates: readonly string[],
-): Promise<Set<string>> {
-  const { rows } = await db.raw(
-    `select date from analytics_daily where vendor_id = ? and date = any (?::date[])
-       and (first_received_on is null or first_received_on < (now() at time zone 'UTC')::date - ?::int)`,
-    [vendorId, dates as string[], DAY_OPEN_TO_IMPORTS_DAYS],
-  )
-  return new Set(rows.map((row: { date: string }) => row.date))
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import knex, { type Knex } from 'knex'
 import pg from 'pg'
 
@@ -8,6 +9,7 @@ export type Queryable = Knex | Knex.Transaction
 const INT8 = 20
 const DATE = 1082
 const CONNECT_TIMEOUT_MS = 2_000
+const READY_WITHIN_MS = 100
 
 function parseInt8(text: string): number {
   const value = Number(text)
@@ -57,8 +59,23 @@ export function createPostgres({
     } as Knex.PgConnectionConfig,
     // A query that fails says so to its caller; knex would print it, with a stack, as well.
     log: { warn() {}, error() {}, deprecate() {}, debug() {} },
-    pool: { min: 0, max: poolSize, acquireTimeoutMillis: CONNECT_TIMEOUT_MS },
+    pool: {
+      min: 0,
+      max: poolSize,
+      acquireTimeoutMillis: CONNECT_TIMEOUT_MS,
+      validate: isReady,
+    } as Knex.PoolConfig,
   })
+}
+
+/**
+ * Whether a connection of the pool has finished what it was asked before. One whose query timed out has not, and its
+ * server may be gone without a word: it is replaced. After any other error the server is ready within moments.
+ */
+async function isReady(connection: pg.Client & { readyForQuery?: boolean }): Promise<boolean> {
+  if (connection.readyForQuery !== false) return true
+  await once(connection, 'drain', { signal: AbortSignal.timeout(READY_WITHIN_MS) }).catch(() => {})
+  return connection.readyForQuery !== false
 }
 
 export interface PreparedQuery {
@@ -111,10 +128,16 @@ const NETWORK_CODES = [
   'ENETUNREACH',
   'EPIPE',
   'ETIMEDOUT',
+  'ERR_STREAM_DESTROYED',
+  'ERR_STREAM_WRITE_AFTER_END',
+  'ERR_SOCKET_CLOSED',
 ]
-/** What pg and knex say, without a code, when the server does not answer or goes away. */
+/**
+ * What pg, knex and its pool say, without a code, when the server does not answer or goes away. Knex puts the
+ * statement and a dash in front.
+ */
 const UNAVAILABLE_MESSAGES =
-  /^(Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|Knex: Timeout acquiring a connection)/
+  /^(?:.* - )?(Connection terminated|Query read timeout|timeout expired$|Client has encountered a connection error|Client was closed|Knex: Timeout acquiring a connection|aborted$)/s
 
 /** Whether a query failed because the server is gone, too slow or changing hands, and not because of the query. */
 export function isUnavailable(error: unknown): boolean {

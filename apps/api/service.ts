@@ -54,12 +54,7 @@ export function createService({
   const limit = (name: string, rate: { limit: number; window_s: number }) =>
     createRateLimit({ redis, policy: { name, ...rate } })
 
-  const {
-    resolve = createResolver(),
-    judgeAddress = createAddressRule({ denyRanges: config.CALLBACK_DENY_RANGES }),
-    certificateAuthority,
-  } = outside
-  const sender = createTestSender({ clock, resolve, judgeAddress, certificateAuthority })
+  const callbacks = callbacksOf({ config, clock, outside })
 
   let draining = false
   const app = createApi({
@@ -80,7 +75,7 @@ export function createService({
       signInPerAddress: limit('sign-in-address', config.RATE_SIGN_IN_PER_ADDRESS),
       callbackTestPerCompany: limit('callback-test', config.RATE_CALLBACK_TEST_PER_COMPANY),
     },
-    callbacks: { resolve, judgeAddress, sender },
+    callbacks,
     draining: () => draining,
   })
   let reconciling: Reconciling | undefined
@@ -89,8 +84,10 @@ export function createService({
   return {
     handle: app.callback(),
     async start() {
-      // It has only begun to connect; a first round without it would be told as a failure.
-      await redisReady(revocationRedis, REDIS_WAIT_MS).catch(() => {})
+      // They have only begun to connect; a first round without Redis would be told as a failure, and the first
+      // requests counted by this process alone.
+      const connections = [...new Set([redis, revocationRedis])]
+      await Promise.all(connections.map((each) => redisReady(each, REDIS_WAIT_MS).catch(() => {})))
       reconciling = startReconciling({ redis: revocationRedis, db, log, timings })
       endHousekeeping = startHousekeeping({
         db,
@@ -105,7 +102,7 @@ export function createService({
       draining = true
     },
     async stop() {
-      await sender.close()
+      await callbacks.sender.close()
       signingKeys.stop()
       await Promise.all([endHousekeeping(), reconciling?.stop()])
       revocation.close()
@@ -113,4 +110,14 @@ export function createService({
       await db.destroy()
     },
   }
+}
+
+function callbacksOf({ config, clock, outside = {} }: Omit<ServiceOptions, 'log'>) {
+  const {
+    resolve = createResolver(),
+    judgeAddress = createAddressRule({ denyRanges: config.CALLBACK_DENY_RANGES }),
+    certificateAuthority,
+  } = outside
+  const sender = createTestSender({ clock, resolve, judgeAddress, certificateAuthority })
+  return { resolve, judgeAddress, sender }
 }

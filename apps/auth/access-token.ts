@@ -100,7 +100,10 @@ export interface VerificationKey {
   readonly publicJwk: JWK
 }
 
-/** @returns the claims of a token that this server signed and that still lives, else undefined. */
+/** A resource server's clock may be this far behind: it still takes a token that has expired here. */
+const CLOCK_SKEW_S = 120
+
+/** @returns the claims of a token that this server signed and that some resource server may still take. */
 export async function verifyOwnToken(
   token: string,
   {
@@ -121,6 +124,7 @@ export async function verifyOwnToken(
       audience,
       requiredClaims: ['jti', 'exp', 'client_id'],
       currentDate: new Date(now),
+      clockTolerance: CLOCK_SKEW_S,
     })
     return payload as JWTPayload & { jti: string; exp: number; client_id: unknown }
   } catch {

@@ -27,8 +27,8 @@ day that the API calls final.
 Refused lines are listed in FILE.refused.csv (line, eventId, reason); all others are stored.
 Exit code: 0 when every line was taken, ${EXIT_LINES_REFUSED} when some were refused, ${EXIT_STOPPED} when it was stopped or failed.`
 
-/** Events and daily figures. */
-export function addAnalyticsCommands(program: Command, run: Run): void {
+/** Events and daily figures. `callerFolder`: where files are named from. */
+export function addAnalyticsCommands(program: Command, run: Run, callerFolder: string): void {
   const analytics = group(program, 'analytics', 'Events and daily figures')
   command(
     analytics,
@@ -44,13 +44,11 @@ export function addAnalyticsCommands(program: Command, run: Run): void {
     .addHelpText('after', EXPLANATION)
     .action((name: string, { company, format }: { company: string; format?: EventFileFormat }) =>
       run(async ({ db }) => {
-        // npm runs scripts in the project's folder and says here where it was called.
-        const file = resolve(process.env.INIT_CWD ?? '.', name)
+        const file = resolve(callerFolder, name)
         const source = { db, clock: systemClock, vendorId: company, file, format: format ?? formatOf(file) }
         const result = await importWithProgress(source, { drawn: !program.opts().json })
-        if (result.stopped) process.exitCode = EXIT_STOPPED
-        else if (result.refused > 0) process.exitCode = EXIT_LINES_REFUSED
-        return { text: inWords(result), data: result }
+        const exitCode = result.stopped ? EXIT_STOPPED : result.refused > 0 ? EXIT_LINES_REFUSED : 0
+        return { text: inWords(result), data: result, exitCode }
       }),
     )
 }

@@ -1,12 +1,8 @@
 import { createReadStream } from 'node:fs'
 import { open, rm, stat } from 'node:fs/promises'
+import { datesClosedToImports } from '#shared/analytics-daily.ts'
 import { type AnalyticsEvent, judgeEvent } from '#shared/analytics-events.ts'
-import {
-  datesClosedToImports,
-  rememberedIds,
-  SumTooLargeError,
-  storeEvents,
-} from '#shared/analytics-ingest.ts'
+import { rememberedIds, SumTooLargeError, storeEvents } from '#shared/analytics-ingest.ts'
 import { createDateOf } from '#shared/calendar.ts'
 import type { Clock } from '#shared/clock.ts'
 import { type Company, findCompany } from '#shared/people.ts'

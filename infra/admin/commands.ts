@@ -5,6 +5,8 @@ import type { Operator } from '../operator.ts'
 export interface Outcome {
   text: string
   data: unknown
+  /** Default 0. */
+  exitCode?: number
 }
 
 /** Runs a command with the stores open, and prints its outcome. */

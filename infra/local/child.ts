@@ -13,7 +13,7 @@ export interface Child {
   end(): string | undefined
   /** The end of what it has printed. */
   output(): string
-  /** Sends `signal` and waits for the end; SIGKILL to it and its children after `deadline_ms`. */
+  /** Sends `signal` and waits for the end. SIGKILL goes to its children too, and to all after `deadline_ms`. */
   stop(signal?: NodeJS.Signals, deadline_ms?: number): Promise<void>
 }
 
@@ -45,7 +45,8 @@ export function startChild(command: string, args: string[], options: SpawnOption
     async stop(signal = 'SIGTERM', deadline_ms = 10_000) {
       if (end !== undefined) return
       const timer = setTimeout(() => killGroup(child), deadline_ms)
-      child.kill(signal)
+      if (signal === 'SIGKILL') killGroup(child)
+      else child.kill(signal)
       await ended
       clearTimeout(timer)
     },

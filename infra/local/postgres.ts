@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
@@ -51,7 +51,7 @@ export async function startPostgres({
     ...settings,
   })
   const server = [postgres, '-D', directory, ...flags.flatMap(([k, v]) => ['-c', `${k}=${v}`])]
-  const [command, ...args] = await unprivileged(await endsWithParent('INT', server))
+  const [command, ...args] = await unprivileged(await endsWithParent('INT', server), directory)
   const child = startChild(command as string, args)
   const url = (database: string) =>
     `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`
@@ -103,18 +103,21 @@ async function initialise(initdb: string, directory: string, password: string): 
   await writeFile(passwordFile, password, { mode: 0o600 })
   if (isRoot()) await Promise.all([unfinished, passwordFile].map((path) => chown(path, NOBODY, NOBODY)))
   try {
-    const [command, ...args] = await unprivileged([
-      initdb,
-      '-D',
-      unfinished,
-      '-U',
-      'postgres',
-      '-E',
-      'UTF8',
-      '--locale=C.UTF-8',
-      '--auth=scram-sha-256',
-      `--pwfile=${passwordFile}`,
-    ])
+    const [command, ...args] = await unprivileged(
+      [
+        initdb,
+        '-D',
+        unfinished,
+        '-U',
+        'postgres',
+        '-E',
+        'UTF8',
+        '--locale=C.UTF-8',
+        '--auth=scram-sha-256',
+        `--pwfile=${passwordFile}`,
+      ],
+      directory,
+    )
     await run(command as string, args, { cwd: dirname(directory) })
     await rm(directory, { recursive: true, force: true })
     await rename(unfinished, directory)
@@ -130,15 +133,31 @@ async function initialise(initdb: string, directory: string, password: string): 
 const isRoot = (): boolean => process.getuid?.() === 0
 
 /**
- * Postgres refuses to run as root; as root it is started as nobody, with leave to pass through folders such as
- * /root, which nobody else may enter.
+ * Postgres refuses to run as root; as root it is started as nobody. Where nobody may not pass, such as below /root,
+ * it gets leave to by a capability, which access(2) honours only with no_setuid_fixup.
  */
-async function unprivileged(command: string[]): Promise<string[]> {
+async function unprivileged(command: string[], directory: string): Promise<string[]> {
   if (!isRoot()) return command
   if (!(await onPath('setpriv')))
     throw new Failure('Postgres does not run as root, and setpriv is missing: start as an ordinary user.')
-  const capabilities = ['--inh-caps=+dac_override', '--ambient-caps=+dac_override']
-  return ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', ...capabilities, ...command]
+  const nobody = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups']
+  const { postgres } = await binaries()
+  const open = (await openToAll(postgres)) && (await openToAll(dirname(directory)))
+  return open ? [...nobody, ...command] : [...nobody, ...LEAVE_TO_PASS, ...command]
+}
+
+const LEAVE_TO_PASS = [
+  '--securebits=+no_setuid_fixup',
+  '--inh-caps=+dac_override',
+  '--ambient-caps=+dac_override',
+]
+
+/** Whether every user may enter all folders on the way to a path, and use what is there. */
+async function openToAll(path: string): Promise<boolean> {
+  const { mode } = await stat(path)
+  if ((mode & 0o001) === 0) return false
+  const parent = dirname(path)
+  return parent === path || openToAll(parent)
 }
 
 async function answers(url: string, child: Child): Promise<void> {

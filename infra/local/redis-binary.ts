@@ -8,6 +8,8 @@ import { errorCode, Failure } from './failure.ts'
 
 const run = promisify(execFile)
 const NAMES = ['redis-server', 'valkey-server']
+/** The first with selectors in its access rules. Valkey's numbers go on from there. */
+const OLDEST_MAJOR = 7
 const APT_DEADLINE_MS = 180_000
 const ABANDONED_AFTER_MS = 3_600_000
 
@@ -30,7 +32,7 @@ export function redisServer(say: (line: string) => void = () => {}): Promise<Red
 
 async function find(say: (line: string) => void): Promise<RedisServer> {
   const installed = await onPath(...NAMES)
-  if (installed) return { command: installed, env: {} }
+  if (installed && (await isUsable(installed, process.env))) return { command: installed, env: {} }
   const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'integration-access-service')
   const folder = join(cache, `redis-${process.platform}-${process.arch}`)
   const cached = await unpackedIn(folder)
@@ -38,13 +40,13 @@ async function find(say: (line: string) => void): Promise<RedisServer> {
   say(`Redis: none on the PATH, unpacking Debian's redis-server into ${folder}`)
   await unpack(cache, folder)
   const server = await unpackedIn(folder)
-  if (!server) throw missing('the server that was unpacked does not run on this machine')
+  if (!server) throw missing(`what apt has is older than Redis ${OLDEST_MAJOR}, or does not run here`)
   return server
 }
 
 const missing = (why: string): Failure =>
   new Failure(
-    `No Redis server was found on the PATH, and none could be fetched (${why}): install redis-server or valkey-server, or set REDIS_URL to a server that runs.`,
+    `No Redis server of version ${OLDEST_MAJOR} or newer was found on the PATH, and none could be fetched (${why}): install redis-server or valkey-server, or set REDIS_URL to a server that runs.`,
   )
 
 /** The unpacked server if it is there and runs: a library that it needs may have left the machine since. */
@@ -58,11 +60,13 @@ async function unpackedIn(folder: string): Promise<RedisServer | undefined> {
     }
   }
   const env = { LD_LIBRARY_PATH: libraries.join(delimiter) }
-  const runs = await run(command, ['--version'], { env: { ...process.env, ...env } }).then(
-    () => true,
-    () => false,
-  )
-  return runs ? { command, env } : undefined
+  return (await isUsable(command, { ...process.env, ...env })) ? { command, env } : undefined
+}
+
+/** Runs at all, and is new enough for the rules that users get. */
+async function isUsable(command: string, env: NodeJS.ProcessEnv): Promise<boolean> {
+  const { stdout } = await run(command, ['--version'], { env }).catch(() => ({ stdout: '' }))
+  return Number(/\bv=(\d+)\./.exec(stdout)?.[1]) >= OLDEST_MAJOR
 }
 
 /** Several starts may do this at once: each unpacks for itself, and the first to finish moves it into place. */

@@ -15,6 +15,8 @@ export interface ServiceOptions {
   env: Record<string, string>
   /** Gets what it prints. */
   output: NodeJS.WritableStream
+  /** Gives the start up. */
+  signal: AbortSignal | undefined
 }
 
 export interface RunningService {
@@ -32,7 +34,7 @@ export interface RunningService {
  * @throws Failure with its last words when it ends before that, or does not get there in time.
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
-  const { name, program, port, env, output } = options
+  const { program, port, env, output } = options
   const child = startChild(process.execPath, [program], {
     env: { ...env, HOST: '127.0.0.1', PORT: String(port) },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -41,7 +43,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   child.process.stderr?.pipe(output, { end: false })
   const url = `http://127.0.0.1:${port}`
   try {
-    await becomesReady(url, child, name)
+    await becomesReady(url, child, options)
   } catch (error) {
     await child.stop()
     throw error
@@ -55,9 +57,10 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   }
 }
 
-async function becomesReady(url: string, child: Child, name: string): Promise<void> {
+async function becomesReady(url: string, child: Child, { name, signal }: ServiceOptions): Promise<void> {
   const deadline = Date.now() + READY_DEADLINE_MS
   for (;;) {
+    signal?.throwIfAborted()
     const end = child.end()
     if (end !== undefined) throw new Failure(`${name} did not start (${end})${lastWords(child)}`)
     if (Date.now() > deadline) throw new Failure(`${name} did not become ready${lastWords(child)}`)

@@ -151,7 +151,7 @@ async function fill(
 /** Each service gets its own database role and Redis user, and only the authorization server the key to the keys. */
 async function startServices(
   parts: Parts,
-  { settings, say, output }: LocalStackOptions,
+  { settings, say, output, signal }: LocalStackOptions,
   { postgres, redis }: { postgres: Store; redis: Store },
   keyEncryptionKey: string,
 ): Promise<LocalStack['services']> {
@@ -174,6 +174,7 @@ async function startServices(
       port: settings.authPort,
       env: { ...env('auth'), KEY_ENCRYPTION_KEY: keyEncryptionKey },
       output,
+      signal,
     }),
   )
   say(`Authorization server: on 127.0.0.1:${settings.authPort}`)
@@ -186,6 +187,7 @@ async function startServices(
       port: settings.apiPort,
       env: { JWKS_URL: jwks, ...env('api') },
       output,
+      signal,
     }),
   )
   say(`Resource API: on 127.0.0.1:${settings.apiPort}`)

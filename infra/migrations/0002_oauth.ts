@@ -99,7 +99,8 @@ export async function up(db: Knex): Promise<void> {
     grant select, insert on revoked_tokens, signing_keys to integration_auth;
     grant select on revoked_signing_keys, revocation_trust to integration_auth;
 
-    grant select, insert on oauth_clients to integration_api;
+    grant select (client_id, vendor_id, name, scopes, status, created_at, created_by, revoked_at, revoked_by), insert
+      on oauth_clients to integration_api;
     grant update (status, revoked_at, revoked_by) on oauth_clients to integration_api;
     grant select, delete on revoked_tokens to integration_api;
     grant select on revoked_signing_keys to integration_api;

@@ -144,7 +144,8 @@ export async function up(db: Knex): Promise<void> {
 
 export async function down(db: Knex): Promise<void> {
   await db.raw(`
-    drop function create_analytics_event_partitions, drop_old_analytics_events, forget_old_analytics_event_ids;
+    drop function create_analytics_event_partitions, drop_old_analytics_events, forget_old_analytics_event_ids,
+      remember_analytics_event_ids;
     alter table analytics_daily drop column first_received_on;
     drop table analytics_events, analytics_event_ids;
     drop type analytics_event_type;

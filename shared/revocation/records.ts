@@ -106,9 +106,10 @@ export interface RecentRevocations {
 }
 
 /**
- * Everything whose revocation can still matter: clients and keys revoked within `within_ms`, tokens not yet
- * expired. One statement, so one snapshot; by time and not by what was read before, since transactions become
- * visible in another order than they were stamped.
+ * Everything whose revocation can still matter: clients revoked within `within_ms`, tokens not yet expired, and
+ * every signing key that was ever revoked, since whoever stole it can sign a fresh token at any time. One
+ * statement, so one snapshot; by time and not by what was read before, since transactions become visible in
+ * another order than they were stamped.
  * @throws StandbyError when the database is one.
  */
 export async function readRecentRevocations(db: Queryable, within_ms: number): Promise<RecentRevocations> {
@@ -116,9 +117,9 @@ export async function readRecentRevocations(db: Queryable, within_ms: number): P
     `select pg_is_in_recovery() as standby, run_id as "runId", since::text,
        array(select client_id from oauth_clients where revoked_at > now() - make_interval(secs => ?)) as clients,
        array(select jti from revoked_tokens where expires_at > now() - make_interval(secs => ?)) as tokens,
-       array(select kid from revoked_signing_keys where revoked_at > now() - make_interval(secs => ?)) as keys
+       array(select kid from revoked_signing_keys) as keys
      from revocation_trust`,
-    [within_ms / 1_000, CLOCK_MARGIN_S, within_ms / 1_000],
+    [within_ms / 1_000, CLOCK_MARGIN_S],
   )
   const [{ standby, runId, since, clients, tokens, keys }] = rows
   if (standby) throw new StandbyError()

@@ -23,8 +23,8 @@ export type Entry = { kind: 'client' | 'token' | 'key'; id: string }
 
 export interface Revocation {
   /**
-   * Whether the subject has been revoked lately: within the last hour, which is longer than any token lives or any
-   * client record is remembered. Never rejects. Sends its one Redis command before it returns, so that another
+   * Whether the subject has been revoked, as far as that can still matter: a client within the last hour, which is
+   * longer than any token lives or any client record is remembered. Never rejects. Sends its one Redis command before it returns, so that another
    * command sent in the same tick shares the wait.
    */
   ask(subject: Subject): Promise<Standing>

@@ -92,7 +92,7 @@ describe('admin analytics import', () => {
   it('asks for the company', async () => {
     const { code, stderr } = await operator.admin(['analytics', 'import', await fileOf(HEADER)])
     assert.match(stderr, /^error: required option '--company <vendor_id>' not specified/)
-    assert.equal(code, 2)
+    assert.equal(code, 64)
   })
 
   it('explains in --help when it is safe to run it again', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { runAdmin } from '../support/admin.ts'
+import { runAdmin, spawnAdmin } from '../support/admin.ts'
 import { removeFolder, temporaryFolder } from '../support/start.ts'
 
 const COMMANDS = [
@@ -28,6 +28,21 @@ describe('npm run admin', () => {
       assert.doesNotMatch(stdout, /--password/)
     })
   }
+
+  it('is a command of its own, with its exit code', async () => {
+    const { code, stderr } = await spawnAdmin(['clients', 'destroy'], { env: {} })
+    assert.equal(code, 64)
+    assert.match(stderr, /error: unknown command 'destroy'/)
+  })
+
+  it('takes what is piped into it', async () => {
+    const { code, stderr } = await spawnAdmin(['password', 'reset', 'a@b.example'], {
+      env: { DATABASE_URL: 'postgres://owner@127.0.0.1:1/x' },
+      input: 'a long enough password',
+    })
+    assert.equal(code, 1)
+    assert.match(stderr, /ECONNREFUSED/)
+  })
 
   it('lists its commands', async () => {
     const { code, stdout } = await runAdmin(['--help'], { env: {} })

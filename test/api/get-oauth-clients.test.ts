@@ -138,6 +138,10 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
     ['?cursor=', '?cursor'],
     ['?cursor=nonsense', '?cursor'],
     ['?cursor=W10', '?cursor'],
+    [
+      `?cursor=${Buffer.from(`["0000-01-01T00:00:00.000000Z","cli_${'a'.repeat(22)}"]`).toString('base64url')}`,
+      '?cursor',
+    ],
     [`?cursor=${Buffer.from('["2026-01-01T00:00:00.000000Z","x"]').toString('base64url')}`, '?cursor'],
     [`?cursor=${Buffer.from(`["2026","cli_${'a'.repeat(22)}"]`).toString('base64url')}`, '?cursor'],
     [`?cursor=${'a'.repeat(501)}`, '?cursor'],

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { freePort } from '../../infra/local/ports.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 
-const MAIN = new URL('../../apps/api/main.ts', import.meta.url).pathname
+const MAIN = join(import.meta.dirname, '../../apps/api/main.ts')
 
 describe('the process of the resource API', () => {
   let api: TestApi
@@ -39,7 +40,8 @@ describe('the process of the resource API', () => {
         ({ status }) => status === 200,
         () => false,
       )
-    while (!(await ready())) {
+    const listening = () => output.includes('"msg":"listening"')
+    while (!(listening() && (await ready()))) {
       assert.equal(child.exitCode, null, output)
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
@@ -61,9 +63,9 @@ describe('the process of the resource API', () => {
       headers: { authorization: `Bearer ${token}` },
     })
     assert.equal(read.status, 200)
-    assert.equal(output().match(/"msg":"listening"/g)?.length, 1)
     child.kill('SIGTERM')
     assert.deepEqual(await ended, [0, null])
+    assert.equal(output().match(/"msg":"listening"/g)?.length, 1)
     assert.equal(output().includes(token), false)
   })
 
@@ -75,10 +77,10 @@ describe('the process of the resource API', () => {
 
   it('runs several processes on one port and leaves none behind', async () => {
     const { child, url, output, ended } = await start({ PROCESSES: '2' })
-    assert.equal(output().match(/"msg":"listening"/g)?.length, 1)
     assert.equal((await fetch(`${url}/healthz`)).status, 200)
     child.kill('SIGTERM')
     assert.deepEqual(await ended, [0, null])
+    assert.equal(output().match(/"msg":"listening"/g)?.length, 1)
     await assert.rejects(fetch(`${url}/healthz`))
   })
 

@@ -29,6 +29,9 @@ describe('when a store is gone', () => {
       api.request('GET', clients, { token: sessionToken }),
       api.request('POST', clients, { token: sessionToken, body }),
       api.request('POST', `${clients}/cli_${'a'.repeat(22)}/revoke`, { token: sessionToken }),
+      api.request('GET', `/v1/vendor/${vendorId}/callback-url`, { token: sessionToken }),
+      api.request('PATCH', `/v1/vendor/${vendorId}/callback-url`, { token: sessionToken, body: {} }),
+      api.request('POST', `/v1/vendor/${vendorId}/callback-test`, { token: sessionToken }),
       api.request('GET', `/v1/vendor/${vendorId}/activity`, { token: sessionToken }),
       api.request('GET', `/v1/vendor/${vendorId}/analytics/daily`, { token: sessionToken }),
     ])
@@ -44,7 +47,10 @@ describe('when a store is gone', () => {
   it('Postgres: every route answers 503 with Retry-After, and works again when it is back', async () => {
     assert.equal((await read()).status, 200)
     const restore = await cutOffDatabase(api.database)
-    for (const response of await everything()) {
+    const answers = await everything()
+    const unforeseen = api.logLines.filter((line) => line.includes('"problem":"internal","'))
+    assert.deepEqual(unforeseen, [])
+    for (const response of answers) {
       assertProblem(response, 'unavailable')
       assert.match(response.headers.get('retry-after') ?? '', /^\d+$/)
     }

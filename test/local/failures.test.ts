@@ -149,8 +149,12 @@ describe('npm start that cannot', function () {
       const path = await onPath(name)
       if (path) await symlink(path, join(bin, name))
     }
+    // One that is too old is as good as none.
+    await writeFile(join(bin, 'redis-server'), '#!/bin/sh\necho "Redis server v=6.0.16 sha=0 bits=64"\n', {
+      mode: 0o755,
+    })
     await expectFailure(
-      /^No Redis server was found on the PATH, and none could be fetched \(this machine has no apt\): install redis-server or valkey-server, or set REDIS_URL to a server that runs\.$/,
+      /^No Redis server of version 7 or newer was found on the PATH, and none could be fetched \(this machine has no apt\): install redis-server or valkey-server, or set REDIS_URL to a server that runs\.$/,
       { env: { PATH: bin, XDG_CACHE_HOME: join(folder, 'cache') } },
     )
   })

@@ -26,26 +26,29 @@ describe('a round of the reconciler', () => {
   let atStep: (step: Step) => Promise<void> | void
 
   before(async () => {
-    server = await createTestRedis()
-  })
-  beforeEach(async () => {
-    atStep = () => {}
-    database = await createTestDatabase()
+    ;[database, server] = await Promise.all([createTestDatabase(), createTestRedis()])
     owner = createPostgres({ url: database.ownerUrl, poolSize: 2, applicationName: 'test' })
     subjects = await createSubjects(owner)
-    await asAdmin(server, (redis) => redis.flushall())
     api = await startProcess({
       redisUrl: server.url('api'),
       databaseUrl: database.apiUrl,
       step: (step) => atStep(step),
     })
   })
-  afterEach(async () => {
-    await Promise.all([api.close(), owner.destroy()])
+  beforeEach(async () => {
+    atStep = () => {}
+    for (const table of ['revoked_tokens', 'revoked_signing_keys', 'signing_keys', 'oauth_clients'])
+      await owner.raw(`delete from ${table}`)
+  })
+  after(async () => {
+    await Promise.all([api.close(), owner.destroy(), server.stop('SIGKILL')])
     await database.drop()
   })
-  after(() => server.stop('SIGKILL'))
 
+  /** Rounds until one has marked the server. */
+  const marked = async () => {
+    while ((await api.reconciler.round()).outcome !== 'marked') await sleep(FAST.round_ms)
+  }
   const marker = () => asAdmin(server, (redis) => redis.get(redisKeys.revocationMarker))
   const entry = (key: string) => asAdmin(server, (redis) => redis.pttl(key))
   const revokeInPostgres = async () => {
@@ -55,6 +58,11 @@ describe('a round of the reconciler', () => {
   }
 
   describe('trust', () => {
+    beforeEach(async () => {
+      await owner.raw("update revocation_trust set run_id = '', since = null")
+      await asAdmin(server, (redis) => redis.flushall())
+    })
+
     it('names a new server in Postgres, waits, and only then marks it', async () => {
       const before = performance.now()
       const outcomes = await api.untilTrusted()
@@ -126,7 +134,7 @@ describe('a round of the reconciler', () => {
   })
 
   describe('entries', () => {
-    it('adds every client and key of the last hour and every token not yet expired, each with its full life', async () => {
+    it('adds every client of the last hour, every token not yet expired and every key, each with its full life', async () => {
       const [recent, old, live] = await Promise.all([
         revokeInPostgres(),
         revokeInPostgres(),
@@ -141,7 +149,7 @@ describe('a round of the reconciler', () => {
       await insertRevokedSigningKey(owner, kid)
       await insertRevokedSigningKey(owner, oldKid)
       await owner.raw(
-        "update revoked_signing_keys set revoked_at = now() - interval '61 minutes' where kid = ?",
+        "update revoked_signing_keys set revoked_at = now() - interval '61 days' where kid = ?",
         [oldKid],
       )
       const inSeconds = (s: number) => new Date(Date.now() + s * 1_000)
@@ -149,11 +157,12 @@ describe('a round of the reconciler', () => {
       await insertRevokedToken(owner, { jti, clientId: live, expiresAt: inSeconds(900) })
       await insertRevokedToken(owner, { jti: justExpired, clientId: live, expiresAt: inSeconds(-200) })
       await insertRevokedToken(owner, { jti: longExpired, clientId: live, expiresAt: inSeconds(-400) })
-      await api.untilTrusted()
+      await marked()
 
       const there = [
         redisKeys.revokedClient(recent),
         redisKeys.revokedSigningKey(kid),
+        redisKeys.revokedSigningKey(oldKid),
         redisKeys.revokedToken(jti),
         // A verifier's clock may be behind.
         redisKeys.revokedToken(justExpired),
@@ -162,7 +171,6 @@ describe('a round of the reconciler', () => {
       const notThere = [
         redisKeys.revokedClient(live),
         redisKeys.revokedClient(old),
-        redisKeys.revokedSigningKey(oldKid),
         redisKeys.revokedToken(longExpired),
       ]
       for (const key of notThere) assert.equal(await entry(key), -2, key)
@@ -174,14 +182,14 @@ describe('a round of the reconciler', () => {
         `insert into revoked_tokens select 'token-' || n, ?, now(), now() + interval '900 s' from generate_series(1, 3001) n`,
         [clientId],
       )
-      await api.untilTrusted()
-      const count = async () => (await asAdmin(server, (redis) => redis.keys('revoked:token:*'))).length
+      await marked()
+      const count = async () => (await asAdmin(server, (redis) => redis.keys('revoked:token:token-*'))).length
       assert.equal(await count(), 3_001)
     })
 
     it('sends only new ones while the server is known to have the others', async () => {
       await revokeInPostgres()
-      await api.untilTrusted()
+      await marked()
       await sleep(FAST.round_ms)
       assert.deepEqual(await api.reconciler.round(), { outcome: 'marked', entries: 1, added: 0 })
       await revokeInPostgres()
@@ -191,7 +199,7 @@ describe('a round of the reconciler', () => {
 
     it('sends all of them again now and then, so that one that was removed or shortened comes back', async () => {
       const clientId = await revokeInPostgres()
-      await api.untilTrusted()
+      await marked()
       await asAdmin(server, (redis) => redis.set(redisKeys.revokedClient(clientId), '1', 'PX', 1))
       const deadline = performance.now() + FAST.refill_ms + 10 * FAST.round_ms
       while ((await entry(redisKeys.revokedClient(clientId))) < 1_000 && performance.now() < deadline) {
@@ -203,7 +211,7 @@ describe('a round of the reconciler', () => {
 
     it('sends all of them again after a flush, a failed round, or an eviction', async () => {
       await revokeInPostgres()
-      await api.untilTrusted()
+      await marked()
       const evict = async () => {
         await asAdmin(server, async (redis) => {
           await redis.config('SET', 'maxmemory-policy', 'volatile-random')
@@ -234,7 +242,7 @@ describe('a round of the reconciler', () => {
     for (const step of ['begun', 'read', 'added'] as const) {
       it(`does not mark a server that was flushed after "${step}"`, async () => {
         await revokeInPostgres()
-        await api.untilTrusted()
+        await marked()
         atStep = async (now) => {
           if (now === step) await asAdmin(server, (redis) => redis.flushall())
         }
@@ -245,7 +253,7 @@ describe('a round of the reconciler', () => {
 
       it(`does not mark a server that was restarted after "${step}"`, async () => {
         await revokeInPostgres()
-        await api.untilTrusted()
+        await marked()
         atStep = async (now) => {
           if (now !== step) return
           await restartEmpty(server)
@@ -257,7 +265,7 @@ describe('a round of the reconciler', () => {
       })
 
       it(`does not mark a server whose eviction policy was changed after "${step}"`, async () => {
-        await api.untilTrusted()
+        await marked()
         await asAdmin(server, (redis) => redis.del(redisKeys.revocationMarker))
         atStep = async (now) => {
           if (now === step)
@@ -274,7 +282,7 @@ describe('a round of the reconciler', () => {
     }
 
     it('does not mark a server that was restored from a dump with its nonce in the middle', async () => {
-      await api.untilTrusted()
+      await marked()
       atStep = async (now) => {
         if (now !== 'added') return
         await asAdmin(server, (redis) => redis.save())
@@ -290,7 +298,7 @@ describe('a round of the reconciler', () => {
 
     it('leaves no belief behind when the round took longer than its lease', async () => {
       const clientId = await subjects.newClient()
-      await api.untilTrusted()
+      await marked()
       atStep = (now) => (now === 'read' ? sleep(FAST.lease_ms + FAST.tick_ms) : undefined)
       await sleep(FAST.round_ms)
       assert.equal((await api.reconciler.round()).outcome, 'marked')
@@ -313,7 +321,7 @@ describe('a round of the reconciler', () => {
 
     it('does not trust a server that is full', async () => {
       const clientId = await subjects.newClient()
-      await api.untilTrusted()
+      await marked()
       await asAdmin(server, (redis) => redis.config('SET', 'maxmemory', '1'))
       try {
         const round = await api.reconciler.round()

@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
+import { Readable, Writable } from 'node:stream'
 import { createPostgres, type Database } from '#shared/postgres.ts'
 import { addMember, createCompany } from '../../infra/admin/people.ts'
+import { runAdmin as run } from '../../infra/admin/program.ts'
 import { createTestDatabase, createTestRedis, type TestDatabase } from './servers.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -49,29 +51,44 @@ export async function startAdmin({ withRedis = false } = {}): Promise<TestAdmin>
   }
 }
 
-/** Runs the command with this environment added to the machine's own. */
-export function runAdmin(
+/** Runs the command in this process, with this environment and no other. What is piped in ends its input. */
+export async function runAdmin(
+  args: string[],
+  { env, input = '' }: { env: Record<string, string>; input?: string | undefined },
+): Promise<AdminResult> {
+  const written = { stdout: '', stderr: '' }
+  const into = (name: keyof typeof written) =>
+    new Writable({
+      write(chunk, _encoding, done) {
+        written[name] += chunk
+        done()
+      },
+    })
+  const stdin = Readable.from([Buffer.from(input)]) as unknown as NodeJS.ReadStream
+  const code = await run(args, { env, stdin, stdout: into('stdout'), stderr: into('stderr') })
+  const text = written.stdout.trim()
+  return { code, ...written, json: /^[[{]/.test(text) ? JSON.parse(text) : undefined }
+}
+
+/** Runs it as `npm run admin -- ARGS` does: as a process of its own. */
+export function spawnAdmin(
   args: string[],
   { env, input = '' }: { env: Record<string, string>; input?: string | undefined },
 ): Promise<AdminResult> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ['infra/admin/main.ts', ...args], {
+    const child = spawn('npm', ['run', '--silent', 'admin', '--', ...args], {
       cwd: ROOT,
       env: { ...process.env, ...env },
     })
-    let stdout = ''
-    let stderr = ''
+    const written = { stdout: '', stderr: '' }
     child.stdout.on('data', (chunk) => {
-      stdout += chunk
+      written.stdout += chunk
     })
     child.stderr.on('data', (chunk) => {
-      stderr += chunk
+      written.stderr += chunk
     })
     child.on('error', reject)
-    child.on('close', (code) => {
-      const text = stdout.trim()
-      resolve({ code, stdout, stderr, json: /^[[{]/.test(text) ? JSON.parse(text) : undefined })
-    })
+    child.on('close', (code) => resolve({ code, ...written, json: undefined }))
     child.stdin.on('error', () => {})
     child.stdin.end(input)
   })

@@ -30,13 +30,15 @@ const TIMINGS = {
   ...FAST,
   lease_ms: 250,
   settle_ms: 300,
-  round_ms: 50,
+  round_ms: 100,
   tick_ms: 50,
   retry_ms: 25,
   askPostgres_ms: 250,
 }
-const CLIENTS = 6
-const KEYS = 2
+/** More than are revoked in one history. */
+const CASES = 60
+/** How many of the newest revocations are asked about all the time. */
+const WATCHED = 8
 /** After the last fault is mended, Redis decides again within this. */
 const RECOVERY_MS = 15_000
 
@@ -53,11 +55,16 @@ interface Site {
   atStep: { step: Step; act: () => Promise<void> } | undefined
 }
 
-/** A client, one token of it, and the key that signed the token; `live` ones are never revoked. */
+/** A client, one token of it, and the key that signed the token. */
 interface Case {
   clientId: string
   jti: string
   kid: string
+}
+
+interface Revoked {
+  kind: Entry['kind']
+  about: Case
 }
 
 /**
@@ -68,7 +75,10 @@ export interface World {
   readonly violations: string[]
   /** What happened, line by line, with the time. */
   readonly history: string[]
-  revoke(site: number, kind: Entry['kind'], subject: number): void
+  /** Something that nobody has revoked yet. */
+  revoke(site: number, kind: Entry['kind']): void
+  /** What was revoked before, `ago` revocations ago, answered or not. */
+  revokeAgain(site: number, ago: number): void
   breakNetwork(site: number, store: Store, fault: NetworkFault): void
   mendNetwork(site: number, store: Store): void
   /** Leads a site's network to the other Redis server, as a fail-over does. */
@@ -100,6 +110,7 @@ export async function createWorld({ database, servers, sites: count }: WorldOpti
   const startedAt_ms = performance.now()
   const violations: string[] = []
   const history: string[] = []
+  const revocations: Revoked[] = []
   const revoking = new Set<string>()
   const answered = new Set<string>()
   const pending = new Set<Promise<unknown>>()
@@ -182,11 +193,13 @@ export async function createWorld({ database, servers, sites: count }: WorldOpti
   }
 
   const subjectsOf = ({ clientId, jti, kid }: Case): Subject[] => [{ clientId }, { clientId, jti, kid }]
-  const everySubject = [...cases, live].flatMap(subjectsOf)
+  const watched = (): Subject[] =>
+    [...revocations.slice(-WATCHED).map(({ about }) => about), live].flatMap(subjectsOf)
 
   async function watch(index: number): Promise<void> {
     for (let i = 0; !closing; i += 1) {
-      await check(index, everySubject[i % everySubject.length] as Subject)
+      const subjects = watched()
+      await check(index, subjects[i % subjects.length] as Subject)
       await sleep(5)
     }
   }
@@ -194,23 +207,33 @@ export async function createWorld({ database, servers, sites: count }: WorldOpti
   async function settled(index: number): Promise<boolean> {
     const { process } = siteAt(index)
     if ((await process.ask({ clientId: live.clientId })) !== 'live by redis') return false
-    for (const subject of everySubject) {
+    for (const subject of revocations.flatMap(({ about }) => subjectsOf(about))) {
       const refused = idsOf(subject).some((id) => answered.has(id))
       if (refused && (await process.ask(subject)) !== 'revoked by redis') return false
     }
     return true
   }
 
-  function entryOf(kind: Entry['kind'], subject: number): string {
-    const { clientId, jti, kid } = cases[subject % cases.length] as Case
-    return { client: clientId, token: jti, key: kid }[kind]
-  }
-
-  function run(kind: Entry['kind'], process: TestProcess, subject: number): Promise<unknown> {
-    const { clientId, jti, kid } = cases[subject % cases.length] as Case
+  function commit(process: TestProcess, { kind, about: { clientId, jti, kid } }: Revoked): Promise<unknown> {
     if (kind === 'client') return revokeClient(process, { vendorId, clientId })
     if (kind === 'token') return revokeToken(process, { clientId, jti })
     return revokeKey(process, kid)
+  }
+
+  function run(site: number, revocation: Revoked): void {
+    const { clientId, jti, kid } = revocation.about
+    const id = { client: clientId, token: jti, key: kid }[revocation.kind]
+    const what = `site ${site} revokes ${revocation.kind} ${id}`
+    say(what)
+    revoking.add(id)
+    track(
+      commit(siteAt(site).process, revocation).then(() => {
+        answered.add(id)
+        say(`${what}: answered`)
+        for (const asked of subjectsOf(revocation.about).filter((each) => idsOf(each).includes(id)))
+          for (const index of sites.keys()) track(check(index, asked))
+      }),
+    )
   }
 
   async function strike(index: number, fault: ServerFault): Promise<void> {
@@ -237,19 +260,14 @@ export async function createWorld({ database, servers, sites: count }: WorldOpti
   const world: World = {
     violations,
     history,
-    revoke(site, kind, subject) {
-      const id = entryOf(kind, subject)
-      const what = `site ${site} revokes ${kind} ${id}`
-      say(what)
-      revoking.add(id)
-      track(
-        run(kind, siteAt(site).process, subject).then(() => {
-          answered.add(id)
-          say(`${what}: answered`)
-          for (const asked of everySubject.filter((other) => idsOf(other).includes(id)))
-            for (const index of sites.keys()) track(check(index, asked))
-        }),
-      )
+    revoke(site, kind) {
+      const revocation = { kind, about: cases[revocations.length % cases.length] as Case }
+      revocations.push(revocation)
+      run(site, revocation)
+    },
+    revokeAgain(site, ago) {
+      const revocation = revocations.at(-1 - ago)
+      if (revocation) run(site, revocation)
     },
     breakNetwork(site, store, fault) {
       epoch += 1
@@ -340,19 +358,17 @@ export async function createWorld({ database, servers, sites: count }: WorldOpti
       await owner.destroy()
     },
   }
+  await world.recover()
   return world
 }
 
 async function createCases(owner: Database): Promise<{ vendorId: string; cases: Case[]; live: Case }> {
   const subjects = await createSubjects(owner)
-  const kids = await Promise.all(Array.from({ length: KEYS }, () => subjects.newKey()))
-  const newCase = async (kid: string): Promise<Case> => ({
+  const newCase = async (): Promise<Case> => ({
     clientId: await subjects.newClient(),
     jti: newJti(),
-    kid,
+    kid: await subjects.newKey(),
   })
-  const cases = await Promise.all(
-    Array.from({ length: CLIENTS }, (_, i) => newCase(kids[i % KEYS] as string)),
-  )
-  return { vendorId: subjects.vendorId, cases, live: await newCase(await subjects.newKey()) }
+  const [live, ...cases] = await Promise.all(Array.from({ length: 1 + CASES }, newCase))
+  return { vendorId: subjects.vendorId, cases, live: live as Case }
 }

@@ -224,9 +224,16 @@ export async function replicate(from: TestRedis, to: TestRedis): Promise<void> {
   })
 }
 
-/** Makes a replica a primary. */
+/** Makes a replica a primary and closes its clients' connections, in one moment, as Sentinel does. */
 export async function promote(server: TestRedis): Promise<void> {
-  await asAdmin(server, (redis) => redis.replicaof('NO', 'ONE'))
+  await asAdmin(server, (redis) =>
+    redis
+      .multi([
+        ['replicaof', 'NO', 'ONE'],
+        ['client', 'KILL', 'TYPE', 'normal'],
+      ])
+      .exec(),
+  )
 }
 
 /** The same URL, by way of the proxy. */

@@ -19,6 +19,8 @@ const EVENTS_MAX = 1_000
 /** More at once would only wait for each other in the rows of the company's days. */
 const CALLS_AT_ONCE_PER_COMPANY = 2
 const CALLS_WAITING_PER_COMPANY = 100
+/** Less than a proxy in front waits for an answer. */
+const CALL_WAIT_MS = 15_000
 
 const events = <T extends z.ZodType>(element: T) =>
   z.strictObject(
@@ -57,7 +59,11 @@ export function createEventIntake({
   clock,
   findCompanyCalendar,
 }: EventIntakeDependencies): ApiMiddleware[] {
-  const takeTurns = createTurns({ atOnce: CALLS_AT_ONCE_PER_COMPANY, waitingMax: CALLS_WAITING_PER_COMPANY })
+  const takeTurns = createTurns({
+    atOnce: CALLS_AT_ONCE_PER_COMPANY,
+    waitingMax: CALLS_WAITING_PER_COMPANY,
+    wait_ms: CALL_WAIT_MS,
+  })
   const dateFinders = new Map<string, (at_ms: number) => string>()
 
   function dateOf(timezone: string): (at_ms: number) => string {

@@ -51,8 +51,11 @@ export function createClientRoutes({ db, redis, clock, revocation, manager }: Cl
     })
     ctx.status = clientSecret === undefined ? 200 : 201
     ctx.set('Location', `/v1/vendor/${vendorId}/oauth-clients/${client.clientId}`)
-    const [shown] = await withUsage([client])
-    ctx.body = { ...shown, ...(clientSecret !== undefined && { clientSecret }) }
+    // Nothing that can fail may stand between a new client and its secret, which exists nowhere else.
+    ctx.body =
+      clientSecret === undefined
+        ? (await withUsage([client]))[0]
+        : { ...shown(client, undefined), clientSecret }
   }
 
   const get: ApiMiddleware = async (ctx) => {
@@ -104,8 +107,8 @@ export function createClientRoutes({ db, redis, clock, revocation, manager }: Cl
     .post(
       '/v1/vendor/:vendorId/oauth-clients',
       manager,
-      requestHeaders(CreationHeaders),
       body(NewClient),
+      requestHeaders(CreationHeaders),
       documented(create, {
         tag: 'Clients',
         summary: 'Create a client',

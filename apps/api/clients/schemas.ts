@@ -44,7 +44,11 @@ export const CreatedClient = z
 
 export const ClientPage = z.object({ clients: z.array(Client), nextCursor })
 
-const position = z.tuple([z.iso.datetime({ precision: 6 }), z.string().regex(/^cli_[A-Za-z0-9]{22}$/)])
+const position = z.tuple([
+  // Postgres has no year 0.
+  z.iso.datetime({ precision: 6 }).refine((at) => !at.startsWith('0000')),
+  z.string().regex(/^cli_[A-Za-z0-9]{22}$/),
+])
 
 export const ClientQuery = z.strictObject({
   ...pageParameters(position),

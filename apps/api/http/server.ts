@@ -1,21 +1,16 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
+import { type RequestListener, type Server, STATUS_CODES } from 'node:http'
+import * as shared from '#shared/http-server.ts'
 
-/** A request has this long to arrive whole, its header section a third of it: what a slow sender can hold. */
-const REQUEST_TIMEOUT_MS = 30_000
-const HEADERS_TIMEOUT_MS = 10_000
-/** Longer than proxies keep an idle connection, so that it is they who close it. */
-const KEEP_ALIVE_TIMEOUT_MS = 75_000
-const HEADERS_MAX_BYTES = 16 * 1_024
+const LIMITS: shared.HttpServerLimits = {
+  request_ms: 30_000,
+  headers_ms: 10_000,
+  headersMax_bytes: 16 * 1_024,
+}
 
-/** A node:http server with bounds on what an unknown sender can hold, and how long. It does not listen yet. */
-export const createHttpServer = (handle: RequestListener): Server =>
-  createServer(
-    {
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-      connectionsCheckingInterval: 1_000,
-      maxHeaderSize: HEADERS_MAX_BYTES,
-    },
-    handle,
-  )
+/** The HTTP server of a process of the resource API. It does not listen yet. */
+export const createHttpServer = (listener: RequestListener): Server =>
+  shared.createHttpServer(listener, LIMITS, ({ status, requestId }) => ({
+    contentType: 'application/problem+json',
+    // No request could be read, so there is no more to say than the status (RFC 9457 §4.2.1).
+    body: { type: 'about:blank', title: STATUS_CODES[status], status, requestId },
+  }))

@@ -129,9 +129,11 @@ async function throttle(
   limits: SessionDependencies['limits'],
   email: string,
 ): Promise<void> {
-  await count(ctx, limits.perAddress, addressSubject(ctx.state.request.clientAddress))
-  // Only what the address's limit lets through: one address alone cannot use up an account's attempts.
-  await count(ctx, limits.perAccount, createHash('sha256').update(normalizedEmail(email)).digest('base64url'))
+  const address = addressSubject(ctx.state.request.clientAddress)
+  await count(ctx, limits.perAddress, address)
+  // An account is counted apart for each address: a stranger cannot keep its owner out.
+  const account = `${normalizedEmail(email)} ${address}`
+  await count(ctx, limits.perAccount, createHash('sha256').update(account).digest('base64url'))
 }
 
 async function count(ctx: ApiContext, limit: RateLimit, subject: string): Promise<void> {

@@ -1,0 +1,79 @@
+import { Command, CommanderError } from 'commander'
+import { ConfigError } from '#shared/config.ts'
+import { createOperator, OperatorError, operatorStores } from '../operator.ts'
+import { addAnalyticsCommands } from './analytics-commands.ts'
+import { addClientCommands } from './client-commands.ts'
+import type { Run } from './commands.ts'
+import { addKeyCommands } from './key-commands.ts'
+import { askNewPassword } from './password.ts'
+import { addPeopleCommands } from './people-commands.ts'
+
+const EXIT_REFUSED = 1
+const EXIT_USAGE = 64
+const EXIT_CONFIG = 78
+
+/** Where a command gets what it needs and leaves what it says: a process, or a test. */
+export interface Surroundings {
+  env: NodeJS.ProcessEnv
+  stdin: NodeJS.ReadStream
+  stdout: Pick<NodeJS.WritableStream, 'write'>
+  stderr: NodeJS.WritableStream
+}
+
+/** Runs `npm run admin -- ARGS`. @returns the exit code; never rejects. */
+export async function runAdmin(args: readonly string[], surroundings: Surroundings): Promise<number> {
+  const { env, stdin, stdout, stderr } = surroundings
+  let exitCode = 0
+  const program = createProgram(surroundings)
+  const asJson = (): boolean => program.opts().json
+
+  const run: Run = async (work) => {
+    const operator = createOperator(await operatorStores(env))
+    try {
+      const { text, data, exitCode: code = 0 } = await work(operator)
+      stdout.write(asJson() ? `${JSON.stringify(data, null, 2)}\n` : `${text}\n`)
+      exitCode = code
+    } finally {
+      await operator.close()
+    }
+  }
+  const askPassword = (email: string): Promise<string> =>
+    askNewPassword(`New password for ${email}`, { input: stdin, output: stderr })
+  addPeopleCommands(program, run, askPassword)
+  addClientCommands(program, run)
+  addKeyCommands(program, run)
+  // npm runs scripts in the project's folder and says here where it was called.
+  addAnalyticsCommands(program, run, env.INIT_CWD ?? '.')
+
+  try {
+    await program.parseAsync(args, { from: 'user' })
+    return exitCode
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE
+    const sentence = sentenceOf(error)
+    stderr.write(asJson() ? `${JSON.stringify({ error: sentence })}\n` : `${sentence}\n`)
+    return error instanceof ConfigError ? EXIT_CONFIG : EXIT_REFUSED
+  }
+}
+
+function createProgram({ stdout, stderr }: Surroundings): Command {
+  return new Command('npm run admin --')
+    .description(
+      'What no screen does. Works on the local stack that runs on DATA_DIR (default .data), or on the installation that DATABASE_URL (as the owner of the tables), REDIS_URL and KEY_ENCRYPTION_KEY name.',
+    )
+    .option('--json', 'print the result as JSON', false)
+    .showHelpAfterError('(--help explains)')
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: (text) => void stdout.write(text),
+      writeErr: (text) => void stderr.write(text),
+    })
+    .exitOverride()
+}
+
+/** Nothing of a library's error but its message. An error of several addresses has none of its own. */
+function sentenceOf(error: unknown): string {
+  const { message, errors } = error as AggregateError
+  if (error instanceof OperatorError || error instanceof ConfigError) return message
+  return `The command failed: ${message || (errors ?? []).map((each: Error) => each.message).join(', ')}`
+}

@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto'
+import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+
+/** Longer than proxies keep an idle connection, so that it is they who close it. */
+const KEEP_ALIVE_TIMEOUT_MS = 75_000
+const CHECK_EVERY_MS = 1_000
+
+/** What an unknown sender may hold, and how long. */
+export interface HttpServerLimits {
+  /** A request has this long to arrive whole. */
+  request_ms: number
+  /** Its header section has this long. */
+  headers_ms: number
+  headersMax_bytes: number
+}
+
+/** What a sender is told whose bytes cannot be read as a request. */
+export type UnreadableAnswer = (about: { status: number; requestId: string }) => {
+  contentType: string
+  body: object
+}
+
+const UNREADABLE_STATUS: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }
+
+/** A node:http server with these limits. It does not listen yet. */
+export function createHttpServer(
+  listener: RequestListener,
+  { request_ms, headers_ms, headersMax_bytes }: HttpServerLimits,
+  unreadable: UnreadableAnswer,
+): Server {
+  const server = createServer(
+    {
+      requestTimeout: request_ms,
+      headersTimeout: headers_ms,
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+      connectionsCheckingInterval: CHECK_EVERY_MS,
+      maxHeaderSize: headersMax_bytes,
+    },
+    listener,
+  )
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
+    answerUnreadable(error, socket, unreadable),
+  )
+  return server
+}
+
+/** What cannot be read as HTTP never becomes a request: it is answered here, if it can be, and the socket closed. */
+function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, unreadable: UnreadableAnswer): void {
+  if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) {
+    socket.destroy()
+    return
+  }
+  const status = UNREADABLE_STATUS[error.code ?? ''] ?? 400
+  const requestId = randomUUID()
+  const { contentType, body } = unreadable({ status, requestId })
+  const text = JSON.stringify(body)
+  const lines = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    `Content-Type: ${contentType}`,
+    'Cache-Control: no-store',
+    `Content-Length: ${Buffer.byteLength(text)}`,
+    `X-Request-Id: ${requestId}`,
+    'Connection: close',
+  ]
+  socket.end(`${lines.join('\r\n')}\r\n\r\n${text}`)
+}

@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { startApi, type TestApi } from '../support/api.ts'
+
+describe('bytes that are no HTTP request', () => {
+  let api: TestApi
+  before(async () => {
+    api = await startApi()
+  })
+  after(() => api.stop())
+
+  async function exchange(bytes: string): Promise<string> {
+    const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
+    socket.end(bytes)
+    let text = ''
+    for await (const chunk of socket) text += chunk
+    return text
+  }
+
+  for (const [what, bytes, status] of [
+    ['no HTTP at all', 'hello\r\n\r\n', 400],
+    ['a head over 16 KiB', `GET / HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(17_000)}\r\n\r\n`, 431],
+  ] as const) {
+    it(`answers ${what} with a problem and a request id`, async () => {
+      const [head = '', body = ''] = (await exchange(bytes)).split('\r\n\r\n')
+      const problem = JSON.parse(body)
+      assert.match(head, new RegExp(`^HTTP/1.1 ${status} `))
+      assert.match(head, /content-type: application\/problem\+json/i)
+      assert.equal(problem.status, status)
+      assert.ok(head.includes(problem.requestId))
+    })
+  }
+})

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startTestStack, type TestStack } from '../support/stack.ts'
+
+describe('the whole stack, through its one address', function () {
+  this.timeout(60_000)
+  let stack: TestStack
+  before(async () => {
+    stack = await startTestStack({ env: { PROCESSES: '2', LOG_LEVEL: 'info' } })
+  })
+  after(() => stack.remove())
+
+  async function send(
+    method: string,
+    path: string,
+    { body, bearer }: { body?: unknown; bearer?: string } = {},
+  ) {
+    const response = await fetch(stack.baseUrl + path, {
+      method,
+      headers: {
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        ...(bearer !== undefined && { Authorization: `Bearer ${bearer}` }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    // biome-ignore lint/suspicious/noExplicitAny: answers of every shape.
+    return { status: response.status, json: (text ? JSON.parse(text) : undefined) as any }
+  }
+  async function token(clientId: string, clientSecret: string) {
+    const response = await fetch(`${stack.baseUrl}/v1/oauth/token`, {
+      method: 'POST',
+      body: new URLSearchParams({
+        grant_type: 'client_credentials',
+        client_id: clientId,
+        client_secret: clientSecret,
+        scope: 'analytics:read',
+      }),
+    })
+    return { status: response.status, json: (await response.json()) as { access_token: string } }
+  }
+
+  /** A service's output comes through a pipe, a moment after its answer. */
+  async function lineWith(text: string): Promise<string> {
+    const deadline = Date.now() + 5_000
+    for (;;) {
+      const found = stack
+        .serviceOutput()
+        .split('\n')
+        .find((line) => line.includes(text))
+      if (found) return found
+      assert.ok(Date.now() < deadline, `no line tells of ${text}`)
+      await sleep(20)
+    }
+  }
+
+  it('goes from a sign-in to a client, a token, figures, and a revocation that holds at once', async () => {
+    const credentials = { email: 'owner@acme.example', password: stack.demoPassword }
+    const { json: session } = await send('POST', '/v1/session', { body: credentials })
+    const bearer = session.sessionToken
+    const created = await send('POST', '/v1/vendor/ven_acme/oauth-clients', {
+      bearer,
+      body: { name: 'Warehouse', scopes: ['analytics:read'] },
+    })
+    assert.equal(created.status, 201)
+    const { clientId, clientSecret } = created.json
+
+    const issued = await Promise.all(Array.from({ length: 10 }, () => token(clientId, clientSecret)))
+    const tokens = issued.map(({ status, json }) => {
+      assert.equal(status, 200)
+      return json.access_token
+    })
+    const read = (bearer: string) => send('GET', '/v1/analytics/ven_acme/daily', { bearer })
+    const answers = await Promise.all(tokens.map(read))
+    for (const { status, json } of answers) {
+      assert.equal(status, 200)
+      assert.equal(json.days.length, 30)
+    }
+    assert.equal(
+      (await send('GET', '/v1/analytics/ven_globex/daily', { bearer: tokens[0] as string })).status,
+      403,
+    )
+
+    const revoked = await send('POST', `/v1/vendor/ven_acme/oauth-clients/${clientId}/revoke`, { bearer })
+    assert.equal(revoked.json.status, 'Revoked')
+    const after = await Promise.all([...tokens.map(read), ...tokens.map(() => token(clientId, clientSecret))])
+    assert.deepEqual([...new Set(after.map(({ status }) => status))], [401])
+  })
+
+  it('names itself in its metadata, whatever Host a caller sends', async () => {
+    const server = await send('GET', '/.well-known/oauth-authorization-server')
+    assert.equal(server.json.issuer, stack.baseUrl)
+    assert.equal(server.json.token_endpoint, `${stack.baseUrl}/v1/oauth/token`)
+    const resource = await send('GET', '/.well-known/oauth-protected-resource')
+    assert.equal(resource.json.resource, stack.baseUrl)
+  })
+
+  it("logs the caller's address and request id as the gateway tells them, and believes nobody else", async () => {
+    const headers = { 'X-Forwarded-For': '203.0.113.7', 'X-Request-Id': 'mine-1' }
+    const form = { method: 'POST', headers, body: new URLSearchParams({ grant_type: 'client_credentials' }) }
+    const throughGateway = await fetch(`${stack.baseUrl}/v1/oauth/token`, form)
+    const direct = await fetch(`${stack.authUrl}/v1/oauth/token`, form)
+    for (const response of [throughGateway, direct]) {
+      const id = response.headers.get('x-request-id')
+      assert.notEqual(id, 'mine-1')
+      const line = await lineWith(String(id))
+      assert.match(line, /"callerRequestId":"mine-1"/)
+      assert.doesNotMatch(line, /203\.0\.113\.7/)
+    }
+  })
+
+  it('logs no secret and no token', async () => {
+    const { clientId, clientSecret } = stack.demoClient
+    const { json } = await token(clientId, clientSecret)
+    await send('GET', '/v1/analytics/ven_acme/daily', { bearer: json.access_token })
+    await lineWith('/v1/analytics/:vendorId/daily')
+    const output = stack.serviceOutput()
+    assert.match(output, new RegExp(clientId))
+    for (const secret of [clientSecret, json.access_token, stack.demoPassword])
+      assert.ok(!output.includes(secret))
+  })
+})

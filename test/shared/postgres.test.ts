@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { createPostgres, type Database, isUnavailable } from '#shared/postgres.ts'
+import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
+
+/** A server that accepts connections and then does `then`. */
+async function listener(then: (socket: Socket) => void): Promise<{ url: string; server: Server }> {
+  const server = createServer((socket) => {
+    socket.on('error', () => {})
+    then(socket)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number }
+  return { url: `postgres://user:password@127.0.0.1:${port}/db`, server }
+}
+
+describe('a query of which it cannot be told whether it would have worked', () => {
+  let database: TestDatabase
+  before(async () => {
+    database = await createTestDatabase()
+  })
+  after(() => database.drop())
+
+  async function failure(
+    url: string,
+    query: (db: Database) => PromiseLike<unknown>,
+    options = {},
+  ): Promise<unknown> {
+    const db = createPostgres({ url, poolSize: 1, applicationName: 'test', ...options })
+    try {
+      await query(db)
+    } catch (error) {
+      return error
+    } finally {
+      await db.destroy()
+    }
+    return assert.fail('the query worked')
+  }
+  const select = (db: Database) => db.raw('select 1')
+
+  for (const [what, then] of [
+    ['never answers', () => {}],
+    ['closes the connection', (socket: Socket) => socket.end()],
+    ['resets the connection', (socket: Socket) => socket.resetAndDestroy()],
+  ] as const) {
+    it(`is one to a server that ${what}`, async () => {
+      const { url, server } = await listener(then)
+      const error = await failure(url, select)
+      assert.equal(isUnavailable(error), true, String(error))
+      server.close()
+    })
+  }
+
+  it('is one to a server that is not there', async () => {
+    assert.equal(isUnavailable(await failure('postgres://u:p@127.0.0.1:1/db', select)), true)
+  })
+
+  it('is one to a host that does not exist', async () => {
+    assert.equal(isUnavailable(await failure('postgres://u:p@nowhere.invalid/db', select)), true)
+  })
+
+  it('is one for which the password is wrong', async () => {
+    const url = new URL(database.apiUrl)
+    url.password = 'wrong'
+    assert.equal(isUnavailable(await failure(url.href, select)), true)
+  })
+
+  it('is one that takes too long', async () => {
+    const error = await failure(database.apiUrl, (db) => db.raw('select pg_sleep(5)'), {
+      statementTimeout_ms: 100,
+    })
+    assert.equal(isUnavailable(error), true)
+  })
+
+  it('is one whose connection is terminated', async () => {
+    const error = await failure(database.apiUrl, (db) =>
+      db.raw('select pg_terminate_backend(pg_backend_pid())'),
+    )
+    assert.equal(isUnavailable(error), true)
+  })
+
+  it('is one whose connection the network cuts while it runs', async () => {
+    const { hostname, port } = new URL(database.apiUrl)
+    const { url: near, server } = await listener((socket) => {
+      const far = connect(Number(port), hostname)
+      far.on('error', () => {})
+      socket.pipe(far).pipe(socket)
+      setTimeout(() => socket.end(), 500)
+    })
+    const url = new URL(database.apiUrl)
+    url.port = new URL(near).port
+    const error = await failure(url.href, (db) => db.raw('select pg_sleep(2)'))
+    server.close()
+    assert.match(String(error), /Connection terminated unexpectedly/)
+    assert.equal(isUnavailable(error), true, String(error))
+  })
+
+  it('is one on a connection that was closed a moment ago', async () => {
+    const error = await failure(database.apiUrl, async (db) => {
+      const connection = await db.client.acquireConnection()
+      void connection.end()
+      try {
+        await connection.query('select 1')
+      } finally {
+        db.client.releaseConnection(connection)
+      }
+    })
+    assert.equal(isUnavailable(error), true, String(error))
+  })
+
+  it('is one whose server stops answering in the middle, and the next query takes another connection', async () => {
+    const db = createPostgres({
+      url: database.apiUrl,
+      poolSize: 2,
+      applicationName: 'test',
+      statementTimeout_ms: 200,
+    })
+    const backend = async (): Promise<number> => (await db.raw('select pg_backend_pid() as pid')).rows[0].pid
+    const silent = await backend()
+    process.kill(silent, 'SIGSTOP')
+    try {
+      const error = await backend().catch((failure: unknown) => failure)
+      assert.equal(isUnavailable(error), true, String(error))
+      assert.notEqual(await backend(), silent)
+    } finally {
+      process.kill(silent, 'SIGCONT')
+      await db.destroy()
+    }
+  })
+
+  it('is one that finds no free connection', async () => {
+    const error = await failure(database.apiUrl, (db) => db.transaction(() => db.raw('select 1')))
+    assert.equal(isUnavailable(error), true, String(error))
+  })
+
+  it('is one that wants to write to a server that only reads', async () => {
+    const error = await failure(database.apiUrl, (db) =>
+      db.transaction((transaction) => transaction.raw('delete from sessions'), { readOnly: true }),
+    )
+    assert.equal(isUnavailable(error), true, String(error))
+  })
+
+  for (const [what, sql] of [
+    ['bad syntax', 'selec'],
+    ['no right', 'select * from signing_keys'],
+    ['a broken rule', `insert into sessions values ('x', 'usr_nobody', now(), now())`],
+    ['a wrong value', `select 'x'::int`],
+  ] as const) {
+    it(`is not one with ${what}`, async () => {
+      assert.equal(isUnavailable(await failure(database.apiUrl, (db) => db.raw(sql))), false)
+    })
+  }
+})
