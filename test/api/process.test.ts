@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { freePort } from '../../infra/local/ports.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 
-const MAIN = new URL('../../apps/api/main.ts', import.meta.url).pathname
+const MAIN = join(import.meta.dirname, '../../apps/api/main.ts')
 
 describe('the process of the resource API', () => {
   let api: TestApi

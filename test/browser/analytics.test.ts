@@ -63,6 +63,12 @@ describe('workspace: Analytics', function () {
   it('draws bars that differ for final, provisional and missing days', async () => {
     tab = await visit({ as: OWNER, path: '/ven_acme/analytics?days=90' })
     await tab.page.locator('canvas').waitFor()
+    // The plot is drawn a frame or more after its canvas is there.
+    await tab.page.waitForFunction(() => {
+      const canvas = document.querySelector('canvas') as HTMLCanvasElement
+      const pen = canvas.getContext('2d') as CanvasRenderingContext2D
+      return pen.getImageData(0, 0, canvas.width, canvas.height).data.some((value) => value !== 0)
+    })
     const painted = await tab.page.locator('canvas').evaluate((canvas: HTMLCanvasElement) => {
       const pen = canvas.getContext('2d') as CanvasRenderingContext2D
       const { data } = pen.getImageData(0, 0, canvas.width, canvas.height)
@@ -82,6 +88,19 @@ describe('workspace: Analytics', function () {
     })
     assert.ok(painted.bar > 1_000, `${painted.bar} pixels of bars`)
     assert.ok(painted.pale > 100, `${painted.pale} pixels of provisional ground`)
+  })
+
+  it('is shown in a browser whose language is none that Intl knows', async () => {
+    tab = await visit({ as: OWNER })
+    const { context, page, baseUrl } = tab
+    await context.addInitScript(() =>
+      Object.defineProperty(Navigator.prototype, 'language', {
+        get: () => 'en-US@posix',
+        configurable: true,
+      }),
+    )
+    await page.goto(`${baseUrl}/ven_acme/analytics`)
+    await page.locator('canvas').waitFor()
   })
 
   it('downloads the same figures as CSV', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createServer, type Server, type Socket } from 'node:net'
+import { connect, createServer, type Server, type Socket } from 'node:net'
 import { createPostgres, type Database, isUnavailable } from '#shared/postgres.ts'
 import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
 
@@ -77,6 +77,22 @@ describe('a query of which it cannot be told whether it would have worked', () =
       db.raw('select pg_terminate_backend(pg_backend_pid())'),
     )
     assert.equal(isUnavailable(error), true)
+  })
+
+  it('is one whose connection the network cuts while it runs', async () => {
+    const { hostname, port } = new URL(database.apiUrl)
+    const { url: near, server } = await listener((socket) => {
+      const far = connect(Number(port), hostname)
+      far.on('error', () => {})
+      socket.pipe(far).pipe(socket)
+      setTimeout(() => socket.end(), 500)
+    })
+    const url = new URL(database.apiUrl)
+    url.port = new URL(near).port
+    const error = await failure(url.href, (db) => db.raw('select pg_sleep(2)'))
+    server.close()
+    assert.match(String(error), /Connection terminated unexpectedly/)
+    assert.equal(isUnavailable(error), true, String(error))
   })
 
   it('is one on a connection that was closed a moment ago', async () => {

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
 
 export interface ServiceChild {
   process: ChildProcess
@@ -15,7 +16,7 @@ export interface ServiceChild {
 
 /** Runs a service's main.ts as a process of its own, with an IPC channel, and this environment only. */
 export function startServiceChild(main: string, env: Record<string, string>): ServiceChild {
-  const path = new URL(`../../${main}`, import.meta.url).pathname
+  const path = join(import.meta.dirname, '../..', main)
   const child = fork(path, {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: { PATH: process.env.PATH, ...env },

@@ -1,3 +1,4 @@
+import './usable-language.ts'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import type { DailyAnalytics, Metric } from '../api/contract.ts'
