@@ -1,4 +1,5 @@
-import { type DayFigures, readStoredDays } from '#shared/analytics-daily.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type DailyRange, type DayFigures, readStoredDays } from '#shared/analytics-daily.ts'
 import { addDays, daysBetween } from '#shared/calendar.ts'
 import type { Database } from '#shared/postgres.ts'
 import { type InputError, Problem } from '#shared/problems.ts'
@@ -48,6 +49,7 @@ export function createDailyRead({ db }: { db: Database }): ReadDaily {
     days: string | null
     newestEvent_ms: string | null
   }
+  const read = sharedInTurn(db)
   const made = new Map<string, Made>()
   let size_bytes = 0
 
@@ -67,7 +69,7 @@ export function createDailyRead({ db }: { db: Database }): ReadDaily {
   }
 
   return async (company, range) => {
-    const stored = await readStoredDays(db, { vendorId: company.vendorId, ...range })
+    const stored = await read({ vendorId: company.vendorId, ...range })
     const { vendorId, timezone, currency, finalThrough } = company
     const key = `${vendorId} ${range.from} ${range.to} ${finalThrough} ${timezone} ${currency}`
     const before = made.get(key)
@@ -76,6 +78,25 @@ export function createDailyRead({ db }: { db: Database }): ReadDaily {
     const answer = { ...stored, body, tag: entityTag(body) }
     remember(key, answer)
     return answer
+  }
+}
+
+/**
+ * Reads of one range that are asked for in the same turn of the event loop share a query, which begins after all of
+ * them: each sees everything that was stored before it came.
+ */
+function sharedInTurn(db: Database): (range: DailyRange) => ReturnType<typeof readStoredDays> {
+  const shared = new Map<string, ReturnType<typeof readStoredDays>>()
+  return (range) => {
+    const key = `${range.vendorId} ${range.from} ${range.to}`
+    const known = shared.get(key)
+    if (known) return known
+    const stored = nextTurn().then(() => {
+      shared.delete(key)
+      return readStoredDays(db, range)
+    })
+    shared.set(key, stored)
+    return stored
   }
 }
 

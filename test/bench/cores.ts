@@ -1,0 +1,43 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+
+/** The server that is measured has a core to itself; the generator and the stores share the other. */
+export type Place = 'server' | 'generator' | 'anywhere'
+
+const pinnable = availableParallelism() > 1 && canRun('taskset')
+const CORES: Record<Place, string> = { server: '0', generator: '1', anywhere: '' }
+
+/** The command, bound to the core of its place where the machine can do that. */
+export function onCore(place: Place, command: string[]): string[] {
+  return pinnable && CORES[place] ? ['taskset', '-c', CORES[place], ...command] : command
+}
+
+const TICKS_PER_SECOND = 100
+
+/** CPU seconds that the processes have used so far, user and system (proc(5), /proc/pid/stat). */
+export function cpuSeconds(pids: number[]): number {
+  let ticks = 0
+  for (const pid of pids) {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /, '')
+      .split(' ')
+    ticks += Number(fields[11]) + Number(fields[12])
+  }
+  return ticks / TICKS_PER_SECOND
+}
+
+/** Resident memory of a process in bytes. */
+export function residentBytes(pid: number): number {
+  const match = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  return Number(match?.[1]) * 1_024
+}
+
+function canRun(command: string): boolean {
+  try {
+    execFileSync(command, ['--version'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
