@@ -143,6 +143,8 @@ describe('asking whether a subject is revoked', () => {
     const stop = await trusted()
     await stop()
     await asAdmin(server, (redis) => redis.persist(redisKeys.revocationMarker))
+    assert.equal(await api.ask({ clientId }), 'live by redis')
+    assert.equal(await auth.ask({ clientId }), 'live by redis')
     await sleep(FAST.lease_ms + FAST.round_ms)
     assert.equal(await api.ask({ clientId }), 'live by postgres')
     assert.equal(await auth.ask({ clientId }), 'live by postgres')

@@ -190,19 +190,41 @@ describe('a revoked client stays refused', () => {
     assert.equal(await there.ask({ clientId: revoked }), 'revoked by redis')
   })
 
-  it('when the primary becomes a replica of a server that never saw it, under a connection that stays', async () => {
-    const [revoked, live] = [await subjects.newClient(), await subjects.newClient()]
-    // So long a lease that nothing but the server's new role can end it.
-    const stays = await startProcess({
-      redisUrl: servers[0].url('api'),
+  /** A process with so long a lease that nothing else can end it, believing the first server. */
+  async function startTrusting(redis: TcpProxy): Promise<TestProcess> {
+    const trusting = await startProcess({
+      redisUrl: through(servers[0].url('api'), redis),
       databaseUrl: database.apiUrl,
       timings: { ...FAST, lease_ms: 60_000, tick_ms: 60_000 },
     })
-    cleanups.push(() => stays.close())
+    cleanups.push(() => trusting.close())
     const stop = here.keepReconciling()
-    while ((await stays.ask({ clientId: live })) !== 'live by redis') await sleep(FAST.round_ms)
+    const clientId = await subjects.newClient()
+    while ((await trusting.ask({ clientId })) !== 'live by redis') await sleep(FAST.round_ms)
     await stop()
     await asAdmin(servers[0], (redis) => redis.persist(redisKeys.revocationMarker))
+    return trusting
+  }
+
+  it('when its connection is led to a promoted copy that missed the revocation, between two ticks', async () => {
+    const [revoked, live] = [await subjects.newClient(), await subjects.newClient()]
+    const { redis } = networks[1] as { redis: TcpProxy }
+    const trusting = await startTrusting(redis)
+    await replicate(servers[0], servers[1])
+    await promote(servers[1])
+    await revoke(here, revoked)
+    redis.lead(servers[1].port)
+    redis.cut()
+    redis.heal()
+    await sleep(20)
+    await connected(trusting)
+    assert.equal(await trusting.ask({ clientId: revoked }), 'revoked by postgres')
+    assert.equal(await trusting.ask({ clientId: live }), 'live by postgres')
+  })
+
+  it('when the primary becomes a replica of a server that never saw it, under a connection that stays', async () => {
+    const [revoked, live] = [await subjects.newClient(), await subjects.newClient()]
+    const trusting = await startTrusting((networks[1] as { redis: TcpProxy }).redis)
     await replicate(servers[0], servers[1])
     await promote(servers[1])
     await revoke(here, revoked)
@@ -213,8 +235,8 @@ describe('a revoked client stays refused', () => {
     )
     assert.equal(marker?.split(' ')[0], await runId(servers[0]))
     assert.equal(entry, null)
-    assert.equal(await stays.ask({ clientId: revoked }), 'revoked by postgres')
-    assert.equal(await stays.ask({ clientId: live }), 'live by postgres')
+    assert.equal(await trusting.ask({ clientId: revoked }), 'revoked by postgres')
+    assert.equal(await trusting.ask({ clientId: live }), 'live by postgres')
     await refusedBy(revoked, here, there)
   })
 
