@@ -70,7 +70,7 @@ function draw(place: HTMLElement, { daily, metric, onPoint }: PlotOptions): uPlo
   return new uPlot(
     {
       ...sizeOf(place),
-      padding: [12, 8, 0, 0],
+      padding: [12, 20, 0, 0],
       legend: { show: false },
       cursor: {
         y: false,
