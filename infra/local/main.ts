@@ -5,8 +5,8 @@ import { Parts } from './parts.ts'
 import { type LocalSettings, localSettings } from './settings.ts'
 import { startLocalStack } from './stack.ts'
 
-/** npm passes a Ctrl-C on that the terminal has already sent here: this soon after the first it is the same one. */
-const SAME_CTRL_C_MS = 500
+/** npm passes a Ctrl-C on, some time after the terminal itself has sent it here: each then comes twice. */
+const SIGNALS_PER_STOP = process.env.npm_lifecycle_event === 'start' ? 2 : 1
 const EXIT_USAGE = 64
 const EXIT_CONFIG = 78
 const EXIT_FORCED = 130
@@ -69,13 +69,12 @@ function readOrExit(): { settings: LocalSettings; newDemoClient: boolean } {
 }
 
 function onStopSignal({ first, second }: { first: () => void; second: () => void }): void {
-  let firstAt_ms: number | undefined
+  let received = 0
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      if (firstAt_ms === undefined) {
-        firstAt_ms = performance.now()
-        first()
-      } else if (performance.now() - firstAt_ms > SAME_CTRL_C_MS) second()
+      received += 1
+      if (received === 1) first()
+      else if (received > SIGNALS_PER_STOP) second()
     })
   }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
+import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -41,6 +42,20 @@ describe('npm start in a terminal', function () {
     assert.doesNotMatch(start.stdout(), /at once/)
   })
 
+  it('ends cleanly at one Ctrl-C that npm passes on late', async () => {
+    await start.ready()
+    const main = (await start.running()).find(({ command }) => command.startsWith('node infra/local/main.ts'))
+    assert.ok(main)
+    const request = await hangingRequest(start)
+    process.kill(main.pid, 'SIGINT')
+    await sleep(1_000)
+    process.kill(main.pid, 'SIGINT')
+    await sleep(200)
+    request.destroy()
+    assert.equal(await start.ended(), 0)
+    assert.doesNotMatch(start.stdout(), /at once/)
+  })
+
   it('stops at Ctrl-C while it is still starting', async () => {
     while (!/Data: in/.test(start.stdout())) await sleep(10)
     type(CTRL_C)
@@ -51,14 +66,7 @@ describe('npm start in a terminal', function () {
 
   it('stops at once at a second Ctrl-C, though a request hangs', async () => {
     await start.ready()
-    const port = new URL(start.baseUrl).port
-    const { connect } = await import('node:net')
-    const hanging = connect(Number(port), '127.0.0.1')
-    hanging.on('error', () => {})
-    hanging.write(
-      'POST /v1/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
-    )
-    await sleep(300)
+    const request = await hangingRequest(start)
     type(CTRL_C)
     await sleep(1_000)
     const second = performance.now()
@@ -66,6 +74,17 @@ describe('npm start in a terminal', function () {
     await start.ended()
     assert.match(start.stdout(), /Stopping at once\./)
     assert.ok(performance.now() - second < 5_000)
-    hanging.destroy()
+    request.destroy()
   })
 })
+
+/** A request whose body never ends. @returns its connection. */
+async function hangingRequest(start: Start): Promise<Socket> {
+  const connection = connect(Number(new URL(start.baseUrl).port), '127.0.0.1')
+  connection.on('error', () => {})
+  connection.write(
+    'POST /v1/session HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
+  )
+  await sleep(300)
+  return connection
+}
