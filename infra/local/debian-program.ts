@@ -114,7 +114,8 @@ async function download(name: string, work: string): Promise<void> {
   const options = Object.entries(settings).flatMap(([key, value]) => ['-o', `${key}=${value}`])
   const limits = { timeout: APT_DEADLINE_MS }
   await run('apt-get', [...options, '-q', 'update'], limits)
-  const install = ['-q', '-y', '--no-install-recommends', '--download-only', 'install', name]
+  // `--reinstall`: it may be installed and not be on the PATH.
+  const install = ['-q', '-y', '--no-install-recommends', '--download-only', '--reinstall', 'install', name]
   await run('apt-get', [...options, ...install], limits)
 }
 

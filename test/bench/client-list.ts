@@ -1,7 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { hashPassword } from '../../shared/passwords.ts'
 import { insertUser } from '../../shared/people.ts'
-import { addClients, addClientsOfMany, addCompanies, analyze } from './fixtures.ts'
+import { fillTables } from './filled-tables.ts'
+import { addClients, addCompanies } from './fixtures.ts'
 import { figuresOf, measureInterleaved } from './measure.ts'
 import { plansOf } from './plans.ts'
 import { type HttpRequest, send } from './requests.ts'
@@ -10,8 +11,6 @@ import { spread } from './statistics.ts'
 import type { World } from './world.ts'
 
 const CLIENTS = 1_000
-const CLIENTS_ELSEWHERE = 50_000
-const PEOPLE_ELSEWHERE = 10_000
 
 export const clientListRows: Row[] = [{ name: 'list of clients, 1,000', part: 'speed', measure }]
 
@@ -19,10 +18,8 @@ async function measure(bench: Bench): Promise<Measurement> {
   const world = await bench.world()
   const [vendorId] = (await addCompanies(world.db, 1, 1)) as [string]
   await addClients(world.db, [vendorId], CLIENTS)
-  await addClientsOfMany(world.db, CLIENTS_ELSEWHERE)
   const session = await signInAsOwner(world, vendorId)
-  await addPeopleElsewhere(world)
-  await analyze(world.db)
+  await fillTables(world)
   const requests = await pagesOf(world, vendorId, session)
   const [list] = await measureInterleaved(bench, [
     { name: 'list of clients, 1,000 in the company', server: world.api, requests },
@@ -60,24 +57,6 @@ async function signInAsOwner({ db, api }: World, vendorId: string): Promise<stri
   const { sessionToken } = (await response.json()) as { sessionToken?: string }
   if (!sessionToken) throw new Error(`no session: the API answered ${response.status}`)
   return sessionToken
-}
-
-/** Who nobody signs in as: so many that a plan which reads them all would show. */
-async function addPeopleElsewhere({ db }: World): Promise<void> {
-  await db.raw(
-    `with added as (
-       insert into users (user_id, email, name, password_hash)
-       select 'usr_' || id, id || '@bench.example', 'Somebody', '$argon2id$none'
-       from (select replace(gen_random_uuid()::text, '-', '') as id from generate_series(1, ?::int)) as ids
-       returning user_id
-     ), member as (
-       insert into memberships (vendor_id, user_id, role)
-       select (select min(vendor_id) from companies), user_id, 'member' from added
-     )
-     insert into sessions (token_hash, user_id, created_at, expires_at)
-     select sha256(user_id::bytea), user_id, now(), now() + interval '12 hours' from added`,
-    [PEOPLE_ELSEWHERE],
-  )
 }
 
 /** A request for each page, found as a caller finds them. */

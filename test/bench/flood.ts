@@ -29,7 +29,7 @@ async function wrongSecrets(bench: Bench): Promise<Measurement> {
   const clients = await addClientsOfMany(db, CLIENTS)
   const good = clients.map((client) => tokenRequest(client))
   const bad = clients.map((client) => tokenRequest({ ...client, clientSecret: newClientSecret() }))
-  return besideFlood(bench, { what: 'token endpoint', flood: 'wrong secrets', server: auth, good, bad })
+  return besideFlood(bench, { what: 'token request', flood: 'wrong secrets', server: auth, good, bad })
 }
 
 async function forgedTokens(bench: Bench): Promise<Measurement> {
@@ -71,13 +71,13 @@ async function besideFlood(bench: Bench, { what, flood, server, good, bad }: Flo
   ]).flat()
   const [flooded, alone] = await measureInterleaved(bench, [
     {
-      name: `${what}, flooded with ${flood}`,
+      name: `${what}s, flooded with ${flood}`,
       server,
       requests: mixed,
       refused: 0.5,
       connections: 2 * bench.conditions.connections,
     },
-    { name: `${what}, alone`, server, requests: good },
+    { name: `${what}s, alone`, server, requests: good },
   ])
   return {
     findings: [

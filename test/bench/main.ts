@@ -1,6 +1,7 @@
 import { moveTo } from './cores.ts'
 import { externalRow } from './external.ts'
 import { HELP, type Options, readOptions } from './options.ts'
+import { planText } from './plans.ts'
 import { createProgress, type Progress } from './progress.ts'
 import { machine, type RowResult, saveResults, writeResults } from './results.ts'
 import type { Bench, Row } from './row.ts'
@@ -28,7 +29,7 @@ async function main(): Promise<number> {
   const measured = { machine: machine(), rows: results }
   process.stdout.write(`\n${measured.machine}\n\n${findingsTable(results)}\n\n${loadsTable(results)}\n`)
   for (const { name, plans = [] } of results)
-    for (const plan of plans) process.stdout.write(`\n${name}: ${plan}\n`)
+    for (const plan of plans) process.stdout.write(`\n${name}: ${planText(plan)}\n`)
   if (options.json) await writeResults(options.json, measured)
   if (options.save) await saveResults(measured)
   for (const { name, error } of failures) complain(`${name}: failed: ${(error as Error).message}`)

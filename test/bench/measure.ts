@@ -113,9 +113,11 @@ async function prepare({ servers, conditions }: Bench, subject: Subject) {
   let sent = 0
 
   async function once(seconds: number): Promise<Sample> {
-    const before = cpuSeconds(server.pids)
-    const first = sent % requests.length
-    const generated = await generate({ origin: server.url, requestsFile, first, connections, seconds })
+    let before = 0
+    const load = { origin: server.url, requestsFile, first: sent % requests.length, connections, seconds }
+    const generated = await generate(load, () => {
+      before = cpuSeconds(server.pids)
+    })
     const cpu = cpuSeconds(server.pids) - before
     sent += generated.requests
     requireExpected(subject, generated, connections)

@@ -75,7 +75,7 @@ function findingsOf(name: string, samples: number[]): Finding[] {
     { what: `memory of the ${name}`, value: late, unit: 'MiB' },
     {
       what: `memory of the ${name}, the last 3 of 10 minutes`,
-      beside: 'from minute 2 to 4',
+      beside: 'minutes 2 to 4',
       goal: FLAT,
       value: single(late.median / early.median),
       unit: 'ratio',

@@ -1,13 +1,15 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Knex } from 'knex'
+import { fillTables } from './filled-tables.ts'
 import { type HttpRequest, send } from './requests.ts'
+import type { Plan } from './row.ts'
 import { POSTGRES_LOG, type ServiceName, type World } from './world.ts'
 
 /** Postgres plans a named statement anew for its first five runs and may then settle on one plan for all. */
 const REPEATS = 7
-/** A row a table, or one a process: these never grow with the work. */
-const NEVER_LARGE = new Set(['revocation_trust', 'signing_keys', 'revoked_signing_keys'])
+/** One row, one for each signing key, one for each partition: these do not grow with the work. */
+const NEVER_LARGE = new Set(['revocation_trust', 'signing_keys', 'revoked_signing_keys', 'pg_inherits'])
 
 interface Node {
   'Node Type': string
@@ -30,10 +32,11 @@ interface Explained {
  * EXPLAIN (ANALYZE, BUFFERS) of every statement that a service runs for these requests, as Postgres itself reports
  * them. The service is one more process of it whose database role has the service's rights and is explained, so that
  * nothing that is measured is slowed down.
- * @returns for each statement and each way to run it the plan that read the most, as a text.
+ * @returns for each statement and each way to run it the plan that read the most.
  * @throws Error when one reads a whole table that grows.
  */
-export async function plansOf(world: World, name: ServiceName, requests: HttpRequest[]): Promise<string[]> {
+export async function plansOf(world: World, name: ServiceName, requests: HttpRequest[]): Promise<Plan[]> {
+  await fillTables(world)
   const role = await createExplainedRole(world, name)
   const server = await world.startService(name, { role, place: 'anywhere' })
   const since = new Date()
@@ -45,8 +48,10 @@ export async function plansOf(world: World, name: ServiceName, requests: HttpReq
   if (found.length === 0) throw new Error('no statement was explained')
   const scanned = found.filter(({ Plan }) => nodesOf(Plan).some(readsWholeTable))
   if (scanned.length > 0)
-    throw new Error(`a table that grows is read whole:\n${scanned.map(text).join('\n')}`)
-  return dearest(found).map(text).toSorted()
+    throw new Error(
+      `a table that grows is read whole:\n${dearest(scanned).map(described).map(planText).join('\n')}`,
+    )
+  return dearest(found).map(described)
 }
 
 function dearest(found: Explained[]): Explained[] {
@@ -103,9 +108,11 @@ const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nod
 const readsWholeTable = (node: Node): boolean =>
   node['Node Type'] === 'Seq Scan' && !NEVER_LARGE.has(node['Relation Name'] ?? '')
 
-function text({ 'Query Text': query, Plan }: Explained): string {
-  return [query.replace(/\s+/g, ' ').trim(), ...lines(Plan, 1)].join('\n')
+function described({ 'Query Text': query, Plan }: Explained): Plan {
+  return { statement: query.replace(/\s+/g, ' ').trim(), nodes: lines(Plan, 1) }
 }
+
+export const planText = ({ statement, nodes }: Plan): string => [statement, ...nodes].join('\n')
 
 function lines(node: Node, depth: number): string[] {
   const { 'Actual Rows': rows, 'Actual Loops': loops } = node

@@ -35,8 +35,14 @@ export interface Bench {
 export interface Measurement {
   findings: Finding[]
   loads: LoadFigures[]
-  /** Of statements that were run, for people. */
-  plans?: string[]
+  plans?: Plan[]
+}
+
+/** How Postgres ran a statement. */
+export interface Plan {
+  statement: string
+  /** A line for each node, indented below its parent. */
+  nodes: string[]
 }
 
 export type Unit = 'ratio' | 'ms' | 's' | 'MiB'

@@ -1,6 +1,7 @@
 -- Sends the requests of a file in turn. Arguments after --: the file, and how many of its requests to skip at first.
 -- A line is a request, its parts separated by tabs: method, path, body (may be empty), then `Name: value` headers.
 local requests, turn = {}, 0
+local started = false
 
 local function parse(line)
   local parts = {}
@@ -25,6 +26,11 @@ function init(args)
 end
 
 function request()
+  if not started then
+    started = true
+    io.write("@@started\n")
+    io.flush()
+  end
   turn = turn % #requests + 1
   return requests[turn]
 end

@@ -1,10 +1,8 @@
-import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
+import { startChild } from '../../infra/local/child.ts'
 import { debianProgram, type Executable } from '../../infra/local/debian-program.ts'
 import { onCore } from './cores.ts'
 
-const run = promisify(execFile)
 const SCRIPT = fileURLToPath(new URL('./wrk.lua', import.meta.url))
 
 const WRK = {
@@ -39,22 +37,24 @@ export interface Generated {
   failed: number
 }
 
-/** Sends the load from the generator's core. @throws Failure when wrk is not to be had. */
-export async function generate({
-  origin,
-  requestsFile,
-  first,
-  connections,
-  seconds,
-}: Load): Promise<Generated> {
+/**
+ * Sends the load from the generator's core. `onStart` is called at the first request, when all have been read.
+ * @throws Failure when wrk is not to be had.
+ */
+export async function generate(
+  { origin, requestsFile, first, connections, seconds }: Load,
+  onStart: () => void,
+): Promise<Generated> {
   found ??= debianProgram(WRK, (line) => process.stderr.write(`${line}\n`))
   const wrk = await found
   const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '-s', SCRIPT, origin]
   const [command, ...rest] = onCore('generator', [wrk.command, ...args, '--', requestsFile, String(first)])
-  const { stdout } = await run(command as string, rest, { env: { ...process.env, ...wrk.env } })
-  const line = stdout.split('\n').find((text) => text.startsWith('@@'))
-  if (!line) throw new Error(`wrk said nothing to count: ${stdout}`)
-  const result = JSON.parse(line.slice(2))
+  const child = startChild(command as string, rest, { env: { ...process.env, ...wrk.env } })
+  child.process.stdout?.once('data', onStart)
+  const end = await child.ended
+  const counted = /^@@({.*})$/m.exec(child.output())?.[1]
+  if (!counted) throw new Error(`wrk ended with ${end} and counted nothing: ${child.output()}`)
+  const result = JSON.parse(counted)
   return {
     requests: result.requests,
     seconds: result.duration_us / 1e6,
