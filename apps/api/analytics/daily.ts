@@ -7,10 +7,10 @@ import {
   type StoredDays,
 } from '#shared/analytics-daily.ts'
 import { addDays, daysBetween } from '#shared/calendar.ts'
+import { entityTag } from '#shared/entity-tag.ts'
 import type { Database } from '#shared/postgres.ts'
 import { type InputError, Problem } from '#shared/problems.ts'
 import { batchPerTurn } from '#shared/turn-batch.ts'
-import { entityTag } from '../http/entity-tag.ts'
 import type { CompanyCalendar, DateRange } from './companies.ts'
 
 export const RANGE_MAX_DAYS = 366
