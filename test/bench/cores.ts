@@ -2,15 +2,26 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 
-/** The server that is measured has a core to itself; the generator and the stores share the other. */
-export type Place = 'server' | 'generator' | 'anywhere'
+/** The server that is measured has a core to itself, the generator another; with two cores the stores share that. */
+export type Place = 'server' | 'generator' | 'stores' | 'anywhere'
 
-const pinnable = availableParallelism() > 1 && canRun('taskset')
-const CORES: Record<Place, string> = { server: '0', generator: '1', anywhere: '' }
+const cores = availableParallelism()
+const pinnable = cores > 1 && canRun('taskset')
+const CORES: Record<Place, string> = {
+  server: '0',
+  generator: '1',
+  stores: cores > 2 ? `2-${cores - 1}` : '1',
+  anywhere: `0-${cores - 1}`,
+}
 
-/** The command, bound to the core of its place where the machine can do that. */
+/** The command, bound to the cores of its place where the machine can do that. */
 export function onCore(place: Place, command: string[]): string[] {
-  return pinnable && CORES[place] ? ['taskset', '-c', CORES[place], ...command] : command
+  return pinnable ? ['taskset', '-c', CORES[place], ...command] : command
+}
+
+/** Binds this process, and with it what it starts from now on and does not bind elsewhere. */
+export function moveTo(place: Place): void {
+  if (pinnable) execFileSync('taskset', ['-a', '-c', '-p', CORES[place], String(process.pid)])
 }
 
 const TICKS_PER_SECOND = 100

@@ -1,48 +1,112 @@
-import { parseArgs } from 'node:util'
-import { type Conditions, measureInterleaved } from './comparison.ts'
-import { dailyComparisons, tokenComparisons } from './scenarios.ts'
-import { createWorld } from './world.ts'
+import { moveTo } from './cores.ts'
+import { externalRow } from './external.ts'
+import { HELP, type Options, readOptions } from './options.ts'
+import { planText } from './plans.ts'
+import { createProgress, type Progress } from './progress.ts'
+import { machine, type RowResult, saveResults, writeResults } from './results.ts'
+import type { Bench, Row } from './row.ts'
+import { ROWS } from './rows.ts'
+import { createServers } from './servers.ts'
+import { findingsTable, loadsTable } from './table.ts'
+import { createWorld, type World } from './world.ts'
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '5' },
-    seconds: { type: 'string', default: '3' },
-    connections: { type: 'string', default: '16' },
-    only: { type: 'string', default: '' },
-  },
-})
-const conditions: Conditions = {
-  rounds: Number(values.rounds),
-  seconds: Number(values.seconds),
-  connections: Number(values.connections),
+const EXIT_USAGE = 64
+const EXIT_INTERRUPTED = 130
+
+interface Outcome {
+  results: RowResult[]
+  failures: { name: string; error: unknown }[]
 }
-/** A newly named Redis server is trusted after 6 s; until then every question goes to Postgres. */
-const TRUST_MS = 9_000
 
-const world = await createWorld()
-try {
-  const auth = await world.startAuth()
-  const api = await world.startApi(auth.url)
-  await new Promise((resolve) => setTimeout(resolve, TRUST_MS))
-  const comparisons = [
-    ...(await tokenComparisons(world, auth)),
-    ...(await dailyComparisons(world, auth, api)),
-  ]
-  for (const { what, beside, goal, meets, subjects } of comparisons.filter(({ what }) =>
-    what.includes(values.only),
-  )) {
-    const [ours, other] = await measureInterleaved(subjects, conditions)
-    if (!ours || !other) throw new Error('nothing was measured')
-    const ratio = ours.perSecond.median / other.perSecond.median
-    const cpuRatio = ours.perCpuSecond.median / other.perCpuSecond.median
-    const line = `${meets(ratio) ? 'met   ' : 'missed'} ${ratio.toFixed(2)} (${goal}; per CPU ${cpuRatio.toFixed(2)})  ${what} beside ${beside}`
-    console.log(line)
-    for (const { name, perSecond, p50_ms, p99_ms, busy } of [ours, other]) {
-      console.log(
-        `         ${name}: ${Math.round(perSecond.median)}/s (${Math.round(perSecond.min)}–${Math.round(perSecond.max)}), p50 ${p50_ms.median.toFixed(2)} ms, p99 ${p99_ms.median.toFixed(2)} ms, ${busy.median.toFixed(2)} cores`,
-      )
-    }
+async function main(): Promise<number> {
+  const options = optionsOrExit()
+  const rows = selected(options)
+  if (options.help) return show(HELP)
+  if (options.list) return show(`${rows.map(({ name }) => name).join('\n')}\n`)
+  if (rows.length === 0) return complain('No row has such a name: see --list.', EXIT_USAGE)
+  moveTo('stores')
+  const { results, failures } = await measureAll(rows, options)
+  const measured = { machine: machine(), rows: results }
+  process.stdout.write(`\n${measured.machine}\n\n${findingsTable(results)}\n\n${loadsTable(results)}\n`)
+  for (const { name, plans = [] } of results)
+    for (const plan of plans) process.stdout.write(`\n${name}: ${planText(plan)}\n`)
+  if (options.json) await writeResults(options.json, measured)
+  if (options.save) await saveResults(measured)
+  for (const { name, error } of failures) complain(`${name}: failed: ${(error as Error).message}`)
+  return failures.length > 0 ? 1 : 0
+}
+
+function optionsOrExit(): Options {
+  try {
+    return readOptions(process.argv.slice(2), process.env)
+  } catch (error) {
+    process.exit(complain(`${(error as Error).message}\n\n${HELP}`, EXIT_USAGE))
   }
-} finally {
-  await world.stop()
 }
+
+function selected({ parts, only, external, list }: Options): Row[] {
+  if (external) return [externalRow(external)]
+  return ROWS.filter(({ name, part }) => (list || parts.has(part)) && name.includes(only))
+}
+
+/** A row that fails costs no other. */
+async function measureAll(rows: Row[], { conditions }: Options): Promise<Outcome> {
+  const servers = await createServers()
+  let world: Promise<World> | undefined
+  const stop = async () => {
+    await servers.stop()
+    await (await world?.catch(() => undefined))?.stop()
+    await servers.remove()
+  }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => void stop().finally(() => process.exit(EXIT_INTERRUPTED)))
+  const progress = createProgress(rows.length)
+  const outcome: Outcome = { results: [], failures: [] }
+  try {
+    for (const row of rows) {
+      progress.next(row.name)
+      const bench: Bench = {
+        conditions,
+        servers,
+        world: () => {
+          world ??= startWorld(progress)
+          return world
+        },
+        progress: progress.say,
+      }
+      try {
+        const measurement = await row.measure(bench)
+        outcome.results.push({
+          name: row.name,
+          measuredAt: new Date().toISOString(),
+          conditions,
+          ...measurement,
+        })
+      } catch (error) {
+        progress.say(`failed: ${(error as Error).message}`)
+        outcome.failures.push({ name: row.name, error })
+      }
+    }
+  } finally {
+    progress.end()
+    await stop()
+  }
+  return outcome
+
+  async function startWorld(progress: Progress): Promise<World> {
+    progress.say('starting Postgres, Redis and the services')
+    return createWorld(servers)
+  }
+}
+
+function show(text: string): number {
+  process.stdout.write(text)
+  return 0
+}
+
+function complain(text: string, code = 1): number {
+  process.stderr.write(`${text}\n`)
+  return code
+}
+
+process.exit(await main())

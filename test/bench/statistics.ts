@@ -13,3 +13,12 @@ export function spread(values: number[]): Spread {
       : ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2
   return { median, min: sorted[0] as number, max: sorted.at(-1) as number }
 }
+
+/** A figure that was measured once. */
+export const single = (value: number): Spread => ({ median: value, min: value, max: value })
+
+export const scaled = ({ median, min, max }: Spread, factor: number): Spread => ({
+  median: median * factor,
+  min: min * factor,
+  max: max * factor,
+})

@@ -1,24 +1,36 @@
--- Sends the requests of a file in turn, a JSON-free line format: one body a line (POST) or none (GET).
--- Arguments after --: method, path, body file or "-", then header lines "Name: value".
+-- Sends the requests of a file in turn. Arguments after --: the file, and how many of its requests to skip at first.
+-- A line is a request, its parts separated by tabs: method, path, body (may be empty), then `Name: value` headers.
 local requests, turn = {}, 0
+local started = false
 
-function init(args)
-  local method, path, file = args[1], args[2], args[3]
+local function parse(line)
+  local parts = {}
+  for part in (line .. "\t"):gmatch("([^\t]*)\t") do
+    parts[#parts + 1] = part
+  end
   local headers = {}
-  for i = 4, #args do
-    local name, value = args[i]:match("^([^:]+): (.*)$")
+  for i = 4, #parts do
+    local name, value = parts[i]:match("^([^:]+): (.*)$")
     headers[name] = value
   end
-  if file == "-" then
-    requests[1] = wrk.format(method, path, headers)
-  else
-    for body in io.lines(file) do
-      requests[#requests + 1] = wrk.format(method, path, headers, body)
-    end
+  local body = parts[3]
+  if body == "" then body = nil end
+  return wrk.format(parts[1], parts[2], headers, body)
+end
+
+function init(args)
+  for line in io.lines(args[1]) do
+    requests[#requests + 1] = parse(line)
   end
+  turn = tonumber(args[2]) % #requests
 end
 
 function request()
+  if not started then
+    started = true
+    io.write("@@started\n")
+    io.flush()
+  end
   turn = turn % #requests + 1
   return requests[turn]
 end

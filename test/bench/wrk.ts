@@ -1,64 +1,65 @@
-import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
-import { onPath } from '../../infra/local/child.ts'
+import { startChild } from '../../infra/local/child.ts'
+import { debianProgram, type Executable } from '../../infra/local/debian-program.ts'
 import { onCore } from './cores.ts'
 
-const run = promisify(execFile)
 const SCRIPT = fileURLToPath(new URL('./wrk.lua', import.meta.url))
 
+const WRK = {
+  title: 'wrk',
+  names: ['wrk'],
+  package: 'wrk',
+  isUsable: (version: string) => version.startsWith('wrk '),
+  missing: (why: string) =>
+    `wrk, which generates the load, was not found, nor could it be fetched (${why}): install wrk.`,
+}
+let found: Promise<Executable> | undefined
+
 export interface Load {
-  url: string
-  method: 'GET' | 'POST'
-  headers?: Record<string, string>
-  /** A file with one body a line; they are sent in turn. */
-  bodies?: string
+  origin: string
+  /** Made by `writeRequests` (requests.ts). They are sent in turn, whatever connection is free. */
+  requestsFile: string
+  /** Which of them is the first. */
+  first: number
   connections: number
   seconds: number
 }
 
-export interface Measured {
-  perSecond: number
+export interface Generated {
+  /** Answers that came, and the seconds that it took. */
+  requests: number
+  seconds: number
   p50_ms: number
   p99_ms: number
-  requests: number
   /** Answers with a status of 400 or above. */
   refused: number
   /** Connections or answers that failed altogether. */
   failed: number
 }
 
-/** Sends `load` from the generator's core. @throws Error when wrk is not to be had. */
-export async function generate({
-  url,
-  method,
-  headers = {},
-  bodies,
-  connections,
-  seconds,
-}: Load): Promise<Measured> {
-  const { origin, pathname, search } = new URL(url)
-  const wrk = await onPath('wrk')
-  if (!wrk) throw new Error('wrk generates the load: install it (Debian: apt-get install wrk)')
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
-  const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '-s', SCRIPT, origin, '--']
-  const [command, ...rest] = onCore('generator', [
-    wrk,
-    ...args,
-    method,
-    pathname + search,
-    bodies ?? '-',
-    ...lines,
-  ])
-  const { stdout } = await run(command as string, rest)
-  const line = stdout.split('\n').find((text) => text.startsWith('@@'))
-  if (!line) throw new Error(`wrk said nothing to count: ${stdout}`)
-  const result = JSON.parse(line.slice(2))
+/**
+ * Sends the load from the generator's core. `onStart` is called at the first request, when all have been read.
+ * @throws Failure when wrk is not to be had.
+ */
+export async function generate(
+  { origin, requestsFile, first, connections, seconds }: Load,
+  onStart: () => void,
+): Promise<Generated> {
+  found ??= debianProgram(WRK, (line) => process.stderr.write(`${line}\n`))
+  const wrk = await found
+  const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '-s', SCRIPT, origin]
+  const [command, ...rest] = onCore('generator', [wrk.command, ...args, '--', requestsFile, String(first)])
+  const child = startChild(command as string, rest, { env: { ...process.env, ...wrk.env } })
+  child.process.stdout?.once('data', onStart)
+  const end = await child.ended
+  const counted = /^@@({.*})$/m.exec(child.output())?.[1]
+  if (!counted) throw new Error(`wrk ended with ${end} and counted nothing: ${child.output()}`)
+  const result = JSON.parse(counted)
   return {
-    perSecond: result.requests / (result.duration_us / 1e6),
+    requests: result.requests,
+    seconds: result.duration_us / 1e6,
     p50_ms: result.p50_us / 1e3,
     p99_ms: result.p99_us / 1e3,
-    requests: result.requests,
     refused: result.status,
     failed: result.failed,
   }

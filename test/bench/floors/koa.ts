@@ -2,17 +2,22 @@
 import { readFileSync } from 'node:fs'
 import Koa from 'koa'
 
-const { BENCH_BODY_FILE = '', BENCH_ETAG = '', PORT } = process.env
-const body = readFileSync(BENCH_BODY_FILE, 'utf8')
+const { BENCH_ANSWERS = '', PORT } = process.env
+const answers = new Map<string, { body: string; etag: string }>(
+  JSON.parse(readFileSync(BENCH_ANSWERS, 'utf8')),
+)
 
 const app = new Koa()
 app.use((ctx) => {
-  ctx.set('ETag', BENCH_ETAG)
-  if (ctx.get('If-None-Match') === BENCH_ETAG) {
+  const answer = answers.get(ctx.url)
+  if (!answer) return
+  ctx.set('ETag', answer.etag)
+  if (ctx.get('If-None-Match') === answer.etag) {
     ctx.status = 304
     return
   }
   ctx.type = 'application/json'
-  ctx.body = body
+  ctx.body = answer.body
 })
 app.listen(Number(PORT), '127.0.0.1')
+process.once('disconnect', () => process.exit())

@@ -43,3 +43,4 @@ const provider = new Provider(origin, {
   },
 })
 provider.listen(Number(PORT), '127.0.0.1')
+process.once('disconnect', () => process.exit())

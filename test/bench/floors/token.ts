@@ -65,3 +65,4 @@ createServer((request, response) => {
     response.end(answer)
   })
 }).listen(Number(process.env.PORT), '127.0.0.1')
+process.once('disconnect', () => process.exit())

@@ -1,0 +1,149 @@
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { promisify } from 'node:util'
+import { firstExecutable, onPath } from './child.ts'
+import { errorCode, Failure } from './failure.ts'
+
+const run = promisify(execFile)
+const APT_DEADLINE_MS = 180_000
+const ABANDONED_AFTER_MS = 3_600_000
+
+/** A program that Debian has a package of. */
+export interface DebianProgram {
+  /** For people: `Redis`. */
+  title: string
+  /** Names of its executable; the first that is found is taken. */
+  names: string[]
+  package: string
+  /** Judges what `--version` prints; a program that does not run here prints nothing. */
+  isUsable(version: string): boolean
+  /** The sentence for a person when it is not to be had. */
+  missing(why: string): string
+}
+
+/** How to start it: what was unpacked finds its libraries by `env`. */
+export interface Executable {
+  command: string
+  env: Record<string, string>
+}
+
+/**
+ * The program on the PATH, else the one that was unpacked into the cache folder before, else Debian's package,
+ * downloaded and unpacked there. Nothing is installed and no system service is left behind.
+ * @throws Failure that says what to do when none of these works.
+ */
+export async function debianProgram(
+  program: DebianProgram,
+  say: (line: string) => void = () => {},
+): Promise<Executable> {
+  const installed = await onPath(...program.names)
+  if (installed && (await isUsable(program, { command: installed, env: {} })))
+    return { command: installed, env: {} }
+  const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'integration-access-service')
+  const folder = join(cache, `${program.package}-${process.platform}-${process.arch}`)
+  const cached = await unpackedIn(folder, program)
+  if (cached) return cached
+  say(`${program.title}: none on the PATH, unpacking Debian's ${program.package} into ${folder}`)
+  await unpack(program, cache, folder)
+  const executable = await unpackedIn(folder, program)
+  if (!executable) throw new Failure(program.missing('what apt has is too old, or does not run here'))
+  return executable
+}
+
+/** The unpacked program if it is there and runs: a library that it needs may have left the machine since. */
+async function unpackedIn(folder: string, program: DebianProgram): Promise<Executable | undefined> {
+  const command = await firstExecutable([join(folder, 'usr/bin')], program.names)
+  if (!command) return undefined
+  const libraries: string[] = []
+  for (const root of ['usr/lib', 'lib']) {
+    for (const name of await readdir(join(folder, root)).catch(() => [])) {
+      if (name.includes('-linux-')) libraries.push(join(folder, root, name))
+    }
+  }
+  const executable = { command, env: { LD_LIBRARY_PATH: libraries.join(delimiter) } }
+  return (await isUsable(program, executable)) ? executable : undefined
+}
+
+/** The exit code says nothing: wrk ends with 1 after telling its version. */
+async function isUsable(program: DebianProgram, { command, env }: Executable): Promise<boolean> {
+  const printed = await run(command, ['--version'], { env: { ...process.env, ...env } }).catch(
+    (error: { stdout?: string }) => error,
+  )
+  return program.isUsable(printed.stdout ?? '')
+}
+
+/** Several starts may do this at once: each unpacks for itself, and the first to finish moves it into place. */
+async function unpack(program: DebianProgram, cache: string, folder: string): Promise<void> {
+  let work: string | undefined
+  try {
+    await mkdir(cache, { recursive: true })
+    await removeAbandoned(cache)
+    work = await mkdtemp(join(cache, 'unpacking-'))
+    await download(program.package, work)
+    const archives = join(work, 'archives')
+    const packages = (await readdir(archives)).filter((name) => name.endsWith('.deb'))
+    for (const name of packages) await run('dpkg-deb', ['-x', join(archives, name), join(work, 'root')])
+    await moveIntoPlace(program, join(work, 'root'), folder)
+  } catch (error) {
+    if (errorCode(error) === 'ENOSPC') throw error
+    throw new Failure(program.missing(whyNot(error)), { cause: error })
+  } finally {
+    if (work) await rm(work, { recursive: true, force: true })
+  }
+}
+
+/**
+ * Asks apt which packages this machine lacks to run the program, and downloads just these. Lists, archives and
+ * locks are our own: the system's may be missing, old, or only root's to touch.
+ */
+async function download(name: string, work: string): Promise<void> {
+  await mkdir(join(work, 'lists/partial'), { recursive: true })
+  await mkdir(join(work, 'archives/partial'), { recursive: true })
+  const settings = {
+    'Dir::State::lists': join(work, 'lists'),
+    'Dir::Cache': work,
+    'Dir::Log': work,
+    'APT::Sandbox::User': 'root',
+    'Debug::NoLocking': '1',
+    'Acquire::Retries': '1',
+    'Acquire::http::Timeout': '20',
+    'Acquire::https::Timeout': '20',
+  }
+  const options = Object.entries(settings).flatMap(([key, value]) => ['-o', `${key}=${value}`])
+  const limits = { timeout: APT_DEADLINE_MS }
+  await run('apt-get', [...options, '-q', 'update'], limits)
+  // `--reinstall`: it may be installed and not be on the PATH.
+  const install = ['-q', '-y', '--no-install-recommends', '--download-only', '--reinstall', 'install', name]
+  await run('apt-get', [...options, ...install], limits)
+}
+
+async function moveIntoPlace(program: DebianProgram, from: string, folder: string): Promise<void> {
+  try {
+    await rename(from, folder)
+  } catch (error) {
+    if (!['ENOTEMPTY', 'EEXIST'].includes(errorCode(error) ?? '')) throw error
+    if (await unpackedIn(folder, program)) return
+    await rm(folder, { recursive: true, force: true })
+    await rename(from, folder)
+  }
+}
+
+/** What an interrupted run left behind. */
+async function removeAbandoned(cache: string): Promise<void> {
+  for (const name of await readdir(cache)) {
+    if (!name.startsWith('unpacking-')) continue
+    const path = join(cache, name)
+    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Date.now() }))
+    if (Date.now() - mtimeMs > ABANDONED_AFTER_MS) await rm(path, { recursive: true, force: true })
+  }
+}
+
+function whyNot(error: unknown): string {
+  if (errorCode(error) === 'ENOENT') return 'this machine has no apt'
+  const { killed, stderr, message } = error as Error & { killed?: boolean; stderr?: string }
+  if (killed) return 'apt took too long'
+  const line = stderr?.split('\n').find((text) => text.startsWith('E:'))
+  return line?.slice(2).trim() ?? message.split('\n')[0] ?? 'apt failed'
+}

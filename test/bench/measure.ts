@@ -1,0 +1,170 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { cpuSeconds } from './cores.ts'
+import { type HttpRequest, send, writeRequests } from './requests.ts'
+import type { Bench, LoadFigures } from './row.ts'
+import type { Server } from './servers.ts'
+import { type Spread, spread } from './statistics.ts'
+import { type Generated, generate } from './wrk.ts'
+
+/**
+ * A process gets faster while Node compiles what it runs, and while it meets clients for the first time. Warming up
+ * ends when it has not become faster for some seconds and has been sent every request, or after so long.
+ */
+const WARM_UP_SECONDS = 1
+const WARM_UP_PATIENCE = 3
+const FASTER = 1.05
+const WARM_UP_LIMIT_MS = 120_000
+/** Of two processes each gets half of what is sent: so often it takes until each has met nearly every client. */
+const PASSES_OF_SEVERAL_PROCESSES = 6
+
+/** One load, and the server whose CPU time counts. */
+export interface Subject {
+  name: string
+  server: Server
+  /** Sent in turn; each round goes on where the last one ended. */
+  requests: HttpRequest[]
+  /** What the first of them is answered with. Default 200. */
+  status?: number
+  /** The share of them that is meant to be refused. Default 0. */
+  refused?: number
+  /** In place of what the command says. */
+  connections?: number
+}
+
+/** One round. */
+export interface Sample {
+  /** Requests that were answered and not refused. */
+  perSecond: number
+  perCpuSecond: number
+  cores: number
+  p50_ms: number
+  p99_ms: number
+}
+
+export interface Measured {
+  subject: Subject
+  samples: Sample[]
+}
+
+/**
+ * Warms every subject up, and then loads each in turn, round after round, so that what the machine does meanwhile
+ * falls on all alike.
+ * @throws Error when a subject refused or failed what it should have answered.
+ */
+export async function measureInterleaved<T extends Subject[]>(
+  bench: Bench,
+  subjects: [...T],
+): Promise<{ [K in keyof T]: Measured }> {
+  const { rounds } = bench.conditions
+  const runs = await Promise.all(subjects.map((subject) => prepare(bench, subject)))
+  for (const run of runs) {
+    bench.progress(`warming up ${run.subject.name}`)
+    await run.warmUp()
+  }
+  for (let round = 1; round <= rounds; round++) {
+    bench.progress(`round ${round} of ${rounds}`)
+    for (const run of runs) run.samples.push(await run.once(bench.conditions.seconds))
+  }
+  await bench.servers.forgetLogs()
+  return runs.map(({ subject, samples }) => ({ subject, samples })) as { [K in keyof T]: Measured }
+}
+
+/** Loads one subject without a break. */
+export async function measureFor(bench: Bench, subject: Subject, seconds: number): Promise<Measured> {
+  const run = await prepare(bench, subject)
+  return { subject, samples: [await run.once(seconds)] }
+}
+
+/** Of each round, since both were measured within seconds of each other. */
+export function ratioOf(one: Measured, other: Measured, pick: (sample: Sample) => number): Spread {
+  return spread(one.samples.map((sample, i) => pick(sample) / pick(other.samples[i] as Sample)))
+}
+
+/** How many times as much `one` did as `other`. */
+export function throughputRatio(one: Measured, other: Measured) {
+  const known = one.subject.server.pids.length > 0 && other.subject.server.pids.length > 0
+  return {
+    value: ratioOf(one, other, ({ perSecond }) => perSecond),
+    unit: 'ratio' as const,
+    ...(known && { perCpuSecond: ratioOf(one, other, ({ perCpuSecond }) => perCpuSecond) }),
+  }
+}
+
+export function figuresOf({ subject, samples }: Measured): LoadFigures {
+  const of = (pick: (sample: Sample) => number) => spread(samples.map(pick))
+  return {
+    name: subject.name,
+    perSecond: of((s) => s.perSecond),
+    p50_ms: of((s) => s.p50_ms),
+    p99_ms: of((s) => s.p99_ms),
+    ...(subject.server.pids.length > 0 && {
+      perCpuSecond: of((s) => s.perCpuSecond),
+      cores: of((s) => s.cores),
+    }),
+  }
+}
+
+async function prepare({ servers, conditions }: Bench, subject: Subject) {
+  const { server, requests, connections = conditions.connections } = subject
+  const requestsFile = join(servers.directory, `${randomUUID()}.txt`)
+  await writeRequests(requestsFile, requests)
+  await probe(subject)
+  let sent = 0
+
+  async function once(seconds: number): Promise<Sample> {
+    let before = 0
+    const load = { origin: server.url, requestsFile, first: sent % requests.length, connections, seconds }
+    const generated = await generate(load, () => {
+      before = cpuSeconds(server.pids)
+    })
+    const cpu = cpuSeconds(server.pids) - before
+    sent += generated.requests
+    requireExpected(subject, generated, connections)
+    const good = generated.requests - generated.refused
+    return {
+      perSecond: good / generated.seconds,
+      perCpuSecond: good / cpu,
+      cores: cpu / generated.seconds,
+      p50_ms: generated.p50_ms,
+      p99_ms: generated.p99_ms,
+    }
+  }
+
+  return {
+    subject,
+    samples: [] as Sample[],
+    once,
+    async warmUp() {
+      const deadline = Date.now() + WARM_UP_LIMIT_MS
+      const due = requests.length * (server.pids.length > 1 ? PASSES_OF_SEVERAL_PROCESSES : 1)
+      let best = 0
+      let patience = WARM_UP_PATIENCE
+      while ((patience > 0 || sent < due) && Date.now() < deadline) {
+        const { perSecond } = await once(WARM_UP_SECONDS)
+        patience = perSecond > best * FASTER ? WARM_UP_PATIENCE : patience - 1
+        if (perSecond > best * FASTER) best = perSecond
+      }
+    },
+  }
+}
+
+/** The generator only tells which answers were errors: one request is looked at more closely. */
+async function probe({ name, server, requests: [request], status = 200 }: Subject): Promise<void> {
+  const response = await send(server, request as HttpRequest)
+  const text = await response.text()
+  if (response.status !== status)
+    throw new Error(`${name}: answered ${response.status} and not ${status}: ${text.slice(0, 200)}`)
+}
+
+function requireExpected(
+  { name, refused: share = 0 }: Subject,
+  { requests, refused, failed }: Generated,
+  connections: number,
+): void {
+  if (failed > 0) throw new Error(`${name}: ${failed} requests failed`)
+  // Turns are taken when requests are sent: those under way at the end are not all answered.
+  const tolerated = share > 0 ? 2 * connections : 0
+  if (Math.abs(refused - share * requests) > tolerated)
+    throw new Error(`${name}: ${refused} of ${requests} requests were refused`)
+}

@@ -1,0 +1,93 @@
+import { parseArgs } from 'node:util'
+import type { External } from './external.ts'
+import type { Conditions, Part } from './row.ts'
+
+export const HELP = `npm run bench -- [options]
+
+Measures the services beside floors on this machine and prints the ratios. Without a part: the speed, in some 7 minutes.
+
+What is measured:
+  --growth             in place of the speed, how costs grow with clients, days and events
+  --memory             in place of it, the memory of both services under load (npm run bench:long)
+  --suite              in place of it, how long npm test takes
+  --only TEXT          only rows with this in their name; --list shows the names
+  --token-url URL      in place of all that, another token endpoint beside the floor of ours; its client is
+                       BENCH_CLIENT_ID and BENCH_CLIENT_SECRET of the environment
+  --scope TEXT         what to ask that endpoint for; default: nothing
+
+How much:
+  --rounds N           rounds of each row, after warming up; default 5
+  --seconds N          of each load in a round; default 2
+  --connections N      of a load; default 16
+  --minutes N          for which memory is watched; default 10
+
+What becomes of it:
+  --json FILE          write the figures as JSON
+  --save               put the rows that were measured into results.json, and draw the chart and the tables of the
+                       README from all that it has of this machine
+  --list               show the rows and end
+  --help               show this and end
+`
+
+export interface Options {
+  parts: Set<Part>
+  only: string
+  external: External | undefined
+  conditions: Conditions
+  json: string | undefined
+  save: boolean
+  list: boolean
+  help: boolean
+}
+
+/** @throws Error that says which option is wrong. */
+export function readOptions(args: string[], env: NodeJS.ProcessEnv): Options {
+  const { values } = parseArgs({
+    args,
+    options: {
+      growth: { type: 'boolean', default: false },
+      memory: { type: 'boolean', default: false },
+      suite: { type: 'boolean', default: false },
+      only: { type: 'string', default: '' },
+      'token-url': { type: 'string' },
+      scope: { type: 'string', default: '' },
+      rounds: { type: 'string', default: '5' },
+      seconds: { type: 'string', default: '2' },
+      connections: { type: 'string', default: '16' },
+      minutes: { type: 'string', default: '10' },
+      json: { type: 'string' },
+      save: { type: 'boolean', default: false },
+      list: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  const asked = (['growth', 'memory', 'suite'] as const).filter((part) => values[part])
+  const tokenUrl = values['token-url']
+  if (tokenUrl !== undefined && values.save)
+    throw new Error('--save keeps our own figures: use --json with --token-url')
+  return {
+    ...values,
+    parts: new Set<Part>(asked.length > 0 ? asked : ['speed']),
+    external: tokenUrl === undefined ? undefined : externalAt(tokenUrl, values.scope, env),
+    conditions: {
+      rounds: wholeNumber('rounds', values.rounds),
+      seconds: wholeNumber('seconds', values.seconds),
+      connections: wholeNumber('connections', values.connections),
+      minutes: wholeNumber('minutes', values.minutes),
+    },
+    json: values.json,
+  }
+}
+
+function wholeNumber(name: string, text: string): number {
+  if (!/^[1-9]\d*$/.test(text)) throw new Error(`--${name} must be a whole number from 1`)
+  return Number(text)
+}
+
+function externalAt(tokenUrl: string, scope: string, env: NodeJS.ProcessEnv): External {
+  const { BENCH_CLIENT_ID: clientId, BENCH_CLIENT_SECRET: clientSecret } = env
+  if (!URL.canParse(tokenUrl)) throw new Error('--token-url must be a URL')
+  if (!clientId || !clientSecret)
+    throw new Error('--token-url needs BENCH_CLIENT_ID and BENCH_CLIENT_SECRET in the environment')
+  return { tokenUrl: new URL(tokenUrl), clientId, clientSecret, scope }
+}

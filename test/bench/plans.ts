@@ -1,0 +1,129 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Knex } from 'knex'
+import { fillTables } from './filled-tables.ts'
+import { type HttpRequest, send } from './requests.ts'
+import type { Plan } from './row.ts'
+import { POSTGRES_LOG, type ServiceName, type World } from './world.ts'
+
+/** Postgres plans a named statement anew for its first five runs and may then settle on one plan for all. */
+const REPEATS = 7
+/** One row, one for each signing key, one for each partition: these do not grow with the work. */
+const NEVER_LARGE = new Set(['revocation_trust', 'signing_keys', 'revoked_signing_keys', 'pg_inherits'])
+
+interface Node {
+  'Node Type': string
+  'Relation Name'?: string
+  'Index Name'?: string
+  'Function Name'?: string
+  'Actual Rows': number
+  'Actual Loops': number
+  'Shared Hit Blocks': number
+  'Shared Read Blocks': number
+  Plans?: Node[]
+}
+
+interface Explained {
+  'Query Text': string
+  Plan: Node
+}
+
+/**
+ * EXPLAIN (ANALYZE, BUFFERS) of every statement that a service runs for these requests, as Postgres itself reports
+ * them. The service is one more process of it whose database role has the service's rights and is explained, so that
+ * nothing that is measured is slowed down.
+ * @returns for each statement and each way to run it the plan that read the most.
+ * @throws Error when one reads a whole table that grows.
+ */
+export async function plansOf(world: World, name: ServiceName, requests: HttpRequest[]): Promise<Plan[]> {
+  await fillTables(world)
+  const role = await createExplainedRole(world, name)
+  const server = await world.startService(name, { role, place: 'anywhere' })
+  const since = new Date()
+  for (let repeat = 1; repeat <= REPEATS; repeat++) {
+    for (const request of requests) await (await send(server, request)).text()
+  }
+  await server.stop()
+  const found = await explainedSince(world, role, since)
+  if (found.length === 0) throw new Error('no statement was explained')
+  const scanned = found.filter(({ Plan }) => nodesOf(Plan).some(readsWholeTable))
+  if (scanned.length > 0)
+    throw new Error(
+      `a table that grows is read whole:\n${dearest(scanned).map(described).map(planText).join('\n')}`,
+    )
+  return dearest(found).map(described)
+}
+
+function dearest(found: Explained[]): Explained[] {
+  const byShape = new Map<string, Explained>()
+  for (const one of found) {
+    const shape = one['Query Text'] + nodesOf(one.Plan).map(title).join()
+    const known = byShape.get(shape)
+    if (!known || buffersOf(one.Plan) > buffersOf(known.Plan)) byShape.set(shape, one)
+  }
+  return [...byShape.values()]
+}
+
+async function createExplainedRole({ db, password }: World, name: ServiceName): Promise<string> {
+  const role = `bench_explained_${name}`
+  const { rows } = await db.raw('select from pg_roles where rolname = ?', [role])
+  if (rows.length > 0) return role
+  await create(db, role, { of: `integration_${name}`, password })
+  return role
+}
+
+async function create(
+  db: Knex,
+  role: string,
+  { of, password }: { of: string; password: string },
+): Promise<void> {
+  await db.raw(`create role ${role} login password '${password}' in role ${of}`)
+  for (const setting of [
+    "session_preload_libraries = 'auto_explain'",
+    'auto_explain.log_min_duration = 0',
+    'auto_explain.log_analyze = on',
+    'auto_explain.log_buffers = on',
+    'auto_explain.log_nested_statements = on',
+    "auto_explain.log_format = 'json'",
+    'auto_explain.log_parameter_max_length = 0',
+  ])
+    await db.raw(`alter role ${role} set ${setting}`)
+}
+
+async function explainedSince({ directory }: World, role: string, since: Date): Promise<Explained[]> {
+  const folder = join(directory, 'postgres', POSTGRES_LOG)
+  const found: Explained[] = []
+  for (const name of (await readdir(folder)).filter((file) => file.endsWith('.json'))) {
+    for (const line of (await readFile(join(folder, name), 'utf8')).split('\n').filter(Boolean)) {
+      const { user, timestamp, message } = JSON.parse(line)
+      const plan = /^duration: [^{]*plan:\n(.*)$/s.exec(message)?.[1]
+      if (user === role && plan && new Date(timestamp) >= since) found.push(JSON.parse(plan))
+    }
+  }
+  return found
+}
+
+const nodesOf = (node: Node): Node[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)]
+
+const readsWholeTable = (node: Node): boolean =>
+  node['Node Type'] === 'Seq Scan' && !NEVER_LARGE.has(node['Relation Name'] ?? '')
+
+function described({ 'Query Text': query, Plan }: Explained): Plan {
+  return { statement: query.replace(/\s+/g, ' ').trim(), nodes: lines(Plan, 1) }
+}
+
+export const planText = ({ statement, nodes }: Plan): string => [statement, ...nodes].join('\n')
+
+function lines(node: Node, depth: number): string[] {
+  const { 'Actual Rows': rows, 'Actual Loops': loops } = node
+  const line = `${title(node)}: ${rows} rows × ${loops}, ${buffersOf(node)} buffers`
+  return [`${'  '.repeat(depth)}→ ${line}`, ...(node.Plans ?? []).flatMap((child) => lines(child, depth + 1))]
+}
+
+function title(node: Node): string {
+  const index = node['Index Name'] ? ` using ${node['Index Name']}` : ''
+  const relation = node['Relation Name'] ?? node['Function Name']
+  return `${node['Node Type']}${index}${relation ? ` on ${relation}` : ''}`
+}
+
+const buffersOf = (node: Node): number => node['Shared Hit Blocks'] + node['Shared Read Blocks']

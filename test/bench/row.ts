@@ -1,0 +1,72 @@
+import type { Goal } from './goals.ts'
+import type { Servers } from './servers.ts'
+import type { Spread } from './statistics.ts'
+import type { World } from './world.ts'
+
+/** `speed` is measured when nothing else is asked for. */
+export type Part = 'speed' | 'growth' | 'memory' | 'suite'
+
+/** What is measured together. It prepares all that it needs itself, so that it can be measured alone. */
+export interface Row {
+  name: string
+  part: Part
+  /** @throws Error when something was refused or failed that should not have been: that must never pass for speed. */
+  measure(bench: Bench): Promise<Measurement>
+}
+
+export interface Conditions {
+  rounds: number
+  seconds: number
+  connections: number
+  /** For how long memory is watched. */
+  minutes: number
+}
+
+/** What a row measures with. */
+export interface Bench {
+  conditions: Conditions
+  servers: Servers
+  /** Starts the stores and services on its first call. */
+  world(): Promise<World>
+  /** Shown while the row is being measured. */
+  progress(text: string): void
+}
+
+export interface Measurement {
+  findings: Finding[]
+  loads: LoadFigures[]
+  plans?: Plan[]
+}
+
+/** How Postgres ran a statement. */
+export interface Plan {
+  statement: string
+  /** A line for each node, indented below its parent. */
+  nodes: string[]
+}
+
+export type Unit = 'ratio' | 'ms' | 's' | 'MiB'
+
+/** One line of the table. */
+export interface Finding {
+  what: string
+  beside?: string
+  value: Spread
+  unit: Unit
+  goal?: Goal
+  /** The same ratio by requests per CPU second of the servers. */
+  perCpuSecond?: Spread
+}
+
+/** What one load did to one server. */
+export interface LoadFigures {
+  name: string
+  /** Requests that were answered and not refused. */
+  perSecond: Spread
+  p50_ms: Spread
+  p99_ms: Spread
+  /** Not there for a server that was not started here. */
+  perCpuSecond?: Spread
+  /** How busy the server's processes were, in cores. */
+  cores?: Spread
+}

@@ -1,0 +1,19 @@
+import { clientListRows } from './client-list.ts'
+import { dailyRows } from './daily.ts'
+import { floodRows } from './flood.ts'
+import { growthRows } from './growth.ts'
+import { memoryRows } from './memory.ts'
+import type { Row } from './row.ts'
+import { startRows } from './start.ts'
+import { tokenRows } from './token.ts'
+
+/** Everything that can be measured, in the order of the tables. */
+export const ROWS: readonly Row[] = [
+  ...tokenRows,
+  ...dailyRows,
+  ...floodRows,
+  ...clientListRows,
+  ...growthRows,
+  ...memoryRows,
+  ...startRows,
+]

@@ -1,0 +1,124 @@
+import { addClientsOfMany, type BenchClient, tokenRequest } from './fixtures.ts'
+import type { Goal } from './goals.ts'
+import { figuresOf, type Measured, measureInterleaved, ratioOf, throughputRatio } from './measure.ts'
+import type { Bench, Measurement, Row } from './row.ts'
+import { scaled } from './statistics.ts'
+
+const CLIENTS = 10_000
+const FEW_CLIENTS = 50
+const PROCESSES = 2
+
+const FLOOR_GOAL: Goal = { least: 0.33, moonshot: 0.45 }
+const P99_GOAL: Goal = { most: 6 }
+const FEW_GOAL: Goal = { least: 0.9, most: 1.1 }
+const STOCK_GOAL: Goal = { least: 1.7 }
+const PROCESSES_GOAL: Goal = { least: 1.6 }
+
+export const tokenRows: Row[] = [
+  { name: 'token endpoint, 10,000 clients', part: 'speed', measure: besideFloor },
+  { name: 'token endpoint, 50 clients', part: 'speed', measure: fewBesideMany },
+  { name: 'token endpoint, 2 processes', part: 'speed', measure: twoProcesses },
+  { name: 'token endpoint beside oidc-provider', part: 'speed', measure: besideProvider },
+]
+
+const requestsOf = (clients: BenchClient[]) => clients.map((client) => tokenRequest(client))
+
+async function besideFloor(bench: Bench): Promise<Measurement> {
+  const { db, auth } = await bench.world()
+  const requests = requestsOf(await addClientsOfMany(db, CLIENTS))
+  const [ours, floor] = await measureInterleaved(bench, [
+    { name: 'token endpoint, 10,000 clients', server: auth, requests },
+    { name: 'floor', server: await bench.servers.startFloor('token'), requests },
+  ])
+  return besideFloorFindings('token endpoint, 10,000 clients', ours, floor)
+}
+
+/** What any token endpoint is judged by, ours or another. */
+export function besideFloorFindings(what: string, ours: Measured, floor: Measured): Measurement {
+  const beside = 'bare node:http: form, SHA-256, ES256'
+  return {
+    findings: [
+      { what, beside, goal: FLOOR_GOAL, ...throughputRatio(ours, floor) },
+      {
+        what: `${what}: p99`,
+        beside: "the floor's",
+        goal: P99_GOAL,
+        value: ratioOf(ours, floor, ({ p99_ms }) => p99_ms),
+        unit: 'ratio',
+      },
+    ],
+    loads: [figuresOf(ours), figuresOf(floor)],
+  }
+}
+
+async function fewBesideMany(bench: Bench): Promise<Measurement> {
+  const { db, auth } = await bench.world()
+  const requests = requestsOf(await addClientsOfMany(db, CLIENTS))
+  const [few, many] = await measureInterleaved(bench, [
+    { name: 'token endpoint, 50 clients', server: auth, requests: requests.slice(0, FEW_CLIENTS) },
+    { name: 'token endpoint, 10,000 clients', server: auth, requests },
+  ])
+  const finding = { what: few.subject.name, beside: 'the same with 10,000', goal: FEW_GOAL }
+  return {
+    findings: [{ ...finding, ...throughputRatio(few, many) }],
+    loads: [figuresOf(few), figuresOf(many)],
+  }
+}
+
+/**
+ * On a machine of two cores the generator and the stores take their part of what two processes could use, so the
+ * requests a second cannot double, whatever the service does. What counts is the work that each CPU second of a
+ * process still does when there are two: times two, it is how much more two cores of their own would do.
+ */
+async function twoProcesses(bench: Bench): Promise<Measurement> {
+  const { db, auth, startService } = await bench.world()
+  const requests = requestsOf(await addClientsOfMany(db, CLIENTS))
+  const cluster = await startService('auth', { processes: PROCESSES, place: 'anywhere' })
+  const [two, one] = await measureInterleaved(bench, [
+    { name: 'token endpoint, 2 processes', server: cluster, requests },
+    { name: 'token endpoint, 1 process', server: auth, requests },
+  ])
+  await cluster.stop()
+  return {
+    findings: [
+      {
+        what: 'token endpoint, 2 processes, by CPU second',
+        beside: '1 process',
+        goal: PROCESSES_GOAL,
+        value: scaled(
+          ratioOf(two, one, ({ perCpuSecond }) => perCpuSecond),
+          PROCESSES,
+        ),
+        unit: 'ratio',
+      },
+      {
+        what: 'token endpoint, 2 processes, all on 2 cores',
+        beside: '1 process',
+        ...throughputRatio(two, one),
+      },
+    ],
+    loads: [figuresOf(two), figuresOf(one)],
+  }
+}
+
+async function besideProvider(bench: Bench): Promise<Measurement> {
+  const { db, auth } = await bench.world()
+  const [client] = (await addClientsOfMany(db, 1)) as [BenchClient]
+  const stock = await bench.servers.startFloor('provider', {
+    BENCH_CLIENT_ID: client.clientId,
+    BENCH_CLIENT_SECRET: client.clientSecret,
+  })
+  const [ours, theirs] = await measureInterleaved(bench, [
+    { name: 'token endpoint, 1 client', server: auth, requests: [tokenRequest(client)] },
+    { name: 'oidc-provider', server: stock, requests: [tokenRequest(client, { path: '/token' })] },
+  ])
+  const finding = {
+    what: ours.subject.name,
+    beside: 'oidc-provider as it comes, in memory',
+    goal: STOCK_GOAL,
+  }
+  return {
+    findings: [{ ...finding, ...throughputRatio(ours, theirs) }],
+    loads: [figuresOf(ours), figuresOf(theirs)],
+  }
+}
