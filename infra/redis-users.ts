@@ -12,18 +12,18 @@
 const COMMON = [
   'resetkeys resetchannels -@all',
   '+auth +hello +ping +quit +info +client|setname',
-  '~rate:* +eval +evalsha +set +get +del +incrby +expire +pttl +multi +exec',
+  '~rate:* +eval +set +incr +pttl',
   '(%R~revoked:* %R~revocation:marker +get +mget)',
   '(%RW~revocation:tick +incr)',
 ]
 
 export const REDIS_USER_RULES = {
-  auth: [...COMMON, '(%W~revoked:token:* +set)', '(~usage:* +eval +evalsha +hincrby +hset)'].join(' '),
+  auth: [...COMMON, '(%W~revoked:token:* +set)', '(~usage:* +eval +hincrby +hset)'].join(' '),
   api: [
     ...COMMON,
     '(%W~revoked:client:* %W~revoked:token:* %W~revoked:key:* +set)',
     '+time',
     '(%RW~revocation:marker %RW~revocation:nonce:* +get +set +pttl)',
-    '(~usage:* +eval +evalsha +hincrby +hset +hget +hmget +hgetall +hscan +rename +renamenx +del)',
+    '(~usage:* +eval +hincrby +hset +hget +hmget +hgetall +hscan +rename +renamenx +del)',
   ].join(' '),
 } as const

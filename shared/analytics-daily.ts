@@ -23,27 +23,48 @@ export interface DailyRange {
 }
 
 /**
- * The stored days of a range as one JSON text, which is cheap to fetch and to compare with an earlier one.
- * `days` is an array of DayFigures, oldest first, or null when no day is stored; `newestEvent_ms` the time of the
- * company's newest event, Unix time in ms, or null.
+ * For each company, what stands for its days as they are now: while it stays the same, so do they. Undefined for a
+ * company that never had a day.
  */
-export async function readStoredDays(
+export async function readRevisions(
   db: Database,
-  { vendorId, from, to }: DailyRange,
-): Promise<{ days: string | null; newestEvent_ms: string | null }> {
-  const [row] = await queryPrepared<[string | null, string | null]>(db, {
+  vendorIds: readonly string[],
+): Promise<(string | undefined)[]> {
+  const distinct = [...new Set(vendorIds)]
+  const rows = await queryPrepared<[string, string]>(db, {
+    name: 'analytics_revisions',
+    text: 'select vendor_id, revision from analytics_revisions where vendor_id = any ($1)',
+    values: [distinct],
+  })
+  const revisions = new Map(rows)
+  return vendorIds.map((vendorId) => revisions.get(vendorId))
+}
+
+export interface StoredDays {
+  /** What `readRevisions` gave at the moment of this read. */
+  revision: string | undefined
+  /** Oldest first; a day that was never reported is left out. */
+  days: DayFigures[]
+  /** The time of the company's newest event, Unix time in ms. */
+  newestEvent_ms: number | undefined
+}
+
+/** The stored days of a range with their revision, all as of one moment. */
+export async function readStoredDays(db: Database, { vendorId, from, to }: DailyRange): Promise<StoredDays> {
+  const [row] = await queryPrepared<[string | null, DayFigures[] | null, number | null]>(db, {
     name: 'analytics_daily_range',
     text: `select
-        (select json_agg(day)::text from (
+        (select revision from analytics_revisions where vendor_id = $1),
+        (select json_agg(day) from (
           select date, impressions, clicks, orders, units_sold as "unitsSold", revenue_minor as "revenueMinor",
             boost_spend_minor as "boostSpendMinor"
           from analytics_daily where vendor_id = $1 and date between $2 and $3 order by date) day),
-        (select floor(extract(epoch from last_event_at) * 1000)::text
+        (select floor(extract(epoch from last_event_at) * 1000)::bigint
           from analytics_daily where vendor_id = $1 order by date desc limit 1)`,
     values: [vendorId, from, to],
   })
-  const [days = null, newestEvent_ms = null] = row ?? []
-  return { days, newestEvent_ms }
+  const [revision, days, newestEvent_ms] = row ?? []
+  return { revision: revision ?? undefined, days: days ?? [], newestEvent_ms: newestEvent_ms ?? undefined }
 }
 
 /** A day's figures with the time of its newest event. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, Server } from 'node:http'
-import { type BlockList, isIP, isIPv6 } from 'node:net'
+import { type BlockList, isIP, isIPv6, type Socket } from 'node:net'
 import { CLIENT_SECRET_PATTERN, SESSION_TOKEN_PATTERN } from './ids.ts'
 
 const IDLE_SWEEP_MS = 50
@@ -21,12 +21,28 @@ export interface RequestContext {
  * X-Caller-Request-Id. From anyone else these headers say nothing.
  */
 export function requestContext(request: IncomingMessage, trustedProxies: BlockList): RequestContext {
-  const peer = plainAddress(request.socket.remoteAddress ?? '')
-  const trusted = includes(trustedProxies, peer)
+  const { peer, trusted } = peerOf(request.socket, trustedProxies)
   const requestId = usableId(trusted ? request.headers['x-request-id'] : undefined) ?? randomUUID()
   const callerRequestId = usableId(request.headers[trusted ? 'x-caller-request-id' : 'x-request-id'])
   const clientAddress = trusted ? forwardedAddress(request, trustedProxies, peer) : peer
   return { requestId, callerRequestId, clientAddress }
+}
+
+interface Peer {
+  peer: string
+  trusted: boolean
+}
+
+/** By connection, since a connection keeps its peer. */
+const peers = new WeakMap<Socket, Peer>()
+
+function peerOf(socket: Socket, trustedProxies: BlockList): Peer {
+  const known = peers.get(socket)
+  if (known) return known
+  const peer = plainAddress(socket.remoteAddress ?? '')
+  const found = { peer, trusted: includes(trustedProxies, peer) }
+  peers.set(socket, found)
+  return found
 }
 
 /** The nearest address, from the right, that no trusted proxy holds. */

@@ -13,6 +13,10 @@ export const SESSION_TOKEN_PREFIX = 'ses_'
 export const CLIENT_SECRET_PATTERN = /ias_[0-9A-Za-z]{49}/
 export const SESSION_TOKEN_PATTERN = /ses_[0-9A-Za-z]{43}/
 
+/** Exactly a client id, and exactly a company's id. */
+export const CLIENT_ID_PATTERN = /^cli_[A-Za-z0-9]{22}$/
+export const VENDOR_ID_PATTERN = /^ven_[A-Za-z0-9]{1,60}$/
+
 function base62(value: bigint, length: number): string {
   let text = ''
   for (let rest = value; text.length < length; rest /= 62n) text = BASE62[Number(rest % 62n)] + text

@@ -2,6 +2,10 @@ import { destination, type Logger, pino } from 'pino'
 
 export type Log = Logger
 
+/** Lines are written together, many under load: a process that is killed outright loses the last of them. */
+const BUFFER_BYTES = 12 * 1_024
+const FLUSH_EVERY_MS = 100
+
 /**
  * Structured log lines on standard output. Callers name the fields they log one by one: a request body, a header
  * set or an error of a library is never logged whole, so that no secret or token can reach a log.
@@ -9,7 +13,7 @@ export type Log = Logger
 export function createLog({ service, level }: { service: string; level: string }): Log {
   return pino(
     { level, base: { service }, timestamp: pino.stdTimeFunctions.isoTime },
-    destination({ sync: false }),
+    destination({ sync: false, minLength: BUFFER_BYTES, periodicFlush: FLUSH_EVERY_MS }),
   )
 }
 

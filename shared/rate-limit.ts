@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis'
-import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
+import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
 import { redisKeys } from './redis-keys.ts'
+import { batchPerTurn } from './turn-batch.ts'
 
 /** At most `limit` per `window_s` for each subject. */
 export interface RateLimitPolicy {
@@ -23,29 +24,58 @@ export interface RateLimit {
   consume(subject: string): Promise<RateLimitVerdict>
 }
 
+/**
+ * KEYS: counters. ARGV: their window in ms → count and ms until its window ends, by turns. A counter lives from its
+ * first count to the end of its window; time stands still while a script runs, so it cannot end in between.
+ */
+const COUNT = `
+local answers = {}
+for i, key in ipairs(KEYS) do
+  if redis.call('set', key, 1, 'px', ARGV[1], 'nx') then
+    answers[2 * i - 1] = 1
+    answers[2 * i] = tonumber(ARGV[1])
+  else
+    answers[2 * i - 1] = redis.call('incr', key)
+    answers[2 * i] = redis.call('pttl', key)
+  end
+end
+return answers`
+
+const SUBJECTS_A_COMMAND = 200
+
+/** How often a subject was counted in its window, this time included, and when that ends. */
+interface Counted {
+  count: number
+  left_ms: number
+}
+
+/** Counts in fixed windows in Redis: what is counted in one turn of the event loop is one command. */
 export function createRateLimit({ redis, policy }: { redis: Redis; policy: RateLimitPolicy }): RateLimit {
-  const rate = { points: policy.limit, duration: policy.window_s }
-  const limiter = new RateLimiterRedis({
-    ...rate,
-    storeClient: redis,
-    keyPrefix: redisKeys.rateLimit(policy.name),
-    rejectIfRedisNotReady: true,
-    insuranceLimiter: new RateLimiterMemory(rate),
-  })
-  const verdict = (result: RateLimiterRes, allowed: boolean): RateLimitVerdict => ({
-    allowed,
-    policy,
-    remaining: Math.max(0, result.remainingPoints),
-    reset_s: Math.max(1, Math.ceil(result.msBeforeNext / 1_000)),
-  })
+  const countInRedis = batchPerTurn(
+    async (subjects: string[]): Promise<Counted[]> => {
+      const keys = subjects.map((subject) => redisKeys.rateLimit(policy.name, subject))
+      const reply = await redis.eval(COUNT, keys.length, ...keys, policy.window_s * 1_000)
+      const numbers = reply as number[]
+      return keys.map((_, i) => ({ count: numbers[2 * i] ?? 0, left_ms: numbers[2 * i + 1] ?? 0 }))
+    },
+    { size: SUBJECTS_A_COMMAND },
+  )
+  const memory = new RateLimiterMemory({ points: policy.limit, duration: policy.window_s })
+  const countInMemory = (subject: string): Promise<Counted> =>
+    memory
+      .consume(subject)
+      .catch((refused: RateLimiterRes) => refused)
+      .then(({ consumedPoints, msBeforeNext }) => ({ count: consumedPoints, left_ms: msBeforeNext }))
+
   return {
     policy,
     async consume(subject) {
-      try {
-        return verdict(await limiter.consume(subject), true)
-      } catch (refused) {
-        if (refused instanceof RateLimiterRes) return verdict(refused, false)
-        return { allowed: true, policy, remaining: policy.limit, reset_s: policy.window_s }
+      const { count, left_ms } = await countInRedis(subject).catch(() => countInMemory(subject))
+      return {
+        allowed: count <= policy.limit,
+        policy,
+        remaining: Math.max(0, policy.limit - count),
+        reset_s: Math.max(1, Math.ceil(left_ms / 1_000)),
       }
     },
   }

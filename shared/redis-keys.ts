@@ -18,8 +18,8 @@ export const redisKeys = {
   revocationNonce: (reconciler: string) => `revocation:nonce:${reconciler}`,
   /** A counter that every process moves every second, to tell how old a marker is without any clock of Redis. */
   revocationTick: 'revocation:tick',
-  /** rate-limiter-flexible appends `:` and the counted subject. */
-  rateLimit: (policy: string) => `rate:${policy}`,
+  /** How often the subject was counted. Lives for one window of the policy. */
+  rateLimit: (policy: string, subject: string) => `rate:${policy}:${subject}`,
   /** Hash of what clients did that is not yet stored in Postgres; usage.ts has its fields. Lives until drained. */
   usagePending: 'usage:pending',
   /** The same hash, renamed while it is being stored. */

@@ -32,28 +32,7 @@ export function createRedis({ url, connectionName }: { url: string; connectionNa
     : new Redis(url, options)
   // Every command's own promise tells of a failure; without a listener ioredis prints each lost connection.
   redis.on('error', () => {})
-  redis.on('connect', () => writeOncePerTurn(redis.stream))
   return redis
-}
-
-/**
- * Commands that are sent in one turn of the event loop leave in one write, in their order. Under load that is one
- * system call for many requests; it delays none of them by more than the turn.
- */
-function writeOncePerTurn(stream: Redis['stream']): void {
-  const write = stream.write.bind(stream) as (...parameters: unknown[]) => boolean
-  let corked = false
-  stream.write = (...parameters: unknown[]) => {
-    if (!corked) {
-      corked = true
-      stream.cork()
-      setImmediate(() => {
-        corked = false
-        stream.uncork()
-      })
-    }
-    return write(...parameters)
-  }
 }
 
 /** Resolves when the connection can take commands. @throws Error when it cannot within `timeout_ms`. */

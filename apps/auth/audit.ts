@@ -1,4 +1,5 @@
 import type { RequestContext } from '#shared/http.ts'
+import { CLIENT_ID_PATTERN } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
 import type { Refusal } from './refusal.ts'
 
@@ -17,8 +18,6 @@ export interface Audit {
   failed(context: RequestContext, path: string, error: unknown): void
 }
 
-const CLIENT_ID = /^cli_[A-Za-z0-9]{22}$/
-
 export function createAudit(log: Log): Audit {
   return {
     tokenIssued(context, token) {
@@ -28,7 +27,7 @@ export function createAudit(log: Log): Audit {
       log.info({ event: 'token.revoked', ...context, ...token }, 'token revoked')
     },
     refused(context, path, clientId, { status, error, reason }) {
-      const client = clientId !== undefined && CLIENT_ID.test(clientId) ? { clientId } : {}
+      const client = clientId !== undefined && CLIENT_ID_PATTERN.test(clientId) ? { clientId } : {}
       log.info(
         { event: 'request.refused', ...context, path, ...client, status, error, reason },
         'request refused',

@@ -1,5 +1,5 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { hashSecret } from '#shared/ids.ts'
+import { CLIENT_ID_PATTERN, hashSecret } from '#shared/ids.ts'
 import type { ClientCredentialsRecord } from '#shared/oauth-clients.ts'
 import {
   addressSubject,
@@ -47,7 +47,6 @@ interface Asked {
   signer: TokenSigner
 }
 
-const CLIENT_ID = /^cli_[A-Za-z0-9]{22}$/
 /** Stands in for a client that does not exist, so that the same work is done: nothing hashes to random bytes. */
 const NOBODY = { clientId: `cli_${'0'.repeat(22)}`, secretHash: randomBytes(32) }
 
@@ -80,7 +79,7 @@ export function createAuthenticate({
     if (!active) return unavailable('no_signing_key')
     let record: ClientCredentialsRecord | undefined
     try {
-      if (CLIENT_ID.test(clientId)) record = await clients.find(clientId)
+      if (CLIENT_ID_PATTERN.test(clientId)) record = await clients.find(clientId)
     } catch {
       return unavailable('client_record_not_read')
     }

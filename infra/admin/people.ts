@@ -1,4 +1,4 @@
-import { newUserId, newVendorId } from '#shared/ids.ts'
+import { newUserId, newVendorId, VENDOR_ID_PATTERN } from '#shared/ids.ts'
 import { hashPassword } from '#shared/passwords.ts'
 import {
   type Company,
@@ -21,7 +21,6 @@ import {
 import { type Database, type Queryable, sqlState } from '#shared/postgres.ts'
 import { OperatorError } from '../operator.ts'
 
-const VENDOR_ID = /^ven_[A-Za-z0-9]{1,60}$/
 const EMAIL = /^[^\s@]+@[^\s@]+$/
 const EMAIL_MAX_CHARACTERS = 254
 const NAME_MAX_CHARACTERS = 200
@@ -50,7 +49,7 @@ export async function createCompany(
   db: Database,
   { vendorId = newVendorId(), name, timezone, currency, owner }: NewCompany,
 ): Promise<{ company: Company; owner: Member }> {
-  if (!VENDOR_ID.test(vendorId))
+  if (!VENDOR_ID_PATTERN.test(vendorId))
     throw new OperatorError('A vendor id is ven_ and 1 to 60 letters and digits, such as ven_acme.')
   const company = {
     vendorId,

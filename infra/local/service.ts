@@ -1,3 +1,4 @@
+import { serviceCommand } from '../service-command.ts'
 import { type Child, startChild } from './child.ts'
 import { Failure } from './failure.ts'
 
@@ -35,7 +36,8 @@ export interface RunningService {
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   const { program, port, env, output } = options
-  const child = startChild(process.execPath, [program], {
+  const [command, ...args] = serviceCommand(program)
+  const child = startChild(command, args, {
     env: { ...env, HOST: '127.0.0.1', PORT: String(port) },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })

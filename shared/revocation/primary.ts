@@ -1,15 +1,11 @@
 import type { Queryable } from '#shared/postgres.ts'
+import { batchPerTurn } from '#shared/turn-batch.ts'
 import { readStandings } from './records.ts'
 import type { Standing, Subject } from './revocation.ts'
 
 /** So that a Redis outage does not take every connection of the pool from the rest of the process. */
 const STATEMENTS_AT_ONCE = 3
 const SUBJECTS_A_STATEMENT = 500
-
-interface Asked {
-  subject: Subject
-  answer: (standing: Standing) => void
-}
 
 /**
  * Asks the Postgres primary. Questions that wait go together in one statement, which always begins after each was
@@ -18,38 +14,17 @@ interface Asked {
  * and never rejects.
  */
 export function createPrimaryAsk({ db, deadline_ms }: { db: Queryable; deadline_ms: number }) {
-  let waiting: Asked[] = []
-  let running = 0
-  let scheduled = false
-
-  function schedule(): void {
-    if (scheduled || running >= STATEMENTS_AT_ONCE || waiting.length === 0) return
-    scheduled = true
-    setImmediate(() => {
-      scheduled = false
-      void runOne()
-    })
-  }
-
-  async function runOne(): Promise<void> {
-    const batch = waiting.slice(0, SUBJECTS_A_STATEMENT)
-    waiting = waiting.slice(SUBJECTS_A_STATEMENT)
-    running += 1
-    schedule()
-    const subjects = batch.map(({ subject }) => subject)
-    const standings = await within(deadline_ms, readStandings(db, subjects)).catch(() => undefined)
-    running -= 1
-    for (const [i, { answer }] of batch.entries()) answer(standings?.[i] ?? 'undecided')
-    schedule()
-  }
-
+  const read = batchPerTurn<Subject, Standing>(
+    async (subjects) =>
+      (await within(deadline_ms, readStandings(db, subjects))) ?? subjects.map(() => 'undecided'),
+    { size: SUBJECTS_A_STATEMENT, atOnce: STATEMENTS_AT_ONCE },
+  )
   return (subject: Subject): Promise<Standing> => {
     if (!storable(subject)) return Promise.resolve('revoked')
-    const standing = new Promise<Standing>((answer) => {
-      waiting.push({ subject, answer })
-      schedule()
-    })
-    return within(deadline_ms, standing).then((answer) => answer ?? 'undecided')
+    return within(deadline_ms, read(subject)).then(
+      (standing) => standing ?? 'undecided',
+      () => 'undecided',
+    )
   }
 }
 

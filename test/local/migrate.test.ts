@@ -43,6 +43,34 @@ describe('npm run migrate', () => {
     assert.deepEqual(await migrate({ ownerUrl }), [])
   })
 
+  it('goes back to nothing and forward again, each migration by itself', async () => {
+    const { ownerUrl } = database
+    const names = await migrate({ ownerUrl })
+    const db = knex({ client: 'pg', connection: ownerUrl, pool: { min: 0, max: 1 } })
+    const made = async () => {
+      const { rows } = await db.raw(
+        `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relname not like 'knex%'
+         union all select proname from pg_proc where pronamespace = 'public'::regnamespace
+         union all select typname from pg_type where typnamespace = 'public'::regnamespace and typtype = 'e'
+         order by name`,
+      )
+      return rows.map(({ name }: { name: string }) => name)
+    }
+    try {
+      const before = await made()
+      const directory = join(ROOT, 'infra/migrations')
+      for (const name of names.toReversed()) {
+        const [, undone] = await db.migrate.down({ directory, loadExtensions: ['.ts'] })
+        assert.equal(undone.length, 1, name)
+      }
+      assert.deepEqual(await made(), [])
+      assert.deepEqual(await migrate({ ownerUrl }), names)
+      assert.deepEqual(await made(), before)
+    } finally {
+      await db.destroy()
+    }
+  })
+
   it('says that the database does not answer, without its password', () => {
     const { status, stderr } = run({ DATABASE_URL: 'postgres://owner:hunter2@127.0.0.1:1/x' })
     assert.equal(status, 1)

@@ -112,8 +112,10 @@ describe('the Redis users of the services', () => {
     'incr revocation:tick',
     'set revoked:token:t 1 px 3600000',
     'eval x 0 revocation:marker',
-    'evalsha x 1 rate:x',
-    'incrby rate:x 1',
+    'eval x 1 rate:x',
+    'set rate:x 1 px 1000 nx',
+    'incr rate:x',
+    'pttl rate:x',
     'hincrby usage:pending f 1',
   ]
   it('may do what the services do', async () => {

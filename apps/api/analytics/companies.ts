@@ -1,17 +1,26 @@
 import { LATE_EVENTS_MS } from '#shared/analytics-daily.ts'
-import { dayOf, type ZoneDay } from '#shared/calendar.ts'
+import { addDays, dayOf, type ZoneDay } from '#shared/calendar.ts'
 import type { Clock } from '#shared/clock.ts'
 import { type Company, findCompany } from '#shared/people.ts'
 import type { Database } from '#shared/postgres.ts'
 
+const RECENT_DAYS = 30
 const REMEMBERED_MS = 60_000
 const COMPANIES_REMEMBERED = 10_000
+
+/** First and last date, both included. */
+export interface DateRange {
+  from: string
+  to: string
+}
 
 /** A company and where it stands in its calendar. */
 export interface CompanyCalendar extends Company {
   today: string
   /** The last day that cannot change any more. */
   finalThrough: string
+  /** The last 30 days, first and last: what is read when no range is asked for. */
+  recent: DateRange
 }
 
 export type FindCompanyCalendar = (vendorId: string) => Promise<CompanyCalendar | undefined>
@@ -37,7 +46,12 @@ export function createCompanyCalendars({ db, clock }: { db: Database; clock: Clo
       readAt_ms,
       today,
       changing,
-      calendar: { ...company, today: today.date, finalThrough },
+      calendar: {
+        ...company,
+        today: today.date,
+        finalThrough,
+        recent: { from: addDays(today.date, 1 - RECENT_DAYS), to: today.date },
+      },
     }
     remembered.delete(company.vendorId)
     remembered.set(company.vendorId, entry)

@@ -1,30 +1,39 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type DailyRange, type DayFigures, readStoredDays } from '#shared/analytics-daily.ts'
+import {
+  type DailyRange,
+  type DayFigures,
+  readRevisions,
+  readStoredDays,
+  type StoredDays,
+} from '#shared/analytics-daily.ts'
 import { addDays, daysBetween } from '#shared/calendar.ts'
+import { entityTag } from '#shared/entity-tag.ts'
 import type { Database } from '#shared/postgres.ts'
 import { type InputError, Problem } from '#shared/problems.ts'
-import { entityTag } from '../http/entity-tag.ts'
-import type { CompanyCalendar } from './companies.ts'
+import { batchPerTurn } from '#shared/turn-batch.ts'
+import type { CompanyCalendar, DateRange } from './companies.ts'
 
-const DEFAULT_DAYS = 30
 export const RANGE_MAX_DAYS = 366
 const ANSWERS_LIMIT_BYTES = 16 * 1_024 * 1_024
+/** So that reads leave connections of the pool to others. */
+const REVISIONS_READ = { size: 500, atOnce: 3 }
 const METRICS = ['impressions', 'clicks', 'orders', 'unitsSold', 'revenueMinor', 'boostSpendMinor'] as const
 const MISSING = METRICS.map((metric) => `"${metric}":null`).join(',')
 
-/** The answer of a daily read: its bytes and their entity tag. */
+/** The answer of a daily read: its JSON text, and the entity tag of that. */
 export interface DailyAnswer {
-  body: Buffer
+  body: string
   tag: string
 }
 
 /** @throws Problem invalid_input for a range that is not one, ends after today or is too long. */
 export function dailyRange(
   { from, to }: { from?: string | undefined; to?: string | undefined },
-  today: string,
-): { from: string; to: string } {
+  { today, recent }: CompanyCalendar,
+): DateRange {
+  if (from === undefined && to === undefined) return recent
   const last = to ?? today
-  const first = from ?? addDays(last, 1 - DEFAULT_DAYS)
+  const first = from ?? addDays(last, daysBetween(recent.to, recent.from))
   const errors: InputError[] = []
   if (last > today) errors.push({ pointer: '?to', detail: `must not be after today, ${today}` })
   if (first > last) errors.push({ pointer: '?from', detail: `must not be after ${last}` })
@@ -35,28 +44,25 @@ export function dailyRange(
   return { from: first, to: last }
 }
 
-export type ReadDaily = (
-  company: CompanyCalendar,
-  range: { from: string; to: string },
-) => Promise<DailyAnswer>
+export type ReadDaily = (company: CompanyCalendar, range: DateRange) => Promise<DailyAnswer>
 
 /**
- * Reads a range with one query. Postgres is asked every time; only the work of turning the same figures into the
- * same bytes is remembered.
+ * Reads a range. Postgres is asked every time whether the company's days have changed; the answer is made anew when
+ * they have.
  */
 export function createDailyRead({ db }: { db: Database }): ReadDaily {
   interface Made extends DailyAnswer {
-    days: string | null
-    newestEvent_ms: string | null
+    revision: string | undefined
   }
-  const read = sharedInTurn(db)
+  const readRevision = batchPerTurn((vendorIds: string[]) => readRevisions(db, vendorIds), REVISIONS_READ)
+  const readDays = sharedInTurn(db)
   const made = new Map<string, Made>()
   let size_bytes = 0
 
   function remember(key: string, answer: Made): void {
     forget(key)
     made.set(key, answer)
-    size_bytes += sizeOf(answer)
+    size_bytes += answer.body.length
     for (const oldest of made.keys()) {
       if (size_bytes <= ANSWERS_LIMIT_BYTES) return
       forget(oldest)
@@ -65,17 +71,18 @@ export function createDailyRead({ db }: { db: Database }): ReadDaily {
 
   function forget(key: string): void {
     const old = made.get(key)
-    if (old && made.delete(key)) size_bytes -= sizeOf(old)
+    if (old && made.delete(key)) size_bytes -= old.body.length
   }
 
   return async (company, range) => {
-    const stored = await read({ vendorId: company.vendorId, ...range })
     const { vendorId, timezone, currency, finalThrough } = company
+    const revision = await readRevision(vendorId)
     const key = `${vendorId} ${range.from} ${range.to} ${finalThrough} ${timezone} ${currency}`
     const before = made.get(key)
-    if (before?.days === stored.days && before.newestEvent_ms === stored.newestEvent_ms) return before
-    const body = Buffer.from(dailyJson(company, range, stored))
-    const answer = { ...stored, body, tag: entityTag(body) }
+    if (before?.revision === revision && before) return before
+    const stored = await readDays({ vendorId, ...range })
+    const body = dailyJson(company, range, stored)
+    const answer = { revision: stored.revision, body, tag: entityTag(body) }
     remember(key, answer)
     return answer
   }
@@ -85,8 +92,8 @@ export function createDailyRead({ db }: { db: Database }): ReadDaily {
  * Reads of one range that are asked for in the same turn of the event loop share a query, which begins after all of
  * them: each sees everything that was stored before it came.
  */
-function sharedInTurn(db: Database): (range: DailyRange) => ReturnType<typeof readStoredDays> {
-  const shared = new Map<string, ReturnType<typeof readStoredDays>>()
+function sharedInTurn(db: Database): (range: DailyRange) => Promise<StoredDays> {
+  const shared = new Map<string, Promise<StoredDays>>()
   return (range) => {
     const key = `${range.vendorId} ${range.from} ${range.to}`
     const known = shared.get(key)
@@ -100,24 +107,19 @@ function sharedInTurn(db: Database): (range: DailyRange) => ReturnType<typeof re
   }
 }
 
-const sizeOf = ({ body, days }: { body: Buffer; days: string | null }): number =>
-  body.length + (days?.length ?? 0)
-
 function dailyJson(
   { vendorId, timezone, currency, finalThrough }: CompanyCalendar,
-  { from, to }: { from: string; to: string },
-  stored: { days: string | null; newestEvent_ms: string | null },
+  { from, to }: DateRange,
+  { days: stored, newestEvent_ms }: StoredDays,
 ): string {
-  const reported = new Map(
-    (JSON.parse(stored.days ?? '[]') as DayFigures[]).map((figures) => [figures.date, figures]),
-  )
+  const reported = new Map(stored.map((figures) => [figures.date, figures]))
   const days: string[] = []
   for (let date = from; date <= to; date = addDays(date, 1)) {
     const figures = reported.get(date)
     const status = !figures ? 'missing' : date <= finalThrough ? 'final' : 'provisional'
     days.push(`{"date":"${date}","status":"${status}",${figures ? metrics(figures) : MISSING}}`)
   }
-  const dataThrough = stored.newestEvent_ms && new Date(Number(stored.newestEvent_ms)).toISOString()
+  const dataThrough = newestEvent_ms === undefined ? null : new Date(newestEvent_ms).toISOString()
   const head = JSON.stringify({ vendorId, range: { from, to, timezone }, currency, dataThrough })
   return `${head.slice(0, -1)},"totals":{${totals([...reported.values()])}},"days":[${days.join(',')}]}`
 }

@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { isDate } from '#shared/calendar.ts'
 import type { Clock } from '#shared/clock.ts'
+import { matchesNone } from '#shared/entity-tag.ts'
 import type { Database } from '#shared/postgres.ts'
 import { Problem } from '#shared/problems.ts'
 import { type Documentation, documented } from '../http/documented.ts'
-import { matchesNone } from '../http/entity-tag.ts'
 import { query } from '../http/input.ts'
 import { createRouter } from '../http/routes.ts'
 import { instant, vendorId } from '../http/schemas.ts'
@@ -94,10 +94,10 @@ export function createAnalyticsRoutes({ db, clock, manager, accessToken }: Analy
   const daily: ApiMiddleware = async (ctx) => {
     const company = await findCompanyCalendar(ctx.state.vendorId as string)
     if (!company) throw new Problem('not_found', 'There is no such company any more.')
-    const range = dailyRange(ctx.state.query as z.infer<typeof DailyQuery>, company.today)
+    const range = dailyRange(ctx.state.query as z.infer<typeof DailyQuery>, company)
     const { body, tag } = await readDaily(company, range)
-    ctx.set('ETag', tag)
-    ctx.set('Cache-Control', 'private, no-cache')
+    ctx.res.setHeader('ETag', tag)
+    ctx.res.setHeader('Cache-Control', 'private, no-cache')
     if (matchesNone(ctx.headers['if-none-match'], tag)) {
       ctx.status = 304
       return

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { appendActivity } from '#shared/activity.ts'
 import type { Clock } from '#shared/clock.ts'
+import { CLIENT_ID_PATTERN } from '#shared/ids.ts'
 import { type ClientRecord, findClient, listClients, markClientRevoked } from '#shared/oauth-clients.ts'
 import type { Database } from '#shared/postgres.ts'
 import { Problem } from '#shared/problems.ts'
@@ -16,8 +17,6 @@ import { actorOf } from '../http/schemas.ts'
 import type { ApiContext, ApiMiddleware, ApiRouter } from '../http/state.ts'
 import { createClient } from './create.ts'
 import { Client, ClientPage, ClientQuery, CreatedClient, CreationHeaders, NewClient } from './schemas.ts'
-
-const CLIENT_ID = /^cli_[A-Za-z0-9]{22}$/
 
 export interface ClientDependencies {
   db: Database
@@ -152,7 +151,7 @@ const noSuchClient = (): Problem => new Problem('not_found', 'The company has no
 
 function clientIdOf(ctx: ApiContext): string {
   const { clientId = '' } = ctx.params
-  if (!CLIENT_ID.test(clientId)) throw noSuchClient()
+  if (!CLIENT_ID_PATTERN.test(clientId)) throw noSuchClient()
   return clientId
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { CLIENT_ID_PATTERN } from '#shared/ids.ts'
 import { SCOPES } from '#shared/scopes.ts'
 import { oneLine } from '../http/input.ts'
 import { nextCursor, pageParameters } from '../http/page.ts'
@@ -47,7 +48,7 @@ export const ClientPage = z.object({ clients: z.array(Client), nextCursor })
 const position = z.tuple([
   // Postgres has no year 0.
   z.iso.datetime({ precision: 6 }).refine((at) => !at.startsWith('0000')),
-  z.string().regex(/^cli_[A-Za-z0-9]{22}$/),
+  z.string().regex(CLIENT_ID_PATTERN),
 ])
 
 export const ClientQuery = z.strictObject({

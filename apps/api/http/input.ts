@@ -43,8 +43,9 @@ const jsonPointer = (path: readonly PropertyKey[]): string =>
  * @throws Problem 422 for an unknown parameter, one that is sent twice, or what `schema` refuses.
  */
 export function query(schema: z.ZodObject): ApiMiddleware {
+  const empty = schema.safeParse({}).data
   const middleware: ApiMiddleware = async (ctx, next) => {
-    ctx.state.query = parseQuery(schema, ctx.querystring)
+    ctx.state.query = (ctx.querystring === '' && empty) || parseQuery(schema, ctx.querystring)
     await next()
   }
   return documented(middleware, { query: schema, problems: ['invalid_input'] })

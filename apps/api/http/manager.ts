@@ -1,10 +1,9 @@
+import { VENDOR_ID_PATTERN } from '#shared/ids.ts'
 import { findMembership } from '#shared/people.ts'
 import type { Database } from '#shared/postgres.ts'
 import { Problem } from '#shared/problems.ts'
 import { documented } from './documented.ts'
 import type { ApiMiddleware } from './state.ts'
-
-const VENDOR_ID = /^ven_[A-Za-z0-9]{1,60}$/
 
 /**
  * Lets the owner and the active admins of the path's company pass, and nobody else. Role and status are read on
@@ -27,7 +26,7 @@ export function createManagerMiddleware({
       await next()
     })
   async function manages(vendorId: string, userId: string): Promise<boolean> {
-    if (!VENDOR_ID.test(vendorId)) return false
+    if (!VENDOR_ID_PATTERN.test(vendorId)) return false
     const membership = await findMembership(db, { vendorId, userId })
     return membership?.role === 'owner' || (membership?.role === 'admin' && membership.status === 'active')
   }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { extname, join, relative, sep } from 'node:path'
+import { matchesNone } from '#shared/entity-tag.ts'
 import { WORKSPACE_HEADERS, workspaceCacheControl } from '../../workspace-headers.ts'
 
 const TYPES: Record<string, string> = {
@@ -87,7 +88,7 @@ function send(page: Page, incoming: IncomingMessage, response: ServerResponse, r
     Vary: 'Accept-Encoding',
     'X-Request-Id': requestId,
   }
-  if (matches(incoming.headers['if-none-match'], etag)) {
+  if (matchesNone(incoming.headers['if-none-match'], etag)) {
     response.writeHead(304, headers).end()
     return
   }
@@ -109,7 +110,3 @@ function acceptedEncoding(header: string | undefined, bodies: Page['bodies']): E
 }
 
 /** RFC 9110 §13.1.2: a list of entity tags, compared weakly, or `*`. */
-function matches(header: string | undefined, etag: string): boolean {
-  const tags = (header ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''))
-  return tags.includes('*') || tags.includes(etag)
-}

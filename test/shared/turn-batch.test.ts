@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { batchPerTurn } from '#shared/turn-batch.ts'
+
+describe('asking in batches', () => {
+  it('asks what came in one turn together, and gives each its own answer', async () => {
+    const asked: number[][] = []
+    const double = batchPerTurn(
+      async (questions: number[]) => {
+        asked.push(questions)
+        return questions.map((n) => n * 2)
+      },
+      { size: 10 },
+    )
+    assert.deepEqual(await Promise.all([double(1), Promise.resolve(2).then(double), double(3)]), [2, 4, 6])
+    assert.equal(await double(4), 8)
+    assert.deepEqual(asked, [[1, 3, 2], [4]])
+  })
+
+  it('asks no more than so many together', async () => {
+    const sizes: number[] = []
+    const ask = batchPerTurn(
+      async (questions: number[]) => {
+        sizes.push(questions.length)
+        return questions
+      },
+      { size: 2 },
+    )
+    assert.deepEqual(await Promise.all([1, 2, 3, 4, 5].map(ask)), [1, 2, 3, 4, 5])
+    assert.deepEqual(sizes, [2, 2, 1])
+  })
+
+  it('begins a batch after its questions were put, and lets what comes meanwhile wait', async () => {
+    const begun: (PromiseWithResolvers<void> & { questions: string[] })[] = []
+    const ask = batchPerTurn(
+      async (questions: string[]) => {
+        const batch = { questions, ...Promise.withResolvers<void>() }
+        begun.push(batch)
+        await batch.promise
+        return questions
+      },
+      { size: 10, atOnce: 1 },
+    )
+    const first = ask('a')
+    assert.equal(begun.length, 0)
+    await nextTurn()
+    const later = [ask('b'), ask('c')]
+    await nextTurn()
+    assert.deepEqual(
+      begun.map(({ questions }) => questions),
+      [['a']],
+    )
+    begun[0]?.resolve()
+    assert.equal(await first, 'a')
+    await nextTurn()
+    begun[1]?.resolve()
+    assert.deepEqual(await Promise.all(later), ['b', 'c'])
+  })
+
+  it('rejects each question of a batch that fails, and goes on', async () => {
+    const ask = batchPerTurn(
+      async (questions: string[]) => {
+        if (questions.includes('bad')) throw new Error('no')
+        return questions
+      },
+      { size: 10, atOnce: 1 },
+    )
+    const results = await Promise.allSettled([ask('bad'), ask('good')])
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['rejected', 'rejected'],
+    )
+    assert.equal(await ask('good'), 'good')
+  })
+})
