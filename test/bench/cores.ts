@@ -19,9 +19,9 @@ export function onCore(place: Place, command: string[]): string[] {
   return pinnable ? ['taskset', '-c', CORES[place], ...command] : command
 }
 
-/** Binds this process, and with it what it starts from now on and does not bind elsewhere. */
+/** Binds the thread that starts processes, and with it what it starts from now on and does not bind elsewhere. */
 export function moveTo(place: Place): void {
-  if (pinnable) execFileSync('taskset', ['-a', '-c', '-p', CORES[place], String(process.pid)])
+  if (pinnable) execFileSync('taskset', ['-c', '-p', CORES[place], String(process.pid)], { stdio: 'ignore' })
 }
 
 const TICKS_PER_SECOND = 100

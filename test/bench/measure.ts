@@ -8,12 +8,11 @@ import { type Spread, spread } from './statistics.ts'
 import { type Generated, generate } from './wrk.ts'
 
 /**
- * A process gets faster while Node compiles what it runs, and while it meets clients for the first time. Warming up
- * ends when it has not become faster for some seconds and has been sent every request, or after so long.
+ * A process gets faster for some seconds while Node compiles what it runs, and while it meets clients for the first
+ * time. So it is loaded until it has worked for so long since its start and was sent every request.
  */
-const WARM_UP_SECONDS = 1
-const WARM_UP_PATIENCE = 3
-const FASTER = 1.05
+const WARM_AFTER_CPU_SECONDS = 10
+const WARM_UP_ROUNDS_MIN = 2
 const WARM_UP_LIMIT_MS = 120_000
 /** Of two processes each gets half of what is sent: so often it takes until each has met nearly every client. */
 const PASSES_OF_SEVERAL_PROCESSES = 6
@@ -137,13 +136,15 @@ async function prepare({ servers, conditions }: Bench, subject: Subject) {
     once,
     async warmUp() {
       const deadline = Date.now() + WARM_UP_LIMIT_MS
-      const due = requests.length * (server.pids.length > 1 ? PASSES_OF_SEVERAL_PROCESSES : 1)
-      let best = 0
-      let patience = WARM_UP_PATIENCE
-      while ((patience > 0 || sent < due) && Date.now() < deadline) {
-        const { perSecond } = await once(WARM_UP_SECONDS)
-        patience = perSecond > best * FASTER ? WARM_UP_PATIENCE : patience - 1
-        if (perSecond > best * FASTER) best = perSecond
+      // Of a cluster the first process only hands out connections.
+      const processes = Math.max(1, server.pids.length - 1)
+      const due = requests.length * (processes > 1 ? PASSES_OF_SEVERAL_PROCESSES : 1)
+      const worked_s = (round: number) =>
+        server.pids.length > 0 ? cpuSeconds(server.pids) / processes : round
+      for (let round = 0; Date.now() < deadline; round++) {
+        const warm = worked_s(round) >= WARM_AFTER_CPU_SECONDS && sent >= due
+        if (warm && round >= WARM_UP_ROUNDS_MIN) return
+        await once(1)
       }
     },
   }

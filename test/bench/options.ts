@@ -16,8 +16,8 @@ What is measured:
   --scope TEXT         what to ask that endpoint for; default: nothing
 
 How much:
-  --rounds N           rounds of each row, after warming up; default 5
-  --seconds N          of each load in a round; default 2
+  --rounds N           rounds of each row, after warming up; default 10
+  --seconds N          of each load in a round; default 1
   --connections N      of a load; default 16
   --minutes N          for which memory is watched; default 10
 
@@ -51,8 +51,8 @@ export function readOptions(args: string[], env: NodeJS.ProcessEnv): Options {
       only: { type: 'string', default: '' },
       'token-url': { type: 'string' },
       scope: { type: 'string', default: '' },
-      rounds: { type: 'string', default: '5' },
-      seconds: { type: 'string', default: '2' },
+      rounds: { type: 'string', default: '10' },
+      seconds: { type: 'string', default: '1' },
       connections: { type: 'string', default: '16' },
       minutes: { type: 'string', default: '10' },
       json: { type: 'string' },
