@@ -8,6 +8,7 @@ import { createReaders, dailyRead, type Readers } from './readers.ts'
 import { type HttpRequest, send } from './requests.ts'
 import type { Bench, Measurement, Row } from './row.ts'
 import type { Server } from './servers.ts'
+import { shifted } from './statistics.ts'
 import type { World } from './world.ts'
 
 /** A flood as large as the good load costs it a quarter at most. */
@@ -90,7 +91,11 @@ async function besideFlood(bench: Bench, { what, flood, server, good, bad }: Flo
       {
         what: `CPU of a refusal: ${flood}`,
         beside: `a good ${what}`,
-        value: ratioOf(alone, flooded, ({ perCpuSecond }) => perCpuSecond),
+        // In the flood a good request takes its own CPU and that of one refusal.
+        value: shifted(
+          ratioOf(alone, flooded, ({ perCpuSecond }) => perCpuSecond),
+          -1,
+        ),
         unit: 'ratio',
       },
     ],

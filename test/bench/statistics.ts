@@ -22,3 +22,9 @@ export const scaled = ({ median, min, max }: Spread, factor: number): Spread => 
   min: min * factor,
   max: max * factor,
 })
+
+export const shifted = ({ median, min, max }: Spread, by: number): Spread => ({
+  median: median + by,
+  min: min + by,
+  max: max + by,
+})
