@@ -2,8 +2,12 @@ import { destination, type Logger, pino } from 'pino'
 
 export type Log = Logger
 
-/** Lines are written together, many under load: a process that is killed outright loses the last of them. */
-const BUFFER_BYTES = 12 * 1_024
+/**
+ * Lines are written together, some under load: a process that is killed outright loses the last of them. A write of
+ * up to 4 KiB to a pipe stays in one piece, also between those of other processes (PIPE_BUF, pipe(7)).
+ */
+const WRITTEN_FROM_BYTES = 3 * 1_024
+const WRITE_MAX_BYTES = 4 * 1_024
 const FLUSH_EVERY_MS = 100
 
 /**
@@ -13,7 +17,12 @@ const FLUSH_EVERY_MS = 100
 export function createLog({ service, level }: { service: string; level: string }): Log {
   return pino(
     { level, base: { service }, timestamp: pino.stdTimeFunctions.isoTime },
-    destination({ sync: false, minLength: BUFFER_BYTES, periodicFlush: FLUSH_EVERY_MS }),
+    destination({
+      sync: false,
+      minLength: WRITTEN_FROM_BYTES,
+      maxWrite: WRITE_MAX_BYTES,
+      periodicFlush: FLUSH_EVERY_MS,
+    }),
   )
 }
 

@@ -1,25 +1,41 @@
+interface Batching {
+  /** The most questions of a batch. */
+  size: number
+  /** The most batches that run at the same time; what comes meanwhile waits and forms the next. Default: no limit. */
+  atOnce?: number
+  /** A question that waits for this long to be asked is given up before it is twice that. Default: it waits. */
+  wait_ms?: number
+}
+
 /**
  * Gathers the questions of one turn of the event loop and asks them together. A batch begins after each of its
  * questions was put, so its answers are no older than an answer to a question that had been asked alone.
  * @param ask gives one answer for each question, in their order; when it rejects, each question of the batch does.
- * @param size the most questions of a batch.
- * @param atOnce the most batches that run at the same time; what comes meanwhile waits and forms the next.
+ * @returns what asks one question. Rejects with code ETIMEDOUT when it waited too long.
  */
 export function batchPerTurn<Question, Answer>(
   ask: (questions: Question[]) => Promise<readonly Answer[]>,
-  { size, atOnce = Number.POSITIVE_INFINITY }: { size: number; atOnce?: number },
+  { size, atOnce = Number.POSITIVE_INFINITY, wait_ms }: Batching,
 ): (question: Question) => Promise<Answer> {
-  let waiting: (PromiseWithResolvers<Answer> & { question: Question })[] = []
+  interface Put extends PromiseWithResolvers<Answer> {
+    question: Question
+    at_ms: number
+  }
+  let waiting: Put[] = []
   let running = 0
   let scheduled = false
+  let timer: NodeJS.Timeout | undefined
 
   function schedule(): void {
-    if (scheduled || running >= atOnce || waiting.length === 0) return
-    scheduled = true
-    setImmediate(() => {
-      scheduled = false
-      void runOne()
-    })
+    if (scheduled || waiting.length === 0) return
+    if (running >= atOnce) giveUpInTime()
+    else {
+      scheduled = true
+      setImmediate(() => {
+        scheduled = false
+        void runOne()
+      })
+    }
   }
 
   async function runOne(): Promise<void> {
@@ -37,8 +53,20 @@ export function batchPerTurn<Question, Answer>(
     schedule()
   }
 
+  function giveUpInTime(): void {
+    if (wait_ms === undefined || timer) return
+    timer = setTimeout(() => {
+      timer = undefined
+      const late = waiting.filter(({ at_ms }) => performance.now() - at_ms >= wait_ms)
+      waiting = waiting.slice(late.length)
+      for (const { reject } of late)
+        reject(Object.assign(new Error('waited too long'), { code: 'ETIMEDOUT' }))
+      schedule()
+    }, wait_ms)
+  }
+
   return (question) => {
-    const put = { question, ...Promise.withResolvers<Answer>() }
+    const put = { question, at_ms: performance.now(), ...Promise.withResolvers<Answer>() }
     waiting.push(put)
     schedule()
     return put.promise

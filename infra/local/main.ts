@@ -5,7 +5,10 @@ import { Parts } from './parts.ts'
 import { type LocalSettings, localSettings } from './settings.ts'
 import { startLocalStack } from './stack.ts'
 
-/** npm passes a Ctrl-C on, some time after the terminal itself has sent it here: each then comes twice. */
+/**
+ * npm passes a Ctrl-C on, some time after the terminal itself has sent it here: each then comes twice. (Whoever sends
+ * signals to npm alone has to send a third to force it.)
+ */
 const SIGNALS_PER_STOP = process.env.npm_lifecycle_event === 'start' ? 2 : 1
 const EXIT_USAGE = 64
 const EXIT_CONFIG = 78
@@ -74,7 +77,7 @@ function onStopSignal({ first, second }: { first: () => void; second: () => void
     process.on(signal, () => {
       received += 1
       if (received === 1) first()
-      else if (received > SIGNALS_PER_STOP) second()
+      else if (received === SIGNALS_PER_STOP + 1) second()
     })
   }
 }

@@ -17,7 +17,7 @@ export function createPrimaryAsk({ db, deadline_ms }: { db: Queryable; deadline_
   const read = batchPerTurn<Subject, Standing>(
     async (subjects) =>
       (await within(deadline_ms, readStandings(db, subjects))) ?? subjects.map(() => 'undecided'),
-    { size: SUBJECTS_A_STATEMENT, atOnce: STATEMENTS_AT_ONCE },
+    { size: SUBJECTS_A_STATEMENT, atOnce: STATEMENTS_AT_ONCE, wait_ms: deadline_ms },
   )
   return (subject: Subject): Promise<Standing> => {
     if (!storable(subject)) return Promise.resolve('revoked')

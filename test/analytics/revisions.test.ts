@@ -70,6 +70,17 @@ describe("the revision of a company's days", () => {
     })
   }
 
+  it('changes for both companies when a day is moved from one to the other', async () => {
+    const [from, to] = [await company(), await company()]
+    await insert(owner, from)
+    await insert(owner, to, '2026-11-19')
+    const before = await readRevisions(db, [from, to])
+    await owner.raw('update analytics_daily set vendor_id = ? where vendor_id = ?', [to, from])
+    const after = await readRevisions(db, [from, to])
+    assert.notEqual(after[0], before[0])
+    assert.notEqual(after[1], before[1])
+  })
+
   it('stays when nothing changes: events that are repeated, days of another company', async () => {
     const [vendorId, other] = [await company(), await company()]
     const events = [event()]

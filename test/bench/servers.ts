@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Child, startChild } from '../../infra/local/child.ts'
 import { freePort } from '../../infra/local/ports.ts'
+import { serviceCommand } from '../../infra/service-command.ts'
 import { onCore, type Place } from './cores.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -46,7 +47,7 @@ export async function createServers(): Promise<Servers> {
   async function start({ program, env, place = 'server', processes = 1 }: ServerOptions): Promise<Server> {
     const port = await freePort()
     const url = `http://127.0.0.1:${port}`
-    const [command, ...args] = onCore(place, [process.execPath, join(ROOT, program)])
+    const [command, ...args] = onCore(place, serviceCommand(join(ROOT, program)))
     const log = await open(logFile, 'a')
     const child = startChild(command as string, args, {
       env: {

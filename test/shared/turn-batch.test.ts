@@ -57,6 +57,23 @@ describe('asking in batches', () => {
     assert.deepEqual(await Promise.all(later), ['b', 'c'])
   })
 
+  it('gives up what waits too long, while every batch is stuck, and goes on', async () => {
+    const stuck = Promise.withResolvers<void>()
+    const ask = batchPerTurn(
+      async (questions: string[]) => {
+        if (questions.includes('stuck')) await stuck.promise
+        return questions
+      },
+      { size: 10, atOnce: 1, wait_ms: 50 },
+    )
+    const first = ask('stuck')
+    await nextTurn()
+    await assert.rejects(ask('late'), { code: 'ETIMEDOUT' })
+    stuck.resolve()
+    assert.equal(await first, 'stuck')
+    assert.equal(await ask('next'), 'next')
+  })
+
   it('rejects each question of a batch that fails, and goes on', async () => {
     const ask = batchPerTurn(
       async (questions: string[]) => {

@@ -15,8 +15,8 @@ import type { CompanyCalendar, DateRange } from './companies.ts'
 
 export const RANGE_MAX_DAYS = 366
 const ANSWERS_LIMIT_BYTES = 16 * 1_024 * 1_024
-/** So that reads leave connections of the pool to others. */
-const REVISIONS_READ = { size: 500, atOnce: 3 }
+/** So that reads leave connections of the pool to others, and none waits long when Postgres stands still. */
+const REVISIONS_READ = { size: 500, atOnce: 3, wait_ms: 2_000 }
 const METRICS = ['impressions', 'clicks', 'orders', 'unitsSold', 'revenueMinor', 'boostSpendMinor'] as const
 const MISSING = METRICS.map((metric) => `"${metric}":null`).join(',')
 

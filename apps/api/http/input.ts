@@ -43,7 +43,7 @@ const jsonPointer = (path: readonly PropertyKey[]): string =>
  * @throws Problem 422 for an unknown parameter, one that is sent twice, or what `schema` refuses.
  */
 export function query(schema: z.ZodObject): ApiMiddleware {
-  const empty = schema.safeParse({}).data
+  const empty = Object.freeze(schema.safeParse({}).data)
   const middleware: ApiMiddleware = async (ctx, next) => {
     ctx.state.query = (ctx.querystring === '' && empty) || parseQuery(schema, ctx.querystring)
     await next()

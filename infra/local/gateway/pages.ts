@@ -108,5 +108,3 @@ function acceptedEncoding(header: string | undefined, bodies: Page['bodies']): E
   const encodings: Encoding[] = ['br', 'gzip']
   return encodings.find((name) => accepted.has(name) && bodies[name]) ?? 'identity'
 }
-
-/** RFC 9110 §13.1.2: a list of entity tags, compared weakly, or `*`. */
