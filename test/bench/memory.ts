@@ -5,12 +5,11 @@ import type { Goal } from './goals.ts'
 import { figuresOf, measureFor, type Subject } from './measure.ts'
 import { createReaders } from './readers.ts'
 import type { Bench, Finding, Measurement, Row } from './row.ts'
-import type { Servers } from './servers.ts'
 import { single, spread } from './statistics.ts'
 
 const CLIENTS = 10_000
 const SAMPLE_EVERY_MS = 1_000
-const LOGS_KEPT_SAMPLES = 30
+const NOTED_EVERY_SAMPLES = 10
 const MEBIBYTE = 1_048_576
 
 /** Of ten minutes, from the second to the fourth, when heap and caches have their size, and the last three. */
@@ -55,15 +54,13 @@ async function watch(
     await sleep(SAMPLE_EVERY_MS, undefined, { ref: false })
     const sum = server.pids.reduce((total, pid) => total + residentBytes(pid), 0)
     samples.push(sum / MEBIBYTE)
-    progress(`${name} ${Math.round(sum / MEBIBYTE)} MiB after ${samples.length} of ${seconds} s`)
-    await forgetLogsNowAndThen(servers, samples.length)
+    if (samples.length % NOTED_EVERY_SAMPLES === 0) {
+      progress(`${name} ${Math.round(sum / MEBIBYTE)} MiB after ${samples.length} of ${seconds} s`)
+      // Ten minutes of audit log are a gigabyte.
+      await servers.forgetLogs()
+    }
   }
   return samples
-}
-
-/** Ten minutes of audit log are a gigabyte. */
-async function forgetLogsNowAndThen(servers: Servers, sample: number): Promise<void> {
-  if (sample % LOGS_KEPT_SAMPLES === 0) await servers.forgetLogs()
 }
 
 function findingsOf(name: string, samples: number[]): Finding[] {

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { startChild } from '../../infra/local/child.ts'
+import { endsWithParent, startChild } from '../../infra/local/child.ts'
 import { debianProgram, type Executable } from '../../infra/local/debian-program.ts'
 import { onCore } from './cores.ts'
 
@@ -48,7 +48,8 @@ export async function generate(
   found ??= debianProgram(WRK, (line) => process.stderr.write(`${line}\n`))
   const wrk = await found
   const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '-s', SCRIPT, origin]
-  const [command, ...rest] = onCore('generator', [wrk.command, ...args, '--', requestsFile, String(first)])
+  const generator = onCore('generator', [wrk.command, ...args, '--', requestsFile, String(first)])
+  const [command, ...rest] = await endsWithParent('TERM', generator)
   const child = startChild(command as string, rest, { env: { ...process.env, ...wrk.env } })
   child.process.stdout?.once('data', onStart)
   const end = await child.ended
