@@ -198,9 +198,24 @@ export async function restartEmpty(server: TestRedis): Promise<void> {
   await server.start()
 }
 
+const SAVE_RETRY_MS = 10
+const SAVE_DEADLINE_MS = 5_000
+
+/** A server that a replica has just joined, or left, may be saving in the background already. */
+async function save(redis: Redis): Promise<void> {
+  for (const deadline = Date.now() + SAVE_DEADLINE_MS; ; await sleep(SAVE_RETRY_MS)) {
+    try {
+      await redis.save()
+      return
+    } catch (error) {
+      if (!/save already in progress/.test((error as Error).message) || Date.now() > deadline) throw error
+    }
+  }
+}
+
 /** Writes the server's data to a file, to be restored later. @returns the file. */
 export async function dump(server: TestRedis): Promise<string> {
-  await asAdmin(server, (redis) => redis.save())
+  await asAdmin(server, save)
   const file = join(server.directory, 'old.rdb')
   await copyFile(join(server.directory, 'dump.rdb'), file)
   return file
