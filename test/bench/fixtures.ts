@@ -31,8 +31,13 @@ export async function addCompanies(db: Knex, count: number, days: number): Promi
   return ids
 }
 
-/** Clients that may read analytics, the same number for each company. */
-export async function addClients(db: Knex, vendorIds: string[], each: number): Promise<BenchClient[]> {
+/** Clients with one scope, the same number for each company. */
+export async function addClients(
+  db: Knex,
+  vendorIds: string[],
+  each: number,
+  scope = 'analytics:read',
+): Promise<BenchClient[]> {
   const clients = vendorIds.flatMap((vendorId) =>
     Array.from({ length: each }, () => ({
       vendorId,
@@ -44,9 +49,10 @@ export async function addClients(db: Knex, vendorIds: string[], each: number): P
     const some = clients.slice(from, from + CLIENTS_AT_ONCE)
     await db.raw(
       `insert into oauth_clients (client_id, vendor_id, name, scopes, secret_hash)
-       select id, vendor, 'bench', array['analytics:read'], decode(hash, 'hex')
+       select id, vendor, 'bench', array[?], decode(hash, 'hex')
        from unnest(?::text[], ?::text[], ?::text[]) as c (id, vendor, hash)`,
       [
+        scope,
         some.map((c) => c.clientId),
         some.map((c) => c.vendorId),
         some.map((c) => hashSecret(c.clientSecret).toString('hex')),
@@ -78,8 +84,12 @@ export function tokenRequest(
   return { method: 'POST', path, headers: FORM, body }
 }
 
-export async function requestToken(auth: Server, client: BenchClient): Promise<string> {
-  const response = await send(auth, tokenRequest(client))
+export async function requestToken(
+  auth: Server,
+  client: BenchClient,
+  scope = 'analytics:read',
+): Promise<string> {
+  const response = await send(auth, tokenRequest(client, { scope }))
   const { access_token } = (await response.json()) as { access_token?: string }
   if (!access_token) throw new Error(`no token: the authorization server answered ${response.status}`)
   return access_token

@@ -2,6 +2,7 @@ import { clientListRows } from './client-list.ts'
 import { dailyRows } from './daily.ts'
 import { floodRows } from './flood.ts'
 import { growthRows } from './growth.ts'
+import { ingestRows } from './ingest.ts'
 import { memoryRows } from './memory.ts'
 import type { Row } from './row.ts'
 import { startRows } from './start.ts'
@@ -13,6 +14,7 @@ export const ROWS: readonly Row[] = [
   ...dailyRows,
   ...floodRows,
   ...clientListRows,
+  ...ingestRows,
   ...growthRows,
   ...memoryRows,
   ...startRows,
