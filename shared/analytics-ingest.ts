@@ -12,15 +12,13 @@ import { type Database, queryPrepared, sqlState } from './postgres.ts'
  * companies share nothing.
  */
 const STORE = `
-  with given as materialized (
-    select * from unnest($2::text[], $3::analytics_event_type[], $4::date[], $5::bigint[], $6::bigint[], $7::bigint[])
-      as e (event_id, type, date, occurred_at_ms, quantity, amount_minor)
-  ), fresh as materialized (
-    select * from remember_analytics_event_ids($1, (select array_agg(event_id) from given)) as event_id
-  ), stored as (
+  with stored as (
     insert into analytics_events (vendor_id, event_id, type, date, occurred_at, quantity, amount_minor)
     select $1, event_id, type, date, to_timestamp(occurred_at_ms::float8 / 1000), quantity, amount_minor
-    from given join fresh using (event_id)
+    from unnest($2::text[], $3::analytics_event_type[], $4::date[], $5::bigint[], $6::bigint[], $7::bigint[],
+        (select remember_which_are_new($1, $2)))
+      as given (event_id, type, date, occurred_at_ms, quantity, amount_minor, is_new)
+    where is_new is not false
     returning type, date, occurred_at, quantity, amount_minor
   ), counted as (
     insert into analytics_daily as d (vendor_id, date, impressions, clicks, orders, units_sold, revenue_minor,
@@ -43,7 +41,7 @@ const STORE = `
       boost_spend_minor = d.boost_spend_minor + excluded.boost_spend_minor,
       last_event_at = greatest(d.last_event_at, excluded.last_event_at)
   )
-  select count(*) from fresh`
+  select count(*) from stored`
 
 const ATTEMPTS = 3
 
