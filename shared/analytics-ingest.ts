@@ -2,6 +2,7 @@ import pg from 'pg'
 import { type DayFigures, readDays } from './analytics-daily.ts'
 import { type AnalyticsEvent, COUNT_MAX } from './analytics-events.ts'
 import { type Database, queryPrepared, sqlState } from './postgres.ts'
+import { dateArray, float8Array, int8Array, textArray } from './postgres-arrays.ts'
 
 /*
  * Storing events is one statement and so one transaction and one round trip: the ids that are new are remembered,
@@ -14,10 +15,10 @@ import { type Database, queryPrepared, sqlState } from './postgres.ts'
 const STORE = `
   with stored as (
     insert into analytics_events (vendor_id, event_id, type, date, occurred_at, quantity, amount_minor)
-    select $1, event_id, type, date, to_timestamp(occurred_at_ms::float8 / 1000), quantity, amount_minor
-    from unnest($2::text[], $3::analytics_event_type[], $4::date[], $5::bigint[], $6::bigint[], $7::bigint[],
+    select $1, event_id, type, date, to_timestamp(occurred_at_s), quantity, amount_minor
+    from unnest($2::text[], $3::analytics_event_type[], $4::date[], $5::float8[], $6::bigint[], $7::bigint[],
         (select remember_which_are_new($1, $2)))
-      as given (event_id, type, date, occurred_at_ms, quantity, amount_minor, is_new)
+      as given (event_id, type, date, occurred_at_s, quantity, amount_minor, is_new)
     where is_new is not false
     returning type, date, occurred_at, quantity, amount_minor
   ), counted as (
@@ -88,27 +89,25 @@ export async function storeEvents(
   }
 }
 
+/** In an order that all writers share. */
 function firstOfEachId(events: readonly AnalyticsEvent[]): AnalyticsEvent[] {
-  const byId = new Map<string, AnalyticsEvent>()
-  for (const event of events) if (!byId.has(event.eventId)) byId.set(event.eventId, event)
-  return [...byId.values()].sort((a, b) => (a.eventId < b.eventId ? -1 : 1))
+  // A stable sort: of equal ids the first stays the first.
+  const sorted = events.toSorted(({ eventId: a }, { eventId: b }) => (a < b ? -1 : a > b ? 1 : 0))
+  return sorted.filter(({ eventId }, index) => eventId !== sorted[index - 1]?.eventId)
 }
 
 function storeValues(vendorId: string, events: readonly AnalyticsEvent[]) {
   return [
     vendorId,
-    events.map((event) => event.eventId),
-    arrayLiteral(events.map((event) => event.type)),
-    arrayLiteral(events.map((event) => event.date)),
-    arrayLiteral(events.map((event) => event.occurredAt_ms)),
-    arrayLiteral(events.map((event) => event.quantity)),
-    arrayLiteral(events.map((event) => event.amountMinor)),
+    textArray(events.map((event) => event.eventId)),
+    // As text: in binary it would have to name its type by a number that each database gives anew.
+    `{${events.map((event) => event.type).join(',')}}`,
+    dateArray(events.map((event) => event.date)),
+    float8Array(events.map((event) => event.occurredAt_ms / 1_000)),
+    int8Array(events.map((event) => event.quantity)),
+    int8Array(events.map((event) => event.amountMinor)),
   ]
 }
-
-/** A Postgres array of values that need no quotes: numbers, dates, names of types. Half the work of pg's own. */
-const arrayLiteral = (values: readonly (string | number | null)[]): string =>
-  `{${values.map((value) => value ?? 'null').join(',')}}`
 
 const CHECK_VIOLATION = '23514'
 const NUMERIC_VALUE_OUT_OF_RANGE = '22003'
