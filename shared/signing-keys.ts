@@ -161,19 +161,17 @@ async function insertSigningKey(db: Queryable, key: StoredSigningKey): Promise<v
   )
 }
 
-/** A new key pair, its private half encrypted; nothing is stored. The kid is its RFC 7638 thumbprint. */
+/**
+ * A new key pair, its private half encrypted; nothing is stored. The kid is its RFC 7638 thumbprint, and never begins
+ * with a hyphen: a command that is given it in a hurry would take it for an option.
+ */
 export async function newSigningKey({
   alg,
   encryptionKey,
   clock,
   activatesAt,
 }: SigningKeyOptions & { activatesAt: Date }): Promise<StoredSigningKey> {
-  const { publicKey, privateKey } =
-    alg === 'ES256'
-      ? await generate('ec', { namedCurve: 'P-256' })
-      : await generate('rsa', { modulusLength: RSA_BITS })
-  const jwk = publicKey.export({ format: 'jwk' }) as JWK
-  const kid = await calculateJwkThumbprint(jwk)
+  const { kid, jwk, privateKey } = await newKeyPair(alg)
   return {
     kid,
     alg,
@@ -183,6 +181,16 @@ export async function newSigningKey({
     activatesAt,
     revokedAt: null,
   }
+}
+
+async function newKeyPair(alg: SigningAlg): Promise<{ kid: string; jwk: JWK; privateKey: KeyObject }> {
+  const { publicKey, privateKey } =
+    alg === 'ES256'
+      ? await generate('ec', { namedCurve: 'P-256' })
+      : await generate('rsa', { modulusLength: RSA_BITS })
+  const jwk = publicKey.export({ format: 'jwk' }) as JWK
+  const kid = await calculateJwkThumbprint(jwk)
+  return kid.startsWith('-') ? newKeyPair(alg) : { kid, jwk, privateKey }
 }
 
 function encrypt(privateKey: KeyObject, kid: string, encryptionKey: Buffer): Buffer {

@@ -117,4 +117,10 @@ describe('admin keys revoke', function () {
     assert.equal(code, 1)
     assert.equal(stderr, 'There is no key none.\n')
   })
+
+  it('takes what follows -- for an id, whatever it begins with', async () => {
+    const { code, stderr } = await admin('keys', 'revoke', '--', '-none')
+    assert.equal(code, 1)
+    assert.equal(stderr, 'There is no key -none.\n')
+  })
 })

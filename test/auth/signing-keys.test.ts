@@ -86,6 +86,16 @@ describe('signing keys', () => {
     assert.equal((await listSigningKeys(auth.db)).length, 1)
   })
 
+  it('have ids that a command line does not take for an option', async () => {
+    const key = () => newSigningKey({ ...options(), activatesAt: new Date(auth.clock.now()) })
+    // One thumbprint in 64 begins with a hyphen.
+    const kids = await Promise.all(Array.from({ length: 1_000 }, async () => (await key()).kid))
+    assert.deepEqual(
+      kids.filter((kid) => kid.startsWith('-')),
+      [],
+    )
+  })
+
   it('are not published because somebody could write the table', async () => {
     const genuine = await published()
     const now = new Date(auth.clock.now())

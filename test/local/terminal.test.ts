@@ -17,7 +17,11 @@ describe('npm start in a terminal', function () {
   beforeEach(async () => {
     dataDir = await temporaryFolder()
     // script(1) gives a command a terminal of its own; what is typed goes to its standard input.
-    start = await startProcess({ dataDir, command: ['script', '-qec', 'npm start --silent', '/dev/null'] })
+    // A shell that stays around npm would add its own opinion of a Ctrl-C to the exit code (dash: 130).
+    start = await startProcess({
+      dataDir,
+      command: ['script', '-qec', 'exec npm start --silent', '/dev/null'],
+    })
   })
   afterEach(async () => {
     assert.deepEqual(await start.running(), [])
