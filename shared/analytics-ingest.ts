@@ -8,9 +8,10 @@ import { dateArray, float8Array, int8Array, textArray } from './postgres-arrays.
  * Storing events is one statement and so one transaction and one round trip: the ids that are new are remembered,
  * their events are stored, and the days are counted up from what was stored. A writer that meets an id which
  * another one is just storing waits until that one has committed or failed, so that an event counts once whatever
- * happens to either. Every writer takes ids, and after all ids days, in the same order: none can wait in a circle.
- * Writers of one company meet in the rows of its days, for the end of the statement only; those of different
- * companies share nothing.
+ * happens to either. Every writer takes ids, after all ids days, in the same order, and last the revision of the
+ * company, which a trigger changes: none can wait in a circle, as long as a transaction stores events of a company by
+ * one statement. Writers of one company meet in the rows of its days and in its revision, for the end of the
+ * statement only; those of different companies share nothing.
  */
 const STORE = `
   with stored as (

@@ -11,15 +11,18 @@ export async function up(db: Knex): Promise<void> {
     create function remember_which_are_new(vendor text, ids text[]) returns boolean[]
     language plpgsql set search_path = pg_catalog, pg_temp as $$
     declare
+      -- Worked out once: the column's default would be for each row.
+      today  date := (now() at time zone 'UTC')::date;
       is_new boolean[] := '{}';
       id     text;
     begin
       begin
-        insert into public.analytics_event_ids (vendor_id, event_id) select vendor, unnest(ids);
+        insert into public.analytics_event_ids (vendor_id, event_id, received_on) select vendor, unnest(ids), today;
         return null;
       exception when unique_violation then
         foreach id in array ids loop
-          insert into public.analytics_event_ids (vendor_id, event_id) values (vendor, id) on conflict do nothing;
+          insert into public.analytics_event_ids (vendor_id, event_id, received_on) values (vendor, id, today)
+            on conflict do nothing;
           is_new := is_new || found;
         end loop;
         return is_new;
