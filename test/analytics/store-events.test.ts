@@ -186,6 +186,27 @@ describe('storing events', () => {
     assert.deepEqual(await storedDays(owner, vendorId), [])
   })
 
+  // Together 26 hours apart: in one of them it is another day than in UTC.
+  for (const timezone of ['Etc/GMT+12', 'Pacific/Kiritimati']) {
+    it(`remembers ids under the day in UTC on a connection that is set to ${timezone}`, async () => {
+      const vendorId = await company()
+      const writer = await pools[0].transaction()
+      await writer.raw(`set local timezone = '${timezone}'`)
+      await storeEvents(writer, vendorId, [click('a')])
+      assert.equal((await storeEvents(writer, vendorId, [click('a'), click('b')])).duplicates, 1)
+      const { rows } = await writer.raw(
+        `select event_id, received_on = (now() at time zone 'UTC')::date as today
+         from analytics_event_ids where vendor_id = ? order by event_id`,
+        [vendorId],
+      )
+      await writer.commit()
+      assert.deepEqual(rows, [
+        { event_id: 'a', today: true },
+        { event_id: 'b', today: true },
+      ])
+    })
+  }
+
   it('waits for a writer that holds the same id, and counts the event if that one fails', async () => {
     const vendorId = await company()
     const holder = await owner.transaction()
