@@ -25,15 +25,15 @@ export interface RateLimit {
 }
 
 /**
- * KEYS: counters. ARGV: the window of each in ms → count and ms until its window ends, by turns. A counter lives from
- * its first count to the end of its window; time stands still while a script runs, so it cannot end in between.
+ * KEYS: counters. ARGV: their window in ms → count and ms until its window ends, by turns. A counter lives from its
+ * first count to the end of its window; time stands still while a script runs, so it cannot end in between.
  */
 const COUNT = `
 local answers = {}
 for i, key in ipairs(KEYS) do
-  if redis.call('set', key, 1, 'px', ARGV[i], 'nx') then
+  if redis.call('set', key, 1, 'px', ARGV[1], 'nx') then
     answers[2 * i - 1] = 1
-    answers[2 * i] = tonumber(ARGV[i])
+    answers[2 * i] = tonumber(ARGV[1])
   else
     answers[2 * i - 1] = redis.call('incr', key)
     answers[2 * i] = redis.call('pttl', key)
@@ -49,32 +49,17 @@ interface Counted {
   left_ms: number
 }
 
-interface Counter {
-  key: string
-  window_ms: number
-}
-
 /** Counts in fixed windows in Redis: what is counted in one turn of the event loop is one command. */
 export function createRateLimit({ redis, policy }: { redis: Redis; policy: RateLimitPolicy }): RateLimit {
-  return createRateLimits(redis)(policy)
-}
-
-/** @returns what makes limits that are counted together: what is counted for any of them in one turn is one command. */
-export function createRateLimits(redis: Redis): (policy: RateLimitPolicy) => RateLimit {
-  const count = batchPerTurn(
-    async (counters: Counter[]): Promise<Counted[]> => {
-      const keys = counters.map(({ key }) => key)
-      const windows = counters.map(({ window_ms }) => window_ms)
-      const numbers = (await redis.eval(COUNT, keys.length, ...keys, ...windows)) as number[]
+  const countInRedis = batchPerTurn(
+    async (subjects: string[]): Promise<Counted[]> => {
+      const keys = subjects.map((subject) => redisKeys.rateLimit(policy.name, subject))
+      const reply = await redis.eval(COUNT, keys.length, ...keys, policy.window_s * 1_000)
+      const numbers = reply as number[]
       return keys.map((_, i) => ({ count: numbers[2 * i] ?? 0, left_ms: numbers[2 * i + 1] ?? 0 }))
     },
     { size: SUBJECTS_A_COMMAND },
   )
-  return (policy) => limitBy(policy, count)
-}
-
-function limitBy(policy: RateLimitPolicy, count: (counter: Counter) => Promise<Counted>): RateLimit {
-  const window_ms = policy.window_s * 1_000
   const memory = new RateLimiterMemory({ points: policy.limit, duration: policy.window_s })
   const countInMemory = (subject: string): Promise<Counted> =>
     memory
@@ -91,10 +76,7 @@ function limitBy(policy: RateLimitPolicy, count: (counter: Counter) => Promise<C
 
   return {
     policy,
-    consume: (subject) =>
-      count({ key: redisKeys.rateLimit(policy.name, subject), window_ms }).then(verdict, () =>
-        countInMemory(subject).then(verdict),
-      ),
+    consume: (subject) => countInRedis(subject).then(verdict, () => countInMemory(subject).then(verdict)),
   }
 }
 

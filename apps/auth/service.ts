@@ -2,7 +2,7 @@ import type { Clock } from '#shared/clock.ts'
 import { ConfigError } from '#shared/config.ts'
 import type { Log } from '#shared/log.ts'
 import { createPostgres } from '#shared/postgres.ts'
-import { createRateLimits } from '#shared/rate-limit.ts'
+import { createRateLimit } from '#shared/rate-limit.ts'
 import { createRedis } from '#shared/redis.ts'
 import { createClientRecords } from '#shared/revocation/record-cache.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
@@ -34,7 +34,6 @@ export function createAuthService({
   const revocation = createRevocation({ redis: revocationRedis, db })
   const clientPolicy = { name: 'token-client', ...config.RATE_TOKEN_PER_CLIENT }
   const failurePolicy = { name: 'token-failures', ...config.RATE_TOKEN_FAILURES_PER_ADDRESS }
-  const limit = createRateLimits(redis)
   const server = createAuthServer({
     settings: {
       issuer: config.ISSUER,
@@ -49,8 +48,8 @@ export function createAuthService({
     clients: createClientRecords({ db, clock }),
     revocation,
     limits: {
-      client: limit(clientPolicy),
-      failures: limit(failurePolicy),
+      client: createRateLimit({ redis, policy: clientPolicy }),
+      failures: createRateLimit({ redis, policy: failurePolicy }),
     },
     usage: createUsageCounter({ redis, clock }),
   })
