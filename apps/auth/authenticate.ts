@@ -51,9 +51,9 @@ interface Asked {
 const NO_HASH = randomBytes(32)
 
 /**
- * Authenticates a client by its secret. An unknown client is hashed for, compared and counted like a wrong secret, so
- * that neither the answer nor its time tells which client ids exist. Whether a client is revoked is asked for who has
- * its secret, in the same moment as its rate is counted: a request waits for Redis once, whatever comes of it.
+ * Authenticates a client by its secret. An unknown client is hashed for, compared, counted and answered like a wrong
+ * secret. Whether a client is revoked is asked for who has its secret, in the same moment as its rate is counted: a
+ * request waits for Redis once, whatever comes of it.
  */
 export function createAuthenticate({
   clients,
