@@ -18,12 +18,22 @@ export async function findClientCredentials(
   db: Queryable,
   clientId: string,
 ): Promise<ClientCredentialsRecord | undefined> {
+  const [record] = await findCredentialsOfClients(db, [clientId])
+  return record
+}
+
+/** @returns for each id, in their order, the record, or undefined when no client has it. */
+export async function findCredentialsOfClients(
+  db: Queryable,
+  clientIds: readonly string[],
+): Promise<(ClientCredentialsRecord | undefined)[]> {
   const { rows } = await db.raw(
     `select client_id as "clientId", vendor_id as "vendorId", scopes, secret_hash as "secretHash", status
-     from oauth_clients where client_id = ?`,
-    [clientId],
+     from oauth_clients where client_id = any(?::text[])`,
+    [clientIds as string[]],
   )
-  return rows[0]
+  const records = new Map((rows as ClientCredentialsRecord[]).map((record) => [record.clientId, record]))
+  return clientIds.map((clientId) => records.get(clientId))
 }
 
 export interface NewClient {

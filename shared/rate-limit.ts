@@ -67,17 +67,16 @@ export function createRateLimit({ redis, policy }: { redis: Redis; policy: RateL
       .catch((refused: RateLimiterRes) => refused)
       .then(({ consumedPoints, msBeforeNext }) => ({ count: consumedPoints, left_ms: msBeforeNext }))
 
+  const verdict = ({ count, left_ms }: Counted): RateLimitVerdict => ({
+    allowed: count <= policy.limit,
+    policy,
+    remaining: Math.max(0, policy.limit - count),
+    reset_s: Math.max(1, Math.ceil(left_ms / 1_000)),
+  })
+
   return {
     policy,
-    async consume(subject) {
-      const { count, left_ms } = await countInRedis(subject).catch(() => countInMemory(subject))
-      return {
-        allowed: count <= policy.limit,
-        policy,
-        remaining: Math.max(0, policy.limit - count),
-        reset_s: Math.max(1, Math.ceil(left_ms / 1_000)),
-      }
-    },
+    consume: (subject) => countInRedis(subject).then(verdict, () => countInMemory(subject).then(verdict)),
   }
 }
 

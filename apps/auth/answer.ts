@@ -1,5 +1,3 @@
-import type { Refusal } from './refusal.ts'
-
 /** What a route answers; the server adds the request id and writes it. */
 export interface Answer {
   readonly status: number
@@ -9,7 +7,7 @@ export interface Answer {
 
 const JSON_TYPE = 'application/json'
 /** RFC 6749 §5.1: no cache may keep an answer that can hold a token; errors are treated alike. */
-const UNCACHED = { 'Content-Type': JSON_TYPE, 'Cache-Control': 'no-store', Pragma: 'no-cache' }
+export const UNCACHED = { 'Content-Type': JSON_TYPE, 'Cache-Control': 'no-store', Pragma: 'no-cache' }
 
 export const answerUncached = (status: number, body: object | ''): Answer => ({
   status,
@@ -21,12 +19,6 @@ export const answerCached = (json: string, maxAge_s: number): Answer => ({
   status: 200,
   body: json,
   headers: { 'Content-Type': JSON_TYPE, 'Cache-Control': `public, max-age=${maxAge_s}` },
-})
-
-export const answerRefusal = ({ status, error, description, headers }: Refusal): Answer => ({
-  status,
-  body: JSON.stringify({ error, error_description: description }),
-  headers: { ...UNCACHED, ...headers },
 })
 
 /** A path or method that does not exist here: not an OAuth message, but told in the same shape. */

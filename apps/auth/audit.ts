@@ -26,7 +26,7 @@ export function createAudit(log: Log): Audit {
     tokenRevoked(context, token) {
       log.info({ event: 'token.revoked', ...context, ...token }, 'token revoked')
     },
-    refused(context, path, clientId, { status, error, reason }) {
+    refused(context, path, clientId, { answer: { status }, error, reason }) {
       const client = clientId !== undefined && CLIENT_ID_PATTERN.test(clientId) ? { clientId } : {}
       log.info(
         { event: 'request.refused', ...context, path, ...client, status, error, reason },

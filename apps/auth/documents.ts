@@ -1,5 +1,5 @@
 import { SCOPES } from '#shared/scopes.ts'
-import { type Answer, answerCached, answerRefusal, answerUncached } from './answer.ts'
+import { type Answer, answerCached, answerUncached } from './answer.ts'
 import type { KeyRing } from './key-ring.ts'
 import { unavailable } from './refusal.ts'
 import type { Handler } from './route.ts'
@@ -11,7 +11,7 @@ export const createGetJwks =
   (keys: KeyRing): Handler =>
   () => {
     const jwks = keys.jwks()
-    return jwks === undefined ? answerRefusal(unavailable('no_signing_key')) : answerCached(jwks, MAX_AGE_S)
+    return jwks === undefined ? unavailable('no_signing_key').answer : answerCached(jwks, MAX_AGE_S)
   }
 
 /**

@@ -61,7 +61,8 @@ export function parseForm(body: string, names: ReadonlySet<string>): Form | Refu
   const form = new Map<string, string>()
   for (const pair of body.split('&')) {
     const equals = pair.indexOf('=')
-    const name = formDecode(equals < 0 ? pair : pair.slice(0, equals))
+    const sent = equals < 0 ? pair : pair.slice(0, equals)
+    const name = names.has(sent) ? sent : formDecode(sent)
     if (name === undefined) return MALFORMED
     if (!names.has(name)) continue
     const value = formDecode(equals < 0 ? '' : pair.slice(equals + 1))

@@ -2,7 +2,7 @@ import type { Clock } from '#shared/clock.ts'
 import { insertRevokedToken } from '#shared/revocation/records.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import { verifyOwnToken } from './access-token.ts'
-import { answerRefusal, answerUncached } from './answer.ts'
+import { answerUncached } from './answer.ts'
 import type { Audit } from './audit.ts'
 import type { Authenticate } from './authenticate.ts'
 import { readCredentials } from './credentials.ts'
@@ -37,7 +37,7 @@ export function createPostRevoke({
   return async ({ request, context, path, query }) => {
     const refuse = (refusal: Refusal, clientId?: string) => {
       audit.refused(context, path, clientId, refusal)
-      return answerRefusal(refusal)
+      return refusal.answer
     }
     const inQuery = credentialsInQuery(query, FIELDS)
     if (inQuery) return refuse(inQuery)

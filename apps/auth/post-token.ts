@@ -1,7 +1,7 @@
 import type { Clock } from '#shared/clock.ts'
 import type { UsageCounter } from '#shared/usage.ts'
 import { issueAccessToken } from './access-token.ts'
-import { answerRefusal, answerUncached } from './answer.ts'
+import { answerUncached } from './answer.ts'
 import type { Audit } from './audit.ts'
 import type { Authenticate } from './authenticate.ts'
 import { readCredentials } from './credentials.ts'
@@ -33,7 +33,7 @@ export function createPostToken({
   return async ({ request, context, path, query }) => {
     const refuse = (refusal: Refusal, clientId?: string) => {
       audit.refused(context, path, clientId, refusal)
-      return answerRefusal(refusal)
+      return refusal.answer
     }
     const inQuery = credentialsInQuery(query, FIELDS)
     if (inQuery) return refuse(inQuery)

@@ -1,11 +1,11 @@
+import { type Answer, UNCACHED } from './answer.ts'
+
 /** An error answer of RFC 6749 §5.2, and the reason that only the audit log learns. */
 export class Refusal {
-  readonly status: number
+  readonly answer: Answer
   readonly error: string
-  readonly description: string
   /** For the log: why, in one word. */
   readonly reason: string
-  readonly headers: Readonly<Record<string, string>>
 
   constructor({
     status,
@@ -20,11 +20,10 @@ export class Refusal {
     reason: string
     headers?: Record<string, string>
   }) {
-    this.status = status
+    const body = JSON.stringify({ error, error_description: description })
+    this.answer = { status, body, headers: { ...UNCACHED, ...headers } }
     this.error = error
-    this.description = description
     this.reason = reason
-    this.headers = headers
   }
 }
 
@@ -37,17 +36,24 @@ export const invalidRequest = (
 
 export type InvalidClientReason = 'unknown_client' | 'revoked_client' | 'wrong_secret' | 'no_secret'
 
-/**
- * The same answer whatever was wrong. The challenge is for who used the Authorization header (RFC 6749 §5.2).
- */
+/** Without and with the challenge, which is for who used the Authorization header (RFC 6749 §5.2). */
+function invalidClientBothWays(reason: InvalidClientReason): readonly [Refusal, Refusal] {
+  const told = { status: 401, error: 'invalid_client', description: 'client authentication failed', reason }
+  const challenge = { 'WWW-Authenticate': 'Basic realm="oauth", charset="UTF-8"' }
+  return [new Refusal(told), new Refusal({ ...told, headers: challenge })]
+}
+
+/** Made once: a flood of wrong secrets is refused with them. */
+const INVALID_CLIENT = {
+  unknown_client: invalidClientBothWays('unknown_client'),
+  revoked_client: invalidClientBothWays('revoked_client'),
+  wrong_secret: invalidClientBothWays('wrong_secret'),
+  no_secret: invalidClientBothWays('no_secret'),
+}
+
+/** The same answer whatever was wrong. */
 export const invalidClient = (reason: InvalidClientReason, usedHeader: boolean): Refusal =>
-  new Refusal({
-    status: 401,
-    error: 'invalid_client',
-    description: 'client authentication failed',
-    reason,
-    headers: usedHeader ? { 'WWW-Authenticate': 'Basic realm="oauth", charset="UTF-8"' } : {},
-  })
+  INVALID_CLIENT[reason][usedHeader ? 1 : 0]
 
 export const tooManyRequests = (reason: string, headers: Record<string, string>): Refusal =>
   new Refusal({

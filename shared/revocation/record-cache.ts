@@ -1,10 +1,13 @@
 import { type Clock, systemClock } from '#shared/clock.ts'
-import { type ClientCredentialsRecord, findClientCredentials } from '#shared/oauth-clients.ts'
+import { type ClientCredentialsRecord, findCredentialsOfClients } from '#shared/oauth-clients.ts'
 import type { Queryable } from '#shared/postgres.ts'
+import { batchPerTurn } from '#shared/turn-batch.ts'
 
 /** Counted from the start of the read; using a record does not prolong it. */
 export const CLIENT_RECORD_LIFETIME_MS = 5 * 60_000
 const CLIENT_RECORDS_MAX = 200_000
+/** So few that Postgres looks each up by the index. */
+const CLIENTS_A_QUERY = 50
 
 export interface ClientRecords {
   /**
@@ -31,7 +34,8 @@ interface Read {
 
 /**
  * Client records, remembered. A record never changes but for its revocation, which is asked for on every request;
- * the lifetime is short enough that the revocation entries in Redis outlive every record read before them.
+ * the lifetime is short enough that the revocation entries in Redis outlive every record read before them. What has to
+ * be read in one turn of the event loop is one query, so that a flood of ids that nobody has costs Postgres little.
  * An unknown client is not remembered, so that a new one works at once.
  */
 export function createClientRecords({
@@ -41,6 +45,9 @@ export function createClientRecords({
   max = CLIENT_RECORDS_MAX,
 }: ClientRecordsOptions): ClientRecords {
   const reads = new Map<string, Read>()
+  const query = batchPerTurn((clientIds: string[]) => findCredentialsOfClients(db, clientIds), {
+    size: CLIENTS_A_QUERY,
+  })
 
   // Both clocks: a wall clock that is set back, or a machine that slept, must not make a record live longer.
   const current = (read: Read): boolean =>
@@ -49,7 +56,7 @@ export function createClientRecords({
 
   function start(clientId: string): Read {
     const startedAt = { startedAt_ms: clock.now(), startedAtMonotonic_ms: monotonic() }
-    const read: Read = { ...startedAt, record: findClientCredentials(db, clientId) }
+    const read: Read = { ...startedAt, record: query(clientId) }
     const forget = () => {
       if (reads.get(clientId) === read) reads.delete(clientId)
     }

@@ -105,6 +105,18 @@ describe('the client records that a process remembers', () => {
     assert.equal(reads, 1)
   })
 
+  it('reads those who are asked for at the same time in one query, and gives each its own record', async () => {
+    const records = createRecords()
+    const clientIds = await Promise.all(Array.from({ length: 20 }, () => subjects.newClient()))
+    const asked = [...clientIds.toReversed(), newClientId()]
+    const found = await Promise.all(asked.map((clientId) => records.find(clientId)))
+    assert.deepEqual(
+      found.map((record) => record?.clientId),
+      [...clientIds.toReversed(), undefined],
+    )
+    assert.equal(reads, 1)
+  })
+
   it('does not remember that a client is unknown', async () => {
     const records = createRecords()
     const unknown = newClientId()
