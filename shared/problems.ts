@@ -42,7 +42,10 @@ export interface InputError {
   detail: string
 }
 
-/** Thrown by a handler; the error middleware writes it as application/problem+json. */
+/**
+ * Thrown by a handler; the error middleware writes it as application/problem+json. It has no stack trace: it is an
+ * answer, whose cause is the caller's, and a flood of refusals would pay for what nobody reads.
+ */
 export class Problem extends Error {
   readonly code: ProblemCode
   readonly status: number
@@ -55,7 +58,10 @@ export class Problem extends Error {
     detail: string,
     { errors, headers = {} }: { errors?: readonly InputError[]; headers?: Record<string, string> } = {},
   ) {
+    const { stackTraceLimit } = Error
+    Error.stackTraceLimit = 0
     super(detail)
+    Error.stackTraceLimit = stackTraceLimit
     this.code = code
     this.status = PROBLEMS[code].status
     this.detail = detail
