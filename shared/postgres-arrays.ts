@@ -35,7 +35,7 @@ export function textArray(values: readonly string[]): Buffer {
   return array
 }
 
-/** Of whole numbers from 0 to 2^53 - 1. */
+/** Of whole numbers from 0 to 2^53 - 1. @throws RangeError for another, in place of storing a wrong one. */
 export function int8Array(values: readonly (number | null)[]): Buffer {
   const numbers = values.filter((value) => value !== null).length
   const array = startArray(OID.int8, values.length, 8 * numbers, numbers < values.length)
@@ -45,6 +45,7 @@ export function int8Array(values: readonly (number | null)[]): Buffer {
       at = array.writeInt32BE(LENGTH_OF_NULL, at)
       continue
     }
+    if (!Number.isSafeInteger(value)) throw new RangeError('not a whole number')
     at = array.writeInt32BE(8, at)
     at = array.writeUInt32BE(Math.floor(value / TWO_TO_32), at)
     at = array.writeUInt32BE(value % TWO_TO_32, at)
@@ -62,7 +63,7 @@ export function float8Array(values: readonly number[]): Buffer {
   return array
 }
 
-/** Of dates as `YYYY-MM-DD`. */
+/** Of dates as `YYYY-MM-DD`. @throws RangeError for what is none, in place of storing a wrong one. */
 export function dateArray(values: readonly string[]): Buffer {
   const array = startArray(OID.date, values.length, 4 * values.length)
   // Many events are of few days.
@@ -70,6 +71,7 @@ export function dateArray(values: readonly string[]): Buffer {
   let at = HEADER_BYTES
   for (const value of values) {
     const day = days.get(value) ?? (Date.parse(value) - FIRST_DAY_MS) / DAY_MS
+    if (!Number.isInteger(day)) throw new RangeError('not a date')
     days.set(value, day)
     at = array.writeInt32BE(4, at)
     at = array.writeInt32BE(day, at)

@@ -44,7 +44,7 @@ export interface InputError {
 
 /**
  * Thrown by a handler; the error middleware writes it as application/problem+json. It has no stack trace: it is an
- * answer, whose cause is the caller's, and a flood of refusals would pay for what nobody reads.
+ * answer, and a flood of refusals would pay for what nobody reads. A fault of ours that it stands for is its `cause`.
  */
 export class Problem extends Error {
   readonly code: ProblemCode

@@ -7,7 +7,11 @@ export interface Answer {
 
 const JSON_TYPE = 'application/json'
 /** RFC 6749 §5.1: no cache may keep an answer that can hold a token; errors are treated alike. */
-export const UNCACHED = { 'Content-Type': JSON_TYPE, 'Cache-Control': 'no-store', Pragma: 'no-cache' }
+export const UNCACHED = Object.freeze({
+  'Content-Type': JSON_TYPE,
+  'Cache-Control': 'no-store',
+  Pragma: 'no-cache',
+})
 
 export const answerUncached = (status: number, body: object | ''): Answer => ({
   status,

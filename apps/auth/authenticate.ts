@@ -52,8 +52,8 @@ const NO_HASH = randomBytes(32)
 
 /**
  * Authenticates a client by its secret. An unknown client is hashed for, compared, counted and answered like a wrong
- * secret. Whether a client is revoked is asked for who has its secret, in the same moment as its rate is counted: a
- * request waits for Redis once, whatever comes of it.
+ * secret. Whether a client is revoked is asked for who has its secret, in the same moment as its rate is counted, so
+ * that a request waits for Redis once; only where something was revoked it asks on.
  */
 export function createAuthenticate({
   clients,

@@ -21,7 +21,8 @@ export class Refusal {
     headers?: Record<string, string>
   }) {
     const body = JSON.stringify({ error, error_description: description })
-    this.answer = { status, body, headers: { ...UNCACHED, ...headers } }
+    // Some refusals answer many requests.
+    this.answer = Object.freeze({ status, body, headers: Object.freeze({ ...UNCACHED, ...headers }) })
     this.error = error
     this.reason = reason
   }

@@ -65,4 +65,11 @@ describe('arrays in the binary format', () => {
       }),
     )
   })
+
+  it('are not made of what would be stored as something else', () => {
+    for (const number of [Number.NaN, 1.5, -1, 2 ** 53])
+      assert.throws(() => int8Array([1, number]), RangeError)
+    for (const text of ['', '2026-13-01', '2026-11-21T12:00Z'])
+      assert.throws(() => dateArray(['2026-11-21', text]), RangeError)
+  })
 })
