@@ -1,3 +1,5 @@
+import { daysBetween } from './calendar.ts'
+
 /*
  * Arrays as parameters of a query in Postgres's binary format (array_send in its arrayfuncs.c), which both sides
  * write and read faster than text. pg sends a Buffer as binary. Integers are big-endian.
@@ -9,8 +11,8 @@ const HEADER_BYTES = 20
 const LENGTH_BYTES = 4
 const LENGTH_OF_NULL = -1
 const TWO_TO_32 = 2 ** 32
-const DAY_MS = 86_400_000
-const FIRST_DAY_MS = Date.UTC(2000, 0, 1)
+/** Postgres counts its days from here. */
+const FIRST_DAY = '2000-01-01'
 
 /** An array of one dimension, with room for values of so many bytes in all. */
 function startArray(oid: number, length: number, values_bytes: number, hasNull = false): Buffer {
@@ -70,7 +72,7 @@ export function dateArray(values: readonly string[]): Buffer {
   const days = new Map<string, number>()
   let at = HEADER_BYTES
   for (const value of values) {
-    const day = days.get(value) ?? (Date.parse(value) - FIRST_DAY_MS) / DAY_MS
+    const day = days.get(value) ?? daysBetween(FIRST_DAY, value)
     if (!Number.isInteger(day)) throw new RangeError('not a date')
     days.set(value, day)
     at = array.writeInt32BE(4, at)

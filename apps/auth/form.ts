@@ -61,8 +61,7 @@ export function parseForm(body: string, names: ReadonlySet<string>): Form | Refu
   const form = new Map<string, string>()
   for (const pair of body.split('&')) {
     const equals = pair.indexOf('=')
-    const sent = equals < 0 ? pair : pair.slice(0, equals)
-    const name = names.has(sent) ? sent : formDecode(sent)
+    const name = formDecode(equals < 0 ? pair : pair.slice(0, equals))
     if (name === undefined) return MALFORMED
     if (!names.has(name)) continue
     const value = formDecode(equals < 0 ? '' : pair.slice(equals + 1))
