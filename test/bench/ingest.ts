@@ -10,8 +10,8 @@ import { copyIn } from './copy.ts'
 import { cpuSeconds } from './cores.ts'
 import { addClients, addCompanies, type BenchClient, requestToken } from './fixtures.ts'
 import type { Goal } from './goals.ts'
-import type { Bench, LoadFigures, Measurement, Row } from './row.ts'
-import { type Spread, spread } from './statistics.ts'
+import { figuresOf, type Measured, type Sample, throughputRatio } from './measure.ts'
+import type { Bench, Measurement, Row } from './row.ts'
 import type { World } from './world.ts'
 
 const GOAL: Goal = { least: 0.3, moonshot: 0.4 }
@@ -27,14 +27,6 @@ const BARE_TABLE = 'bench_events'
 
 export const ingestRows: Row[] = [{ name: 'event ingest', part: 'speed', measure }]
 
-interface Sample {
-  batchesPerSecond: number
-  durations_ms: number[]
-  /** Of the API and of Postgres together. */
-  batchesPerCpuSecond: number
-  apiCores: number
-}
-
 /**
  * Events by HTTP, all of one company, each id new; and beside it the rows that they become, by COPY into a table that
  * has their columns and nothing else: no key, index, check or partition. Bodies and lines are made before the time
@@ -48,7 +40,10 @@ async function measure(bench: Bench): Promise<Measurement> {
   const copier = new pg.Client(world.db.client.config.connection)
   await copier.connect()
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
-  const taken = { http: [] as Sample[], copies: [] as Sample[], copy: [] as Sample[] }
+  const measured = (name: string): Measured => ({ subject: { name, server: world.api }, samples: [] })
+  const http = measured('batches of 1,000 events')
+  const copies = measured('one COPY a batch')
+  const copy = measured('one COPY of 100 batches')
   const { rounds } = bench.conditions
   try {
     for (let round = 1 - WARM_UP_ROUNDS; round <= rounds; round++) {
@@ -62,13 +57,13 @@ async function measure(bench: Bench): Promise<Measurement> {
       const byCopies: Load = (timed) =>
         atOnce(1, lines, (each) => timed(() => copyIn(copier, BARE_TABLE, [each])))
       const byCopy: Load = (timed) => timed(() => copyIn(copier, BARE_TABLE, lines))
-      const loads: [Sample[], Load][] = [
-        [taken.http, byHttp],
-        [taken.copies, byCopies],
-        [taken.copy, byCopy],
+      const loads: [Measured, Load][] = [
+        [http, byHttp],
+        [copies, byCopies],
+        [copy, byCopy],
       ]
       // What Postgres still does of itself after a load falls on the next one.
-      for (const [samples, load] of round % 2 === 0 ? loads : loads.toReversed()) {
+      for (const [{ samples }, load] of round % 2 === 0 ? loads : loads.toReversed()) {
         const one = await sample(world, load)
         if (round > 0) samples.push(one)
       }
@@ -82,20 +77,17 @@ async function measure(bench: Bench): Promise<Measurement> {
   const what = 'events, in batches of 1,000'
   return {
     findings: [
-      { what, beside: 'one COPY a batch, bare table', goal: GOAL, ...ratio(taken.http, taken.copies) },
-      { what, beside: 'one COPY of all, bare table', ...ratio(taken.http, taken.copy) },
+      { what, beside: 'one COPY a batch, bare table', goal: GOAL, ...throughputRatio(http, copies) },
+      { what, beside: 'one COPY of all, bare table', ...throughputRatio(http, copy) },
     ],
-    loads: [
-      figures('batches of 1,000 events', taken.http),
-      figures('one COPY a batch', taken.copies),
-      figures('one COPY of 100 batches', taken.copy),
-    ],
+    loads: [http, copies, copy].map(figuresOf),
   }
 }
 
 type Timed = (work: () => Promise<void>) => Promise<void>
 type Load = (timed: Timed) => Promise<void>
 
+/** In batches. By CPU second counts the API and Postgres together, in cores the API alone. */
 async function sample(world: World, load: Load): Promise<Sample> {
   const durations_ms: number[] = []
   const timed: Timed = async (work) => {
@@ -109,11 +101,14 @@ async function sample(world: World, load: Load): Promise<Sample> {
   const seconds = (performance.now() - started_ms) / 1_000
   const apiCpu = cpuSeconds(world.api.pids) - before.api
   const cpu = apiCpu + grown(before.postgres, await postgresCpuSeconds(world))
+  const sorted = durations_ms.toSorted((a, b) => a - b)
+  const percentile = (share: number) => sorted[Math.ceil(share * sorted.length) - 1] as number
   return {
-    batchesPerSecond: BATCHES_A_ROUND / seconds,
-    durations_ms,
-    batchesPerCpuSecond: BATCHES_A_ROUND / cpu,
-    apiCores: apiCpu / seconds,
+    perSecond: BATCHES_A_ROUND / seconds,
+    perCpuSecond: BATCHES_A_ROUND / cpu,
+    cores: apiCpu / seconds,
+    p50_ms: percentile(0.5),
+    p99_ms: percentile(0.99),
   }
 }
 
@@ -135,30 +130,6 @@ async function postgresCpuSeconds({ directory }: World): Promise<Map<number, num
 
 const grown = (before: Map<number, number>, after: Map<number, number>): number =>
   [...after].reduce((sum, [pid, seconds]) => sum + seconds - (before.get(pid) ?? 0), 0)
-
-function ratio(ours: Sample[], other: Sample[]) {
-  const of = (pick: (one: Sample) => number): Spread =>
-    spread(ours.map((one, i) => pick(one) / pick(other[i] as Sample)))
-  return {
-    value: of(({ batchesPerSecond }) => batchesPerSecond),
-    unit: 'ratio' as const,
-    perCpuSecond: of(({ batchesPerCpuSecond }) => batchesPerCpuSecond),
-  }
-}
-
-function figures(name: string, samples: Sample[]): LoadFigures {
-  const of = (pick: (one: Sample) => number): Spread => spread(samples.map(pick))
-  const percentile = (share: number) =>
-    of(({ durations_ms: all }) => all.toSorted((a, b) => a - b)[Math.ceil(share * all.length) - 1] as number)
-  return {
-    name,
-    perSecond: of(({ batchesPerSecond }) => batchesPerSecond),
-    p50_ms: percentile(0.5),
-    p99_ms: percentile(0.99),
-    perCpuSecond: of(({ batchesPerCpuSecond }) => batchesPerCpuSecond),
-    cores: of(({ apiCores }) => apiCores),
-  }
-}
 
 interface EventRow {
   eventId: string

@@ -42,7 +42,7 @@ export interface Sample {
 }
 
 export interface Measured {
-  subject: Subject
+  subject: Pick<Subject, 'name' | 'server'>
   samples: Sample[]
 }
 
