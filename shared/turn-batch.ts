@@ -17,9 +17,11 @@ export function batchPerTurn<Question, Answer>(
   ask: (questions: Question[]) => Promise<readonly Answer[]>,
   { size, atOnce = Number.POSITIVE_INFINITY, wait_ms }: Batching,
 ): (question: Question) => Promise<Answer> {
-  interface Put extends PromiseWithResolvers<Answer> {
+  interface Put {
     question: Question
     at_ms: number
+    resolve(answer: Answer): void
+    reject(error: unknown): void
   }
   let waiting: Put[] = []
   let running = 0
@@ -45,7 +47,9 @@ export function batchPerTurn<Question, Answer>(
     schedule()
     try {
       const answers = await ask(batch.map(({ question }) => question))
-      for (const [i, { resolve }] of batch.entries()) resolve(answers[i] as Answer)
+      batch.forEach(({ resolve }, i) => {
+        resolve(answers[i] as Answer)
+      })
     } catch (error) {
       for (const { reject } of batch) reject(error)
     }
@@ -65,10 +69,9 @@ export function batchPerTurn<Question, Answer>(
     }, wait_ms)
   }
 
-  return (question) => {
-    const put = { question, at_ms: performance.now(), ...Promise.withResolvers<Answer>() }
-    waiting.push(put)
-    schedule()
-    return put.promise
-  }
+  return (question) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ question, at_ms: performance.now(), resolve, reject })
+      schedule()
+    })
 }

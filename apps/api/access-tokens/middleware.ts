@@ -67,7 +67,7 @@ export function createAccessTokenMiddleware({
         headers: challenge(),
       })
     }
-    if (bearer.kind === 'repeated' || (await alsoElsewhere(ctx))) {
+    if (bearer.kind === 'repeated' || sentInQuery(ctx) || (mayHaveForm(ctx) && (await sentInForm(ctx)))) {
       const description = 'The token was sent more than once or in more than one way'
       throw new Problem('invalid_request', `${description}.`, {
         headers: challenge({ error: 'invalid_request', error_description: description }),
@@ -82,11 +82,11 @@ export function createAccessTokenMiddleware({
     if (judged.verdict === 'refused') throw invalid(judged.reason)
     if (judged.verdict === 'undecided') throw unavailable('The signing keys are not known right now.')
     const { token } = judged
-    // One wait: both commands are written to Redis before either answer is read.
-    const [standing, rate] = await Promise.all([
-      revocation.ask({ clientId: token.clientId, jti: token.jti, kid: token.signingKey.kid }),
-      rateLimit.consume(token.clientId),
-    ])
+    // One wait, and neither rejects: both commands are written to Redis before either answer is read.
+    const asked = revocation.ask({ clientId: token.clientId, jti: token.jti, kid: token.signingKey.kid })
+    const counted = rateLimit.consume(token.clientId)
+    const standing = await asked
+    const rate = await counted
     if (standing === 'revoked') throw invalid('revoked')
     if (standing === 'undecided') throw unavailable('Whether the token was revoked cannot be told right now.')
     // Past Koa's `set`, which costs more than the fields themselves.
@@ -112,7 +112,7 @@ export function createAccessTokenMiddleware({
       }
       ctx.state.accessToken = { clientId, vendorId, scopes }
       ctx.state.vendorId = vendorId
-      await next()
+      return next()
     }
     return documented(middleware, {
       security: { scheme: 'accessToken', scope },
@@ -140,14 +140,17 @@ const readForm = koaBody({
   onError: () => {},
 })
 
-/**
+/*
  * Whether the token is in the query or in a form as well (RFC 6750 §2.2, §2.3), which §2 forbids. Only the header is
  * ever taken as the token.
  */
-async function alsoElsewhere(ctx: ApiContext): Promise<boolean> {
-  if (ctx.querystring !== '' && new URLSearchParams(ctx.querystring).has('access_token')) return true
-  if (ctx.method === 'GET' || ctx.method === 'HEAD' || !ctx.is('application/x-www-form-urlencoded'))
-    return false
+const sentInQuery = ({ querystring }: ApiContext): boolean =>
+  querystring !== '' && new URLSearchParams(querystring).has('access_token')
+
+const mayHaveForm = (ctx: ApiContext): boolean =>
+  ctx.method !== 'GET' && ctx.method !== 'HEAD' && Boolean(ctx.is('application/x-www-form-urlencoded'))
+
+async function sentInForm(ctx: ApiContext): Promise<boolean> {
   await readForm(ctx as never, async () => {})
   const form = (ctx.request as { body?: unknown }).body
   return typeof form === 'object' && form !== null && 'access_token' in form

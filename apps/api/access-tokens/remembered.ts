@@ -28,15 +28,12 @@ export function rememberVerified({
   return async (text) => {
     const digest = hash('sha256', text, 'base64')
     const token = remembered.get(digest)
+    if (token && stillGood(token)) return { verdict: 'valid', token }
     remembered.delete(digest)
-    if (token && stillGood(token)) {
-      // Set again, it is the youngest: a Map keeps the order of insertion.
-      remembered.set(digest, token)
-      return { verdict: 'valid', token }
-    }
     const verdict = await verify(text)
     if (verdict.verdict === 'valid') {
       remembered.set(digest, verdict.token)
+      // A Map keeps the order of insertion, and what was verified first is about to expire first.
       const [oldest] = remembered.size > limit ? remembered.keys() : []
       if (oldest !== undefined) remembered.delete(oldest)
     }

@@ -20,9 +20,9 @@ const REVISIONS_READ = { size: 500, atOnce: 3, wait_ms: 2_000 }
 const METRICS = ['impressions', 'clicks', 'orders', 'unitsSold', 'revenueMinor', 'boostSpendMinor'] as const
 const MISSING = METRICS.map((metric) => `"${metric}":null`).join(',')
 
-/** The answer of a daily read: its JSON text, and the entity tag of that. */
+/** The answer of a daily read: its JSON as UTF-8, which is sent as it is, and the entity tag of that. */
 export interface DailyAnswer {
-  body: string
+  body: Buffer
   tag: string
 }
 
@@ -81,7 +81,7 @@ export function createDailyRead({ db }: { db: Database }): ReadDaily {
     const before = made.get(key)
     if (before?.revision === revision && before) return before
     const stored = await readDays({ vendorId, ...range })
-    const body = dailyJson(company, range, stored)
+    const body = Buffer.from(dailyJson(company, range, stored))
     const answer = { revision: stored.revision, body, tag: entityTag(body) }
     remember(key, answer)
     return answer

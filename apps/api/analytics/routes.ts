@@ -102,7 +102,7 @@ export function createAnalyticsRoutes({ db, clock, manager, accessToken }: Analy
       ctx.status = 304
       return
     }
-    ctx.type = 'application/json'
+    ctx.res.setHeader('Content-Type', 'application/json; charset=utf-8')
     ctx.body = body
   }
 

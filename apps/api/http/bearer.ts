@@ -16,9 +16,9 @@ export function bearerOf(request: IncomingMessage): Bearer {
   const { authorization } = request.headers
   if (authorization === undefined) return { kind: 'none' }
   if (isRepeated(request.rawHeaders, 'authorization')) return { kind: 'repeated' }
-  if (!BEARER_SCHEME.test(authorization)) return { kind: 'none' }
-  const [, token] = BEARER.exec(authorization) ?? []
-  return token === undefined ? { kind: 'malformed' } : { kind: 'token', token }
+  const token = BEARER.exec(authorization)?.[1]
+  if (token !== undefined) return { kind: 'token', token }
+  return { kind: BEARER_SCHEME.test(authorization) ? 'malformed' : 'none' }
 }
 
 /** Node keeps the first of two Authorization fields without a word; a proxy may have looked at the second. */

@@ -44,9 +44,9 @@ const jsonPointer = (path: readonly PropertyKey[]): string =>
  */
 export function query(schema: z.ZodObject): ApiMiddleware {
   const empty = Object.freeze(schema.safeParse({}).data)
-  const middleware: ApiMiddleware = async (ctx, next) => {
+  const middleware: ApiMiddleware = (ctx, next) => {
     ctx.state.query = (ctx.querystring === '' && empty) || parseQuery(schema, ctx.querystring)
-    await next()
+    return next()
   }
   return documented(middleware, { query: schema, problems: ['invalid_input'] })
 }

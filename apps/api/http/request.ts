@@ -6,12 +6,12 @@ import type { Log } from '#shared/log.ts'
 import type { AccessTokenState, ApiState, SessionState } from './state.ts'
 
 /** Every answer has these unless a handler says otherwise. */
-const HEADERS = {
-  'Cache-Control': 'no-store',
-  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
-  'Referrer-Policy': 'no-referrer',
-  'X-Content-Type-Options': 'nosniff',
-}
+const HEADERS = [
+  ['Cache-Control', 'no-store'],
+  ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
+  ['Referrer-Policy', 'no-referrer'],
+  ['X-Content-Type-Options', 'nosniff'],
+] as const
 
 class RequestState implements ApiState {
   declare session?: SessionState
@@ -53,7 +53,7 @@ export function createRequestMiddleware({
     const state = new RequestState(request, log)
     ctx.state = state
     ctx.res.setHeader('X-Request-Id', request.requestId)
-    for (const name in HEADERS) ctx.res.setHeader(name, HEADERS[name as keyof typeof HEADERS])
+    for (const [name, value] of HEADERS) ctx.res.setHeader(name, value)
     await next()
     log.info(
       {

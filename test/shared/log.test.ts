@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const MODULE = JSON.stringify(new URL('../../shared/log.ts', import.meta.url).href)
+const LINES = 40
+
+/** Runs a process that logs and ends as `ending` says. */
+const run = (ending: string, stdout: 'pipe' | number) =>
+  spawnSync(
+    process.execPath,
+    [
+      '--input-type=module',
+      '--eval',
+      `const { createLog } = await import(${MODULE})
+       const log = createLog({ service: 'test', level: 'info' })
+       for (let i = 0; i < ${LINES}; i++) log.info({ i }, 'x'.repeat(100))
+       ${ending}`,
+    ],
+    { encoding: 'utf8', stdio: ['ignore', stdout, 'pipe'] },
+  )
+
+const numbers = (text: string): number[] =>
+  text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line).i)
+
+describe('the log', () => {
+  const all = Array.from({ length: LINES }, (_, i) => i)
+  let directory: string
+
+  before(() => {
+    directory = mkdtempSync(join(tmpdir(), 'integration-access-test-'))
+  })
+  after(() => rmSync(directory, { recursive: true }))
+
+  for (const [how, ending] of [
+    ['exits', 'process.exit(0)'],
+    ['fails', "throw new Error('on purpose')"],
+    ['has nothing left to do', ''],
+  ] as const) {
+    it(`has every line in a file when the process ${how}`, () => {
+      const file = join(directory, how)
+      run(ending, openSync(file, 'a'))
+      assert.deepEqual(numbers(readFileSync(file, 'utf8')), all)
+    })
+
+    it(`has every line in a pipe, the last ones in any order, when the process ${how}`, () => {
+      assert.deepEqual(
+        numbers(run(ending, 'pipe').stdout).sort((a, b) => a - b),
+        all,
+      )
+    })
+  }
+})
