@@ -1,3 +1,4 @@
+import got from 'got'
 import { importJWK, type JWK } from 'jose'
 import { z } from 'zod'
 import type { Clock } from '#shared/clock.ts'
@@ -96,23 +97,24 @@ export function createSigningKeys({ url, clock, log }: { url: string; clock: Clo
 
 /** @throws Error for anything but a JSON document of bounded size, sent at once and from this very address. */
 async function fetchDocument(url: string): Promise<unknown> {
-  const response = await fetch(url, {
-    redirect: 'error',
-    signal: AbortSignal.timeout(FETCH_TIMEOUT_MS),
+  const tooLarge = new AbortController()
+  const request = got(url, {
     headers: { accept: 'application/json, application/jwk-set+json' },
+    decompress: false,
+    followRedirect: false,
+    throwHttpErrors: false,
+    retry: { limit: 0 },
+    timeout: { request: FETCH_TIMEOUT_MS },
+    signal: tooLarge.signal,
   })
-  if (response.status !== 200 || !response.body) {
-    await response.body?.cancel()
-    throw new Error(`answered ${response.status}`)
-  }
-  const chunks: Uint8Array[] = []
-  let size_bytes = 0
-  for await (const chunk of response.body) {
-    size_bytes += chunk.length
-    if (size_bytes > DOCUMENT_LIMIT_BYTES) throw new Error(`is larger than ${DOCUMENT_LIMIT_BYTES} bytes`)
-    chunks.push(chunk)
-  }
-  return JSON.parse(Buffer.concat(chunks).toString('utf8'))
+  request.on('downloadProgress', ({ transferred }) => {
+    if (transferred > DOCUMENT_LIMIT_BYTES) tooLarge.abort()
+  })
+  const { statusCode, body } = await request.catch((error: Error) => {
+    throw tooLarge.signal.aborted ? new Error(`is larger than ${DOCUMENT_LIMIT_BYTES} bytes`) : error
+  })
+  if (statusCode !== 200) throw new Error(`answered ${statusCode}`)
+  return JSON.parse(body)
 }
 
 /**
