@@ -8,10 +8,19 @@ const NOT_MODIFIED_GOAL: Goal = { least: 0.5 }
 const EXPRESS_GOAL: Goal = { least: 1.5 }
 const SAME_BYTES = 'bare Koa, the same bytes'
 const BUSY_US = 20
+const MANY = 64
+/** What is asked of the stores in one turn of the event loop is asked together: the more at once, the less each. */
+const withMany = { suffix: `, ${MANY} connections`, connections: MANY }
 
 export const dailyRows: Row[] = [
   { name: 'daily read, 30 days', part: 'speed', measure: besideKoa },
-  { name: 'daily read, If-None-Match', part: 'speed', measure: notModified },
+  { name: `daily read, 30 days${withMany.suffix}`, part: 'speed', measure: besideKoaWithMany },
+  { name: 'daily read, If-None-Match', part: 'speed', measure: (bench) => notModified(bench) },
+  {
+    name: `daily read, If-None-Match${withMany.suffix}`,
+    part: 'speed',
+    measure: (bench) => notModified(bench, withMany),
+  },
   { name: 'daily read beside Express', part: 'speed', measure: besideExpress },
 ]
 
@@ -34,13 +43,27 @@ async function besideKoa(bench: Bench): Promise<Measurement> {
   }
 }
 
-async function notModified(bench: Bench): Promise<Measurement> {
+async function besideKoaWithMany(bench: Bench): Promise<Measurement> {
   const world = await bench.world()
   const readers = await createReaders(world)
-  const requests = readers.conditional
+  const { suffix, connections } = withMany
+  const load = { requests: readers.requests, connections }
+  return compare(bench, SAME_BYTES, KOA_GOAL, [
+    { name: `daily read, 30 days${suffix}`, server: world.api, ...load },
+    { name: `bare Koa${suffix}`, server: await startKoa(bench, readers), ...load },
+  ])
+}
+
+async function notModified(
+  bench: Bench,
+  { suffix, connections }: { suffix: string; connections?: number } = { suffix: '' },
+): Promise<Measurement> {
+  const world = await bench.world()
+  const readers = await createReaders(world)
+  const load = { requests: readers.conditional, status: 304, ...(connections && { connections }) }
   return compare(bench, 'bare Koa, 304', NOT_MODIFIED_GOAL, [
-    { name: 'daily read, If-None-Match', server: world.api, requests, status: 304 },
-    { name: 'bare Koa, 304', server: await startKoa(bench, readers), requests, status: 304 },
+    { name: `daily read, If-None-Match${suffix}`, server: world.api, ...load },
+    { name: `bare Koa, 304${suffix}`, server: await startKoa(bench, readers), ...load },
   ])
 }
 
