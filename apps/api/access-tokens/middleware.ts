@@ -1,6 +1,6 @@
 import { koaBody } from 'koa-body'
 import { Problem } from '#shared/problems.ts'
-import { type RateLimit, rateLimitHeaders } from '#shared/rate-limit.ts'
+import { type RateLimit, type RateLimitVerdict, rateLimitHeaders } from '#shared/rate-limit.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import { bearerChallenge, bearerOf } from '../http/bearer.ts'
 import { documented } from '../http/documented.ts'
@@ -78,12 +78,13 @@ export function createAccessTokenMiddleware({
   }
 
   async function verified(ctx: ApiContext): Promise<VerifiedToken> {
-    const judged = await verify(await presentedToken(ctx))
+    const judged = await verify(await presentedToken(ctx), ctx.state.request.clientAddress)
     if (judged.verdict === 'refused') throw invalid(judged.reason)
+    if (judged.verdict === 'limited') throw tooManyForged(judged.rate)
     if (judged.verdict === 'undecided') throw unavailable('The signing keys are not known right now.')
     const { token } = judged
     // One wait, and neither rejects: both commands are written to Redis before either answer is read.
-    const asked = revocation.ask({ clientId: token.clientId, jti: token.jti, kid: token.signingKey.kid })
+    const asked = revocation.ask({ clientId: token.clientId, jti: token.jti, kid: token.kid })
     const counted = rateLimit.consume(token.clientId)
     const standing = await asked
     const rate = await counted
@@ -128,6 +129,11 @@ export function createAccessTokenMiddleware({
     })
   }
 }
+
+const tooManyForged = (rate: RateLimitVerdict): Problem =>
+  new Problem('rate_limited', 'Too many tokens with a wrong signature came from this address.', {
+    headers: rateLimitHeaders(rate),
+  })
 
 const FORM_LIMIT_BYTES = 8 * 1_024
 const readForm = koaBody({
