@@ -37,7 +37,8 @@ export interface AccessTokenDependencies {
 /**
  * Judges the access token of a request, asks whether it was revoked, counts it against its client's limit, and
  * leaves it in `ctx.state.accessToken`.
- * @throws Problem by RFC 6750 §3.1: 401 without a good token, 403 when it lacks the scope or is another company's.
+ * @throws Problem by RFC 6750 §3.1: 401 without a good token, 403 when it lacks the scope or is another company's;
+ * 429 over the limit of its client, or of its address's forged tokens.
  */
 export function createAccessTokenMiddleware({
   verify,
