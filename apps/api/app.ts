@@ -6,6 +6,7 @@ import type { Database } from '#shared/postgres.ts'
 import type { RateLimit } from '#shared/rate-limit.ts'
 import type { Redis } from '#shared/redis.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
+import { createForgeryLimit } from './access-tokens/forgery-limit.ts'
 import { createAccessTokenMiddleware } from './access-tokens/middleware.ts'
 import { rememberVerified } from './access-tokens/remembered.ts'
 import type { SigningKeys } from './access-tokens/signing-keys.ts'
@@ -34,6 +35,7 @@ export interface ApiDependencies {
   signingKeys: SigningKeys
   limits: {
     apiPerClient: RateLimit
+    apiForgedPerAddress: RateLimit
     signInPerAccount: RateLimit
     signInPerAddress: RateLimit
     callbackTestPerCompany: RateLimit
@@ -51,7 +53,13 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
 
   const session = createSessionMiddleware({ db, clock })
   const manager = createManagerMiddleware({ session, db })
-  const verification = createTokenVerification({ keys: signingKeys, issuer, audience: apiResource, clock })
+  const verification = createTokenVerification({
+    keys: signingKeys,
+    issuer,
+    audience: apiResource,
+    clock,
+    forgeries: createForgeryLimit({ rateLimit: limits.apiForgedPerAddress }),
+  })
   const accessToken = createAccessTokenMiddleware({
     verify: rememberVerified({ verify: verification, keys: signingKeys, clock }),
     revocation,

@@ -11,6 +11,8 @@ import type { Server, Servers } from './servers.ts'
 
 /** In force and counted on every request, but never reached. */
 const ROOMY = '100000000/60'
+/** Where requests come from: it is believed which address they were forwarded for. */
+const GENERATOR = '127.0.0.1'
 /** A newly named Redis server is trusted after 6 s; until then every question goes to Postgres. */
 const TRUST_MS = 9_000
 export const POSTGRES_LOG = 'log'
@@ -114,7 +116,7 @@ function startService(
             RATE_TOKEN_PER_CLIENT: ROOMY,
             RATE_TOKEN_FAILURES_PER_ADDRESS: ROOMY,
           }
-        : { RATE_API_PER_CLIENT: ROOMY }),
+        : { RATE_API_PER_CLIENT: ROOMY, TRUSTED_PROXIES: GENERATOR }),
     }),
   })
 }

@@ -1,6 +1,6 @@
 import { koaBody } from 'koa-body'
 import { Problem } from '#shared/problems.ts'
-import { type RateLimit, rateLimitHeaders } from '#shared/rate-limit.ts'
+import { type RateLimit, type RateLimitVerdict, rateLimitHeaders } from '#shared/rate-limit.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import { bearerChallenge, bearerOf } from '../http/bearer.ts'
 import { documented } from '../http/documented.ts'
@@ -37,7 +37,8 @@ export interface AccessTokenDependencies {
 /**
  * Judges the access token of a request, asks whether it was revoked, counts it against its client's limit, and
  * leaves it in `ctx.state.accessToken`.
- * @throws Problem by RFC 6750 §3.1: 401 without a good token, 403 when it lacks the scope or is another company's.
+ * @throws Problem by RFC 6750 §3.1: 401 without a good token, 403 when it lacks the scope or is another company's;
+ * 429 over the limit of its client, or of its address's forged tokens.
  */
 export function createAccessTokenMiddleware({
   verify,
@@ -78,12 +79,13 @@ export function createAccessTokenMiddleware({
   }
 
   async function verified(ctx: ApiContext): Promise<VerifiedToken> {
-    const judged = await verify(await presentedToken(ctx))
+    const judged = await verify(await presentedToken(ctx), ctx.state.request.clientAddress)
     if (judged.verdict === 'refused') throw invalid(judged.reason)
+    if (judged.verdict === 'limited') throw tooManyForged(judged.rate)
     if (judged.verdict === 'undecided') throw unavailable('The signing keys are not known right now.')
     const { token } = judged
     // One wait, and neither rejects: both commands are written to Redis before either answer is read.
-    const asked = revocation.ask({ clientId: token.clientId, jti: token.jti, kid: token.signingKey.kid })
+    const asked = revocation.ask({ clientId: token.clientId, jti: token.jti, kid: token.kid })
     const counted = rateLimit.consume(token.clientId)
     const standing = await asked
     const rate = await counted
@@ -128,6 +130,11 @@ export function createAccessTokenMiddleware({
     })
   }
 }
+
+const tooManyForged = (rate: RateLimitVerdict): Problem =>
+  new Problem('rate_limited', 'Too many tokens with a wrong signature came from this address.', {
+    headers: rateLimitHeaders(rate),
+  })
 
 const FORM_LIMIT_BYTES = 8 * 1_024
 const readForm = koaBody({

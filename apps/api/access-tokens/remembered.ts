@@ -1,14 +1,16 @@
 import { hash } from 'node:crypto'
 import type { Clock } from '#shared/clock.ts'
 import type { SigningKeys } from './signing-keys.ts'
-import type { VerifiedToken, VerifyToken } from './verify.ts'
+import { type Lasting, refused, type TokenVerdict, type VerifyToken } from './verify.ts'
 
 const TOKENS_REMEMBERED = 10_000
 
 /**
- * Remembers tokens that passed until they expire or their signing key is gone or replaced; what is true of a
- * signature stays true. Whether a token was revoked is never remembered: that is asked for every request.
- * Tokens themselves are not kept, only their SHA-256.
+ * Remembers what was found of tokens whose signature is right, so that to repeat one costs no verification: that it is
+ * good until it expires and expired from then on, or what is wrong with its claims. Time is that of each request:
+ * where the clock is set back, an expired token is judged anew. Nothing outlasts the signing key, which may be gone or
+ * replaced. Whether a token was revoked is never remembered: that is asked for every request. Tokens themselves are
+ * not kept, only their SHA-256.
  */
 export function rememberVerified({
   verify,
@@ -21,18 +23,27 @@ export function rememberVerified({
   clock: Clock
   limit?: number
 }): VerifyToken {
-  const remembered = new Map<string, VerifiedToken>()
-  const stillGood = ({ expiresAt_s, signingKey }: VerifiedToken) =>
-    Math.floor(clock.now() / 1_000) < expiresAt_s && keys.known(signingKey.kid) === signingKey
+  const remembered = new Map<string, { verdict: TokenVerdict; lasting: Lasting }>()
+  const expired = refused('expired')
 
-  return async (text) => {
+  function recall(digest: string): TokenVerdict | undefined {
+    const found = remembered.get(digest)
+    if (!found) return undefined
+    const { signingKey, from_s, expiresAt_s } = found.lasting
+    const now_s = Math.floor(clock.now() / 1_000)
+    if (now_s < from_s || keys.known(signingKey.kid) !== signingKey) return undefined
+    return now_s < expiresAt_s ? found.verdict : expired
+  }
+
+  return async (text, clientAddress) => {
     const digest = hash('sha256', text, 'base64')
-    const token = remembered.get(digest)
-    if (token && stillGood(token)) return { verdict: 'valid', token }
+    const recalled = recall(digest)
+    if (recalled) return recalled
     remembered.delete(digest)
-    const verdict = await verify(text)
-    if (verdict.verdict === 'valid') {
-      remembered.set(digest, verdict.token)
+    const verdict = await verify(text, clientAddress)
+    const lasting = 'lasting' in verdict ? verdict.lasting : undefined
+    if (lasting) {
+      remembered.set(digest, { verdict, lasting })
       // A Map keeps the order of insertion, and what was verified first is about to expire first.
       const [oldest] = remembered.size > limit ? remembered.keys() : []
       if (oldest !== undefined) remembered.delete(oldest)

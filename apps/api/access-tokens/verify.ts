@@ -1,6 +1,8 @@
 import { decodeProtectedHeader, errors, jwtVerify } from 'jose'
 import type { Clock } from '#shared/clock.ts'
+import type { RateLimitVerdict } from '#shared/rate-limit.ts'
 import { SCOPES, type Scope } from '#shared/scopes.ts'
+import type { ForgeryLimit } from './forgery-limit.ts'
 import type { SigningKey, SigningKeys } from './signing-keys.ts'
 
 /** How far the authorization server's clock may be ahead of this one. */
@@ -14,9 +16,17 @@ export interface VerifiedToken {
   vendorId: string
   scopes: readonly Scope[]
   jti: string
-  /** Unix time in seconds; from then on the token is expired. */
-  expiresAt_s: number
+  kid: string
+}
+
+/**
+ * How long a verdict on a token whose signature is right stays true: as long as its key is the same, from one moment
+ * on, and until the token expires, in Unix seconds.
+ */
+export interface Lasting {
   signingKey: SigningKey
+  from_s: number
+  expiresAt_s: number
 }
 
 export type RefusalReason =
@@ -33,15 +43,20 @@ export type RefusalReason =
   | 'claims'
   | 'revoked'
 
-/** `undecided`: there are no keys to judge by. */
+/** `limited`: its address sent too many forged tokens. `undecided`: there are no keys to judge by. */
 export type TokenVerdict =
-  | { verdict: 'valid'; token: VerifiedToken }
-  | { verdict: 'refused'; reason: RefusalReason }
+  | { verdict: 'valid'; token: VerifiedToken; lasting: Lasting }
+  | { verdict: 'refused'; reason: RefusalReason; lasting: Lasting | undefined }
+  | { verdict: 'limited'; rate: RateLimitVerdict }
   | { verdict: 'undecided' }
 
-export type VerifyToken = (token: string) => Promise<TokenVerdict>
+export type VerifyToken = (token: string, clientAddress: string) => Promise<TokenVerdict>
 
-const refused = (reason: RefusalReason): TokenVerdict => ({ verdict: 'refused', reason })
+export const refused = (reason: RefusalReason, lasting?: Lasting): TokenVerdict => ({
+  verdict: 'refused',
+  reason,
+  lasting,
+})
 
 /** Judges access tokens by RFC 9068 §4, all but whether they were revoked. Never rejects. */
 export function createTokenVerification({
@@ -49,13 +64,15 @@ export function createTokenVerification({
   issuer,
   audience,
   clock,
+  forgeries,
 }: {
   keys: SigningKeys
   issuer: string
   audience: string
   clock: Clock
+  forgeries: ForgeryLimit
 }): VerifyToken {
-  return async (text) => {
+  return async (text, clientAddress) => {
     const header = protectedHeader(text)
     if (!header) return refused('malformed')
     if (!/^(application\/)?at\+jwt$/i.test(String(header.typ))) return refused('type')
@@ -64,6 +81,9 @@ export function createTokenVerification({
     const key = await keys.find(header.kid)
     if (!key) return keys.usable() ? refused('unknown_key') : { verdict: 'undecided' }
     if (key.alg !== header.alg) return refused('algorithm')
+    // What is refused until here costs little; verifying does not.
+    const over = forgeries.over(clientAddress)
+    if (over) return { verdict: 'limited', rate: over }
     try {
       const { payload } = await jwtVerify(text, key.publicKey, {
         algorithms: [key.alg],
@@ -76,7 +96,10 @@ export function createTokenVerification({
       })
       return judgeClaims(payload, key, Math.floor(clock.now() / 1_000))
     } catch (error) {
-      return refused(reasonOf(error))
+      if (!(error instanceof errors.JWSSignatureVerificationFailed))
+        return refused(reasonOf(error), lastingOf(error, key))
+      const rate = await forgeries.count(clientAddress)
+      return rate.allowed ? refused('signature') : { verdict: 'limited', rate }
     }
   }
 }
@@ -93,14 +116,30 @@ function protectedHeader(text: string) {
 /** What jose does not look at: the types of our claims, one audience, and `iat`. */
 function judgeClaims(payload: Record<string, unknown>, signingKey: SigningKey, now_s: number): TokenVerdict {
   const { aud, sub, client_id: clientId, vendor_id: vendorId, scope, jti, iat, exp } = payload
-  if (typeof aud !== 'string') return refused('audience')
-  if (typeof iat !== 'number' || typeof exp !== 'number') return refused('claims')
+  const forGood = always(signingKey)
+  if (typeof aud !== 'string') return refused('audience', forGood)
+  if (typeof iat !== 'number' || typeof exp !== 'number') return refused('claims', forGood)
   if (iat > now_s + CLOCK_SKEW_S) return refused('issued_in_future')
-  if (!isId(clientId) || sub !== clientId || !isId(vendorId) || !isId(jti)) return refused('claims')
-  if (typeof scope !== 'string') return refused('claims')
+  if (!isId(clientId) || sub !== clientId || !isId(vendorId) || !isId(jti)) return refused('claims', forGood)
+  if (typeof scope !== 'string') return refused('claims', forGood)
   const granted = scope.split(' ')
   const scopes = SCOPES.filter((known) => granted.includes(known))
-  return { verdict: 'valid', token: { clientId, vendorId, scopes, jti, expiresAt_s: exp, signingKey } }
+  const token = { clientId, vendorId, scopes, jti, kid: signingKey.kid }
+  return { verdict: 'valid', token, lasting: { ...forGood, expiresAt_s: exp } }
+}
+
+const always = (signingKey: SigningKey): Lasting => ({
+  signingKey,
+  from_s: Number.NEGATIVE_INFINITY,
+  expiresAt_s: Number.POSITIVE_INFINITY,
+})
+
+/** jose looks at claims only when the signature is right. A token whose time has not come yet may be good later. */
+function lastingOf(error: unknown, signingKey: SigningKey): Lasting | undefined {
+  if (error instanceof errors.JWTExpired)
+    return { ...always(signingKey), from_s: error.payload.exp as number }
+  if (error instanceof errors.JWTClaimValidationFailed && error.claim !== 'nbf') return always(signingKey)
+  return undefined
 }
 
 const isId = (claim: unknown): claim is string =>
@@ -108,7 +147,6 @@ const isId = (claim: unknown): claim is string =>
 
 function reasonOf(error: unknown): RefusalReason {
   if (error instanceof errors.JWTExpired) return 'expired'
-  if (error instanceof errors.JWSSignatureVerificationFailed) return 'signature'
   if (error instanceof errors.JWTClaimValidationFailed) {
     if (error.claim === 'iss') return 'issuer'
     if (error.claim === 'aud') return 'audience'

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { importJWK } from 'jose'
+import { createForgeryLimit } from '../../apps/api/access-tokens/forgery-limit.ts'
+import { rememberVerified } from '../../apps/api/access-tokens/remembered.ts'
+import type { SigningKey } from '../../apps/api/access-tokens/signing-keys.ts'
+import { createTokenVerification, type VerifyToken } from '../../apps/api/access-tokens/verify.ts'
+import { createTestClock, type TestClock } from '../support/clock.ts'
+import {
+  API_RESOURCE,
+  createTestIssuer,
+  ISSUER,
+  type TestIssuer,
+  type TestKey,
+  type TokenOptions,
+} from '../support/issuer.ts'
+
+const CLIENT = { clientId: 'cli_x', vendorId: 'ven_x' }
+
+describe('remembered access tokens', () => {
+  let clock: TestClock
+  let issuer: TestIssuer
+  let key: SigningKey | undefined
+  let verified: number
+  beforeEach(async () => {
+    clock = createTestClock()
+    issuer = await createTestIssuer({ clock })
+    key = await publicKeyOf(issuer.key)
+    verified = 0
+  })
+  afterEach(() => issuer.stop())
+
+  const signed = (options?: TokenOptions) => issuer.token(CLIENT, options)
+  const now_s = () => Math.floor(clock.now() / 1_000)
+
+  /** Judges a token, and says what was found and how often anything was verified until then. */
+  function create(limit?: number): (token: string) => Promise<[string, number]> {
+    const keys = {
+      start: async () => {},
+      stop: () => {},
+      usable: () => key !== undefined,
+      known: () => key,
+      find: async () => key,
+    }
+    const policy = { name: 'api-forged', limit: 100, window_s: 60 }
+    const consume = async () => ({ allowed: true, policy, remaining: 1, reset_s: 1 })
+    const verification = createTokenVerification({
+      keys,
+      issuer: ISSUER,
+      audience: API_RESOURCE,
+      clock,
+      forgeries: createForgeryLimit({ rateLimit: { policy, consume } }),
+    })
+    const verify: VerifyToken = (...args) => {
+      verified += 1
+      return verification(...args)
+    }
+    const judge = rememberVerified({ verify, keys, clock, ...(limit && { limit }) })
+    return async (token) => {
+      const judged = await judge(token, '192.0.2.1')
+      return [judged.verdict === 'refused' ? judged.reason : judged.verdict, verified]
+    }
+  }
+
+  it('are verified once, and are expired without being verified again', async () => {
+    const judge = create()
+    const token = await signed()
+    assert.deepEqual(await judge(token), ['valid', 1])
+    clock.advance(899_000)
+    assert.deepEqual(await judge(token), ['valid', 1])
+    clock.advance(1_000)
+    assert.deepEqual(await judge(token), ['expired', 1])
+    assert.deepEqual(await judge(token), ['expired', 1])
+  })
+
+  for (const [what, reason, claims] of [
+    ['having expired', 'expired', { exp: 1 }],
+    ['another issuer', 'issuer', { iss: 'https://evil.test' }],
+    ['another audience', 'audience', { aud: 'https://other.test' }],
+    ['a list of audiences', 'audience', { aud: [API_RESOURCE] }],
+    ['no jti', 'claims', { jti: undefined }],
+    ['another subject', 'claims', { sub: 'someone-else' }],
+    ['a scope that is no text', 'claims', { scope: 7 }],
+  ] as const) {
+    it(`are refused for ${what} after one verification, however often they come`, async () => {
+      const judge = create()
+      const token = await signed({ claims })
+      for (const _ of [1, 2, 3]) assert.deepEqual(await judge(token), [reason, 1])
+      clock.advance(3_600_000)
+      assert.deepEqual(await judge(token), [reason, 1])
+    })
+  }
+
+  it('are judged anew when they had expired and the clock is set back', async () => {
+    const judge = create()
+    const token = await signed()
+    clock.advance(900_000)
+    assert.deepEqual(await judge(token), ['expired', 1])
+    clock.advance(-1_000)
+    assert.deepEqual(await judge(token), ['valid', 2])
+  })
+
+  it('do not hold those whose time is yet to come', async () => {
+    const judge = create()
+    const early = await signed({ claims: { nbf: now_s() + 100 } })
+    const future = await signed({ claims: { iat: now_s() + 200 } })
+    assert.deepEqual(await judge(early), ['not_yet_valid', 1])
+    assert.deepEqual(await judge(future), ['issued_in_future', 2])
+    clock.advance(100_000)
+    assert.deepEqual(await judge(early), ['valid', 3])
+    assert.deepEqual(await judge(future), ['valid', 4])
+  })
+
+  it('do not hold forged ones', async () => {
+    const judge = create()
+    const token = await signed({ key: await issuer.newKey(issuer.key.kid) })
+    assert.deepEqual(await judge(token), ['signature', 1])
+    assert.deepEqual(await judge(token), ['signature', 2])
+  })
+
+  it('are verified again when their signing key was replaced, the refused ones too', async () => {
+    const judge = create()
+    const tokens = [await signed(), await signed({ claims: { exp: 1 } })]
+    for (const token of tokens) await judge(token)
+    key = await publicKeyOf(await issuer.newKey(issuer.key.kid))
+    assert.deepEqual(await judge(tokens[0] as string), ['signature', 3])
+    assert.deepEqual(await judge(tokens[1] as string), ['signature', 4])
+  })
+
+  it('are refused when their signing key is gone', async () => {
+    const judge = create()
+    const token = await signed({ claims: { exp: 1 } })
+    await judge(token)
+    key = undefined
+    assert.deepEqual(await judge(token), ['undecided', 2])
+  })
+
+  it('are bounded: the one that was verified first is forgotten first', async () => {
+    const judge = create(2)
+    const [good, expired, other] = [await signed(), await signed({ claims: { exp: 1 } }), await signed()]
+    for (const token of [good, expired, other]) await judge(token)
+    assert.deepEqual(await judge(expired), ['expired', 3])
+    assert.deepEqual(await judge(other), ['valid', 3])
+    assert.deepEqual(await judge(good), ['valid', 4])
+  })
+})
+
+async function publicKeyOf({ kid, alg, publicJwk }: TestKey): Promise<SigningKey> {
+  return { kid, alg, publicKey: (await importJWK(publicJwk, alg)) as CryptoKey }
+}
