@@ -48,7 +48,8 @@ function peerOf(socket: Socket, trustedProxies: BlockList): Peer {
 /** The nearest address, from the right, that no trusted proxy holds. */
 function forwardedAddress(request: IncomingMessage, trustedProxies: BlockList, peer: string): string {
   const header = request.headers['x-forwarded-for']
-  const hops = (typeof header === 'string' ? header : '').split(',').map((hop) => plainAddress(hop.trim()))
+  if (typeof header !== 'string') return peer
+  const hops = header.split(',').map((hop) => plainAddress(hop.trim()))
   for (const hop of hops.reverse()) {
     if (!isIP(hop)) return peer
     if (!includes(trustedProxies, hop)) return hop
