@@ -1,4 +1,3 @@
-import { fstatSync } from 'node:fs'
 import { destination, type Logger, pino } from 'pino'
 
 export type Log = Logger
@@ -10,25 +9,44 @@ export type Log = Logger
 const WRITTEN_FROM_BYTES = 3 * 1_024
 const WRITE_MAX_BYTES = 4 * 1_024
 const FLUSH_EVERY_MS = 100
-const STDOUT = 1
+/** While nothing can be written, so much waits, and what comes then is lost. */
+const WAITING_MAX_BYTES = 8 * 1_024 * 1_024
 
 /**
  * Structured log lines on standard output. Callers name the fields they log one by one: a request body, a header
  * set or an error of a library is never logged whole, so that no secret or token can reach a log.
  */
 export function createLog({ service, level }: { service: string; level: string }): Log {
-  // A file takes a write at once; a pipe that nobody empties would hold up the process.
-  const sync = fstatSync(STDOUT).isFile()
   const stream = destination({
-    dest: STDOUT,
-    sync,
+    sync: false,
     minLength: WRITTEN_FROM_BYTES,
+    maxLength: WAITING_MAX_BYTES,
     maxWrite: WRITE_MAX_BYTES,
     periodicFlush: FLUSH_EVERY_MS,
   })
-  // What is not sync pino flushes itself.
-  if (sync) process.once('exit', () => stream.flushSync())
+  outliveFailures(stream)
   return pino({ level, base: { service }, timestamp: pino.stdTimeFunctions.isoTime }, stream)
+}
+
+/**
+ * A full disk must neither end the service nor keep the process from ending: as long as nothing can be written, the
+ * last flush, which would try for ever, is left out. Said once each time.
+ */
+function outliveFailures(stream: ReturnType<typeof destination>): void {
+  let failing = false
+  const { flushSync } = stream
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    // Without a reader pino says nothing any more, and neither may standard error have one.
+    if (error.code === 'EPIPE') return
+    if (!failing) process.stderr.write(`The log cannot be written: ${error.code}\n`)
+    failing = true
+  })
+  stream.on('write', () => {
+    failing = false
+  })
+  stream.flushSync = () => {
+    if (!failing) flushSync.call(stream)
+  }
 }
 
 /** A log that says nothing, for tests. */

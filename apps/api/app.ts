@@ -58,7 +58,7 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
     issuer,
     audience: apiResource,
     clock,
-    forgeries: createForgeryLimit({ rateLimit: limits.apiForgedPerAddress }),
+    forgeries: createForgeryLimit({ rateLimit: limits.apiForgedPerAddress, log, clock }),
   })
   const accessToken = createAccessTokenMiddleware({
     verify: rememberVerified({ verify: verification, keys: signingKeys, clock }),

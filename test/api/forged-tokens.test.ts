@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { silentLog } from '#shared/log.ts'
 import type { RateLimitPolicy } from '#shared/rate-limit.ts'
 import { createRedis, redisReady } from '#shared/redis.ts'
 import { createForgeryLimit } from '../../apps/api/access-tokens/forgery-limit.ts'
@@ -184,6 +185,7 @@ describe('the limit of forged tokens from an address', () => {
     assertProblem(await reader.forged('192.0.2.1'), 'rate_limited')
     assertProblem(await reader.fresh('192.0.2.1'), 'rate_limited')
     await sleep(1_100)
+    api.clock.advance(1_000)
     assert.equal((await reader.fresh('192.0.2.1')).status, 200)
     assertWrongSignature(await reader.forged('192.0.2.1'))
   })
@@ -199,7 +201,8 @@ describe('what a process knows of addresses over their limit', () => {
   })
   const create = (remembered?: number) =>
     createForgeryLimit({
-      monotonic: () => now_ms,
+      log: silentLog(),
+      clock: { now: () => now_ms },
       ...(remembered && { remembered }),
       rateLimit: {
         policy,
@@ -219,16 +222,38 @@ describe('what a process knows of addresses over their limit', () => {
     assert.equal(forgeries.over('192.0.2.1')?.allowed, false)
   })
 
+  it('leaves an address one verification each 20 ms', async () => {
+    const forgeries = create()
+    const allowed = () => forgeries.over('192.0.2.1') === undefined
+    for (const _ of [1, 2]) await forgeries.count('192.0.2.1')
+    now_ms += 19
+    assert.deepEqual([allowed(), allowed()], [false, false])
+    now_ms += 1
+    assert.deepEqual([allowed(), allowed()], [true, false])
+    assert.equal((await forgeries.count('192.0.2.1')).allowed, false)
+    now_ms += 500
+    assert.deepEqual([allowed(), allowed()], [true, false])
+  })
+
   it('tells how long the window still is, and ends with it', async () => {
     const forgeries = create()
     for (const _ of [1, 2]) await forgeries.count('192.0.2.1')
     assert.equal(forgeries.over('192.0.2.1')?.reset_s, 30)
     now_ms += 10_500
+    forgeries.over('192.0.2.1')
     assert.equal(forgeries.over('192.0.2.1')?.reset_s, 20)
     now_ms += 19_499
+    forgeries.over('192.0.2.1')
     assert.equal(forgeries.over('192.0.2.1')?.reset_s, 1)
     now_ms += 1
-    assert.equal(forgeries.over('192.0.2.1'), undefined)
+    for (const _ of [1, 2]) assert.equal(forgeries.over('192.0.2.1'), undefined)
+  })
+
+  it('ends when the clock is set back', async () => {
+    const forgeries = create()
+    for (const _ of [1, 2]) await forgeries.count('192.0.2.1')
+    now_ms -= 1
+    for (const _ of [1, 2]) assert.equal(forgeries.over('192.0.2.1'), undefined)
   })
 
   it('is bounded: the address that was over first is forgotten first', async () => {

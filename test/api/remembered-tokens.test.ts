@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { importJWK } from 'jose'
+import { silentLog } from '#shared/log.ts'
 import { createForgeryLimit } from '../../apps/api/access-tokens/forgery-limit.ts'
 import { rememberVerified } from '../../apps/api/access-tokens/remembered.ts'
 import type { SigningKey } from '../../apps/api/access-tokens/signing-keys.ts'
@@ -48,7 +49,7 @@ describe('remembered access tokens', () => {
       issuer: ISSUER,
       audience: API_RESOURCE,
       clock,
-      forgeries: createForgeryLimit({ rateLimit: { policy, consume } }),
+      forgeries: createForgeryLimit({ rateLimit: { policy, consume }, log: silentLog(), clock }),
     })
     const verify: VerifyToken = (...args) => {
       verified += 1
@@ -134,13 +135,39 @@ describe('remembered access tokens', () => {
     assert.deepEqual(await judge(token), ['undecided', 2])
   })
 
-  it('are bounded: the one that was verified first is forgotten first', async () => {
-    const judge = create(2)
-    const [good, expired, other] = [await signed(), await signed({ claims: { exp: 1 } }), await signed()]
-    for (const token of [good, expired, other]) await judge(token)
-    assert.deepEqual(await judge(expired), ['expired', 3])
-    assert.deepEqual(await judge(other), ['valid', 3])
-    assert.deepEqual(await judge(good), ['valid', 4])
+  for (const [what, claims, found] of [
+    ['good', {}, 'valid'],
+    ['refused', { exp: 1 }, 'expired'],
+  ] as const) {
+    it(`are bounded: the ${what} one that was verified first is forgotten first`, async () => {
+      const judge = create(2)
+      const tokens = [await signed({ claims }), await signed({ claims }), await signed({ claims })]
+      for (const token of tokens) await judge(token)
+      assert.deepEqual(await judge(tokens[1] as string), [found, 3])
+      assert.deepEqual(await judge(tokens[2] as string), [found, 3])
+      assert.deepEqual(await judge(tokens[0] as string), [found, 4])
+    })
+  }
+
+  it('are not pushed out by refused ones', async () => {
+    const judge = create(1)
+    const good = await signed()
+    await judge(good)
+    await judge(await signed({ claims: { exp: 1 } }))
+    await judge(await signed({ claims: { exp: 1 } }))
+    assert.deepEqual(await judge(good), ['valid', 3])
+  })
+
+  it('have one spelling: padding, or other spare bits, are no further token', async () => {
+    const judge = create()
+    const good = await signed()
+    // The last of 86 characters for 64 bytes has four spare bits.
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+    const last = alphabet.indexOf(good.at(-1) as string)
+    const spare = `${good.slice(0, -1)}${alphabet[last + 1]}`
+    for (const spelling of [`${good}=`, `${good}==`, spare])
+      assert.equal((await judge(spelling))[0], 'malformed')
+    assert.equal((await judge(good))[0], 'valid')
   })
 })
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { startApi, type TestApi } from '../support/api.ts'
-import type { TestKey } from '../support/issuer.ts'
+import { createTestIssuer, type TestIssuer, type TestKey } from '../support/issuer.ts'
 import { assertProblem } from '../support/problem.ts'
 
 const HOUR_MS = 3_600_000
@@ -106,8 +106,6 @@ describe('the signing keys of the authorization server', () => {
     ['not JSON', { status: 200, body: '<html>' }],
     ['no key set', { status: 200, body: '{"key":[]}' }],
     ['empty', { status: 200, body: '{"keys":[]}' }],
-    ['a redirect', { status: 302, headers: { location: 'http://127.0.0.1:1/jwks' } }],
-    ['larger than 256 KiB', { status: 200, body: `{"keys":[],"x":"${'a'.repeat(256 * 1_024)}"}` }],
   ] as const) {
     it(`stay what they were when the answer is ${what}`, async () => {
       api.issuer.answerWith(answer)
@@ -117,6 +115,33 @@ describe('the signing keys of the authorization server', () => {
       assert.equal((await read()).status, 200)
     })
   }
+
+  for (const [what, answer] of [
+    ['an error', ({ set }) => ({ status: 500, body: set })],
+    ['a redirect', ({ jwksUrl, set }) => ({ status: 302, headers: { location: jwksUrl }, body: set })],
+    ['larger than 256 KiB', ({ set }) => ({ status: 200, body: set + ' '.repeat(256 * 1_024) })],
+  ] as [string, (other: { jwksUrl: string; set: string }) => Parameters<TestIssuer['answerWith']>[0]][]) {
+    it(`hold no key of an answer that is ${what}`, async () => {
+      const other = await createTestIssuer({ clock: api.clock })
+      other.published.splice(0, 1, { ...other.key.publicJwk, kid: 'other' })
+      const answered = answer({ jwksUrl: other.jwksUrl, set: JSON.stringify({ keys: other.published }) })
+      api.issuer.answerWith(answered)
+      api.clock.advance(10_000)
+      assertProblem(await read({ ...other.key, kid: 'other' }), 'invalid_token')
+      assert.equal(api.issuer.fetches(), 2)
+      assert.equal(other.fetches(), 0)
+      assert.equal((await read()).status, 200)
+      await other.stop()
+    })
+  }
+
+  it('come uncompressed', async () => {
+    const next = await api.issuer.newKey('key-2')
+    api.issuer.published.push(next.publicJwk)
+    api.clock.advance(10_000)
+    assert.equal((await read(next)).status, 200)
+    assert.equal(api.issuer.acceptedEncoding(), 'identity')
+  })
 
   it('never hold a symmetric, private, encryption or unknown key', async () => {
     const { publicJwk } = api.issuer.key

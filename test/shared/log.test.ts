@@ -19,7 +19,7 @@ const run = (ending: string, stdout: 'pipe' | number) =>
        for (let i = 0; i < ${LINES}; i++) log.info({ i }, 'x'.repeat(100))
        ${ending}`,
     ],
-    { encoding: 'utf8', stdio: ['ignore', stdout, 'pipe'] },
+    { encoding: 'utf8', stdio: ['ignore', stdout, 'pipe'], timeout: 10_000 },
   )
 
 const numbers = (text: string): number[] =>
@@ -27,6 +27,7 @@ const numbers = (text: string): number[] =>
     .split('\n')
     .filter(Boolean)
     .map((line) => JSON.parse(line).i)
+    .sort((a, b) => a - b)
 
 describe('the log', () => {
   const all = Array.from({ length: LINES }, (_, i) => i)
@@ -42,17 +43,28 @@ describe('the log', () => {
     ['fails', "throw new Error('on purpose')"],
     ['has nothing left to do', ''],
   ] as const) {
-    it(`has every line in a file when the process ${how}`, () => {
+    it(`has every line in a file, the last ones in any order, when the process ${how}`, () => {
       const file = join(directory, how)
       run(ending, openSync(file, 'a'))
       assert.deepEqual(numbers(readFileSync(file, 'utf8')), all)
     })
 
     it(`has every line in a pipe, the last ones in any order, when the process ${how}`, () => {
-      assert.deepEqual(
-        numbers(run(ending, 'pipe').stdout).sort((a, b) => a - b),
-        all,
-      )
+      assert.deepEqual(numbers(run(ending, 'pipe').stdout), all)
+    })
+  }
+
+  for (const [how, ending, status] of [
+    ['exits', 'process.exit(0)', 0],
+    ['fails', "throw new Error('on purpose')", 1],
+    ['has nothing left to do', 'log.flush()', 0],
+  ] as const) {
+    it(`ends though the disk is full, when the process ${how}, and says why lines are lost`, () => {
+      const work =
+        "for (let i = 0; i < 3; i++) { await new Promise((go) => setTimeout(go, 150)); log.info('more') }"
+      const { status: ended, stderr } = run(`${work}; ${ending}`, openSync('/dev/full', 'a'))
+      assert.equal(ended, status)
+      assert.equal(stderr.match(/The log cannot be written: ENOSPC/g)?.length, 1)
     })
   }
 })

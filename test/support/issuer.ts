@@ -24,6 +24,8 @@ export interface TestIssuer {
   jwksUrl: string
   /** How often the key set was asked for. */
   fetches(): number
+  /** Accept-Encoding of the last time. */
+  acceptedEncoding(): string | undefined
   /** What is published; a test may change it. */
   published: JWK[]
   /** Answers with this in place of the key set. */
@@ -40,11 +42,13 @@ export interface TestIssuer {
 
 export async function createTestIssuer({ clock }: { clock: TestClock }): Promise<TestIssuer> {
   let asked = 0
+  let encoding: string | undefined
   let instead: { status: number; body?: string; headers?: Record<string, string> } | undefined
   const key = await newKey('key-1')
   const published = [key.publicJwk]
-  const server = createServer((_, response) => {
+  const server = createServer(({ headers }, response) => {
     asked += 1
+    encoding = headers['accept-encoding'] as string | undefined
     response.writeHead(instead?.status ?? 200, { 'content-type': 'application/json', ...instead?.headers })
     response.end(instead ? instead.body : JSON.stringify({ keys: published }))
   })
@@ -52,6 +56,7 @@ export async function createTestIssuer({ clock }: { clock: TestClock }): Promise
   return {
     jwksUrl: `http://127.0.0.1:${port}/v1/oauth/jwks`,
     fetches: () => asked,
+    acceptedEncoding: () => encoding,
     published,
     answerWith(answer) {
       instead = answer

@@ -1,10 +1,19 @@
-import { performance } from 'node:perf_hooks'
+import type { Clock } from '#shared/clock.ts'
+import type { Log } from '#shared/log.ts'
 import { addressSubject, type RateLimit, type RateLimitVerdict } from '#shared/rate-limit.ts'
 
 const ADDRESSES_REMEMBERED = 10_000
+/**
+ * An address over its limit still gets one verification in so many milliseconds, so that a few forged tokens do not
+ * shut out those who share it: only a flood does, which would take all of the CPU.
+ */
+const ONE_VERIFICATION_EVERY_MS = 20
 
 export interface ForgeryLimit {
-  /** The verdict on an address that is over its limit, as this process knows it. Asks no store. */
+  /**
+   * The verdict on an address that is over its limit, as this process knows it; undefined when it may have a token
+   * verified. Asks no store.
+   */
   over(clientAddress: string): RateLimitVerdict | undefined
   /** Counts a token with a wrong signature. Never rejects. */
   count(clientAddress: string): Promise<RateLimitVerdict>
@@ -17,30 +26,48 @@ export interface ForgeryLimit {
  */
 export function createForgeryLimit({
   rateLimit,
-  monotonic = () => performance.now(),
+  log,
+  clock,
   remembered = ADDRESSES_REMEMBERED,
 }: {
   rateLimit: RateLimit
-  monotonic?: () => number
+  log: Log
+  clock: Clock
   remembered?: number
 }): ForgeryLimit {
-  const addresses = new Map<string, { rate: RateLimitVerdict; until_ms: number }>()
+  interface Over {
+    rate: RateLimitVerdict
+    since_ms: number
+    until_ms: number
+    nextVerificationAt_ms: number
+  }
+  const addresses = new Map<string, Over>()
 
   return {
     over(clientAddress) {
       const subject = addressSubject(clientAddress)
       const found = addresses.get(subject)
       if (!found) return undefined
-      const left_ms = found.until_ms - monotonic()
-      if (left_ms > 0) return { ...found.rate, reset_s: Math.ceil(left_ms / 1_000) }
-      addresses.delete(subject)
+      const now_ms = clock.now()
+      // A clock that was set back ends it too.
+      if (now_ms < found.since_ms || now_ms >= found.until_ms) addresses.delete(subject)
+      else if (now_ms < found.nextVerificationAt_ms)
+        return { ...found.rate, reset_s: Math.ceil((found.until_ms - now_ms) / 1_000) }
+      else found.nextVerificationAt_ms = now_ms + ONE_VERIFICATION_EVERY_MS
       return undefined
     },
     async count(clientAddress) {
       const subject = addressSubject(clientAddress)
       const rate = await rateLimit.consume(subject)
-      if (rate.allowed) return rate
-      addresses.set(subject, { rate, until_ms: monotonic() + rate.reset_s * 1_000 })
+      if (rate.allowed || addresses.has(subject)) return rate
+      log.warn({ address: subject, window_s: rate.reset_s }, 'too many forged tokens from an address')
+      const now_ms = clock.now()
+      addresses.set(subject, {
+        rate,
+        since_ms: now_ms,
+        until_ms: now_ms + rate.reset_s * 1_000,
+        nextVerificationAt_ms: now_ms + ONE_VERIFICATION_EVERY_MS,
+      })
       const [oldest] = addresses.size > remembered ? addresses.keys() : []
       if (oldest !== undefined) addresses.delete(oldest)
       return rate

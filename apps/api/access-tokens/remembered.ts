@@ -3,6 +3,7 @@ import type { Clock } from '#shared/clock.ts'
 import type { SigningKeys } from './signing-keys.ts'
 import { type Lasting, refused, type TokenVerdict, type VerifyToken } from './verify.ts'
 
+/** Of good ones, and as many refused ones, which so cannot push the good ones out. */
 const TOKENS_REMEMBERED = 10_000
 
 /**
@@ -23,11 +24,16 @@ export function rememberVerified({
   clock: Clock
   limit?: number
 }): VerifyToken {
-  const remembered = new Map<string, { verdict: TokenVerdict; lasting: Lasting }>()
+  interface Remembered {
+    verdict: TokenVerdict
+    lasting: Lasting
+  }
+  const good = new Map<string, Remembered>()
+  const bad = new Map<string, Remembered>()
   const expired = refused('expired')
 
   function recall(digest: string): TokenVerdict | undefined {
-    const found = remembered.get(digest)
+    const found = good.get(digest) ?? bad.get(digest)
     if (!found) return undefined
     const { signingKey, from_s, expiresAt_s } = found.lasting
     const now_s = Math.floor(clock.now() / 1_000)
@@ -35,19 +41,22 @@ export function rememberVerified({
     return now_s < expiresAt_s ? found.verdict : expired
   }
 
+  function remember(digest: string, verdict: TokenVerdict, lasting: Lasting): void {
+    const remembered = verdict.verdict === 'valid' ? good : bad
+    remembered.set(digest, { verdict, lasting })
+    // A Map keeps the order of insertion.
+    const [oldest] = remembered.size > limit ? remembered.keys() : []
+    if (oldest !== undefined) remembered.delete(oldest)
+  }
+
   return async (text, clientAddress) => {
     const digest = hash('sha256', text, 'base64')
     const recalled = recall(digest)
     if (recalled) return recalled
-    remembered.delete(digest)
+    good.delete(digest)
+    bad.delete(digest)
     const verdict = await verify(text, clientAddress)
-    const lasting = 'lasting' in verdict ? verdict.lasting : undefined
-    if (lasting) {
-      remembered.set(digest, { verdict, lasting })
-      // A Map keeps the order of insertion, and what was verified first is about to expire first.
-      const [oldest] = remembered.size > limit ? remembered.keys() : []
-      if (oldest !== undefined) remembered.delete(oldest)
-    }
+    if ('lasting' in verdict && verdict.lasting) remember(digest, verdict, verdict.lasting)
     return verdict
   }
 }

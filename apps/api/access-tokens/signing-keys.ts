@@ -99,7 +99,7 @@ export function createSigningKeys({ url, clock, log }: { url: string; clock: Clo
 async function fetchDocument(url: string): Promise<unknown> {
   const tooLarge = new AbortController()
   const request = got(url, {
-    headers: { accept: 'application/json, application/jwk-set+json' },
+    headers: { accept: 'application/json, application/jwk-set+json', 'accept-encoding': 'identity' },
     decompress: false,
     followRedirect: false,
     throwHttpErrors: false,

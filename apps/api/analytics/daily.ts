@@ -81,11 +81,18 @@ export function createDailyRead({ db }: { db: Database }): ReadDaily {
     const before = made.get(key)
     if (before?.revision === revision && before) return before
     const stored = await readDays({ vendorId, ...range })
-    const body = Buffer.from(dailyJson(company, range, stored))
+    const body = bytesOf(dailyJson(company, range, stored))
     const answer = { revision: stored.revision, body, tag: entityTag(body) }
     remember(key, answer)
     return answer
   }
+}
+
+/** In memory of its own: Buffer.from would take a piece of a larger block, and being kept, keep the whole block. */
+function bytesOf(text: string): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
+  bytes.write(text)
+  return bytes
 }
 
 /**

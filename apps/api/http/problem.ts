@@ -19,8 +19,8 @@ export function createProblemMiddleware({ apiResource }: { apiResource: string }
     try {
       await next()
     } catch (error) {
-      // What is refused without a wait is answered together with the others of its turn: a write that wakes its reader
-      // takes several times as long as the next one, and a flood would pay for that each time.
+      // Answered together with the others that are refused in its turn: a write that wakes its reader takes several
+      // times as long as the next one, and a flood would pay for that each time.
       await turnEnds()
       const problem = asProblem(error)
       if (problem.status >= 500) {
