@@ -1,3 +1,4 @@
+import { setImmediate as turnEnds } from 'node:timers/promises'
 import { koaBody } from 'koa-body'
 import { Problem } from '#shared/problems.ts'
 import { type RateLimit, type RateLimitVerdict, rateLimitHeaders } from '#shared/rate-limit.ts'
@@ -81,7 +82,12 @@ export function createAccessTokenMiddleware({
   async function verified(ctx: ApiContext): Promise<VerifiedToken> {
     const judged = await verify(await presentedToken(ctx), ctx.state.request.clientAddress)
     if (judged.verdict === 'refused') throw invalid(judged.reason)
-    if (judged.verdict === 'limited') throw tooManyForged(judged.rate)
+    if (judged.verdict === 'limited') {
+      // Answered together with the others of its turn: a write that wakes its reader takes several times as long as
+      // the next one, and a flood would pay for that each time.
+      await turnEnds()
+      throw tooManyForged(judged.rate)
+    }
     if (judged.verdict === 'undecided') throw unavailable('The signing keys are not known right now.')
     const { token } = judged
     // One wait, and neither rejects: both commands are written to Redis before either answer is read.

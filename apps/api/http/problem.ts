@@ -1,4 +1,3 @@
-import { setImmediate as turnEnds } from 'node:timers/promises'
 import type { Middleware } from 'koa'
 import { isUnavailable } from '#shared/postgres.ts'
 import { PROBLEMS, Problem } from '#shared/problems.ts'
@@ -19,9 +18,6 @@ export function createProblemMiddleware({ apiResource }: { apiResource: string }
     try {
       await next()
     } catch (error) {
-      // Answered together with the others that are refused in its turn: a write that wakes its reader takes several
-      // times as long as the next one, and a flood would pay for that each time.
-      await turnEnds()
       const problem = asProblem(error)
       if (problem.status >= 500) {
         const cause = problem === error ? problem.cause : error
