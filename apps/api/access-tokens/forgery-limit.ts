@@ -60,7 +60,7 @@ export function createForgeryLimit({
       const subject = addressSubject(clientAddress)
       const rate = await rateLimit.consume(subject)
       if (rate.allowed || addresses.has(subject)) return rate
-      log.warn({ address: subject, window_s: rate.reset_s }, 'too many forged tokens from an address')
+      log.warn({ address: subject, left_s: rate.reset_s }, 'too many forged tokens from an address')
       const now_ms = clock.now()
       addresses.set(subject, {
         rate,
