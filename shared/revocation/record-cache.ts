@@ -1,3 +1,4 @@
+import { setNewest } from '#shared/bounded-map.ts'
 import { type Clock, systemClock } from '#shared/clock.ts'
 import { type ClientCredentialsRecord, findCredentialsOfClients } from '#shared/oauth-clients.ts'
 import type { Queryable } from '#shared/postgres.ts'
@@ -68,11 +69,9 @@ export function createClientRecords({
     find(clientId) {
       const known = reads.get(clientId)
       if (known && current(known)) return known.record
-      reads.delete(clientId)
-      // A Map keeps the order of insertion: the first is the oldest read, which would expire soonest.
-      if (reads.size >= max) reads.delete(reads.keys().next().value as string)
       const read = start(clientId)
-      reads.set(clientId, read)
+      // The oldest read would expire soonest.
+      setNewest(reads, clientId, read, max)
       return read.record
     },
   }

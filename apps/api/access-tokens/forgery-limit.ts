@@ -1,3 +1,4 @@
+import { setNewest } from '#shared/bounded-map.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { Log } from '#shared/log.ts'
 import { addressSubject, type RateLimit, type RateLimitVerdict } from '#shared/rate-limit.ts'
@@ -62,14 +63,13 @@ export function createForgeryLimit({
       if (rate.allowed || addresses.has(subject)) return rate
       log.warn({ address: subject, left_s: rate.reset_s }, 'too many forged tokens from an address')
       const now_ms = clock.now()
-      addresses.set(subject, {
+      const over = {
         rate,
         since_ms: now_ms,
         until_ms: now_ms + rate.reset_s * 1_000,
         nextVerificationAt_ms: now_ms + ONE_VERIFICATION_EVERY_MS,
-      })
-      const [oldest] = addresses.size > remembered ? addresses.keys() : []
-      if (oldest !== undefined) addresses.delete(oldest)
+      }
+      setNewest(addresses, subject, over, remembered)
       return rate
     },
   }

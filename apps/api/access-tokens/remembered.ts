@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { setNewest } from '#shared/bounded-map.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { SigningKeys } from './signing-keys.ts'
 import { type Lasting, refused, type TokenVerdict, type VerifyToken } from './verify.ts'
@@ -41,14 +42,6 @@ export function rememberVerified({
     return now_s < expiresAt_s ? found.verdict : expired
   }
 
-  function remember(digest: string, verdict: TokenVerdict, lasting: Lasting): void {
-    const remembered = verdict.verdict === 'valid' ? good : bad
-    remembered.set(digest, { verdict, lasting })
-    // A Map keeps the order of insertion.
-    const [oldest] = remembered.size > limit ? remembered.keys() : []
-    if (oldest !== undefined) remembered.delete(oldest)
-  }
-
   return async (text, clientAddress) => {
     const digest = hash('sha256', text, 'base64')
     const recalled = recall(digest)
@@ -56,7 +49,10 @@ export function rememberVerified({
     good.delete(digest)
     bad.delete(digest)
     const verdict = await verify(text, clientAddress)
-    if ('lasting' in verdict && verdict.lasting) remember(digest, verdict, verdict.lasting)
+    if ('lasting' in verdict && verdict.lasting) {
+      const remembered = verdict.verdict === 'valid' ? good : bad
+      setNewest(remembered, digest, { verdict, lasting: verdict.lasting }, limit)
+    }
     return verdict
   }
 }

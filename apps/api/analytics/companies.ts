@@ -1,4 +1,5 @@
 import { LATE_EVENTS_MS } from '#shared/analytics-daily.ts'
+import { setNewest } from '#shared/bounded-map.ts'
 import { addDays, dayOf, type ZoneDay } from '#shared/calendar.ts'
 import type { Clock } from '#shared/clock.ts'
 import { type Company, findCompany } from '#shared/people.ts'
@@ -53,10 +54,7 @@ export function createCompanyCalendars({ db, clock }: { db: Database; clock: Clo
         recent: { from: addDays(today.date, 1 - RECENT_DAYS), to: today.date },
       },
     }
-    remembered.delete(company.vendorId)
-    remembered.set(company.vendorId, entry)
-    const [oldest] = remembered.size > COMPANIES_REMEMBERED ? remembered.keys() : []
-    if (oldest !== undefined) remembered.delete(oldest)
+    setNewest(remembered, company.vendorId, entry, COMPANIES_REMEMBERED)
     return entry
   }
 

@@ -1,0 +1,9 @@
+/**
+ * Sets an entry as the newest of a map, which then forgets its oldest one if it holds more than `max`: a Map keeps the
+ * order of insertion.
+ */
+export function setNewest<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, max: number): void {
+  map.delete(key)
+  map.set(key, value)
+  if (map.size > max) map.delete(map.keys().next().value as Key)
+}
