@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ConfigError, readConfig } from '#shared/config.ts'
+import { ConfigError, readConfig } from '#shared/process/config.ts'
 import { migrate } from './migrate.ts'
 import { OperatorError, operatorStores } from './operator.ts'
 

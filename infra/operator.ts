@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { keyEncryptionKey, readConfig, storeUrl } from '#shared/config.ts'
-import { createPostgres, type Database } from '#shared/postgres.ts'
-import { createRedis } from '#shared/redis.ts'
+import { keyEncryptionKey, readConfig, storeUrl } from '#shared/process/config.ts'
 import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
+import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import { createRedis } from '#shared/stores/redis.ts'
 import { readRunning } from './local/running.ts'
 
 /** An operator's command cannot be done; `message` is a sentence that says why. */

@@ -1,4 +1,4 @@
-import type { Queryable } from './postgres.ts'
+import type { Queryable } from '#shared/stores/postgres.ts'
 
 export type ActivityAction = 'client.created' | 'client.revoked' | 'callback.saved'
 

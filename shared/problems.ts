@@ -1,4 +1,4 @@
-import { CALLBACK_URL_PROBLEMS } from './callback-url-problems.ts'
+import { CALLBACK_URL_PROBLEMS } from '#shared/callback-url-problems.ts'
 
 /**
  * Every problem that the resource API can answer with (RFC 9457): its status and its title. The key is `code`,

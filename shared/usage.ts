@@ -1,7 +1,7 @@
-import type { Clock } from './clock.ts'
-import type { Database } from './postgres.ts'
-import type { Redis } from './redis.ts'
-import { redisKeys } from './redis-keys.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import type { Redis } from '#shared/stores/redis.ts'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
 
 /*
  * Which clients were used, how often and when last. The authorization server may not write that to Postgres, so it

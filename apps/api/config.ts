@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { addressRangeList, commonShape, httpUrl, integer, rate, readConfig } from '#shared/config.ts'
+import { addressRangeList, commonShape, httpUrl, integer, rate, readConfig } from '#shared/process/config.ts'
 import { EVENT_RETENTION_DAYS_DEFAULT, EVENT_RETENTION_DAYS_MIN } from './analytics/housekeeping.ts'
 
 const shape = {

@@ -1,4 +1,4 @@
-import type { Database } from '#shared/postgres.ts'
+import type { Database } from '#shared/stores/postgres.ts'
 import { createRouter } from './http/routes.ts'
 import type { ApiRouter } from './http/state.ts'
 

@@ -1,6 +1,6 @@
 import { type KeyObject, randomUUID, sign } from 'node:crypto'
 import { type CryptoKey, decodeProtectedHeader, type JWK, type JWTPayload, jwtVerify } from 'jose'
-import type { SigningAlg } from '#shared/signing-keys.ts'
+import type { SigningAlg } from '#shared/oauth/signing-keys.ts'
 
 export const ACCESS_TOKEN_LIFE_S = 900
 

@@ -1,6 +1,6 @@
-import type { RequestContext } from '#shared/http.ts'
-import { CLIENT_ID_PATTERN } from '#shared/ids.ts'
-import type { Log } from '#shared/log.ts'
+import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
+import type { RequestContext } from '#shared/process/http.ts'
+import type { Log } from '#shared/process/log.ts'
 import type { Refusal } from './refusal.ts'
 
 /**

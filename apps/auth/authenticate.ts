@@ -1,14 +1,14 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { CLIENT_ID_PATTERN, hashSecret } from '#shared/ids.ts'
-import type { ClientCredentialsRecord } from '#shared/oauth-clients.ts'
+import type { ClientCredentialsRecord } from '#shared/oauth/clients.ts'
+import { CLIENT_ID_PATTERN, hashSecret } from '#shared/oauth/ids.ts'
+import type { ClientRecords } from '#shared/revocation/record-cache.ts'
+import type { Revocation, Standing } from '#shared/revocation/revocation.ts'
 import {
   addressSubject,
   type RateLimit,
   type RateLimitVerdict,
   rateLimitHeaders,
-} from '#shared/rate-limit.ts'
-import type { ClientRecords } from '#shared/revocation/record-cache.ts'
-import type { Revocation, Standing } from '#shared/revocation/revocation.ts'
+} from '#shared/stores/rate-limit.ts'
 import type { TokenSigner } from './access-token.ts'
 import type { PresentedCredentials } from './credentials.ts'
 import type { KeyRing } from './key-ring.ts'

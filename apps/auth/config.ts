@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { commonShape, integer, keyEncryptionKey, rate, readConfig } from '#shared/config.ts'
+import { commonShape, integer, keyEncryptionKey, rate, readConfig } from '#shared/process/config.ts'
 
 const shape = {
   ...commonShape,

@@ -1,4 +1,4 @@
-import { SCOPES } from '#shared/scopes.ts'
+import { SCOPES } from '#shared/oauth/scopes.ts'
 import { type Answer, answerCached, answerUncached } from './answer.ts'
 import type { KeyRing } from './key-ring.ts'
 import { unavailable } from './refusal.ts'

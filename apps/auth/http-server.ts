@@ -1,5 +1,5 @@
 import type { RequestListener, Server } from 'node:http'
-import * as shared from '#shared/http-server.ts'
+import * as shared from '#shared/process/http-server.ts'
 
 const LIMITS: shared.HttpServerLimits = { request_ms: 10_000, headers_ms: 5_000, headersMax_bytes: 8 * 1_024 }
 

@@ -1,7 +1,4 @@
 import { createPublicKey } from 'node:crypto'
-import type { Clock } from '#shared/clock.ts'
-import type { Log } from '#shared/log.ts'
-import type { Database } from '#shared/postgres.ts'
 import {
   ensureActiveSigningKey,
   openSigningKey,
@@ -9,7 +6,10 @@ import {
   SigningKeyUnreadable,
   type StoredSigningKey,
   signingKeyStates,
-} from '#shared/signing-keys.ts'
+} from '#shared/oauth/signing-keys.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import type { Log } from '#shared/process/log.ts'
+import type { Database } from '#shared/stores/postgres.ts'
 import { createTokenSigner, type TokenSigner, type VerificationKey } from './access-token.ts'
 
 /** How often the table is read: a rotation publishes its key 10 minutes ahead, so this need not be quick. */

@@ -1,4 +1,4 @@
-import type { Clock } from '#shared/clock.ts'
+import type { Clock } from '#shared/process/clock.ts'
 import { insertRevokedToken } from '#shared/revocation/records.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import { verifyOwnToken } from './access-token.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '#shared/clock.ts'
+import type { Clock } from '#shared/process/clock.ts'
 import type { UsageCounter } from '#shared/usage.ts'
 import { issueAccessToken } from './access-token.ts'
 import { answerUncached } from './answer.ts'

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import type { ClientRecord } from '#shared/oauth-clients.ts'
+import type { ClientRecord } from '#shared/oauth/clients.ts'
 import { allClients, revokeClient } from './clients.ts'
 import { command, group, type Run, shownTime, table } from './commands.ts'
 

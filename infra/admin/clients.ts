@@ -1,7 +1,7 @@
 import { appendActivity } from '#shared/activity.ts'
-import { type ClientRecord, findClient, listClients, markClientRevoked } from '#shared/oauth-clients.ts'
-import type { Database } from '#shared/postgres.ts'
+import { type ClientRecord, findClient, listClients, markClientRevoked } from '#shared/oauth/clients.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
+import type { Database } from '#shared/stores/postgres.ts'
 import { OperatorError } from '../operator.ts'
 import { requireCompany } from './people.ts'
 

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { parse } from 'csv-parse/sync'
-import { withoutRoundedNumbers } from '#shared/exact-numbers.ts'
+import { withoutRoundedNumbers } from '#shared/analytics/exact-numbers.ts'
 import { OperatorError } from '../operator.ts'
 
 const LINE_MAX_BYTES = 65_536

@@ -1,5 +1,4 @@
 import { type Command, Option } from 'commander'
-import { systemClock } from '#shared/clock.ts'
 import {
   listSigningKeys,
   markSigningKeyRevoked,
@@ -9,7 +8,8 @@ import {
   SigningKeyUnreadable,
   type StoredSigningKey,
   signingKeyStates,
-} from '#shared/signing-keys.ts'
+} from '#shared/oauth/signing-keys.ts'
+import { systemClock } from '#shared/process/clock.ts'
 import { OperatorError } from '../operator.ts'
 import { command, group, type Run, shownTime, table } from './commands.ts'
 

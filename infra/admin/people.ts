@@ -1,4 +1,4 @@
-import { newUserId, newVendorId, VENDOR_ID_PATTERN } from '#shared/ids.ts'
+import { newUserId, newVendorId, VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { hashPassword } from '#shared/passwords.ts'
 import {
   type Company,
@@ -18,7 +18,7 @@ import {
   saveMembership,
   type User,
 } from '#shared/people.ts'
-import { type Database, type Queryable, sqlState } from '#shared/postgres.ts'
+import { type Database, type Queryable, sqlState } from '#shared/stores/postgres.ts'
 import { OperatorError } from '../operator.ts'
 
 const EMAIL = /^[^\s@]+@[^\s@]+$/

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander'
-import { ConfigError } from '#shared/config.ts'
+import { ConfigError } from '#shared/process/config.ts'
 import { createOperator, OperatorError, operatorStores } from '../operator.ts'
 import { addAnalyticsCommands } from './analytics-commands.ts'
 import { addClientCommands } from './client-commands.ts'

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { ConfigError, httpUrl, keyEncryptionKey, readConfig, storeUrl } from '#shared/config.ts'
 import { PASSWORD_MAX_BYTES } from '#shared/passwords.ts'
+import { ConfigError, httpUrl, keyEncryptionKey, readConfig, storeUrl } from '#shared/process/config.ts'
 
 const HIGHEST_PORT = 65_535
 const DEFAULT_PORT = 8_080

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { createRedis, redisReady } from '#shared/redis.ts'
+import { createRedis, redisReady } from '#shared/stores/redis.ts'
 import type { DataDir } from './data-dir.ts'
 import { Failure } from './failure.ts'
 import { stopLeftoverPostgres, stopLeftoverRedis } from './leftovers.ts'

@@ -1,5 +1,5 @@
-import type { Redis } from '#shared/redis.ts'
-import { redisKeys } from '#shared/redis-keys.ts'
+import type { Redis } from '#shared/stores/redis.ts'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { TICK } from './scripts.ts'
 import type { Timings } from './timings.ts'
 

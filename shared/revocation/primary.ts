@@ -1,5 +1,5 @@
-import type { Queryable } from '#shared/postgres.ts'
-import { batchPerTurn } from '#shared/turn-batch.ts'
+import { batchPerTurn } from '#shared/process/turn-batch.ts'
+import type { Queryable } from '#shared/stores/postgres.ts'
 import { readStandings } from './records.ts'
 import type { Standing, Subject } from './revocation.ts'
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { Database } from '#shared/postgres.ts'
-import type { Redis } from '#shared/redis.ts'
-import { redisKeys } from '#shared/redis-keys.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import type { Redis } from '#shared/stores/redis.ts'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
 import {
   type NamedServer,
   type RecentRevocations,

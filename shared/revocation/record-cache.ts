@@ -1,8 +1,8 @@
-import { setNewest } from '#shared/bounded-map.ts'
-import { type Clock, systemClock } from '#shared/clock.ts'
-import { type ClientCredentialsRecord, findCredentialsOfClients } from '#shared/oauth-clients.ts'
-import type { Queryable } from '#shared/postgres.ts'
-import { batchPerTurn } from '#shared/turn-batch.ts'
+import { type ClientCredentialsRecord, findCredentialsOfClients } from '#shared/oauth/clients.ts'
+import { setNewest } from '#shared/process/bounded-map.ts'
+import { type Clock, systemClock } from '#shared/process/clock.ts'
+import { batchPerTurn } from '#shared/process/turn-batch.ts'
+import type { Queryable } from '#shared/stores/postgres.ts'
 
 /** Counted from the start of the read; using a record does not prolong it. */
 export const CLIENT_RECORD_LIFETIME_MS = 5 * 60_000

@@ -1,4 +1,4 @@
-import type { Queryable } from '#shared/postgres.ts'
+import type { Queryable } from '#shared/stores/postgres.ts'
 import type { Subject } from './revocation.ts'
 
 /** A verifier's clock may be this far behind the database's, and then some. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Log } from '#shared/log.ts'
+import type { Log } from '#shared/process/log.ts'
 import { createReconciler, type ReconcilerOptions, type Round } from './reconcile.ts'
 import { PURGE_BATCH, purgeExpiredTokens } from './records.ts'
 import { PRODUCTION_TIMINGS } from './timings.ts'

@@ -1,4 +1,4 @@
-import { redisLifetimes } from '#shared/redis-keys.ts'
+import { redisLifetimes } from '#shared/stores/redis-keys.ts'
 
 /**
  * Every duration of the protocol. Its safety rests on one inequality, `settle_ms > lease_ms`, each measured by one

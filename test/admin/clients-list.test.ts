@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { hashSecret, newClientId } from '#shared/ids.ts'
-import { insertClient, markClientRevoked } from '#shared/oauth-clients.ts'
+import { insertClient, markClientRevoked } from '#shared/oauth/clients.ts'
+import { hashSecret, newClientId } from '#shared/oauth/ids.ts'
 import { createAcme, startAdmin, type TestAdmin } from '../support/admin.ts'
 
 describe('admin clients list', () => {

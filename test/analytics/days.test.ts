@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import knex, { type Knex } from 'knex'
-import { createDateOf, dayOf } from '#shared/calendar.ts'
+import { createDateOf, dayOf } from '#shared/analytics/calendar.ts'
 import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
 
 const HOUR_MS = 3_600_000

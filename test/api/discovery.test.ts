@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { SCOPES } from '#shared/oauth/scopes.ts'
 import { PROBLEMS } from '#shared/problems.ts'
-import { SCOPES } from '#shared/scopes.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 
 describe('discovery', () => {

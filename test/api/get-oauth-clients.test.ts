@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { createPostgres } from '#shared/postgres.ts'
-import { createRedis, redisReady } from '#shared/redis.ts'
+import { createPostgres } from '#shared/stores/postgres.ts'
+import { createRedis, redisReady } from '#shared/stores/redis.ts'
 import { createUsageCounter, drainUsage } from '#shared/usage.ts'
 import { type Person, startApi, type TestApi } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'

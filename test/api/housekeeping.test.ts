@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createPostgres, type Database } from '#shared/postgres.ts'
+import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { deleteOldUsage } from '#shared/usage.ts'
 import { CREATION_KEY_LIFETIME_MS, deleteExpiredCreations } from '../../apps/api/clients/creation-keys.ts'
 import { deleteExpiredSessions } from '../../apps/api/sessions/sessions.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { hashSecret } from '#shared/ids.ts'
-import { SCOPES } from '#shared/scopes.ts'
+import { hashSecret } from '#shared/oauth/ids.ts'
+import { SCOPES } from '#shared/oauth/scopes.ts'
 import { type Person, startApi, type TestApi } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 

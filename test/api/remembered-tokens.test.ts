@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { importJWK } from 'jose'
-import { silentLog } from '#shared/log.ts'
+import { silentLog } from '#shared/process/log.ts'
 import { createForgeryLimit } from '../../apps/api/access-tokens/forgery-limit.ts'
 import { rememberVerified } from '../../apps/api/access-tokens/remembered.ts'
 import type { SigningKey } from '../../apps/api/access-tokens/signing-keys.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createPostgres } from '#shared/postgres.ts'
+import { createPostgres } from '#shared/stores/postgres.ts'
 import { startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
 
 describe('what the logs of the resource API hold', () => {

@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert'
-import { createPostgres, type Database, sqlState } from '#shared/postgres.ts'
+import { createPostgres, type Database, sqlState } from '#shared/stores/postgres.ts'
 import { startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
 
 const INSUFFICIENT_PRIVILEGE = '42501'

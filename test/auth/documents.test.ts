@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { request as httpRequest } from 'node:http'
-import { SCOPES } from '#shared/scopes.ts'
+import { SCOPES } from '#shared/oauth/scopes.ts'
 import { startAuth, TEST_ISSUER, TEST_RESOURCE, type TestAuth } from '../support/auth.ts'
 
 const METADATA = '/.well-known/oauth-authorization-server'

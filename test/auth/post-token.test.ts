@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { createLocalJWKSet, jwtVerify } from 'jose'
-import { newClientId } from '#shared/ids.ts'
-import { SCOPES } from '#shared/scopes.ts'
+import { newClientId } from '#shared/oauth/ids.ts'
+import { SCOPES } from '#shared/oauth/scopes.ts'
 import {
   type AuthResponse,
   basic,

@@ -15,7 +15,7 @@ import {
   SigningKeyUnreadable,
   type StoredSigningKey,
   signingKeyStates,
-} from '#shared/signing-keys.ts'
+} from '#shared/oauth/signing-keys.ts'
 import { type AuthResponse, startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
 import { createTestClock } from '../support/clock.ts'
 

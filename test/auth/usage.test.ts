@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { Redis } from 'ioredis'
-import { createPostgres, type Database } from '#shared/postgres.ts'
-import { createRedis, redisReady } from '#shared/redis.ts'
+import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import { createRedis, redisReady } from '#shared/stores/redis.ts'
 import { createUsageCounter, drainUsage } from '#shared/usage.ts'
 import { startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
 

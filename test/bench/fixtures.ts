@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
-import { hashSecret, newClientId, newClientSecret } from '../../shared/ids.ts'
+import { hashSecret, newClientId, newClientSecret } from '../../shared/oauth/ids.ts'
 import { type HttpRequest, send } from './requests.ts'
 import type { Server } from './servers.ts'
 

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../..')
 const CONFIGURATION = [
-  'shared/config.ts',
+  'shared/process/config.ts',
   'apps/auth/config.ts',
   'apps/api/config.ts',
   'infra/local/settings.ts',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { verifyPassword } from '#shared/passwords.ts'
-import { createPostgres, type Database } from '#shared/postgres.ts'
+import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { seed } from '../../infra/local/seed/seed.ts'
 import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
 

@@ -145,8 +145,8 @@ describe('npm start', function () {
       // Revoked as a person would, in the company's list.
       const { clientId } = JSON.parse(await readFile(join(dataDir, 'secrets.json'), 'utf8')).demoClient
       const { databaseUrl } = JSON.parse(await readFile(join(dataDir, 'running.json'), 'utf8'))
-      const { createPostgres } = await import('#shared/postgres.ts')
-      const { markClientRevoked } = await import('#shared/oauth-clients.ts')
+      const { createPostgres } = await import('#shared/stores/postgres.ts')
+      const { markClientRevoked } = await import('#shared/oauth/clients.ts')
       const db = createPostgres({ url: databaseUrl, poolSize: 1, applicationName: 'test' })
       await markClientRevoked(db, { vendorId: 'ven_acme', clientId, revokedBy: null })
       await db.destroy()

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createPostgres, type Database } from '#shared/postgres.ts'
-import { redisKeys } from '#shared/redis-keys.ts'
+import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
 import {
   asAdmin,
   createSubjects,

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { createPostgres, type Database } from '#shared/postgres.ts'
 import {
   insertRevokedSigningKey,
   insertRevokedToken,
@@ -8,6 +7,7 @@ import {
   readRecentRevocations,
   replaceNamedServer,
 } from '#shared/revocation/records.ts'
+import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createSubjects, newJti, type Subjects } from '../support/revocation.ts'
 import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
 

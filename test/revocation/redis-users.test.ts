@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Redis } from 'ioredis'
-import { createRateLimit } from '#shared/rate-limit.ts'
-import { createRedis, redisReady } from '#shared/redis.ts'
+import { createRateLimit } from '#shared/stores/rate-limit.ts'
+import { createRedis, redisReady } from '#shared/stores/redis.ts'
 import { asAdmin } from '../support/revocation.ts'
 import { createTestRedis, type TestRedis } from '../support/servers.ts'
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { newClientId } from '#shared/ids.ts'
-import { findClientCredentials } from '#shared/oauth-clients.ts'
-import { createPostgres, type Database } from '#shared/postgres.ts'
-import { redisKeys } from '#shared/redis-keys.ts'
+import { findClientCredentials } from '#shared/oauth/clients.ts'
+import { newClientId } from '#shared/oauth/ids.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
+import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
 import {
   asAdmin,
   createSubjects,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
-import { createPostgres, type Database } from '#shared/postgres.ts'
 import type { Step } from '#shared/revocation/reconcile.ts'
 import { startReconciling } from '#shared/revocation/start-reconciling.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
+import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import {
   createSubjects,
   FAST,

@@ -4,7 +4,7 @@ import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-const MODULE = JSON.stringify(new URL('../../shared/log.ts', import.meta.url).href)
+const MODULE = JSON.stringify(new URL('../../shared/process/log.ts', import.meta.url).href)
 const LINES = 40
 
 /** Runs a process that logs and ends as `ending` says. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { createPostgres, type Database, queryPrepared } from '#shared/postgres.ts'
-import { dateArray, float8Array, int8Array, textArray } from '#shared/postgres-arrays.ts'
+import { dateArray, float8Array, int8Array, textArray } from '#shared/analytics/postgres-arrays.ts'
+import { createPostgres, type Database, queryPrepared } from '#shared/stores/postgres.ts'
 import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
 
 const DAY_MS = 86_400_000

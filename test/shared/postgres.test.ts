@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { connect, createServer, type Server, type Socket } from 'node:net'
-import { createPostgres, type Database, isUnavailable } from '#shared/postgres.ts'
+import { createPostgres, type Database, isUnavailable } from '#shared/stores/postgres.ts'
 import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
 
 /** A server that accepts connections and then does `then`. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { batchPerTurn } from '#shared/turn-batch.ts'
+import { batchPerTurn } from '#shared/process/turn-batch.ts'
 
 describe('asking in batches', () => {
   it('asks what came in one turn together, and gives each its own answer', async () => {

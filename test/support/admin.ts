@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
-import { createPostgres, type Database } from '#shared/postgres.ts'
+import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { addMember, createCompany } from '../../infra/admin/people.ts'
 import { runAdmin as run } from '../../infra/admin/program.ts'
 import { createTestDatabase, createTestRedis, type TestDatabase } from './servers.ts'

@@ -1,6 +1,6 @@
 import knex, { type Knex } from 'knex'
 import { pino } from 'pino'
-import { drain, listen } from '#shared/http.ts'
+import { insertClient, type NewClient } from '#shared/oauth/clients.ts'
 import {
   hashSecret,
   newClientId,
@@ -8,8 +8,7 @@ import {
   newSessionToken,
   newUserId,
   newVendorId,
-} from '#shared/ids.ts'
-import { insertClient, type NewClient } from '#shared/oauth-clients.ts'
+} from '#shared/oauth/ids.ts'
 import { hashPassword } from '#shared/passwords.ts'
 import {
   type Company,
@@ -19,6 +18,7 @@ import {
   saveMembership,
   type User,
 } from '#shared/people.ts'
+import { drain, listen } from '#shared/process/http.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
 import { readApiConfig } from '../../apps/api/config.ts'
 import { createHttpServer } from '../../apps/api/http/server.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '#shared/clock.ts'
+import type { Clock } from '#shared/process/clock.ts'
 
 export interface TestClock extends Clock {
   advance(duration_ms: number): void

@@ -1,9 +1,9 @@
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createPostgres, type Database } from '#shared/postgres.ts'
-import { redisKeys } from '#shared/redis-keys.ts'
 import type { Step } from '#shared/revocation/reconcile.ts'
 import type { Entry, Subject } from '#shared/revocation/revocation.ts'
+import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
 import {
   asAdmin,
   createSubjects,

@@ -3,11 +3,9 @@ import { copyFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { newClientId, newVendorId } from '#shared/ids.ts'
-import { insertClient, markClientRevoked } from '#shared/oauth-clients.ts'
+import { insertClient, markClientRevoked } from '#shared/oauth/clients.ts'
+import { newClientId, newVendorId } from '#shared/oauth/ids.ts'
 import { insertCompany } from '#shared/people.ts'
-import { createPostgres, type Database } from '#shared/postgres.ts'
-import { createRedis, redisReady } from '#shared/redis.ts'
 import { createReconciler, type Reconciler, type Round, type Step } from '#shared/revocation/reconcile.ts'
 import { insertRevokedSigningKey, insertRevokedToken } from '#shared/revocation/records.ts'
 import {
@@ -17,6 +15,8 @@ import {
   type Subject,
 } from '#shared/revocation/revocation.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
+import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import { createRedis, redisReady } from '#shared/stores/redis.ts'
 import type { TestRedis } from './servers.ts'
 import type { TcpProxy } from './tcp-proxy.ts'
 

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks'
-import { systemClock } from '#shared/clock.ts'
+import { systemClock } from '#shared/process/clock.ts'
 import { createTestSender } from '../../apps/api/callbacks/sender.ts'
 
 /*

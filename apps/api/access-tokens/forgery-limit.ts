@@ -1,7 +1,7 @@
-import { setNewest } from '#shared/bounded-map.ts'
-import type { Clock } from '#shared/clock.ts'
-import type { Log } from '#shared/log.ts'
-import { addressSubject, type RateLimit, type RateLimitVerdict } from '#shared/rate-limit.ts'
+import { setNewest } from '#shared/process/bounded-map.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import type { Log } from '#shared/process/log.ts'
+import { addressSubject, type RateLimit, type RateLimitVerdict } from '#shared/stores/rate-limit.ts'
 
 const ADDRESSES_REMEMBERED = 10_000
 /**

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import { setNewest } from '#shared/bounded-map.ts'
-import type { Clock } from '#shared/clock.ts'
+import { setNewest } from '#shared/process/bounded-map.ts'
+import type { Clock } from '#shared/process/clock.ts'
 import type { SigningKeys } from './signing-keys.ts'
 import { type Lasting, refused, type TokenVerdict, type VerifyToken } from './verify.ts'
 

@@ -1,8 +1,8 @@
 import got from 'got'
 import { importJWK, type JWK } from 'jose'
 import { z } from 'zod'
-import type { Clock } from '#shared/clock.ts'
-import type { Log } from '#shared/log.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import type { Log } from '#shared/process/log.ts'
 
 /** What a token may be signed with. Symmetric algorithms and `none` can never be in a public key set. */
 const ALGORITHMS: ReadonlySet<string> = new Set(['ES256', 'RS256'])

@@ -1,7 +1,7 @@
 import { decodeProtectedHeader, errors, jwtVerify } from 'jose'
-import type { Clock } from '#shared/clock.ts'
-import type { RateLimitVerdict } from '#shared/rate-limit.ts'
-import { SCOPES, type Scope } from '#shared/scopes.ts'
+import { SCOPES, type Scope } from '#shared/oauth/scopes.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import type { RateLimitVerdict } from '#shared/stores/rate-limit.ts'
 import type { ForgeryLimit } from './forgery-limit.ts'
 import type { SigningKey, SigningKeys } from './signing-keys.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type ActivityRecord, listActivity } from '#shared/activity.ts'
-import type { Database } from '#shared/postgres.ts'
+import type { Database } from '#shared/stores/postgres.ts'
 import { documented } from '../http/documented.ts'
 import { query } from '../http/input.ts'
 import { nextCursor, page, pageParameters } from '../http/page.ts'

@@ -1,9 +1,9 @@
-import { LATE_EVENTS_MS } from '#shared/analytics-daily.ts'
-import { setNewest } from '#shared/bounded-map.ts'
-import { addDays, dayOf, type ZoneDay } from '#shared/calendar.ts'
-import type { Clock } from '#shared/clock.ts'
+import { addDays, dayOf, type ZoneDay } from '#shared/analytics/calendar.ts'
+import { LATE_EVENTS_MS } from '#shared/analytics/daily.ts'
 import { type Company, findCompany } from '#shared/people.ts'
-import type { Database } from '#shared/postgres.ts'
+import { setNewest } from '#shared/process/bounded-map.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import type { Database } from '#shared/stores/postgres.ts'
 
 const RECENT_DAYS = 30
 const REMEMBERED_MS = 60_000

@@ -1,16 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { addDays, daysBetween } from '#shared/analytics/calendar.ts'
 import {
   type DailyRange,
   type DayFigures,
   readRevisions,
   readStoredDays,
   type StoredDays,
-} from '#shared/analytics-daily.ts'
-import { addDays, daysBetween } from '#shared/calendar.ts'
+} from '#shared/analytics/daily.ts'
 import { entityTag } from '#shared/entity-tag.ts'
-import type { Database } from '#shared/postgres.ts'
 import { type InputError, Problem } from '#shared/problems.ts'
-import { batchPerTurn } from '#shared/turn-batch.ts'
+import { batchPerTurn } from '#shared/process/turn-batch.ts'
+import type { Database } from '#shared/stores/postgres.ts'
 import type { CompanyCalendar, DateRange } from './companies.ts'
 
 export const RANGE_MAX_DAYS = 366

@@ -1,5 +1,5 @@
-import { EVENT_IDS_REMEMBERED_DAYS } from '#shared/analytics-events.ts'
-import type { Database } from '#shared/postgres.ts'
+import { EVENT_IDS_REMEMBERED_DAYS } from '#shared/analytics/events.ts'
+import type { Database } from '#shared/stores/postgres.ts'
 
 /** Partitions of a week each that stand ready: so long may the housekeeping fail before the default one is needed. */
 const WEEKS_AHEAD = 4

@@ -1,4 +1,4 @@
-import type { Queryable } from '#shared/postgres.ts'
+import type { Queryable } from '#shared/stores/postgres.ts'
 
 /** All SQL of callback_destinations: the one callback of each company. */
 

@@ -1,4 +1,4 @@
-import { CLIENT_SECRET_PATTERN, SESSION_TOKEN_PATTERN } from '#shared/ids.ts'
+import { CLIENT_SECRET_PATTERN, SESSION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
 
 /*
  * What secrets look like, as far as their issuers gave them a form of their own. Two readers: a callback URL must

@@ -1,4 +1,4 @@
-import type { Clock } from '#shared/clock.ts'
+import type { Clock } from '#shared/process/clock.ts'
 import type { AddressRule } from './address-verdict.ts'
 import { type Exchange, exchange } from './exchange.ts'
 import type { Failure } from './failures.ts'

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
 import { appendActivity } from '#shared/activity.ts'
-import { hashSecret, newClientId, newClientSecret } from '#shared/ids.ts'
-import { type ClientRecord, findClient, insertClientWithin } from '#shared/oauth-clients.ts'
-import type { Database } from '#shared/postgres.ts'
+import { type ClientRecord, findClient, insertClientWithin } from '#shared/oauth/clients.ts'
+import { hashSecret, newClientId, newClientSecret } from '#shared/oauth/ids.ts'
+import type { Scope } from '#shared/oauth/scopes.ts'
 import { Problem } from '#shared/problems.ts'
-import type { Scope } from '#shared/scopes.ts'
+import type { Database } from '#shared/stores/postgres.ts'
 import {
   CREATION_KEY_LIFETIME_MS,
   type CreationKey,

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex'
-import type { Queryable } from '#shared/postgres.ts'
+import type { Queryable } from '#shared/stores/postgres.ts'
 
 /** For this long a repeat of a creation with the same Idempotency-Key answers with the first client. */
 export const CREATION_KEY_LIFETIME_MS = 24 * 3_600_000

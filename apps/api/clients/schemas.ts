@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { CLIENT_ID_PATTERN } from '#shared/ids.ts'
-import { SCOPES } from '#shared/scopes.ts'
+import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
+import { SCOPES } from '#shared/oauth/scopes.ts'
 import { oneLine } from '../http/input.ts'
 import { nextCursor, pageParameters } from '../http/page.ts'
 import { actor, instant } from '../http/schemas.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import type { SCOPES } from '#shared/oauth/scopes.ts'
 import { PROBLEMS, type ProblemCode } from '#shared/problems.ts'
-import type { SCOPES } from '#shared/scopes.ts'
 import { type Documentation, documentationOf } from '../http/documented.ts'
 import type { ApiRouter } from '../http/state.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { SCOPES } from '#shared/scopes.ts'
+import { SCOPES } from '#shared/oauth/scopes.ts'
 import { documented } from '../http/documented.ts'
 import { createRouter } from '../http/routes.ts'
 import type { ApiMiddleware, ApiRouter } from '../http/state.ts'

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
+import type { Scope } from '#shared/oauth/scopes.ts'
 import type { ProblemCode } from '#shared/problems.ts'
-import type { Scope } from '#shared/scopes.ts'
 import type { ApiMiddleware } from './state.ts'
 
 /** One answer of a route that is not a problem. */

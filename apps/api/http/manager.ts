@@ -1,7 +1,7 @@
-import { VENDOR_ID_PATTERN } from '#shared/ids.ts'
+import { VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { findMembership } from '#shared/people.ts'
-import type { Database } from '#shared/postgres.ts'
 import { Problem } from '#shared/problems.ts'
+import type { Database } from '#shared/stores/postgres.ts'
 import { documented } from './documented.ts'
 import type { ApiMiddleware } from './state.ts'
 

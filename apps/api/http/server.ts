@@ -1,5 +1,5 @@
 import { type RequestListener, type Server, STATUS_CODES } from 'node:http'
-import * as shared from '#shared/http-server.ts'
+import * as shared from '#shared/process/http-server.ts'
 
 const LIMITS: shared.HttpServerLimits = {
   request_ms: 30_000,

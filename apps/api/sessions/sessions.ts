@@ -1,5 +1,5 @@
 import { holdPassword } from '#shared/people.ts'
-import type { Database, Queryable } from '#shared/postgres.ts'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
 
 /** A session lasts this long from its beginning; use does not extend it. */
 export const SESSION_LIFETIME_S = 12 * 3_600

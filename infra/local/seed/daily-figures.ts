@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Temporal } from 'temporal-polyfill'
-import type { ReportedDay } from '#shared/analytics-daily.ts'
+import type { ReportedDay } from '#shared/analytics/daily.ts'
 import type { DemoTrade } from './companies.ts'
 
 const BOOST_DAY_SHARE = 0.3

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Temporal } from 'temporal-polyfill'
-import { insertMissingDays, newestStoredDate } from '#shared/analytics-daily.ts'
-import type { Clock } from '#shared/clock.ts'
-import { newUserId } from '#shared/ids.ts'
+import { insertMissingDays, newestStoredDate } from '#shared/analytics/daily.ts'
+import { newUserId } from '#shared/oauth/ids.ts'
 import { hashPassword } from '#shared/passwords.ts'
 import {
   findCompany,
@@ -12,7 +11,8 @@ import {
   insertUser,
   saveMembership,
 } from '#shared/people.ts'
-import type { Database, Queryable } from '#shared/postgres.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { DEMO_COMPANIES, type DemoCompany } from './companies.ts'
 import { dailyFigures, dateAt } from './daily-figures.ts'
 

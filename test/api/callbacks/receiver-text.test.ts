@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import fc from 'fast-check'
-import { newClientSecret, newSessionToken } from '#shared/ids.ts'
+import { newClientSecret, newSessionToken } from '#shared/oauth/ids.ts'
 import { bodyText, cutToLines, plainText } from '../../../apps/api/callbacks/receiver-text.ts'
 import { redact, WITHHELD } from '../../../apps/api/callbacks/redaction.ts'
 

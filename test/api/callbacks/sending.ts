@@ -1,4 +1,4 @@
-import { systemClock } from '#shared/clock.ts'
+import { systemClock } from '#shared/process/clock.ts'
 import { type AddressRule, createAddressRule } from '../../../apps/api/callbacks/address-verdict.ts'
 import type { TestResult } from '../../../apps/api/callbacks/report.ts'
 import type { Resolution, Resolve } from '../../../apps/api/callbacks/resolver.ts'

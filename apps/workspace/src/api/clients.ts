@@ -5,7 +5,7 @@ import {
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query'
-import type { Scope } from '#shared/scopes.ts'
+import type { Scope } from '#shared/oauth/scopes.ts'
 import { asMe } from '../session/session.ts'
 import type { ClientPage, CreatedClient, OAuthClient } from './contract.ts'
 

@@ -1,4 +1,4 @@
-import type { Scope } from '#shared/scopes.ts'
+import type { Scope } from '#shared/oauth/scopes.ts'
 
 export type Role = 'owner' | 'admin' | 'member'
 

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useId, useRef, useState } from 'react'
-import type { Scope } from '#shared/scopes.ts'
+import type { Scope } from '#shared/oauth/scopes.ts'
 import { clientChanged, createClient } from '../api/clients.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { ApiProblem } from '../api/request.ts'

@@ -1,5 +1,5 @@
 import { useId } from 'react'
-import { SCOPES, type Scope } from '#shared/scopes.ts'
+import { SCOPES, type Scope } from '#shared/oauth/scopes.ts'
 import { reach, SCOPE_GROUPS, SCOPE_WORDS } from './scopes.ts'
 
 export interface ScopeChoiceProps {

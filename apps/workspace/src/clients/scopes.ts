@@ -1,4 +1,4 @@
-import type { Scope } from '#shared/scopes.ts'
+import type { Scope } from '#shared/oauth/scopes.ts'
 
 /** What a scope lets a client do, in plain words. */
 export const SCOPE_WORDS: Record<Scope, { title: string; text: string; changes: boolean }> = {

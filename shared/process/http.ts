@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, Server } from 'node:http'
 import { type BlockList, isIP, isIPv6, type Socket } from 'node:net'
-import { CLIENT_SECRET_PATTERN, SESSION_TOKEN_PATTERN } from './ids.ts'
+import { CLIENT_SECRET_PATTERN, SESSION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
 
 const IDLE_SWEEP_MS = 50
 const CALLER_REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/

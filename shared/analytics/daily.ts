@@ -1,5 +1,5 @@
-import { DAY_OPEN_TO_IMPORTS_DAYS } from './analytics-events.ts'
-import { type Database, type Queryable, queryPrepared } from './postgres.ts'
+import { type Database, type Queryable, queryPrepared } from '#shared/stores/postgres.ts'
+import { DAY_OPEN_TO_IMPORTS_DAYS } from './events.ts'
 
 /** Events may be reported this long after they occurred, so a day may change this long after its end. */
 export const LATE_EVENTS_MS = 72 * 3_600_000

@@ -9,9 +9,9 @@ import {
 } from 'node:crypto'
 import { promisify } from 'node:util'
 import { calculateJwkThumbprint, type JWK } from 'jose'
-import type { Clock } from './clock.ts'
-import type { Database, Queryable } from './postgres.ts'
-import { insertRevokedSigningKey } from './revocation/records.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import { insertRevokedSigningKey } from '#shared/revocation/records.ts'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
 
 export type SigningAlg = 'ES256' | 'RS256'
 

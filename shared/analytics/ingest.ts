@@ -1,7 +1,7 @@
 import pg from 'pg'
-import { type DayFigures, readDays } from './analytics-daily.ts'
-import { type AnalyticsEvent, COUNT_MAX } from './analytics-events.ts'
-import { type Database, queryPrepared, sqlState } from './postgres.ts'
+import { type Database, queryPrepared, sqlState } from '#shared/stores/postgres.ts'
+import { type DayFigures, readDays } from './daily.ts'
+import { type AnalyticsEvent, COUNT_MAX } from './events.ts'
 import { dateArray, float8Array, int8Array, textArray } from './postgres-arrays.ts'
 
 /*

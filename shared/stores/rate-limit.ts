@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis'
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
+import { batchPerTurn } from '#shared/process/turn-batch.ts'
 import { redisKeys } from './redis-keys.ts'
-import { batchPerTurn } from './turn-batch.ts'
 
 /** At most `limit` per `window_s` for each subject. */
 export interface RateLimitPolicy {

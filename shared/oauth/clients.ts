@@ -1,4 +1,4 @@
-import type { Queryable } from './postgres.ts'
+import type { Queryable } from '#shared/stores/postgres.ts'
 import type { Scope } from './scopes.ts'
 
 export type ClientStatus = 'Active' | 'Revoked'
