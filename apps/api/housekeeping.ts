@@ -2,9 +2,9 @@ import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
-import { deleteOldUsage, drainUsage } from '#shared/usage.ts'
 import { keepEventsInOrder } from './analytics/housekeeping.ts'
 import { CREATION_KEY_LIFETIME_MS, deleteExpiredCreations } from './clients/creation-keys.ts'
+import { deleteOldUsage, drainUsage } from './clients/usage.ts'
 import { deleteExpiredSessions } from './sessions/sessions.ts'
 
 const USAGE_EVERY_MS = 60_000

@@ -1,6 +1,6 @@
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
-import type { RequestContext } from '#shared/process/http.ts'
 import type { Log } from '#shared/process/log.ts'
+import type { RequestContext } from '#shared/process/request-context.ts'
 import type { Refusal } from './refusal.ts'
 
 /**

@@ -1,7 +1,6 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ClientCredentialsRecord } from '#shared/oauth/clients.ts'
 import { CLIENT_ID_PATTERN, hashSecret } from '#shared/oauth/ids.ts'
-import type { ClientRecords } from '#shared/revocation/record-cache.ts'
 import type { Revocation, Standing } from '#shared/revocation/revocation.ts'
 import {
   addressSubject,
@@ -10,6 +9,7 @@ import {
   rateLimitHeaders,
 } from '#shared/stores/rate-limit.ts'
 import type { TokenSigner } from './access-token.ts'
+import type { ClientRecords } from './client-records.ts'
 import type { PresentedCredentials } from './credentials.ts'
 import type { KeyRing } from './key-ring.ts'
 import { invalidClient, type Refusal, tooManyRequests, unavailable } from './refusal.ts'

@@ -1,5 +1,4 @@
 import type { Clock } from '#shared/process/clock.ts'
-import type { UsageCounter } from '#shared/usage.ts'
 import { issueAccessToken } from './access-token.ts'
 import { answerUncached } from './answer.ts'
 import type { Audit } from './audit.ts'
@@ -9,6 +8,7 @@ import { readForm } from './form.ts'
 import type { TokenProtocol } from './protocol.ts'
 import { Refusal } from './refusal.ts'
 import { credentialsInQuery, type Handler, missing } from './route.ts'
+import type { UsageCounter } from './usage-counter.ts'
 
 const FIELDS = new Set(['grant_type', 'client_id', 'client_secret', 'scope', 'resource'])
 

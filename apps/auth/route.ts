@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { RequestContext } from '#shared/process/http.ts'
+import type { RequestContext } from '#shared/process/request-context.ts'
 import type { Answer } from './answer.ts'
 import { invalidRequest, type Refusal } from './refusal.ts'
 

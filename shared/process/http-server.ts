@@ -5,6 +5,7 @@ import type { Socket } from 'node:net'
 /** Longer than proxies keep an idle connection, so that it is they who close it. */
 const KEEP_ALIVE_TIMEOUT_MS = 75_000
 const CHECK_EVERY_MS = 1_000
+const IDLE_SWEEP_MS = 50
 
 /** What an unknown sender may hold, and how long. */
 export interface HttpServerLimits {
@@ -64,4 +65,32 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, unreadab
     'Connection: close',
   ]
   socket.end(`${lines.join('\r\n')}\r\n\r\n${text}`)
+}
+
+/** @returns the port that it listens on. @throws the system's error, such as EADDRINUSE. */
+export async function listen(
+  server: Server,
+  { host, port }: { host: string; port: number },
+): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+  const address = server.address()
+  return typeof address === 'object' && address ? address.port : port
+}
+
+/** Takes no new connection, lets requests in flight finish, and cuts what is left after `deadline_ms`. */
+export async function drain(server: Server, deadline_ms: number): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+  // A connection whose request has just finished is idle from then on, and its caller may keep it for long.
+  const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS)
+  const timer = setTimeout(() => server.closeAllConnections(), deadline_ms)
+  server.closeIdleConnections()
+  await closed
+  clearInterval(sweep)
+  clearTimeout(timer)
 }

@@ -2,7 +2,7 @@ import cluster, { type Worker } from 'node:cluster'
 import type { RequestListener, Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ConfigError } from './config.ts'
-import { drain, listen } from './http.ts'
+import { drain, listen } from './http-server.ts'
 import type { Log } from './log.ts'
 
 /** What one process of a service does. */

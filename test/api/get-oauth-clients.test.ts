@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { createRedis, redisReady } from '#shared/stores/redis.ts'
-import { createUsageCounter, drainUsage } from '#shared/usage.ts'
+import { drainUsage } from '../../apps/api/clients/usage.ts'
+import { createUsageCounter } from '../../apps/auth/usage-counter.ts'
 import { type Person, startApi, type TestApi } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 

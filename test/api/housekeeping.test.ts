@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
-import { deleteOldUsage } from '#shared/usage.ts'
 import { CREATION_KEY_LIFETIME_MS, deleteExpiredCreations } from '../../apps/api/clients/creation-keys.ts'
+import { deleteOldUsage } from '../../apps/api/clients/usage.ts'
 import { deleteExpiredSessions } from '../../apps/api/sessions/sessions.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 

@@ -2,7 +2,8 @@ import { strict as assert } from 'node:assert'
 import { Redis } from 'ioredis'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createRedis, redisReady } from '#shared/stores/redis.ts'
-import { createUsageCounter, drainUsage } from '#shared/usage.ts'
+import { drainUsage } from '../../apps/api/clients/usage.ts'
+import { createUsageCounter } from '../../apps/auth/usage-counter.ts'
 import { startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
 
 const HOUR_MS = 3_600_000

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Agent, createServer, get } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { drain, listen } from '#shared/process/http.ts'
+import { drain, listen } from '#shared/process/http-server.ts'
 
 describe('drain', () => {
   it('lets a request in flight finish, then ends, though its caller keeps the connection', async () => {

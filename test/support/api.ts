@@ -18,7 +18,7 @@ import {
   saveMembership,
   type User,
 } from '#shared/people.ts'
-import { drain, listen } from '#shared/process/http.ts'
+import { drain, listen } from '#shared/process/http-server.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
 import { readApiConfig } from '../../apps/api/config.ts'
 import { createHttpServer } from '../../apps/api/http/server.ts'

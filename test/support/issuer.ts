@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose'
-import { drain, listen } from '#shared/process/http.ts'
+import { drain, listen } from '#shared/process/http-server.ts'
 import type { TestClock } from './clock.ts'
 
 export const ISSUER = 'https://issuer.test'

@@ -7,7 +7,6 @@ import type { Clock } from '#shared/process/clock.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
-import { type ClientUsage, readUsage } from '#shared/usage.ts'
 import { body } from '../http/body.ts'
 import { documented } from '../http/documented.ts'
 import { query, requestHeaders } from '../http/input.ts'
@@ -17,6 +16,7 @@ import { actorOf } from '../http/schemas.ts'
 import type { ApiContext, ApiMiddleware, ApiRouter } from '../http/state.ts'
 import { createClient } from './create.ts'
 import { Client, ClientPage, ClientQuery, CreatedClient, CreationHeaders, NewClient } from './schemas.ts'
+import { type ClientUsage, readUsage } from './usage.ts'
 
 export interface ClientDependencies {
   db: Database

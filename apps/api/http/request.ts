@@ -1,8 +1,8 @@
 import type { BlockList } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import type { Middleware } from 'koa'
-import { type RequestContext, requestContext } from '#shared/process/http.ts'
 import type { Log } from '#shared/process/log.ts'
+import { type RequestContext, requestContext } from '#shared/process/request-context.ts'
 import type { AccessTokenState, ApiState, SessionState } from './state.ts'
 
 /** Every answer has these unless a handler says otherwise. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { drain, listen } from '#shared/process/http.ts'
+import { drain, listen } from '#shared/process/http-server.ts'
 import { errorCode } from '../failure.ts'
 import { NO_IPV6 } from '../ports.ts'
 import { type Refusal, refuse } from './answer.ts'

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage, Server } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { type BlockList, isIP, isIPv6, type Socket } from 'node:net'
 import { CLIENT_SECRET_PATTERN, SESSION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
 
-const IDLE_SWEEP_MS = 50
 const CALLER_REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
 
 /** Who sent a request, and under which id it is logged and answered. */
@@ -67,32 +66,4 @@ const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d
 function usableId(header: string | string[] | undefined): string | undefined {
   if (typeof header !== 'string' || !CALLER_REQUEST_ID.test(header)) return undefined
   return CLIENT_SECRET_PATTERN.test(header) || SESSION_TOKEN_PATTERN.test(header) ? undefined : header
-}
-
-/** @returns the port that it listens on. @throws the system's error, such as EADDRINUSE. */
-export async function listen(
-  server: Server,
-  { host, port }: { host: string; port: number },
-): Promise<number> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      server.off('error', reject)
-      resolve()
-    })
-  })
-  const address = server.address()
-  return typeof address === 'object' && address ? address.port : port
-}
-
-/** Takes no new connection, lets requests in flight finish, and cuts what is left after `deadline_ms`. */
-export async function drain(server: Server, deadline_ms: number): Promise<void> {
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-  // A connection whose request has just finished is idle from then on, and its caller may keep it for long.
-  const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS)
-  const timer = setTimeout(() => server.closeAllConnections(), deadline_ms)
-  server.closeIdleConnections()
-  await closed
-  clearInterval(sweep)
-  clearTimeout(timer)
 }

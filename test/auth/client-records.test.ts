@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { newClientId } from '#shared/oauth/ids.ts'
-import { CLIENT_RECORD_LIFETIME_MS, createClientRecords } from '#shared/revocation/record-cache.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import { CLIENT_RECORD_LIFETIME_MS, createClientRecords } from '../../apps/auth/client-records.ts'
 import { createSubjects, type Subjects } from '../support/revocation.ts'
 import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
 
