@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { findClientCredentials } from '#shared/oauth/clients.ts'
+import { readClientCredentials } from '#shared/oauth/client-credentials.ts'
 import { newClientId } from '#shared/oauth/ids.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
@@ -123,7 +123,7 @@ describe('revoking', () => {
       throw new Error('the activity entry could not be written')
     })
     await assert.rejects(failing, /activity entry/)
-    assert.equal((await findClientCredentials(owner, clientId))?.status, 'Active')
+    assert.equal((await readClientCredentials(owner, [clientId]))[0]?.status, 'Active')
     assert.equal(await auth.ask({ clientId }), 'live by redis')
   })
 
