@@ -6,7 +6,6 @@ import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
 import type { Redis } from '#shared/stores/redis.ts'
-import { createForgeryLimit } from './access-tokens/forgery-limit.ts'
 import { createAccessTokenMiddleware } from './access-tokens/middleware.ts'
 import { rememberVerified } from './access-tokens/remembered.ts'
 import type { SigningKeys } from './access-tokens/signing-keys.ts'
@@ -35,7 +34,6 @@ export interface ApiDependencies {
   signingKeys: SigningKeys
   limits: {
     apiPerClient: RateLimit
-    apiForgedPerAddress: RateLimit
     signInPerAccount: RateLimit
     signInPerAddress: RateLimit
     callbackTestPerCompany: RateLimit
@@ -58,7 +56,6 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
     issuer,
     audience: apiResource,
     clock,
-    forgeries: createForgeryLimit({ rateLimit: limits.apiForgedPerAddress, log, clock }),
   })
   const accessToken = createAccessTokenMiddleware({
     verify: rememberVerified({ verify: verification, keys: signingKeys, clock }),

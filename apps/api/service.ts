@@ -71,7 +71,6 @@ export function createService({
     signingKeys,
     limits: {
       apiPerClient: limit('api-client', config.RATE_API_PER_CLIENT),
-      apiForgedPerAddress: limit('api-forged', config.RATE_API_FORGED_PER_ADDRESS),
       signInPerAccount: limit('sign-in-account', config.RATE_SIGN_IN_PER_ACCOUNT),
       signInPerAddress: limit('sign-in-address', config.RATE_SIGN_IN_PER_ADDRESS),
       callbackTestPerCompany: limit('callback-test', config.RATE_CALLBACK_TEST_PER_COMPANY),

@@ -1,5 +1,6 @@
 import { appendActivity } from '#shared/activity.ts'
-import { findClientCredentials, insertClient } from '#shared/oauth/clients.ts'
+import { readClientCredentials } from '#shared/oauth/client-credentials.ts'
+import { insertClient } from '#shared/oauth/clients.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { type DataDir, writePrivateFile } from './data-dir.ts'
@@ -34,7 +35,7 @@ export async function demoClient({
   replace: boolean
 }): Promise<DemoClient> {
   const { demoClient: client } = replace ? await replaceDemoClient(dataDir, secrets) : secrets
-  const stored = await findClientCredentials(db, client.clientId)
+  const [stored] = await readClientCredentials(db, [client.clientId])
   if (!stored) await createClient(db, client)
   const secretFile = dataDir.at(SECRET_FILE)
   await writePrivateFile(secretFile, client.clientSecret)
