@@ -105,9 +105,9 @@ describe('what a receiver sent, as plain text', () => {
       '\u200b',
       '<p',
     ]) {
-      const started_ms = performance.now()
+      const before = process.threadCpuUsage()
       plainText(part.repeat(16_384 / part.length))
-      assert.ok(performance.now() - started_ms < 500, part)
+      assert.ok(process.threadCpuUsage(before).user < 500_000, part)
     }
   })
 })
@@ -337,9 +337,10 @@ describe('secrets in what a receiver sent', () => {
       '=41',
     ]
     for (const part of parts) {
-      const started_ms = performance.now()
+      const before = process.threadCpuUsage()
       redact(part.repeat(16_384 / part.length), { secrets: [newSessionToken()] })
-      assert.ok(performance.now() - started_ms < 1_000, `${part}: ${performance.now() - started_ms} ms`)
+      const { user: took_us } = process.threadCpuUsage(before)
+      assert.ok(took_us < 1_000_000, `${part}: ${took_us / 1_000} ms`)
     }
   })
 })
