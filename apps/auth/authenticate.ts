@@ -1,7 +1,8 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ClientCredentialsRecord } from '#shared/oauth/clients.ts'
 import { CLIENT_ID_PATTERN, hashSecret } from '#shared/oauth/ids.ts'
-import type { Revocation, Standing } from '#shared/revocation/revocation.ts'
+import type { Revocation } from '#shared/revocation/revocation.ts'
+import type { Standing } from '#shared/revocation/subject.ts'
 import {
   addressSubject,
   type RateLimit,
@@ -93,10 +94,10 @@ export function createAuthenticate({
       limits.client.consume(clientId),
     ])
     const { standing, signer } =
-      record.status === 'Active' && asked === 'revoked'
+      record.status === 'Active' && typeof asked === 'object'
         ? await standingWithAnotherKey(clientId, active)
-        : { standing: record.status === 'Revoked' ? 'revoked' : asked, signer: active }
-    if (standing === 'revoked') return invalidClient('revoked_client', usedHeader)
+        : { standing: record.status === 'Revoked' ? { revoked: 'client' as const } : asked, signer: active }
+    if (typeof standing === 'object') return invalidClient('revoked_client', usedHeader)
     return { record, signer, hold: holdFor(rate, standing) }
   }
 }

@@ -8,23 +8,12 @@ import { createLease } from './lease.ts'
 import { createPrimaryAsk } from './primary.ts'
 import { readNamedRunId } from './records.ts'
 import { ASK, REVOKE } from './scripts.ts'
+import { type Entry, entriesOf, type Standing, type Subject } from './subject.ts'
 import { PRODUCTION_TIMINGS, type Timings } from './timings.ts'
-
-/** Who or what a request stands on: its client, and for a bearer token also the token's id and its signing key. */
-export interface Subject {
-  clientId: string
-  jti?: string | undefined
-  kid?: string | undefined
-}
-
-/** `undecided`: neither store could tell within its deadline; the caller answers 503, never access. */
-export type Standing = 'live' | 'revoked' | 'undecided'
-
-export type Entry = { kind: 'client' | 'token' | 'key'; id: string }
 
 export interface Revocation {
   /**
-   * Whether the subject has been revoked, as far as that can still matter: a client within the last hour, which is
+   * Whether the subject has been revoked, and which part of it, as far as that can still matter: a client within the last hour, which is
    * longer than any token lives or any client record is remembered. Never rejects. Whatever is asked in one turn of
    * the event loop is one Redis command, sent at its end.
    */
@@ -51,26 +40,20 @@ export interface RevocationOptions {
   monotonic?: () => number
 }
 
-const entryKey = {
+const keyOfKind = {
   client: redisKeys.revokedClient,
   token: redisKeys.revokedToken,
   key: redisKeys.revokedSigningKey,
 }
+const entryKey = ({ kind, id }: Entry): string => keyOfKind[kind](id)
 
 /** Far below what a Lua stack holds, and over in a fraction of a millisecond. */
 const SUBJECTS_A_COMMAND = 200
 
 /** What Redis holds of a subject, and whether it may be believed that it holds nothing more. */
 interface Found {
-  revoked: boolean
+  revoked: Entry['kind'] | undefined
   vouched: boolean
-}
-
-function entryKeys({ clientId, jti, kid }: Subject): string[] {
-  const keys = [entryKey.client(clientId)]
-  if (jti !== undefined) keys.push(entryKey.token(jti))
-  if (kid !== undefined) keys.push(entryKey.key(kid))
-  return keys
 }
 
 /** Asks about revocations and makes them, by the protocol that README.md beside this file explains. */
@@ -93,14 +76,17 @@ export function createRevocation({
   /** Reads the marker once for all of them, in the same moment as their entries. */
   const read = batchPerTurn(
     async (subjects: Subject[]): Promise<Found[]> => {
-      const keysOf = subjects.map(entryKeys)
-      const keys = [...new Set(keysOf.flat())]
+      const entriesOfEach = subjects.map(entriesOf)
+      const keys = [...new Set(entriesOfEach.flat().map(entryKey))]
       const sentAt_ms = monotonic()
       const reply = await redis.eval(ASK, 0, redisKeys.revocationMarker, ...keys)
-      const [marker = null, ...entries] = reply as (string | null)[]
-      const present = new Set(keys.filter((_, i) => entries[i] !== null))
+      const [marker = null, ...values] = reply as (string | null)[]
+      const present = new Set(keys.filter((_, i) => values[i] !== null))
       const vouched = lease.vouches(marker, sentAt_ms)
-      return keysOf.map((keys) => ({ vouched, revoked: keys.some((key) => present.has(key)) }))
+      return entriesOfEach.map((entries) => ({
+        vouched,
+        revoked: entries.find((entry) => present.has(entryKey(entry)))?.kind,
+      }))
     },
     { size: SUBJECTS_A_COMMAND },
   )
@@ -112,7 +98,7 @@ export function createRevocation({
         // An entry is only ever added after the commit, so it is true whatever the marker says.
         if (!revoked && !vouched) return askPrimary(subject)
         counts.redis += 1
-        return revoked ? 'revoked' : 'live'
+        return revoked ? { revoked } : 'live'
       },
       () => {
         lease.suspect()
@@ -124,7 +110,7 @@ export function createRevocation({
   /** Adds the entry. @returns whether the server is the one that Postgres named and every process now sees it. */
   async function add(entry: Entry, namedRunId: string): Promise<boolean> {
     const sentAt_ms = monotonic()
-    const key = entryKey[entry.kind](entry.id)
+    const key = entryKey(entry)
     const reply = redis.eval(REVOKE, 0, key, timings.entry_ms, redisKeys.revocationMarker)
     const [runId, marker] = (await reply.catch(() => [])) as [string?, (string | null)?]
     const named = runId !== undefined && runId === namedRunId && runId === lease.server()

@@ -55,7 +55,7 @@ describe('POST /v1/oauth/revoke', () => {
     const token = await tokenOf(client)
     assert.equal(await standing(token), 'live')
     assertDone(await revoke(client, token))
-    assert.equal(await standing(token), 'revoked')
+    assert.deepEqual(await standing(token), { revoked: 'token' })
     const { rows } = await auth.db.raw('select * from revoked_tokens where jti = ?', [
       decodeJwt(token).jti as string,
     ])
@@ -79,7 +79,7 @@ describe('POST /v1/oauth/revoke', () => {
     it(`ignores token_type_hint ${JSON.stringify(hint)}`, async () => {
       const token = await tokenOf(client)
       assertDone(await revoke(client, token, { token_type_hint: hint }))
-      assert.equal(await standing(token), 'revoked')
+      assert.deepEqual(await standing(token), { revoked: 'token' })
     })
   }
 
@@ -87,14 +87,14 @@ describe('POST /v1/oauth/revoke', () => {
     const token = await tokenOf(client)
     auth.clock.advance(900_000 + 60_000)
     assertDone(await revoke(client, token))
-    assert.equal(await standing(token), 'revoked')
+    assert.deepEqual(await standing(token), { revoked: 'token' })
   })
 
   it('takes HTTP Basic', async () => {
     const token = await tokenOf(client)
     const header = { authorization: basic(client.clientId, client.clientSecret) }
     assertDone(await auth.post(PATH, { token }, header))
-    assert.equal(await standing(token), 'revoked')
+    assert.deepEqual(await standing(token), { revoked: 'token' })
   })
 
   describe('answers 200 and does nothing for', () => {

@@ -79,7 +79,7 @@ describe('revoking', () => {
       for (const process of [auth, api, admin]) assert.equal(await process.ask(subject), 'live by redis')
       const { took_ms } = await timed<unknown>(act())
       assert.ok(took_ms < FAST.settle_ms, `took ${took_ms} ms`)
-      for (const process of [auth, api, admin]) assert.equal(await process.ask(subject), 'revoked by redis')
+      for (const process of [auth, api, admin]) assert.match(await process.ask(subject), / revoked by redis$/)
     }
     assert.equal(await auth.ask({ clientId: other, jti: newJti() }), 'live by redis')
   })
@@ -145,7 +145,8 @@ describe('revoking', () => {
         await prepare()
         const { took_ms } = await timed(revokeClient(api, { vendorId: subjects.vendorId, clientId }))
         assert.ok(took_ms >= FAST.settle_ms, `took ${took_ms} ms`)
-        for (const process of [auth, api, admin]) assert.match(await process.ask({ clientId }), /^revoked/)
+        for (const process of [auth, api, admin])
+          assert.match(await process.ask({ clientId }), / revoked by /)
       })
     }
 
@@ -174,12 +175,12 @@ describe('revoking', () => {
         const { took_ms } = await timed(revokeClient(api, { vendorId: subjects.vendorId, clientId }))
         assert.ok(took_ms >= FAST.settle_ms, `took ${took_ms} ms`)
         for (const process of [auth, api, admin])
-          assert.equal(await process.ask({ clientId }), 'revoked by postgres')
+          assert.equal(await process.ask({ clientId }), 'client revoked by postgres')
       } finally {
         await server.start()
       }
       await api.untilTrusted()
-      assert.equal(await api.ask({ clientId }), 'revoked by redis')
+      assert.equal(await api.ask({ clientId }), 'client revoked by redis')
     })
 
     it('counted from the commit, not from the call', async () => {
@@ -206,7 +207,7 @@ describe('revoking', () => {
       const { took_ms } = await timed(revokeClient(young, { vendorId: subjects.vendorId, clientId }))
       assert.ok(took_ms < 5_000, `took ${took_ms} ms`)
       for (const process of [auth, api, admin])
-        assert.equal(await process.ask({ clientId }), 'revoked by redis')
+        assert.equal(await process.ask({ clientId }), 'client revoked by redis')
     } finally {
       await young.close()
     }

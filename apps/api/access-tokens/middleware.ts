@@ -95,7 +95,7 @@ export function createAccessTokenMiddleware({
     const counted = rateLimit.consume(token.clientId)
     const standing = await asked
     const rate = await counted
-    if (standing === 'revoked') throw invalid('revoked')
+    if (typeof standing === 'object') throw invalid('revoked')
     if (standing === 'undecided') throw unavailable('Whether the token was revoked cannot be told right now.')
     // Past Koa's `set`, which costs more than the fields themselves.
     for (const [name, value] of Object.entries(rateLimitHeaders(rate))) ctx.res.setHeader(name, value)
