@@ -25,11 +25,21 @@ import type { ApiRouter, ApiState } from './http/state.ts'
 import { createSessionMiddleware } from './sessions/middleware.ts'
 import { createSessionRoutes } from './sessions/routes.ts'
 
+/** Connections to the Postgres primary, apart by whom they serve. */
+export interface ApiPools {
+  /** Rounds and questions of revocation, and readiness. */
+  decisions: Database
+  /** What access tokens are presented for. */
+  integrators: Database
+  /** What sessions are presented for, sign-in, and housekeeping. */
+  workspace: Database
+}
+
 export interface ApiDependencies {
   settings: { issuer: string; apiResource: string; trustedProxies: BlockList }
   log: Log
   clock: Clock
-  db: Database
+  pools: ApiPools
   redis: Redis
   revocation: Revocation
   signingKeys: SigningKeys
@@ -47,9 +57,10 @@ export interface ApiDependencies {
 
 /** The resource API as one Koa application: every middleware and route in the order in which they are tried. */
 export function createApi(deps: ApiDependencies): Koa<ApiState> {
-  const { settings, log, clock, db, redis, revocation, limits, callbacks, draining } = deps
+  const { settings, log, clock, pools, redis, revocation, limits, callbacks, draining } = deps
   const { issuer, apiResource, trustedProxies } = settings
   const { signingKeys } = deps
+  const { workspace: db } = pools
 
   const session = createSessionMiddleware({ db, clock })
   const manager = createManagerMiddleware({ session, db })
@@ -70,14 +81,14 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
 
   const signInLimits = { perAccount: limits.signInPerAccount, perAddress: limits.signInPerAddress }
   const routers: ApiRouter[] = [
-    createAnalyticsRoutes({ db, clock, manager, accessToken }),
+    createAnalyticsRoutes({ db: pools.integrators, clock, manager, accessToken }),
     createSessionRoutes({ db, clock, session, limits: signInLimits }),
     createClientRoutes({ db, redis, clock, revocation, manager }),
     createCallbackRoutes({ db, clock, manager, testLimit: limits.callbackTestPerCompany, ...callbacks }),
     createActivityRoutes({ db, manager }),
   ]
   routers.push(createDiscoveryRoutes({ issuer, apiResource, routers }))
-  routers.push(createHealthRoutes({ db, keysUsable: signingKeys.usable, draining }))
+  routers.push(createHealthRoutes({ db: pools.decisions, keysUsable: signingKeys.usable, draining }))
 
   const app = new Koa<ApiState>()
   app.use(createRequestMiddleware({ log, trustedProxies }))

@@ -1,3 +1,4 @@
+import { within } from '#shared/process/within.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { createRouter } from './http/routes.ts'
 import type { ApiRouter } from './http/state.ts'
@@ -20,9 +21,14 @@ export function createHealthRoutes({ db, keysUsable, draining }: HealthDependenc
   let asking: Promise<boolean> | undefined
 
   function postgresAnswers(): Promise<boolean> {
-    asking ??= withinDeadline(db.raw('select 1')).finally(() => {
-      asking = undefined
-    })
+    asking ??= within(CHECK_DEADLINE_MS, db.raw('select 1'))
+      .then(
+        (answer) => answer !== undefined,
+        () => false,
+      )
+      .finally(() => {
+        asking = undefined
+      })
     return asking
   }
 
@@ -39,16 +45,4 @@ export function createHealthRoutes({ db, keysUsable, draining }: HealthDependenc
       ctx.status = waitingFor.length === 0 ? 200 : 503
       ctx.body = waitingFor.length === 0 ? { status: 'ready' } : { status: 'not ready', waitingFor }
     })
-}
-
-async function withinDeadline(query: PromiseLike<unknown>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(resolve, CHECK_DEADLINE_MS, false)
-  })
-  const answer = Promise.resolve(query).then(
-    () => true,
-    () => false,
-  )
-  return Promise.race([answer, late]).finally(() => clearTimeout(timer))
 }

@@ -33,8 +33,10 @@ export interface Revocation {
 
 export interface RevocationOptions {
   redis: Redis
-  /** The primary. */
+  /** The primary, for the transactions that revoke. */
   db: Database
+  /** The same, for questions; they take two connections at most. Default: `db`. */
+  decisions?: Database
   timings?: Timings
   /** Milliseconds that only ever go forward. */
   monotonic?: () => number
@@ -60,11 +62,12 @@ interface Found {
 export function createRevocation({
   redis,
   db,
+  decisions = db,
   timings = PRODUCTION_TIMINGS,
   monotonic = () => performance.now(),
 }: RevocationOptions): Revocation {
   const lease = createLease({ redis, timings, monotonic })
-  const primary = createPrimaryAsk({ db, deadline_ms: timings.askPostgres_ms })
+  const primary = createPrimaryAsk({ db: decisions, deadline_ms: timings.askPostgres_ms })
   const counts = { redis: 0, postgres: 0, neither: 0 }
 
   async function askPrimary(subject: Subject): Promise<Standing> {
