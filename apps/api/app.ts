@@ -17,6 +17,7 @@ import { type CallbackDependencies, createCallbackRoutes } from './callbacks/rou
 import { createClientRoutes } from './clients/routes.ts'
 import { createDiscoveryRoutes, resourceMetadataUrl } from './discovery/routes.ts'
 import { createHealthRoutes } from './health.ts'
+import { createDeadlineMiddleware } from './http/deadline.ts'
 import { createManagerMiddleware } from './http/manager.ts'
 import { createProblemMiddleware } from './http/problem.ts'
 import { createRequestMiddleware } from './http/request.ts'
@@ -24,6 +25,15 @@ import { createUnmatchedMiddleware } from './http/routes.ts'
 import type { ApiRouter, ApiState } from './http/state.ts'
 import { createSessionMiddleware } from './sessions/middleware.ts'
 import { createSessionRoutes } from './sessions/routes.ts'
+
+/** The stores' own time-outs end most waits before this: one connection and one statement take 8 s at most. */
+const REQUEST_DEADLINE_MS = 8_000
+/** They wait for their turn and a slow sender, a receiver elsewhere, and the last lease. */
+const OWN_DEADLINE = [
+  'POST /v1/analytics/:vendorId/events',
+  'POST /v1/vendor/:vendorId/callback-test',
+  'POST /v1/vendor/:vendorId/oauth-clients/:clientId/revoke',
+]
 
 /** Connections to the Postgres primary, apart by whom they serve. */
 export interface ApiPools {
@@ -93,6 +103,12 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
   const app = new Koa<ApiState>()
   app.use(createRequestMiddleware({ log, trustedProxies }))
   app.use(createProblemMiddleware({ apiResource }))
+  app.use(
+    createDeadlineMiddleware({
+      deadline_ms: REQUEST_DEADLINE_MS,
+      ownDeadline: OWN_DEADLINE,
+    }) as Koa.Middleware<ApiState>,
+  )
   for (const router of routers) app.use(router.routes() as Koa.Middleware<ApiState>)
   app.use(createUnmatchedMiddleware(routers))
   app.on('error', (error: Error) => log.debug({ error: error.message }, 'an answer could not be sent'))
