@@ -2,6 +2,7 @@ import type { BlockList } from 'node:net'
 import Koa from 'koa'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
+import type { Round } from '#shared/revocation/reconcile.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
@@ -53,6 +54,8 @@ export interface ApiDependencies {
   redis: Redis
   revocation: Revocation
   signingKeys: SigningKeys
+  /** The latest round of revocation; undefined before the first. */
+  latestRound: () => Round | undefined
   limits: {
     apiPerClient: RateLimit
     apiForgedPerAddress: RateLimit
@@ -67,7 +70,7 @@ export interface ApiDependencies {
 
 /** The resource API as one Koa application: every middleware and route in the order in which they are tried. */
 export function createApi(deps: ApiDependencies): Koa<ApiState> {
-  const { settings, log, clock, pools, redis, revocation, limits, callbacks, draining } = deps
+  const { settings, log, clock, pools, redis, revocation, limits, callbacks, latestRound, draining } = deps
   const { issuer, apiResource, trustedProxies } = settings
   const { signingKeys } = deps
   const { workspace: db } = pools
@@ -98,7 +101,9 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
     createActivityRoutes({ db, manager }),
   ]
   routers.push(createDiscoveryRoutes({ issuer, apiResource, routers }))
-  routers.push(createHealthRoutes({ db: pools.decisions, keysUsable: signingKeys.usable, draining }))
+  routers.push(
+    createHealthRoutes({ db: pools.decisions, keysUsable: signingKeys.usable, latestRound, draining }),
+  )
 
   const app = new Koa<ApiState>()
   app.use(createRequestMiddleware({ log, trustedProxies }))

@@ -59,6 +59,7 @@ export function createService({
   const callbacks = callbacksOf({ config, clock, outside })
 
   let draining = false
+  let reconciling: Reconciling | undefined
   const app = createApi({
     settings: {
       issuer: config.ISSUER,
@@ -79,9 +80,9 @@ export function createService({
       callbackTestPerCompany: limit('callback-test', config.RATE_CALLBACK_TEST_PER_COMPANY),
     },
     callbacks,
+    latestRound: () => reconciling?.latest(),
     draining: () => draining,
   })
-  let reconciling: Reconciling | undefined
   let endHousekeeping = async () => {}
 
   return {
