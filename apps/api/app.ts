@@ -2,6 +2,7 @@ import type { BlockList } from 'node:net'
 import Koa from 'koa'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
+import type { Round } from '#shared/revocation/reconcile.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
@@ -16,6 +17,7 @@ import { type CallbackDependencies, createCallbackRoutes } from './callbacks/rou
 import { createClientRoutes } from './clients/routes.ts'
 import { createDiscoveryRoutes, resourceMetadataUrl } from './discovery/routes.ts'
 import { createHealthRoutes } from './health.ts'
+import { createDeadlineMiddleware } from './http/deadline.ts'
 import { createManagerMiddleware } from './http/manager.ts'
 import { createProblemMiddleware } from './http/problem.ts'
 import { createRequestMiddleware } from './http/request.ts'
@@ -24,14 +26,35 @@ import type { ApiRouter, ApiState } from './http/state.ts'
 import { createSessionMiddleware } from './sessions/middleware.ts'
 import { createSessionRoutes } from './sessions/routes.ts'
 
+/** The stores' own time-outs end most waits before this: one connection and one statement take 8 s at most. */
+const REQUEST_DEADLINE_MS = 8_000
+/** They wait for their turn and a slow sender, a receiver elsewhere, and the last lease. */
+const OWN_DEADLINE = [
+  'POST /v1/analytics/:vendorId/events',
+  'POST /v1/vendor/:vendorId/callback-test',
+  'POST /v1/vendor/:vendorId/oauth-clients/:clientId/revoke',
+]
+
+/** Connections to the Postgres primary, apart by whom they serve. */
+export interface ApiPools {
+  /** Rounds and questions of revocation, and readiness. */
+  decisions: Database
+  /** What access tokens are presented for. */
+  integrators: Database
+  /** What sessions are presented for, sign-in, and housekeeping. */
+  workspace: Database
+}
+
 export interface ApiDependencies {
   settings: { issuer: string; apiResource: string; trustedProxies: BlockList }
   log: Log
   clock: Clock
-  db: Database
+  pools: ApiPools
   redis: Redis
   revocation: Revocation
   signingKeys: SigningKeys
+  /** The latest round of revocation; undefined before the first. */
+  latestRound: () => Round | undefined
   limits: {
     apiPerClient: RateLimit
     signInPerAccount: RateLimit
@@ -45,9 +68,10 @@ export interface ApiDependencies {
 
 /** The resource API as one Koa application: every middleware and route in the order in which they are tried. */
 export function createApi(deps: ApiDependencies): Koa<ApiState> {
-  const { settings, log, clock, db, redis, revocation, limits, callbacks, draining } = deps
+  const { settings, log, clock, pools, redis, revocation, limits, callbacks, latestRound, draining } = deps
   const { issuer, apiResource, trustedProxies } = settings
   const { signingKeys } = deps
+  const { workspace: db } = pools
 
   const session = createSessionMiddleware({ db, clock })
   const manager = createManagerMiddleware({ session, db })
@@ -67,18 +91,26 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
 
   const signInLimits = { perAccount: limits.signInPerAccount, perAddress: limits.signInPerAddress }
   const routers: ApiRouter[] = [
-    createAnalyticsRoutes({ db, clock, manager, accessToken }),
+    createAnalyticsRoutes({ db: pools.integrators, clock, manager, accessToken }),
     createSessionRoutes({ db, clock, session, limits: signInLimits }),
     createClientRoutes({ db, redis, clock, revocation, manager }),
     createCallbackRoutes({ db, clock, manager, testLimit: limits.callbackTestPerCompany, ...callbacks }),
     createActivityRoutes({ db, manager }),
   ]
   routers.push(createDiscoveryRoutes({ issuer, apiResource, routers }))
-  routers.push(createHealthRoutes({ db, keysUsable: signingKeys.usable, draining }))
+  routers.push(
+    createHealthRoutes({ db: pools.decisions, keysUsable: signingKeys.usable, latestRound, draining }),
+  )
 
   const app = new Koa<ApiState>()
   app.use(createRequestMiddleware({ log, trustedProxies }))
   app.use(createProblemMiddleware({ apiResource }))
+  app.use(
+    createDeadlineMiddleware({
+      deadline_ms: REQUEST_DEADLINE_MS,
+      ownDeadline: OWN_DEADLINE,
+    }) as Koa.Middleware<ApiState>,
+  )
   for (const router of routers) app.use(router.routes() as Koa.Middleware<ApiState>)
   app.use(createUnmatchedMiddleware(routers))
   app.on('error', (error: Error) => log.debug({ error: error.message }, 'an answer could not be sent'))

@@ -8,7 +8,7 @@ import { createPostgres } from '#shared/stores/postgres.ts'
 import { createRateLimit } from '#shared/stores/rate-limit.ts'
 import { createRedis, redisReady } from '#shared/stores/redis.ts'
 import { createSigningKeys } from './access-tokens/signing-keys.ts'
-import { createApi } from './app.ts'
+import { type ApiPools, createApi } from './app.ts'
 import { type AddressRule, createAddressRule } from './callbacks/address-verdict.ts'
 import { createResolver, type Resolve } from './callbacks/resolver.ts'
 import { createTestSender } from './callbacks/sender.ts'
@@ -17,6 +17,7 @@ import { startHousekeeping } from './housekeeping.ts'
 
 const NAME = 'integration-api'
 const REDIS_WAIT_MS = 1_000
+const DECISIONS_POOL_SIZE = 3
 
 export interface ServiceOptions {
   config: ApiConfig
@@ -40,16 +41,17 @@ export function createService({
   outside = {},
   revocationTimings: timings = PRODUCTION_TIMINGS,
 }: ServiceOptions): Service {
-  const db = createPostgres({
-    url: config.DATABASE_URL,
-    poolSize: config.DATABASE_POOL_SIZE,
-    applicationName: NAME,
-  })
+  const pools = createPools(config)
   const redis = createRedis({ url: config.REDIS_URL, connectionName: NAME })
   const revocationRedis = config.REVOCATION_REDIS_URL
     ? createRedis({ url: config.REVOCATION_REDIS_URL, connectionName: NAME })
     : redis
-  const revocation = createRevocation({ redis: revocationRedis, db, timings })
+  const revocation = createRevocation({
+    redis: revocationRedis,
+    db: pools.workspace,
+    decisions: pools.decisions,
+    timings,
+  })
   const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
   const limit = (name: string, rate: { limit: number; window_s: number }) =>
     createRateLimit({ redis, policy: { name, ...rate } })
@@ -57,6 +59,7 @@ export function createService({
   const callbacks = callbacksOf({ config, clock, outside })
 
   let draining = false
+  let reconciling: Reconciling | undefined
   const app = createApi({
     settings: {
       issuer: config.ISSUER,
@@ -65,7 +68,7 @@ export function createService({
     },
     log,
     clock,
-    db,
+    pools,
     redis,
     revocation,
     signingKeys,
@@ -76,9 +79,9 @@ export function createService({
       callbackTestPerCompany: limit('callback-test', config.RATE_CALLBACK_TEST_PER_COMPANY),
     },
     callbacks,
+    latestRound: () => reconciling?.latest(),
     draining: () => draining,
   })
-  let reconciling: Reconciling | undefined
   let endHousekeeping = async () => {}
 
   return {
@@ -88,9 +91,9 @@ export function createService({
       // requests counted by this process alone.
       const connections = [...new Set([redis, revocationRedis])]
       await Promise.all(connections.map((each) => redisReady(each, REDIS_WAIT_MS).catch(() => {})))
-      reconciling = startReconciling({ redis: revocationRedis, db, log, timings })
+      reconciling = startReconciling({ redis: revocationRedis, db: pools.decisions, log, timings })
       endHousekeeping = startHousekeeping({
-        db,
+        db: pools.workspace,
         redis,
         clock,
         log,
@@ -107,7 +110,7 @@ export function createService({
       await Promise.all([endHousekeeping(), reconciling?.stop()])
       revocation.close()
       for (const connection of new Set([redis, revocationRedis])) connection.disconnect()
-      await db.destroy()
+      await Promise.all(Object.values(pools).map((pool) => pool.destroy()))
     },
   }
 }
@@ -120,4 +123,19 @@ function callbacksOf({ config, clock, outside = {} }: Omit<ServiceOptions, 'log'
   } = outside
   const sender = createTestSender({ clock, resolve, judgeAddress, certificateAuthority })
   return { resolve, judgeAddress, sender }
+}
+
+/**
+ * Pools that share nothing, so that whoever waits in one (for a lock, a slow statement) takes no connection of
+ * another. `DATABASE_POOL_SIZE` is their sum: three for decisions, and of the rest at most half for the workspace.
+ */
+function createPools({ DATABASE_URL: url, DATABASE_POOL_SIZE: size }: ApiConfig): ApiPools {
+  const workspace = Math.floor((size - DECISIONS_POOL_SIZE) / 2)
+  const pool = (poolSize: number, applicationName: string) =>
+    createPostgres({ url, poolSize, applicationName })
+  return {
+    decisions: pool(DECISIONS_POOL_SIZE, `${NAME} decisions`),
+    workspace: pool(workspace, `${NAME} workspace`),
+    integrators: pool(size - DECISIONS_POOL_SIZE - workspace, NAME),
+  }
 }

@@ -100,6 +100,8 @@ export async function replaceNamedServer(
 
 export interface RecentRevocations {
   named: NamedServer
+  /** The database's wall clock, in ms since the epoch. */
+  now_ms: number
   clients: string[]
   tokens: string[]
   keys: string[]
@@ -115,13 +117,14 @@ export interface RecentRevocations {
 export async function readRecentRevocations(db: Queryable, within_ms: number): Promise<RecentRevocations> {
   const { rows } = await db.raw(
     `select pg_is_in_recovery() as standby, run_id as "runId", since::text,
+       (extract(epoch from now()) * 1000)::bigint as now_ms,
        array(select client_id from oauth_clients where revoked_at > now() - make_interval(secs => ?)) as clients,
        array(select jti from revoked_tokens where expires_at > now() - make_interval(secs => ?)) as tokens,
        array(select kid from revoked_signing_keys) as keys
      from revocation_trust`,
     [within_ms / 1_000, CLOCK_MARGIN_S],
   )
-  const [{ standby, runId, since, clients, tokens, keys }] = rows
+  const [{ standby, runId, since, now_ms, clients, tokens, keys }] = rows
   if (standby) throw new StandbyError()
-  return { named: { runId, since }, clients, tokens, keys }
+  return { named: { runId, since }, now_ms, clients, tokens, keys }
 }
