@@ -24,7 +24,6 @@ const result = await sender.send({
   url,
   vendorId: 'ven_acme',
   signal: new AbortController().signal,
-  secrets: [],
 })
 clearInterval(watch)
 process.stdout.write(

@@ -5,7 +5,6 @@ import { Problem } from '#shared/problems.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
-import { bearerOf } from '../http/bearer.ts'
 import { body } from '../http/body.ts'
 import { documented } from '../http/documented.ts'
 import { unavailable } from '../http/problem.ts'
@@ -76,14 +75,12 @@ export function createCallbackRoutes(dependencies: CallbackDependencies): ApiRou
     const begun = await beginTest(db, vendorId)
     if (!begun) throw await notBegun(vendorId)
     const caller = callerSignal(ctx)
-    const result = await sender
-      .send({ url: begun.callbackUrl, vendorId, signal: caller, secrets: sessionTokenOf(ctx) })
-      .finally(() =>
-        endTest(db, { vendorId, lease: begun.lease }).catch((error: Error) =>
-          // The lease runs out by itself; the result matters more.
-          ctx.state.log.warn({ error: error.message }, 'the end of a callback test could not be noted'),
-        ),
-      )
+    const result = await sender.send({ url: begun.callbackUrl, vendorId, signal: caller }).finally(() =>
+      endTest(db, { vendorId, lease: begun.lease }).catch((error: Error) =>
+        // The lease runs out by itself; the result matters more.
+        ctx.state.log.warn({ error: error.message }, 'the end of a callback test could not be noted'),
+      ),
+    )
     if (!result && !caller.aborted) throw unavailable('The service is restarting. Send the test event again.')
     ctx.body = result
   }
@@ -158,9 +155,4 @@ function callerSignal(ctx: ApiContext): AbortSignal {
   ctx.res.once('close', () => caller.abort())
   if (ctx.res.destroyed) caller.abort()
   return caller.signal
-}
-
-function sessionTokenOf(ctx: ApiContext): string[] {
-  const bearer = bearerOf(ctx.req)
-  return bearer.kind === 'token' ? [bearer.token] : []
 }

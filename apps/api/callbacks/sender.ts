@@ -24,8 +24,6 @@ export interface TestEvent {
   vendorId: string
   /** The caller has gone: the send ends at once. */
   signal: AbortSignal
-  /** Texts that the log must not show, such as the caller's session token. */
-  secrets: readonly string[]
 }
 
 export interface TestSender {
@@ -69,7 +67,7 @@ export function createTestSender(dependencies: TestSenderDependencies): TestSend
 
 async function attempt(
   { clock, resolve, judgeAddress, certificateAuthority }: TestSenderDependencies,
-  { url: saved, vendorId, secrets }: TestEvent,
+  { url: saved, vendorId }: TestEvent,
   signal: AbortSignal,
 ): Promise<TestResult> {
   const started = performance.now()
@@ -94,7 +92,6 @@ async function attempt(
     exchange: facts,
     failure: way.failure,
     judgeAddress,
-    secrets,
   })
 }
 

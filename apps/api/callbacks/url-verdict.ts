@@ -22,6 +22,8 @@ export type UrlVerdict =
   | { ok: false; code: CallbackUrlProblemCode; sentence: string }
 
 const MAX_BYTES = 2_048
+/** Around what was pasted. */
+const MAX_SPACES = 64
 const MAX_NAME_CHARACTERS = 253
 const HTTPS_PORT = 443
 const FIRST_UNPRIVILEGED_PORT = 1_024
@@ -59,12 +61,21 @@ const refuse = (code: CallbackUrlProblemCode, detail?: string): UrlVerdict => ({
 export function judgeCallbackUrl(typed: unknown, judgeAddress: AddressRule): UrlVerdict {
   if (typed === null) return refuse('callback_url_empty')
   if (typeof typed !== 'string') return refuse('callback_url_not_text')
-  const text = typed.replace(/^ +| +$/g, '')
+  if (typed.length > MAX_BYTES + MAX_SPACES) return refuse('callback_url_too_long')
+  const text = withoutSpacesAround(typed)
   const code = refusedText(text)
   if (code) return refuse(code)
   const url = URL.parse(text)
   if (!url) return refuse('callback_url_malformed')
   return judgeParsed(url, judgeAddress)
+}
+
+function withoutSpacesAround(text: string): string {
+  let start = 0
+  let end = text.length
+  while (text[start] === ' ') start += 1
+  while (end > start && text[end - 1] === ' ') end -= 1
+  return text.slice(start, end)
 }
 
 /** The first rule that the text as it was typed breaks. */

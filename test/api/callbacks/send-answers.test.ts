@@ -159,9 +159,9 @@ describe('a test send that is answered', () => {
 
   it('does not name a redirect target that holds a secret', async () => {
     const result = await answerOf(
-      answering(http('302 Any', 'Location: https://hooks.acme.com/?access_token=abcdefghijkl')),
+      answering(http('302 Any', 'Location: https://hooks.acme.com/?access_token=Zm8xQpL9vRt2WsY7')),
     )
-    assert.doesNotMatch(JSON.stringify(result), /abcdefghijkl/)
+    assert.doesNotMatch(JSON.stringify(result), /Zm8xQpL9/)
   })
 
   it('accepts interim answers before the final one', async () => {
@@ -180,7 +180,7 @@ describe('a test send that is answered', () => {
       answering(
         Buffer.from(
           http('200 OK', 'X-Forged: \u009b31mred', 'Set-Cookie: sid=abcdef') +
-            'answer: 500 Internal Server Error\n<b>bold</b> <script>alert(1)</script>password=hunter2',
+            'answer: 500 Internal Server Error\n<b>bold</b> <script>alert(1)</script>password=Zm8xQpL9vRt2WsY7',
           'latin1',
         ),
       ),
@@ -241,7 +241,7 @@ describe('a test send that is answered', () => {
     const result = await answerOf(answering(Buffer.concat([Buffer.from(head), packed])))
     assertDelivered(result, 200, 'success')
     assert.ok(
-      result.log.some((line) => /^a compressed body, [\d,]+ bytes read; it is not unpacked$/.test(line)),
+      result.log.some((line) => /^a compressed body, [\d,]+ bytes read; it is not decompressed$/.test(line)),
     )
   })
 })

@@ -247,7 +247,6 @@ describe('a test send that is stopped', () => {
       url: receiver.url,
       vendorId: 'ven_acme',
       signal: caller.signal,
-      secrets: [],
     })
     await until(() => receiver.received.includes('sentAt'))
     const stopped_ms = performance.now()
@@ -266,7 +265,6 @@ describe('a test send that is stopped', () => {
       url: receiver.url,
       vendorId: 'v',
       signal: caller.signal,
-      secrets: [],
     })
     caller.abort()
     assert.equal(await sending, null)
@@ -277,7 +275,7 @@ describe('a test send that is stopped', () => {
   it('by closing the sender ends, and later ones do not begin', async () => {
     const receiver = await silentReceiver()
     const sender = senderFor()
-    const event = { url: receiver.url, vendorId: 'v', signal: new AbortController().signal, secrets: [] }
+    const event = { url: receiver.url, vendorId: 'v', signal: new AbortController().signal }
     const sending = [sender.send(event), sender.send(event)]
     await until(() => receiver.connections === 2)
     const closed_ms = performance.now()
@@ -293,7 +291,7 @@ describe('a test send that is stopped', () => {
     const [silent, other] = await Promise.all([silentReceiver(), startTlsReceiver({ talk: answering(OK) })])
     const caller = new AbortController()
     const sender = senderFor()
-    const event = { vendorId: 'v', secrets: [] }
+    const event = { vendorId: 'v' }
     const stopped = sender.send({ ...event, url: silent.url, signal: caller.signal })
     const sending = sender.send({ ...event, url: other.url, signal: new AbortController().signal })
     caller.abort()
