@@ -57,10 +57,10 @@ function shownWord(word: string, name: string): string {
  * named as an identifier is none.
  */
 function looksLikeKey(word: string, name: string): boolean {
+  if (word.length < NAMED_KEY_CHARACTERS) return false
   const { changes, digits, mixed } = mixtureOf(word)
   if (isCredentialName(name) || hasCredentialScheme(name)) {
-    const random = changes * 3 >= word.length || (digits >= 2 && changes * 6 >= word.length)
-    return word.length >= NAMED_KEY_CHARACTERS && random
+    return changes * 3 >= word.length || (digits >= 2 && changes * 6 >= word.length)
   }
   const random = mixed && digits >= 2 && changes * 4 >= word.length
   return word.length >= UNNAMED_KEY_CHARACTERS && random && !isIdentifierName(name)
@@ -75,19 +75,22 @@ interface Mixture {
 }
 
 function mixtureOf(word: string): Mixture {
-  const kinds = [...word].map(kindOf)
-  const changes = kinds.filter((kind, at) => {
-    const previous = kinds[at - 1]
-    return kind && previous && kind !== previous
-  }).length
-  const digits = kinds.filter((kind) => kind === 'digit').length
-  return { changes, digits, mixed: kinds.includes('small') && kinds.includes('capital') }
+  const seen = { small: 0, capital: 0, digit: 0, other: 0 }
+  let changes = 0
+  let previous: keyof typeof seen = 'other'
+  for (const character of word) {
+    const kind = kindOf(character)
+    seen[kind] += 1
+    if (kind !== previous && kind !== 'other' && previous !== 'other') changes += 1
+    previous = kind
+  }
+  return { changes, digits: seen.digit, mixed: seen.small > 0 && seen.capital > 0 }
 }
 
-function kindOf(character: string): 'small' | 'capital' | 'digit' | undefined {
+function kindOf(character: string): 'small' | 'capital' | 'digit' | 'other' {
   if (character >= 'a' && character <= 'z') return 'small'
   if (character >= 'A' && character <= 'Z') return 'capital'
-  return character >= '0' && character <= '9' ? 'digit' : undefined
+  return character >= '0' && character <= '9' ? 'digit' : 'other'
 }
 
 /** `name: `, `name=`, `"name":"`, `name ` just before the place where it is applied. */
