@@ -20,7 +20,7 @@ const watch = setInterval(() => {
   peak = Math.max(peak, process.memoryUsage.rss())
 }, 5)
 const started = performance.now()
-const result = await sender.send({
+const { result } = await sender.send({
   url,
   vendorId: 'ven_acme',
   signal: new AbortController().signal,

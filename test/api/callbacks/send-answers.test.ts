@@ -223,6 +223,28 @@ describe('a test send that is answered', () => {
     assert.ok(result.log.includes('the connection broke before the body was complete'), result.log.join('\n'))
   })
 
+  it('takes a body of exactly 16 KiB whole', async () => {
+    const result = await answerOf((socket) => {
+      socket.once('data', () =>
+        socket.write(`${http('200 OK', 'Content-Length: 16384')}${'x '.repeat(8_192)}`),
+      )
+    })
+    assertDelivered(result, 200, 'success')
+    assert.ok(!result.log.some((line) => line.includes('cut after')), result.log.join('\n'))
+    assert.ok(result.durationMs < 1_500, `${result.durationMs} ms`)
+  })
+
+  it('cuts a body at once after 16 KiB, though nothing more comes', async () => {
+    const result = await answerOf((socket) => {
+      socket.once('data', () =>
+        socket.write(`${http('200 OK', 'Content-Length: 99999')}${'x '.repeat(8_192)}y`),
+      )
+    })
+    assertDelivered(result, 200, 'success')
+    assert.ok(result.log.includes('the body was cut after 16 KiB'), result.log.join('\n'))
+    assert.ok(result.durationMs < 1_500, `${result.durationMs} ms`)
+  })
+
   it('cuts a body that drips, and says where', async () => {
     const result = await answerOf((socket) => {
       socket.write(http('200 OK'))

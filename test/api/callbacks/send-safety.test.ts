@@ -106,6 +106,28 @@ describe('a test send connects to addresses that were judged public, and to no o
     assert.equal(result.receiver, null)
   })
 
+  it('ends a connection to a public address that is not among the checked ones', async () => {
+    // The address of the connection reads differently from the one that was checked; both count as public.
+    const judged: string[] = []
+    const judgeAddress: AddressRule = (address) => {
+      judged.push(address)
+      return { public: true, address: judged.length === 1 ? '127.0.0.1' : '127.0.0.9' }
+    }
+    const { resolve } = resolverOf(found('127.0.0.1'))
+    const { result, failure, addressReason } = await senderFor({ resolve, judgeAddress }).send({
+      url: receiver.url,
+      vendorId: 'ven_acme',
+      signal: new AbortController().signal,
+    })
+    assert.deepEqual(
+      { failure, addressReason },
+      { failure: 'address_not_public', addressReason: 'not_checked' },
+    )
+    assert.equal(receiver.connections, 1)
+    assert.equal(receiver.received, '')
+    assert.equal(result?.receiver, null)
+  })
+
   for (const url of [
     'https://127.0.0.1:PORT/',
     'https://127.0.0.2:PORT/',
@@ -251,7 +273,7 @@ describe('a test send that is stopped', () => {
     await until(() => receiver.received.includes('sentAt'))
     const stopped_ms = performance.now()
     caller.abort()
-    assert.equal(await sending, null)
+    assert.equal((await sending).result, null)
     assert.ok(performance.now() - stopped_ms < 200)
     await until(() => receiver.open.size === 0)
     await receiver.stop()
@@ -267,7 +289,7 @@ describe('a test send that is stopped', () => {
       signal: caller.signal,
     })
     caller.abort()
-    assert.equal(await sending, null)
+    assert.equal((await sending).result, null)
     assert.equal(receiver.connections, 0)
     await receiver.stop()
   })
@@ -281,8 +303,11 @@ describe('a test send that is stopped', () => {
     const closed_ms = performance.now()
     await sender.close()
     assert.ok(performance.now() - closed_ms < 200)
-    assert.deepEqual(await Promise.all(sending), [null, null])
-    assert.equal(await sender.send(event), null)
+    assert.deepEqual(
+      (await Promise.all(sending)).map(({ result }) => result),
+      [null, null],
+    )
+    assert.equal((await sender.send(event)).result, null)
     assert.equal(receiver.connections, 2)
     await receiver.stop()
   })
@@ -295,8 +320,8 @@ describe('a test send that is stopped', () => {
     const stopped = sender.send({ ...event, url: silent.url, signal: caller.signal })
     const sending = sender.send({ ...event, url: other.url, signal: new AbortController().signal })
     caller.abort()
-    assert.equal(await stopped, null)
-    assert.equal((await sending)?.outcome, 'success')
+    assert.equal((await stopped).result, null)
+    assert.equal((await sending).result?.outcome, 'success')
     await Promise.all([silent.stop(), other.stop()])
   })
 })

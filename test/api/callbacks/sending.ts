@@ -46,7 +46,7 @@ export function senderFor(options: SendingOptions = {}): TestSender {
 /** Sends one test event to `url` and expects a result. */
 export async function sendTo(url: string, options?: SendingOptions): Promise<TestResult> {
   const sender = senderFor(options)
-  const result = await sender.send({
+  const { result } = await sender.send({
     url,
     vendorId: 'ven_acme',
     signal: new AbortController().signal,
