@@ -17,7 +17,7 @@ import { pageParameters } from '../../apps/api/http/page.ts'
 import { SignIn } from '../../apps/api/sessions/routes.ts'
 import { readCredentials } from '../../apps/auth/credentials.ts'
 import { parseForm } from '../../apps/auth/form.ts'
-import { credentialsInQuery } from '../../apps/auth/route.ts'
+import { credentialsInQuery } from '../../apps/auth/client-request.ts'
 import { assertLinear, SHAPES } from './shapes.ts'
 
 const KIB = 1_024
