@@ -42,7 +42,11 @@ export function useClient(vendorId: string, clientId: string, refresh_ms = CLIEN
   const queryClient = useQueryClient()
   return useQuery({
     queryKey: clientKey(vendorId, clientId),
-    queryFn: ({ signal }) => asMe<OAuthClient>(clientPath(vendorId, clientId), { signal }),
+    queryFn: async ({ signal }) => {
+      const client = await asMe<OAuthClient>(clientPath(vendorId, clientId), { signal })
+      showInLists(queryClient, vendorId, client)
+      return client
+    },
     placeholderData: () => knownFromList(queryClient, vendorId, clientId),
     refetchInterval: refresh_ms,
   })
@@ -78,9 +82,8 @@ export const createClient = (
 export const revokeClient = (vendorId: string, clientId: string): Promise<OAuthClient> =>
   asMe<OAuthClient>(`${clientPath(vendorId, clientId)}/revoke`, { method: 'POST' })
 
-/** Shows a client as it now is, at once and wherever it is shown, and lets the lists and the activity follow. */
-export function clientChanged(queryClient: QueryClient, vendorId: string, client: OAuthClient): void {
-  queryClient.setQueryData(clientKey(vendorId, client.clientId), client)
+/** What one screen has learned about a client is not contradicted by another. */
+function showInLists(queryClient: QueryClient, vendorId: string, client: OAuthClient): void {
   queryClient.setQueriesData<InfiniteData<ClientPage>>({ queryKey: listKey(vendorId) }, (data) =>
     data
       ? {
@@ -92,6 +95,12 @@ export function clientChanged(queryClient: QueryClient, vendorId: string, client
         }
       : data,
   )
+}
+
+/** Shows a client as it now is, at once and wherever it is shown, and lets the lists and the activity follow. */
+export function clientChanged(queryClient: QueryClient, vendorId: string, client: OAuthClient): void {
+  queryClient.setQueryData(clientKey(vendorId, client.clientId), client)
+  showInLists(queryClient, vendorId, client)
   void queryClient.invalidateQueries({ queryKey: listKey(vendorId) })
   void queryClient.invalidateQueries({ queryKey: ['activity', vendorId] })
 }

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { useClient } from '../api/clients.ts'
 import type { Actor, OAuthClient } from '../api/contract.ts'
+import { rotationOf } from '../session/drafts.ts'
 import { SCREENS, useCompany } from '../shell/company.ts'
 import { NotForYou } from '../shell/NotForYou.tsx'
 import { Page } from '../shell/Page.tsx'
@@ -12,6 +13,7 @@ import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { dateTime } from '../ui/time.ts'
 import { AccessCode } from './AccessCode.tsx'
+import { NoSuchClient } from './NoSuchClient.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
 import { LastUsed, Status } from './Status.tsx'
 import { SCOPE_WORDS } from './scopes.ts'
@@ -47,7 +49,7 @@ function KnownClient({ clientId, back }: { clientId: string; back: { to: string;
         client?.status === 'Active' && (
           <>
             <Button icon={<RotateIcon />} onClick={() => navigate(`${back.to}/${clientId}/rotate`)}>
-              Rotate the secret
+              {rotationOf(clientId) ? 'Continue the rotation' : 'Rotate the secret'}
             </Button>
             <Button variant="danger" onClick={() => setRevoking(true)}>
               Revoke
@@ -56,7 +58,7 @@ function KnownClient({ clientId, back }: { clientId: string; back: { to: string;
         )
       }
     >
-      <Loaded query={query} skeleton={<Skeleton lines={8} />}>
+      <Loaded query={query} skeleton={<Skeleton lines={8} />} missing={<NoSuchClient clientId={clientId} />}>
         {(loaded) => <ClientFacts client={loaded} />}
       </Loaded>
       {revoking && client && <RevokeClient client={client} onClose={() => setRevoking(false)} />}

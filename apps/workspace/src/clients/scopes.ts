@@ -35,11 +35,13 @@ export const SCOPE_GROUPS: readonly { title: string; scopes: readonly Scope[] }[
   { title: 'Make changes', scopes: ['analytics:write', 'boost:write', 'catalog:write'] },
 ]
 
-/** What a secret in the wrong hands could do with these scopes: one sentence. */
+/** What a secret in the wrong hands could do with these scopes, all of it. */
 export function reach(scopes: readonly Scope[]): string {
-  if (scopes.length === 0) return 'Nothing is chosen yet. Choose only what this integration does.'
-  const changing = scopes.filter((scope) => SCOPE_WORDS[scope].changes)
-  if (changing.length === 0) return 'This client can read, and change nothing.'
-  const acts = changing.map((scope) => SCOPE_WORDS[scope].title.toLowerCase())
-  return `Whoever holds this client's secret can ${new Intl.ListFormat('en').format(acts)}.`
+  if (scopes.length === 0) return 'No scope chosen yet. Choose only what this integration needs.'
+  const ordered = SCOPE_GROUPS.flatMap((group) => group.scopes).filter((scope) => scopes.includes(scope))
+  const acts = ordered.map((scope) => lowerFirst(SCOPE_WORDS[scope].title))
+  const changes = ordered.some((scope) => SCOPE_WORDS[scope].changes)
+  return `Anyone with this client’s secret can ${new Intl.ListFormat('en').format(acts)}${changes ? '.' : ', and change nothing.'}`
 }
+
+const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1)

@@ -6,6 +6,7 @@ import { ForwardIcon } from '../ui/icons.tsx'
 import { Brand } from './Brand.tsx'
 import { roleName, SCREENS } from './company.ts'
 import { Keyline } from './Keyline.tsx'
+import '../session/session.css'
 import './shell.css'
 
 /** The start: straight to the company when there is one, else the choice. */

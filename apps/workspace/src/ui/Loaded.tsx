@@ -16,11 +16,13 @@ export interface LoadedProps<T> {
   query: LoadedQuery<T>
   /** Takes the room of what is to come. */
   skeleton: ReactNode
+  /** In place of an offer to try again, when what was asked for does not exist. */
+  missing?: ReactNode
   children: (data: T) => ReactNode
 }
 
 /** What a query brought; until then its outline; or why it brought nothing, with a way to try again. */
-export function Loaded<T>({ query, skeleton, children }: LoadedProps<T>) {
+export function Loaded<T>({ query, skeleton, missing, children }: LoadedProps<T>) {
   if (query.data !== undefined) {
     return (
       <>
@@ -29,6 +31,7 @@ export function Loaded<T>({ query, skeleton, children }: LoadedProps<T>) {
       </>
     )
   }
+  if (missing && query.error instanceof ApiProblem && query.error.status === 404) return missing
   if (query.error) return <Failed query={query} error={query.error} />
   if (query.fetchStatus === 'paused') {
     return (

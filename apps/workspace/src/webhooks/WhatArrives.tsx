@@ -1,0 +1,46 @@
+import { useCompany } from '../shell/company.ts'
+import { Code } from '../ui/Code.tsx'
+import { Tabs } from '../ui/Tabs.tsx'
+import { RECEIVERS } from './receivers.ts'
+
+const EXAMPLE_URL = 'https://hooks.your-company.com/events'
+
+/** What a receiver will get, byte for byte but for the time, and the least that it has to do. */
+export function WhatArrives({ callbackUrl }: { callbackUrl: string | null }) {
+  const { vendorId } = useCompany()
+  return (
+    <section className="section" aria-labelledby="arrives-title">
+      <h2 id="arrives-title">What will arrive</h2>
+      <p className="quiet prose">
+        One <code>POST</code> with a JSON body. Answer with any 2xx status within 5 seconds; redirects are not
+        followed. There is no signature and no retry. Treat the event as untrusted input.
+      </p>
+      <Code what="request of a test event" text={exampleRequest(callbackUrl ?? EXAMPLE_URL, vendorId)} />
+      <h3>A receiver in about ten lines</h3>
+      <p className="quiet small prose">It listens on port 3000. Put it behind a proxy that serves HTTPS.</p>
+      <Tabs
+        label="A receiver"
+        tabs={RECEIVERS.map(({ id, title, text }) => ({
+          id,
+          title,
+          content: <Code what={`receiver in ${title}`} text={text} />,
+        }))}
+      />
+    </section>
+  )
+}
+
+export function exampleRequest(callbackUrl: string, vendorId: string, sentAt = new Date()): string {
+  const { host, pathname, search } = new URL(callbackUrl)
+  const body = payloadOf(vendorId, sentAt.toISOString())
+  return `POST ${pathname}${search} HTTP/1.1
+Host: ${host}
+Content-Type: application/json
+User-Agent: integration-access-service
+Content-Length: ${new TextEncoder().encode(body).length}
+
+${body}`
+}
+
+export const payloadOf = (vendorId: string, sentAt: string): string =>
+  JSON.stringify({ type: 'test_event', vendorId, sentAt })
