@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
-import { useClient, useClients } from '../api/clients.ts'
+import { useActiveClients, useClient } from '../api/clients.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { keepRotation, rotationOf } from '../session/drafts.ts'
 import { SCREENS, useCompany } from '../shell/company.ts'
@@ -294,7 +294,7 @@ function ClientLine({ client }: { client: OAuthClient }) {
 function ChooseReplacement({ old, onChoose }: { old: OAuthClient; onChoose: Choose }) {
   const { vendorId } = useCompany()
   const [creating, setCreating] = useState(false)
-  const { data } = useClients(vendorId, 'Active')
+  const { data } = useActiveClients(vendorId)
   const suitable = (data?.pages.flatMap((page) => page.clients) ?? []).filter(
     (client) =>
       client.createdAt > old.createdAt && old.scopes.every((scope) => client.scopes.includes(scope)),

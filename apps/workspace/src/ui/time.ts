@@ -18,7 +18,7 @@ export function relative(at: Date, now: Date): string {
   // Two months and two years ahead of themselves: "40 days" says more than "last month".
   const unit = UNITS.find(([, length]) => Math.abs(seconds) >= (length > 86_400 ? 2 * length : length))
   if (unit) return RELATIVE.format(Math.trunc(seconds / unit[1]), unit[0])
-  return 'less than a minute ago'
+  return 'just now'
 }
 
 export const dateTime = (at: Date): string => DATE_TIME.format(at)

@@ -4,8 +4,8 @@ import { Ago } from '../ui/Ago.tsx'
 import { Code } from '../ui/Code.tsx'
 import { clock, day, relative } from '../ui/time.ts'
 import { verdictOf } from './outcome.ts'
+import { payloadOf } from './test-event.ts'
 import { Waterfall } from './Waterfall.tsx'
-import { payloadOf } from './WhatArrives.tsx'
 
 export interface TestResultsProps {
   /** Newest first, at least one. */

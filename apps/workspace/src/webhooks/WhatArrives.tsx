@@ -2,6 +2,7 @@ import { useCompany } from '../shell/company.ts'
 import { Code } from '../ui/Code.tsx'
 import { Tabs } from '../ui/Tabs.tsx'
 import { RECEIVERS } from './receivers.ts'
+import { exampleRequest } from './test-event.ts'
 
 const EXAMPLE_URL = 'https://hooks.your-company.com/events'
 
@@ -29,18 +30,3 @@ export function WhatArrives({ callbackUrl }: { callbackUrl: string | null }) {
     </section>
   )
 }
-
-export function exampleRequest(callbackUrl: string, vendorId: string, sentAt = new Date()): string {
-  const { host, pathname, search } = new URL(callbackUrl)
-  const body = payloadOf(vendorId, sentAt.toISOString())
-  return `POST ${pathname}${search} HTTP/1.1
-Host: ${host}
-Content-Type: application/json
-User-Agent: integration-access-service
-Content-Length: ${new TextEncoder().encode(body).length}
-
-${body}`
-}
-
-export const payloadOf = (vendorId: string, sentAt: string): string =>
-  JSON.stringify({ type: 'test_event', vendorId, sentAt })
