@@ -1,6 +1,6 @@
 import { duration } from '../ui/time.ts'
 
-/** Longer than the slowest answer: revoking while Redis cannot vouch, sending a test event. */
+/** Longer than the slowest answers: revoking while Redis is unsure, and sending a test event. */
 const DEADLINE_MS = 30_000
 
 export interface ApiRequest {

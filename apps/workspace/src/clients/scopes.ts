@@ -9,27 +9,27 @@ export const SCOPE_WORDS: Record<Scope, { title: string; text: string; changes: 
   },
   'boost:read': {
     title: 'Read boosts',
-    text: 'Which boosts there are and how they run.',
+    text: 'Which boosts exist and how they perform.',
     changes: false,
   },
   'analytics:write': {
     title: 'Report analytics events',
-    text: 'Adds to the daily figures. For the systems where impressions and orders happen.',
+    text: 'Adds to the daily figures. For systems that see impressions and orders.',
     changes: true,
   },
   'boost:write': {
     title: 'Change boosts',
-    text: 'Starting and changing boosts spends money.',
+    text: 'Starting or changing a boost spends money.',
     changes: true,
   },
   'catalog:write': {
     title: 'Change the catalog',
-    text: 'What your company offers, as others see it.',
+    text: 'What your company offers, as customers see it.',
     changes: true,
   },
 }
 
-/** Those that only read first. */
+/** Read-only ones first. */
 export const SCOPE_GROUPS: readonly { title: string; scopes: readonly Scope[] }[] = [
   { title: 'Read only', scopes: ['analytics:read', 'boost:read'] },
   { title: 'Make changes', scopes: ['analytics:write', 'boost:write', 'catalog:write'] },

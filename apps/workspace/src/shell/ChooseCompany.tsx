@@ -40,7 +40,7 @@ export function Companies({ title, note }: { title: string; note?: string }) {
           )}
         </p>
         {companies.length === 0 && (
-          <p>You are not a member of any company. Ask the operator of this service to add you to one.</p>
+          <p>You are not a member of any company. Ask the operator of this service to add you.</p>
         )}
         <ul className="companies">
           {companies.map((company) => (

@@ -24,6 +24,13 @@ function subscribe(listener: () => void): () => void {
   }
 }
 
+/** "22 Nov 2026, 03:04 (3 minutes ago)", where there is room for both. */
+export const Moment = ({ at }: { at: string }) => (
+  <>
+    {dateTime(new Date(at))} (<Ago at={at} />)
+  </>
+)
+
 /** "3 minutes ago", with the exact time, and who did it, for whoever points at it. */
 export function Ago({ at, by }: { at: string; by?: string }) {
   const date = new Date(at)
