@@ -35,6 +35,7 @@ export interface ApiDependencies {
   signingKeys: SigningKeys
   limits: {
     apiPerClient: RateLimit
+    apiEventsPerClient: RateLimit
     apiForgedPerAddress: RateLimit
     signInPerAccount: RateLimit
     signInPerAddress: RateLimit
@@ -70,7 +71,7 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
 
   const signInLimits = { perAccount: limits.signInPerAccount, perAddress: limits.signInPerAddress }
   const routers: ApiRouter[] = [
-    createAnalyticsRoutes({ db, clock, manager, accessToken }),
+    createAnalyticsRoutes({ db, clock, manager, accessToken, eventLimit: limits.apiEventsPerClient }),
     createSessionRoutes({ db, clock, session, limits: signInLimits }),
     createClientRoutes({ db, redis, clock, revocation, manager }),
     createCallbackRoutes({ db, clock, manager, testLimit: limits.callbackTestPerCompany, ...callbacks }),
