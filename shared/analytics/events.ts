@@ -63,7 +63,7 @@ const occurredAt = z
     const time_ms = instant_ms(text)
     if (Number.isNaN(time_ms)) {
       context.addIssue(
-        'must be an RFC 3339 time from 1970 on, with seconds (00 to 59) and Z or an offset, such as 2026-11-20T17:04:00Z',
+        'must be a time from 1970 on in RFC 3339, with seconds (00 to 59) and Z or an offset, such as 2026-11-20T17:04:00Z',
       )
     }
     return time_ms

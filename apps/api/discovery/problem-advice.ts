@@ -32,7 +32,7 @@ export const problemAdvice: Record<ProblemCode, string> = {
   ...callbackUrlAdvice,
   idempotency_key_reused: 'A key stands for one request for 24 hours. Use a new one for another request.',
   rate_limited:
-    'Wait as long as Retry-After says, in seconds. RateLimit-Policy names the limit: api-forged is that of an address from which too many tokens with a wrong signature came.',
+    'Wait as long as Retry-After says, in seconds. RateLimit-Policy names the limit: api-client counts requests, api-events events, and api-forged is the limit of an address from which too many tokens with a wrong signature came.',
   internal: 'The fault is ours and has been logged. Name the requestId when you ask for help.',
   bad_gateway: 'The service is being restarted, or is down. Repeat the request after Retry-After.',
   unavailable:
