@@ -57,6 +57,7 @@ export interface ApiDependencies {
   latestRound: () => Round | undefined
   limits: {
     apiPerClient: RateLimit
+    apiEventsPerClient: RateLimit
     signInPerAccount: RateLimit
     signInPerAddress: RateLimit
     callbackTestPerCompany: RateLimit
@@ -91,7 +92,13 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
 
   const signInLimits = { perAccount: limits.signInPerAccount, perAddress: limits.signInPerAddress }
   const routers: ApiRouter[] = [
-    createAnalyticsRoutes({ db: pools.integrators, clock, manager, accessToken }),
+    createAnalyticsRoutes({
+      db: pools.integrators,
+      clock,
+      manager,
+      accessToken,
+      eventLimit: limits.apiEventsPerClient,
+    }),
     createSessionRoutes({ db, clock, session, limits: signInLimits }),
     createClientRoutes({ db, redis, clock, revocation, manager }),
     createCallbackRoutes({ db, clock, manager, testLimit: limits.callbackTestPerCompany, ...callbacks }),

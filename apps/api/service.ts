@@ -74,6 +74,7 @@ export function createService({
     signingKeys,
     limits: {
       apiPerClient: limit('api-client', config.RATE_API_PER_CLIENT),
+      apiEventsPerClient: limit('api-events', config.RATE_API_EVENTS_PER_CLIENT),
       signInPerAccount: limit('sign-in-account', config.RATE_SIGN_IN_PER_ACCOUNT),
       signInPerAddress: limit('sign-in-address', config.RATE_SIGN_IN_PER_ADDRESS),
       callbackTestPerCompany: limit('callback-test', config.RATE_CALLBACK_TEST_PER_COMPANY),

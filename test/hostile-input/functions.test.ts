@@ -15,9 +15,9 @@ import { bearerOf } from '../../apps/api/http/bearer.ts'
 import { parseQuery } from '../../apps/api/http/input.ts'
 import { pageParameters } from '../../apps/api/http/page.ts'
 import { SignIn } from '../../apps/api/sessions/routes.ts'
+import { credentialsInQuery } from '../../apps/auth/client-request.ts'
 import { readCredentials } from '../../apps/auth/credentials.ts'
 import { parseForm } from '../../apps/auth/form.ts'
-import { credentialsInQuery } from '../../apps/auth/client-request.ts'
 import { assertLinear, SHAPES } from './shapes.ts'
 
 const KIB = 1_024
