@@ -17,12 +17,14 @@ import { type CallbackDependencies, createCallbackRoutes } from './callbacks/rou
 import { createClientRoutes } from './clients/routes.ts'
 import { createDiscoveryRoutes, resourceMetadataUrl } from './discovery/routes.ts'
 import { createHealthRoutes } from './health.ts'
-import { createManagerMiddleware } from './http/manager.ts'
+import { admitting } from './http/documented.ts'
+import { createManagerAccess } from './http/manager.ts'
 import { createProblemMiddleware } from './http/problem.ts'
 import { createRequestMiddleware } from './http/request.ts'
+import { type Route, routerOf } from './http/route.ts'
 import { createUnmatchedMiddleware } from './http/routes.ts'
 import type { ApiRouter, ApiState } from './http/state.ts'
-import { createSessionMiddleware } from './sessions/middleware.ts'
+import { createSessionAccess } from './sessions/access.ts'
 import { createSessionRoutes } from './sessions/routes.ts'
 
 export interface ApiDependencies {
@@ -51,8 +53,8 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
   const { issuer, apiResource, trustedProxies } = settings
   const { signingKeys } = deps
 
-  const session = createSessionMiddleware({ db, clock })
-  const manager = createManagerMiddleware({ session, db })
+  const session = createSessionAccess({ db, clock })
+  const manager = createManagerAccess({ session, db })
   const verification = createTokenVerification({
     keys: signingKeys,
     issuer,
@@ -69,14 +71,23 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
   })
 
   const signInLimits = { perAccount: limits.signInPerAccount, perAddress: limits.signInPerAddress }
-  const routers: ApiRouter[] = [
-    createAnalyticsRoutes({ db, clock, manager, accessToken }),
-    createSessionRoutes({ db, clock, session, limits: signInLimits }),
-    createClientRoutes({ db, redis, clock, revocation, manager }),
-    createCallbackRoutes({ db, clock, manager, testLimit: limits.callbackTestPerCompany, ...callbacks }),
-    createActivityRoutes({ db, manager }),
+  const documentedRouters: ApiRouter[] = [
+    createAnalyticsRoutes({ db, clock, manager: admitting(manager), accessToken }),
+    createCallbackRoutes({
+      db,
+      clock,
+      manager: admitting(manager),
+      testLimit: limits.callbackTestPerCompany,
+      ...callbacks,
+    }),
   ]
-  routers.push(createDiscoveryRoutes({ issuer, apiResource, routers }))
+  const routes: Route[] = [
+    ...createSessionRoutes({ db, clock, session, limits: signInLimits }),
+    ...createClientRoutes({ db, redis, clock, revocation, manager }),
+    ...createActivityRoutes({ db, manager }),
+  ]
+  const routers = [...documentedRouters, routerOf(routes)]
+  routers.push(createDiscoveryRoutes({ issuer, apiResource, routes, documentedRouters }))
   routers.push(createHealthRoutes({ db, keysUsable: signingKeys.usable, draining }))
 
   const app = new Koa<ApiState>()

@@ -9,16 +9,19 @@ const BODY_LIMIT_BYTES = 64 * 1_024
 const JSON_TYPE = /^application\/json[ \t]*(;[ \t]*charset="?utf-8"?[ \t]*)?$/i
 const REPLACEMENT_CHARACTER = '\uFFFD'
 
+export interface BodyOptions {
+  limit_bytes?: number
+}
+
 /**
- * Reads a JSON body and leaves what `schema` makes of it in `ctx.state.body`. Stands after the middleware that
- * says who the caller is: a stranger's body is not read.
- * @throws Problem 415 for another media type or encoding, 413 above the limit, 400 for what is not JSON in UTF-8,
- * 422 for what `schema` refuses.
+ * @returns what reads the JSON body of a request and gives what `schema` makes of it. It is called once the caller is
+ * known, so that nobody's body is read for a stranger. It throws Problem 415 for another media type or encoding, 413
+ * above the limit, 400 for what is not JSON in UTF-8, and 422 for what `schema` refuses.
  */
-export function body(
-  schema: z.ZodType,
-  { limit_bytes = BODY_LIMIT_BYTES }: { limit_bytes?: number } = {},
-): ApiMiddleware {
+export function bodyReader<Schema extends z.ZodType>(
+  schema: Schema,
+  { limit_bytes = BODY_LIMIT_BYTES }: BodyOptions = {},
+): (ctx: ApiContext) => Promise<z.infer<Schema>> {
   const read = koaBody({
     json: true,
     jsonStrict: false,
@@ -32,7 +35,7 @@ export function body(
       throw bodyProblem(error, limit_bytes)
     },
   })
-  const middleware: ApiMiddleware = async (ctx, next) => {
+  return async (ctx) => {
     requireJson(ctx)
     await read(ctx as never, async () => {})
     const { rawBody, body: parsed } = ctx.request as unknown as { rawBody: string; body: unknown }
@@ -40,18 +43,28 @@ export function body(
     if (rawBody.includes(REPLACEMENT_CHARACTER)) throw malformed('The body is not valid UTF-8.')
     if (rawBody === '') throw malformed('The body is empty.')
     const result = schema.safeParse(parsed)
-    if (!result.success) {
-      throw new Problem('invalid_input', 'The body breaks a rule; errors says which.', {
-        errors: inputErrors(result.error.issues, (path) => path),
-      })
-    }
-    ctx.state.body = result.data
+    if (result.success) return result.data
+    throw new Problem('invalid_input', 'The body breaks a rule; errors says which.', {
+      errors: inputErrors(result.error.issues, (path) => path),
+    })
+  }
+}
+
+export const BODY_PROBLEMS = [
+  'unsupported_media_type',
+  'payload_too_large',
+  'malformed_json',
+  'invalid_input',
+] as const
+
+/** The same as a middleware, which leaves the body in `ctx.state.body`. */
+export function body(schema: z.ZodType, options: BodyOptions = {}): ApiMiddleware {
+  const read = bodyReader(schema, options)
+  const middleware: ApiMiddleware = async (ctx, next) => {
+    ctx.state.body = await read(ctx)
     await next()
   }
-  return documented(middleware, {
-    body: schema,
-    problems: ['unsupported_media_type', 'payload_too_large', 'malformed_json', 'invalid_input'],
-  })
+  return documented(middleware, { body: schema, problems: BODY_PROBLEMS })
 }
 
 function requireJson(ctx: ApiContext): void {

@@ -19,7 +19,6 @@ class RequestState implements ApiState {
   declare accessToken?: AccessTokenState
   declare body?: unknown
   declare query?: unknown
-  declare headers?: unknown
   declare problem?: string
   readonly request: RequestContext
   readonly #parent: Log

@@ -26,7 +26,7 @@ export interface ApiState {
   request: RequestContext
   /** Logs with the request's id. */
   log: Log
-  /** Set by the session and manager middlewares. */
+  /** Set once the session is known to be good. */
   session?: SessionState
   /** The company of the path, set once the caller may act for it. */
   vendorId?: string
@@ -36,8 +36,6 @@ export interface ApiState {
   body?: unknown
   /** The validated query, set by the query middleware. */
   query?: unknown
-  /** The validated header fields, set by the requestHeaders middleware. */
-  headers?: unknown
   /** The `code` of the problem that was answered. */
   problem?: string
 }
