@@ -25,7 +25,11 @@ import { type Route, routerOf } from './http/route.ts'
 import { createUnmatchedMiddleware } from './http/routes.ts'
 import type { ApiRouter, ApiState } from './http/state.ts'
 import { createSessionAccess } from './sessions/access.ts'
+import { createAccountNames } from './sessions/account-names.ts'
+import { createSessionCookie } from './sessions/cookie.ts'
+import { createPasswordWork } from './sessions/password-check.ts'
 import { createSessionRoutes } from './sessions/routes.ts'
+import type { SignInLimits } from './sessions/sign-in-limits.ts'
 
 export interface ApiDependencies {
   settings: { issuer: string; apiResource: string; trustedProxies: BlockList }
@@ -39,7 +43,10 @@ export interface ApiDependencies {
     apiPerClient: RateLimit
     apiForgedPerAddress: RateLimit
     signInPerAccount: RateLimit
-    signInPerAddress: RateLimit
+    signInPerAddress: SignInLimits['perAddress']
+    signInStrangersPerAccount: RateLimit
+    sessionGuessesPerAddress: RateLimit
+    apiPerSession: RateLimit
     callbackTestPerCompany: RateLimit
   }
   callbacks: Pick<CallbackDependencies, 'resolve' | 'judgeAddress' | 'sender'>
@@ -53,7 +60,16 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
   const { issuer, apiResource, trustedProxies } = settings
   const { signingKeys } = deps
 
-  const session = createSessionAccess({ db, clock })
+  const cookie = createSessionCookie({ baseUrl: apiResource })
+  const session = createSessionAccess({
+    db,
+    clock,
+    cookie,
+    limits: {
+      guessesPerAddress: limits.sessionGuessesPerAddress,
+      requestsPerSession: limits.apiPerSession,
+    },
+  })
   const manager = createManagerAccess({ session, db })
   const verification = createTokenVerification({
     keys: signingKeys,
@@ -70,7 +86,6 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
     resourceMetadata: resourceMetadataUrl(apiResource),
   })
 
-  const signInLimits = { perAccount: limits.signInPerAccount, perAddress: limits.signInPerAddress }
   const documentedRouters: ApiRouter[] = [
     createAnalyticsRoutes({ db, clock, manager: admitting(manager), accessToken }),
     createCallbackRoutes({
@@ -82,7 +97,19 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
     }),
   ]
   const routes: Route[] = [
-    ...createSessionRoutes({ db, clock, session, limits: signInLimits }),
+    ...createSessionRoutes({
+      db,
+      clock,
+      cookie,
+      session,
+      passwords: createPasswordWork(),
+      accountName: createAccountNames(db),
+      limits: {
+        perAccount: limits.signInPerAccount,
+        perAddress: limits.signInPerAddress,
+        strangersPerAccount: limits.signInStrangersPerAccount,
+      },
+    }),
     ...createClientRoutes({ db, redis, clock, revocation, manager }),
     ...createActivityRoutes({ db, manager }),
   ]

@@ -113,7 +113,7 @@ describe('discovery', () => {
         '503',
       ])
       const create = document.paths['/v1/vendor/{vendorId}/oauth-clients'].post
-      assert.deepEqual(create.security, [{ session: [] }])
+      assert.deepEqual(create.security, [{ session: [] }, { sessionCookie: [] }])
       assert.deepEqual(create.requestBody.content['application/json'].schema, {
         $ref: '#/components/schemas/NewOAuthClient',
       })

@@ -3,7 +3,7 @@ import type { SCOPES } from '#shared/oauth/scopes.ts'
 import { PROBLEMS, type ProblemCode } from '#shared/problems.ts'
 import { BODY_PROBLEMS } from '../http/body.ts'
 import { type Documentation, documentationOf } from '../http/documented.ts'
-import type { RouteDescription } from '../http/route.ts'
+import type { RouteDescription, Security } from '../http/route.ts'
 import type { ApiRouter } from '../http/state.ts'
 
 export type JsonSchema = { [keyword: string]: unknown }
@@ -95,6 +95,13 @@ export function createApiDocument({
           scheme: 'bearer',
           description: 'The session token of the owner or an active admin of the company.',
         },
+        sessionCookie: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: apiResource.startsWith('https:') ? '__Host-session' : 'session',
+          description:
+            'The same session in a browser. A request that changes something must come from the workspace itself.',
+        },
       },
     },
   }
@@ -125,9 +132,7 @@ function operation(path: string, route: RouteDescription, schemas: Schemas): Ope
     tags: [tag],
     summary,
     ...(description !== undefined && { description }),
-    security: by.security
-      ? [{ [by.security.scheme]: 'scope' in by.security ? [by.security.scope] : [] }]
-      : [],
+    security: securityOf(by.security),
     parameters: [
       ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => pathParameter(name)),
       ...(query ? parameters(query, 'query', schemas) : []),
@@ -138,6 +143,12 @@ function operation(path: string, route: RouteDescription, schemas: Schemas): Ope
     }),
     responses: { ...answers(route, schemas), ...problems(problemsOf(route)) },
   }
+}
+
+function securityOf(security: Security | undefined): Operation['security'] {
+  if (!security) return []
+  if (security.scheme === 'accessToken') return [{ accessToken: [security.scope] }]
+  return [{ session: [] }, { sessionCookie: [] }]
 }
 
 /** Each that its caller, its input or its handler can lead to. */

@@ -6,6 +6,8 @@ import type { RequestContext } from '#shared/process/request-context.ts'
 
 /** The person behind a session token. */
 export interface SessionState {
+  /** Names it to its user; it cannot be used in place of the token. */
+  sessionId: string
   userId: string
   name: string
   email: string
@@ -28,6 +30,8 @@ export interface ApiState {
   log: Log
   /** Set once the session is known to be good. */
   session?: SessionState
+  /** Set by a sign-in, which has no session yet. */
+  userId?: string
   /** The company of the path, set once the caller may act for it. */
   vendorId?: string
   /** Set by the access-token middleware. */

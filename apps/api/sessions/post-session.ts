@@ -1,27 +1,30 @@
-import { createHash } from 'node:crypto'
-import { hashSecret, newSessionToken } from '#shared/oauth/ids.ts'
-import { findUserByEmail, normalizedEmail } from '#shared/people.ts'
+import { findUserByEmail } from '#shared/people.ts'
 import { Problem } from '#shared/problems.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { addressSubject, type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
+import { addressSubject } from '#shared/stores/rate-limit.ts'
 import { bearerChallenge } from '../http/bearer.ts'
 import { anyone, type Route, route } from '../http/route.ts'
-import type { ApiContext } from '../http/state.ts'
 import { SESSION_REALM } from './access.ts'
-import { createPasswordCheck } from './password-check.ts'
+import type { AccountName } from './account-names.ts'
+import { beginSession } from './begin.ts'
+import type { SessionCookie } from './cookie.ts'
+import type { PasswordWork } from './password-check.ts'
 import { NewSession, SignIn } from './schemas.ts'
-import { sessionAnswer } from './session-answer.ts'
-import { SESSION_LIFETIME_S, startSession } from './sessions.ts'
+import { isKnownAddress } from './sign-in-addresses.ts'
+import { countAttempt, countStranger, type SignInLimits } from './sign-in-limits.ts'
 
 export interface SignInDependencies {
   db: Database
   clock: Clock
-  limits: { perAccount: RateLimit; perAddress: RateLimit }
+  cookie: SessionCookie
+  passwords: PasswordWork
+  accountName: AccountName
+  limits: SignInLimits
 }
 
-export function postSession({ db, clock, limits }: SignInDependencies): Route {
-  const checkPassword = createPasswordCheck()
+export function postSession(deps: SignInDependencies): Route {
+  const { db, clock, cookie, passwords, accountName, limits } = deps
   return route({
     method: 'post',
     path: '/v1/session',
@@ -31,39 +34,36 @@ export function postSession({ db, clock, limits }: SignInDependencies): Route {
     description: 'A session lasts 12 hours. A new password ends all sessions of its user.',
     by: anyone,
     body: SignIn,
-    answers: { 201: { description: 'Signed in.', schema: NewSession } },
-    problems: ['invalid_credentials', 'rate_limited', 'unavailable'],
-    async handle({ body: { email, password } }, ctx) {
-      await throttle(ctx, limits, email)
+    answers: {
+      201: {
+        description: 'Signed in.',
+        schema: NewSession,
+        headers: { 'Set-Cookie': 'The session, if it was asked for as a cookie.' },
+      },
+    },
+    problems: ['invalid_credentials', 'forbidden', 'rate_limited', 'unavailable'],
+    async handle({ body: { email, password, cookie: inCookie } }, ctx) {
+      const { clientAddress: address } = ctx.state.request
+      if (inCookie) cookie.requireOwnPage(ctx)
+      await countAttempt(ctx, limits, email)
+      const known = await isKnownAddress(db, {
+        email,
+        address: addressSubject(address),
+        now_ms: clock.now(),
+      })
+      if (!known) await countStranger(ctx, limits, email)
       const user = await findUserByEmail(db, email)
-      if (!(await checkPassword(password, user?.passwordHash)) || !user) throw wrongCredentials()
-      const sessionToken = newSessionToken()
-      const tokenHash = hashSecret(sessionToken)
-      const started = await startSession(db, { tokenHash, user, now: new Date(clock.now()) })
-      if (!started) throw wrongCredentials()
-      const { userId, name } = user
-      ctx.state.session = { userId, name, email: user.email, tokenHash, expiresAt: started.expiresAt }
-      return { sessionToken, ...(await sessionAnswer(db, user, SESSION_LIFETIME_S)) }
+      const right = await passwords.check({ address, known }, password, user?.passwordHash)
+      const begun = right && user && (await beginSession(ctx, deps, { user, inCookie }))
+      if (begun) return begun
+      const account = await accountName(email)
+      ctx.state.log.info({ event: 'sign_in.failed', clientAddress: address, account }, 'sign-in failed')
+      throw wrongCredentials()
     },
   })
 }
 
-/** Every attempt counts, right or wrong, known account or not, so that the limit says nothing about an account. */
-async function throttle(ctx: ApiContext, limits: SignInDependencies['limits'], email: string): Promise<void> {
-  const address = addressSubject(ctx.state.request.clientAddress)
-  await count(ctx, limits.perAddress, address)
-  // An account is counted apart for each address: a stranger cannot keep its owner out.
-  const account = `${normalizedEmail(email)} ${address}`
-  await count(ctx, limits.perAccount, createHash('sha256').update(account).digest('base64url'))
-}
-
-async function count(ctx: ApiContext, limit: RateLimit, subject: string): Promise<void> {
-  const verdict = await limit.consume(subject)
-  ctx.set(rateLimitHeaders(verdict))
-  if (!verdict.allowed) throw new Problem('rate_limited', 'There were too many attempts to sign in.')
-}
-
-const wrongCredentials = (): Problem =>
-  new Problem('invalid_credentials', 'The email address or the password is wrong.', {
+export const wrongCredentials = (): Problem =>
+  new Problem('invalid_credentials', 'Email or password is incorrect.', {
     headers: { 'WWW-Authenticate': bearerChallenge({ realm: SESSION_REALM }) },
   })

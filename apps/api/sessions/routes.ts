@@ -2,10 +2,12 @@ import type { Route } from '../http/route.ts'
 import type { SessionAccess } from './access.ts'
 import { deleteSession } from './delete-session.ts'
 import { getSession } from './get-session.ts'
+import { getSessions } from './get-sessions.ts'
 import { postSession, type SignInDependencies } from './post-session.ts'
 
 export const createSessionRoutes = (deps: SignInDependencies & { session: SessionAccess }): Route[] => [
   postSession(deps),
   getSession(deps),
   deleteSession(deps),
+  getSessions(deps),
 ]
