@@ -18,13 +18,19 @@ import { createClientRoutes } from './clients/routes.ts'
 import { createDiscoveryRoutes, resourceMetadataUrl } from './discovery/routes.ts'
 import { createHealthRoutes } from './health.ts'
 import { createDeadlineMiddleware } from './http/deadline.ts'
-import { createManagerMiddleware } from './http/manager.ts'
+import { admitting } from './http/documented.ts'
+import { createManagerAccess } from './http/manager.ts'
 import { createProblemMiddleware } from './http/problem.ts'
 import { createRequestMiddleware } from './http/request.ts'
+import { type Route, routerOf } from './http/route.ts'
 import { createUnmatchedMiddleware } from './http/routes.ts'
 import type { ApiRouter, ApiState } from './http/state.ts'
-import { createSessionMiddleware } from './sessions/middleware.ts'
+import { createSessionAccess } from './sessions/access.ts'
+import { createAccountNames } from './sessions/account-names.ts'
+import { createSessionCookie } from './sessions/cookie.ts'
+import { createPasswordWork } from './sessions/password-check.ts'
 import { createSessionRoutes } from './sessions/routes.ts'
+import type { SignInLimits } from './sessions/sign-in-limits.ts'
 
 /** The stores' own time-outs end most waits before this: one connection and one statement take 8 s at most. */
 const REQUEST_DEADLINE_MS = 8_000
@@ -59,7 +65,10 @@ export interface ApiDependencies {
     apiPerClient: RateLimit
     apiEventsPerClient: RateLimit
     signInPerAccount: RateLimit
-    signInPerAddress: RateLimit
+    signInPerAddress: SignInLimits['perAddress']
+    signInStrangersPerAccount: RateLimit
+    sessionGuessesPerAddress: RateLimit
+    apiPerSession: RateLimit
     callbackTestPerCompany: RateLimit
   }
   callbacks: Pick<CallbackDependencies, 'resolve' | 'judgeAddress' | 'sender'>
@@ -74,8 +83,17 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
   const { signingKeys } = deps
   const { workspace: db } = pools
 
-  const session = createSessionMiddleware({ db, clock })
-  const manager = createManagerMiddleware({ session, db })
+  const cookie = createSessionCookie({ baseUrl: apiResource })
+  const session = createSessionAccess({
+    db,
+    clock,
+    cookie,
+    limits: {
+      guessesPerAddress: limits.sessionGuessesPerAddress,
+      requestsPerSession: limits.apiPerSession,
+    },
+  })
+  const manager = createManagerAccess({ session, db })
   const verification = createTokenVerification({
     keys: signingKeys,
     issuer,
@@ -90,21 +108,41 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
     resourceMetadata: resourceMetadataUrl(apiResource),
   })
 
-  const signInLimits = { perAccount: limits.signInPerAccount, perAddress: limits.signInPerAddress }
-  const routers: ApiRouter[] = [
+  const documentedRouters: ApiRouter[] = [
     createAnalyticsRoutes({
       db: pools.integrators,
       clock,
-      manager,
+      manager: admitting(manager),
       accessToken,
       eventLimit: limits.apiEventsPerClient,
     }),
-    createSessionRoutes({ db, clock, session, limits: signInLimits }),
-    createClientRoutes({ db, redis, clock, revocation, manager }),
-    createCallbackRoutes({ db, clock, manager, testLimit: limits.callbackTestPerCompany, ...callbacks }),
-    createActivityRoutes({ db, manager }),
+    createCallbackRoutes({
+      db,
+      clock,
+      manager: admitting(manager),
+      testLimit: limits.callbackTestPerCompany,
+      ...callbacks,
+    }),
   ]
-  routers.push(createDiscoveryRoutes({ issuer, apiResource, routers }))
+  const routes: Route[] = [
+    ...createSessionRoutes({
+      db,
+      clock,
+      cookie,
+      session,
+      passwords: createPasswordWork(),
+      accountName: createAccountNames(db),
+      limits: {
+        perAccount: limits.signInPerAccount,
+        perAddress: limits.signInPerAddress,
+        strangersPerAccount: limits.signInStrangersPerAccount,
+      },
+    }),
+    ...createClientRoutes({ db, redis, clock, revocation, manager }),
+    ...createActivityRoutes({ db, manager }),
+  ]
+  const routers = [...documentedRouters, routerOf(routes)]
+  routers.push(createDiscoveryRoutes({ issuer, apiResource, routes, documentedRouters }))
   routers.push(
     createHealthRoutes({ db: pools.decisions, keysUsable: signingKeys.usable, latestRound, draining }),
   )

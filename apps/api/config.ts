@@ -13,6 +13,9 @@ const shape = {
   RATE_API_EVENTS_PER_CLIENT: rate('600000/60'),
   RATE_SIGN_IN_PER_ACCOUNT: rate('20/300'),
   RATE_SIGN_IN_PER_ADDRESS: rate('100/300'),
+  RATE_SIGN_IN_STRANGERS_PER_ACCOUNT: rate('100/86400'),
+  RATE_SESSION_GUESSES_PER_ADDRESS: rate('300/60'),
+  RATE_API_PER_SESSION: rate('1200/60'),
   RATE_CALLBACK_TEST_PER_COMPANY: rate('20/60'),
   /** Never sent to, besides what is not public: own public addresses, a NAT64 prefix. */
   CALLBACK_DENY_RANGES: addressRangeList,

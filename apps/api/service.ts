@@ -76,7 +76,14 @@ export function createService({
       apiPerClient: limit('api-client', config.RATE_API_PER_CLIENT),
       apiEventsPerClient: limit('api-events', config.RATE_API_EVENTS_PER_CLIENT),
       signInPerAccount: limit('sign-in-account', config.RATE_SIGN_IN_PER_ACCOUNT),
-      signInPerAddress: limit('sign-in-address', config.RATE_SIGN_IN_PER_ADDRESS),
+      signInPerAddress: {
+        64: limit('sign-in-address', config.RATE_SIGN_IN_PER_ADDRESS),
+        56: limit('sign-in-56', timesAsMany(config.RATE_SIGN_IN_PER_ADDRESS, 2)),
+        48: limit('sign-in-48', timesAsMany(config.RATE_SIGN_IN_PER_ADDRESS, 4)),
+      },
+      signInStrangersPerAccount: limit('sign-in-strangers', config.RATE_SIGN_IN_STRANGERS_PER_ACCOUNT),
+      sessionGuessesPerAddress: limit('session-guesses', config.RATE_SESSION_GUESSES_PER_ADDRESS),
+      apiPerSession: limit('api-session', config.RATE_API_PER_SESSION),
       callbackTestPerCompany: limit('callback-test', config.RATE_CALLBACK_TEST_PER_COMPANY),
     },
     callbacks,
@@ -115,6 +122,11 @@ export function createService({
     },
   }
 }
+
+const timesAsMany = ({ limit, window_s }: { limit: number; window_s: number }, times: number) => ({
+  limit: limit * times,
+  window_s,
+})
 
 function callbacksOf({ config, clock, outside = {} }: Omit<ServiceOptions, 'log'>) {
   const {

@@ -110,15 +110,21 @@ export function rateLimitHeaders({
   }
 }
 
-/** What failures are counted by: an IPv4 address, or the /64 of an IPv6 one, which is what one person has. */
-export function addressSubject(address: string): string {
+const FOURTH_GROUP = { 64: 0xffff, 56: 0xff00, 48: 0 }
+
+/**
+ * What failures are counted by: an IPv4 address, or the network of an IPv6 one: the /64, which is what one person has,
+ * or the /56 or /48, which is what a provider gives a household or an office.
+ */
+export function addressSubject(address: string, bits: 64 | 56 | 48 = 64): string {
   if (!address.includes(':')) return address
   const [head = '', tail] = address.split('::')
   const left = head ? head.split(':') : []
   const right = tail ? tail.split(':') : []
   const zeros = tail === undefined ? [] : Array(Math.max(0, 8 - left.length - right.length)).fill('0')
-  const groups = [...left, ...zeros, ...right]
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-  return `${groups.join(':')}::/64`
+  const [first = 0, second = 0, third = 0, fourth = 0] = [...left, ...zeros, ...right].map((group) =>
+    Number.parseInt(group, 16),
+  )
+  const groups = [first, second, third, fourth & FOURTH_GROUP[bits]].map((group) => group.toString(16))
+  return `${groups.join(':')}::/${bits}`
 }

@@ -10,11 +10,11 @@ import { plainText } from '../../apps/api/callbacks/plain-text.ts'
 import { shownBody, shownText } from '../../apps/api/callbacks/receiver-text.ts'
 import { redact } from '../../apps/api/callbacks/redaction.ts'
 import { judgeCallbackUrl } from '../../apps/api/callbacks/url-verdict.ts'
-import { CreationHeaders, NewClient } from '../../apps/api/clients/schemas.ts'
+import { CreationHeaders, NewOAuthClient } from '../../apps/api/clients/schemas.ts'
 import { bearerOf } from '../../apps/api/http/bearer.ts'
 import { parseQuery } from '../../apps/api/http/input.ts'
 import { pageParameters } from '../../apps/api/http/page.ts'
-import { SignIn } from '../../apps/api/sessions/routes.ts'
+import { SignIn } from '../../apps/api/sessions/schemas.ts'
 import { credentialsInQuery } from '../../apps/auth/client-request.ts'
 import { readCredentials } from '../../apps/auth/credentials.ts'
 import { parseForm } from '../../apps/auth/form.ts'
@@ -102,7 +102,7 @@ const READERS: [what: string, limit: number, read: (input: string) => unknown][]
   [
     'the name of a client',
     64 * KIB,
-    (input) => NewClient.safeParse({ name: input, scopes: ['analytics:read'] }),
+    (input) => NewOAuthClient.safeParse({ name: input, scopes: ['analytics:read'] }),
   ],
   ['a sign-in', 64 * KIB, (input) => SignIn.safeParse({ email: input, password: input })],
   [

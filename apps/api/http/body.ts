@@ -17,36 +17,41 @@ export interface BodyOptions {
 }
 
 /**
- * Reads a JSON body and leaves what `schema` makes of it in `ctx.state.body`. Stands after the middleware that
- * says who the caller is: a stranger's body is not read.
- * @throws Problem 415 for another media type or encoding, 413 above the limit, 408 if it takes too long to arrive, 400
- * for what is not JSON in UTF-8, 422 for what is nested too deep or what `schema` refuses.
+ * @returns what reads the JSON body of a request and gives what `schema` makes of it. It is called once the caller is
+ * known, so that nobody's body is read for a stranger. It throws Problem 415 for another media type or encoding, 413
+ * above the limit, 408 if it takes too long to arrive, 400 for what is not JSON in UTF-8, and 422 for what is nested too
+ * deep or what `schema` refuses.
  */
-export function body(
-  schema: z.ZodType,
+export function bodyReader<Schema extends z.ZodType>(
+  schema: Schema,
   { limit_bytes = BODY_LIMIT_BYTES, parse }: BodyOptions = {},
-): ApiMiddleware {
-  const middleware: ApiMiddleware = async (ctx, next) => {
+): (ctx: ApiContext) => Promise<z.infer<Schema>> {
+  return async (ctx) => {
     requireJson(ctx)
     const result = schema.safeParse(parseJson(await receivedBytes(ctx.req, limit_bytes), parse))
-    if (!result.success) {
-      throw new Problem('invalid_input', 'The body breaks a rule; errors says which.', {
-        errors: inputErrors(result.error.issues, (path) => path),
-      })
-    }
-    ctx.state.body = result.data
+    if (result.success) return result.data
+    throw new Problem('invalid_input', 'The body breaks a rule; errors says which.', {
+      errors: inputErrors(result.error.issues, (path) => path),
+    })
+  }
+}
+
+export const BODY_PROBLEMS = [
+  'unsupported_media_type',
+  'payload_too_large',
+  'request_timeout',
+  'malformed_json',
+  'invalid_input',
+] as const
+
+/** The same as a middleware, which leaves the body in `ctx.state.body`. */
+export function body(schema: z.ZodType, options: BodyOptions = {}): ApiMiddleware {
+  const read = bodyReader(schema, options)
+  const middleware: ApiMiddleware = async (ctx, next) => {
+    ctx.state.body = await read(ctx)
     await next()
   }
-  return documented(middleware, {
-    body: schema,
-    problems: [
-      'unsupported_media_type',
-      'payload_too_large',
-      'request_timeout',
-      'malformed_json',
-      'invalid_input',
-    ],
-  })
+  return documented(middleware, { body: schema, problems: BODY_PROBLEMS })
 }
 
 function requireJson(ctx: ApiContext): void {
