@@ -1,6 +1,6 @@
-import { z } from 'zod'
 import { ConfigError, readConfig } from '#shared/process/config.ts'
 import { migrate } from './migrate.ts'
+import { MIGRATE_SHAPE } from './migrate-settings.ts'
 import { OperatorError, operatorStores } from './operator.ts'
 
 /*
@@ -8,10 +8,7 @@ import { OperatorError, operatorStores } from './operator.ts'
  * environment names, and may then log in; without one it stays as it is.
  */
 try {
-  const { INTEGRATION_AUTH_PASSWORD, INTEGRATION_API_PASSWORD } = readConfig(process.env, {
-    INTEGRATION_AUTH_PASSWORD: z.string().optional(),
-    INTEGRATION_API_PASSWORD: z.string().optional(),
-  })
+  const { INTEGRATION_AUTH_PASSWORD, INTEGRATION_API_PASSWORD } = readConfig(process.env, MIGRATE_SHAPE)
   const { databaseUrl } = await operatorStores(process.env)
   const names = await migrate({
     ownerUrl: databaseUrl,

@@ -15,8 +15,8 @@ import { command, group, type Run, shownTime, table } from './commands.ts'
 
 /** The keys that access tokens are signed with. */
 export function addKeyCommands(program: Command, run: Run): void {
-  const keys = group(program, 'keys', 'The keys that access tokens are signed with')
-  command(keys, 'list', 'List the keys and what each is for now', 'keys list').action(() =>
+  const keys = group(program, 'key', 'The keys that access tokens are signed with', 'keys')
+  command(keys, 'list', 'List the keys and what each is for now', 'key list').action(() =>
     run(async ({ db }) => {
       const states = signingKeyStates(await listSigningKeys(db), systemClock.now())
       const rows = states.map(({ key, state }) => [
@@ -36,7 +36,7 @@ export function addKeyCommands(program: Command, run: Run): void {
     keys,
     'rotate',
     'Make a new key. It is published at once and signs in ten minutes; no token is refused at any moment of it.',
-    'keys rotate',
+    'key rotate',
   )
     .addOption(
       new Option('--alg <alg>', 'algorithm of the new key').choices(['ES256', 'RS256']).default('ES256'),
@@ -51,8 +51,8 @@ export function addKeyCommands(program: Command, run: Run): void {
   command(
     keys,
     'revoke',
-    'Revoke a key that was stolen, for ever. When the command ends, no process accepts a token signed with it; if it was the active key, the authorization server makes another.',
-    'keys revoke 0nW3gBqVZDQy4n0h0x1QcM3cSyAkXjT6Yk3u2gk1p2E',
+    'Revoke a stolen key permanently. When the command ends, no process accepts a token signed with it; if it was the active key, the authorization server makes another.',
+    'key revoke 0nW3gBqVZDQy4n0h0x1QcM3cSyAkXjT6Yk3u2gk1p2E',
   )
     .argument('<key_id>')
     .action((kid: string) =>

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { unknownSentence } from '#shared/process/setting-names.ts'
 import { card } from './card.ts'
 import { sentence } from './failure.ts'
 import { Parts } from './parts.ts'
@@ -23,6 +24,7 @@ const complain = (text: string): void => {
 
 async function main(): Promise<number> {
   const { settings, newDemoClient } = readOrExit()
+  for (const unknown of settings.unknown) say(unknownSentence(unknown))
   const parts = new Parts()
   const stopped = new AbortController()
   onStopSignal({

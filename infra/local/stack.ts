@@ -56,6 +56,8 @@ export async function startLocalStack(parts: Parts, options: LocalStackOptions):
   await requireFreePort(settings.port, 'PORT')
   await requireFreePort(settings.authPort, 'AUTH_PORT')
   await requireFreePort(settings.apiPort, 'API_PORT')
+  await requireFreePort(settings.authMetricsPort, 'AUTH_METRICS_PORT')
+  await requireFreePort(settings.apiMetricsPort, 'API_METRICS_PORT')
   const dataDir = await openDataDir(settings.dataDir)
   parts.add({ stop: async () => dataDir.release() })
   const secrets = await localSecrets(dataDir)
@@ -88,8 +90,8 @@ export async function startLocalStack(parts: Parts, options: LocalStackOptions):
   parts.add(gateway, await writeRunning(dataDir, running))
   return {
     baseUrl: `http://localhost:${settings.port}`,
-    authUrl: `http://localhost:${settings.authPort}`,
-    apiUrl: `http://localhost:${settings.apiPort}`,
+    authUrl: `http://127.0.0.1:${settings.authPort}`,
+    apiUrl: `http://127.0.0.1:${settings.apiPort}`,
     demoClient: client,
     demoPassword: seeded.password,
     stores: { postgres, redis },
@@ -172,7 +174,11 @@ async function startServices(
       name: 'The authorization server',
       program: join(ROOT, 'apps/auth/main.ts'),
       port: settings.authPort,
-      env: { ...env('auth'), KEY_ENCRYPTION_KEY: keyEncryptionKey },
+      env: {
+        ...env('auth'),
+        METRICS_PORT: String(settings.authMetricsPort),
+        KEY_ENCRYPTION_KEY: keyEncryptionKey,
+      },
       output,
       signal,
     }),
@@ -185,7 +191,7 @@ async function startServices(
       name: 'The resource API',
       program: join(ROOT, 'apps/api/main.ts'),
       port: settings.apiPort,
-      env: { JWKS_URL: jwks, ...env('api') },
+      env: { JWKS_URL: jwks, ...env('api'), METRICS_PORT: String(settings.apiMetricsPort) },
       output,
       signal,
     }),
