@@ -1,5 +1,5 @@
 import { ConfigError, readConfig } from '#shared/process/config.ts'
-import { migrate } from './migrate.ts'
+import { migrate, NewerDatabase } from './migrate.ts'
 import { MIGRATE_SHAPE } from './migrate-settings.ts'
 import { OperatorError, operatorStores } from './operator.ts'
 
@@ -16,7 +16,7 @@ try {
   })
   process.stdout.write(names.length > 0 ? `Ran ${names.join(', ')}.\n` : 'The database is up to date.\n')
 } catch (error) {
-  const known = error instanceof OperatorError || error instanceof ConfigError
+  const known = [OperatorError, ConfigError, NewerDatabase].some((type) => error instanceof type)
   const { message } = error as Error
   process.stderr.write(
     `${known ? message : `The migration failed: ${message || 'the database does not answer'}`}\n`,

@@ -43,11 +43,13 @@ export interface ApiDependencies {
   callbacks: Pick<CallbackDependencies, 'resolve' | 'judgeAddress' | 'sender'>
   /** Whether the process is about to end. */
   draining: () => boolean
+  /** The stores that are refused or gone, and done without. */
+  degraded: () => string[]
 }
 
 /** The resource API as one Koa application: every middleware and route in the order in which they are tried. */
 export function createApi(deps: ApiDependencies): Koa<ApiState> {
-  const { settings, log, clock, db, redis, revocation, limits, callbacks, draining } = deps
+  const { settings, log, clock, db, redis, revocation, limits, callbacks, draining, degraded } = deps
   const { issuer, apiResource, trustedProxies } = settings
   const { signingKeys } = deps
 
@@ -77,7 +79,7 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
     createActivityRoutes({ db, manager }),
   ]
   routers.push(createDiscoveryRoutes({ issuer, apiResource, routers }))
-  routers.push(createHealthRoutes({ db, keysUsable: signingKeys.usable, draining }))
+  routers.push(createHealthRoutes({ db, keysUsable: signingKeys.usable, draining, degraded }))
 
   const app = new Koa<ApiState>()
   app.use(createRequestMiddleware({ log, trustedProxies }))

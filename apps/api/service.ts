@@ -4,9 +4,11 @@ import type { Service } from '#shared/process/service-process.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
+import { refuseSuperuser } from '#shared/stores/database-checks.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { createRateLimit } from '#shared/stores/rate-limit.ts'
 import { createRedis, redisReady } from '#shared/stores/redis.ts'
+import { watchRedis } from '#shared/stores/redis-watch.ts'
 import { createSigningKeys } from './access-tokens/signing-keys.ts'
 import { createApi } from './app.ts'
 import { type AddressRule, createAddressRule } from './callbacks/address-verdict.ts'
@@ -49,6 +51,10 @@ export function createService({
   const revocationRedis = config.REVOCATION_REDIS_URL
     ? createRedis({ url: config.REVOCATION_REDIS_URL, connectionName: NAME })
     : redis
+  const watched = [...new Set([redis, revocationRedis])].map((each) =>
+    watchRedis({ redis: each, log, name: each === redis ? 'redis' : 'revocation redis' }),
+  )
+  const degraded = () => (watched.some((watch) => watch.trouble() !== undefined) ? ['redis'] : [])
   const revocation = createRevocation({ redis: revocationRedis, db, timings })
   const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
   const limit = (name: string, rate: { limit: number; window_s: number }) =>
@@ -78,6 +84,7 @@ export function createService({
     },
     callbacks,
     draining: () => draining,
+    degraded,
   })
   let reconciling: Reconciling | undefined
   let endHousekeeping = async () => {}
@@ -85,6 +92,7 @@ export function createService({
   return {
     handle: app.callback(),
     async start() {
+      await refuseSuperuser(db)
       // They have only begun to connect; a first round without Redis would be told as a failure, and the first
       // requests counted by this process alone.
       const connections = [...new Set([redis, revocationRedis])]
@@ -106,6 +114,7 @@ export function createService({
       await callbacks.sender.close()
       signingKeys.stop()
       await Promise.all([endHousekeeping(), reconciling?.stop()])
+      await Promise.all(watched.map((watch) => watch.stop()))
       revocation.close()
       for (const connection of new Set([redis, revocationRedis])) connection.disconnect()
       await db.destroy()

@@ -36,6 +36,8 @@ export interface AuthServerDependencies {
   revocation: Revocation
   limits: Limits
   usage: UsageCounter
+  /** The stores that are refused or gone, and done without. */
+  degraded: () => string[]
 }
 
 export interface AuthServer {
@@ -54,7 +56,7 @@ export interface AuthServer {
 
 /** The authorization server: every path and method that exists, and what answers it. */
 export function createAuthServer(dependencies: AuthServerDependencies): AuthServer {
-  const { settings, log, clock, db, clients, revocation, limits, usage } = dependencies
+  const { settings, log, clock, db, clients, revocation, limits, usage, degraded } = dependencies
   const { issuer, resource, trustedProxies, signingAlg: alg, keyEncryptionKey: encryptionKey } = settings
   const audit = createAudit(log)
   const keys = createKeyRing({ db, clock, log, alg, encryptionKey })
@@ -69,7 +71,7 @@ export function createAuthServer(dependencies: AuthServerDependencies): AuthServ
     ['/v1/oauth/jwks', get(createGetJwks(keys))],
     ['/.well-known/oauth-authorization-server', get(createGetMetadata({ issuer, resource }))],
     ['/healthz', get(getHealth)],
-    ['/readyz', get(createGetReadiness(() => ready))],
+    ['/readyz', get(createGetReadiness({ isReady: () => ready, degraded }))],
   ])
 
   async function answer(request: IncomingMessage, context: RequestContext): Promise<Answer | undefined> {

@@ -2,16 +2,17 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { systemClock } from '#shared/process/clock.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
-import { migrate } from '../migrate.ts'
+import { migrate, NewerDatabase } from '../migrate.ts'
 import { type DataDir, openDataDir } from './data-dir.ts'
 import { type DemoClient, demoClient } from './demo-client.ts'
+import { Failure } from './failure.ts'
 import { startGateway } from './gateway/gateway.ts'
 import { loadPages } from './gateway/pages.ts'
 import type { Part, Parts } from './parts.ts'
 import { requireFreePort } from './ports.ts'
 import { writeRunning } from './running.ts'
 import { type LocalSecrets, localSecrets } from './secrets.ts'
-import { type SeedResult, seed } from './seed/seed.ts'
+import { holdsOnlyOthers, type SeedResult, seed } from './seed/seed.ts'
 import { type RunningService, startService } from './service.ts'
 import type { LocalSettings } from './settings.ts'
 import { givenPostgres, givenRedis, ownPostgres, ownRedis, type Store, type StoreOptions } from './stores.ts'
@@ -129,9 +130,27 @@ async function migrateTo(
   { ownerUrl }: Store,
   { secrets, say }: { secrets: LocalSecrets; say: (line: string) => void },
 ): Promise<void> {
+  await refuseForeignDatabase(ownerUrl)
   const { integration_auth, integration_api } = secrets.postgres
-  const names = await migrate({ ownerUrl, passwords: { integration_auth, integration_api } })
+  const names = await migrate({ ownerUrl, passwords: { integration_auth, integration_api } }).catch(
+    (error) => {
+      throw error instanceof NewerDatabase ? new Failure(error.message) : error
+    },
+  )
   say(`Database: ${names.length > 0 ? `${names.length} migrations run` : 'up to date'}`)
+}
+
+/** Demo people in an installation for others would be strangers with a key to it. */
+async function refuseForeignDatabase(ownerUrl: string): Promise<void> {
+  const db = createPostgres({ url: ownerUrl, poolSize: 1, applicationName: 'integration-local' })
+  try {
+    if (await holdsOnlyOthers(db))
+      throw new Failure(
+        'The database of DATABASE_URL holds companies, and none of them is of the demo: npm start is for trying things out, and would add demo users there and change the passwords of the services.',
+      )
+  } finally {
+    await db.destroy()
+  }
 }
 
 /** The demo companies, and the client to try things out with. */
