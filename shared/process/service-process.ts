@@ -106,7 +106,7 @@ async function runWorkers({ processes, log }: ServiceProcessOptions, stopped: Pr
         } else if (listening < processes || code === EXIT_CONFIG) {
           reject(new ConfigError(`A process ended with code ${code ?? signal} before all were up.`))
         } else {
-          log.error({ pid: worker.process.pid, code, signal }, 'a process ended and is replaced')
+          log.error({ worker: worker.process.pid, code, signal }, 'a process ended and is replaced')
           setTimeout(() => !stopping && start(), RETRY_MS)
         }
       })
