@@ -2,7 +2,6 @@ import type { BlockList } from 'node:net'
 import Koa from 'koa'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
-import type { Round } from '#shared/revocation/reconcile.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
@@ -59,8 +58,6 @@ export interface ApiDependencies {
   redis: Redis
   revocation: Revocation
   signingKeys: SigningKeys
-  /** The latest round of revocation; undefined before the first. */
-  latestRound: () => Round | undefined
   limits: {
     apiPerClient: RateLimit
     apiEventsPerClient: RateLimit
@@ -74,11 +71,13 @@ export interface ApiDependencies {
   callbacks: Pick<CallbackDependencies, 'resolve' | 'judgeAddress' | 'sender'>
   /** Whether the process is about to end. */
   draining: () => boolean
+  /** The stores that are refused or gone, and done without. */
+  degraded: () => string[]
 }
 
 /** The resource API as one Koa application: every middleware and route in the order in which they are tried. */
 export function createApi(deps: ApiDependencies): Koa<ApiState> {
-  const { settings, log, clock, pools, redis, revocation, limits, callbacks, latestRound, draining } = deps
+  const { settings, log, clock, pools, redis, revocation, limits, callbacks, draining, degraded } = deps
   const { issuer, apiResource, trustedProxies } = settings
   const { signingKeys } = deps
   const { workspace: db } = pools
@@ -144,7 +143,7 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
   const routers = [...documentedRouters, routerOf(routes)]
   routers.push(createDiscoveryRoutes({ issuer, apiResource, routes, documentedRouters }))
   routers.push(
-    createHealthRoutes({ db: pools.decisions, keysUsable: signingKeys.usable, latestRound, draining }),
+    createHealthRoutes({ db: pools.decisions, keysUsable: signingKeys.usable, draining, degraded }),
   )
 
   const app = new Koa<ApiState>()
