@@ -89,7 +89,7 @@ describe('a test send that is answered', () => {
       assert.ok(request.headers.includes('close'))
     })
 
-    it('and tells what happened', () => {
+    it('and reports what happened', () => {
       assertDelivered(result, 202, 'success')
       assert.equal(result.url, `${receiver.url}?a=b`)
       assert.equal(result.advice, 'The receiver accepted the test event.')
@@ -152,7 +152,7 @@ describe('a test send that is answered', () => {
     })
   }
 
-  it('names where a redirect points when that could be saved', async () => {
+  it('names the target of a redirect if that could be saved', async () => {
     const result = await answerOf(answering(http('308 Any', 'Location: https://hooks.acme.com/new')))
     assert.match(result.advice, /if https:\/\/hooks\.acme\.com\/new is yours, save that URL instead/)
   })

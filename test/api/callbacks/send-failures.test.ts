@@ -152,7 +152,7 @@ describe('a test send over TLS', () => {
       assert.ok(expires > Date.now() + 29 * DAY_MS && expires < Date.now() + 31 * DAY_MS)
     })
 
-    it(`tells of a receiver that asks for a client certificate over ${version}`, async () => {
+    it(`reports a receiver that asks for a client certificate over ${version}`, async () => {
       const tls = {
         minVersion: version,
         maxVersion: version,
@@ -190,7 +190,7 @@ describe('a test send over TLS', () => {
     })
   }
 
-  it('tells of a connection that is closed during the handshake', async () => {
+  it('reports a connection that is closed during the handshake', async () => {
     const receiver = await startTcpReceiver((socket) => void socket.once('data', () => socket.end()))
     const result = await sendTo(receiver.url)
     await receiver.stop()
@@ -259,7 +259,7 @@ describe('a test send that takes too long', () => {
       `${result?.durationMs} ms`,
     )
 
-  it('gives up to connect after 3 s', () => {
+  it('gives up connecting after 3 s', () => {
     assertUnconfirmed(results.connect as TestResult, /did not accept a connection within 3 seconds/)
     between(results.connect, 2_900, 4_500)
     assert.equal(results.connect?.receiver, null)
@@ -272,7 +272,7 @@ describe('a test send that takes too long', () => {
     assert.deepEqual(results.handshake?.receiver, { address: '127.0.0.1', certificateExpiresAt: null })
   })
 
-  it('gives up to send after 3 s', () => {
+  it('gives up sending after 3 s', () => {
     assertUnconfirmed(results.deaf as TestResult, /did not read the event within 3 seconds/)
     between(results.deaf, 2_900, 4_800)
     assert.ok(!results.deaf?.log.some((line) => line.startsWith('sent POST')))
@@ -294,7 +294,7 @@ describe('a test send that takes too long', () => {
     between(results.interim, 0, 7_000)
   })
 
-  it('gives up on DNS after 3 s, also when the resolver never returns', () => {
+  it('gives up on DNS after 3 s, even if the resolver never returns', () => {
     assertUnconfirmed(results.dns as TestResult, /DNS did not answer/)
     between(results.dns, 2_900, 4_500)
     assertUnconfirmed(results.deafDns as TestResult, /DNS did not answer/)
@@ -302,7 +302,7 @@ describe('a test send that takes too long', () => {
     assertUnconfirmed(results.failingDns as TestResult, /DNS did not answer/)
   })
 
-  it('gives up after 10 s in all', () => {
+  it('gives up after 10 s in total', () => {
     assertUnconfirmed(results.everything as TestResult, /cancelled after 10 seconds/)
     between(results.everything, 9_900, 11_500)
     assert.notEqual(results.everything?.timings.tlsMs, null)
