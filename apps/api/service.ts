@@ -1,5 +1,6 @@
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
+import { watchLoopLag } from '#shared/process/loop-lag.ts'
 import type { Service } from '#shared/process/service-process.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
@@ -58,6 +59,7 @@ export function createService({
 
   const callbacks = callbacksOf({ config, clock, outside })
 
+  const lag = watchLoopLag(log)
   let draining = false
   let reconciling: Reconciling | undefined
   const app = createApi({
@@ -81,6 +83,7 @@ export function createService({
     },
     callbacks,
     latestRound: () => reconciling?.latest(),
+    ran: lag.ran,
     draining: () => draining,
   })
   let endHousekeeping = async () => {}
@@ -110,6 +113,7 @@ export function createService({
       signingKeys.stop()
       await Promise.all([endHousekeeping(), reconciling?.stop()])
       revocation.close()
+      lag.stop()
       for (const connection of new Set([redis, revocationRedis])) connection.disconnect()
       await Promise.all(Object.values(pools).map((pool) => pool.destroy()))
     },

@@ -43,9 +43,12 @@ class RequestState implements ApiState {
 export function createRequestMiddleware({
   log,
   trustedProxies,
+  ran = () => {},
 }: {
   log: Log
   trustedProxies: BlockList
+  /** Called with method and route of each request that was answered. */
+  ran?: ((route: string) => void) | undefined
 }): Middleware<ApiState> {
   return async (ctx, next) => {
     const started_ms = performance.now()
@@ -55,13 +58,15 @@ export function createRequestMiddleware({
     ctx.res.setHeader('X-Request-Id', request.requestId)
     for (const [name, value] of HEADERS) ctx.res.setHeader(name, value)
     await next()
+    const route = (ctx as { _matchedRoute?: unknown })._matchedRoute
+    ran(`${ctx.method} ${route}`)
     log.info(
       {
         requestId: request.requestId,
         callerRequestId: request.callerRequestId,
         clientAddress: request.clientAddress,
         method: ctx.method,
-        route: (ctx as { _matchedRoute?: unknown })._matchedRoute,
+        route,
         status: ctx.status,
         problem: state.problem,
         vendorId: state.vendorId,
