@@ -69,6 +69,8 @@ export interface ApiDependencies {
     callbackTestPerCompany: RateLimit
   }
   callbacks: Pick<CallbackDependencies, 'resolve' | 'judgeAddress' | 'sender'>
+  /** Called with method and route of each request that was answered. */
+  ran?: (route: string) => void
   /** Whether the process is about to end. */
   draining: () => boolean
   /** The stores that are refused or gone, and done without. */
@@ -147,7 +149,7 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
   )
 
   const app = new Koa<ApiState>()
-  app.use(createRequestMiddleware({ log, trustedProxies }))
+  app.use(createRequestMiddleware({ log, trustedProxies, ran: deps.ran }))
   app.use(createProblemMiddleware({ apiResource }))
   app.use(
     createDeadlineMiddleware({
