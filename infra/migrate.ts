@@ -19,6 +19,7 @@ export async function migrate({ ownerUrl, passwords }: MigrateOptions): Promise<
     return await alone(db, async () => {
       const directory = join(import.meta.dirname, 'migrations')
       const [, names] = await db.migrate.latest({ directory, loadExtensions: ['.ts'] })
+      await closeDatabase(db)
       for (const [role, password] of Object.entries(passwords ?? {}))
         if (password !== undefined) await allowLogin(db, role, password)
       return names
@@ -30,7 +31,7 @@ export async function migrate({ ownerUrl, passwords }: MigrateOptions): Promise<
 
 /**
  * Holds a lock that ends with the connection. knex's own lock is a row: it refuses a second run where this one
- * waits, and stays for ever when a run is killed; so it is taken away first, which the other lock makes safe.
+ * waits, and stays when a run is killed; so it is taken away first, which the other lock makes safe.
  */
 async function alone<T>(db: knex.Knex, work: () => Promise<T>): Promise<T> {
   const holder = await db.client.acquireConnection()
@@ -45,6 +46,22 @@ async function alone<T>(db: knex.Knex, work: () => Promise<T>): Promise<T> {
       .catch(() => {})
     await db.client.releaseConnection(holder)
   }
+}
+
+/**
+ * Leaves the two roles the tables that they were granted, and nothing of what Postgres lets every role do: neither
+ * temporary tables nor large objects. It is no migration, since neither a dump nor a template carries these rights.
+ */
+export async function closeDatabase(db: knex.Knex): Promise<void> {
+  await db.raw(`
+    do $$
+    begin
+      execute format('revoke all on database %I from public', current_database());
+      execute format('grant connect on database %I to integration_auth, integration_api', current_database());
+    end $$;
+    -- Where the owner of the database is no superuser, this changes nothing and is a warning.
+    revoke execute on function lo_creat, lo_create, lo_from_bytea from public;
+  `)
 }
 
 async function allowLogin(db: knex.Knex, role: string, password: string): Promise<void> {
