@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
 import { decodeProtectedHeader } from 'jose'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { runAdmin, startAdmin, type TestAdmin } from '../support/admin.ts'
 import { startTestStack, type TestStack } from '../support/stack.ts'
 
@@ -60,6 +62,23 @@ describe('admin keys list, rotate', () => {
     assert.equal(wrong.code, 78)
     assert.match(wrong.stderr, /KEY_ENCRYPTION_KEY: must be 32 bytes in base64/)
     assert.doesNotMatch(wrong.stderr, /c2hvcnQ=/)
+  })
+})
+
+describe('admin keys revoke, while no service runs', () => {
+  it('tells Redis itself before it ends', async () => {
+    const operator = await startAdmin({ withRedis: true })
+    const redis = new Redis(operator.env.REDIS_URL as string)
+    try {
+      await operator.admin(['keys', 'rotate'])
+      const [{ kid }] = (await operator.admin(['keys', 'list', '--json'])).json
+      const { code, stderr } = await operator.admin(['keys', 'revoke', kid])
+      assert.equal(code, 0, stderr)
+      assert.equal(await redis.exists(redisKeys.revokedSigningKey(kid)), 1)
+    } finally {
+      redis.disconnect()
+      await operator.stop()
+    }
   })
 })
 
