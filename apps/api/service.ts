@@ -4,11 +4,13 @@ import type { Service } from '#shared/process/service-process.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
+import { refuseSuperuser } from '#shared/stores/database-checks.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { createRateLimit } from '#shared/stores/rate-limit.ts'
 import { createRedis, redisReady } from '#shared/stores/redis.ts'
+import { watchRedis } from '#shared/stores/redis-watch.ts'
 import { createSigningKeys } from './access-tokens/signing-keys.ts'
-import { createApi } from './app.ts'
+import { type ApiPools, createApi } from './app.ts'
 import { type AddressRule, createAddressRule } from './callbacks/address-verdict.ts'
 import { createResolver, type Resolve } from './callbacks/resolver.ts'
 import { createTestSender } from './callbacks/sender.ts'
@@ -17,6 +19,7 @@ import { startHousekeeping } from './housekeeping.ts'
 
 const NAME = 'integration-api'
 const REDIS_WAIT_MS = 1_000
+const DECISIONS_POOL_SIZE = 3
 
 export interface ServiceOptions {
   config: ApiConfig
@@ -40,16 +43,25 @@ export function createService({
   outside = {},
   revocationTimings: timings = PRODUCTION_TIMINGS,
 }: ServiceOptions): Service {
-  const db = createPostgres({
-    url: config.DATABASE_URL,
-    poolSize: config.DATABASE_POOL_SIZE,
-    applicationName: NAME,
-  })
+  const pools = createPools(config)
   const redis = createRedis({ url: config.REDIS_URL, connectionName: NAME })
   const revocationRedis = config.REVOCATION_REDIS_URL
     ? createRedis({ url: config.REVOCATION_REDIS_URL, connectionName: NAME })
     : redis
-  const revocation = createRevocation({ redis: revocationRedis, db, timings })
+  const watched = [...new Set([redis, revocationRedis])].map((each) =>
+    watchRedis({ redis: each, log, name: each === redis ? 'redis' : 'revocation redis' }),
+  )
+  const degraded = () => {
+    const round = reconciling?.latest()?.outcome
+    const redisFails = round === 'failed' || watched.some((watch) => watch.trouble() !== undefined)
+    return [...(redisFails ? ['redis'] : []), ...(round === 'clocks_apart' ? ['clocks'] : [])]
+  }
+  const revocation = createRevocation({
+    redis: revocationRedis,
+    db: pools.workspace,
+    decisions: pools.decisions,
+    timings,
+  })
   const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
   const limit = (name: string, rate: { limit: number; window_s: number }) =>
     createRateLimit({ redis, policy: { name, ...rate } })
@@ -57,6 +69,7 @@ export function createService({
   const callbacks = callbacksOf({ config, clock, outside })
 
   let draining = false
+  let reconciling: Reconciling | undefined
   const app = createApi({
     settings: {
       issuer: config.ISSUER,
@@ -65,32 +78,41 @@ export function createService({
     },
     log,
     clock,
-    db,
+    pools,
     redis,
     revocation,
     signingKeys,
     limits: {
       apiPerClient: limit('api-client', config.RATE_API_PER_CLIENT),
+      apiEventsPerClient: limit('api-events', config.RATE_API_EVENTS_PER_CLIENT),
       signInPerAccount: limit('sign-in-account', config.RATE_SIGN_IN_PER_ACCOUNT),
-      signInPerAddress: limit('sign-in-address', config.RATE_SIGN_IN_PER_ADDRESS),
+      signInPerAddress: {
+        64: limit('sign-in-address', config.RATE_SIGN_IN_PER_ADDRESS),
+        56: limit('sign-in-56', timesAsMany(config.RATE_SIGN_IN_PER_ADDRESS, 2)),
+        48: limit('sign-in-48', timesAsMany(config.RATE_SIGN_IN_PER_ADDRESS, 4)),
+      },
+      signInStrangersPerAccount: limit('sign-in-strangers', config.RATE_SIGN_IN_STRANGERS_PER_ACCOUNT),
+      sessionGuessesPerAddress: limit('session-guesses', config.RATE_SESSION_GUESSES_PER_ADDRESS),
+      apiPerSession: limit('api-session', config.RATE_API_PER_SESSION),
       callbackTestPerCompany: limit('callback-test', config.RATE_CALLBACK_TEST_PER_COMPANY),
     },
     callbacks,
     draining: () => draining,
+    degraded,
   })
-  let reconciling: Reconciling | undefined
   let endHousekeeping = async () => {}
 
   return {
     handle: app.callback(),
     async start() {
+      await refuseSuperuser(pools.decisions)
       // They have only begun to connect; a first round without Redis would be told as a failure, and the first
       // requests counted by this process alone.
       const connections = [...new Set([redis, revocationRedis])]
       await Promise.all(connections.map((each) => redisReady(each, REDIS_WAIT_MS).catch(() => {})))
-      reconciling = startReconciling({ redis: revocationRedis, db, log, timings })
+      reconciling = startReconciling({ redis: revocationRedis, db: pools.decisions, log, timings })
       endHousekeeping = startHousekeeping({
-        db,
+        db: pools.workspace,
         redis,
         clock,
         log,
@@ -105,12 +127,18 @@ export function createService({
       await callbacks.sender.close()
       signingKeys.stop()
       await Promise.all([endHousekeeping(), reconciling?.stop()])
+      await Promise.all(watched.map((watch) => watch.stop()))
       revocation.close()
       for (const connection of new Set([redis, revocationRedis])) connection.disconnect()
-      await db.destroy()
+      await Promise.all(Object.values(pools).map((pool) => pool.destroy()))
     },
   }
 }
+
+const timesAsMany = ({ limit, window_s }: { limit: number; window_s: number }, times: number) => ({
+  limit: limit * times,
+  window_s,
+})
 
 function callbacksOf({ config, clock, outside = {} }: Omit<ServiceOptions, 'log'>) {
   const {
@@ -120,4 +148,19 @@ function callbacksOf({ config, clock, outside = {} }: Omit<ServiceOptions, 'log'
   } = outside
   const sender = createTestSender({ clock, resolve, judgeAddress, certificateAuthority })
   return { resolve, judgeAddress, sender }
+}
+
+/**
+ * Pools that share nothing, so that whoever waits in one (for a lock, a slow statement) takes no connection of
+ * another. `DATABASE_POOL_SIZE` is their sum: three for decisions, and of the rest at most half for the workspace.
+ */
+function createPools({ DATABASE_URL: url, DATABASE_POOL_SIZE: size }: ApiConfig): ApiPools {
+  const workspace = Math.floor((size - DECISIONS_POOL_SIZE) / 2)
+  const pool = (poolSize: number, applicationName: string) =>
+    createPostgres({ url, poolSize, applicationName })
+  return {
+    decisions: pool(DECISIONS_POOL_SIZE, `${NAME} decisions`),
+    workspace: pool(workspace, `${NAME} workspace`),
+    integrators: pool(size - DECISIONS_POOL_SIZE - workspace, NAME),
+  }
 }

@@ -29,7 +29,7 @@ export async function readClientRequest(
 }
 
 /** RFC 6749 §2.3.1: credentials are never in the request URI, where every log on the way keeps them. */
-function credentialsInQuery(query: string, names: ReadonlySet<string>): Refusal | undefined {
+export function credentialsInQuery(query: string, names: ReadonlySet<string>): Refusal | undefined {
   if (query === '') return undefined
   for (const name of new URLSearchParams(query).keys()) {
     if (names.has(name)) return invalidRequest('field_in_query', `${name} must be sent in the body`)

@@ -46,25 +46,18 @@ export async function markClientRevoked(
 }
 
 /**
- * Inserts a client unless the company has `limit` Active ones. Call it in a transaction: creations of one company
- * wait for each other, so that two at once cannot both be the last.
- * @returns false when the limit is reached.
+ * Counts the Active clients of a company. Until the transaction ends, every other that counts them waits, so that two
+ * creations at once cannot both take the last place.
  */
-export async function insertClientWithin(
-  transaction: Queryable,
-  limit: number,
-  client: NewClient,
-): Promise<boolean> {
+export async function countActiveClients(transaction: Queryable, vendorId: string): Promise<number> {
   await transaction.raw(`select pg_advisory_xact_lock(hashtextextended('active clients of ' || ?, 0))`, [
-    client.vendorId,
+    vendorId,
   ])
   const { rows } = await transaction.raw(
     `select count(*) as active from oauth_clients where vendor_id = ? and status = 'Active'`,
-    [client.vendorId],
+    [vendorId],
   )
-  if (rows[0].active >= limit) return false
-  await insertClient(transaction, client)
-  return true
+  return rows[0].active
 }
 
 /** A client as its company sees it. */

@@ -1,10 +1,11 @@
 import { batchPerTurn } from '#shared/process/turn-batch.ts'
+import { within } from '#shared/process/within.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import { readStandings } from './records.ts'
 import { entriesOf, type Standing, type Subject } from './subject.ts'
 
-/** So that a Redis outage does not take every connection of the pool from the rest of the process. */
-const STATEMENTS_AT_ONCE = 3
+/** Leaves a connection of the API's pool for decisions, which has three, to its rounds. */
+const STATEMENTS_AT_ONCE = 2
 const SUBJECTS_A_STATEMENT = 500
 
 /**
@@ -28,11 +29,4 @@ export function createPrimaryAsk({ db, deadline_ms }: { db: Queryable; deadline_
       () => 'undecided',
     )
   }
-}
-
-/** The promise's value, or undefined when it has none after `limit_ms`. */
-function within<T>(limit_ms: number, promise: Promise<T>): Promise<T | undefined> {
-  const late = Promise.withResolvers<undefined>()
-  const timer = setTimeout(late.resolve, limit_ms)
-  return Promise.race([promise, late.promise]).finally(() => clearTimeout(timer))
 }

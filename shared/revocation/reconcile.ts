@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { type Clock, systemClock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { areApart, type ClockOffsets, clockOffset_ms } from './clocks.ts'
 import {
   type NamedServer,
   type RecentRevocations,
@@ -21,6 +23,8 @@ export type Round =
   | { outcome: 'replaced' }
   /** Postgres has not named this server for long enough. */
   | { outcome: 'waiting' }
+  /** Wall clocks differ by more than two minutes, so nothing that goes by time can be relied on. */
+  | ({ outcome: 'clocks_apart' } & ClockOffsets)
   | { outcome: 'failed'; why: string }
 
 /** The moments of a round between which anything can happen; for tests. */
@@ -36,6 +40,8 @@ export interface ReconcilerOptions {
   /** The primary, as a role that may update revocation_trust. */
   db: Database
   timings?: Timings
+  /** This process's wall clock, to compare with those of the stores. */
+  clock?: Clock
   /** Milliseconds that only ever go forward. */
   monotonic?: () => number
   /** Called after each step; a rejection fails the round. */
@@ -50,6 +56,8 @@ interface Begun {
   runId: string
   evicted: string
   time_ms: number
+  /** How far the server's clock is ahead of this process's. */
+  offset_ms: number
   tick: number
   nonce: string
 }
@@ -59,8 +67,11 @@ interface Fill {
   runId: string
   evicted: string
   nonce: string
-  entries: ReadonlySet<string>
+  entries: Set<string>
+  /** All entries were sent at this moment, by the monotonic clock. */
   filledAt_ms: number
+  /** Where the next read of tokens goes on. */
+  watermark: string
 }
 
 class Broken extends Error {}
@@ -75,6 +86,7 @@ export function createReconciler({
   redis,
   db,
   timings = PRODUCTION_TIMINGS,
+  clock = systemClock,
   monotonic = () => performance.now(),
   step = () => {},
 }: ReconcilerOptions): Reconciler {
@@ -85,6 +97,7 @@ export function createReconciler({
   /** @returns undefined when the server was marked a moment ago and this process knows how long it has been named. */
   async function begin(): Promise<Begun | undefined> {
     const nonce = randomUUID()
+    const before_ms = clock.now()
     const { revocationTick, revocationMarker } = redisKeys
     const reply = redis.eval(BEGIN, 0, nonceKey, nonce, timings.nonce_ms, revocationTick, revocationMarker)
     const [runId, policy, evicted, time_ms, tick, oldNonce, marker, markerLeft_ms] = (await reply) as [
@@ -103,7 +116,9 @@ export function createReconciler({
     const age_ms = timings.lease_ms - markerLeft_ms
     // Less than nothing: the server's clock was set back.
     const fresh = marker.startsWith(`${runId} `) && age_ms >= 0 && age_ms < FRESH * timings.round_ms
-    return fresh && named(runId) ? undefined : { runId, evicted, time_ms, tick, nonce }
+    const offset_ms = clockOffset_ms(time_ms, { before_ms, after_ms: clock.now() })
+    if (fresh && named(runId) && !areApart({ redis_ms: offset_ms, postgres_ms: 0 })) return undefined
+    return { runId, evicted, time_ms, offset_ms, tick, nonce }
   }
 
   /** Whether Postgres has named the server for `settle_ms`, as far as this process has seen itself. */
@@ -111,12 +126,14 @@ export function createReconciler({
     return seen !== undefined && seen.named.runId === runId && before_ms - seen.at_ms >= timings.settle_ms
   }
 
-  async function read(): Promise<RecentRevocations> {
-    const recent = await readRecentRevocations(db, timings.entry_ms).catch(fromPostgres)
+  async function read(watermark: string | undefined): Promise<RecentRevocations & { offset_ms: number }> {
+    const before_ms = clock.now()
+    const recent = await readRecentRevocations(db, timings.lookBack_ms, watermark).catch(fromPostgres)
+    const offset_ms = clockOffset_ms(recent.now_ms, { before_ms, after_ms: clock.now() })
     const unchanged = seen?.named.runId === recent.named.runId && seen.named.since === recent.named.since
     // The moment after the read: by then the row was there, however long its commit took.
     if (!unchanged) seen = { named: recent.named, at_ms: monotonic() }
-    return recent
+    return { ...recent, offset_ms }
   }
 
   async function replace(old: NamedServer, runId: string): Promise<void> {
@@ -124,20 +141,23 @@ export function createReconciler({
     seen = now && { named: now, at_ms: monotonic() }
   }
 
-  /** @returns how many entries it sent. */
-  async function add({ runId, evicted, nonce }: Begun, entries: string[]): Promise<number> {
-    const startedAt_ms = monotonic()
-    const known = fill && startedAt_ms - fill.filledAt_ms < timings.refill_ms ? fill : undefined
-    const missing = known ? entries.filter((entry) => !known.entries.has(entry)) : entries
+  /** Adds what the server may lack. @returns how many entries it has from this process, and how many were sent. */
+  async function add(
+    { runId, evicted, nonce }: Begun,
+    recent: RecentRevocations,
+    before: Pick<Fill, 'entries' | 'filledAt_ms'>,
+  ): Promise<{ entries: number; added: number }> {
+    const { entries, filledAt_ms } = before
+    const missing = entryKeys(recent).filter((entry) => !entries.has(entry))
     fill = undefined
     for (let i = 0; i < missing.length; i += ENTRIES_A_SCRIPT) {
       const some = missing.slice(i, i + ENTRIES_A_SCRIPT)
       const added = await redis.eval(ADD, 0, nonceKey, nonce, timings.entry_ms, ...some)
       if (added !== 1) throw new Broken('the server was flushed')
     }
-    const filledAt_ms = known?.filledAt_ms ?? startedAt_ms
-    fill = { runId, evicted, nonce, entries: new Set(entries), filledAt_ms }
-    return missing.length
+    for (const entry of missing) entries.add(entry)
+    fill = { runId, evicted, nonce, entries, filledAt_ms, watermark: recent.watermark }
+    return { entries: entries.size, added: missing.length }
   }
 
   async function mark({ runId, evicted, nonce, time_ms, tick }: Begun): Promise<void> {
@@ -163,19 +183,24 @@ export function createReconciler({
     await step('begun')
     if (!begun) return { outcome: 'fresh' }
     const readAt_ms = monotonic()
-    const recent = await read()
+    const known = fill && readAt_ms - fill.filledAt_ms < timings.refill_ms ? fill : undefined
+    const recent = await read(known?.watermark)
     await step('read')
+    const offsets = { postgres_ms: recent.offset_ms, redis_ms: begun.offset_ms }
+    if (areApart(offsets)) {
+      fill = undefined
+      return { outcome: 'clocks_apart', ...offsets }
+    }
     if (recent.named.runId !== begun.runId) {
       await replace(recent.named, begun.runId)
       return { outcome: 'replaced' }
     }
     if (!named(begun.runId, readAt_ms)) return { outcome: 'waiting' }
-    const entries = entryKeys(recent)
-    const added = await add(begun, entries)
+    const sent = await add(begun, recent, known ?? { entries: new Set(), filledAt_ms: readAt_ms })
     await step('added')
     await mark(begun)
     await step('marked')
-    return { outcome: 'marked', entries: entries.length, added }
+    return { outcome: 'marked', ...sent }
   }
 
   return {

@@ -4,6 +4,7 @@ import { batchPerTurn } from '#shared/process/turn-batch.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { commitWithin } from './commit.ts'
 import { createLease } from './lease.ts'
 import { createPrimaryAsk } from './primary.ts'
 import { readNamedRunId } from './records.ts'
@@ -21,8 +22,8 @@ export interface Revocation {
   /**
    * Runs `commit` in one Postgres transaction, which must leave the entry revoked there (now or already), and
    * resolves with its result when no process can accept the entry any more. That can take 6 s when Redis cannot
-   * vouch for it. Rejects, with nothing changed, when `commit` rejects; when the transaction's own commit fails it
-   * rejects too, and only a repeat tells whether it counted.
+   * vouch for it, after at most 3 s until its commit. Rejects, with nothing changed, when `commit` rejects or those
+   * 3 s are over; when the transaction's own commit fails it rejects too, and only a repeat tells whether it counted.
    */
   revoke<T>(entry: Entry, commit: (transaction: Knex.Transaction) => Promise<T>): Promise<T>
   /** How `ask` has decided since the start of the process. */
@@ -33,8 +34,10 @@ export interface Revocation {
 
 export interface RevocationOptions {
   redis: Redis
-  /** The primary. */
+  /** The primary, for the transactions that revoke. */
   db: Database
+  /** The same, for questions; they take two connections at most. Default: `db`. */
+  decisions?: Database
   timings?: Timings
   /** Milliseconds that only ever go forward. */
   monotonic?: () => number
@@ -60,11 +63,12 @@ interface Found {
 export function createRevocation({
   redis,
   db,
+  decisions = db,
   timings = PRODUCTION_TIMINGS,
   monotonic = () => performance.now(),
 }: RevocationOptions): Revocation {
   const lease = createLease({ redis, timings, monotonic })
-  const primary = createPrimaryAsk({ db, deadline_ms: timings.askPostgres_ms })
+  const primary = createPrimaryAsk({ db: decisions, deadline_ms: timings.askPostgres_ms })
   const counts = { redis: 0, postgres: 0, neither: 0 }
 
   async function askPrimary(subject: Subject): Promise<Standing> {
@@ -129,7 +133,7 @@ export function createRevocation({
   return {
     ask,
     async revoke(entry, commit) {
-      const [result, namedRunId] = await db.transaction(async (transaction) => {
+      const [result, namedRunId] = await commitWithin(timings.commit_ms, db, async (transaction) => {
         const committed = await commit(transaction)
         return [committed, await readNamedRunId(transaction)] as const
       })

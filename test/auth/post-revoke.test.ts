@@ -1,12 +1,12 @@
 import { strict as assert } from 'node:assert'
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { decodeJwt } from 'jose'
-import { pino } from 'pino'
 import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
 import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createRedis, type Redis, redisReady } from '#shared/stores/redis.ts'
 import { type AuthResponse, basic, startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
+import { silentLog } from '../support/log.ts'
 
 const PATH = '/v1/oauth/revoke'
 
@@ -25,7 +25,7 @@ describe('POST /v1/oauth/revoke', () => {
     const db = createPostgres({ url: auth.database.apiUrl, poolSize: 2, applicationName: 'test' })
     const redis = createRedis({ url: auth.redis.url('api'), connectionName: 'test' })
     await redisReady(redis)
-    const reconciling = startReconciling({ redis, db, log: pino({ level: 'silent' }) })
+    const reconciling = startReconciling({ redis, db, log: silentLog() })
     elsewhere = { db, redis, revocation: createRevocation({ redis, db }), reconciling }
     await untilRedisIsTrusted(elsewhere.revocation)
   })

@@ -134,17 +134,22 @@ describe('a round of the reconciler', () => {
   })
 
   describe('entries', () => {
-    it('adds every client of the last hour, every token not yet expired and every key, each with its full life', async () => {
-      const [recent, old, live] = await Promise.all([
+    it('adds every client of the last day, every token not yet expired and every key, each with its full life', async () => {
+      const [recent, yesterday, old, live] = await Promise.all([
+        revokeInPostgres(),
         revokeInPostgres(),
         revokeInPostgres(),
         subjects.newClient(),
       ])
       await owner.raw('alter table oauth_clients disable trigger oauth_client_only_revokes')
-      await owner.raw(
-        "update oauth_clients set revoked_at = now() - interval '61 minutes' where client_id = ?",
-        [old],
-      )
+      for (const [clientId, ago] of [
+        [yesterday, '23 hours 59 minutes'],
+        [old, '24 hours 1 minute'],
+      ] as const)
+        await owner.raw('update oauth_clients set revoked_at = now() - ?::interval where client_id = ?', [
+          ago,
+          clientId,
+        ])
       const [kid, oldKid] = [await subjects.newKey(), await subjects.newKey()]
       await insertRevokedSigningKey(owner, kid)
       await insertRevokedSigningKey(owner, oldKid)
@@ -161,6 +166,7 @@ describe('a round of the reconciler', () => {
 
       const there = [
         redisKeys.revokedClient(recent),
+        redisKeys.revokedClient(yesterday),
         redisKeys.revokedSigningKey(kid),
         redisKeys.revokedSigningKey(oldKid),
         redisKeys.revokedToken(jti),
@@ -188,6 +194,7 @@ describe('a round of the reconciler', () => {
     })
 
     it('sends only new ones while the server is known to have the others', async () => {
+      await asAdmin(server, (redis) => redis.flushall())
       await revokeInPostgres()
       await marked()
       await sleep(FAST.round_ms)
@@ -195,6 +202,41 @@ describe('a round of the reconciler', () => {
       await revokeInPostgres()
       await sleep(FAST.round_ms)
       assert.deepEqual(await api.reconciler.round(), { outcome: 'marked', entries: 2, added: 1 })
+    })
+
+    it('reads only tokens that it has not read before, even one that was stamped long before it was committed', async () => {
+      const clientId = await subjects.newClient()
+      const read: string[][] = []
+      const reading = {
+        raw: async (sql: string, bindings: never) => {
+          const answer = await api.db.raw(sql, bindings)
+          if (answer.rows[0]?.tokens) read.push(answer.rows[0].tokens)
+          return answer
+        },
+      } as unknown as Database
+      const reconciler = createReconciler({ redis: api.redis, db: reading, timings: FAST })
+      const inAnHour = new Date(Date.now() + 3_600_000)
+      const [early, late] = [newJti(), newJti()]
+      await insertRevokedToken(owner, { jti: early, clientId, expiresAt: inAnHour })
+      const slow = await owner.transaction()
+      await slow.raw(`insert into revoked_tokens values (?, ?, now() - interval '1 hour', ?)`, [
+        late,
+        clientId,
+        inAnHour,
+      ])
+      for (const end = performance.now() + 10_000; (await reconciler.round()).outcome !== 'marked'; )
+        assert.ok(performance.now() < end, 'never marked')
+      assert.deepEqual(read.at(-1), [early])
+      await slow.commit()
+      await sleep(FAST.round_ms)
+      assert.deepEqual(await reconciler.round(), { outcome: 'marked', entries: 2, added: 1 })
+      assert.ok((await entry(redisKeys.revokedToken(late))) > 0)
+      await sleep(FAST.round_ms)
+      assert.deepEqual(await reconciler.round(), { outcome: 'marked', entries: 2, added: 0 })
+      assert.equal(read.at(-1)?.includes(early), false)
+      await sleep(FAST.refill_ms)
+      assert.deepEqual(await reconciler.round(), { outcome: 'marked', entries: 2, added: 2 })
+      assert.deepEqual(read.at(-1)?.toSorted(), [early, late].toSorted())
     })
 
     it('sends all of them again now and then, so that one that was removed or shortened comes back', async () => {

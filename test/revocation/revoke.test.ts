@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { readClientCredentials } from '#shared/oauth/client-credentials.ts'
 import { newClientId } from '#shared/oauth/ids.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
-import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import { createPostgres, type Database, isUnavailable } from '#shared/stores/postgres.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import {
   asAdmin,
@@ -136,6 +136,57 @@ describe('revoking', () => {
     })
     await assert.rejects(failing)
     assert.equal(await auth.ask({ clientId }), 'live by redis')
+  })
+
+  describe('gives up before its commit', () => {
+    const COMMIT_MS = 500
+    let hasty: TestProcess
+    before(async () => {
+      hasty = await startProcess({
+        redisUrl: server.url('api'),
+        databaseUrl: database.apiUrl,
+        timings: { ...FAST, commit_ms: COMMIT_MS },
+      })
+    })
+    after(() => hasty.close())
+
+    /** Revokes while another transaction is in the way. */
+    async function refusedWhile(statement: string, clientId: string): Promise<void> {
+      const inTheWay = await owner.transaction()
+      await inTheWay.raw(statement)
+      const revoking = timed(
+        revokeClient(hasty, { vendorId: subjects.vendorId, clientId }).catch((error: unknown) => error),
+      )
+      const { result, took_ms } = await revoking
+      await inTheWay.rollback()
+      assert.ok(isUnavailable(result), String(result))
+      assert.ok(took_ms < 2 * COMMIT_MS, `took ${took_ms} ms`)
+    }
+
+    for (const table of ['oauth_clients', 'revocation_trust'])
+      it(`when ${table} is locked, and changes nothing even after the lock is gone`, async () => {
+        const clientId = await subjects.newClient()
+        await refusedWhile(`lock table ${table} in access exclusive mode`, clientId)
+        await sleep(COMMIT_MS)
+        assert.equal((await readClientCredentials(owner, [clientId]))[0]?.status, 'Active')
+        assert.equal(await asAdmin(server, (redis) => redis.exists(redisKeys.revokedClient(clientId))), 0)
+        assert.equal(await revokeClient(hasty, { vendorId: subjects.vendorId, clientId }), true)
+      })
+
+    it('when no connection is free', async () => {
+      const clientId = await subjects.newClient()
+      const busy = await Promise.all(Array.from({ length: 5 }, () => hasty.db.transaction()))
+      const { result, took_ms } = await timed(
+        revokeClient(hasty, { vendorId: subjects.vendorId, clientId }).catch((error: unknown) => error),
+      )
+      await Promise.all(busy.map((transaction) => transaction.rollback()))
+      assert.ok(isUnavailable(result), String(result))
+      assert.ok(took_ms < 2 * COMMIT_MS, `took ${took_ms} ms`)
+      await sleep(COMMIT_MS)
+      assert.equal((await readClientCredentials(owner, [clientId]))[0]?.status, 'Active')
+    })
+
+    it('in production after 3 s', () => assert.equal(PRODUCTION_TIMINGS.commit_ms, 3_000))
   })
 
   describe('waits until no lease from before the commit is left', () => {

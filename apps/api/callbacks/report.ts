@@ -5,9 +5,7 @@ import type { CertificateFacts } from './certificate.ts'
 import type { BodyEnd, Exchange, ReceiverAnswer } from './exchange.ts'
 import { BODY_LIMIT_BYTES, BODY_TIMEOUT_MS } from './exchange.ts'
 import type { Failure } from './failures.ts'
-import { bodyText, cutToLines, plainText } from './receiver-text.ts'
-import { redact } from './redaction.ts'
-import { isCredentialName } from './secret-shapes.ts'
+import { shownBody, shownText } from './receiver-text.ts'
 import { judgeCallbackUrl } from './url-verdict.ts'
 
 export type Outcome = 'success' | 'receiver_failure' | 'unconfirmed'
@@ -21,9 +19,9 @@ export interface Timings {
   firstByteMs: number | null
 }
 
-/** What the person sees. Every text in it that came from the receiver is plain, redacted and cut to size. */
+/** What the person sees. All text from the receiver is plain, redacted and cut to size. */
 export interface TestResult {
-  /** A valid status line, with its header fields, came back. */
+  /** A valid status line and its header fields came back. */
   delivered: boolean
   status: number | null
   outcome: Outcome
@@ -37,12 +35,12 @@ export interface TestResult {
   advice: string
 }
 
-/** Everything that is known of a test: facts as they were measured. */
+/** Everything known about a test, as measured. */
 export interface TestFacts {
   url: string
   host: string
   port: number
-  /** Of the name; null for an IP literal, which needs no DNS. */
+  /** How many addresses the name has; null for an IP literal, which needs no DNS. */
   addressCount: number | null
   sentAt: Date
   durationMs: number
@@ -51,8 +49,6 @@ export interface TestFacts {
   /** Why there was no exchange. */
   failure: Failure | null
   judgeAddress: AddressRule
-  /** Texts that must not be shown, such as the caller's session token. */
-  secrets: readonly string[]
 }
 
 const HEADERS_SHOWN = 30
@@ -94,14 +90,15 @@ function timingsOf({ dnsMs, exchange }: TestFacts): Timings {
 const between = (from: number | undefined, to: number | undefined): number | null =>
   from === undefined || to === undefined ? null : Math.round(to - from)
 
-/** Where a redirect points, when it is a URL that could be saved. It is not asked. */
-function redirectTarget(answer: ReceiverAnswer, { url, judgeAddress, secrets }: TestFacts): string | null {
+/** Where a redirect points, if that URL could be saved. It is not contacted. */
+function redirectTarget(answer: ReceiverAnswer, { url, judgeAddress }: TestFacts): string | null {
   const [, location] = answer.headers.find(([name]) => name.toLowerCase() === 'location') ?? []
   if (location === undefined || answer.status >= 400) return null
   const target = URL.parse(location, url)
   const verdict = target && judgeCallbackUrl(target.href, judgeAddress)
   if (!verdict?.ok || verdict.url.href === url || verdict.url.href.length > 200) return null
-  return redact(verdict.url.href, { secrets }) === verdict.url.href ? verdict.url.href : null
+  const { href } = verdict.url
+  return shownText(href).join('\n') === href ? href : null
 }
 
 interface LogFacts {
@@ -112,7 +109,7 @@ interface LogFacts {
   failure: Failure | null
 }
 
-/** The course of the test, a line a step, then what the receiver said. */
+/** The steps of the test, one a line, then what the receiver said. */
 function logOf({ facts, timings, certificate, answer, failure }: LogFacts): string[] {
   const lines: string[] = []
   const { exchange, host, port, addressCount } = facts
@@ -130,17 +127,17 @@ function logOf({ facts, timings, certificate, answer, failure }: LogFacts): stri
     if (failure !== 'send_timeout') lines.push('sent POST with Content-Type: application/json')
   }
   if (failure) lines.push(FAILURE_LINES[failure])
-  return answer ? [...lines, ...answerLines(answer, facts, timings)] : lines
+  return answer ? [...lines, ...answerLines(answer, timings)] : lines
 }
 
-function answerLines(answer: ReceiverAnswer, { secrets }: TestFacts, timings: Timings): string[] {
+function answerLines(answer: ReceiverAnswer, timings: Timings): string[] {
   const phrase = STATUS_CODES[answer.status]
   const time = timings.firstByteMs === null ? '' : ` (${timings.firstByteMs} ms)`
   const note = BODY_NOTES[answer.bodyEnd]
   return [
     `answer: ${answer.status}${phrase ? ` ${phrase}` : ''}${time}`,
-    ...headerLines(answer, secrets),
-    ...bodyLines(answer, secrets),
+    ...headerLines(answer),
+    ...bodyLines(answer),
     ...(note ? [note] : []),
   ]
 }
@@ -148,36 +145,27 @@ function answerLines(answer: ReceiverAnswer, { secrets }: TestFacts, timings: Ti
 /** Marks what the receiver said, so that it cannot pass for a step of the test. */
 const quoted = (line: string): string => `| ${line}`
 
-function headerLines({ headers }: ReceiverAnswer, secrets: readonly string[]): string[] {
-  const shown = headers.slice(0, HEADERS_SHOWN).map(([name, value]) => headerLine(name, value))
-  const lines = cutToLines(redact(shown.join('\n'), { secrets }), HEADERS_SHOWN).map(quoted)
+/** Header fields come as Latin-1 (RFC 9110 §5.5). */
+function headerLines({ headers }: ReceiverAnswer): string[] {
+  const lines = headers
+    .slice(0, HEADERS_SHOWN)
+    .map(([name, value]) => quoted(shownText(`${name.toLowerCase()}: ${value}`).join(' ')))
   const more = headers.length - HEADERS_SHOWN
-  return more > 0 ? [...lines, `… and ${more} more header fields`] : lines
+  return more > 0 ? [...lines, `… and ${more} more headers`] : lines
 }
 
-function bodyLines(answer: ReceiverAnswer, secrets: readonly string[]): string[] {
-  const body = bodyText({
+function bodyLines(answer: ReceiverAnswer): string[] {
+  const body = shownBody({
     bytes: answer.body,
+    whole: answer.bodyEnd === 'whole',
     contentType: headerOf(answer, 'content-type'),
     contentEncoding: headerOf(answer, 'content-encoding'),
   })
-  if ('summary' in body) return [body.summary]
-  return cutToLines(redact(plainText(wholeWords(body.text, answer)), { secrets })).map(quoted)
-}
-
-/** Header fields come as Latin-1 (RFC 9110 §5.5); one that carries a credential is named only. */
-function headerLine(name: string, value: string): string {
-  const text = plainText(isCredentialName(name) ? '[redacted]' : value).replaceAll('\n', ' ')
-  return `${plainText(name).toLowerCase()}: ${text}`
+  return 'summary' in body ? [body.summary] : body.lines.map(quoted)
 }
 
 const headerOf = (answer: ReceiverAnswer, wanted: string): string | undefined =>
   answer.headers.find(([name]) => name.toLowerCase() === wanted)?.[1]
-
-/** A cut may go through a secret, whose first part would not be told for one: the last word goes. */
-function wholeWords(text: string, answer: ReceiverAnswer): string {
-  return answer.bodyEnd === 'whole' ? text : text.replace(/[^\s"'<>,;&]{1,512}$/, '')
-}
 
 const BODY_NOTES: Record<BodyEnd, string | null> = {
   whole: null,
@@ -190,26 +178,26 @@ const FAILURE_LINES: Record<Failure, string> = {
   url_refused: 'not sent: the saved URL is no longer allowed',
   name_not_found: 'not sent: DNS has no address for the name',
   name_unanswered: 'not sent: DNS did not answer',
-  address_not_public: 'not sent: not every address of the name is public',
-  unreachable: 'no connection could be made',
-  connect_timeout: 'no connection could be made in time',
-  tls_timeout: 'the TLS handshake was not finished in time',
+  address_not_public: 'not sent: an address of the host is not public',
+  unreachable: 'could not connect',
+  connect_timeout: 'could not connect in time',
+  tls_timeout: 'the TLS handshake did not finish in time',
   not_tls: 'the receiver does not speak TLS',
-  tls_version: 'no common version of TLS: 1.2 or later is needed',
+  tls_version: 'no common TLS version: 1.2 or later is required',
   tls_failed: 'the TLS handshake failed',
   client_certificate: 'the receiver asked for a client certificate',
   certificate_expired: 'the certificate has expired',
   certificate_not_yet_valid: 'the certificate is not valid yet',
-  certificate_self_signed: 'the certificate is signed by itself',
-  certificate_unknown_issuer: 'the issuer of the certificate is not known',
+  certificate_self_signed: 'the certificate is self-signed',
+  certificate_unknown_issuer: 'the issuer of the certificate is unknown',
   certificate_wrong_host: 'the certificate is for another host',
-  certificate_refused: 'the certificate cannot be accepted',
-  send_timeout: 'the receiver did not take the event in time',
-  no_answer: 'no answer came in time',
-  interim_only: 'the receiver sent interim answers and no final one',
-  closed: 'the receiver closed the connection without an answer',
+  certificate_refused: 'the certificate is not acceptable',
+  send_timeout: 'the receiver did not read the event in time',
+  no_answer: 'no answer in time',
+  interim_only: 'the receiver sent interim responses but no final one',
+  closed: 'the receiver closed the connection without answering',
   not_http: 'the answer is not HTTP/1.1',
-  headers_too_large: 'the header fields of the answer are too large',
-  total_timeout: 'given up after 10 seconds in all',
+  headers_too_large: 'the headers of the answer are too large',
+  total_timeout: 'cancelled after 10 seconds',
   stopped: 'the test was stopped',
 }

@@ -13,13 +13,16 @@ const HEADERS = [
   ['X-Content-Type-Options', 'nosniff'],
 ] as const
 
+/** Asked every second or so by whoever watches the process. */
+const PROBES: ReadonlySet<unknown> = new Set(['/healthz', '/readyz'])
+
 class RequestState implements ApiState {
   declare session?: SessionState
+  declare userId?: string
   declare vendorId?: string
   declare accessToken?: AccessTokenState
   declare body?: unknown
   declare query?: unknown
-  declare headers?: unknown
   declare problem?: string
   readonly request: RequestContext
   readonly #parent: Log
@@ -55,17 +58,19 @@ export function createRequestMiddleware({
     ctx.res.setHeader('X-Request-Id', request.requestId)
     for (const [name, value] of HEADERS) ctx.res.setHeader(name, value)
     await next()
-    log.info(
+    const route = (ctx as { _matchedRoute?: unknown })._matchedRoute
+    log[PROBES.has(route) ? 'debug' : 'info'](
       {
         requestId: request.requestId,
         callerRequestId: request.callerRequestId,
+        traceId: request.traceId,
         clientAddress: request.clientAddress,
         method: ctx.method,
-        route: (ctx as { _matchedRoute?: unknown })._matchedRoute,
+        route,
         status: ctx.status,
         problem: state.problem,
         vendorId: state.vendorId,
-        userId: state.session?.userId,
+        userId: state.session?.userId ?? state.userId,
         clientId: state.accessToken?.clientId,
         duration_ms: Math.round((performance.now() - started_ms) * 100) / 100,
       },
