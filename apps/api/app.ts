@@ -6,7 +6,7 @@ import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
 import type { Redis } from '#shared/stores/redis.ts'
-import { createAccessTokenMiddleware } from './access-tokens/middleware.ts'
+import { createAccessTokenAccess } from './access-tokens/access.ts'
 import { rememberVerified } from './access-tokens/remembered.ts'
 import type { SigningKeys } from './access-tokens/signing-keys.ts'
 import { createTokenVerification } from './access-tokens/verify.ts'
@@ -17,13 +17,12 @@ import { createClientRoutes } from './clients/routes.ts'
 import { createDiscoveryRoutes, resourceMetadataUrl } from './discovery/routes.ts'
 import { createHealthRoutes } from './health.ts'
 import { createDeadlineMiddleware } from './http/deadline.ts'
-import { admitting } from './http/documented.ts'
 import { createManagerAccess } from './http/manager.ts'
 import { createProblemMiddleware } from './http/problem.ts'
 import { createRequestMiddleware } from './http/request.ts'
 import { type Route, routerOf } from './http/route.ts'
 import { createUnmatchedMiddleware } from './http/routes.ts'
-import type { ApiRouter, ApiState } from './http/state.ts'
+import type { ApiState } from './http/state.ts'
 import { createSessionAccess } from './sessions/access.ts'
 import { createAccountNames } from './sessions/account-names.ts'
 import { createSessionCookie } from './sessions/cookie.ts'
@@ -101,7 +100,7 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
     audience: apiResource,
     clock,
   })
-  const accessToken = createAccessTokenMiddleware({
+  const accessToken = createAccessTokenAccess({
     verify: rememberVerified({ verify: verification, keys: signingKeys, clock }),
     revocation,
     rateLimit: limits.apiPerClient,
@@ -109,22 +108,6 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
     resourceMetadata: resourceMetadataUrl(apiResource),
   })
 
-  const documentedRouters: ApiRouter[] = [
-    createAnalyticsRoutes({
-      db: pools.integrators,
-      clock,
-      manager: admitting(manager),
-      accessToken,
-      eventLimit: limits.apiEventsPerClient,
-    }),
-    createCallbackRoutes({
-      db,
-      clock,
-      manager: admitting(manager),
-      testLimit: limits.callbackTestPerCompany,
-      ...callbacks,
-    }),
-  ]
   const routes: Route[] = [
     ...createSessionRoutes({
       db,
@@ -139,14 +122,28 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
         strangersPerAccount: limits.signInStrangersPerAccount,
       },
     }),
+    ...createAnalyticsRoutes({
+      db: pools.integrators,
+      clock,
+      manager,
+      accessToken,
+      eventLimit: limits.apiEventsPerClient,
+    }),
+    ...createCallbackRoutes({
+      db,
+      clock,
+      manager,
+      testLimit: limits.callbackTestPerCompany,
+      ...callbacks,
+    }),
     ...createClientRoutes({ db, redis, clock, revocation, manager }),
     ...createActivityRoutes({ db, manager }),
   ]
-  const routers = [...documentedRouters, routerOf(routes)]
-  routers.push(createDiscoveryRoutes({ issuer, apiResource, routes, documentedRouters }))
-  routers.push(
+  const routers = [
+    routerOf(routes),
+    createDiscoveryRoutes({ issuer, apiResource, routes }),
     createHealthRoutes({ db: pools.decisions, keysUsable: signingKeys.usable, draining, degraded }),
-  )
+  ]
 
   const app = new Koa<ApiState>()
   app.use(createRequestMiddleware({ log, trustedProxies, ran: deps.ran }))

@@ -8,10 +8,10 @@ import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
 import { refuseSuperuser } from '#shared/stores/database-checks.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { createRateLimit } from '#shared/stores/rate-limit.ts'
-import { createRedis, redisReady } from '#shared/stores/redis.ts'
+import { createRedis, type Redis, redisReady } from '#shared/stores/redis.ts'
 import { watchRedis } from '#shared/stores/redis-watch.ts'
 import { createSigningKeys } from './access-tokens/signing-keys.ts'
-import { type ApiPools, createApi } from './app.ts'
+import { type ApiDependencies, type ApiPools, createApi } from './app.ts'
 import { type AddressRule, createAddressRule } from './callbacks/address-verdict.ts'
 import { createResolver, type Resolve } from './callbacks/resolver.ts'
 import { createTestSender } from './callbacks/sender.ts'
@@ -64,9 +64,6 @@ export function createService({
     timings,
   })
   const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
-  const limit = (name: string, rate: { limit: number; window_s: number }) =>
-    createRateLimit({ redis, policy: { name, ...rate } })
-
   const callbacks = callbacksOf({ config, clock, outside })
 
   const lag = watchLoopLag(log)
@@ -84,20 +81,7 @@ export function createService({
     redis,
     revocation,
     signingKeys,
-    limits: {
-      apiPerClient: limit('api-client', config.RATE_API_PER_CLIENT),
-      apiEventsPerClient: limit('api-events', config.RATE_API_EVENTS_PER_CLIENT),
-      signInPerAccount: limit('sign-in-account', config.RATE_SIGN_IN_PER_ACCOUNT),
-      signInPerAddress: {
-        64: limit('sign-in-address', config.RATE_SIGN_IN_PER_ADDRESS),
-        56: limit('sign-in-56', timesAsMany(config.RATE_SIGN_IN_PER_ADDRESS, 2)),
-        48: limit('sign-in-48', timesAsMany(config.RATE_SIGN_IN_PER_ADDRESS, 4)),
-      },
-      signInStrangersPerAccount: limit('sign-in-strangers', config.RATE_SIGN_IN_STRANGERS_PER_ACCOUNT),
-      sessionGuessesPerAddress: limit('session-guesses', config.RATE_SESSION_GUESSES_PER_ADDRESS),
-      apiPerSession: limit('api-session', config.RATE_API_PER_SESSION),
-      callbackTestPerCompany: limit('callback-test', config.RATE_CALLBACK_TEST_PER_COMPANY),
-    },
+    limits: createLimits(config, redis),
     callbacks,
     ran: lag.ran,
     draining: () => draining,
@@ -136,6 +120,25 @@ export function createService({
       for (const connection of new Set([redis, revocationRedis])) connection.disconnect()
       await Promise.all(Object.values(pools).map((pool) => pool.destroy()))
     },
+  }
+}
+
+function createLimits(config: ApiConfig, redis: Redis): ApiDependencies['limits'] {
+  const limit = (name: string, rate: { limit: number; window_s: number }) =>
+    createRateLimit({ redis, policy: { name, ...rate } })
+  return {
+    apiPerClient: limit('api-client', config.RATE_API_PER_CLIENT),
+    apiEventsPerClient: limit('api-events', config.RATE_API_EVENTS_PER_CLIENT),
+    signInPerAccount: limit('sign-in-account', config.RATE_SIGN_IN_PER_ACCOUNT),
+    signInPerAddress: {
+      64: limit('sign-in-address', config.RATE_SIGN_IN_PER_ADDRESS),
+      56: limit('sign-in-56', timesAsMany(config.RATE_SIGN_IN_PER_ADDRESS, 2)),
+      48: limit('sign-in-48', timesAsMany(config.RATE_SIGN_IN_PER_ADDRESS, 4)),
+    },
+    signInStrangersPerAccount: limit('sign-in-strangers', config.RATE_SIGN_IN_STRANGERS_PER_ACCOUNT),
+    sessionGuessesPerAddress: limit('session-guesses', config.RATE_SESSION_GUESSES_PER_ADDRESS),
+    apiPerSession: limit('api-session', config.RATE_API_PER_SESSION),
+    callbackTestPerCompany: limit('callback-test', config.RATE_CALLBACK_TEST_PER_COMPANY),
   }
 }
 

@@ -92,7 +92,7 @@ export function createReconciler({
 }: ReconcilerOptions): Reconciler {
   const nonceKey = redisKeys.revocationNonce(randomUUID())
   let fill: Fill | undefined
-  let seen: { named: NamedServer; at_ms: number } | undefined
+  const naming = createNaming({ db, timings, clock, monotonic })
 
   /** @returns undefined when the server was marked a moment ago and this process knows how long it has been named. */
   async function begin(): Promise<Begun | undefined> {
@@ -117,28 +117,8 @@ export function createReconciler({
     // Less than nothing: the server's clock was set back.
     const fresh = marker.startsWith(`${runId} `) && age_ms >= 0 && age_ms < FRESH * timings.round_ms
     const offset_ms = clockOffset_ms(time_ms, { before_ms, after_ms: clock.now() })
-    if (fresh && named(runId) && !areApart({ redis_ms: offset_ms, postgres_ms: 0 })) return undefined
+    if (fresh && naming.holds(runId) && !areApart({ redis_ms: offset_ms, postgres_ms: 0 })) return undefined
     return { runId, evicted, time_ms, offset_ms, tick, nonce }
-  }
-
-  /** Whether Postgres has named the server for `settle_ms`, as far as this process has seen itself. */
-  function named(runId: string, before_ms = monotonic()): boolean {
-    return seen !== undefined && seen.named.runId === runId && before_ms - seen.at_ms >= timings.settle_ms
-  }
-
-  async function read(watermark: string | undefined): Promise<RecentRevocations & { offset_ms: number }> {
-    const before_ms = clock.now()
-    const recent = await readRecentRevocations(db, timings.lookBack_ms, watermark).catch(fromPostgres)
-    const offset_ms = clockOffset_ms(recent.now_ms, { before_ms, after_ms: clock.now() })
-    const unchanged = seen?.named.runId === recent.named.runId && seen.named.since === recent.named.since
-    // The moment after the read: by then the row was there, however long its commit took.
-    if (!unchanged) seen = { named: recent.named, at_ms: monotonic() }
-    return { ...recent, offset_ms }
-  }
-
-  async function replace(old: NamedServer, runId: string): Promise<void> {
-    const now = await replaceNamedServer(db, old, runId).catch(fromPostgres)
-    seen = now && { named: now, at_ms: monotonic() }
   }
 
   /** Adds what the server may lack. @returns how many entries it has from this process, and how many were sent. */
@@ -161,20 +141,8 @@ export function createReconciler({
   }
 
   async function mark({ runId, evicted, nonce, time_ms, tick }: Begun): Promise<void> {
-    const value = `${runId} ${tick}`
-    const until_ms = time_ms + timings.lease_ms
-    const { revocationMarker } = redisKeys
-    const marked = await redis.eval(
-      MARK,
-      0,
-      runId,
-      evicted,
-      nonceKey,
-      nonce,
-      revocationMarker,
-      value,
-      until_ms,
-    )
+    const marker = [redisKeys.revocationMarker, `${runId} ${tick}`, time_ms + timings.lease_ms]
+    const marked = await redis.eval(MARK, 0, runId, evicted, nonceKey, nonce, ...marker)
     if (marked !== 'marked') throw new Broken(String(marked))
   }
 
@@ -184,7 +152,7 @@ export function createReconciler({
     if (!begun) return { outcome: 'fresh' }
     const readAt_ms = monotonic()
     const known = fill && readAt_ms - fill.filledAt_ms < timings.refill_ms ? fill : undefined
-    const recent = await read(known?.watermark)
+    const recent = await naming.read(known?.watermark)
     await step('read')
     const offsets = { postgres_ms: recent.offset_ms, redis_ms: begun.offset_ms }
     if (areApart(offsets)) {
@@ -192,10 +160,10 @@ export function createReconciler({
       return { outcome: 'clocks_apart', ...offsets }
     }
     if (recent.named.runId !== begun.runId) {
-      await replace(recent.named, begun.runId)
+      await naming.replace(recent.named, begun.runId)
       return { outcome: 'replaced', from: recent.named.runId, to: begun.runId }
     }
-    if (!named(begun.runId, readAt_ms)) return { outcome: 'waiting' }
+    if (!naming.holds(begun.runId, readAt_ms)) return { outcome: 'waiting' }
     const sent = await add(begun, recent, known ?? { entries: new Set(), filledAt_ms: readAt_ms })
     await step('added')
     await mark(begun)
@@ -209,6 +177,36 @@ export function createReconciler({
         fill = undefined
         return { outcome: 'failed', why: error.message }
       }),
+  }
+}
+
+/** What this process has seen of the server that Postgres names. */
+function createNaming({
+  db,
+  timings,
+  clock,
+  monotonic,
+}: Required<Pick<ReconcilerOptions, 'db' | 'timings' | 'clock' | 'monotonic'>>) {
+  let seen: { named: NamedServer; at_ms: number } | undefined
+  return {
+    /** Whether Postgres has named the server for `settle_ms`, as far as this process has seen itself. */
+    holds: (runId: string, before_ms = monotonic()): boolean =>
+      seen !== undefined && seen.named.runId === runId && before_ms - seen.at_ms >= timings.settle_ms,
+
+    async read(watermark: string | undefined): Promise<RecentRevocations & { offset_ms: number }> {
+      const before_ms = clock.now()
+      const recent = await readRecentRevocations(db, timings.lookBack_ms, watermark).catch(fromPostgres)
+      const offset_ms = clockOffset_ms(recent.now_ms, { before_ms, after_ms: clock.now() })
+      const unchanged = seen?.named.runId === recent.named.runId && seen.named.since === recent.named.since
+      // The moment after the read: by then the row was there, however long its commit took.
+      if (!unchanged) seen = { named: recent.named, at_ms: monotonic() }
+      return { ...recent, offset_ms }
+    },
+
+    async replace(old: NamedServer, runId: string): Promise<void> {
+      const now = await replaceNamedServer(db, old, runId).catch(fromPostgres)
+      seen = now && { named: now, at_ms: monotonic() }
+    },
   }
 }
 

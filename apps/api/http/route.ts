@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { Scope } from '#shared/oauth/scopes.ts'
 import type { ProblemCode } from '#shared/problems.ts'
-import { bodyReader } from './body.ts'
+import { type BodyOptions, bodyReader } from './body.ts'
 import { headersReader, queryReader } from './input.ts'
 import { createRouter } from './routes.ts'
 import type { ApiContext, ApiMiddleware, ApiRouter } from './state.ts'
@@ -70,8 +70,14 @@ interface Definition<Path extends string, Caller extends object, Query, Headers,
   headers?: Headers & z.ZodObject
   body?: Body & z.ZodType
   answers: Answers & Record<number, Answer>
+  bodyOptions?: BodyOptions
+  /** The schema to publish, if `body` only validates a part and the handler the rest. */
+  publishedBody?: z.ZodType
+  /** Waits until the caller may go on. `rest` reads the input, the body too, and handles the request. */
+  turn?(caller: Caller, ctx: ApiContext, rest: () => Promise<void>): Promise<void>
   /**
-   * @returns the body of the answer. Its status is the first of `answers` unless the handler sets another on `ctx`.
+   * @returns the body of the answer; undefined if there is none, or if it is on `ctx` already. Its status is the first of
+   * `answers` unless the handler sets another on `ctx`.
    */
   handle(
     request: Caller & {
@@ -81,7 +87,7 @@ interface Definition<Path extends string, Caller extends object, Query, Headers,
       body: Parsed<Body>
     },
     ctx: ApiContext,
-  ): Promise<BodyOf<Answers>>
+  ): Promise<BodyOf<Answers> | undefined>
 }
 
 /**
@@ -96,13 +102,12 @@ export function route<
   Headers = undefined,
   Body = undefined,
 >(definition: Definition<Path, Caller, Query, Headers, Body, Answers>): Route {
-  const { by, query, headers, body, answers, handle } = definition
-  const readBody = body && bodyReader(body)
+  const { by, query, headers, body, bodyOptions, publishedBody, answers, turn, handle } = definition
+  const readBody = body && bodyReader(body, bodyOptions)
   const readQuery = query && queryReader(query)
   const readHeaders = headers && headersReader(headers)
   const status = Number(Object.keys(answers)[0])
-  const handler: ApiMiddleware = async (ctx) => {
-    const caller = await by.admit(ctx)
+  const proceed = async (caller: Caller, ctx: ApiContext): Promise<void> => {
     const input = {
       params: ctx.params,
       body: readBody && (await readBody(ctx)),
@@ -113,7 +118,12 @@ export function route<
     const returned = await handle({ ...caller, ...input } as Parameters<typeof handle>[0], ctx)
     if (returned !== undefined) ctx.body = returned
   }
-  return { ...definition, handler }
+  const handler: ApiMiddleware = async (ctx) => {
+    const caller = await by.admit(ctx)
+    if (turn) await turn(caller, ctx, () => proceed(caller, ctx))
+    else await proceed(caller, ctx)
+  }
+  return { ...definition, ...(publishedBody && { body: publishedBody }), handler }
 }
 
 export function routerOf(routes: readonly Route[]): ApiRouter {

@@ -1,6 +1,5 @@
 import type Router from '@koa/router'
 import type { Middleware, ParameterizedContext } from 'koa'
-import type { Scope } from '#shared/oauth/scopes.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { RequestContext } from '#shared/process/request-context.ts'
 
@@ -16,14 +15,7 @@ export interface SessionState {
   expiresAt: Date
 }
 
-/** The claims of an access token that has passed every check. */
-export interface AccessTokenState {
-  clientId: string
-  vendorId: string
-  scopes: readonly Scope[]
-}
-
-/** What the middlewares before a handler leave in `ctx.state`. */
+/** What is learned about a request, for its log line and its answer. */
 export interface ApiState {
   request: RequestContext
   /** Logs with the request's id. */
@@ -34,12 +26,8 @@ export interface ApiState {
   userId?: string
   /** The company of the path, set once the caller may act for it. */
   vendorId?: string
-  /** Set by the access-token middleware. */
-  accessToken?: AccessTokenState
-  /** The validated body, set by the body middleware. */
-  body?: unknown
-  /** The validated query, set by the query middleware. */
-  query?: unknown
+  /** Set once the client's access token is known to be good and to suffice. */
+  clientId?: string
   /** The `code` of the problem that was answered. */
   problem?: string
 }
@@ -51,6 +39,3 @@ interface RouteParameters {
 export type ApiContext = ParameterizedContext<ApiState, RouteParameters>
 export type ApiMiddleware = Middleware<ApiState, RouteParameters>
 export type ApiRouter = Router<ApiState>
-
-/** Makes the middleware that lets an access token with `scope`, for the company of the path, pass. */
-export type RequireAccessToken = (scope: Scope) => ApiMiddleware

@@ -2,9 +2,9 @@ import { Problem } from '#shared/problems.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import { type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { bearerChallenge } from '../http/bearer.ts'
-import { documented } from '../http/documented.ts'
+import type { RequireAccessToken } from '../http/integrator.ts'
 import { unavailable } from '../http/problem.ts'
-import type { ApiContext, ApiMiddleware, RequireAccessToken } from '../http/state.ts'
+import type { ApiContext } from '../http/state.ts'
 import { presentedToken } from './presented-token.ts'
 import type { RefusalReason, VerifiedToken, VerifyToken } from './verify.ts'
 
@@ -36,12 +36,11 @@ export interface AccessTokenDependencies {
 }
 
 /**
- * Judges the access token of a request, asks whether it was revoked, counts it against its client's limit, and
- * leaves it in `ctx.state.accessToken`.
- * @throws Problem by RFC 6750 §3.1: 401 without a good token, 403 when it lacks the scope or is for another
- * company; 429 over the limit of its client; 503 when nobody can say whether it is good.
+ * Admits whoever carries a good access token with a scope, for the company of the path, and counts the request against
+ * the limit of its client. Anyone else gets a Problem by RFC 6750 §3.1: 401 without a good token, 403 if it lacks the
+ * scope or is for another company; 429 over the limit; 503 if nobody can tell whether it is good.
  */
-export function createAccessTokenMiddleware({
+export function createAccessTokenAccess({
   verify,
   revocation,
   rateLimit,
@@ -102,8 +101,8 @@ export function createAccessTokenMiddleware({
     return token
   }
 
-  return (scope) => {
-    const middleware: ApiMiddleware = async (ctx, next) => {
+  return (scope) => ({
+    async admit(ctx) {
       const { clientId, vendorId, scopes } = await verified(ctx)
       if (!scopes.includes(scope)) {
         throw new Problem('insufficient_scope', `The access token lacks the scope ${scope}.`, {
@@ -117,21 +116,19 @@ export function createAccessTokenMiddleware({
       if (vendorId !== ctx.params.vendorId) {
         throw new Problem('forbidden', 'The access token is for another company.')
       }
-      ctx.state.accessToken = { clientId, vendorId, scopes }
+      ctx.state.clientId = clientId
       ctx.state.vendorId = vendorId
-      return next()
-    }
-    return documented(middleware, {
-      security: { scheme: 'accessToken', scope },
-      problems: [
-        'unauthenticated',
-        'invalid_request',
-        'invalid_token',
-        'insufficient_scope',
-        'forbidden',
-        'rate_limited',
-        'unavailable',
-      ],
-    })
-  }
+      return { clientId, vendorId }
+    },
+    security: { scheme: 'accessToken', scope },
+    problems: [
+      'unauthenticated',
+      'invalid_request',
+      'invalid_token',
+      'insufficient_scope',
+      'forbidden',
+      'rate_limited',
+      'unavailable',
+    ],
+  })
 }
