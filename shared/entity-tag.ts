@@ -12,3 +12,10 @@ export function matchesNone(ifNoneMatch: string | undefined, tag: string): boole
   if (ifNoneMatch.trim() === '*') return true
   return [...ifNoneMatch.matchAll(TAG)].some(([, opaque]) => opaque === tag)
 }
+
+/** Whether an If-Match field value forbids to go on: it names tags, and this is none of them (RFC 9110 §13.1.1). */
+export function failsIfMatch(ifMatch: string | undefined, tag: string | undefined): boolean {
+  if (ifMatch === undefined || ifMatch.trim() === '*') return false
+  // Strong comparison: a weak tag never matches.
+  return ![...ifMatch.matchAll(TAG)].some(([sent]) => sent === tag)
+}

@@ -22,6 +22,7 @@ export const PROBLEMS = {
   },
   callback_not_configured: { status: 409, title: 'No callback destination is saved' },
   test_in_progress: { status: 409, title: 'A test event is being sent' },
+  precondition_failed: { status: 412, title: 'The resource is not in the state that If-Match names' },
   payload_too_large: { status: 413, title: 'The body is too large' },
   unsupported_media_type: { status: 415, title: 'The body must be JSON' },
   invalid_input: { status: 422, title: 'The input is not valid' },

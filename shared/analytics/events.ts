@@ -84,30 +84,34 @@ const currency = z
   .string("must be the company's currency")
   .meta({ description: "ISO 4217; must be the company's currency." })
 
-const counted = <T extends string>(type: T, what: string) =>
-  z.strictObject({ eventId, type: z.literal(type), occurredAt, quantity: count(what) })
+const counted = <T extends string>(type: T, id: string, what: string) =>
+  z.strictObject({ eventId, type: z.literal(type), occurredAt, quantity: count(what) }).meta({ id })
 
 /** One event as it is sent. What each type may hold, and must, is its own. */
 export const analyticsEventSchema = z.discriminatedUnion(
   'type',
   [
-    counted('impression', 'How many impressions.'),
-    counted('click', 'How many clicks.'),
-    z.strictObject({
-      eventId,
-      type: z.literal('order'),
-      occurredAt,
-      quantity: count('How many units were sold.'),
-      amountMinor: amountMinor('Revenue in minor units of the currency.'),
-      currency,
-    }),
-    z.strictObject({
-      eventId,
-      type: z.literal('boost_spend'),
-      occurredAt,
-      amountMinor: amountMinor('What was spent, in minor units of the currency.'),
-      currency,
-    }),
+    counted('impression', 'ImpressionEvent', 'How many impressions.'),
+    counted('click', 'ClickEvent', 'How many clicks.'),
+    z
+      .strictObject({
+        eventId,
+        type: z.literal('order'),
+        occurredAt,
+        quantity: count('How many units were sold.'),
+        amountMinor: amountMinor('Revenue in minor units of the currency.'),
+        currency,
+      })
+      .meta({ id: 'OrderEvent' }),
+    z
+      .strictObject({
+        eventId,
+        type: z.literal('boost_spend'),
+        occurredAt,
+        amountMinor: amountMinor('What was spent, in minor units of the currency.'),
+        currency,
+      })
+      .meta({ id: 'BoostSpendEvent' }),
   ],
   { error: 'must be an event whose type is impression, click, order or boost_spend' },
 )

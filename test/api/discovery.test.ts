@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import { PROBLEMS } from '#shared/problems.ts'
 import { startApi, type TestApi } from '../support/api.ts'
+import { closed } from '../support/api-document.ts'
 
 describe('discovery', () => {
   let api: TestApi
@@ -60,7 +63,13 @@ describe('discovery', () => {
         Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
       )
       for (const route of [
+        'POST /v1/oauth/token',
+        'POST /v1/oauth/revoke',
+        'GET /v1/oauth/jwks',
+        'GET /.well-known/oauth-authorization-server',
+        'GET /.well-known/openid-configuration',
         'GET /v1/analytics/{vendorId}/daily',
+        'POST /v1/analytics/{vendorId}/events',
         'POST /v1/session',
         'GET /v1/session',
         'DELETE /v1/session',
@@ -99,6 +108,8 @@ describe('discovery', () => {
           ['vendorId', 'path', true],
           ['from', 'query', false],
           ['to', 'query', false],
+          ['If-None-Match', 'header', false],
+          ['If-Match', 'header', false],
         ],
       )
       assert.deepEqual(Object.keys(daily.responses), [
@@ -108,10 +119,13 @@ describe('discovery', () => {
         '401',
         '403',
         '404',
+        '412',
         '422',
         '429',
         '500',
+        '502',
         '503',
+        '504',
       ])
       const create = document.paths['/v1/vendor/{vendorId}/oauth-clients'].post
       assert.deepEqual(create.security, [{ session: [] }, { sessionCookie: [] }])
@@ -134,6 +148,59 @@ describe('discovery', () => {
         },
         { type: 'integer', minimum: 1, maximum: 200, default: 50 },
       )
+    })
+
+    it('gives every body and answer an example that its own schema allows', () => {
+      const ajv = new Ajv2020({ strict: false })
+      formats.default(ajv)
+      ajv.addSchema({ $id: 'document', components: closed(document.components) })
+      // biome-ignore lint/suspicious/noExplicitAny: operations of any shape are looked into.
+      const operations = Object.values<any>(document.paths).flatMap((methods) => Object.values<any>(methods))
+      for (const { operationId, requestBody = {}, responses } of operations) {
+        // biome-ignore lint/suspicious/noExplicitAny: operations of any shape are looked into.
+        for (const { content = {} } of [requestBody, ...Object.values<any>(responses)]) {
+          // biome-ignore lint/suspicious/noExplicitAny: operations of any shape are looked into.
+          for (const { schema, example } of Object.values<any>(content)) {
+            const text = JSON.stringify(closed(schema)).replaceAll('"#/components', '"document#/components')
+            const validate = ajv.compile(JSON.parse(text))
+            assert.ok(validate(example), `${operationId}: ${ajv.errorsText(validate.errors)}`)
+          }
+        }
+      }
+    })
+
+    it('promises no path of this service that does not answer', async () => {
+      for (const [path, methods] of Object.entries<object>(document.paths)) {
+        if (path.startsWith('/v1/oauth') || path.includes('oauth-authorization-server')) continue
+        if (path.includes('openid-configuration')) continue
+        for (const method of Object.keys(methods)) {
+          const { status } = await api.request(method.toUpperCase(), path.replaceAll(/[{}]/g, ''))
+          assert.ok(status !== 404 && status !== 405, `${method} ${path} answered ${status}`)
+        }
+      }
+    })
+
+    it('names the four events, told apart by their type', () => {
+      const { items } = document.components.schemas.AnalyticsEvents.properties.events
+      assert.deepEqual(items.discriminator, {
+        propertyName: 'type',
+        mapping: {
+          impression: '#/components/schemas/ImpressionEvent',
+          click: '#/components/schemas/ClickEvent',
+          order: '#/components/schemas/OrderEvent',
+          boost_spend: '#/components/schemas/BoostSpendEvent',
+        },
+      })
+      assert.deepEqual(document.components.schemas.ClickEvent.properties.type.enum, ['click'])
+    })
+
+    it('has no pattern beside a format', () => {
+      const visit = (node: unknown): void => {
+        if (typeof node !== 'object' || node === null) return
+        assert.ok(!('pattern' in node && 'format' in node), JSON.stringify(node))
+        Object.values(node).forEach(visit)
+      }
+      visit(document.components.schemas)
     })
 
     it('names every problem code', () => {
@@ -193,4 +260,30 @@ describe('discovery', () => {
       assert.equal(response.headers.get('cache-control'), 'public, max-age=300')
     })
   }
+
+  for (const path of ['/openapi.json', '/docs']) {
+    it(`sends ${path} compressed to whoever takes that, and not again while it is the same`, async () => {
+      const read = (headers: Record<string, string>) => api.request('GET', path, { headers })
+      const plain = await read({ 'accept-encoding': 'identity' })
+      assert.equal(plain.headers.get('content-encoding'), null)
+      const tags = [plain.headers.get('etag')]
+      for (const encoding of ['br', 'gzip']) {
+        const packed = await read({ 'accept-encoding': encoding })
+        assert.equal(packed.headers.get('content-encoding'), encoding)
+        assert.equal(packed.headers.get('vary'), 'Accept-Encoding')
+        assert.equal(packed.text, plain.text)
+        tags.push(packed.headers.get('etag'))
+        const again = await read({ 'accept-encoding': encoding, 'if-none-match': String(tags.at(-1)) })
+        assert.equal(again.status, 304)
+        assert.equal(again.text, '')
+      }
+      assert.equal(new Set(tags).size, 3)
+    })
+  }
+
+  it('answers /docs/ as /docs', async () => {
+    const response = await api.request('GET', '/docs/')
+    assert.equal(response.status, 200)
+    assert.equal(response.text, (await api.request('GET', '/docs')).text)
+  })
 })

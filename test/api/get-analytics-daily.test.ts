@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type ApiResponse, startApi, type TestApi } from '../support/api.ts'
-import { assertInvalid } from '../support/problem.ts'
+import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 const METRICS = {
   impressions: 10,
@@ -290,6 +290,23 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
         assert.equal(response.headers.get('etag'), tag)
         assert.equal(response.headers.get('cache-control'), 'private, no-cache')
         assert.equal(response.text, status === 304 ? '' : full.text)
+      })
+    }
+
+    const guarded = [
+      ['the tag', (tag: string) => tag, 200],
+      ['a list with the tag', (tag: string) => `"other", ${tag}`, 200],
+      ['*', () => '*', 200],
+      ['another tag', () => '"other"', 412],
+      ['the tag as weak', (tag: string) => `W/${tag}`, 412],
+    ] as const
+    for (const [what, value, status] of guarded) {
+      it(`answers ${status} to If-Match with ${what}`, async () => {
+        const { read } = await company()
+        const tag = (await read()).headers.get('etag') as string
+        const response = await read('', { 'if-match': value(tag) })
+        assert.equal(response.status, status, response.text)
+        if (status === 412) assertProblem(response, 'precondition_failed')
       })
     }
   })

@@ -60,13 +60,16 @@ describe('a JSON body', () => {
   }
 
   it('is refused without a Content-Type', async () => {
-    assertProblem(await post({ headers: {} }), 'unsupported_media_type')
+    const response = await post({ headers: {} })
+    assertProblem(response, 'unsupported_media_type')
+    assert.equal(response.headers.get('accept'), 'application/json')
   })
 
   for (const encoding of ['gzip', 'br', 'x']) {
     it(`is refused with Content-Encoding ${encoding}: no bomb is ever unpacked`, async () => {
       const response = await send(gzipSync(VALID), { 'content-encoding': encoding })
       assertProblem(response, 'unsupported_media_type')
+      assert.equal(response.headers.get('accept-encoding'), 'identity')
     })
   }
 

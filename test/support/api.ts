@@ -21,9 +21,11 @@ import {
 import { drain, listen } from '#shared/process/http-server.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
 import { readApiConfig } from '../../apps/api/config.ts'
+import type { ApiDocument } from '../../apps/api/discovery/openapi.ts'
 import { createHttpServer } from '../../apps/api/http/server.ts'
 import { createService, type ServiceOptions } from '../../apps/api/service.ts'
 import { insertSession, SESSION_LIFETIME_S } from '../../apps/api/sessions/sessions.ts'
+import { type CheckAnswer, createAnswerCheck } from './api-document.ts'
 import { createTestClock, type TestClock } from './clock.ts'
 import { API_RESOURCE, createTestIssuer, ISSUER, type TestIssuer } from './issuer.ts'
 import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from './servers.ts'
@@ -122,6 +124,7 @@ export async function startApi({
   const server = createHttpServer(service.handle)
   const url = `http://127.0.0.1:${await listen(server, { host: '127.0.0.1', port: 0 })}`
   const db = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 4 } })
+  checkAnswer ??= createAnswerCheck(await publishedDocument(url, logLines))
   return {
     url,
     database,
@@ -130,7 +133,7 @@ export async function startApi({
     issuer,
     db,
     logLines,
-    request: (method, path, request) => send(`${url}${path}`, method, request),
+    request: (method, path, request) => send(url, path, method, request),
     ...people(db, clock),
     async stop() {
       await drain(server, 1_000)
@@ -144,12 +147,26 @@ export async function startApi({
   }
 }
 
+/** Made once from the first API's document; every answer that a test gets is checked against it. */
+let checkAnswer: CheckAnswer | undefined
+
+/** Leaves no trace in the log, so that a test finds there only what it did itself. */
+async function publishedDocument(url: string, logLines: string[]): Promise<ApiDocument> {
+  const before = logLines.length
+  const response = await fetch(`${url}/openapi.json`)
+  const document = (await response.json()) as ApiDocument
+  const own = logLines.findIndex((line, index) => index >= before && line.includes('"/openapi.json"'))
+  if (own >= 0) logLines.splice(own, 1)
+  return document
+}
+
 async function send(
   url: string,
+  path: string,
   method: string,
   { token, body, headers }: ApiRequest = {},
 ): Promise<ApiResponse> {
-  const response = await fetch(url, {
+  const response = await fetch(url + path, {
     method,
     redirect: 'manual',
     headers: {
@@ -160,6 +177,7 @@ async function send(
     ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
   const text = await response.text()
+  checkAnswer?.(method, path, { status: response.status, headers: response.headers, text })
   const isJson = /\bjson\b/.test(response.headers.get('content-type') ?? '')
   return {
     status: response.status,

@@ -16,6 +16,7 @@ import { createRedis, redisReady } from '#shared/stores/redis.ts'
 import { readAuthConfig } from '../../apps/auth/config.ts'
 import { createHttpServer } from '../../apps/auth/http-server.ts'
 import { createAuthService } from '../../apps/auth/service.ts'
+import { checkOfAuthorizationServer } from './api-document.ts'
 import { createTestClock, type TestClock } from './clock.ts'
 import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from './servers.ts'
 
@@ -197,10 +198,13 @@ function encode(fields: Record<string, string | undefined>): string {
 export const basic = (id: string, secret: string): string =>
   `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString('base64')}`
 
+const checkAnswer = checkOfAuthorizationServer({ issuer: TEST_ISSUER, apiResource: TEST_RESOURCE })
+
 async function send(url: string, path: string, init: RequestInit): Promise<AuthResponse> {
   const response = await fetch(url + path, { redirect: 'manual', ...init })
   const text = await response.text()
   const { status, headers } = response
+  checkAnswer(init.method ?? 'GET', path, { status, headers, text })
   return { status, headers, text, json: text.startsWith('{') ? JSON.parse(text) : undefined }
 }
 

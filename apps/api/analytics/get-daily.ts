@@ -1,9 +1,9 @@
-import { matchesNone } from '#shared/entity-tag.ts'
+import { failsIfMatch, matchesNone } from '#shared/entity-tag.ts'
 import { Problem } from '#shared/problems.ts'
-import { type Access, type Route, type RouteDescription, route } from '../http/route.ts'
+import { type Access, preconditionFailed, type Route, type RouteDescription, route } from '../http/route.ts'
 import type { FindCompanyCalendar } from './companies.ts'
 import { dailyRange, type ReadDaily } from './daily.ts'
-import { DailyAnalytics, DailyQuery } from './schemas.ts'
+import { DailyAnalytics, DailyHeaders, DailyQuery } from './schemas.ts'
 
 export interface DailyDependencies {
   by: Access<{ vendorId: string }>
@@ -23,22 +23,27 @@ export const getDaily = (
     description: 'Without parameters: the 30 days that end today. At most 366 days.',
     by,
     query: DailyQuery,
+    headers: DailyHeaders,
     answers: {
       200: {
         description: 'The figures.',
         schema: DailyAnalytics,
         headers: { ETag: 'Strong; changes exactly when the answer does.' },
       },
-      304: { description: 'Nothing has changed since the answer with the ETag in If-None-Match.' },
+      304: {
+        description: 'Nothing has changed since the answer with the ETag in If-None-Match.',
+        headers: { ETag: 'The same.' },
+      },
     },
     problems: ['not_found'],
-    async handle({ vendorId, query }, ctx) {
+    async handle({ vendorId, query, headers }, ctx) {
       const company = await findCompanyCalendar(vendorId)
       if (!company) throw new Problem('not_found', 'There is no such company any more.')
       const { body, tag } = await readDaily(company, dailyRange(query, company))
+      if (failsIfMatch(headers['If-Match'], tag)) throw preconditionFailed()
       ctx.res.setHeader('ETag', tag)
       ctx.res.setHeader('Cache-Control', 'private, no-cache')
-      if (matchesNone(ctx.headers['if-none-match'], tag)) {
+      if (matchesNone(headers['If-None-Match'], tag)) {
         ctx.status = 304
       } else {
         ctx.res.setHeader('Content-Type', 'application/json; charset=utf-8')

@@ -54,3 +54,21 @@ export const DailyAnalytics = z
       .meta({ description: 'Every day of the range, oldest first.' }),
   })
   .meta({ id: 'DailyAnalytics' })
+
+/** Conditional requests (RFC 9110 §13.1). */
+export const DailyHeaders = z.object({
+  'If-None-Match': z
+    .string()
+    .optional()
+    .meta({
+      description: 'The ETag of an earlier answer; if nothing has changed since, the answer is 304.',
+      examples: ['"3q2-7wAAAAAAAAAAAAAAAAAAAAA"'],
+    }),
+  'If-Match': z
+    .string()
+    .optional()
+    .meta({
+      description: 'An ETag; if the figures have another, the answer is 412.',
+      examples: ['"3q2-7wAAAAAAAAAAAAAAAAAAAAA"'],
+    }),
+})

@@ -3,6 +3,8 @@ import type { SCOPES } from '#shared/oauth/scopes.ts'
 import { PROBLEMS, type ProblemCode } from '#shared/problems.ts'
 import { BODY_PROBLEMS } from '../http/body.ts'
 import type { RouteDescription, Security } from '../http/route.ts'
+import { exampleOf } from './examples.ts'
+import { oauthPaths } from './oauth-paths.ts'
 
 export type JsonSchema = { [keyword: string]: unknown }
 
@@ -14,10 +16,17 @@ export interface Parameter {
   schema: JsonSchema
 }
 
+export interface Media {
+  schema: JsonSchema
+  example?: unknown
+}
+
+export type Header = { description: string; schema: JsonSchema } | { $ref: string }
+
 export interface Answer {
   description: string
-  headers?: Record<string, { description: string; schema: JsonSchema }>
-  content?: Record<string, { schema: JsonSchema }>
+  headers?: Record<string, Header>
+  content?: Record<string, Media>
 }
 
 export interface Operation {
@@ -27,16 +36,72 @@ export interface Operation {
   description?: string
   security: Record<string, string[]>[]
   parameters: Parameter[]
-  requestBody?: { required: true; content: Record<string, { schema: JsonSchema }> }
+  requestBody?: { required: true; content: Record<string, Media> }
   responses: Record<string, Answer>
 }
 
 export interface ApiDocument {
   openapi: '3.1.0'
-  info: { title: string; version: string; description: string }
+  info: {
+    title: string
+    version: string
+    description: string
+    contact: { name: string; url: string }
+    license: { name: string; identifier: string }
+  }
   servers: { url: string }[]
+  tags: { name: string; description: string }[]
   paths: Record<string, Record<string, Operation>>
-  components: { schemas: Record<string, JsonSchema>; securitySchemes: Record<string, JsonSchema> }
+  components: {
+    schemas: Record<string, JsonSchema>
+    headers: Record<string, Header>
+    securitySchemes: Record<string, JsonSchema>
+  }
+}
+
+const TAGS: Record<string, string> = {
+  OAuth: 'The authorization server: tokens, their revocation, and the keys that verify them.',
+  Analytics: 'The daily figures of a company, and the events behind them.',
+  Clients: 'The OAuth clients of a company.',
+  Callback: 'Where a company receives events.',
+  Activity: 'Who did what, and when.',
+  Session: 'Sign-in to the workspace.',
+  Discovery: 'What machines read to find their way.',
+}
+
+const field = (description: string, schema: JsonSchema): Header => ({ description, schema })
+const text = (example: string): JsonSchema => ({ type: 'string', examples: [example] })
+
+/** Header fields of answers, once for all operations. */
+const HEADERS: Record<string, Header> = {
+  'X-Request-Id': field('Names the request. Quote it when you ask for help.', {
+    ...text('0b9f6b52-3c1e-4f55-9f0e-6b8f6f1c1d2a'),
+  }),
+  'Cache-Control': field('Whether and for how long the answer may be kept.', text('no-store')),
+  'WWW-Authenticate': field(
+    'How to authenticate, and what was wrong (RFC 6750 §3, RFC 9110 §11.6.1).',
+    text('Bearer realm="https://api.example.com", error="invalid_token"'),
+  ),
+  'Retry-After': field('After how many seconds the request may be repeated.', {
+    type: 'integer',
+    examples: [2],
+  }),
+  RateLimit: field(
+    'What is left of the limit and in how many seconds it is whole again (draft-ietf-httpapi-ratelimit-headers-10).',
+    text('"api-client";r=599;t=60'),
+  ),
+  'RateLimit-Policy': field(
+    'The limit: requests per window of so many seconds.',
+    text('"api-client";q=600;w=60'),
+  ),
+  Accept: field('The media type that a body must have.', text('application/json')),
+  'Accept-Encoding': field('The encoding that a body must have.', text('identity')),
+  ETag: field(
+    'A strong tag of the answer, which changes exactly when the answer does.',
+    text('"3q2-7wAAAAAAAAAAAAAAAAAAAAA"'),
+  ),
+  Location: field('The path of the client.', text('/v1/vendor/ven_acme/oauth-clients/cli_4f1d')),
+  'Set-Cookie': field('The session, if it is kept in a cookie.', text('__Host-session=…; HttpOnly')),
 }
 
 /** Scopes in words, for the authorization screen of whatever reads the document. */
@@ -61,13 +126,18 @@ export function createApiDocument({
   issuer: string
   apiResource: string
 }): ApiDocument {
-  const schemas: Record<string, JsonSchema> = { Problem: problemSchema() }
-  const paths: ApiDocument['paths'] = {}
+  const oauth = oauthPaths({ issuer, apiResource })
+  const schemas: Record<string, JsonSchema> = { Problem: problemSchema(), ...oauth.schemas }
+  const paths: ApiDocument['paths'] = { ...oauth.paths }
   for (const route of routes) {
     const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
     paths[path] ??= {}
     paths[path][route.method] = operation(path, route, schemas)
   }
+  addExamples(paths, schemas)
+  const used = new Set(
+    Object.values(paths).flatMap((methods) => Object.values(methods).flatMap(({ tags }) => tags)),
+  )
   const tokenUrl = `${issuer}/v1/oauth/token`
   return {
     openapi: '3.1.0',
@@ -75,12 +145,21 @@ export function createApiDocument({
       title: 'Integration Access Service',
       version: '1',
       description: 'Scoped OAuth 2.0 clients, daily analytics and the callback receiver of a company.',
+      contact: { name: 'Integration Access Service', url: `${apiResource}/docs` },
+      license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
     },
     servers: [{ url: apiResource }],
+    tags: [...used].map((name) => ({ name, description: TAGS[name] ?? name })),
     paths,
     components: {
       schemas,
+      headers: HEADERS,
       securitySchemes: {
+        client: {
+          type: 'http',
+          scheme: 'basic',
+          description: 'Id and secret of the client, both form-encoded first (RFC 6749 §2.3.1).',
+        },
         accessToken: {
           type: 'oauth2',
           description: `A token for a client: POST ${tokenUrl} with grant_type=client_credentials (RFC 6749 §4.4).`,
@@ -138,6 +217,7 @@ const problemsOf = ({ by, query, headers, body, problems = [] }: RouteDescriptio
     ...(body ? BODY_PROBLEMS : []),
     ...(query || headers ? ['invalid_input' as const] : []),
     ...problems,
+    'precondition_failed' as const,
   ]),
 ]
 
@@ -145,7 +225,10 @@ const pathParameter = (name: string): Parameter => ({
   name,
   in: 'path',
   required: true,
-  schema: { type: 'string' },
+  schema: {
+    type: 'string',
+    examples: [name === 'vendorId' ? 'ven_acme' : 'cli_4f1d2c3b5a69788796a5b4c3d2e1f001'],
+  },
 })
 
 function parameters(schema: z.ZodObject, place: 'query' | 'header', schemas: Schemas): Parameter[] {
@@ -162,36 +245,85 @@ function parameters(schema: z.ZodObject, place: 'query' | 'header', schemas: Sch
   }))
 }
 
-function answers({ answers }: RouteDescription, schemas: Schemas): Record<string, Answer> {
+function answers(route: RouteDescription, schemas: Schemas): Record<string, Answer> {
+  const limited = problemsOf(route).includes('rate_limited')
   return Object.fromEntries(
-    Object.entries(answers).map(([status, { description, schema, headers }]) => [
+    Object.entries(route.answers).map(([status, { description, schema, headers = {} }]) => [
       status,
       {
         description,
-        ...(headers && { headers: describedHeaders(headers) }),
+        headers: headersOf([...(limited ? LIMITED : []), ...Object.keys(headers)]),
         ...(schema && { content: json(jsonSchema(schema, 'output', schemas)) }),
       },
     ]),
   )
 }
 
-const describedHeaders = (headers: Record<string, string>): NonNullable<Answer['headers']> =>
+const LIMITED = ['RateLimit', 'RateLimit-Policy']
+/** Header fields of a problem, besides those of every answer. */
+const PROBLEM_HEADERS: Partial<Record<ProblemCode, readonly string[]>> = {
+  unauthenticated: ['WWW-Authenticate'],
+  invalid_token: ['WWW-Authenticate'],
+  invalid_request: ['WWW-Authenticate'],
+  invalid_credentials: ['WWW-Authenticate'],
+  insufficient_scope: ['WWW-Authenticate'],
+  unsupported_media_type: ['Accept', 'Accept-Encoding'],
+  rate_limited: ['Retry-After'],
+  idempotency_in_progress: ['Retry-After'],
+  unavailable: ['Retry-After'],
+  bad_gateway: ['Retry-After'],
+}
+
+const headersOf = (names: readonly string[]): NonNullable<Answer['headers']> =>
   Object.fromEntries(
-    Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
+    ['X-Request-Id', 'Cache-Control', ...names].map((name) => [
+      name,
+      { $ref: `#/components/headers/${name}` },
+    ]),
   )
 
-/** Every route can answer 500; the others are the ones that its middlewares and handler name. */
+/** Every route can answer 500, and a gateway in front of it 502 and 504; the others are those that the route names. */
 function problems(codes: readonly ProblemCode[]): Record<string, Answer> {
-  const byStatus = Map.groupBy([...codes, 'internal' as const], (code) => PROBLEMS[code].status)
+  const limited = codes.includes('rate_limited') ? LIMITED : []
+  const byStatus = Map.groupBy(
+    [...codes, 'internal' as const, 'bad_gateway' as const, 'gateway_timeout' as const],
+    (code) => PROBLEMS[code].status,
+  )
   return Object.fromEntries(
     [...byStatus].map(([status, codes]) => [
       status,
       {
         description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' '),
-        content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+        headers: headersOf([...limited, ...codes.flatMap((code) => PROBLEM_HEADERS[code] ?? [])]),
+        content: {
+          'application/problem+json': {
+            schema: { $ref: '#/components/schemas/Problem' },
+            example: problemExample(codes[0] as ProblemCode),
+          },
+        },
       },
     ]),
   )
+}
+
+const problemExample = (code: ProblemCode) => ({
+  type: `https://api.example.com/docs#problem-${code}`,
+  title: PROBLEMS[code].title,
+  status: PROBLEMS[code].status,
+  detail: `${PROBLEMS[code].title}.`,
+  code,
+  requestId: '0b9f6b52-3c1e-4f55-9f0e-6b8f6f1c1d2a',
+})
+
+/** Gives each body and answer an example, once all schemas are known. */
+function addExamples(paths: ApiDocument['paths'], schemas: Schemas): void {
+  for (const { requestBody, responses } of Object.values(paths).flatMap((methods) =>
+    Object.values(methods),
+  )) {
+    for (const { content = {} } of [requestBody ?? {}, ...Object.values(responses)] as Answer[]) {
+      for (const media of Object.values(content)) media.example ??= exampleOf(media.schema, schemas)
+    }
+  }
 }
 
 const json = (schema: JsonSchema) => ({ 'application/json': { schema } })
@@ -204,6 +336,13 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Schemas)
       // zod leaves out the default of what is transformed, since it is not of the type that is sent.
       const { default: value } = z.globalRegistry.get(zodSchema) ?? {}
       if (value !== undefined) jsonSchema.default = value
+      // `format` says it, and generators stumble over the long patterns; a const is not known to all of them.
+      if (jsonSchema.format) delete jsonSchema.pattern
+      if (jsonSchema.const !== undefined) {
+        jsonSchema.enum = [jsonSchema.const]
+        delete jsonSchema.const
+      }
+      if (zodSchema instanceof z.ZodDiscriminatedUnion) jsonSchema.discriminator = discriminatorOf(zodSchema)
       // An answer may grow new members; a client that refuses them would break.
       if (io === 'output') delete jsonSchema.additionalProperties
     },
@@ -213,6 +352,17 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Schemas)
   )
   for (const [id, definition] of Object.entries($defs)) schemas[id] ??= definition as JsonSchema
   return properties.root
+}
+
+/** Says by which member to tell the variants of a union apart, each of which is a component. */
+function discriminatorOf(union: z.ZodDiscriminatedUnion): JsonSchema {
+  const { discriminator: propertyName } = union.def
+  const options = union.options as z.ZodObject[]
+  const mapping = options.map((option) => [
+    (option.shape[propertyName] as z.ZodLiteral).value,
+    `#/components/schemas/${z.globalRegistry.get(option)?.id}`,
+  ])
+  return { propertyName, mapping: Object.fromEntries(mapping) }
 }
 
 const problemSchema = (): JsonSchema => ({

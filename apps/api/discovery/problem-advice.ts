@@ -26,6 +26,7 @@ export const problemAdvice: Record<ProblemCode, string> = {
   idempotency_in_progress: 'Repeat the request, with the same key and body, after Retry-After.',
   callback_not_configured: 'Save a callback URL first; only the saved one is tested.',
   test_in_progress: 'Wait for its result: at most ten seconds.',
+  precondition_failed: 'Read the resource again, or leave out If-Match. Nothing was done.',
   payload_too_large: 'Send less at once.',
   unsupported_media_type: 'Send Content-Type: application/json, in UTF-8 and without Content-Encoding.',
   invalid_input: 'The list errors says which part broke which rule. Nothing was done.',

@@ -45,10 +45,12 @@ export const BODY_PROBLEMS = [
 ] as const
 
 function requireJson(ctx: ApiContext): void {
-  if (!JSON_TYPE.test(ctx.get('Content-Type'))) {
-    throw new Problem('unsupported_media_type', 'Send the body as application/json in UTF-8.')
-  }
-  if (!/^(identity)?$/i.test(ctx.get('Content-Encoding'))) {
-    throw new Problem('unsupported_media_type', 'Send the body without a Content-Encoding.')
-  }
+  if (!JSON_TYPE.test(ctx.get('Content-Type')))
+    throw notTaken('Send the body as application/json in UTF-8.', { Accept: 'application/json' })
+  if (!/^(identity)?$/i.test(ctx.get('Content-Encoding')))
+    throw notTaken('Send the body without a Content-Encoding.', { 'Accept-Encoding': 'identity' })
 }
+
+/** @param headers what would have been taken (RFC 9110 §15.5.16). */
+const notTaken = (detail: string, headers: Record<string, string>): Problem =>
+  new Problem('unsupported_media_type', detail, { headers })

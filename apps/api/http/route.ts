@@ -1,6 +1,7 @@
 import type { z } from 'zod'
+import { failsIfMatch } from '#shared/entity-tag.ts'
 import type { Scope } from '#shared/oauth/scopes.ts'
-import type { ProblemCode } from '#shared/problems.ts'
+import { Problem, type ProblemCode } from '#shared/problems.ts'
 import { type BodyOptions, bodyReader } from './body.ts'
 import { headersReader, queryReader } from './input.ts'
 import { createRouter } from './routes.ts'
@@ -107,7 +108,10 @@ export function route<
   const readQuery = query && queryReader(query)
   const readHeaders = headers && headersReader(headers)
   const status = Number(Object.keys(answers)[0])
+  const tagged = 'If-Match' in (headers?.shape ?? {})
   const proceed = async (caller: Caller, ctx: ApiContext): Promise<void> => {
+    // What has no tag matches none.
+    if (!tagged && failsIfMatch(ctx.headers['if-match'], undefined)) throw preconditionFailed()
     const input = {
       params: ctx.params,
       body: readBody && (await readBody(ctx)),
@@ -125,6 +129,10 @@ export function route<
   }
   return { ...definition, ...(publishedBody && { body: publishedBody }), handler }
 }
+
+/** RFC 9110 §13.1.1: a request with If-Match must not be carried out unless a tag matches. */
+export const preconditionFailed = (): Problem =>
+  new Problem('precondition_failed', 'No tag in If-Match is that of the resource.')
 
 export function routerOf(routes: readonly Route[]): ApiRouter {
   const router = createRouter()

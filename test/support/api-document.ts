@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import { type ApiDocument, createApiDocument, type JsonSchema } from '../../apps/api/discovery/openapi.ts'
+
+/** What was answered, as far as a document can promise it. */
+export interface Answered {
+  status: number
+  headers: Headers
+  text: string
+}
+
+export type CheckAnswer = (method: string, path: string, answer: Answered) => void
+
+/** They belong to HTTP or to browsers, and not to an operation. */
+const COMMON = new Set(
+  'connection content-encoding content-length content-security-policy content-type date keep-alive pragma referrer-policy transfer-encoding vary x-content-type-options'.split(
+    ' ',
+  ),
+)
+/** They answer operators and people. */
+const NOT_DESCRIBED = /^\/(healthz|readyz|openapi\.json|docs\/?|\.well-known\/oauth-protected-resource\/.+)$/
+
+/**
+ * @returns what asserts that an answer is one that the document promises: its path, method, status, header fields,
+ * media type, and each member of its body.
+ */
+export function createAnswerCheck(document: ApiDocument): CheckAnswer {
+  const ajv = new Ajv2020({ strict: false, allErrors: true })
+  formats.default(ajv)
+  ajv.addSchema({ $id: 'document', components: closed(document.components) })
+  const validators = new Map<unknown, ValidateFunction>()
+  const patterns = Object.keys(document.paths).map((path) => ({
+    path,
+    pattern: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+  }))
+
+  function validatorOf(schema: JsonSchema): ValidateFunction {
+    const known = validators.get(schema)
+    if (known) return known
+    const made = ajv.compile(
+      JSON.parse(JSON.stringify(closed(schema)).replaceAll('"#/components', '"document#/components')),
+    )
+    validators.set(schema, made)
+    return made
+  }
+
+  return (method, target, { status, headers, text }) => {
+    const path = target.split('?')[0] ?? ''
+    if (NOT_DESCRIBED.test(path)) return
+    const at = `${method} ${path} answered ${status}`
+    const found = patterns.find(({ pattern }) => pattern.test(path))
+    if (!found) {
+      assert.equal(status, 404, `${at}, but its path is not in the document`)
+      return
+    }
+    const operation = document.paths[found.path]?.[(method === 'HEAD' ? 'GET' : method).toLowerCase()]
+    if (!operation) {
+      assert.equal(status, 405, `${at}, but its method is not in the document`)
+      return
+    }
+    const promised = operation.responses[status]
+    assert.ok(promised, `${at}, which is not in the document`)
+    const names = new Set(Object.keys(promised.headers ?? {}).map((name) => name.toLowerCase()))
+    for (const name of headers.keys())
+      assert.ok(COMMON.has(name) || names.has(name), `${at} with ${name}, which is not in the document`)
+    assert.ok(headers.has('x-request-id'), `${at} without X-Request-Id`)
+    if (text === '') {
+      assert.ok(!promised.content || method === 'HEAD', `${at} without the body of the document`)
+      return
+    }
+    const type = (headers.get('content-type') ?? '').split(';')[0] ?? ''
+    const media = promised.content?.[type]
+    assert.ok(media, `${at} as ${type}, which is not in the document`)
+    const validate = validatorOf(media.schema)
+    assert.ok(validate(JSON.parse(text)), `${at}: ${ajv.errorsText(validate.errors)}: ${text.slice(0, 500)}`)
+  }
+}
+
+/** The schema with every object closed: a member that is not in the document is a fault. */
+export function closed<T>(schema: T): T {
+  if (Array.isArray(schema)) return schema.map(closed) as T
+  if (typeof schema !== 'object' || schema === null) return schema
+  const copy = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, closed(value)]))
+  if (copy.type === 'object' && typeof copy.properties === 'object') copy.additionalProperties ??= false
+  return copy as T
+}
+
+/** Checks the answers of an authorization server, whose part of the document needs no running API. */
+export const checkOfAuthorizationServer = (settings: { issuer: string; apiResource: string }): CheckAnswer =>
+  createAnswerCheck(createApiDocument({ ...settings, routes: [] }))
