@@ -16,13 +16,15 @@ export const DailyQuery = z.strictObject({
 })
 
 const count = z.int().min(0)
-const reportedMetrics = {
-  impressions: count,
-  clicks: count,
-  orders: count,
-  unitsSold: count,
-  revenueMinor: count,
-  boostSpendMinor: count,
+/** Exact, and so perhaps above what a double can hold. */
+const total = count.meta({ maximum: undefined })
+const totals = {
+  impressions: total,
+  clicks: total,
+  orders: total,
+  unitsSold: total,
+  revenueMinor: total,
+  boostSpendMinor: total,
 }
 const metric = count.nullable()
 
@@ -34,7 +36,7 @@ export const DailyAnalytics = z
     dataThrough: instant
       .nullable()
       .meta({ description: 'The time of the newest event; null: there is none.' }),
-    totals: z.object(reportedMetrics).meta({ description: 'Days that are missing are left out.' }),
+    totals: z.object(totals).meta({ description: 'Days that are missing are left out.' }),
     days: z
       .array(
         z.object({
