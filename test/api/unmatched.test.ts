@@ -26,7 +26,6 @@ describe('paths and methods that nothing serves', () => {
     '/v1/analytics/ven_a/Daily',
     '/v1/oauth/token',
     '/openapi.json/',
-    '/docs/',
     '/.well-known/openid-configuration',
     '/%00',
     '/%',

@@ -147,13 +147,15 @@ function members(schema: JsonSchema): string {
 
 /** A schema in a few words, as HTML. */
 function typeOf(schema: JsonSchema): string {
-  const { $ref, anyOf, type, items, properties, format, minimum, maximum, minLength, maxLength } = schema
+  const { $ref, anyOf, oneOf, type, items, properties, format, minimum, maximum, minLength, maxLength } =
+    schema
   const values = schema.enum ?? (schema.const === undefined ? undefined : [schema.const])
   if (typeof $ref === 'string') {
     const name = $ref.slice($ref.lastIndexOf('/') + 1)
     return `<a href="#schema-${escaped(name)}">${escaped(name)}</a>`
   }
-  if (Array.isArray(anyOf)) return anyOf.map(typeOf).join(' or ')
+  const alternatives = anyOf ?? oneOf
+  if (Array.isArray(alternatives)) return alternatives.map(typeOf).join(' or ')
   if (Array.isArray(values)) return values.map((value) => code(JSON.stringify(value))).join(', ')
   if (type === 'array') return `list of ${typeOf((items ?? {}) as JsonSchema)}`
   if (type === 'object' && properties) return `object ${members(schema)}`

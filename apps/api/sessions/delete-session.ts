@@ -29,7 +29,12 @@ export const deleteSession = ({
     summary: 'Sign out',
     by,
     query: SignOutQuery,
-    answers: { 204: { description: 'The session has ended, or all of them.' } },
+    answers: {
+      204: {
+        description: 'The session has ended, or all of them.',
+        headers: { 'Set-Cookie': 'Removes the cookie, if there was one.' },
+      },
+    },
     async handle({ session, query: { all } }, ctx) {
       if (all === 'true') await deleteSessionsOf(db, session.userId)
       else await endSession(db, session.tokenHash)
