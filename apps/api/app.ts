@@ -2,6 +2,7 @@ import type { BlockList } from 'node:net'
 import Koa from 'koa'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
+import type { Metrics } from '#shared/process/metrics.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
@@ -22,6 +23,7 @@ import { createProblemMiddleware } from './http/problem.ts'
 import { createRequestMiddleware } from './http/request.ts'
 import { createUnmatchedMiddleware } from './http/routes.ts'
 import type { ApiRouter, ApiState } from './http/state.ts'
+import { createMeasuringMiddleware } from './measured.ts'
 import { createSessionMiddleware } from './sessions/middleware.ts'
 import { createSessionRoutes } from './sessions/routes.ts'
 
@@ -45,11 +47,12 @@ export interface ApiDependencies {
   draining: () => boolean
   /** The stores that are refused or gone, and done without. */
   degraded: () => string[]
+  metrics: Metrics
 }
 
 /** The resource API as one Koa application: every middleware and route in the order in which they are tried. */
 export function createApi(deps: ApiDependencies): Koa<ApiState> {
-  const { settings, log, clock, db, redis, revocation, limits, callbacks, draining, degraded } = deps
+  const { settings, log, clock, db, redis, revocation, limits, callbacks, draining, degraded, metrics } = deps
   const { issuer, apiResource, trustedProxies } = settings
   const { signingKeys } = deps
 
@@ -82,6 +85,7 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
   routers.push(createHealthRoutes({ db, keysUsable: signingKeys.usable, draining, degraded }))
 
   const app = new Koa<ApiState>()
+  app.use(createMeasuringMiddleware(metrics))
   app.use(createRequestMiddleware({ log, trustedProxies }))
   app.use(createProblemMiddleware({ apiResource }))
   for (const router of routers) app.use(router.routes() as Koa.Middleware<ApiState>)

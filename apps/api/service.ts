@@ -1,6 +1,8 @@
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
+import { createMetrics, type Metrics } from '#shared/process/metrics.ts'
 import type { Service } from '#shared/process/service-process.ts'
+import { measureDecisions } from '#shared/revocation/measured.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
@@ -9,6 +11,7 @@ import { createPostgres } from '#shared/stores/postgres.ts'
 import { createRateLimit } from '#shared/stores/rate-limit.ts'
 import { createRedis, redisReady } from '#shared/stores/redis.ts'
 import { watchRedis } from '#shared/stores/redis-watch.ts'
+import { createHitCounter, measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createSigningKeys } from './access-tokens/signing-keys.ts'
 import { createApi } from './app.ts'
 import { type AddressRule, createAddressRule } from './callbacks/address-verdict.ts'
@@ -16,6 +19,7 @@ import { createResolver, type Resolve } from './callbacks/resolver.ts'
 import { createTestSender } from './callbacks/sender.ts'
 import type { ApiConfig } from './config.ts'
 import { startHousekeeping } from './housekeeping.ts'
+import { countedSender } from './measured.ts'
 
 const NAME = 'integration-api'
 const REDIS_WAIT_MS = 1_000
@@ -32,6 +36,7 @@ export interface ServiceOptions {
     certificateAuthority?: string
   }
   revocationTimings?: Timings
+  metrics?: Metrics
 }
 
 /** One process of the resource API with everything that it holds open, but for the socket that it listens on. */
@@ -41,6 +46,7 @@ export function createService({
   log,
   outside = {},
   revocationTimings: timings = PRODUCTION_TIMINGS,
+  metrics = createMetrics({ service: 'api' }),
 }: ServiceOptions): Service {
   const db = createPostgres({
     url: config.DATABASE_URL,
@@ -51,16 +57,30 @@ export function createService({
   const revocationRedis = config.REVOCATION_REDIS_URL
     ? createRedis({ url: config.REVOCATION_REDIS_URL, connectionName: NAME })
     : redis
-  const watched = [...new Set([redis, revocationRedis])].map((each) =>
-    watchRedis({ redis: each, log, name: each === redis ? 'redis' : 'revocation redis' }),
-  )
-  const degraded = () => (watched.some((watch) => watch.trouble() !== undefined) ? ['redis'] : [])
+  const watch = watchRedis({ redis, log })
+  const revocationWatch =
+    revocationRedis === redis ? watch : watchRedis({ redis: revocationRedis, log, name: 'revocation' })
+  const watched = { redis: watch, ...(revocationWatch !== watch && { revocation: revocationWatch }) }
+  const degraded = () =>
+    Object.values(watched).some((each) => each.trouble() !== undefined) ? ['redis'] : []
   const revocation = createRevocation({ redis: revocationRedis, db, timings })
+  const counted = createHitCounter(metrics)
+  measurePools(metrics, { main: db })
+  measureRedis(metrics, watched, revocationWatch)
+  measureDecisions(metrics, revocation)
+  /** Of the process's clock: until the first time, its start counts. */
+  let markedAt_ms = 0
+  metrics.gauge(
+    { name: 'revocation_round_age_seconds', help: 'Time since a process last made Redis trusted' },
+    'min',
+    () => [{ value: (performance.now() - markedAt_ms) / 1_000 }],
+  )
   const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
   const limit = (name: string, rate: { limit: number; window_s: number }) =>
-    createRateLimit({ redis, policy: { name, ...rate } })
+    counted(createRateLimit({ redis, policy: { name, ...rate } }))
 
-  const callbacks = callbacksOf({ config, clock, outside })
+  const { sender, ...judging } = callbacksOf({ config, clock, outside })
+  const callbacks = { ...judging, sender: countedSender(sender, metrics) }
 
   let draining = false
   const app = createApi({
@@ -85,6 +105,7 @@ export function createService({
     callbacks,
     draining: () => draining,
     degraded,
+    metrics,
   })
   let reconciling: Reconciling | undefined
   let endHousekeeping = async () => {}
@@ -97,7 +118,15 @@ export function createService({
       // requests counted by this process alone.
       const connections = [...new Set([redis, revocationRedis])]
       await Promise.all(connections.map((each) => redisReady(each, REDIS_WAIT_MS).catch(() => {})))
-      reconciling = startReconciling({ redis: revocationRedis, db, log, timings })
+      reconciling = startReconciling({
+        redis: revocationRedis,
+        db,
+        log,
+        timings,
+        step(step) {
+          if (step === 'marked') markedAt_ms = performance.now()
+        },
+      })
       endHousekeeping = startHousekeeping({
         db,
         redis,
@@ -114,7 +143,7 @@ export function createService({
       await callbacks.sender.close()
       signingKeys.stop()
       await Promise.all([endHousekeeping(), reconciling?.stop()])
-      await Promise.all(watched.map((watch) => watch.stop()))
+      await Promise.all(Object.values(watched).map((each) => each.stop()))
       revocation.close()
       for (const connection of new Set([redis, revocationRedis])) connection.disconnect()
       await db.destroy()

@@ -3,6 +3,7 @@ import type { BlockList } from 'node:net'
 import type { SigningAlg } from '#shared/oauth/signing-keys.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
+import type { Metrics } from '#shared/process/metrics.ts'
 import { type RequestContext, requestContext } from '#shared/process/request-context.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from '#shared/stores/postgres.ts'
@@ -13,6 +14,7 @@ import type { ClientRecords } from './client-records.ts'
 import { createGetJwks, createGetMetadata, createGetReadiness, getHealth } from './documents.ts'
 import { ClientGone } from './form.ts'
 import { createKeyRing } from './key-ring.ts'
+import { countedAudit } from './measured.ts'
 import { createPostRevoke } from './post-revoke.ts'
 import { createPostToken } from './post-token.ts'
 import { createTokenProtocol } from './protocol.ts'
@@ -38,6 +40,7 @@ export interface AuthServerDependencies {
   usage: UsageCounter
   /** The stores that are refused or gone, and done without. */
   degraded: () => string[]
+  metrics: Metrics
 }
 
 export interface AuthServer {
@@ -56,9 +59,9 @@ export interface AuthServer {
 
 /** The authorization server: every path and method that exists, and what answers it. */
 export function createAuthServer(dependencies: AuthServerDependencies): AuthServer {
-  const { settings, log, clock, db, clients, revocation, limits, usage, degraded } = dependencies
+  const { settings, log, clock, db, clients, revocation, limits, usage, degraded, metrics } = dependencies
   const { issuer, resource, trustedProxies, signingAlg: alg, keyEncryptionKey: encryptionKey } = settings
-  const audit = createAudit(log)
+  const audit = countedAudit(createAudit(log), metrics)
   const keys = createKeyRing({ db, clock, log, alg, encryptionKey })
   const authenticate = createAuthenticate({ clients, revocation, limits, keys })
   const protocol = createTokenProtocol({ issuer, resource })
@@ -74,16 +77,17 @@ export function createAuthServer(dependencies: AuthServerDependencies): AuthServ
     ['/readyz', get(createGetReadiness({ isReady: () => ready, degraded }))],
   ])
 
-  async function answer(request: IncomingMessage, context: RequestContext): Promise<Answer | undefined> {
-    const target = request.url ?? ''
-    const mark = target.indexOf('?')
-    const path = mark < 0 ? target : target.slice(0, mark)
+  async function answer(
+    request: IncomingMessage,
+    context: RequestContext,
+    { path, query }: Target,
+  ): Promise<Answer | undefined> {
     const methods = routes.get(path)
     if (!methods) return answerUnmatched(404)
     const handler = methods.get(request.method ?? '')
     if (!handler) return answerUnmatched(405, { Allow: [...methods.keys()].join(', ') })
     try {
-      return await handler({ request, context, path, query: mark < 0 ? '' : target.slice(mark + 1) })
+      return await handler({ request, context, path, query })
     } catch (error) {
       if (error instanceof ClientGone) return undefined
       audit.failed(context, path, error)
@@ -93,9 +97,18 @@ export function createAuthServer(dependencies: AuthServerDependencies): AuthServ
 
   return {
     listener(request, response) {
+      const started_ms = performance.now()
       const context = requestContext(request, trustedProxies)
-      void answer(request, context).then((given) => {
-        if (given) write(response, given, context.requestId)
+      const target = targetOf(request.url ?? '')
+      void answer(request, context, target).then((given) => {
+        if (!given) return
+        write(response, given, context.requestId)
+        metrics.answered({
+          route: routes.has(target.path) ? target.path : 'unmatched',
+          method: request.method ?? '',
+          status: given.status,
+          duration_ms: performance.now() - started_ms,
+        })
       })
     },
     async ready() {
@@ -113,6 +126,18 @@ export function createAuthServer(dependencies: AuthServerDependencies): AuthServ
       await usage.close()
     },
   }
+}
+
+interface Target {
+  path: string
+  query: string
+}
+
+function targetOf(target: string): Target {
+  const mark = target.indexOf('?')
+  return mark < 0
+    ? { path: target, query: '' }
+    : { path: target.slice(0, mark), query: target.slice(mark + 1) }
 }
 
 type Methods = ReadonlyMap<string, Handler>
