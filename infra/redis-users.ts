@@ -12,7 +12,7 @@
 const COMMON = [
   'resetkeys resetchannels -@all',
   '+auth +hello +ping +quit +info +client|setname',
-  '~rate:* +eval +set +incr +pttl',
+  '~rate:* +eval +set +incrby +pttl',
   '(%R~revoked:* %R~revocation:marker +get +mget)',
   '(%RW~revocation:tick +incr)',
 ]

@@ -9,11 +9,12 @@ export const PROBLEMS = {
   invalid_request: { status: 400, title: 'The request is not well formed' },
   unauthenticated: { status: 401, title: 'Authentication is needed' },
   invalid_token: { status: 401, title: 'The access token is not valid' },
-  invalid_credentials: { status: 401, title: 'The email address or the password is wrong' },
+  invalid_credentials: { status: 401, title: 'Email or password is incorrect' },
   forbidden: { status: 403, title: 'You may not do this' },
   insufficient_scope: { status: 403, title: 'The access token lacks a scope' },
   not_found: { status: 404, title: 'There is nothing here' },
   method_not_allowed: { status: 405, title: 'This method is not available here' },
+  request_timeout: { status: 408, title: 'The body took too long to arrive' },
   client_limit_reached: { status: 409, title: 'The company has as many active clients as it may have' },
   idempotency_in_progress: {
     status: 409,

@@ -5,6 +5,11 @@ import { EVENT_RETENTION_DAYS_DEFAULT, EVENT_RETENTION_DAYS_MIN } from './analyt
 export const apiShape = {
   ...commonShape,
   PORT: integer(0, 65_535, 8082).meta({ description: 'port to listen on' }),
+  /** At least one connection for each of the pools in service.ts, and three for decisions. */
+  DATABASE_POOL_SIZE: integer(5, 200, 13).meta({
+    description:
+      'connections of each process, at most: 3 for deciding about revocation, of the others at most half for the workspace',
+  }),
   JWKS_URL: httpUrl.optional().meta({
     fallback: '`ISSUER` + `/v1/oauth/jwks`',
     description: 'where the public keys of the authorization server are fetched',
@@ -14,12 +19,18 @@ export const apiShape = {
     description: 'how long single events are kept; the daily figures stay',
   }),
   RATE_API_PER_CLIENT: rate('6000/60').meta({ description: 'API requests of a client' }),
-  RATE_API_FORGED_PER_ADDRESS: rate('300/60').meta({
-    description:
-      'access tokens with a wrong signature from an address (IPv6: a /64); over it, a process verifies at most 50 tokens a second from there, and takes those that it has met before',
+  RATE_API_EVENTS_PER_CLIENT: rate('600000/60').meta({
+    description: 'events that a client reports, each as one; a call with more than are left is refused whole',
   }),
   RATE_SIGN_IN_PER_ACCOUNT: rate('20/300').meta({ description: 'sign-ins to an account from an address' }),
   RATE_SIGN_IN_PER_ADDRESS: rate('100/300').meta({ description: 'sign-ins from an address' }),
+  RATE_SIGN_IN_STRANGERS_PER_ACCOUNT: rate('100/86400').meta({
+    description: 'failed sign-ins to an account from addresses that did not lately sign in to it',
+  }),
+  RATE_SESSION_GUESSES_PER_ADDRESS: rate('300/60').meta({
+    description: 'session tokens that do not exist, from an address',
+  }),
+  RATE_API_PER_SESSION: rate('1200/60').meta({ description: 'requests of a session' }),
   RATE_CALLBACK_TEST_PER_COMPANY: rate('20/60').meta({ description: 'test events of a company' }),
   CALLBACK_DENY_RANGES: addressRangeList.meta({
     description:

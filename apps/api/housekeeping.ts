@@ -6,6 +6,7 @@ import { keepEventsInOrder } from './analytics/housekeeping.ts'
 import { CREATION_KEY_LIFETIME_MS, deleteExpiredCreations } from './clients/creation-keys.ts'
 import { deleteOldUsage, drainUsage } from './clients/usage.ts'
 import { deleteExpiredSessions } from './sessions/sessions.ts'
+import { deleteOldAddresses } from './sessions/sign-in-addresses.ts'
 
 const USAGE_EVERY_MS = 60_000
 const PURGE_EVERY_MS = 600_000
@@ -39,6 +40,7 @@ export function startHousekeeping({
     repeat(USAGE_EVERY_MS, 'storing usage', () => drainUsage({ redis, db })),
     repeat(PURGE_EVERY_MS, 'purging', async () => {
       await deleteExpiredSessions(db, { now: new Date(now()), limit: PURGE_ROWS })
+      await deleteOldAddresses(db, { now_ms: now(), limit: PURGE_ROWS })
       const before = new Date(now() - CREATION_KEY_LIFETIME_MS)
       await deleteExpiredCreations(db, { before, limit: PURGE_ROWS })
       await deleteOldUsage(db, { now: now(), limit: PURGE_ROWS })

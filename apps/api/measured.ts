@@ -35,9 +35,9 @@ export function countedSender(sender: TestSender, metrics: Metrics): TestSender 
   return {
     ...sender,
     async send(event) {
-      const result = await sender.send(event)
-      sent({ outcome: result?.outcome ?? 'stopped' })
-      return result
+      const ended = await sender.send(event)
+      sent({ outcome: ended.result?.outcome ?? 'stopped' })
+      return ended
     },
   }
 }

@@ -13,7 +13,7 @@ import { createRedis, redisReady } from '#shared/stores/redis.ts'
 import { watchRedis } from '#shared/stores/redis-watch.ts'
 import { createHitCounter, measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createSigningKeys } from './access-tokens/signing-keys.ts'
-import { createApi } from './app.ts'
+import { type ApiPools, createApi } from './app.ts'
 import { type AddressRule, createAddressRule } from './callbacks/address-verdict.ts'
 import { createResolver, type Resolve } from './callbacks/resolver.ts'
 import { createTestSender } from './callbacks/sender.ts'
@@ -23,6 +23,7 @@ import { countedSender } from './measured.ts'
 
 const NAME = 'integration-api'
 const REDIS_WAIT_MS = 1_000
+const DECISIONS_POOL_SIZE = 3
 
 export interface ServiceOptions {
   config: ApiConfig
@@ -48,11 +49,7 @@ export function createService({
   revocationTimings: timings = PRODUCTION_TIMINGS,
   metrics = createMetrics({ service: 'api' }),
 }: ServiceOptions): Service {
-  const db = createPostgres({
-    url: config.DATABASE_URL,
-    poolSize: config.DATABASE_POOL_SIZE,
-    applicationName: NAME,
-  })
+  const pools = createPools(config)
   const redis = createRedis({ url: config.REDIS_URL, connectionName: NAME })
   const revocationRedis = config.REVOCATION_REDIS_URL
     ? createRedis({ url: config.REVOCATION_REDIS_URL, connectionName: NAME })
@@ -63,9 +60,14 @@ export function createService({
   const watched = { redis: watch, ...(revocationWatch !== watch && { revocation: revocationWatch }) }
   const degraded = () =>
     Object.values(watched).some((each) => each.trouble() !== undefined) ? ['redis'] : []
-  const revocation = createRevocation({ redis: revocationRedis, db, timings })
+  const revocation = createRevocation({
+    redis: revocationRedis,
+    db: pools.workspace,
+    decisions: pools.decisions,
+    timings,
+  })
   const counted = createHitCounter(metrics)
-  measurePools(metrics, { main: db })
+  measurePools(metrics, { ...pools })
   measureRedis(metrics, watched, revocationWatch)
   measureDecisions(metrics, revocation)
   /** Of the process's clock: until the first time, its start counts. */
@@ -83,6 +85,7 @@ export function createService({
   const callbacks = { ...judging, sender: countedSender(sender, metrics) }
 
   let draining = false
+  let reconciling: Reconciling | undefined
   const app = createApi({
     settings: {
       issuer: config.ISSUER,
@@ -91,36 +94,43 @@ export function createService({
     },
     log,
     clock,
-    db,
+    pools,
     redis,
     revocation,
     signingKeys,
     limits: {
       apiPerClient: limit('api-client', config.RATE_API_PER_CLIENT),
-      apiForgedPerAddress: limit('api-forged', config.RATE_API_FORGED_PER_ADDRESS),
+      apiEventsPerClient: limit('api-events', config.RATE_API_EVENTS_PER_CLIENT),
       signInPerAccount: limit('sign-in-account', config.RATE_SIGN_IN_PER_ACCOUNT),
-      signInPerAddress: limit('sign-in-address', config.RATE_SIGN_IN_PER_ADDRESS),
+      signInPerAddress: {
+        64: limit('sign-in-address', config.RATE_SIGN_IN_PER_ADDRESS),
+        56: limit('sign-in-56', timesAsMany(config.RATE_SIGN_IN_PER_ADDRESS, 2)),
+        48: limit('sign-in-48', timesAsMany(config.RATE_SIGN_IN_PER_ADDRESS, 4)),
+      },
+      signInStrangersPerAccount: limit('sign-in-strangers', config.RATE_SIGN_IN_STRANGERS_PER_ACCOUNT),
+      sessionGuessesPerAddress: limit('session-guesses', config.RATE_SESSION_GUESSES_PER_ADDRESS),
+      apiPerSession: limit('api-session', config.RATE_API_PER_SESSION),
       callbackTestPerCompany: limit('callback-test', config.RATE_CALLBACK_TEST_PER_COMPANY),
     },
     callbacks,
+    latestRound: () => reconciling?.latest(),
     draining: () => draining,
     degraded,
     metrics,
   })
-  let reconciling: Reconciling | undefined
   let endHousekeeping = async () => {}
 
   return {
     handle: app.callback(),
     async start() {
-      await refuseSuperuser(db)
+      await refuseSuperuser(pools.decisions)
       // They have only begun to connect; a first round without Redis would be told as a failure, and the first
       // requests counted by this process alone.
       const connections = [...new Set([redis, revocationRedis])]
       await Promise.all(connections.map((each) => redisReady(each, REDIS_WAIT_MS).catch(() => {})))
       reconciling = startReconciling({
         redis: revocationRedis,
-        db,
+        db: pools.decisions,
         log,
         timings,
         step(step) {
@@ -128,7 +138,7 @@ export function createService({
         },
       })
       endHousekeeping = startHousekeeping({
-        db,
+        db: pools.workspace,
         redis,
         clock,
         log,
@@ -146,10 +156,15 @@ export function createService({
       await Promise.all(Object.values(watched).map((each) => each.stop()))
       revocation.close()
       for (const connection of new Set([redis, revocationRedis])) connection.disconnect()
-      await db.destroy()
+      await Promise.all(Object.values(pools).map((pool) => pool.destroy()))
     },
   }
 }
+
+const timesAsMany = ({ limit, window_s }: { limit: number; window_s: number }, times: number) => ({
+  limit: limit * times,
+  window_s,
+})
 
 function callbacksOf({ config, clock, outside = {} }: Omit<ServiceOptions, 'log'>) {
   const {
@@ -159,4 +174,19 @@ function callbacksOf({ config, clock, outside = {} }: Omit<ServiceOptions, 'log'
   } = outside
   const sender = createTestSender({ clock, resolve, judgeAddress, certificateAuthority })
   return { resolve, judgeAddress, sender }
+}
+
+/**
+ * Pools that share nothing, so that whoever waits in one (for a lock, a slow statement) takes no connection of
+ * another. `DATABASE_POOL_SIZE` is their sum: three for decisions, and of the rest at most half for the workspace.
+ */
+function createPools({ DATABASE_URL: url, DATABASE_POOL_SIZE: size }: ApiConfig): ApiPools {
+  const workspace = Math.floor((size - DECISIONS_POOL_SIZE) / 2)
+  const pool = (poolSize: number, applicationName: string) =>
+    createPostgres({ url, poolSize, applicationName })
+  return {
+    decisions: pool(DECISIONS_POOL_SIZE, `${NAME} decisions`),
+    workspace: pool(workspace, `${NAME} workspace`),
+    integrators: pool(size - DECISIONS_POOL_SIZE - workspace, NAME),
+  }
 }

@@ -15,6 +15,7 @@ export const authShape = {
   RATE_TOKEN_PER_CLIENT: rate('3000/60').meta({
     description: 'token requests of a client that authenticated',
   }),
+  RATE_TOKEN_REVOCATIONS_PER_CLIENT: rate('300/60').meta({ description: 'token revocations of a client' }),
   RATE_TOKEN_FAILURES_PER_ADDRESS: rate('300/60').meta({
     description: 'wrong secrets from an address (IPv6: a /64)',
   }),

@@ -25,16 +25,16 @@ export function countedAudit(audit: Audit, metrics: Metrics): Audit {
       revoked()
       audit.tokenRevoked(context, token)
     },
-    refused(context, path, clientId, refusal) {
+    refused(exchange, refusal) {
       refused({ reason: refusal.reason })
-      audit.refused(context, path, clientId, refusal)
+      audit.refused(exchange, refusal)
     },
     failed: audit.failed,
   }
 }
 
 const READ_DEADLINE_MS = 1_000
-const MEASURED_STATES: readonly SigningKeyState[] = ['active', 'next', 'retired']
+const MEASURED_STATES: readonly SigningKeyState[] = ['active', 'standby', 'retired']
 
 /** How many signing keys there are in each state, and the age of the youngest in seconds, read from the table. */
 export function measureKeys(metrics: Metrics, { db, clock }: { db: Database; clock: Clock }): void {

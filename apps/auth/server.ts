@@ -4,21 +4,23 @@ import type { SigningAlg } from '#shared/oauth/signing-keys.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
-import { type RequestContext, requestContext } from '#shared/process/request-context.ts'
+import { requestContext } from '#shared/process/request-context.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from '#shared/stores/postgres.ts'
+import { type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { type Answer, answerUncached, answerUnmatched } from './answer.ts'
 import { createAudit } from './audit.ts'
-import { createAuthenticate, type Limits } from './authenticate.ts'
+import { createAuthenticate } from './authenticate.ts'
 import type { ClientRecords } from './client-records.ts'
 import { createGetJwks, createGetMetadata, createGetReadiness, getHealth } from './documents.ts'
 import { ClientGone } from './form.ts'
+import { createGrantJudge, createRememberingJudge } from './grant-judge.ts'
 import { createKeyRing } from './key-ring.ts'
 import { countedAudit } from './measured.ts'
 import { createPostRevoke } from './post-revoke.ts'
 import { createPostToken } from './post-token.ts'
-import { createTokenProtocol } from './protocol.ts'
-import type { Handler } from './route.ts'
+import { Refusal } from './refusal.ts'
+import type { Exchange, Handler } from './route.ts'
 import type { UsageCounter } from './usage-counter.ts'
 
 export interface AuthServerDependencies {
@@ -36,7 +38,14 @@ export interface AuthServerDependencies {
   db: Database
   clients: ClientRecords
   revocation: Revocation
-  limits: Limits
+  limits: {
+    /** Token requests by client. */
+    tokens: RateLimit
+    /** Token revocations by client. */
+    revocations: RateLimit
+    /** Failed authentications by address. */
+    failures: RateLimit
+  }
   usage: UsageCounter
   /** The stores that are refused or gone, and done without. */
   degraded: () => string[]
@@ -63,48 +72,49 @@ export function createAuthServer(dependencies: AuthServerDependencies): AuthServ
   const { issuer, resource, trustedProxies, signingAlg: alg, keyEncryptionKey: encryptionKey } = settings
   const audit = countedAudit(createAudit(log), metrics)
   const keys = createKeyRing({ db, clock, log, alg, encryptionKey })
-  const authenticate = createAuthenticate({ clients, revocation, limits, keys })
-  const protocol = createTokenProtocol({ issuer, resource })
-  const shared = { authenticate, audit, clock, issuer, resource }
+  const authenticate = createAuthenticate({ clients, revocation, keys, failures: limits.failures })
+  const judge = createRememberingJudge(createGrantJudge({ issuer, resource }))
+  const getMetadata = createGetMetadata({ issuer, resource })
+  const shared = { authenticate, audit, issuer, resource }
   let ready = false
 
   const routes = new Map<string, Methods>([
-    ['/v1/oauth/token', post(createPostToken({ ...shared, protocol, usage }))],
-    ['/v1/oauth/revoke', post(createPostRevoke({ ...shared, revocation, keys }))],
+    ['/v1/oauth/token', post(createPostToken({ ...shared, limit: limits.tokens, judge, usage, clock }))],
+    ['/v1/oauth/revoke', post(createPostRevoke({ ...shared, limit: limits.revocations, revocation, keys }))],
     ['/v1/oauth/jwks', get(createGetJwks(keys))],
-    ['/.well-known/oauth-authorization-server', get(createGetMetadata({ issuer, resource }))],
+    ['/.well-known/oauth-authorization-server', get(getMetadata)],
+    ['/.well-known/openid-configuration', get(getMetadata)],
     ['/healthz', get(getHealth)],
     ['/readyz', get(createGetReadiness({ isReady: () => ready, degraded }))],
   ])
 
-  async function answer(
-    request: IncomingMessage,
-    context: RequestContext,
-    { path, query }: Target,
-  ): Promise<Answer | undefined> {
-    const methods = routes.get(path)
+  /** @returns undefined when nobody is left to answer. */
+  async function answer(exchange: Exchange): Promise<Answer | undefined> {
+    const methods = routes.get(exchange.path)
     if (!methods) return answerUnmatched(404)
-    const handler = methods.get(request.method ?? '')
+    const handler = methods.get(exchange.request.method ?? '')
     if (!handler) return answerUnmatched(405, { Allow: [...methods.keys()].join(', ') })
     try {
-      return await handler({ request, context, path, query })
+      const given = await handler(exchange)
+      if (!(given instanceof Refusal)) return given
+      audit.refused(exchange, given)
+      return given.answer
     } catch (error) {
       if (error instanceof ClientGone) return undefined
-      audit.failed(context, path, error)
-      return answerUncached(500, { error: 'server_error' })
+      audit.failed(exchange, error)
+      return answerUncached({ error: 'server_error' }, 500)
     }
   }
 
   return {
     listener(request, response) {
       const started_ms = performance.now()
-      const context = requestContext(request, trustedProxies)
-      const target = targetOf(request.url ?? '')
-      void answer(request, context, target).then((given) => {
+      const exchange = exchangeOf(request, trustedProxies)
+      void answer(exchange).then((given) => {
         if (!given) return
-        write(response, given, context.requestId)
+        write(response, given, exchange)
         metrics.answered({
-          route: routes.has(target.path) ? target.path : 'unmatched',
+          route: routes.has(exchange.path) ? exchange.path : 'unmatched',
           method: request.method ?? '',
           status: given.status,
           duration_ms: performance.now() - started_ms,
@@ -128,18 +138,6 @@ export function createAuthServer(dependencies: AuthServerDependencies): AuthServ
   }
 }
 
-interface Target {
-  path: string
-  query: string
-}
-
-function targetOf(target: string): Target {
-  const mark = target.indexOf('?')
-  return mark < 0
-    ? { path: target, query: '' }
-    : { path: target.slice(0, mark), query: target.slice(mark + 1) }
-}
-
 type Methods = ReadonlyMap<string, Handler>
 
 const post = (handler: Handler): Methods => new Map([['POST', handler]])
@@ -151,9 +149,22 @@ const get = (handler: Handler): Methods =>
     ['HEAD', handler],
   ])
 
-function write(response: ServerResponse, { status, body, headers }: Answer, requestId: string): void {
+function exchangeOf(request: IncomingMessage, trustedProxies: BlockList): Exchange {
+  const target = request.url ?? ''
+  const mark = target.indexOf('?')
+  const path = mark < 0 ? target : target.slice(0, mark)
+  const query = mark < 0 ? '' : target.slice(mark + 1)
+  return { request, context: requestContext(request, trustedProxies), path, query }
+}
+
+function write(
+  response: ServerResponse,
+  { status, body, headers }: Answer,
+  { context: { requestId }, rate }: Exchange,
+): void {
   response.writeHead(status, {
     ...headers,
+    ...(rate && rateLimitHeaders(rate)),
     'Content-Length': Buffer.byteLength(body),
     'X-Request-Id': requestId,
   })

@@ -51,8 +51,8 @@ export function createAuthService({
   measureRedis(metrics, watched, revocationWatch)
   measureDecisions(metrics, revocation)
   measureKeys(metrics, { db, clock })
-  const clientPolicy = { name: 'token-client', ...config.RATE_TOKEN_PER_CLIENT }
-  const failurePolicy = { name: 'token-failures', ...config.RATE_TOKEN_FAILURES_PER_ADDRESS }
+  const limit = (name: string, rate: AuthConfig['RATE_TOKEN_PER_CLIENT']) =>
+    counted(createRateLimit({ redis, policy: { name, ...rate } }))
   const server = createAuthServer({
     settings: {
       issuer: config.ISSUER,
@@ -67,8 +67,9 @@ export function createAuthService({
     clients: createClientRecords({ db, clock }),
     revocation,
     limits: {
-      client: counted(createRateLimit({ redis, policy: clientPolicy })),
-      failures: counted(createRateLimit({ redis, policy: failurePolicy })),
+      tokens: limit('token-client', config.RATE_TOKEN_PER_CLIENT),
+      revocations: limit('token-revocations', config.RATE_TOKEN_REVOCATIONS_PER_CLIENT),
+      failures: limit('token-failures', config.RATE_TOKEN_FAILURES_PER_ADDRESS),
     },
     usage: createUsageCounter({ redis, clock }),
     degraded,

@@ -1,5 +1,5 @@
-import { appendActivity } from '#shared/activity.ts'
-import { type ClientRecord, findClient, listClients, markClientRevoked } from '#shared/oauth/clients.ts'
+import * as changes from '#shared/oauth/client-changes.ts'
+import { type ClientRecord, listClients } from '#shared/oauth/clients.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { OperatorError } from '../operator.ts'
@@ -31,19 +31,7 @@ export async function revokeClient(
   { vendorId, clientId }: { vendorId: string; clientId: string },
 ): Promise<ClientRecord> {
   await requireCompany(db, vendorId)
-  return revocation.revoke({ kind: 'client', id: clientId }, async (transaction) => {
-    const changed = await markClientRevoked(transaction, { vendorId, clientId, revokedBy: null })
-    const client = await findClient(transaction, { vendorId, clientId })
-    if (!client) throw new OperatorError(`${vendorId} has no client ${clientId}.`)
-    if (changed) {
-      await appendActivity(transaction, {
-        vendorId,
-        userId: null,
-        action: 'client.revoked',
-        subject: clientId,
-        detail: { name: client.name },
-      })
-    }
-    return client
-  })
+  const client = await changes.revokeClient(revocation, { vendorId, clientId, revokedBy: null })
+  if (!client) throw new OperatorError(`${vendorId} has no client ${clientId}.`)
+  return client
 }

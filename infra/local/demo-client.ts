@@ -1,5 +1,5 @@
-import { appendActivity } from '#shared/activity.ts'
-import { findClientCredentials, insertClient } from '#shared/oauth/clients.ts'
+import { createClient } from '#shared/oauth/client-changes.ts'
+import { readClientCredentials } from '#shared/oauth/client-credentials.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { type DataDir, writePrivateFile } from './data-dir.ts'
@@ -34,31 +34,21 @@ export async function demoClient({
   replace: boolean
 }): Promise<DemoClient> {
   const { demoClient: client } = replace ? await replaceDemoClient(dataDir, secrets) : secrets
-  const stored = await findClientCredentials(db, client.clientId)
-  if (!stored) await createClient(db, client)
+  const [stored] = await readClientCredentials(db, [client.clientId])
+  if (!stored) {
+    await db.transaction((transaction) =>
+      createClient(transaction, {
+        clientId: client.clientId,
+        vendorId: ACME,
+        name: NAME,
+        scopes: ['analytics:read'],
+        secretHash: hashSecret(client.clientSecret),
+        createdBy: null,
+        createdAt: new Date(),
+      }),
+    )
+  }
   const secretFile = dataDir.at(SECRET_FILE)
   await writePrivateFile(secretFile, client.clientSecret)
   return { vendorId: ACME, ...client, secretFile, revoked: stored?.status === 'Revoked' }
-}
-
-async function createClient(db: Database, client: LocalSecrets['demoClient']): Promise<void> {
-  const { clientId } = client
-  await db.transaction(async (transaction) => {
-    await insertClient(transaction, {
-      clientId,
-      vendorId: ACME,
-      name: NAME,
-      scopes: ['analytics:read'],
-      secretHash: hashSecret(client.clientSecret),
-      createdBy: null,
-      createdAt: new Date(),
-    })
-    await appendActivity(transaction, {
-      vendorId: ACME,
-      userId: null,
-      action: 'client.created',
-      subject: clientId,
-      detail: { name: NAME, scopes: ['analytics:read'] },
-    })
-  })
 }

@@ -1,40 +1,6 @@
 import type { Queryable } from '#shared/stores/postgres.ts'
+import type { ClientStatus } from './client-credentials.ts'
 import type { Scope } from './scopes.ts'
-
-export type ClientStatus = 'Active' | 'Revoked'
-
-/** What authenticating a client takes; all that the authorization server's role may read. */
-export interface ClientCredentialsRecord {
-  clientId: string
-  vendorId: string
-  scopes: Scope[]
-  /** SHA-256 of the client secret, 32 bytes. */
-  secretHash: Buffer
-  status: ClientStatus
-}
-
-/** @returns the record, or undefined when no client has this id. */
-export async function findClientCredentials(
-  db: Queryable,
-  clientId: string,
-): Promise<ClientCredentialsRecord | undefined> {
-  const [record] = await findCredentialsOfClients(db, [clientId])
-  return record
-}
-
-/** @returns for each id, in their order, the record, or undefined when no client has it. */
-export async function findCredentialsOfClients(
-  db: Queryable,
-  clientIds: readonly string[],
-): Promise<(ClientCredentialsRecord | undefined)[]> {
-  const { rows } = await db.raw(
-    `select client_id as "clientId", vendor_id as "vendorId", scopes, secret_hash as "secretHash", status
-     from oauth_clients where client_id = any(?::text[])`,
-    [clientIds as string[]],
-  )
-  const records = new Map((rows as ClientCredentialsRecord[]).map((record) => [record.clientId, record]))
-  return clientIds.map((clientId) => records.get(clientId))
-}
 
 export interface NewClient {
   clientId: string
@@ -80,25 +46,18 @@ export async function markClientRevoked(
 }
 
 /**
- * Inserts a client unless the company has `limit` Active ones. Call it in a transaction: creations of one company
- * wait for each other, so that two at once cannot both be the last.
- * @returns false when the limit is reached.
+ * Counts the Active clients of a company. Until the transaction ends, every other that counts them waits, so that two
+ * creations at once cannot both take the last place.
  */
-export async function insertClientWithin(
-  transaction: Queryable,
-  limit: number,
-  client: NewClient,
-): Promise<boolean> {
+export async function countActiveClients(transaction: Queryable, vendorId: string): Promise<number> {
   await transaction.raw(`select pg_advisory_xact_lock(hashtextextended('active clients of ' || ?, 0))`, [
-    client.vendorId,
+    vendorId,
   ])
   const { rows } = await transaction.raw(
     `select count(*) as active from oauth_clients where vendor_id = ? and status = 'Active'`,
-    [client.vendorId],
+    [vendorId],
   )
-  if (rows[0].active >= limit) return false
-  await insertClient(transaction, client)
-  return true
+  return rows[0].active
 }
 
 /** A client as its company sees it. */

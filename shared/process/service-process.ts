@@ -104,7 +104,9 @@ async function runWorkers({ processes, log }: ServiceProcessOptions, stopped: Pr
         if (stopping) {
           if (workers.size === 0) resolve()
         } else if (listening < processes || code === EXIT_CONFIG) {
-          reject(new ConfigError(`A process ended with code ${code ?? signal} before all were up.`))
+          const sentence = `A process ended with ${signal ?? `code ${code}`} before all were up.`
+          // Only what the process itself says of its settings lasts; the next start may have the memory it needs.
+          reject(code === EXIT_CONFIG ? new ConfigError(sentence) : new Error(sentence))
         } else {
           log.error({ worker: worker.process.pid, code, signal }, 'a process ended and is replaced')
           setTimeout(() => !stopping && start(), RETRY_MS)

@@ -67,8 +67,8 @@ export function createHitCounter(metrics: Metrics): <L extends RateLimit>(limit:
     const labels = { limit: limit.policy.name }
     return {
       ...limit,
-      async consume(subject: string) {
-        const verdict = await limit.consume(subject)
+      async consume(subject: string, weight?: number) {
+        const verdict = await limit.consume(subject, weight)
         if (!verdict.allowed) hit(labels)
         return verdict
       },

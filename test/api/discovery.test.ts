@@ -113,11 +113,11 @@ describe('discovery', () => {
         '503',
       ])
       const create = document.paths['/v1/vendor/{vendorId}/oauth-clients'].post
-      assert.deepEqual(create.security, [{ session: [] }])
+      assert.deepEqual(create.security, [{ session: [] }, { sessionCookie: [] }])
       assert.deepEqual(create.requestBody.content['application/json'].schema, {
-        $ref: '#/components/schemas/NewClient',
+        $ref: '#/components/schemas/NewOAuthClient',
       })
-      const { properties, required, additionalProperties } = document.components.schemas.NewClient
+      const { properties, required, additionalProperties } = document.components.schemas.NewOAuthClient
       assert.deepEqual(required, ['name', 'scopes'])
       assert.equal(additionalProperties, false)
       assert.equal(properties.name.maxLength, 100)

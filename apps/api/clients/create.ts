@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
-import { appendActivity } from '#shared/activity.ts'
-import { type ClientRecord, findClient, insertClientWithin } from '#shared/oauth/clients.ts'
+import { createClient as storeClient } from '#shared/oauth/client-changes.ts'
+import { type ClientRecord, countActiveClients, findClient } from '#shared/oauth/clients.ts'
 import { hashSecret, newClientId, newClientSecret } from '#shared/oauth/ids.ts'
 import type { Scope } from '#shared/oauth/scopes.ts'
 import { Problem } from '#shared/problems.ts'
@@ -52,9 +52,15 @@ export function createClient(db: Database, creation: Creation): Promise<Created>
 
 async function insert(transaction: Knex.Transaction, creation: Creation): Promise<Created> {
   const { vendorId, userId, name, scopes, at } = creation
+  if ((await countActiveClients(transaction, vendorId)) >= ACTIVE_CLIENTS_MAX) {
+    throw new Problem(
+      'client_limit_reached',
+      `A company may have ${ACTIVE_CLIENTS_MAX} active clients. Revoke one that is no longer used.`,
+    )
+  }
   const clientId = newClientId()
   const clientSecret = newClientSecret()
-  const inserted = await insertClientWithin(transaction, ACTIVE_CLIENTS_MAX, {
+  await storeClient(transaction, {
     clientId,
     vendorId,
     name,
@@ -63,14 +69,6 @@ async function insert(transaction: Knex.Transaction, creation: Creation): Promis
     createdBy: userId,
     createdAt: at,
   })
-  if (!inserted) {
-    throw new Problem(
-      'client_limit_reached',
-      `A company may have ${ACTIVE_CLIENTS_MAX} active clients. Revoke one that is not used any more.`,
-    )
-  }
-  const detail = { name, scopes }
-  await appendActivity(transaction, { vendorId, userId, action: 'client.created', subject: clientId, detail })
   return { client: await existing(transaction, { vendorId, clientId }), clientSecret }
 }
 

@@ -9,7 +9,7 @@ const NAME_MAX_CHARACTERS = 100
 
 const scope = z.enum(SCOPES, `must be one of ${SCOPES.join(', ')}`).meta({ id: 'Scope' })
 
-export const NewClient = z
+export const NewOAuthClient = z
   .strictObject({
     name: oneLine(1, NAME_MAX_CHARACTERS).meta({ minLength: 1, maxLength: NAME_MAX_CHARACTERS }),
     scopes: z
@@ -19,7 +19,7 @@ export const NewClient = z
       .refine((scopes) => new Set(scopes).size === scopes.length, 'must not name a scope twice')
       .meta({ uniqueItems: true, description: 'The smallest subset that does.' }),
   })
-  .meta({ id: 'NewClient' })
+  .meta({ id: 'NewOAuthClient' })
 
 const client = {
   clientId: z.string(),
@@ -34,16 +34,20 @@ const client = {
   tokensIssued24h: z.int().meta({ description: 'How many tokens it got in the last 24 hours, to the hour.' }),
 }
 
-export const Client = z.object(client).meta({ id: 'Client' })
+export const OAuthClient = z.object(client).meta({ id: 'OAuthClient' })
 
-export const CreatedClient = z
+export const CreatedOAuthClient = z
   .object({
     ...client,
-    clientSecret: z.string().meta({ description: 'Shown in this one answer. Only its hash is kept.' }),
+    clientSecret: z.string().nullable().meta({
+      description: 'Shown in this one answer; only its hash is kept. null when the request is repeated.',
+    }),
   })
-  .meta({ id: 'CreatedClient' })
+  .meta({ id: 'CreatedOAuthClient' })
 
-export const ClientPage = z.object({ clients: z.array(Client), nextCursor })
+export const ClientPage = z
+  .object({ clients: z.array(OAuthClient), nextCursor })
+  .meta({ id: 'OAuthClientPage' })
 
 const position = z.tuple([
   // Postgres has no year 0.

@@ -76,6 +76,12 @@ export async function deleteOldUsage(
   return rowCount
 }
 
+export interface UsageStores {
+  redis: Redis
+  db: Database
+  clock: Clock
+}
+
 export interface ClientUsage {
   lastUsedAt: Date | null
   /** In this hour and the 23 before it. */
@@ -87,7 +93,7 @@ export interface ClientUsage {
  * other it may be missing for a moment. Without Redis it is what Postgres knows.
  */
 export async function readUsage(
-  { redis, db, clock }: { redis: Redis; db: Database; clock: Clock },
+  { redis, db, clock }: UsageStores,
   clientIds: readonly string[],
 ): Promise<ReadonlyMap<string, ClientUsage>> {
   if (clientIds.length === 0) return new Map()

@@ -1,7 +1,9 @@
 import { z } from 'zod'
 import type { SCOPES } from '#shared/oauth/scopes.ts'
 import { PROBLEMS, type ProblemCode } from '#shared/problems.ts'
+import { BODY_PROBLEMS } from '../http/body.ts'
 import { type Documentation, documentationOf } from '../http/documented.ts'
+import type { RouteDescription, Security } from '../http/route.ts'
 import type { ApiRouter } from '../http/state.ts'
 
 export type JsonSchema = { [keyword: string]: unknown }
@@ -49,27 +51,26 @@ const SCOPE_DESCRIPTIONS: Record<(typeof SCOPES)[number], string> = {
 }
 
 /**
- * The OpenAPI 3.1 description of the routes, read from the route definitions themselves: the schemas that validate
- * a request are the ones that are published. Routes without a summary are left out.
+ * The OpenAPI 3.1 description of the routes, made from the routes themselves: the schemas that validate a request are
+ * the ones that are published. Of the documented routers, what has no summary is left out.
  */
 export function createApiDocument({
-  routers,
+  routes,
+  documentedRouters,
   issuer,
   apiResource,
 }: {
-  routers: readonly ApiRouter[]
+  routes: readonly RouteDescription[]
+  documentedRouters: readonly ApiRouter[]
   issuer: string
   apiResource: string
 }): ApiDocument {
   const schemas: Record<string, JsonSchema> = { Problem: problemSchema() }
   const paths: ApiDocument['paths'] = {}
-  for (const layer of routers.flatMap((router) => router.stack)) {
-    const about = merged(layer.stack.map(documentationOf))
-    if (about.summary === undefined) continue
-    const path = String(layer.path).replaceAll(/:(\w+)/g, '{$1}')
-    const method = layer.methods.find((name) => name !== 'HEAD') ?? 'GET'
+  for (const route of [...documentedRouters.flatMap(describedRoutes), ...routes]) {
+    const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
     paths[path] ??= {}
-    paths[path][method.toLowerCase()] = operation(path, method, about, schemas)
+    paths[path][route.method] = operation(path, route, schemas)
   }
   const tokenUrl = `${issuer}/v1/oauth/token`
   return {
@@ -94,28 +95,44 @@ export function createApiDocument({
           scheme: 'bearer',
           description: 'The session token of the owner or an active admin of the company.',
         },
+        sessionCookie: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: apiResource.startsWith('https:') ? '__Host-session' : 'session',
+          description:
+            'The same session in a browser. A request that changes something must come from the workspace itself.',
+        },
       },
     },
   }
 }
 
-function merged(parts: readonly Documentation[]): Documentation {
-  const whole = Object.assign({}, ...parts) as Documentation
-  whole.answers = Object.assign({}, ...parts.map(({ answers }) => answers))
-  whole.problems = [...new Set(parts.flatMap(({ problems = [] }) => problems))]
-  return whole
+/** The routes of a router whose middlewares say what they are. */
+function describedRoutes(router: ApiRouter): RouteDescription[] {
+  return router.stack.flatMap((layer) => {
+    const parts = layer.stack.map(documentationOf)
+    const { summary, security, tag = '', ...about } = Object.assign({}, ...parts) as Documentation
+    if (summary === undefined) return []
+    const method = (layer.methods.find((name) => name !== 'HEAD') ?? 'GET').toLowerCase()
+    const path = String(layer.path)
+    const problems = parts.flatMap(({ problems = [] }) => problems)
+    const answers = Object.assign({}, ...parts.map(({ answers }) => answers))
+    const by = { problems, ...(security && { security }) }
+    const described = { method, path, operationId: operationId(path, method), summary, tag, by, answers }
+    return [{ ...about, ...described, problems } as RouteDescription]
+  })
 }
 
 type Schemas = Record<string, JsonSchema>
 
-function operation(path: string, method: string, about: Documentation, schemas: Schemas): Operation {
-  const { summary = '', description, tag = 'Discovery', security, query, headers, body } = about
+function operation(path: string, route: RouteDescription, schemas: Schemas): Operation {
+  const { operationId, summary, description, tag, by, query, headers, body } = route
   return {
-    operationId: operationId(path, method),
+    operationId,
     tags: [tag],
     summary,
     ...(description !== undefined && { description }),
-    security: security ? [{ [security.scheme]: 'scope' in security ? [security.scope] : [] }] : [],
+    security: securityOf(by.security),
     parameters: [
       ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => pathParameter(name)),
       ...(query ? parameters(query, 'query', schemas) : []),
@@ -124,16 +141,32 @@ function operation(path: string, method: string, about: Documentation, schemas: 
     ...(body && {
       requestBody: { required: true, content: json(jsonSchema(body, 'input', schemas)) },
     }),
-    responses: { ...answers(about, schemas), ...problems(about.problems ?? []) },
+    responses: { ...answers(route, schemas), ...problems(problemsOf(route)) },
   }
 }
 
+function securityOf(security: Security | undefined): Operation['security'] {
+  if (!security) return []
+  if (security.scheme === 'accessToken') return [{ accessToken: [security.scope] }]
+  return [{ session: [] }, { sessionCookie: [] }]
+}
+
+/** Each that its caller, its input or its handler can lead to. */
+const problemsOf = ({ by, query, headers, body, problems = [] }: RouteDescription): ProblemCode[] => [
+  ...new Set([
+    ...by.problems,
+    ...(body ? BODY_PROBLEMS : []),
+    ...(query || headers ? ['invalid_input' as const] : []),
+    ...problems,
+  ]),
+]
+
 const operationId = (path: string, method: string): string =>
-  method.toLowerCase() +
+  method +
   path
     .replace(/^\/v1/, '')
-    .split(/[^A-Za-z0-9{]+/)
-    .map((word) => (word.startsWith('{') ? `By${capital(word.slice(1))}` : capital(word)))
+    .split(/[^A-Za-z0-9:]+/)
+    .map((word) => (word.startsWith(':') ? `By${capital(word.slice(1))}` : capital(word)))
     .join('')
 
 const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)
@@ -159,7 +192,7 @@ function parameters(schema: z.ZodObject, place: 'query' | 'header', schemas: Sch
   }))
 }
 
-function answers({ answers = {} }: Documentation, schemas: Schemas): Record<string, Answer> {
+function answers({ answers }: RouteDescription, schemas: Schemas): Record<string, Answer> {
   return Object.fromEntries(
     Object.entries(answers).map(([status, { description, schema, headers }]) => [
       status,

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { SCOPES } from '#shared/oauth/scopes.ts'
-import { documented } from '../http/documented.ts'
-import { createRouter } from '../http/routes.ts'
+import { anyone, type Route, route, routerOf } from '../http/route.ts'
 import type { ApiMiddleware, ApiRouter } from '../http/state.ts'
 import { createDocsPage } from './docs.ts'
 import { createApiDocument } from './openapi.ts'
@@ -24,7 +23,9 @@ export interface DiscoveryDependencies {
   issuer: string
   apiResource: string
   /** The routes to describe. */
-  routers: readonly ApiRouter[]
+  routes: readonly Route[]
+  /** More of them, described by their middlewares. */
+  documentedRouters: readonly ApiRouter[]
 }
 
 /** The URL of a resource's metadata: the well-known part goes between host and path (RFC 9728 §3.1). */
@@ -34,7 +35,12 @@ export function resourceMetadataUrl(apiResource: string): string {
 }
 
 /** What machines and people read to find their way; public, and made once. */
-export function createDiscoveryRoutes({ issuer, apiResource, routers }: DiscoveryDependencies): ApiRouter {
+export function createDiscoveryRoutes({
+  issuer,
+  apiResource,
+  routes,
+  documentedRouters,
+}: DiscoveryDependencies): ApiRouter {
   const metadata: z.infer<typeof ResourceMetadata> = {
     resource: apiResource,
     authorization_servers: [issuer],
@@ -43,16 +49,29 @@ export function createDiscoveryRoutes({ issuer, apiResource, routers }: Discover
     resource_name: 'Integration Access Service',
     resource_documentation: `${apiResource}/docs`,
   }
-  const router = createRouter()
-  router.get(
-    [...new Set([METADATA_PATH, new URL(resourceMetadataUrl(apiResource)).pathname])],
-    documented(answer('application/json', JSON.stringify(metadata)), {
-      summary: 'What this resource is and who issues tokens for it (RFC 9728)',
-      answers: { 200: { description: 'The metadata.', schema: ResourceMetadata } },
-    }),
-  )
-  const document = createApiDocument({ routers: [...routers, router], issuer, apiResource })
+  const getMetadata = route({
+    method: 'get',
+    path: METADATA_PATH,
+    operationId: 'readResourceMetadata',
+    tag: 'Discovery',
+    summary: 'What this resource is and who issues tokens for it (RFC 9728)',
+    by: anyone,
+    answers: { 200: { description: 'The metadata.', schema: ResourceMetadata } },
+    async handle(_, ctx) {
+      ctx.set('Cache-Control', CACHED)
+      return metadata
+    },
+  })
+  const document = createApiDocument({
+    routes: [...routes, getMetadata],
+    documentedRouters,
+    issuer,
+    apiResource,
+  })
   const docs = createDocsPage(document)
+  const router = routerOf([getMetadata])
+  const { pathname } = new URL(resourceMetadataUrl(apiResource))
+  if (pathname !== METADATA_PATH) router.get(pathname, getMetadata.handler)
   return router.get('/openapi.json', answer('application/json', JSON.stringify(document))).get(
     '/docs',
     answer('text/html; charset=utf-8', docs.html, {

@@ -1,57 +1,57 @@
-import { koaBody } from 'koa-body'
 import type { z } from 'zod'
 import { Problem } from '#shared/problems.ts'
 import { documented } from './documented.ts'
 import { inputErrors } from './input.ts'
+import { parseJson } from './json.ts'
+import { receivedBytes } from './received-bytes.ts'
 import type { ApiContext, ApiMiddleware } from './state.ts'
 
 const BODY_LIMIT_BYTES = 64 * 1_024
 const JSON_TYPE = /^application\/json[ \t]*(;[ \t]*charset="?utf-8"?[ \t]*)?$/i
-const REPLACEMENT_CHARACTER = '\uFFFD'
+
+export interface BodyOptions {
+  /** Default: 64 KiB. */
+  limit_bytes?: number
+  /** In place of JSON.parse. */
+  parse?: (text: string) => unknown
+}
 
 /**
- * Reads a JSON body and leaves what `schema` makes of it in `ctx.state.body`. Stands after the middleware that
- * says who the caller is: a stranger's body is not read.
- * @throws Problem 415 for another media type or encoding, 413 above the limit, 400 for what is not JSON in UTF-8,
- * 422 for what `schema` refuses.
+ * @returns what reads the JSON body of a request and gives what `schema` makes of it. It is called once the caller is
+ * known, so that nobody's body is read for a stranger. It throws Problem 415 for another media type or encoding, 413
+ * above the limit, 408 if it takes too long to arrive, 400 for what is not JSON in UTF-8, and 422 for what is nested too
+ * deep or what `schema` refuses.
  */
-export function body(
-  schema: z.ZodType,
-  { limit_bytes = BODY_LIMIT_BYTES }: { limit_bytes?: number } = {},
-): ApiMiddleware {
-  const read = koaBody({
-    json: true,
-    jsonStrict: false,
-    jsonLimit: limit_bytes,
-    jsonTypes: ['application/json'],
-    includeUnparsed: true,
-    urlencoded: false,
-    text: false,
-    multipart: false,
-    onError: (error) => {
-      throw bodyProblem(error, limit_bytes)
-    },
-  })
-  const middleware: ApiMiddleware = async (ctx, next) => {
+export function bodyReader<Schema extends z.ZodType>(
+  schema: Schema,
+  { limit_bytes = BODY_LIMIT_BYTES, parse }: BodyOptions = {},
+): (ctx: ApiContext) => Promise<z.infer<Schema>> {
+  return async (ctx) => {
     requireJson(ctx)
-    await read(ctx as never, async () => {})
-    const { rawBody, body: parsed } = ctx.request as unknown as { rawBody: string; body: unknown }
-    // The decoder puts this character where the bytes were not UTF-8; RFC 8259 §8.1 asks for UTF-8.
-    if (rawBody.includes(REPLACEMENT_CHARACTER)) throw malformed('The body is not valid UTF-8.')
-    if (rawBody === '') throw malformed('The body is empty.')
-    const result = schema.safeParse(parsed)
-    if (!result.success) {
-      throw new Problem('invalid_input', 'The body breaks a rule; errors says which.', {
-        errors: inputErrors(result.error.issues, (path) => path),
-      })
-    }
-    ctx.state.body = result.data
+    const result = schema.safeParse(parseJson(await receivedBytes(ctx.req, limit_bytes), parse))
+    if (result.success) return result.data
+    throw new Problem('invalid_input', 'The body breaks a rule; errors says which.', {
+      errors: inputErrors(result.error.issues, (path) => path),
+    })
+  }
+}
+
+export const BODY_PROBLEMS = [
+  'unsupported_media_type',
+  'payload_too_large',
+  'request_timeout',
+  'malformed_json',
+  'invalid_input',
+] as const
+
+/** The same as a middleware, which leaves the body in `ctx.state.body`. */
+export function body(schema: z.ZodType, options: BodyOptions = {}): ApiMiddleware {
+  const read = bodyReader(schema, options)
+  const middleware: ApiMiddleware = async (ctx, next) => {
+    ctx.state.body = await read(ctx)
     await next()
   }
-  return documented(middleware, {
-    body: schema,
-    problems: ['unsupported_media_type', 'payload_too_large', 'malformed_json', 'invalid_input'],
-  })
+  return documented(middleware, { body: schema, problems: BODY_PROBLEMS })
 }
 
 function requireJson(ctx: ApiContext): void {
@@ -60,31 +60,5 @@ function requireJson(ctx: ApiContext): void {
   }
   if (!/^(identity)?$/i.test(ctx.get('Content-Encoding'))) {
     throw new Problem('unsupported_media_type', 'Send the body without a Content-Encoding.')
-  }
-}
-
-function bodyProblem(error: Error, limit_bytes: number): Problem {
-  const { status, body: raw } = error as { status?: number; body?: unknown }
-  if (status === 413) {
-    return new Problem('payload_too_large', `The body may have at most ${limit_bytes} bytes.`, {
-      headers: { Connection: 'close' },
-    })
-  }
-  if (typeof raw === 'string' && isJson(raw)) {
-    return new Problem('invalid_input', 'The body breaks a rule; errors says which.', {
-      errors: [{ pointer: '', detail: 'must not have a member named __proto__' }],
-    })
-  }
-  return malformed('The body is not valid JSON.')
-}
-
-const malformed = (detail: string): Problem => new Problem('malformed_json', detail)
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
   }
 }

@@ -1,15 +1,7 @@
 import type { z } from 'zod'
-import type { Scope } from '#shared/oauth/scopes.ts'
 import type { ProblemCode } from '#shared/problems.ts'
+import type { Access, Answer, Security } from './route.ts'
 import type { ApiMiddleware } from './state.ts'
-
-/** One answer of a route that is not a problem. */
-export interface Answer {
-  description: string
-  schema?: z.ZodType
-  /** Header fields of this answer, with what they say. */
-  headers?: Record<string, string>
-}
 
 /** What a middleware or handler adds to the OpenAPI description of each route that it stands in. */
 export interface Documentation {
@@ -17,7 +9,7 @@ export interface Documentation {
   description?: string
   tag?: string
   /** Who may call: nobody in particular when no middleware of the route says. */
-  security?: { scheme: 'session' } | { scheme: 'accessToken'; scope: Scope }
+  security?: Security
   query?: z.ZodObject
   /** Header fields that a caller may send. */
   headers?: z.ZodObject
@@ -39,3 +31,12 @@ export function documented<T extends ApiMiddleware>(middleware: T, about: Docume
 }
 
 export const documentationOf = (middleware: object): Documentation => documentation.get(middleware) ?? {}
+
+/** An access as a middleware. */
+export function admitting({ admit, security, problems }: Access<object>): ApiMiddleware {
+  const middleware: ApiMiddleware = async (ctx, next) => {
+    await admit(ctx)
+    await next()
+  }
+  return documented(middleware, { ...(security && { security }), problems })
+}

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type InputError, Problem } from '#shared/problems.ts'
 import { documented } from './documented.ts'
-import type { ApiMiddleware } from './state.ts'
+import type { ApiContext, ApiMiddleware } from './state.ts'
 
 const ERRORS_SHOWN = 20
 
@@ -39,27 +39,35 @@ const jsonPointer = (path: readonly PropertyKey[]): string =>
   path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 
 /**
- * Validates the query and leaves what `schema` makes of it in `ctx.state.query`.
- * @throws Problem 422 for an unknown parameter, one that is sent twice, or what `schema` refuses.
+ * @returns what validates the query. It throws Problem 422 for an unknown parameter, one that is sent twice, or what
+ * `schema` refuses.
  */
+export function queryReader<Schema extends z.ZodObject>(
+  schema: Schema,
+): (ctx: ApiContext) => z.infer<Schema> {
+  const empty: z.infer<Schema> | undefined = schema.safeParse({}).data
+  return ({ querystring }) => (querystring === '' && empty) || parseQuery(schema, querystring)
+}
+
+/** The same as a middleware, which leaves the query in `ctx.state.query`. */
 export function query(schema: z.ZodObject): ApiMiddleware {
-  const empty = Object.freeze(schema.safeParse({}).data)
+  const read = queryReader(schema)
   const middleware: ApiMiddleware = (ctx, next) => {
-    ctx.state.query = (ctx.querystring === '' && empty) || parseQuery(schema, ctx.querystring)
+    ctx.state.query = read(ctx)
     return next()
   }
   return documented(middleware, { query: schema, problems: ['invalid_input'] })
 }
 
 export function parseQuery<T extends z.ZodObject>(schema: T, querystring: string): z.infer<T> {
-  const sent = new URLSearchParams(querystring)
-  const errors: InputError[] = []
-  const values: Record<string, string> = {}
-  for (const name of new Set(sent.keys())) {
-    if (sent.getAll(name).length > 1) errors.push({ pointer: `?${name}`, detail: 'must be sent once' })
-    Object.defineProperty(values, name, { value: sent.get(name), enumerable: true })
+  const sent = new Map<string, string>()
+  const repeated = new Set<string>()
+  for (const [name, value] of new URLSearchParams(querystring)) {
+    if (sent.has(name)) repeated.add(name)
+    else sent.set(name, value)
   }
-  const result = schema.safeParse(values)
+  const errors = [...repeated].map((name) => ({ pointer: `?${name}`, detail: 'must be sent once' }))
+  const result = schema.safeParse(Object.fromEntries(sent))
   if (!result.success) errors.push(...inputErrors(result.error.issues, (pointer) => `?${pointer.slice(1)}`))
   if (errors.length > 0 || !result.success) {
     throw new Problem('invalid_input', 'The query breaks a rule; errors says which.', {
@@ -69,24 +77,19 @@ export function parseQuery<T extends z.ZodObject>(schema: T, querystring: string
   return result.data
 }
 
-/**
- * Validates the header fields that `schema` names and leaves them in `ctx.state.headers`.
- * @throws Problem 422 for what `schema` refuses.
- */
-export function requestHeaders(schema: z.ZodObject): ApiMiddleware {
+/** @returns what validates the header fields that `schema` names. It throws Problem 422 for what `schema` refuses. */
+export function headersReader<Schema extends z.ZodObject>(
+  schema: Schema,
+): (ctx: ApiContext) => z.infer<Schema> {
   const names = Object.keys(schema.shape)
-  const middleware: ApiMiddleware = async (ctx, next) => {
+  return (ctx) => {
     const sent = names.map((name) => [name, ctx.headers[name.toLowerCase()]])
     const result = schema.safeParse(Object.fromEntries(sent))
-    if (!result.success) {
-      throw new Problem('invalid_input', 'A header field breaks a rule; errors says which.', {
-        errors: inputErrors(result.error.issues, (pointer) => pointer.slice(1)),
-      })
-    }
-    ctx.state.headers = result.data
-    await next()
+    if (result.success) return result.data
+    throw new Problem('invalid_input', 'A header field breaks a rule; errors says which.', {
+      errors: inputErrors(result.error.issues, (pointer) => pointer.slice(1)),
+    })
   }
-  return documented(middleware, { headers: schema, problems: ['invalid_input'] })
 }
 
 // Controls, line separators and bidirectional overrides: nothing that a person types into a name.

@@ -1,37 +1,41 @@
 import { VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
-import { findMembership } from '#shared/people.ts'
+import { findMembership, type Role } from '#shared/people.ts'
 import { Problem } from '#shared/problems.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { documented } from './documented.ts'
-import type { ApiMiddleware } from './state.ts'
+import type { Access } from './route.ts'
+import type { SessionState } from './state.ts'
+
+/** A person who may act for the company of the path. */
+export interface Manager {
+  session: SessionState
+  vendorId: string
+}
 
 /**
- * Lets the owner and the active admins of the path's company pass, and nobody else. Role and status are read on
- * every request. Everyone else gets the same 403, whether or not there is such a company.
+ * Admits the owner and the active admins of the path's company, and nobody else; or the owner alone. Role and status
+ * are read on every request. Everyone else gets the same 403, whether or not there is such a company.
  */
-export function createManagerMiddleware({
-  session,
-  db,
-}: {
-  session: ApiMiddleware
-  db: Database
-}): ApiMiddleware {
-  const middleware: ApiMiddleware = (ctx, next) =>
-    session(ctx, async () => {
-      const vendorId = ctx.params.vendorId ?? ''
-      if (!(await manages(vendorId, ctx.state.session?.userId ?? ''))) {
-        throw new Problem('forbidden', 'Only the owner and active admins of this company may do this.')
-      }
-      ctx.state.vendorId = vendorId
-      await next()
-    })
-  async function manages(vendorId: string, userId: string): Promise<boolean> {
+export function createManagerAccess(
+  { session, db }: { session: Access<{ session: SessionState }>; db: Database },
+  { roles = ['owner', 'admin'] }: { roles?: readonly Role[] } = {},
+): Access<Manager> {
+  const who = roles.includes('admin') ? 'the owner and active admins' : 'the owner'
+  async function mayAct(vendorId: string, userId: string): Promise<boolean> {
     if (!VENDOR_ID_PATTERN.test(vendorId)) return false
     const membership = await findMembership(db, { vendorId, userId })
-    return membership?.role === 'owner' || (membership?.role === 'admin' && membership.status === 'active')
+    return membership?.status === 'active' && roles.includes(membership.role)
   }
-  return documented(middleware, {
-    security: { scheme: 'session' },
-    problems: ['unauthenticated', 'forbidden', 'unavailable'],
-  })
+  return {
+    ...session,
+    async admit(ctx) {
+      const admitted = await session.admit(ctx)
+      const vendorId = ctx.params.vendorId ?? ''
+      if (!(await mayAct(vendorId, admitted.session.userId))) {
+        throw new Problem('forbidden', `Only ${who} of this company may do this.`)
+      }
+      ctx.state.vendorId = vendorId
+      return { ...admitted, vendorId }
+    },
+    problems: [...session.problems, 'forbidden'],
+  }
 }

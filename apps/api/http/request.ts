@@ -18,11 +18,11 @@ const PROBES: ReadonlySet<unknown> = new Set(['/healthz', '/readyz'])
 
 class RequestState implements ApiState {
   declare session?: SessionState
+  declare userId?: string
   declare vendorId?: string
   declare accessToken?: AccessTokenState
   declare body?: unknown
   declare query?: unknown
-  declare headers?: unknown
   declare problem?: string
   readonly request: RequestContext
   readonly #parent: Log
@@ -70,7 +70,7 @@ export function createRequestMiddleware({
         status: ctx.status,
         problem: state.problem,
         vendorId: state.vendorId,
-        userId: state.session?.userId,
+        userId: state.session?.userId ?? state.userId,
         clientId: state.accessToken?.clientId,
         duration_ms: Math.round((performance.now() - started_ms) * 100) / 100,
       },

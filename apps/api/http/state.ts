@@ -6,6 +6,8 @@ import type { RequestContext } from '#shared/process/request-context.ts'
 
 /** The person behind a session token. */
 export interface SessionState {
+  /** Names it to its user; it cannot be used in place of the token. */
+  sessionId: string
   userId: string
   name: string
   email: string
@@ -26,8 +28,10 @@ export interface ApiState {
   request: RequestContext
   /** Logs with the request's id. */
   log: Log
-  /** Set by the session and manager middlewares. */
+  /** Set once the session is known to be good. */
   session?: SessionState
+  /** Set by a sign-in, which has no session yet. */
+  userId?: string
   /** The company of the path, set once the caller may act for it. */
   vendorId?: string
   /** Set by the access-token middleware. */
@@ -36,8 +40,6 @@ export interface ApiState {
   body?: unknown
   /** The validated query, set by the query middleware. */
   query?: unknown
-  /** The validated header fields, set by the requestHeaders middleware. */
-  headers?: unknown
   /** The `code` of the problem that was answered. */
   problem?: string
 }

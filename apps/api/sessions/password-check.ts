@@ -1,47 +1,43 @@
 import { randomBytes } from 'node:crypto'
 import { hashPassword, verifyPassword } from '#shared/passwords.ts'
+import { createLine } from '#shared/process/line.ts'
+import { addressSubject } from '#shared/stores/rate-limit.ts'
 import { unavailable } from '../http/problem.ts'
 
-/** Each takes one of libuv's four threads and 19 MiB for some 30 ms. */
-const RUNNING_MAX = 2
 const WAITING_MAX = 64
+const WAIT_MS = 8_000
 
-/**
- * Compares a password with a user's hash, or does the same work with no user's when there is none.
- * @returns whether it is the user's password.
- * @throws Problem unavailable when too many wait already, so that a flood can fill neither memory nor the threads.
- */
-export type CheckPassword = (password: string, hash: string | undefined) => Promise<boolean>
+export interface PasswordWork {
+  /**
+   * Does `work`, which hashes one password, when its turn has come. Addresses take turns. Addresses that are known to
+   * the account have a line of their own, so that strangers, however many, cannot keep its owner out.
+   * @throws Problem unavailable when too many wait already.
+   */
+  inLine<T>(from: { address: string; known: boolean }, work: () => Promise<T>): Promise<T>
+  /** Compares a password with a user's hash, or does the same work with nobody's when there is none. */
+  check(
+    from: { address: string; known: boolean },
+    password: string,
+    hash: string | undefined,
+  ): Promise<boolean>
+}
 
-export function createPasswordCheck(): CheckPassword {
+export function createPasswordWork(): PasswordWork {
   const nobodys = hashPassword(randomBytes(32).toString('hex'))
-  const waiting: (() => void)[] = []
-  let running = 0
+  const refusal = () => unavailable('Too many people are signing in. Try again in a moment.')
+  // A hash takes one of libuv's four threads and 19 MiB for about 30 ms.
+  const known = createLine({ atOnce: 1, waitingMax: WAITING_MAX, wait_ms: WAIT_MS, refusal })
+  const strangers = createLine({ atOnce: 2, waitingMax: WAITING_MAX, wait_ms: WAIT_MS, refusal })
 
-  async function turn(): Promise<void> {
-    if (running < RUNNING_MAX) {
-      running += 1
-      return
-    }
-    if (waiting.length >= WAITING_MAX)
-      throw unavailable('Too many people are signing in. Try again in a moment.')
-    await new Promise<void>((resolve) => waiting.push(resolve))
-  }
+  const inLine: PasswordWork['inLine'] = (from, work) =>
+    (from.known ? known : strangers)(addressSubject(from.address, 48), work)
 
-  /** Hands the turn on, or gives it back. */
-  function done(): void {
-    const next = waiting.shift()
-    if (next) next()
-    else running -= 1
-  }
-
-  return async (password, hash) => {
-    await turn()
-    try {
-      const matches = await verifyPassword(password, hash ?? (await nobodys))
-      return matches && hash !== undefined
-    } finally {
-      done()
-    }
+  return {
+    inLine,
+    check: (from, password, hash) =>
+      inLine(from, async () => {
+        const matches = await verifyPassword(password, hash ?? (await nobodys))
+        return matches && hash !== undefined
+      }),
   }
 }

@@ -1,43 +1,67 @@
 import { holdPassword } from '#shared/people.ts'
-import type { Database, Queryable } from '#shared/stores/postgres.ts'
+import type { Queryable } from '#shared/stores/postgres.ts'
 
 /** A session lasts this long from its beginning; use does not extend it. */
 export const SESSION_LIFETIME_S = 12 * 3_600
+/** How exactly it is noted when a session was last used. */
+export const SEEN_EVERY_MS = 60_000
+const USER_AGENT_MAX_CHARACTERS = 200
 
 export interface SessionRecord {
+  sessionId: string
   userId: string
   name: string
   email: string
   expiresAt: Date
+  lastSeenAt: Date
 }
 
-export async function insertSession(
-  db: Queryable,
-  session: { tokenHash: Buffer; userId: string; createdAt: Date; expiresAt: Date },
-): Promise<void> {
-  await db.raw('insert into sessions (token_hash, user_id, created_at, expires_at) values (?, ?, ?, ?)', [
-    session.tokenHash,
-    session.userId,
-    session.createdAt,
-    session.expiresAt,
-  ])
+export interface NewSessionRecord {
+  tokenHash: Buffer
+  userId: string
+  createdAt: Date
+  expiresAt: Date
+  address?: string
+  userAgent?: string
+}
+
+export async function insertSession(db: Queryable, session: NewSessionRecord): Promise<void> {
+  await db.raw(
+    `insert into sessions (token_hash, user_id, created_at, last_seen_at, expires_at, address, user_agent)
+     values (?, ?, ?, ?, ?, ?, ?)`,
+    [
+      session.tokenHash,
+      session.userId,
+      session.createdAt,
+      session.createdAt,
+      session.expiresAt,
+      session.address ?? null,
+      session.userAgent?.replaceAll('\0', '').slice(0, USER_AGENT_MAX_CHARACTERS) ?? null,
+    ],
+  )
+}
+
+export interface SessionStart {
+  tokenHash: Buffer
+  user: { userId: string; passwordHash: string }
+  now: Date
+  address: string
+  userAgent: string
 }
 
 /**
- * Begins a session for someone whose password was right a moment ago.
+ * Begins a session for someone whose password was right a moment ago. Call it in a transaction.
  * @returns undefined when the password has been changed since, and no session was begun.
  */
 export async function startSession(
-  db: Database,
-  { tokenHash, user, now }: { tokenHash: Buffer; user: { userId: string; passwordHash: string }; now: Date },
+  transaction: Queryable,
+  { tokenHash, user, now, address, userAgent }: SessionStart,
 ): Promise<{ expiresAt: Date } | undefined> {
-  const { userId } = user
+  if (!(await holdPassword(transaction, user))) return undefined
   const expiresAt = new Date(now.getTime() + SESSION_LIFETIME_S * 1_000)
-  return db.transaction(async (transaction) => {
-    if (!(await holdPassword(transaction, user))) return undefined
-    await insertSession(transaction, { tokenHash, userId, createdAt: now, expiresAt })
-    return { expiresAt }
-  })
+  const { userId } = user
+  await insertSession(transaction, { tokenHash, userId, createdAt: now, expiresAt, address, userAgent })
+  return { expiresAt }
 }
 
 /** @returns the live session and its user, or undefined. */
@@ -46,15 +70,61 @@ export async function findSession(
   { tokenHash, now }: { tokenHash: Buffer; now: Date },
 ): Promise<SessionRecord | undefined> {
   const { rows } = await db.raw(
-    `select s.user_id as "userId", u.name, u.email, s.expires_at as "expiresAt"
+    `select s.session_id as "sessionId", s.user_id as "userId", u.name, u.email, s.expires_at as "expiresAt",
+       s.last_seen_at as "lastSeenAt"
      from sessions s join users u using (user_id) where s.token_hash = ? and s.expires_at > ?`,
     [tokenHash, now],
   )
   return rows[0]
 }
 
+export async function noteSeen(
+  db: Queryable,
+  { tokenHash, now }: { tokenHash: Buffer; now: Date },
+): Promise<void> {
+  await db.raw('update sessions set last_seen_at = greatest(last_seen_at, ?) where token_hash = ?', [
+    now,
+    tokenHash,
+  ])
+}
+
+export interface ListedSession {
+  sessionId: string
+  createdAt: Date
+  lastSeenAt: Date
+  address: string | null
+  userAgent: string | null
+  /** `createdAt` to the microsecond: with the id, its place in the list. */
+  position: string
+}
+
+/** The live sessions of a user, newest first. */
+export async function listSessions(
+  db: Queryable,
+  {
+    userId,
+    now,
+    after,
+    limit,
+  }: { userId: string; now: Date; after: { position: string; sessionId: string } | undefined; limit: number },
+): Promise<ListedSession[]> {
+  const { rows } = await db.raw(
+    `select session_id as "sessionId", created_at as "createdAt", last_seen_at as "lastSeenAt", address,
+       user_agent as "userAgent", to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as position
+     from sessions where user_id = ? and expires_at > ?
+       ${after ? 'and (created_at, session_id) < (?::timestamptz, ?)' : ''}
+     order by created_at desc, session_id desc limit ?`,
+    [userId, now, ...(after ? [after.position, after.sessionId] : []), limit],
+  )
+  return rows
+}
+
 export async function deleteSession(db: Queryable, tokenHash: Buffer): Promise<void> {
   await db.raw('delete from sessions where token_hash = ?', [tokenHash])
+}
+
+export async function deleteSessionsOf(db: Queryable, userId: string): Promise<void> {
+  await db.raw('delete from sessions where user_id = ?', [userId])
 }
 
 /** Removes at most `limit` expired sessions. @returns how many. */

@@ -1,0 +1,47 @@
+import type { z } from 'zod'
+import type { ClientRecord } from '#shared/oauth/clients.ts'
+import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
+import { Problem } from '#shared/problems.ts'
+import { actorOf } from '../http/schemas.ts'
+import type { OAuthClient } from './schemas.ts'
+import { type ClientUsage, readUsage, type UsageStores } from './usage.ts'
+
+/** A client as it is shown. @param used undefined: it was never used. */
+export function clientAnswer(
+  record: ClientRecord,
+  used: ClientUsage | undefined,
+): z.infer<typeof OAuthClient> {
+  const { clientId, name, scopes, status, createdAt, revokedAt } = record
+  return {
+    clientId,
+    name,
+    scopes,
+    status,
+    createdAt: createdAt.toISOString(),
+    createdBy: actorOf(record.createdBy, record.createdByName),
+    revokedAt: revokedAt?.toISOString() ?? null,
+    revokedBy: revokedAt && actorOf(record.revokedBy, record.revokedByName),
+    lastUsedAt: used?.lastUsedAt?.toISOString() ?? null,
+    tokensIssued24h: used?.tokensIssued24h ?? 0,
+  }
+}
+
+/** The clients with what they did. */
+export async function clientAnswers(stores: UsageStores, records: readonly ClientRecord[]) {
+  const clientIds = records.map(({ clientId }) => clientId)
+  const used = await readUsage(stores, clientIds)
+  return records.map((record) => clientAnswer(record, used.get(record.clientId)))
+}
+
+export async function oneClientAnswer(stores: UsageStores, record: ClientRecord) {
+  const used = await readUsage(stores, [record.clientId])
+  return clientAnswer(record, used.get(record.clientId))
+}
+
+export const noSuchClient = (): Problem => new Problem('not_found', 'The company has no such client.')
+
+/** @throws Problem not_found for what cannot be a client's id. */
+export function knownClientId(clientId: string): string {
+  if (!CLIENT_ID_PATTERN.test(clientId)) throw noSuchClient()
+  return clientId
+}

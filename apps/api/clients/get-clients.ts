@@ -1,0 +1,24 @@
+import { listClients } from '#shared/oauth/clients.ts'
+import { page } from '../http/page.ts'
+import { type Route, route } from '../http/route.ts'
+import { clientAnswers } from './client-answer.ts'
+import type { ClientDependencies } from './routes.ts'
+import { ClientPage, ClientQuery } from './schemas.ts'
+
+export const getClients = ({ db, redis, clock, manager: by }: ClientDependencies): Route =>
+  route({
+    method: 'get',
+    path: '/v1/vendor/:vendorId/oauth-clients',
+    operationId: 'listClients',
+    tag: 'Clients',
+    summary: 'List the clients of a company, newest first',
+    by,
+    query: ClientQuery,
+    answers: { 200: { description: 'A page of clients.', schema: ClientPage } },
+    async handle({ vendorId, query: { limit, cursor, status } }) {
+      const after = cursor && { position: cursor[0], clientId: cursor[1] }
+      const records = await listClients(db, { vendorId, status, after, limit: limit + 1 })
+      const { rows, nextCursor } = page(records, limit, ({ position, clientId }) => [position, clientId])
+      return { clients: await clientAnswers({ db, redis, clock }, rows), nextCursor }
+    },
+  })

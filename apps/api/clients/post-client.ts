@@ -1,0 +1,47 @@
+import { type Route, route } from '../http/route.ts'
+import { clientAnswer, oneClientAnswer } from './client-answer.ts'
+import { createClient } from './create.ts'
+import type { ClientDependencies } from './routes.ts'
+import { CreatedOAuthClient, CreationHeaders, NewOAuthClient } from './schemas.ts'
+
+export const postClient = ({ db, redis, clock, manager: by }: ClientDependencies): Route =>
+  route({
+    method: 'post',
+    path: '/v1/vendor/:vendorId/oauth-clients',
+    operationId: 'createClient',
+    tag: 'Clients',
+    summary: 'Create a client',
+    description: 'The secret is in this answer and in no other. A company may have 100 active clients.',
+    by,
+    body: NewOAuthClient,
+    headers: CreationHeaders,
+    answers: {
+      200: {
+        description: 'The client that this Idempotency-Key created before, without its secret.',
+        schema: CreatedOAuthClient,
+        headers: { Location: 'The path of the client.' },
+      },
+      201: {
+        description: 'The new client with its secret.',
+        schema: CreatedOAuthClient,
+        headers: { Location: 'The path of the client.' },
+      },
+    },
+    problems: ['client_limit_reached', 'idempotency_in_progress', 'idempotency_key_reused'],
+    async handle({ vendorId, session, body, headers }, ctx) {
+      const { client, clientSecret } = await createClient(db, {
+        vendorId,
+        userId: session.userId,
+        ...body,
+        idempotencyKey: headers['Idempotency-Key'],
+        at: new Date(clock.now()),
+      })
+      ctx.set('Location', `/v1/vendor/${vendorId}/oauth-clients/${client.clientId}`)
+      if (clientSecret === undefined) {
+        return { ...(await oneClientAnswer({ db, redis, clock }, client)), clientSecret: null }
+      }
+      ctx.status = 201
+      // Nothing that can fail may stand between a new client and its secret, which exists nowhere else.
+      return { ...clientAnswer(client, undefined), clientSecret }
+    },
+  })

@@ -1,0 +1,26 @@
+import { revokeClient } from '#shared/oauth/client-changes.ts'
+import { type Route, route } from '../http/route.ts'
+import { knownClientId, noSuchClient, oneClientAnswer } from './client-answer.ts'
+import type { ClientDependencies } from './routes.ts'
+import { OAuthClient } from './schemas.ts'
+
+export const postRevoke = ({ db, redis, clock, revocation, manager: by }: ClientDependencies): Route =>
+  route({
+    method: 'post',
+    path: '/v1/vendor/:vendorId/oauth-clients/:clientId/revoke',
+    operationId: 'revokeClient',
+    tag: 'Clients',
+    summary: 'Revoke a client permanently',
+    description:
+      'Every request of the client or with one of its tokens that arrives after this answer is refused. ' +
+      'Revoking it again gives the same answer.',
+    by,
+    answers: { 200: { description: 'The client, now Revoked.', schema: OAuthClient } },
+    problems: ['not_found'],
+    async handle({ vendorId, session, params }) {
+      const clientId = knownClientId(params.clientId)
+      const client = await revokeClient(revocation, { vendorId, clientId, revokedBy: session.userId })
+      if (!client) throw noSuchClient()
+      return oneClientAnswer({ db, redis, clock }, client)
+    },
+  })

@@ -1,0 +1,123 @@
+import type { z } from 'zod'
+import type { Scope } from '#shared/oauth/scopes.ts'
+import type { ProblemCode } from '#shared/problems.ts'
+import { bodyReader } from './body.ts'
+import { headersReader, queryReader } from './input.ts'
+import { createRouter } from './routes.ts'
+import type { ApiContext, ApiMiddleware, ApiRouter } from './state.ts'
+
+export type Security = { scheme: 'session' } | { scheme: 'accessToken'; scope: Scope }
+
+/** Who may call a route. */
+export interface Access<Caller extends object> {
+  /** @returns what is known about the caller. @throws Problem when the caller may not. */
+  admit(ctx: ApiContext): Promise<Caller>
+  security?: Security
+  problems: readonly ProblemCode[]
+}
+
+export const anyone: Access<object> = { admit: async () => ({}), problems: [] }
+
+/** One answer of a route that is not a problem. */
+export interface Answer {
+  description: string
+  schema?: z.ZodType
+  /** Header fields of this answer, with what they say. */
+  headers?: Record<string, string>
+}
+
+/** What is published about a route. */
+export interface RouteDescription {
+  method: 'get' | 'post' | 'patch' | 'delete'
+  /** As Koa's router takes it: `/v1/vendor/:vendorId/people`. */
+  path: string
+  operationId: string
+  tag: string
+  summary: string
+  description?: string
+  by: Pick<Access<object>, 'security' | 'problems'>
+  query?: z.ZodObject
+  headers?: z.ZodObject
+  body?: z.ZodType
+  answers: Record<number, Answer>
+  /** Besides those of `by` and of the input. */
+  problems?: readonly ProblemCode[]
+}
+
+export interface Route extends RouteDescription {
+  handler: ApiMiddleware
+}
+
+type ParameterOf<Path extends string> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | ParameterOf<`/${Rest}`>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never
+
+type Parsed<Schema> = Schema extends z.ZodType ? z.infer<Schema> : undefined
+
+type BodyOf<Answers> = {
+  [Status in keyof Answers]: Answers[Status] extends { schema: infer Schema extends z.ZodType }
+    ? z.infer<Schema>
+    : undefined
+}[keyof Answers]
+
+interface Definition<Path extends string, Caller extends object, Query, Headers, Body, Answers>
+  extends RouteDescription {
+  path: Path
+  by: Access<Caller>
+  query?: Query & z.ZodObject
+  headers?: Headers & z.ZodObject
+  body?: Body & z.ZodType
+  answers: Answers & Record<number, Answer>
+  /**
+   * @returns the body of the answer. Its status is the first of `answers` unless the handler sets another on `ctx`.
+   */
+  handle(
+    request: Caller & {
+      params: Record<ParameterOf<Path>, string>
+      query: Parsed<Query>
+      headers: Parsed<Headers>
+      body: Parsed<Body>
+    },
+    ctx: ApiContext,
+  ): Promise<BodyOf<Answers>>
+}
+
+/**
+ * A route: who may call it, what it takes, what it answers and what it does. The schemas that are published are those
+ * that validate, and they give the handler its types. The order is always: caller, body, query, header fields.
+ */
+export function route<
+  const Path extends string,
+  Caller extends object,
+  const Answers,
+  Query = undefined,
+  Headers = undefined,
+  Body = undefined,
+>(definition: Definition<Path, Caller, Query, Headers, Body, Answers>): Route {
+  const { by, query, headers, body, answers, handle } = definition
+  const readBody = body && bodyReader(body)
+  const readQuery = query && queryReader(query)
+  const readHeaders = headers && headersReader(headers)
+  const status = Number(Object.keys(answers)[0])
+  const handler: ApiMiddleware = async (ctx) => {
+    const caller = await by.admit(ctx)
+    const input = {
+      params: ctx.params,
+      body: readBody && (await readBody(ctx)),
+      query: readQuery?.(ctx),
+      headers: readHeaders?.(ctx),
+    }
+    ctx.status = status
+    const returned = await handle({ ...caller, ...input } as Parameters<typeof handle>[0], ctx)
+    if (returned !== undefined) ctx.body = returned
+  }
+  return { ...definition, handler }
+}
+
+export function routerOf(routes: readonly Route[]): ApiRouter {
+  const router = createRouter()
+  for (const { method, path, handler } of routes) router[method](path, handler)
+  return router
+}

@@ -1,0 +1,79 @@
+import { hashSecret, SESSION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
+import { Problem } from '#shared/problems.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import { addressSubject, type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
+import { bearerChallenge, bearerOf } from '../http/bearer.ts'
+import type { Access } from '../http/route.ts'
+import type { ApiContext, SessionState } from '../http/state.ts'
+import type { SessionCookie } from './cookie.ts'
+import { findSession, noteSeen, SEEN_EVERY_MS } from './sessions.ts'
+
+const TOKEN = new RegExp(`^${SESSION_TOKEN_PATTERN.source}$`)
+export const SESSION_REALM = 'workspace'
+
+export type SessionAccess = Access<{ session: SessionState }>
+
+export interface SessionAccessDependencies {
+  db: Database
+  clock: Clock
+  cookie: SessionCookie
+  limits: {
+    /** Counts what is taken for a session token and is none, by address. */
+    guessesPerAddress: RateLimit
+    requestsPerSession: RateLimit
+  }
+}
+
+/**
+ * Admits whoever carries a live session, as Bearer or, only without one, as a cookie; anyone else gets 401. An access
+ * token is not a session token.
+ */
+export function createSessionAccess({ db, clock, cookie, limits }: SessionAccessDependencies): SessionAccess {
+  /** @returns undefined for what cannot be a session token. */
+  function presentedToken(ctx: ApiContext): string | undefined {
+    const bearer = bearerOf(ctx.req)
+    if (bearer.kind === 'token') return TOKEN.test(bearer.token) ? bearer.token : undefined
+    if (bearer.kind !== 'none') return undefined
+    const token = cookie.read(ctx)
+    if (token === undefined) throw unauthenticated('Send a session token as Authorization: Bearer.')
+    cookie.requireOwnPage(ctx)
+    return token
+  }
+
+  async function admit(ctx: ApiContext): Promise<{ session: SessionState }> {
+    const token = presentedToken(ctx)
+    const tokenHash = token === undefined ? undefined : hashSecret(token)
+    const now_ms = clock.now()
+    const found = tokenHash && (await findSession(db, { tokenHash, now: new Date(now_ms) }))
+    if (!found) {
+      const guesses = await limits.guessesPerAddress.consume(addressSubject(ctx.state.request.clientAddress))
+      if (!guesses.allowed)
+        throw tooMany('There were too many wrong session tokens.', rateLimitHeaders(guesses))
+      throw unauthenticated('The session has ended or never was. Sign in again.', 'invalid_token')
+    }
+    const session = { ...found, tokenHash }
+    ctx.state.session = session
+    const rate = await limits.requestsPerSession.consume(found.sessionId)
+    ctx.set(rateLimitHeaders(rate))
+    if (!rate.allowed) throw tooMany('This session sends too many requests.')
+    if (now_ms - found.lastSeenAt.getTime() >= SEEN_EVERY_MS) {
+      await noteSeen(db, { tokenHash, now: new Date(now_ms) })
+    }
+    return { session }
+  }
+
+  return {
+    admit,
+    security: { scheme: 'session' },
+    problems: ['unauthenticated', 'forbidden', 'rate_limited', 'unavailable'],
+  }
+}
+
+const tooMany = (detail: string, headers?: Record<string, string>): Problem =>
+  new Problem('rate_limited', detail, headers && { headers })
+
+function unauthenticated(detail: string, error?: string): Problem {
+  const challenge = bearerChallenge({ realm: SESSION_REALM, error })
+  return new Problem('unauthenticated', detail, { headers: { 'WWW-Authenticate': challenge } })
+}

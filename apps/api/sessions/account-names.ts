@@ -1,0 +1,25 @@
+import { createHmac } from 'node:crypto'
+import { normalizedEmail } from '#shared/people.ts'
+import type { Queryable } from '#shared/stores/postgres.ts'
+
+const NAME_CHARACTERS = 16
+
+/** @returns the same short name for the same email address, on every process; it does not reveal the address. */
+export type AccountName = (email: string) => Promise<string>
+
+/**
+ * Names accounts in the log, so that guesses at one account can be seen without logging whose it is. The key is in
+ * Postgres and stays there: without it, nobody can try addresses against the log.
+ */
+export function createAccountNames(db: Queryable): AccountName {
+  let key: Promise<Buffer> | undefined
+  const read = () => db.raw('select key from account_log_key').then(({ rows }) => rows[0].key as Buffer)
+  return async (email) => {
+    key ??= read().catch((error) => {
+      key = undefined
+      throw error
+    })
+    const mac = createHmac('sha256', await key).update(normalizedEmail(email))
+    return mac.digest('base64url').slice(0, NAME_CHARACTERS)
+  }
+}

@@ -1,0 +1,39 @@
+import { z } from 'zod'
+import type { Database } from '#shared/stores/postgres.ts'
+import { type Route, route } from '../http/route.ts'
+import type { SessionAccess } from './access.ts'
+import type { SessionCookie } from './cookie.ts'
+import { deleteSessionsOf, deleteSession as endSession } from './sessions.ts'
+
+const SignOutQuery = z.strictObject({
+  all: z
+    .enum(['true', 'false'], 'must be true or false')
+    .default('false')
+    .meta({ description: "true: ends all of this user's sessions." }),
+})
+
+export const deleteSession = ({
+  db,
+  cookie,
+  session: by,
+}: {
+  db: Database
+  cookie: SessionCookie
+  session: SessionAccess
+}): Route =>
+  route({
+    method: 'delete',
+    path: '/v1/session',
+    operationId: 'signOut',
+    tag: 'Session',
+    summary: 'Sign out',
+    by,
+    query: SignOutQuery,
+    answers: { 204: { description: 'The session has ended, or all of them.' } },
+    async handle({ session, query: { all } }, ctx) {
+      if (all === 'true') await deleteSessionsOf(db, session.userId)
+      else await endSession(db, session.tokenHash)
+      if (cookie.read(ctx) !== undefined) cookie.clear(ctx)
+      return undefined
+    },
+  })

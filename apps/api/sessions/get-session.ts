@@ -1,0 +1,27 @@
+import type { Clock } from '#shared/process/clock.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import { type Route, route } from '../http/route.ts'
+import type { SessionAccess } from './access.ts'
+import { Session } from './schemas.ts'
+import { sessionAnswer } from './session-answer.ts'
+
+export const getSession = ({
+  db,
+  clock,
+  session: by,
+}: {
+  db: Database
+  clock: Clock
+  session: SessionAccess
+}): Route =>
+  route({
+    method: 'get',
+    path: '/v1/session',
+    operationId: 'readSession',
+    tag: 'Session',
+    summary: 'Who is signed in',
+    by,
+    answers: { 200: { description: 'The session.', schema: Session } },
+    handle: ({ session }) =>
+      sessionAnswer(db, session, Math.floor((session.expiresAt.getTime() - clock.now()) / 1_000)),
+  })

@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { PASSWORD_MAX_BYTES } from '#shared/passwords.ts'
+import { nextCursor, pageParameters } from '../http/page.ts'
+import { instant, vendorId } from '../http/schemas.ts'
+
+const EMAIL_MAX_CHARACTERS = 254
+
+export const password = z
+  .string('must be a string')
+  .min(1, 'must not be empty')
+  .refine(
+    (text) => Buffer.byteLength(text) <= PASSWORD_MAX_BYTES,
+    `must have at most ${PASSWORD_MAX_BYTES} bytes`,
+  )
+
+export const SignIn = z
+  .strictObject({
+    email: z
+      .string('must be a string')
+      .min(1, 'must not be empty')
+      .max(EMAIL_MAX_CHARACTERS, `must have at most ${EMAIL_MAX_CHARACTERS} characters`)
+      .refine((text) => !text.includes('\0'), 'must be an email address'),
+    password,
+    cookie: z
+      .boolean('must be true or false')
+      .default(false)
+      .meta({ description: 'true: the session comes as an HttpOnly cookie, and not in the answer.' }),
+  })
+  .meta({ id: 'SignIn' })
+
+const session = {
+  expiresIn: z.int().meta({ description: 'Seconds from now. Using the session does not extend it.' }),
+  user: z.object({ userId: z.string(), name: z.string(), email: z.string() }),
+  companies: z.array(
+    z.object({
+      vendorId,
+      name: z.string(),
+      role: z.enum(['owner', 'admin', 'member']),
+      status: z.enum(['active', 'suspended']),
+    }),
+  ),
+}
+
+export const Session = z.object(session).meta({ id: 'Session' })
+export const NewSession = z
+  .object({
+    sessionToken: z.string().optional().meta({ description: 'Left out when it comes as a cookie.' }),
+    ...session,
+  })
+  .meta({ id: 'NewSession' })
+
+export const SessionQuery = z.strictObject(
+  pageParameters(
+    z.tuple([
+      z.iso.datetime({ precision: 6 }).refine((at) => !at.startsWith('0000')),
+      z.string().regex(/^sid_[0-9a-f]{32}$/),
+    ]),
+  ),
+)
+
+const ListedSession = z
+  .object({
+    sessionId: z.string(),
+    createdAt: instant,
+    lastSeenAt: instant.meta({ description: 'To the minute.' }),
+    address: z.string().nullable().meta({ description: 'Where it was started from.' }),
+    userAgent: z.string().nullable().meta({ description: 'As the browser sent it; at most 200 characters.' }),
+    current: z.boolean().meta({ description: 'Whether this request belongs to it.' }),
+  })
+  .meta({ id: 'ListedSession' })
+
+export const SessionPage = z
+  .object({ sessions: z.array(ListedSession), nextCursor })
+  .meta({ id: 'SessionPage' })

@@ -1,0 +1,13 @@
+import type { z } from 'zod'
+import { listMemberships, type User } from '#shared/people.ts'
+import type { Queryable } from '#shared/stores/postgres.ts'
+import type { Session } from './schemas.ts'
+
+/** @param expiresIn seconds. */
+export async function sessionAnswer(
+  db: Queryable,
+  { userId, name, email }: User,
+  expiresIn: number,
+): Promise<z.infer<typeof Session>> {
+  return { expiresIn, user: { userId, name, email }, companies: await listMemberships(db, userId) }
+}

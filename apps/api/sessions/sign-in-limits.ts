@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto'
+import { normalizedEmail } from '#shared/people.ts'
+import { Problem } from '#shared/problems.ts'
+import { addressSubject, type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
+import type { ApiContext } from '../http/state.ts'
+
+export interface SignInLimits {
+  /** Of one account from one address. */
+  perAccount: RateLimit
+  /** Of one address, and of the IPv6 networks around it. */
+  perAddress: { 64: RateLimit; 56: RateLimit; 48: RateLimit }
+  /** Of one account, from all addresses together that its owner has not lately signed in from. */
+  strangersPerAccount: RateLimit
+}
+
+/**
+ * Counts an attempt against the limits of its address. Every attempt counts, right or wrong, and whether or not there
+ * is such an account, so that the limits say nothing about one.
+ * @throws Problem rate_limited
+ */
+export async function countAttempt(ctx: ApiContext, limits: SignInLimits, email: string): Promise<void> {
+  const { clientAddress } = ctx.state.request
+  const address = addressSubject(clientAddress)
+  for (const bits of clientAddress.includes(':') ? ([64, 56, 48] as const) : ([64] as const)) {
+    await count(ctx, limits.perAddress[bits], addressSubject(clientAddress, bits))
+  }
+  // An account is counted apart for each address, so that a stranger cannot lock its owner out.
+  await count(ctx, limits.perAccount, accountSubject(email, address))
+}
+
+/** Counts an attempt from an address that is not known to the account. @throws Problem rate_limited */
+export const countStranger = (ctx: ApiContext, limits: SignInLimits, email: string): Promise<void> =>
+  count(ctx, limits.strangersPerAccount, accountSubject(email))
+
+const accountSubject = (email: string, address = ''): string =>
+  createHash('sha256')
+    .update(`${normalizedEmail(email)} ${address}`)
+    .digest('base64url')
+
+async function count(ctx: ApiContext, limit: RateLimit, subject: string): Promise<void> {
+  const verdict = await limit.consume(subject)
+  ctx.set(rateLimitHeaders(verdict))
+  if (!verdict.allowed) throw new Problem('rate_limited', 'There were too many attempts to sign in.')
+}

@@ -1,0 +1,42 @@
+import { appendActivity } from '#shared/activity.ts'
+import type { Revocation } from '#shared/revocation/revocation.ts'
+import type { Queryable } from '#shared/stores/postgres.ts'
+import { type ClientRecord, findClient, insertClient, markClientRevoked, type NewClient } from './clients.ts'
+
+/** Inserts a client with its activity entry. Call it in a transaction. */
+export async function createClient(transaction: Queryable, client: NewClient): Promise<void> {
+  const { vendorId, clientId, createdBy: userId, name, scopes } = client
+  await insertClient(transaction, client)
+  const detail = { name, scopes }
+  await appendActivity(transaction, { vendorId, userId, action: 'client.created', subject: clientId, detail })
+}
+
+class NoSuchClient extends Error {}
+
+/**
+ * Revokes a client and leaves its activity entry. Once it resolves, no process of either service accepts the client
+ * or a token of it. Revoking it again changes nothing and gives the same promise again.
+ * @param client `revokedBy` is null for an operator.
+ * @returns undefined when the company has no such client.
+ */
+export async function revokeClient(
+  revocation: Revocation,
+  { vendorId, clientId, revokedBy }: { vendorId: string; clientId: string; revokedBy: string | null },
+): Promise<ClientRecord | undefined> {
+  try {
+    return await revocation.revoke({ kind: 'client', id: clientId }, async (transaction) => {
+      const changed = await markClientRevoked(transaction, { vendorId, clientId, revokedBy })
+      const record = await findClient(transaction, { vendorId, clientId })
+      // Thrown, since whatever this returns normally is taken as revoked.
+      if (!record) throw new NoSuchClient()
+      if (changed) {
+        const entry = { vendorId, userId: revokedBy, action: 'client.revoked', subject: clientId } as const
+        await appendActivity(transaction, { ...entry, detail: { name: record.name } })
+      }
+      return record
+    })
+  } catch (error) {
+    if (error instanceof NoSuchClient) return undefined
+    throw error
+  }
+}

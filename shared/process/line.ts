@@ -1,0 +1,136 @@
+export interface LineOptions {
+  /** How much may be inside at once: the sum of the weights, which are 1 unless the caller says otherwise. */
+  atOnce: number
+  /** How many of one key may be inside at once. Default: no limit of its own. */
+  atOncePerKey?: number
+  /** How many wait at most, over all keys. */
+  waitingMax: number
+  /** The longest wait. */
+  wait_ms: number
+  /** Makes the error for a caller that gets no place. */
+  refusal: () => Error
+}
+
+/**
+ * Does `work` once there is room for its `weight`.
+ * @throws what `refusal` made, if the line is full or the wait was too long: `work` is not done then.
+ */
+export type Line = <T>(key: string, work: () => Promise<T>, weight?: number) => Promise<T>
+
+interface Waiting {
+  weight: number
+  begin(): void
+  refuse(): void
+}
+
+/**
+ * A waiting line that is fair by key. Keys take turns, and within a key the first comes first. When the line is full,
+ * a newcomer takes the place of the last one of the key that has the most waiting, if its own key has fewer.
+ */
+export function createLine({
+  atOnce,
+  atOncePerKey = Number.POSITIVE_INFINITY,
+  waitingMax,
+  wait_ms,
+  refusal,
+}: LineOptions): Line {
+  const inside = new Map<string, number>()
+  /** By key, in the order in which the keys take turns. */
+  const queues = new Map<string, Waiting[]>()
+  let used = 0
+  let waiting = 0
+
+  function enter(key: string, weight: number): void {
+    used += weight
+    inside.set(key, (inside.get(key) ?? 0) + 1)
+  }
+
+  function leave(key: string, weight: number): void {
+    used -= weight
+    const left = (inside.get(key) ?? 1) - 1
+    if (left > 0) inside.set(key, left)
+    else inside.delete(key)
+    letIn()
+  }
+
+  const mayEnter = (key: string): boolean => (inside.get(key) ?? 0) < atOncePerKey
+
+  /** The key whose turn it is, of those that may enter. */
+  function nextKey(): string | undefined {
+    for (const key of queues.keys()) if (mayEnter(key)) return key
+    return undefined
+  }
+
+  /** Lets in whoever is next. A heavy one that does not fit yet is not overtaken, or it might wait in vain. */
+  function letIn(): void {
+    for (;;) {
+      const key = nextKey()
+      const next = key !== undefined && queues.get(key)?.[0]
+      if (!next || used + next.weight > atOnce) return
+      remove(key, next)
+      moveBack(key)
+      enter(key, next.weight)
+      next.begin()
+    }
+  }
+
+  function remove(key: string, one: Waiting): void {
+    const queue = queues.get(key) ?? []
+    queue.splice(queue.indexOf(one), 1)
+    if (queue.length === 0) queues.delete(key)
+    waiting -= 1
+  }
+
+  function moveBack(key: string): void {
+    const queue = queues.get(key)
+    if (!queue) return
+    queues.delete(key)
+    queues.set(key, queue)
+  }
+
+  /** @returns whether a newcomer of this key may wait. */
+  function makeRoom(key: string): boolean {
+    if (waiting < waitingMax) return true
+    const [longest = []] = [...queues.values()].sort((a, b) => b.length - a.length)
+    if (longest.length <= (queues.get(key)?.length ?? 0) + 1) return false
+    longest.at(-1)?.refuse()
+    return true
+  }
+
+  function wait(key: string, weight: number): Promise<void> {
+    if (!makeRoom(key)) return Promise.reject(refusal())
+    return new Promise((resolve, reject) => {
+      const one: Waiting = {
+        weight,
+        begin() {
+          clearTimeout(timer)
+          resolve()
+        },
+        refuse() {
+          clearTimeout(timer)
+          remove(key, one)
+          reject(refusal())
+          // A heavy one that gave up may have kept others from entering.
+          letIn()
+        },
+      }
+      const timer = setTimeout(one.refuse, wait_ms)
+      const queue = queues.get(key)
+      if (queue) queue.push(one)
+      else queues.set(key, [one])
+      waiting += 1
+    })
+  }
+
+  return async (key, work, weight = 1) => {
+    const room = Math.min(weight, atOnce)
+    const isFree = mayEnter(key) && used + room <= atOnce && nextKey() === undefined
+    if (isFree) enter(key, room)
+    else await wait(key, room)
+    try {
+      return await work()
+    } finally {
+      leave(key, room)
+    }
+  }
+}

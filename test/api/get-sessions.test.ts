@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { type Person, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
+import { assertInvalid, assertProblem } from '../support/problem.ts'
+
+describe('GET /v1/sessions', () => {
+  let api: TestApi
+  let person: Person
+  before(async () => {
+    api = await startApi({ env: { TRUSTED_PROXIES: '127.0.0.1' } })
+  })
+  beforeEach(async () => {
+    person = await api.createPerson()
+  })
+  after(() => api.stop())
+
+  const list = (search = '', token = person.sessionToken) =>
+    api.request('GET', `/v1/sessions${search}`, { token })
+  const signIn = (userAgent: string) =>
+    api.request('POST', '/v1/session', {
+      body: { email: person.email, password: TEST_PASSWORD },
+      headers: { 'user-agent': userAgent, 'x-forwarded-for': '2001:db8::7' },
+    })
+
+  it('lists the live sessions of this user, newest first, and says which is this one', async () => {
+    await api.createPerson()
+    api.clock.advance(1_000)
+    const { sessionToken } = (await signIn('Firefox on Linux')).json
+    const { status, text, json } = await list()
+    assert.equal(status, 200)
+    assert.equal(json.nextCursor, null)
+    const at = new Date(api.clock.now()).toISOString()
+    const [{ sessionId, ...newest }, oldest] = json.sessions
+    assert.equal(json.sessions.length, 2)
+    assert.match(sessionId, /^sid_[0-9a-f]{32}$/)
+    assert.deepEqual(newest, {
+      createdAt: at,
+      lastSeenAt: at,
+      address: '2001:db8::7',
+      userAgent: 'Firefox on Linux',
+      current: false,
+    })
+    assert.equal(oldest.current, true)
+    assert.equal(text.includes(sessionToken), false)
+    assert.equal(text.includes(person.sessionToken), false)
+  })
+
+  it('notes when a session was last used, to the minute', async () => {
+    const lastSeenAt = async () => (await list()).json.sessions[0].lastSeenAt
+    const start = await lastSeenAt()
+    api.clock.advance(59_999)
+    await list()
+    assert.equal(await lastSeenAt(), start)
+    api.clock.advance(1)
+    await list()
+    assert.equal(await lastSeenAt(), new Date(api.clock.now()).toISOString())
+  })
+
+  it('leaves out what has ended', async () => {
+    api.clock.advance(6 * 3_600_000)
+    const token = await api.createSession(person.userId)
+    assert.equal((await list('', token)).json.sessions.length, 2)
+    api.clock.advance(6 * 3_600_000)
+    assert.equal((await list('', token)).json.sessions.length, 1)
+  })
+
+  it('goes through all pages without a double or a gap', async () => {
+    for (let index = 0; index < 4; index += 1) await api.createSession(person.userId)
+    const seen = new Set<string>()
+    let cursor: string | null = null
+    do {
+      const { json } = await list(`?limit=2${cursor ? `&cursor=${cursor}` : ''}`)
+      for (const { sessionId } of json.sessions) seen.add(sessionId)
+      cursor = json.nextCursor
+    } while (cursor)
+    assert.equal(seen.size, 5)
+  })
+
+  it('cuts a user agent that is too long, and shows a foreign one as text', async () => {
+    api.clock.advance(1_000)
+    await signIn(`<script>${'a'.repeat(5_000)}`)
+    assert.equal((await list()).json.sessions[0].userAgent, `<script>${'a'.repeat(192)}`)
+  })
+
+  for (const [search, pointer] of [
+    ['?limit=0', '?limit'],
+    ['?cursor=x', '?cursor'],
+    ['?userId=usr_a', '?userId'],
+  ] as const) {
+    it(`refuses ${search}`, async () => {
+      assertInvalid(await list(search), pointer)
+    })
+  }
+
+  it('asks for a session', async () => {
+    assertProblem(await api.request('GET', '/v1/sessions'), 'unauthenticated')
+    const { vendorId } = await api.createCompany()
+    const { clientId } = await api.createClient({ vendorId })
+    assertProblem(await list('', await api.issuer.token({ clientId, vendorId })), 'unauthenticated')
+  })
+})
+
+describe('DELETE /v1/session?all=true', () => {
+  it("ends all of this user's sessions, at every process, and nobody else's", async () => {
+    const api = await startApi()
+    const second = await startApi({ beside: api })
+    const { sessionToken, userId } = await api.createPerson()
+    const tokens = [sessionToken, await api.createSession(userId), await api.createSession(userId)]
+    const other = await api.createPerson()
+    assertInvalid(await api.request('DELETE', '/v1/session?all=1', { token: sessionToken }), '?all')
+    const response = await api.request('DELETE', '/v1/session?all=true', { token: sessionToken })
+    assert.equal(response.status, 204)
+    for (const token of tokens) {
+      assertProblem(await second.request('GET', '/v1/session', { token }), 'unauthenticated')
+    }
+    assert.equal((await api.request('GET', '/v1/session', { token: other.sessionToken })).status, 200)
+    await second.stop()
+    await api.stop()
+  })
+})

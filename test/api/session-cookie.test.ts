@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { type ApiResponse, type Person, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
+import { assertInvalid, assertProblem } from '../support/problem.ts'
+
+const OWN = { origin: 'https://api.test' }
+const ATTRIBUTES = 'Path=/; HttpOnly; SameSite=Strict'
+
+const cookieOf = (response: ApiResponse): string => response.headers.get('set-cookie')?.split(';', 1)[0] ?? ''
+
+describe('a session in a cookie', () => {
+  let api: TestApi
+  let person: Person
+  let cookie: string
+  let clients: string
+  before(async () => {
+    api = await startApi()
+  })
+  beforeEach(async () => {
+    const { vendorId } = await api.createCompany()
+    person = await api.createPerson({ vendorId })
+    cookie = `__Host-session=${person.sessionToken}`
+    clients = `/v1/vendor/${vendorId}/oauth-clients`
+  })
+  after(() => api.stop())
+
+  const signIn = (headers: Record<string, string> = OWN, more: object = { cookie: true }, at = api) =>
+    at.request('POST', '/v1/session', {
+      body: { email: person.email, password: TEST_PASSWORD, ...more },
+      headers,
+    })
+  const create = (headers: Record<string, string>, token?: string) =>
+    api.request('POST', clients, {
+      body: { name: 'Made by a cookie', scopes: ['boost:read'] },
+      headers,
+      ...(token !== undefined && { token }),
+    })
+
+  it('is given when asked for, unreadable to any script, and not in the answer', async () => {
+    const response = await signIn()
+    assert.equal(response.status, 201)
+    assert.equal('sessionToken' in response.json, false)
+    assert.equal(response.json.user.userId, person.userId)
+    assert.match(
+      response.headers.get('set-cookie') ?? '',
+      new RegExp(`^__Host-session=ses_[0-9A-Za-z]{43}; Max-Age=43200; ${ATTRIBUTES}; Secure$`),
+    )
+    const read = await api.request('GET', '/v1/session', { headers: { cookie: cookieOf(response) } })
+    assert.equal(read.status, 200)
+    assert.equal(read.json.user.userId, person.userId)
+  })
+
+  it('is not given without being asked for', async () => {
+    for (const more of [{}, { cookie: false }]) {
+      const response = await signIn({}, more)
+      assert.equal(response.status, 201)
+      assert.ok(response.json.sessionToken)
+      assert.equal(response.headers.get('set-cookie'), null)
+    }
+    assertInvalid(await signIn(OWN, { cookie: 'yes' }), '/cookie')
+  })
+
+  it('is named session, without Secure, over plain http on loopback', async () => {
+    const local = await startApi({ beside: api, env: { API_RESOURCE: 'http://localhost:8080' } })
+    const response = await signIn({ origin: 'http://localhost:8080' }, { cookie: true }, local)
+    assert.match(
+      response.headers.get('set-cookie') ?? '',
+      new RegExp(`^session=ses_[0-9A-Za-z]{43}; Max-Age=43200; ${ATTRIBUTES}$`),
+    )
+    const read = (name: string) =>
+      local.request('GET', '/v1/session', { headers: { cookie: `${name}=${person.sessionToken}` } })
+    assert.equal((await read('session')).status, 200)
+    assert.equal((await read('__Host-session')).status, 401)
+    await local.stop()
+  })
+
+  it('is found among other cookies, by its exact name', async () => {
+    const status = async (text: string) =>
+      (await api.request('GET', '/v1/session', { headers: { cookie: text } })).status
+    assert.equal(await status(`a=b; ${cookie}; c=d`), 200)
+    for (const other of [
+      `session=${person.sessionToken}`,
+      `x__Host-session=${person.sessionToken}`,
+      `${cookie}x`,
+      `a=${cookie}`,
+      '__Host-session=',
+      `__host-session=${person.sessionToken}`,
+      '='.repeat(8_000),
+    ]) {
+      assert.equal(await status(other), 401, other)
+    }
+  })
+
+  describe('that another site tries to use', () => {
+    for (const [what, headers] of [
+      ['without saying where from', {}],
+      ['from another origin', { origin: 'https://evil.test' }],
+      ['from no origin', { origin: 'null' }],
+      ['from a neighbouring host', { origin: 'https://x.api.test' }],
+      ['from another port', { origin: 'https://api.test:444' }],
+      ['from plain http', { origin: 'http://api.test' }],
+      ['as the browser says, cross-site', { 'sec-fetch-site': 'cross-site' }],
+      ['as the browser says, from the same site', { 'sec-fetch-site': 'same-site' }],
+      ['as the browser says, by typing the address', { 'sec-fetch-site': 'none' }],
+      ['with a forged Origin beside', { 'sec-fetch-site': 'cross-site', ...OWN }],
+    ] as [string, Record<string, string>][]) {
+      it(`changes nothing ${what}`, async () => {
+        assertProblem(await create({ ...headers, cookie }), 'forbidden')
+        assertProblem(
+          await api.request('DELETE', '/v1/session', { headers: { ...headers, cookie } }),
+          'forbidden',
+        )
+        assertProblem(await signIn(headers), 'forbidden')
+        const { json } = await api.request('GET', clients, { headers: { cookie } })
+        assert.deepEqual(json.clients, [])
+      })
+    }
+
+    it('gets no permission to read or send across origins', async () => {
+      const response = await api.request('OPTIONS', clients, {
+        headers: { origin: 'https://evil.test', 'access-control-request-method': 'POST' },
+      })
+      assert.equal(response.headers.get('access-control-allow-origin'), null)
+    })
+  })
+
+  it('changes what the workspace asks it to', async () => {
+    for (const headers of [OWN, { 'sec-fetch-site': 'same-origin' }] as Record<string, string>[]) {
+      assert.equal((await create({ ...headers, cookie })).status, 201)
+    }
+  })
+
+  it('is not looked at where there is a Bearer header, whatever that holds', async () => {
+    const other = await api.createPerson()
+    const read = await api.request('GET', '/v1/session', { token: other.sessionToken, headers: { cookie } })
+    assert.equal(read.json.user.userId, other.userId)
+    for (const authorization of ['Bearer x', 'Bearer', `Bearer ses_${'a'.repeat(43)}`]) {
+      assertProblem(
+        await api.request('GET', '/v1/session', { headers: { cookie, authorization } }),
+        'unauthenticated',
+      )
+    }
+    // A Bearer header cannot be sent by another site, so it needs no Origin.
+    assert.equal((await create({ cookie, origin: 'https://evil.test' }, person.sessionToken)).status, 201)
+  })
+
+  it('never stands for an access token', async () => {
+    const { vendorId } = await api.createCompany()
+    for (const value of [person.sessionToken, 'x']) {
+      const response = await api.request('GET', `/v1/analytics/${vendorId}/daily`, {
+        headers: { cookie: `__Host-session=${value}` },
+      })
+      assertProblem(response, 'unauthenticated')
+    }
+  })
+
+  it('is taken away by signing out, and dead', async () => {
+    const response = await api.request('DELETE', '/v1/session', { headers: { ...OWN, cookie } })
+    assert.equal(response.status, 204)
+    assert.equal(response.headers.get('set-cookie'), `__Host-session=; Max-Age=0; ${ATTRIBUTES}; Secure`)
+    assertProblem(await api.request('GET', '/v1/session', { headers: { cookie } }), 'unauthenticated')
+  })
+})

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict'
+import { startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
+import { assertProblem } from '../support/problem.ts'
+
+const from = (address: string) => ({ 'x-forwarded-for': address })
+
+describe('the limit of attempts on one account', () => {
+  let api: TestApi
+  beforeEach(async () => {
+    api = await startApi({
+      env: { RATE_SIGN_IN_STRANGERS_PER_ACCOUNT: '3/60', TRUSTED_PROXIES: '127.0.0.1' },
+    })
+  })
+  afterEach(() => api.stop())
+
+  const signIn = async (email: string, password: string, address: string) =>
+    (await api.request('POST', '/v1/session', { body: { email, password }, headers: from(address) })).status
+
+  it('holds over all addresses together, whether or not there is such an account', async () => {
+    const { email } = await api.createPerson()
+    for (const account of [email, 'nobody@people.example']) {
+      const statuses = []
+      for (const host of [1, 2, 3, 4, 5]) statuses.push(await signIn(account, 'wrong', `192.0.2.${host}`))
+      assert.deepEqual(statuses, [401, 401, 401, 429, 429])
+      assert.equal(await signIn(account, TEST_PASSWORD, '192.0.2.9'), 429)
+    }
+  })
+
+  it('does not lock out an address that the owner lately signed in from', async () => {
+    const { email } = await api.createPerson()
+    assert.equal(await signIn(email, TEST_PASSWORD, '2001:db8::1'), 201)
+    for (const host of [1, 2, 3, 4]) await signIn(email, 'wrong', `192.0.2.${host}`)
+    assert.equal(await signIn(email, TEST_PASSWORD, '192.0.2.5'), 429)
+    assert.equal(await signIn(email, TEST_PASSWORD, '2001:db8::ffff'), 201)
+  })
+
+  it('knows the ten latest addresses of a user, for 30 days', async () => {
+    const { email, userId } = await api.createPerson()
+    for (let host = 1; host <= 3; host += 1) await signIn(email, TEST_PASSWORD, `192.0.2.${host}`)
+    await api.db.raw(
+      `insert into sign_in_addresses select ?, 'old ' || n, now() - interval '1 day' from generate_series(1, 10) n`,
+      [userId],
+    )
+    assert.equal(await signIn(email, TEST_PASSWORD, '192.0.2.1'), 201)
+    const { rows } = await api.db.raw('select address from sign_in_addresses where user_id = ?', [userId])
+    assert.equal(rows.length, 10)
+    assert.equal(await signIn(email, TEST_PASSWORD, '192.0.2.2'), 201)
+    api.clock.advance(31 * 24 * 3_600_000)
+    assert.equal(await signIn(email, TEST_PASSWORD, '192.0.2.2'), 429)
+  })
+
+  it('is logged under a name of the account that does not reveal it', async () => {
+    const { email } = await api.createPerson()
+    await signIn(email, 'wrong', '192.0.2.1')
+    await signIn(email.toUpperCase(), 'wrong', '192.0.2.2')
+    await signIn('nobody@people.example', 'wrong', '192.0.2.1')
+    const lines = api.logLines
+      .map((line) => JSON.parse(line))
+      .filter(({ event }) => event === 'sign_in.failed')
+    assert.deepEqual(
+      lines.map(({ clientAddress }) => clientAddress),
+      ['192.0.2.1', '192.0.2.2', '192.0.2.1'],
+    )
+    const [first, again, other] = lines.map(({ account }) => account)
+    assert.match(first, /^[\w-]{16}$/)
+    assert.equal(again, first)
+    assert.notEqual(other, first)
+    assert.equal(api.logLines.join('').includes(email), false)
+  })
+})
+
+describe('the limits of an IPv6 network', () => {
+  it('hold for its /64, twice as much for its /56 and four times for its /48', async () => {
+    const api = await startApi({ env: { RATE_SIGN_IN_PER_ADDRESS: '2/60', TRUSTED_PROXIES: '127.0.0.1' } })
+    const attempts = async (...addresses: string[]) => {
+      const statuses = []
+      for (const address of addresses) {
+        const body = { email: `${crypto.randomUUID()}@people.example`, password: 'wrong' }
+        statuses.push((await api.request('POST', '/v1/session', { body, headers: from(address) })).status)
+      }
+      return statuses
+    }
+    assert.deepEqual(
+      await attempts(
+        '2001:db8:0:1::1',
+        '2001:db8:0:2::1',
+        '2001:db8:0:3::1',
+        '2001:db8:0:4::1',
+        '2001:db8:0:5::1',
+      ),
+      [401, 401, 401, 401, 429],
+    )
+    assert.deepEqual(
+      await attempts(
+        '2001:db8:0:100::1',
+        '2001:db8:0:200::1',
+        '2001:db8:0:300::1',
+        '2001:db8:0:400::1',
+        '2001:db8:0:500::1',
+      ),
+      [401, 401, 401, 401, 429],
+    )
+    assert.deepEqual(await attempts('2001:db8:1::1', '192.0.2.1'), [401, 401])
+    await api.stop()
+  })
+})
+
+describe('the places to have a password checked', () => {
+  it('leave one for an address that the account knows, however many strangers wait', async () => {
+    const limits = { RATE_SIGN_IN_PER_ACCOUNT: '100000/60', RATE_SIGN_IN_PER_ADDRESS: '100000/60' }
+    const api = await startApi({ env: { ...limits, TRUSTED_PROXIES: '127.0.0.1' } })
+    const { email } = await api.createPerson()
+    const signIn = () =>
+      api.request('POST', '/v1/session', {
+        body: { email, password: TEST_PASSWORD },
+        headers: from('192.0.2.1'),
+      })
+    assert.equal((await signIn()).status, 201)
+    const flood = Array.from({ length: 120 }, (_, index) =>
+      api.request('POST', '/v1/session', {
+        body: { email: `${index}@flood.example`, password: 'x' },
+        headers: from(`198.51.100.${index}`),
+      }),
+    )
+    for (let times = 0; times < 3; times += 1) assert.equal((await signIn()).status, 201)
+    const statuses = new Set((await Promise.all(flood)).map(({ status }) => status))
+    assert.deepEqual([...statuses].sort(), [401, 503])
+    await api.stop()
+  }).timeout(60_000)
+})
+
+describe('the limits of sessions', () => {
+  it('hold for guesses of one address, and let a good token of it pass', async () => {
+    const api = await startApi({
+      env: { RATE_SESSION_GUESSES_PER_ADDRESS: '2/60', TRUSTED_PROXIES: '127.0.0.1' },
+    })
+    const { sessionToken } = await api.createPerson()
+    const read = (token: string, address = '192.0.2.1') =>
+      api.request('GET', '/v1/session', { token, headers: from(address) })
+    const guess = `ses_${'a'.repeat(43)}`
+    assert.equal((await read(guess)).status, 401)
+    assert.equal((await read('x')).status, 401)
+    const over = await read(guess)
+    assertProblem(over, 'rate_limited')
+    assert.equal(over.headers.get('ratelimit-policy'), '"session-guesses";q=2;w=60')
+    assert.ok(over.headers.get('retry-after'))
+    assert.equal((await read(sessionToken)).status, 200)
+    assert.equal((await read(guess, '192.0.2.2')).status, 401)
+    await api.stop()
+  })
+
+  it('hold for the requests of one session, on every route of it', async () => {
+    const api = await startApi({ env: { RATE_API_PER_SESSION: '2/60' } })
+    const { vendorId } = await api.createCompany()
+    const { sessionToken: token, userId } = await api.createPerson({ vendorId })
+    const first = await api.request('GET', '/v1/session', { token })
+    assert.match(first.headers.get('ratelimit') ?? '', /^"api-session";r=1;t=\d+$/)
+    assert.equal((await api.request('GET', `/v1/vendor/${vendorId}/activity`, { token })).status, 200)
+    for (const path of ['/v1/session', `/v1/vendor/${vendorId}/oauth-clients`]) {
+      assertProblem(await api.request('GET', path, { token }), 'rate_limited')
+    }
+    const other = await api.createSession(userId)
+    assert.equal((await api.request('GET', '/v1/session', { token: other })).status, 200)
+    await api.stop()
+  })
+})
