@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { BlockList } from 'node:net'
-import type { SigningAlg } from '#shared/oauth/signing-keys.ts'
+import type { EncryptionKeys, SigningAlg } from '#shared/oauth/signing-keys.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
@@ -30,8 +30,7 @@ export interface AuthServerDependencies {
     resource: string
     trustedProxies: BlockList
     signingAlg: SigningAlg
-    /** 32 bytes. */
-    keyEncryptionKey: Buffer
+    keyEncryptionKey: EncryptionKeys
   }
   log: Log
   clock: Clock
