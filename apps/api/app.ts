@@ -2,6 +2,7 @@ import type { BlockList } from 'node:net'
 import Koa from 'koa'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
+import type { Metrics } from '#shared/process/metrics.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
@@ -24,6 +25,7 @@ import { createRequestMiddleware } from './http/request.ts'
 import { type Route, routerOf } from './http/route.ts'
 import { createUnmatchedMiddleware } from './http/routes.ts'
 import type { ApiRouter, ApiState } from './http/state.ts'
+import { createMeasuringMiddleware } from './measured.ts'
 import { createSessionAccess } from './sessions/access.ts'
 import { createAccountNames } from './sessions/account-names.ts'
 import { createSessionCookie } from './sessions/cookie.ts'
@@ -75,11 +77,13 @@ export interface ApiDependencies {
   draining: () => boolean
   /** The stores that are refused or gone, and done without. */
   degraded: () => string[]
+  metrics: Metrics
 }
 
 /** The resource API as one Koa application: every middleware and route in the order in which they are tried. */
 export function createApi(deps: ApiDependencies): Koa<ApiState> {
-  const { settings, log, clock, pools, redis, revocation, limits, callbacks, draining, degraded } = deps
+  const { settings, log, clock, pools, redis, revocation, limits, callbacks, metrics } = deps
+  const { draining, degraded } = deps
   const { issuer, apiResource, trustedProxies } = settings
   const { signingKeys } = deps
   const { workspace: db } = pools
@@ -149,6 +153,7 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
   )
 
   const app = new Koa<ApiState>()
+  app.use(createMeasuringMiddleware(metrics))
   app.use(createRequestMiddleware({ log, trustedProxies, ran: deps.ran }))
   app.use(createProblemMiddleware({ apiResource }))
   app.use(

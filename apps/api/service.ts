@@ -1,7 +1,9 @@
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import { watchLoopLag } from '#shared/process/loop-lag.ts'
+import { createMetrics, type Metrics } from '#shared/process/metrics.ts'
 import type { Service } from '#shared/process/service-process.ts'
+import { measureDecisions } from '#shared/revocation/measured.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
@@ -10,6 +12,7 @@ import { createPostgres } from '#shared/stores/postgres.ts'
 import { createRateLimit } from '#shared/stores/rate-limit.ts'
 import { createRedis, redisReady } from '#shared/stores/redis.ts'
 import { watchRedis } from '#shared/stores/redis-watch.ts'
+import { createHitCounter, measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createSigningKeys } from './access-tokens/signing-keys.ts'
 import { type ApiPools, createApi } from './app.ts'
 import { type AddressRule, createAddressRule } from './callbacks/address-verdict.ts'
@@ -17,6 +20,7 @@ import { createResolver, type Resolve } from './callbacks/resolver.ts'
 import { createTestSender } from './callbacks/sender.ts'
 import type { ApiConfig } from './config.ts'
 import { startHousekeeping } from './housekeeping.ts'
+import { countedSender } from './measured.ts'
 
 const NAME = 'integration-api'
 const REDIS_WAIT_MS = 1_000
@@ -34,6 +38,7 @@ export interface ServiceOptions {
     certificateAuthority?: string
   }
   revocationTimings?: Timings
+  metrics?: Metrics
 }
 
 /** One process of the resource API with everything that it holds open, but for the socket that it listens on. */
@@ -43,18 +48,20 @@ export function createService({
   log,
   outside = {},
   revocationTimings: timings = PRODUCTION_TIMINGS,
+  metrics = createMetrics({ service: 'api' }),
 }: ServiceOptions): Service {
   const pools = createPools(config)
   const redis = createRedis({ url: config.REDIS_URL, connectionName: NAME })
   const revocationRedis = config.REVOCATION_REDIS_URL
     ? createRedis({ url: config.REVOCATION_REDIS_URL, connectionName: NAME })
     : redis
-  const watched = [...new Set([redis, revocationRedis])].map((each) =>
-    watchRedis({ redis: each, log, name: each === redis ? 'redis' : 'revocation redis' }),
-  )
+  const watch = watchRedis({ redis, log })
+  const revocationWatch =
+    revocationRedis === redis ? watch : watchRedis({ redis: revocationRedis, log, name: 'revocation' })
+  const watched = { redis: watch, ...(revocationWatch !== watch && { revocation: revocationWatch }) }
   const degraded = () => {
     const round = reconciling?.latest()?.outcome
-    const redisFails = round === 'failed' || watched.some((watch) => watch.trouble() !== undefined)
+    const redisFails = round === 'failed' || Object.values(watched).some((each) => each.trouble() !== undefined)
     return [...(redisFails ? ['redis'] : []), ...(round === 'clocks_apart' ? ['clocks'] : [])]
   }
   const revocation = createRevocation({
@@ -63,11 +70,23 @@ export function createService({
     decisions: pools.decisions,
     timings,
   })
+  const counted = createHitCounter(metrics)
+  measurePools(metrics, { ...pools })
+  measureRedis(metrics, watched, revocationWatch)
+  measureDecisions(metrics, revocation)
+  /** Of the process's clock: until the first time, its start counts. */
+  let markedAt_ms = 0
+  metrics.gauge(
+    { name: 'revocation_round_age_seconds', help: 'Time since a process last made Redis trusted' },
+    'min',
+    () => [{ value: (performance.now() - markedAt_ms) / 1_000 }],
+  )
   const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
   const limit = (name: string, rate: { limit: number; window_s: number }) =>
-    createRateLimit({ redis, policy: { name, ...rate } })
+    counted(createRateLimit({ redis, policy: { name, ...rate } }))
 
-  const callbacks = callbacksOf({ config, clock, outside })
+  const { sender, ...judging } = callbacksOf({ config, clock, outside })
+  const callbacks = { ...judging, sender: countedSender(sender, metrics) }
 
   const lag = watchLoopLag(log)
   let draining = false
@@ -102,6 +121,7 @@ export function createService({
     ran: lag.ran,
     draining: () => draining,
     degraded,
+    metrics,
   })
   let endHousekeeping = async () => {}
 
@@ -113,7 +133,15 @@ export function createService({
       // requests counted by this process alone.
       const connections = [...new Set([redis, revocationRedis])]
       await Promise.all(connections.map((each) => redisReady(each, REDIS_WAIT_MS).catch(() => {})))
-      reconciling = startReconciling({ redis: revocationRedis, db: pools.decisions, log, timings })
+      reconciling = startReconciling({
+        redis: revocationRedis,
+        db: pools.decisions,
+        log,
+        timings,
+        step(step) {
+          if (step === 'marked') markedAt_ms = performance.now()
+        },
+      })
       endHousekeeping = startHousekeeping({
         db: pools.workspace,
         redis,
@@ -130,7 +158,7 @@ export function createService({
       await callbacks.sender.close()
       signingKeys.stop()
       await Promise.all([endHousekeeping(), reconciling?.stop()])
-      await Promise.all(watched.map((watch) => watch.stop()))
+      await Promise.all(Object.values(watched).map((each) => each.stop()))
       revocation.close()
       lag.stop()
       for (const connection of new Set([redis, revocationRedis])) connection.disconnect()

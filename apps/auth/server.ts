@@ -1,8 +1,9 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { BlockList } from 'node:net'
-import type { SigningAlg } from '#shared/oauth/signing-keys.ts'
+import type { EncryptionKeys, SigningAlg } from '#shared/oauth/signing-keys.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
+import type { Metrics } from '#shared/process/metrics.ts'
 import { requestContext } from '#shared/process/request-context.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from '#shared/stores/postgres.ts'
@@ -15,6 +16,7 @@ import { createGetJwks, createGetMetadata, createGetReadiness, getHealth } from 
 import { ClientGone } from './form.ts'
 import { createGrantJudge, createRememberingJudge } from './grant-judge.ts'
 import { createKeyRing } from './key-ring.ts'
+import { countedAudit } from './measured.ts'
 import { createPostRevoke } from './post-revoke.ts'
 import { createPostToken } from './post-token.ts'
 import { Refusal } from './refusal.ts'
@@ -28,8 +30,7 @@ export interface AuthServerDependencies {
     resource: string
     trustedProxies: BlockList
     signingAlg: SigningAlg
-    /** 32 bytes. */
-    keyEncryptionKey: Buffer
+    keyEncryptionKey: EncryptionKeys
   }
   log: Log
   clock: Clock
@@ -49,6 +50,7 @@ export interface AuthServerDependencies {
   degraded: () => string[]
   /** Notes the path of a request that ran, for the watch on the event loop. */
   ran: (path: string) => void
+  metrics: Metrics
 }
 
 export interface AuthServer {
@@ -67,9 +69,9 @@ export interface AuthServer {
 
 /** The authorization server: every path and method that exists, and what answers it. */
 export function createAuthServer(dependencies: AuthServerDependencies): AuthServer {
-  const { settings, log, clock, db, clients, revocation, limits, usage, degraded, ran } = dependencies
+  const { settings, log, clock, db, clients, revocation, limits, usage, degraded, ran, metrics } = dependencies
   const { issuer, resource, trustedProxies, signingAlg: alg, keyEncryptionKey: encryptionKey } = settings
-  const audit = createAudit(log)
+  const audit = countedAudit(createAudit(log), metrics)
   const keys = createKeyRing({ db, clock, log, alg, encryptionKey })
   const authenticate = createAuthenticate({ clients, revocation, keys, failures: limits.failures })
   const judge = createRememberingJudge(createGrantJudge({ issuer, resource }))
@@ -108,9 +110,17 @@ export function createAuthServer(dependencies: AuthServerDependencies): AuthServ
 
   return {
     listener(request, response) {
+      const started_ms = performance.now()
       const exchange = exchangeOf(request, trustedProxies)
       void answer(exchange).then((given) => {
-        if (given) write(response, given, exchange)
+        if (!given) return
+        write(response, given, exchange)
+        metrics.answered({
+          route: routes.has(exchange.path) ? exchange.path : 'unmatched',
+          method: request.method ?? '',
+          status: given.status,
+          duration_ms: performance.now() - started_ms,
+        })
       })
     },
     async ready() {
