@@ -1,4 +1,5 @@
-import { newUserId, newVendorId, VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
+import { VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
+import { newUserId, newVendorId } from '#shared/oauth/new-ids.ts'
 import { hashPassword } from '#shared/passwords.ts'
 import {
   type Company,
@@ -18,7 +19,8 @@ import {
   saveMembership,
   type User,
 } from '#shared/people.ts'
-import { type Database, type Queryable, sqlState } from '#shared/stores/postgres.ts'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
+import { sqlState } from '#shared/stores/postgres-errors.ts'
 import { OperatorError } from '../operator.ts'
 
 const EMAIL = /^[^\s@]+@[^\s@]+$/

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { newClientSecret } from '../../shared/oauth/ids.ts'
+import { newClientSecret } from '../../shared/oauth/new-ids.ts'
 import { addClientsOfMany, requestToken, tokenRequest } from './fixtures.ts'
 import type { Goal } from './goals.ts'
 import { figuresOf, measureInterleaved, ratioOf, throughputRatio } from './measure.ts'

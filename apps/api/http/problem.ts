@@ -1,6 +1,6 @@
 import type { Middleware } from 'koa'
 import { PROBLEMS, Problem } from '#shared/problems.ts'
-import { isUnavailable } from '#shared/stores/postgres.ts'
+import { isUnavailable } from '#shared/stores/postgres-errors.ts'
 import type { ApiState } from './state.ts'
 
 const RETRY_AFTER_S = 2
