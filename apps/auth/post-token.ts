@@ -66,7 +66,7 @@ export function createPostToken({
       },
     })
     if (response instanceof Refusal) return refuse(response, clientId)
-    usage.count(clientId)
+    usage.count(clientId, scope, context.clientAddress)
     audit.tokenIssued(context, { clientId, vendorId, jti, kid: signer.kid, scope })
     return answerUncached(200, response)
   }

@@ -1,6 +1,6 @@
 import { createClient } from '#shared/oauth/client-changes.ts'
 import { findClientCredentials } from '#shared/oauth/clients.ts'
-import { hashSecret } from '#shared/oauth/ids.ts'
+import { hashSecret, secretHint } from '#shared/oauth/ids.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { type DataDir, writePrivateFile } from './data-dir.ts'
 import { type LocalSecrets, replaceDemoClient } from './secrets.ts'
@@ -43,6 +43,7 @@ export async function demoClient({
         name: NAME,
         scopes: ['analytics:read'],
         secretHash: hashSecret(client.clientSecret),
+        secretHint: secretHint(client.clientSecret),
         createdBy: null,
         createdAt: new Date(),
       }),

@@ -6,6 +6,8 @@ const ROUTES = [
   ['GET', 'oauth-clients'],
   ['POST', 'oauth-clients'],
   ['GET', `oauth-clients/cli_${'a'.repeat(22)}`],
+  ['PATCH', `oauth-clients/cli_${'a'.repeat(22)}`],
+  ['GET', `oauth-clients/cli_${'a'.repeat(22)}/usage`],
   ['POST', `oauth-clients/cli_${'a'.repeat(22)}/revoke`],
   ['GET', 'analytics/daily'],
   ['GET', 'activity'],
