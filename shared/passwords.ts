@@ -35,4 +35,4 @@ function derive(password: string, nonce: Buffer, parameters: typeof PARAMETERS, 
   return argon2Async('argon2id', { message: password.normalize('NFKC'), nonce, tagLength, ...parameters })
 }
 
-const unpadded = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '')
+const unpadded = (bytes: Buffer): string => bytes.toString('base64').replaceAll('=', '')

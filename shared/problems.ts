@@ -14,6 +14,7 @@ export const PROBLEMS = {
   insufficient_scope: { status: 403, title: 'The access token lacks a scope' },
   not_found: { status: 404, title: 'There is nothing here' },
   method_not_allowed: { status: 405, title: 'This method is not available here' },
+  request_timeout: { status: 408, title: 'The body took too long to arrive' },
   client_limit_reached: { status: 409, title: 'The company has as many active clients as it may have' },
   idempotency_in_progress: {
     status: 409,

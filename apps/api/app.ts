@@ -2,11 +2,12 @@ import type { BlockList } from 'node:net'
 import Koa from 'koa'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
+import type { Refusals } from '#shared/refusals.ts'
+import type { Round } from '#shared/revocation/reconcile.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
 import type { Redis } from '#shared/stores/redis.ts'
-import { createForgeryLimit } from './access-tokens/forgery-limit.ts'
 import { createAccessTokenMiddleware } from './access-tokens/middleware.ts'
 import { rememberVerified } from './access-tokens/remembered.ts'
 import type { SigningKeys } from './access-tokens/signing-keys.ts'
@@ -17,6 +18,7 @@ import { type CallbackDependencies, createCallbackRoutes } from './callbacks/rou
 import { createClientRoutes } from './clients/routes.ts'
 import { createDiscoveryRoutes, resourceMetadataUrl } from './discovery/routes.ts'
 import { createHealthRoutes } from './health.ts'
+import { createDeadlineMiddleware } from './http/deadline.ts'
 import { admitting } from './http/documented.ts'
 import { createManagerAccess } from './http/manager.ts'
 import { createProblemMiddleware } from './http/problem.ts'
@@ -24,6 +26,7 @@ import { createRequestMiddleware } from './http/request.ts'
 import { type Route, routerOf } from './http/route.ts'
 import { createUnmatchedMiddleware } from './http/routes.ts'
 import type { ApiRouter, ApiState } from './http/state.ts'
+import { createRefusalRoutes } from './refusals/routes.ts'
 import { createSessionAccess } from './sessions/access.ts'
 import { createAccountNames } from './sessions/account-names.ts'
 import { createSessionCookie } from './sessions/cookie.ts'
@@ -31,17 +34,39 @@ import { createPasswordWork } from './sessions/password-check.ts'
 import { createSessionRoutes } from './sessions/routes.ts'
 import type { SignInLimits } from './sessions/sign-in-limits.ts'
 
+/** The stores' own time-outs end most waits before this: one connection and one statement take 8 s at most. */
+const REQUEST_DEADLINE_MS = 8_000
+/** They wait for their turn and a slow sender, a receiver elsewhere, and the last lease. */
+const OWN_DEADLINE = [
+  'POST /v1/analytics/:vendorId/events',
+  'POST /v1/vendor/:vendorId/callback-test',
+  'POST /v1/vendor/:vendorId/oauth-clients/:clientId/revoke',
+]
+
+/** Connections to the Postgres primary, apart by whom they serve. */
+export interface ApiPools {
+  /** Rounds and questions of revocation, and readiness. */
+  decisions: Database
+  /** What access tokens are presented for. */
+  integrators: Database
+  /** What sessions are presented for, sign-in, and housekeeping. */
+  workspace: Database
+}
+
 export interface ApiDependencies {
   settings: { issuer: string; apiResource: string; trustedProxies: BlockList }
   log: Log
   clock: Clock
-  db: Database
+  pools: ApiPools
   redis: Redis
   revocation: Revocation
+  refusals: Refusals
   signingKeys: SigningKeys
+  /** The latest round of revocation; undefined before the first. */
+  latestRound: () => Round | undefined
   limits: {
     apiPerClient: RateLimit
-    apiForgedPerAddress: RateLimit
+    apiEventsPerClient: RateLimit
     signInPerAccount: RateLimit
     signInPerAddress: SignInLimits['perAddress']
     signInStrangersPerAccount: RateLimit
@@ -56,9 +81,22 @@ export interface ApiDependencies {
 
 /** The resource API as one Koa application: every middleware and route in the order in which they are tried. */
 export function createApi(deps: ApiDependencies): Koa<ApiState> {
-  const { settings, log, clock, db, redis, revocation, limits, callbacks, draining } = deps
+  const {
+    settings,
+    log,
+    clock,
+    pools,
+    redis,
+    revocation,
+    refusals,
+    limits,
+    callbacks,
+    latestRound,
+    draining,
+  } = deps
   const { issuer, apiResource, trustedProxies } = settings
   const { signingKeys } = deps
+  const { workspace: db } = pools
 
   const cookie = createSessionCookie({ baseUrl: apiResource })
   const session = createSessionAccess({
@@ -76,7 +114,6 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
     issuer,
     audience: apiResource,
     clock,
-    forgeries: createForgeryLimit({ rateLimit: limits.apiForgedPerAddress, log, clock }),
   })
   const accessToken = createAccessTokenMiddleware({
     verify: rememberVerified({ verify: verification, keys: signingKeys, clock }),
@@ -87,7 +124,13 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
   })
 
   const documentedRouters: ApiRouter[] = [
-    createAnalyticsRoutes({ db, clock, manager: admitting(manager), accessToken }),
+    createAnalyticsRoutes({
+      db: pools.integrators,
+      clock,
+      manager: admitting(manager),
+      accessToken,
+      eventLimit: limits.apiEventsPerClient,
+    }),
     createCallbackRoutes({
       db,
       clock,
@@ -112,14 +155,23 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
     }),
     ...createClientRoutes({ db, redis, clock, revocation, manager }),
     ...createActivityRoutes({ db, manager }),
+    ...createRefusalRoutes({ db, redis, clock, manager }),
   ]
   const routers = [...documentedRouters, routerOf(routes)]
   routers.push(createDiscoveryRoutes({ issuer, apiResource, routes, documentedRouters }))
-  routers.push(createHealthRoutes({ db, keysUsable: signingKeys.usable, draining }))
+  routers.push(
+    createHealthRoutes({ db: pools.decisions, keysUsable: signingKeys.usable, latestRound, draining }),
+  )
 
   const app = new Koa<ApiState>()
   app.use(createRequestMiddleware({ log, trustedProxies }))
-  app.use(createProblemMiddleware({ apiResource }))
+  app.use(createProblemMiddleware({ apiResource, refusals }))
+  app.use(
+    createDeadlineMiddleware({
+      deadline_ms: REQUEST_DEADLINE_MS,
+      ownDeadline: OWN_DEADLINE,
+    }) as Koa.Middleware<ApiState>,
+  )
   for (const router of routers) app.use(router.routes() as Koa.Middleware<ApiState>)
   app.use(createUnmatchedMiddleware(routers))
   app.on('error', (error: Error) => log.debug({ error: error.message }, 'an answer could not be sent'))

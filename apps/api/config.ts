@@ -5,10 +5,12 @@ import { EVENT_RETENTION_DAYS_DEFAULT, EVENT_RETENTION_DAYS_MIN } from './analyt
 const shape = {
   ...commonShape,
   PORT: integer(0, 65_535, 8082),
+  /** At least one connection for each of the pools in service.ts, and three for decisions. */
+  DATABASE_POOL_SIZE: integer(5, 200, 13),
   JWKS_URL: httpUrl.optional(),
   EVENT_RETENTION_DAYS: integer(EVENT_RETENTION_DAYS_MIN, 3_650, EVENT_RETENTION_DAYS_DEFAULT),
   RATE_API_PER_CLIENT: rate('6000/60'),
-  RATE_API_FORGED_PER_ADDRESS: rate('300/60'),
+  RATE_API_EVENTS_PER_CLIENT: rate('600000/60'),
   RATE_SIGN_IN_PER_ACCOUNT: rate('20/300'),
   RATE_SIGN_IN_PER_ADDRESS: rate('100/300'),
   RATE_SIGN_IN_STRANGERS_PER_ACCOUNT: rate('100/86400'),

@@ -1,28 +1,39 @@
+import { within } from '#shared/process/within.ts'
+import type { Round } from '#shared/revocation/reconcile.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { createRouter } from './http/routes.ts'
 import type { ApiRouter } from './http/state.ts'
 
 const CHECK_DEADLINE_MS = 2_000
+const DEGRADED: Partial<Record<Round['outcome'], string>> = { clocks_apart: 'clocks', failed: 'redis' }
 
 export interface HealthDependencies {
   db: Database
   /** Whether access tokens can be verified. */
   keysUsable: () => boolean
+  /** The latest round of revocation; undefined before the first. */
+  latestRound: () => Round | undefined
   /** Whether the process is about to end. */
   draining: () => boolean
 }
 
 /**
  * `/healthz`: the process runs. `/readyz`: a request could be served, so there are keys and Postgres answers.
- * Redis is not asked: without it everything still works, only slower.
+ * Redis is not asked: without it everything still works, only slower. Then `degraded` names `redis`, or `clocks` when
+ * the wall clocks of Postgres, Redis and this process differ by more than two minutes.
  */
-export function createHealthRoutes({ db, keysUsable, draining }: HealthDependencies): ApiRouter {
+export function createHealthRoutes({ db, keysUsable, latestRound, draining }: HealthDependencies): ApiRouter {
   let asking: Promise<boolean> | undefined
 
   function postgresAnswers(): Promise<boolean> {
-    asking ??= withinDeadline(db.raw('select 1')).finally(() => {
-      asking = undefined
-    })
+    asking ??= within(CHECK_DEADLINE_MS, db.raw('select 1'))
+      .then(
+        (answer) => answer !== undefined,
+        () => false,
+      )
+      .finally(() => {
+        asking = undefined
+      })
     return asking
   }
 
@@ -37,18 +48,10 @@ export function createHealthRoutes({ db, keysUsable, draining }: HealthDependenc
         ...((await postgresAnswers()) ? [] : ['postgres']),
       ]
       ctx.status = waitingFor.length === 0 ? 200 : 503
-      ctx.body = waitingFor.length === 0 ? { status: 'ready' } : { status: 'not ready', waitingFor }
+      const degraded = DEGRADED[latestRound()?.outcome ?? 'fresh']
+      ctx.body =
+        waitingFor.length === 0
+          ? { status: 'ready', ...(degraded && { degraded: [degraded] }) }
+          : { status: 'not ready', waitingFor }
     })
-}
-
-async function withinDeadline(query: PromiseLike<unknown>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(resolve, CHECK_DEADLINE_MS, false)
-  })
-  const answer = Promise.resolve(query).then(
-    () => true,
-    () => false,
-  )
-  return Promise.race([answer, late]).finally(() => clearTimeout(timer))
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { Service } from '#shared/process/service-process.ts'
+import { createRefusals } from '#shared/refusals.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
@@ -8,7 +9,7 @@ import { createPostgres } from '#shared/stores/postgres.ts'
 import { createRateLimit } from '#shared/stores/rate-limit.ts'
 import { createRedis, redisReady } from '#shared/stores/redis.ts'
 import { createSigningKeys } from './access-tokens/signing-keys.ts'
-import { createApi } from './app.ts'
+import { type ApiPools, createApi } from './app.ts'
 import { type AddressRule, createAddressRule } from './callbacks/address-verdict.ts'
 import { createResolver, type Resolve } from './callbacks/resolver.ts'
 import { createTestSender } from './callbacks/sender.ts'
@@ -17,6 +18,7 @@ import { startHousekeeping } from './housekeeping.ts'
 
 const NAME = 'integration-api'
 const REDIS_WAIT_MS = 1_000
+const DECISIONS_POOL_SIZE = 3
 
 export interface ServiceOptions {
   config: ApiConfig
@@ -40,16 +42,18 @@ export function createService({
   outside = {},
   revocationTimings: timings = PRODUCTION_TIMINGS,
 }: ServiceOptions): Service {
-  const db = createPostgres({
-    url: config.DATABASE_URL,
-    poolSize: config.DATABASE_POOL_SIZE,
-    applicationName: NAME,
-  })
+  const pools = createPools(config)
   const redis = createRedis({ url: config.REDIS_URL, connectionName: NAME })
   const revocationRedis = config.REVOCATION_REDIS_URL
     ? createRedis({ url: config.REVOCATION_REDIS_URL, connectionName: NAME })
     : redis
-  const revocation = createRevocation({ redis: revocationRedis, db, timings })
+  const revocation = createRevocation({
+    redis: revocationRedis,
+    db: pools.workspace,
+    decisions: pools.decisions,
+    timings,
+  })
+  const refusals = createRefusals({ redis, clock })
   const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
   const limit = (name: string, rate: { limit: number; window_s: number }) =>
     createRateLimit({ redis, policy: { name, ...rate } })
@@ -57,6 +61,7 @@ export function createService({
   const callbacks = callbacksOf({ config, clock, outside })
 
   let draining = false
+  let reconciling: Reconciling | undefined
   const app = createApi({
     settings: {
       issuer: config.ISSUER,
@@ -65,13 +70,14 @@ export function createService({
     },
     log,
     clock,
-    db,
+    pools,
     redis,
     revocation,
+    refusals,
     signingKeys,
     limits: {
       apiPerClient: limit('api-client', config.RATE_API_PER_CLIENT),
-      apiForgedPerAddress: limit('api-forged', config.RATE_API_FORGED_PER_ADDRESS),
+      apiEventsPerClient: limit('api-events', config.RATE_API_EVENTS_PER_CLIENT),
       signInPerAccount: limit('sign-in-account', config.RATE_SIGN_IN_PER_ACCOUNT),
       signInPerAddress: {
         64: limit('sign-in-address', config.RATE_SIGN_IN_PER_ADDRESS),
@@ -84,9 +90,9 @@ export function createService({
       callbackTestPerCompany: limit('callback-test', config.RATE_CALLBACK_TEST_PER_COMPANY),
     },
     callbacks,
+    latestRound: () => reconciling?.latest(),
     draining: () => draining,
   })
-  let reconciling: Reconciling | undefined
   let endHousekeeping = async () => {}
 
   return {
@@ -96,14 +102,15 @@ export function createService({
       // requests counted by this process alone.
       const connections = [...new Set([redis, revocationRedis])]
       await Promise.all(connections.map((each) => redisReady(each, REDIS_WAIT_MS).catch(() => {})))
-      reconciling = startReconciling({ redis: revocationRedis, db, log, timings })
+      reconciling = startReconciling({ redis: revocationRedis, db: pools.decisions, log, timings })
       endHousekeeping = startHousekeeping({
-        db,
+        db: pools.workspace,
         redis,
         clock,
         log,
         eventRetention_days: config.EVENT_RETENTION_DAYS,
       })
+      refusals.start()
       await signingKeys.start()
     },
     drain() {
@@ -111,11 +118,12 @@ export function createService({
     },
     async stop() {
       await callbacks.sender.close()
+      await refusals.close()
       signingKeys.stop()
       await Promise.all([endHousekeeping(), reconciling?.stop()])
       revocation.close()
       for (const connection of new Set([redis, revocationRedis])) connection.disconnect()
-      await db.destroy()
+      await Promise.all(Object.values(pools).map((pool) => pool.destroy()))
     },
   }
 }
@@ -133,4 +141,19 @@ function callbacksOf({ config, clock, outside = {} }: Omit<ServiceOptions, 'log'
   } = outside
   const sender = createTestSender({ clock, resolve, judgeAddress, certificateAuthority })
   return { resolve, judgeAddress, sender }
+}
+
+/**
+ * Pools that share nothing, so that whoever waits in one (for a lock, a slow statement) takes no connection of
+ * another. `DATABASE_POOL_SIZE` is their sum: three for decisions, and of the rest at most half for the workspace.
+ */
+function createPools({ DATABASE_URL: url, DATABASE_POOL_SIZE: size }: ApiConfig): ApiPools {
+  const workspace = Math.floor((size - DECISIONS_POOL_SIZE) / 2)
+  const pool = (poolSize: number, applicationName: string) =>
+    createPostgres({ url, poolSize, applicationName })
+  return {
+    decisions: pool(DECISIONS_POOL_SIZE, `${NAME} decisions`),
+    workspace: pool(workspace, `${NAME} workspace`),
+    integrators: pool(size - DECISIONS_POOL_SIZE - workspace, NAME),
+  }
 }

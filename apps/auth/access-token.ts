@@ -1,5 +1,5 @@
 import { type KeyObject, randomUUID, sign } from 'node:crypto'
-import { type CryptoKey, decodeProtectedHeader, type JWK, type JWTPayload, jwtVerify } from 'jose'
+import { type CryptoKey, decodeProtectedHeader, type JWK, jwtVerify } from 'jose'
 import type { SigningAlg } from '#shared/oauth/signing-keys.ts'
 
 export const ACCESS_TOKEN_LIFE_S = 900
@@ -45,16 +45,16 @@ export interface AccessTokenRequest {
   clientId: string
   vendorId: string
   scope: string
-  /** Milliseconds since the Unix epoch. */
-  now: number
+  /** Since the Unix epoch. */
+  now_ms: number
 }
 
 /** A signed JWT that lives 900 s, and its id. */
 export function issueAccessToken(
   signer: TokenSigner,
-  { issuer, audience, clientId, vendorId, scope, now }: AccessTokenRequest,
+  { issuer, audience, clientId, vendorId, scope, now_ms }: AccessTokenRequest,
 ): { token: string; jti: string } {
-  const iat = Math.floor(now / 1_000)
+  const iat = Math.floor(now_ms / 1_000)
   const claims: AccessTokenClaims = {
     iss: issuer,
     aud: audience,
@@ -100,33 +100,34 @@ export interface VerificationKey {
   readonly publicJwk: JWK
 }
 
-/** A resource server's clock may be this far behind: it still takes a token that has expired here. */
-const CLOCK_SKEW_S = 120
+export interface OwnToken {
+  jti: string
+  clientId: unknown
+  expiresAt: Date
+}
 
-/** @returns the claims of a token that this server signed and that some resource server may still take. */
+/**
+ * Verifies a token that is to be revoked. Its expiry is not looked at: the clock of a resource server may be behind
+ * this one, and revoking an expired token harms nobody.
+ * @returns undefined when this server did not sign it with one of `keys`.
+ */
 export async function verifyOwnToken(
   token: string,
-  {
-    keys,
-    issuer,
-    audience,
-    now,
-  }: { keys: readonly VerificationKey[]; issuer: string; audience: string; now: number },
-): Promise<(JWTPayload & { jti: string; exp: number; client_id: unknown }) | undefined> {
+  { keys, issuer, audience }: { keys: readonly VerificationKey[]; issuer: string; audience: string },
+): Promise<OwnToken | undefined> {
   try {
     const { kid } = decodeProtectedHeader(token)
     const key = keys.find((candidate) => candidate.kid === kid)
     if (!key) return undefined
-    const { payload } = await jwtVerify(token, key.publicKey, {
+    const { payload } = await jwtVerify<{ jti: string; exp: number }>(token, key.publicKey, {
       algorithms: [key.alg],
       typ: 'at+jwt',
       issuer,
       audience,
       requiredClaims: ['jti', 'exp', 'client_id'],
-      currentDate: new Date(now),
-      clockTolerance: CLOCK_SKEW_S,
+      currentDate: new Date(0),
     })
-    return payload as JWTPayload & { jti: string; exp: number; client_id: unknown }
+    return { jti: payload.jti, clientId: payload.client_id, expiresAt: new Date(payload.exp * 1_000) }
   } catch {
     return undefined
   }

@@ -1,33 +1,33 @@
-/** What a route answers; the server adds the request id and writes it. */
+/** What a route answers; the server adds the request id and the RateLimit fields, and writes it. */
 export interface Answer {
   readonly status: number
   readonly body: string
   readonly headers: Readonly<Record<string, string>>
 }
 
-const JSON_TYPE = 'application/json'
 /** RFC 6749 §5.1: no cache may keep an answer that can hold a token; errors are treated alike. */
-export const UNCACHED = Object.freeze({
-  'Content-Type': JSON_TYPE,
-  'Cache-Control': 'no-store',
-  Pragma: 'no-cache',
+const UNCACHED = Object.freeze({ 'Cache-Control': 'no-store', Pragma: 'no-cache' })
+export const UNCACHED_JSON = Object.freeze({ 'Content-Type': 'application/json', ...UNCACHED })
+
+export const answerUncached = (body: object, status = 200): Answer => ({
+  status,
+  body: JSON.stringify(body),
+  headers: UNCACHED_JSON,
 })
 
-export const answerUncached = (status: number, body: object | ''): Answer => ({
-  status,
-  body: body === '' ? '' : JSON.stringify(body),
-  headers: UNCACHED,
-})
+const EMPTY: Answer = Object.freeze({ status: 200, body: '', headers: UNCACHED })
+/** 200 without a body and so without a Content-Type: a client would try to parse it. */
+export const answerEmpty = (): Answer => EMPTY
 
 export const answerCached = (json: string, maxAge_s: number): Answer => ({
   status: 200,
   body: json,
-  headers: { 'Content-Type': JSON_TYPE, 'Cache-Control': `public, max-age=${maxAge_s}` },
+  headers: { 'Content-Type': 'application/json', 'Cache-Control': `public, max-age=${maxAge_s}` },
 })
 
-/** A path or method that does not exist here: not an OAuth message, but told in the same shape. */
+/** A path or method that does not exist here: not an OAuth message, but in the same shape. */
 export const answerUnmatched = (status: 404 | 405, headers: Record<string, string> = {}): Answer => ({
   status,
   body: JSON.stringify({ error: status === 404 ? 'not_found' : 'method_not_allowed' }),
-  headers: { ...UNCACHED, ...headers },
+  headers: { ...UNCACHED_JSON, ...headers },
 })

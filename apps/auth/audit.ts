@@ -2,6 +2,7 @@ import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { RequestContext } from '#shared/process/request-context.ts'
 import type { Refusal } from './refusal.ts'
+import type { Exchange } from './route.ts'
 
 /**
  * One line for everything that a security team asks about afterwards. Fields are named one by one: nothing of a
@@ -14,8 +15,8 @@ export interface Audit {
     token: { clientId: string; vendorId: string; jti: string; kid: string; scope: string },
   ): void
   tokenRevoked(context: RequestContext, token: { clientId: string; jti: string }): void
-  refused(context: RequestContext, path: string, clientId: string | undefined, refusal: Refusal): void
-  failed(context: RequestContext, path: string, error: unknown): void
+  refused(exchange: Exchange, refusal: Refusal): void
+  failed(exchange: Exchange, error: unknown): void
 }
 
 export function createAudit(log: Log): Audit {
@@ -26,14 +27,14 @@ export function createAudit(log: Log): Audit {
     tokenRevoked(context, token) {
       log.info({ event: 'token.revoked', ...context, ...token }, 'token revoked')
     },
-    refused(context, path, clientId, { answer: { status }, error, reason }) {
+    refused({ context, path, clientId }, { answer: { status }, error, reason }) {
       const client = clientId !== undefined && CLIENT_ID_PATTERN.test(clientId) ? { clientId } : {}
       log.info(
         { event: 'request.refused', ...context, path, ...client, status, error, reason },
         'request refused',
       )
     },
-    failed(context, path, error) {
+    failed({ context, path }, error) {
       const message = error instanceof Error ? error.message : 'not an error'
       log.warn({ event: 'request.failed', ...context, path, error: message }, 'request failed')
     },

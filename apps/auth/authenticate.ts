@@ -1,123 +1,116 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import type { ClientCredentialsRecord } from '#shared/oauth/clients.ts'
+import type { ClientCredentials } from '#shared/oauth/client-credentials.ts'
 import { CLIENT_ID_PATTERN, hashSecret } from '#shared/oauth/ids.ts'
-import type { Revocation, Standing } from '#shared/revocation/revocation.ts'
-import {
-  addressSubject,
-  type RateLimit,
-  type RateLimitVerdict,
-  rateLimitHeaders,
-} from '#shared/stores/rate-limit.ts'
+import type { Revocation } from '#shared/revocation/revocation.ts'
+import type { Standing } from '#shared/revocation/subject.ts'
+import { addressSubject, type RateLimit, type RateLimitVerdict } from '#shared/stores/rate-limit.ts'
 import type { TokenSigner } from './access-token.ts'
 import type { ClientRecords } from './client-records.ts'
 import type { PresentedCredentials } from './credentials.ts'
 import type { KeyRing } from './key-ring.ts'
-import { invalidClient, type Refusal, tooManyRequests, unavailable } from './refusal.ts'
+import { invalidClient, Refusal, tooManyRequests, unavailable } from './refusal.ts'
 
 /** A client that proved who it is. Only `createAuthenticate` makes one. */
 export interface AuthenticatedClient {
-  readonly record: ClientCredentialsRecord
-  /** The key to sign with: asked about in the same moment as the client. */
+  readonly record: ClientCredentials
+  /** The key to sign with: its revocation was asked about in the same moment as the client's. */
   readonly signer: TokenSigner
-  /** It may go no further, but its request is judged first: over its rate, or neither store could decide. */
+  readonly rate: RateLimitVerdict
+  /**
+   * Set when the client is over its rate, or neither store could say whether it is revoked. Answer with it once the
+   * request itself is found to be in order.
+   */
   readonly hold: Refusal | undefined
 }
 
+/** @param limit counts the requests of an authenticated client, so that a stranger cannot use it up. */
 export type Authenticate = (
   credentials: PresentedCredentials,
   clientAddress: string,
+  limit: RateLimit,
 ) => Promise<AuthenticatedClient | Refusal>
-
-export interface Limits {
-  /** Counts what a client does once it is authenticated: a stranger cannot use it up. */
-  client: RateLimit
-  /** Counts failed authentications by address. */
-  failures: RateLimit
-}
 
 interface AuthenticateDependencies {
   clients: ClientRecords
   revocation: Revocation
-  limits: Limits
   keys: KeyRing
+  /** Counts failed authentications by address. */
+  failures: RateLimit
 }
 
-interface Asked {
-  standing: Standing
-  signer: TokenSigner
-}
-
-/** Stands in for the hash of a client that does not exist: nothing hashes to random bytes. */
+/** The active key, the one that stood by, and a new one. */
+const KEYS_TRIED_MAX = 3
+/** Compared with in place of the hash of a client that does not exist: no secret hashes to random bytes. */
 const NO_HASH = randomBytes(32)
 
 /**
- * Authenticates a client by its secret. An unknown client is hashed for, compared, counted and answered like a wrong
- * secret. Whether a client is revoked is asked for who has its secret, in the same moment as its rate is counted, so
- * that a request waits for Redis once; only where something was revoked it asks on.
+ * Authenticates a client by its secret. Revocation is checked only once the secret matched, in the same round trip that
+ * counts the request. A wrong secret waits for one read of the record, whether or not the client exists, so that the
+ * time of an answer does not reveal which ids are in use.
  */
 export function createAuthenticate({
   clients,
   revocation,
-  limits,
   keys,
+  failures,
 }: AuthenticateDependencies): Authenticate {
-  /**
-   * Asks again, since `revoked` does not say whether it was the client or the key that would sign for it. Whatever
-   * signs in the end has been asked about.
-   */
-  async function standingWithAnotherKey(clientId: string, revoked: TokenSigner): Promise<Asked> {
-    const standing = await revocation.ask({ clientId })
-    if (standing !== 'live') return { standing, signer: revoked }
-    await keys.replace(revoked.kid)
-    const signer = keys.signer()
-    if (!signer || signer.kid === revoked.kid) return { standing: 'undecided', signer: revoked }
-    return { standing: await revocation.ask({ clientId, kid: signer.kid }), signer }
-  }
-
-  return async ({ clientId, secret, usedHeader }, clientAddress) => {
-    const active = keys.signer()
-    if (!active) return unavailable('no_signing_key')
-    let record: ClientCredentialsRecord | undefined
+  /** @returns the record if the secret matches it, or how authentication failed. */
+  async function match(clientId: string, secret: string): Promise<ClientCredentials | Refusal> {
+    const presented = hashSecret(secret)
+    const matches = (record: ClientCredentials | undefined): record is ClientCredentials =>
+      timingSafeEqual(presented, record?.secretHash ?? NO_HASH) && secret !== ''
+    const remembered = clients.remembered(clientId)
+    if (matches(remembered)) return remembered
+    let record: ClientCredentials | undefined
     try {
-      if (CLIENT_ID_PATTERN.test(clientId)) record = await clients.find(clientId)
+      if (CLIENT_ID_PATTERN.test(clientId)) record = await clients.read(clientId)
     } catch {
       return unavailable('client_record_not_read')
     }
-    const equal = timingSafeEqual(hashSecret(secret), record?.secretHash ?? NO_HASH)
-    if (!equal || secret === '' || !record) {
-      const rate = await limits.failures.consume(addressSubject(clientAddress))
-      return failure({ record, secret, usedHeader, rate })
+    if (matches(record)) return record
+    if (secret === '') return invalidClient('no_secret')
+    return invalidClient(record ? 'wrong_secret' : 'unknown_client')
+  }
+
+  /** Whatever signs in the end has been asked about: the successor of a revoked key as well. */
+  async function standingWith(
+    active: TokenSigner,
+    clientId: string,
+  ): Promise<{ standing: Standing; signer: TokenSigner }> {
+    let signer = active
+    for (let tried = 0; tried < KEYS_TRIED_MAX; tried += 1) {
+      const standing = await revocation.ask({ clientId, kid: signer.kid })
+      if (typeof standing !== 'object' || standing.revoked !== 'key') return { standing, signer }
+      const successor = await keys.successorOf(signer.kid)
+      if (!successor) break
+      signer = successor
     }
-    const [asked, rate] = await Promise.all([
-      revocation.ask({ clientId, kid: active.kid }),
-      limits.client.consume(clientId),
+    return { standing: 'undecided', signer }
+  }
+
+  return async ({ clientId, secret }, clientAddress, limit) => {
+    const active = keys.signer()
+    if (!active) return unavailable('no_signing_key')
+    const record = await match(clientId, secret)
+    if (record instanceof Refusal) {
+      if (record.error !== 'invalid_client') return record
+      const rate = await failures.consume(addressSubject(clientAddress))
+      return rate.allowed ? record : tooManyRequests('failures_of_address', rate)
+    }
+    const [{ standing, signer }, rate] = await Promise.all([
+      standingWith(active, clientId),
+      limit.consume(clientId),
     ])
-    const { standing, signer } =
-      record.status === 'Active' && asked === 'revoked'
-        ? await standingWithAnotherKey(clientId, active)
-        : { standing: record.status === 'Revoked' ? 'revoked' : asked, signer: active }
-    if (standing === 'revoked') return invalidClient('revoked_client', usedHeader)
-    return { record, signer, hold: holdFor(rate, standing) }
+    if (record.status === 'Revoked' || typeof standing === 'object') {
+      // As slow as a wrong secret.
+      await clients.read(clientId).catch(() => {})
+      return invalidClient('revoked_client')
+    }
+    return { record, signer, rate, hold: holdFor(rate, standing) }
   }
 }
 
-function failure({
-  record,
-  secret,
-  usedHeader,
-  rate,
-}: {
-  record: ClientCredentialsRecord | undefined
-  secret: string
-  usedHeader: boolean
-  rate: RateLimitVerdict
-}): Refusal {
-  if (!rate.allowed) return tooManyRequests('failures_of_address', rateLimitHeaders(rate))
-  if (secret === '') return invalidClient('no_secret', usedHeader)
-  return invalidClient(record ? 'wrong_secret' : 'unknown_client', usedHeader)
-}
-
-function holdFor(rate: RateLimitVerdict, standing: Standing): Refusal | undefined {
-  if (!rate.allowed) return tooManyRequests('rate_of_client', rateLimitHeaders(rate))
+function holdFor(rate: RateLimitVerdict, standing: 'live' | 'undecided'): Refusal | undefined {
+  if (!rate.allowed) return tooManyRequests('rate_of_client', rate)
   return standing === 'live' ? undefined : unavailable('revocation_undecided')
 }

@@ -1,4 +1,4 @@
-import { type ClientCredentialsRecord, findCredentialsOfClients } from '#shared/oauth/clients.ts'
+import { type ClientCredentials, readClientCredentials } from '#shared/oauth/client-credentials.ts'
 import { setNewest } from '#shared/process/bounded-map.ts'
 import { type Clock, systemClock } from '#shared/process/clock.ts'
 import { batchPerTurn } from '#shared/process/turn-batch.ts'
@@ -10,13 +10,19 @@ const CLIENT_RECORDS_MAX = 200_000
 /** So few that Postgres looks each up by the index. */
 const CLIENTS_A_QUERY = 50
 
+/**
+ * What clients were given, never that it still stands: Revocation.ask answers that, on every request. A record never
+ * changes but for its revocation, and is forgotten early enough that the revocation entries in Redis outlive it.
+ */
 export interface ClientRecords {
+  /** The record as it was in Postgres at most five minutes ago, if this process has read it since. */
+  remembered(clientId: string): ClientCredentials | undefined
   /**
-   * @returns the client's record as it was in Postgres at most five minutes ago; undefined when there is no such
-   * client. It tells what a client was given, never that it still stands: that is what Revocation.ask is for.
-   * Rejects with the database's error when the record has to be read and cannot be.
+   * Reads the record from Postgres and remembers it. What is asked for in one turn of the event loop is one query, so
+   * that a flood of unknown ids costs Postgres little.
+   * @returns undefined when no client has this id. Rejects with the database's error.
    */
-  find(clientId: string): Promise<ClientCredentialsRecord | undefined>
+  read(clientId: string): Promise<ClientCredentials | undefined>
 }
 
 export interface ClientRecordsOptions {
@@ -27,52 +33,43 @@ export interface ClientRecordsOptions {
   max?: number
 }
 
-interface Read {
-  record: Promise<ClientCredentialsRecord | undefined>
-  startedAt_ms: number
-  startedAtMonotonic_ms: number
+interface Remembered {
+  record: ClientCredentials
+  readAt_ms: number
+  readAtMonotonic_ms: number
 }
 
-/**
- * Client records, remembered. A record never changes but for its revocation, which is asked for on every request;
- * the lifetime is short enough that the revocation entries in Redis outlive every record read before them. What has to
- * be read in one turn of the event loop is one query, so that a flood of ids that nobody has costs Postgres little.
- * An unknown client is not remembered, so that a new one works at once.
- */
 export function createClientRecords({
   db,
   clock = systemClock,
   monotonic = () => performance.now(),
   max = CLIENT_RECORDS_MAX,
 }: ClientRecordsOptions): ClientRecords {
-  const reads = new Map<string, Read>()
-  const query = batchPerTurn((clientIds: string[]) => findCredentialsOfClients(db, clientIds), {
+  const memory = new Map<string, Remembered>()
+  const query = batchPerTurn((clientIds: string[]) => readClientCredentials(db, clientIds), {
     size: CLIENTS_A_QUERY,
   })
 
   // Both clocks: a wall clock that is set back, or a machine that slept, must not make a record live longer.
-  const current = (read: Read): boolean =>
-    monotonic() - read.startedAtMonotonic_ms < CLIENT_RECORD_LIFETIME_MS &&
-    clock.now() - read.startedAt_ms < CLIENT_RECORD_LIFETIME_MS
+  const isCurrent = ({ readAt_ms, readAtMonotonic_ms }: Remembered): boolean =>
+    monotonic() - readAtMonotonic_ms < CLIENT_RECORD_LIFETIME_MS &&
+    clock.now() - readAt_ms < CLIENT_RECORD_LIFETIME_MS
 
-  function start(clientId: string): Read {
-    const startedAt = { startedAt_ms: clock.now(), startedAtMonotonic_ms: monotonic() }
-    const read: Read = { ...startedAt, record: query(clientId) }
-    const forget = () => {
-      if (reads.get(clientId) === read) reads.delete(clientId)
-    }
-    read.record.then((record) => record ?? forget(), forget)
-    return read
+  function remembered(clientId: string): ClientCredentials | undefined {
+    const known = memory.get(clientId)
+    return known && isCurrent(known) ? known.record : undefined
   }
 
   return {
-    find(clientId) {
-      const known = reads.get(clientId)
-      if (known && current(known)) return known.record
-      const read = start(clientId)
-      // The oldest read would expire soonest.
-      setNewest(reads, clientId, read, max)
-      return read.record
+    remembered,
+    async read(clientId) {
+      const startedAt = { readAt_ms: clock.now(), readAtMonotonic_ms: monotonic() }
+      const record = await query(clientId)
+      // A stranger's wrong secret causes a read as well: it must not make room for itself, nor replace the record that
+      // the client's verdicts hang on. The oldest read would expire soonest.
+      if (record && remembered(clientId)?.status !== record.status)
+        setNewest(memory, clientId, { record, ...startedAt }, max)
+      return record
     },
   }
 }

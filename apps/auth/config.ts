@@ -7,6 +7,7 @@ const shape = {
   KEY_ENCRYPTION_KEY: keyEncryptionKey,
   SIGNING_ALG: z.enum(['ES256', 'RS256']).default('ES256'),
   RATE_TOKEN_PER_CLIENT: rate('3000/60'),
+  RATE_TOKEN_REVOCATIONS_PER_CLIENT: rate('300/60'),
   RATE_TOKEN_FAILURES_PER_ADDRESS: rate('300/60'),
 }
 

@@ -7,8 +7,6 @@ export interface PresentedCredentials {
   clientId: string
   /** Empty when none was sent. */
   secret: string
-  /** The Authorization header was used, so a refusal carries a challenge (RFC 6749 §5.2). */
-  usedHeader: boolean
 }
 
 const BASIC = /^basic +([A-Za-z0-9+/]+={0,2})$/i
@@ -27,7 +25,7 @@ export function readCredentials(request: IncomingMessage, form: Form): Presented
   const secret = form.get('client_secret')
   if (authorization === undefined) {
     if (clientId === undefined) return NO_CLIENT_ID
-    return { clientId, secret: secret ?? '', usedHeader: false }
+    return { clientId, secret: secret ?? '' }
   }
   // Of a repeated Authorization header Node keeps the first and says nothing.
   if (secret !== undefined || (request.headersDistinct.authorization?.length ?? 0) > 1) return TWO_WAYS
@@ -36,10 +34,8 @@ export function readCredentials(request: IncomingMessage, form: Form): Presented
 
 function readBasic(authorization: string, bodyClientId: string | undefined): PresentedCredentials | Refusal {
   if (!/^basic(?: |$)/i.test(authorization)) {
-    // Another scheme is no authentication that this server knows: as if there were no secret.
-    return bodyClientId === undefined
-      ? NO_CLIENT_ID
-      : { clientId: bodyClientId, secret: '', usedHeader: true }
+    // This server knows no other scheme: as if there were no secret.
+    return bodyClientId === undefined ? NO_CLIENT_ID : { clientId: bodyClientId, secret: '' }
   }
   const [, encoded] = BASIC.exec(authorization) ?? []
   const pair = encoded === undefined ? '' : Buffer.from(encoded, 'base64').toString()
@@ -51,5 +47,5 @@ function readBasic(authorization: string, bodyClientId: string | undefined): Pre
   if (clientId === undefined || secret === undefined) return MALFORMED
   if (clientId === '') return NO_CLIENT_ID
   if (bodyClientId !== undefined && bodyClientId !== clientId) return MISMATCH
-  return { clientId, secret, usedHeader: true }
+  return { clientId, secret }
 }

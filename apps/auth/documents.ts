@@ -11,11 +11,12 @@ export const createGetJwks =
   (keys: KeyRing): Handler =>
   () => {
     const jwks = keys.jwks()
-    return jwks === undefined ? unavailable('no_signing_key').answer : answerCached(jwks, MAX_AGE_S)
+    return jwks === undefined ? unavailable('no_signing_key') : answerCached(jwks, MAX_AGE_S)
   }
 
 /**
- * GET /.well-known/oauth-authorization-server (RFC 8414). Built once from the configured issuer: whatever Host a
+ * GET /.well-known/oauth-authorization-server (RFC 8414), and the same document under the path that libraries for
+ * OpenID Connect look for (§5). Built once from the configured issuer: whatever Host a
  * request names, it cannot send anyone elsewhere.
  */
 export function createGetMetadata({ issuer, resource }: { issuer: string; resource: string }): Handler {
@@ -31,6 +32,7 @@ export function createGetMetadata({ issuer, resource }: { issuer: string; resour
     // Required by §2; there is no authorization endpoint, so there are none.
     response_types_supported: [],
     scopes_supported: SCOPES,
+    service_documentation: `${issuer}/docs`,
     // RFC 9728 §4
     protected_resources: [resource],
   })
@@ -38,7 +40,7 @@ export function createGetMetadata({ issuer, resource }: { issuer: string; resour
   return () => answer
 }
 
-const HEALTHY: Answer = answerUncached(200, { status: 'ok' })
+const HEALTHY: Answer = answerUncached({ status: 'ok' })
 
 /** GET /healthz: this process answers. */
 export const getHealth: Handler = () => HEALTHY
@@ -47,4 +49,4 @@ export const getHealth: Handler = () => HEALTHY
 export const createGetReadiness =
   (isReady: () => boolean): Handler =>
   () =>
-    isReady() ? answerUncached(200, { status: 'ready' }) : answerUncached(503, { status: 'not_ready' })
+    isReady() ? answerUncached({ status: 'ready' }) : answerUncached({ status: 'not_ready' }, 503)

@@ -1,6 +1,6 @@
 import { createPublicKey } from 'node:crypto'
 import {
-  ensureActiveSigningKey,
+  ensureSigningKeys,
   openSigningKey,
   type SigningAlg,
   SigningKeyUnreadable,
@@ -12,24 +12,27 @@ import type { Log } from '#shared/process/log.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { createTokenSigner, type TokenSigner, type VerificationKey } from './access-token.ts'
 
-/** How often the table is read: a rotation publishes its key 10 minutes ahead, so this need not be quick. */
+/** A retired key is still good, so a rotation need not be noticed quickly. */
 const POLL_MS = 15_000
-/** A revoked key makes its users ask for another one; the table is read at most this often for that. */
-const RELOAD_AT_MOST_EVERY_MS = 1_000
+/** While nothing can sign. */
+const POLL_UNABLE_MS = 1_000
 
 /** The signing keys of this process: one that signs, and all that are published. */
 export interface KeyRing {
   /** undefined until the first load. */
   signer(): TokenSigner | undefined
-  /** Keys that a live token may have been signed with, and the next one. */
+  /** Keys that a live token may have been signed with, and the one that stands by. */
   published(): readonly VerificationKey[]
   /** The JWK set (RFC 7517 §5) as JSON; undefined until the first load. */
   jwks(): string | undefined
   /** Reads the table. @throws SigningKeyUnreadable when no stored key opens; whatever the database throws. */
   load(): Promise<void>
-  /** Reads the table because `kid` was found revoked, unless it is replaced already. Never rejects. */
-  replace(kid: string): Promise<void>
-  /** Reads the table every 15 s from now on. */
+  /**
+   * What signs instead of a key that was found to be revoked: the standby key, at once, even without Postgres.
+   * @returns undefined when there is none and none can be made. Never rejects.
+   */
+  successorOf(kid: string): Promise<TokenSigner | undefined>
+  /** Reads the table every 15 s from now on, every second while nothing can sign. */
   poll(): void
   close(): void
 }
@@ -90,7 +93,7 @@ export function createKeyRing({ db, clock, log, alg, encryptionKey }: KeyRingDep
   let jwks: string | undefined
   let stored: readonly StoredSigningKey[] = []
   let loading: Promise<void> | undefined
-  let reloadedAt = Number.NEGATIVE_INFINITY
+  let attemptedAt_ms = Number.NEGATIVE_INFINITY
   let timer: NodeJS.Timeout | undefined
 
   /** Applies what is stored to the time that it is. */
@@ -106,7 +109,7 @@ export function createKeyRing({ db, clock, log, alg, encryptionKey }: KeyRingDep
   }
 
   async function read(): Promise<void> {
-    let usable = await ensureActiveSigningKey(db, { alg, encryptionKey, clock })
+    let usable = await ensureSigningKeys(db, { alg, encryptionKey, clock })
     // A row that does not open was not written by one who has the key encryption key, or this process lacks it.
     for (;;) {
       const live = liveKeys(usable, clock.now())
@@ -127,6 +130,7 @@ export function createKeyRing({ db, clock, log, alg, encryptionKey }: KeyRingDep
   }
 
   const attempt = async (): Promise<void> => {
+    attemptedAt_ms = performance.now()
     try {
       await load()
     } catch (error) {
@@ -140,14 +144,21 @@ export function createKeyRing({ db, clock, log, alg, encryptionKey }: KeyRingDep
     published: () => published,
     jwks: () => jwks,
     load,
-    async replace(kid) {
-      if (signer?.kid !== kid) return
-      if (!loading && performance.now() - reloadedAt < RELOAD_AT_MOST_EVERY_MS) return
-      reloadedAt = performance.now()
-      await attempt()
+    async successorOf(kid) {
+      if (signer?.kid === kid) {
+        const revokedAt = new Date(clock.now())
+        stored = stored.map((key) => (key.kid === kid ? { ...key, revokedAt } : key))
+        apply()
+        const reading = attempt()
+        if (!signer) await reading
+      }
+      return signer
     },
     poll() {
-      timer = setInterval(() => void attempt(), POLL_MS).unref()
+      timer = setInterval(() => {
+        const every_ms = signer ? POLL_MS : POLL_UNABLE_MS
+        if (performance.now() - attemptedAt_ms >= every_ms) void attempt()
+      }, POLL_UNABLE_MS).unref()
     },
     close: () => clearInterval(timer),
   }

@@ -1,13 +1,14 @@
 import type { Clock } from '#shared/process/clock.ts'
-import { issueAccessToken } from './access-token.ts'
+import type { RateLimit } from '#shared/stores/rate-limit.ts'
+import { ACCESS_TOKEN_LIFE_S, issueAccessToken } from './access-token.ts'
 import { answerUncached } from './answer.ts'
 import type { Audit } from './audit.ts'
 import type { Authenticate } from './authenticate.ts'
-import { readCredentials } from './credentials.ts'
-import { readForm } from './form.ts'
-import type { TokenProtocol } from './protocol.ts'
+import { readClientRequest } from './client-request.ts'
+import type { GrantJudge } from './grant-judge.ts'
 import { Refusal } from './refusal.ts'
-import { credentialsInQuery, type Handler, missing } from './route.ts'
+import { type Handler, missing } from './route.ts'
+import { areAssigned } from './scope.ts'
 import type { UsageCounter } from './usage-counter.ts'
 
 const FIELDS = new Set(['grant_type', 'client_id', 'client_secret', 'scope', 'resource'])
@@ -15,59 +16,51 @@ const FIELDS = new Set(['grant_type', 'client_id', 'client_secret', 'scope', 're
 /** POST /v1/oauth/token: the client-credentials grant (RFC 6749 §4.4). */
 export function createPostToken({
   authenticate,
-  protocol,
+  limit,
+  judge,
   audit,
   usage,
   clock,
   issuer,
-  resource,
+  resource: audience,
 }: {
   authenticate: Authenticate
-  protocol: TokenProtocol
+  limit: RateLimit
+  judge: GrantJudge
   audit: Audit
   usage: UsageCounter
   clock: Clock
   issuer: string
   resource: string
 }): Handler {
-  return async ({ request, context, path, query }) => {
-    const refuse = (refusal: Refusal, clientId?: string) => {
-      audit.refused(context, path, clientId, refusal)
-      return refusal.answer
-    }
-    const inQuery = credentialsInQuery(query, FIELDS)
-    if (inQuery) return refuse(inQuery)
-    const form = await readForm(request, FIELDS)
-    if (form instanceof Refusal) return refuse(form)
-    const credentials = readCredentials(request, form)
-    if (credentials instanceof Refusal) return refuse(credentials, form.get('client_id'))
-    const { clientId } = credentials
+  return async (exchange) => {
+    const read = await readClientRequest(exchange, FIELDS)
+    if (read instanceof Refusal) return read
+    const { form, credentials } = read
     const grantType = form.get('grant_type')
-    const scope = form.get('scope')
-    if (grantType === undefined) return refuse(missing('grant_type'), clientId)
-    if (scope === undefined) return refuse(missing('scope'), clientId)
+    if (grantType === undefined) return missing('grant_type')
 
-    const client = await authenticate(credentials, context.clientAddress)
-    if (client instanceof Refusal) return refuse(client, clientId)
+    const client = await authenticate(credentials, exchange.context.clientAddress, limit)
+    if (client instanceof Refusal) return client
+    const { record, signer, rate, hold } = client
+    exchange.rate = rate
+    const scope = form.get('scope') ?? ''
+    const refusal = await judge({ record, grantType, scope, resource: form.get('resource') ?? audience })
+    if (refusal) return refusal
+    if (hold) return hold
+    if (!areAssigned(scope, record.scopes))
+      throw new Error('a scope was granted that the client does not have')
 
-    const { record, signer } = client
-    const { vendorId } = record
-    let jti = ''
-    const response = await protocol.respond({
-      client,
-      grantType,
+    const { clientId, vendorId } = record
+    const claims = { issuer, audience, clientId, vendorId, scope, now_ms: clock.now() }
+    const { token, jti } = issueAccessToken(signer, claims)
+    usage.count(clientId, scope, exchange.context.clientAddress)
+    audit.tokenIssued(exchange.context, { clientId, vendorId, jti, kid: signer.kid, scope })
+    return answerUncached({
+      access_token: token,
+      token_type: 'Bearer',
+      expires_in: ACCESS_TOKEN_LIFE_S,
       scope,
-      resource: form.get('resource'),
-      issue(granted) {
-        const claims = { issuer, audience: resource, clientId, vendorId, scope: granted, now: clock.now() }
-        const issued = issueAccessToken(signer, claims)
-        jti = issued.jti
-        return issued.token
-      },
     })
-    if (response instanceof Refusal) return refuse(response, clientId)
-    usage.count(clientId, scope, context.clientAddress)
-    audit.tokenIssued(context, { clientId, vendorId, jti, kid: signer.kid, scope })
-    return answerUncached(200, response)
   }
 }

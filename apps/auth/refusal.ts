@@ -1,4 +1,5 @@
-import { type Answer, UNCACHED } from './answer.ts'
+import { type RateLimitVerdict, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
+import { type Answer, UNCACHED_JSON } from './answer.ts'
 
 /** An error answer of RFC 6749 §5.2, and the reason that only the audit log learns. */
 export class Refusal {
@@ -22,7 +23,7 @@ export class Refusal {
   }) {
     const body = JSON.stringify({ error, error_description: description })
     // Some refusals answer many requests.
-    this.answer = Object.freeze({ status, body, headers: Object.freeze({ ...UNCACHED, ...headers }) })
+    this.answer = Object.freeze({ status, body, headers: Object.freeze({ ...UNCACHED_JSON, ...headers }) })
     this.error = error
     this.reason = reason
   }
@@ -35,34 +36,34 @@ export const invalidRequest = (
 ): Refusal =>
   new Refusal({ status: 400, error: 'invalid_request', description, reason, ...(headers && { headers }) })
 
-export type InvalidClientReason = 'unknown_client' | 'revoked_client' | 'wrong_secret' | 'no_secret'
-
-/** Without and with the challenge, which is for who used the Authorization header (RFC 6749 §5.2). */
-function invalidClientBothWays(reason: InvalidClientReason): readonly [Refusal, Refusal] {
-  const told = { status: 401, error: 'invalid_client', description: 'client authentication failed', reason }
-  const challenge = { 'WWW-Authenticate': 'Basic realm="oauth", charset="UTF-8"' }
-  return [new Refusal(told), new Refusal({ ...told, headers: challenge })]
-}
+/** RFC 9110 §15.5.2 wants a challenge with every 401; RFC 6749 §5.2 allows it however the client authenticated. */
+const unauthenticated = (reason: string): Refusal =>
+  new Refusal({
+    status: 401,
+    error: 'invalid_client',
+    description: 'client authentication failed',
+    reason,
+    headers: { 'WWW-Authenticate': 'Basic realm="oauth", charset="UTF-8"' },
+  })
 
 /** Made once: a flood of wrong secrets is refused with them. */
 const INVALID_CLIENT = {
-  unknown_client: invalidClientBothWays('unknown_client'),
-  revoked_client: invalidClientBothWays('revoked_client'),
-  wrong_secret: invalidClientBothWays('wrong_secret'),
-  no_secret: invalidClientBothWays('no_secret'),
+  unknown_client: unauthenticated('unknown_client'),
+  revoked_client: unauthenticated('revoked_client'),
+  wrong_secret: unauthenticated('wrong_secret'),
+  no_secret: unauthenticated('no_secret'),
 }
 
 /** The same answer whatever was wrong. */
-export const invalidClient = (reason: InvalidClientReason, usedHeader: boolean): Refusal =>
-  INVALID_CLIENT[reason][usedHeader ? 1 : 0]
+export const invalidClient = (reason: keyof typeof INVALID_CLIENT): Refusal => INVALID_CLIENT[reason]
 
-export const tooManyRequests = (reason: string, headers: Record<string, string>): Refusal =>
+export const tooManyRequests = (reason: string, rate: RateLimitVerdict): Refusal =>
   new Refusal({
     status: 429,
     error: 'temporarily_unavailable',
-    description: 'too many requests: wait for as long as Retry-After says',
+    description: 'too many requests: try again after the time in Retry-After',
     reason,
-    headers,
+    headers: rateLimitHeaders(rate),
   })
 
 const RETRY_AFTER_S = 2

@@ -3,20 +3,22 @@ import type { BlockList } from 'node:net'
 import type { SigningAlg } from '#shared/oauth/signing-keys.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
-import { type RequestContext, requestContext } from '#shared/process/request-context.ts'
+import { requestContext } from '#shared/process/request-context.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from '#shared/stores/postgres.ts'
+import { type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { type Answer, answerUncached, answerUnmatched } from './answer.ts'
 import { createAudit } from './audit.ts'
-import { createAuthenticate, type Limits } from './authenticate.ts'
+import { createAuthenticate } from './authenticate.ts'
 import type { ClientRecords } from './client-records.ts'
 import { createGetJwks, createGetMetadata, createGetReadiness, getHealth } from './documents.ts'
 import { ClientGone } from './form.ts'
+import { createGrantJudge, createRememberingJudge } from './grant-judge.ts'
 import { createKeyRing } from './key-ring.ts'
 import { createPostRevoke } from './post-revoke.ts'
 import { createPostToken } from './post-token.ts'
-import { createTokenProtocol } from './protocol.ts'
-import type { Handler } from './route.ts'
+import { Refusal } from './refusal.ts'
+import type { Exchange, Handler } from './route.ts'
 import type { UsageCounter } from './usage-counter.ts'
 
 export interface AuthServerDependencies {
@@ -34,7 +36,14 @@ export interface AuthServerDependencies {
   db: Database
   clients: ClientRecords
   revocation: Revocation
-  limits: Limits
+  limits: {
+    /** Token requests by client. */
+    tokens: RateLimit
+    /** Token revocations by client. */
+    revocations: RateLimit
+    /** Failed authentications by address. */
+    failures: RateLimit
+  }
   usage: UsageCounter
 }
 
@@ -58,42 +67,45 @@ export function createAuthServer(dependencies: AuthServerDependencies): AuthServ
   const { issuer, resource, trustedProxies, signingAlg: alg, keyEncryptionKey: encryptionKey } = settings
   const audit = createAudit(log)
   const keys = createKeyRing({ db, clock, log, alg, encryptionKey })
-  const authenticate = createAuthenticate({ clients, revocation, limits, keys })
-  const protocol = createTokenProtocol({ issuer, resource })
-  const shared = { authenticate, audit, clock, issuer, resource }
+  const authenticate = createAuthenticate({ clients, revocation, keys, failures: limits.failures })
+  const judge = createRememberingJudge(createGrantJudge({ issuer, resource }))
+  const getMetadata = createGetMetadata({ issuer, resource })
+  const shared = { authenticate, audit, issuer, resource }
   let ready = false
 
   const routes = new Map<string, Methods>([
-    ['/v1/oauth/token', post(createPostToken({ ...shared, protocol, usage }))],
-    ['/v1/oauth/revoke', post(createPostRevoke({ ...shared, revocation, keys }))],
+    ['/v1/oauth/token', post(createPostToken({ ...shared, limit: limits.tokens, judge, usage, clock }))],
+    ['/v1/oauth/revoke', post(createPostRevoke({ ...shared, limit: limits.revocations, revocation, keys }))],
     ['/v1/oauth/jwks', get(createGetJwks(keys))],
-    ['/.well-known/oauth-authorization-server', get(createGetMetadata({ issuer, resource }))],
+    ['/.well-known/oauth-authorization-server', get(getMetadata)],
+    ['/.well-known/openid-configuration', get(getMetadata)],
     ['/healthz', get(getHealth)],
     ['/readyz', get(createGetReadiness(() => ready))],
   ])
 
-  async function answer(request: IncomingMessage, context: RequestContext): Promise<Answer | undefined> {
-    const target = request.url ?? ''
-    const mark = target.indexOf('?')
-    const path = mark < 0 ? target : target.slice(0, mark)
-    const methods = routes.get(path)
+  /** @returns undefined when nobody is left to answer. */
+  async function answer(exchange: Exchange): Promise<Answer | undefined> {
+    const methods = routes.get(exchange.path)
     if (!methods) return answerUnmatched(404)
-    const handler = methods.get(request.method ?? '')
+    const handler = methods.get(exchange.request.method ?? '')
     if (!handler) return answerUnmatched(405, { Allow: [...methods.keys()].join(', ') })
     try {
-      return await handler({ request, context, path, query: mark < 0 ? '' : target.slice(mark + 1) })
+      const given = await handler(exchange)
+      if (!(given instanceof Refusal)) return given
+      audit.refused(exchange, given)
+      return given.answer
     } catch (error) {
       if (error instanceof ClientGone) return undefined
-      audit.failed(context, path, error)
-      return answerUncached(500, { error: 'server_error' })
+      audit.failed(exchange, error)
+      return answerUncached({ error: 'server_error' }, 500)
     }
   }
 
   return {
     listener(request, response) {
-      const context = requestContext(request, trustedProxies)
-      void answer(request, context).then((given) => {
-        if (given) write(response, given, context.requestId)
+      const exchange = exchangeOf(request, trustedProxies)
+      void answer(exchange).then((given) => {
+        if (given) write(response, given, exchange)
       })
     },
     async ready() {
@@ -124,9 +136,22 @@ const get = (handler: Handler): Methods =>
     ['HEAD', handler],
   ])
 
-function write(response: ServerResponse, { status, body, headers }: Answer, requestId: string): void {
+function exchangeOf(request: IncomingMessage, trustedProxies: BlockList): Exchange {
+  const target = request.url ?? ''
+  const mark = target.indexOf('?')
+  const path = mark < 0 ? target : target.slice(0, mark)
+  const query = mark < 0 ? '' : target.slice(mark + 1)
+  return { request, context: requestContext(request, trustedProxies), path, query }
+}
+
+function write(
+  response: ServerResponse,
+  { status, body, headers }: Answer,
+  { context: { requestId }, rate }: Exchange,
+): void {
   response.writeHead(status, {
     ...headers,
+    ...(rate && rateLimitHeaders(rate)),
     'Content-Length': Buffer.byteLength(body),
     'X-Request-Id': requestId,
   })

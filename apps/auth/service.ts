@@ -32,8 +32,8 @@ export function createAuthService({
       ? redis
       : createRedis({ url: REVOCATION_REDIS_URL, connectionName: NAME })
   const revocation = createRevocation({ redis: revocationRedis, db })
-  const clientPolicy = { name: 'token-client', ...config.RATE_TOKEN_PER_CLIENT }
-  const failurePolicy = { name: 'token-failures', ...config.RATE_TOKEN_FAILURES_PER_ADDRESS }
+  const limit = (name: string, rate: AuthConfig['RATE_TOKEN_PER_CLIENT']) =>
+    createRateLimit({ redis, policy: { name, ...rate } })
   const server = createAuthServer({
     settings: {
       issuer: config.ISSUER,
@@ -48,8 +48,9 @@ export function createAuthService({
     clients: createClientRecords({ db, clock }),
     revocation,
     limits: {
-      client: createRateLimit({ redis, policy: clientPolicy }),
-      failures: createRateLimit({ redis, policy: failurePolicy }),
+      tokens: limit('token-client', config.RATE_TOKEN_PER_CLIENT),
+      revocations: limit('token-revocations', config.RATE_TOKEN_REVOCATIONS_PER_CLIENT),
+      failures: limit('token-failures', config.RATE_TOKEN_FAILURES_PER_ADDRESS),
     },
     usage: createUsageCounter({ redis, clock }),
   })

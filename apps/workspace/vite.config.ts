@@ -5,11 +5,12 @@ import { brotliCompress, gzip } from 'node:zlib'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
 
+const FIRST_FONT = /atkinson-hyperlegible-next-latin-wght-normal-.*\.woff2$/
 const COMPRESSIBLE = /\.(?:html|js|css|svg)$/
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react(), compressed()],
+  plugins: [react(), preloadedFont(), compressed()],
   build: {
     outDir: 'dist',
     emptyOutDir: true,
@@ -24,6 +25,23 @@ export default defineConfig({
     proxy: { '/v1': 'http://localhost:8080' },
   },
 })
+
+/** The font of the first words on the page is asked for with the page, not only once its style sheet is there. */
+function preloadedFont(): Plugin {
+  return {
+    name: 'preloaded-font',
+    apply: 'build',
+    transformIndexHtml: {
+      order: 'post',
+      handler(_html, { bundle = {} }) {
+        const file = Object.keys(bundle).find((name) => FIRST_FONT.test(name))
+        if (!file) throw new Error(`no font of the build matches ${FIRST_FONT}`)
+        const attrs = { rel: 'preload', href: `/${file}`, as: 'font', type: 'font/woff2', crossorigin: true }
+        return [{ tag: 'link', attrs, injectTo: 'head' }]
+      },
+    },
+  }
+}
 
 /** Writes .br and .gz beside every text file of the build, so that no server compresses them again per request. */
 function compressed(): Plugin {

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { parse } from 'csv-parse/sync'
-import { withoutRoundedNumbers } from '#shared/analytics/exact-numbers.ts'
+import { parseUnrounded } from '#shared/analytics/exact-numbers.ts'
 import { OperatorError } from '../operator.ts'
 
 const LINE_MAX_BYTES = 65_536
@@ -79,7 +79,7 @@ async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line[]>
 
 function readNdjson(text: string): { sent: unknown } | { fault: string } {
   try {
-    return { sent: withoutRoundedNumbers(text, JSON.parse(text)) }
+    return { sent: parseUnrounded(text) }
   } catch {
     return { fault: 'is not JSON' }
   }

@@ -1,8 +1,6 @@
 import { type Command, Option } from 'commander'
 import {
   listSigningKeys,
-  markSigningKeyRevoked,
-  rotateSigningKey,
   type SigningAlg,
   type SigningKeyState,
   SigningKeyUnreadable,
@@ -12,6 +10,7 @@ import {
 import { systemClock } from '#shared/process/clock.ts'
 import { OperatorError } from '../operator.ts'
 import { command, group, type Run, shownTime, table } from './commands.ts'
+import { markSigningKeyRevoked, rotateSigningKey, StandbyTooNew } from './keys.ts'
 
 /** The keys that access tokens are signed with. */
 export function addKeyCommands(program: Command, run: Run): void {
@@ -35,30 +34,35 @@ export function addKeyCommands(program: Command, run: Run): void {
   command(
     keys,
     'rotate',
-    'Make a new key. It is published at once and signs in ten minutes; no token is refused at any moment of it.',
+    'Have the standby key sign from now on, and publish a new one to stand by. No token is refused at any moment.',
     'keys rotate',
   )
     .addOption(
-      new Option('--alg <alg>', 'algorithm of the new key').choices(['ES256', 'RS256']).default('ES256'),
+      new Option('--alg <alg>', 'algorithm of the new standby key')
+        .choices(['ES256', 'RS256'])
+        .default('ES256'),
     )
     .action(({ alg }: { alg: SigningAlg }) =>
       run(async (operator) => {
         const options = { alg, encryptionKey: operator.encryptionKey(), clock: systemClock }
-        const key = await rotateSigningKey(operator.db, options).catch(asOperatorError)
-        return { text: `${key.kid} signs from ${shownTime(key.activatesAt)} on.`, data: shown(key, 'next') }
+        const { active, standby } = await rotateSigningKey(operator.db, options).catch(asOperatorError)
+        return {
+          text: `${active.kid} signs from now on; ${standby.kid} stands by.`,
+          data: { active: shown(active, 'active'), standby: shown(standby, 'standby') },
+        }
       }),
     )
   command(
     keys,
     'revoke',
-    'Revoke a key that was stolen, for ever. When the command ends, no process accepts a token signed with it; if it was the active key, the authorization server makes another.',
+    'Permanently revoke a key that was stolen. When the command ends, no process accepts a token signed with it; if it was the active key, the standby key signs from then on.',
     'keys revoke 0nW3gBqVZDQy4n0h0x1QcM3cSyAkXjT6Yk3u2gk1p2E',
   )
     .argument('<key_id>')
     .action((kid: string) =>
       run(async (operator) => {
         await operator.revocation().revoke({ kind: 'key', id: kid }, async (transaction) => {
-          if (!(await markSigningKeyRevoked(transaction, kid)))
+          if (!(await markSigningKeyRevoked(transaction, kid, systemClock.now())))
             throw new OperatorError(`There is no key ${kid}.`)
         })
         const key = (await listSigningKeys(operator.db)).find((stored) => stored.kid === kid)
@@ -71,7 +75,12 @@ export function addKeyCommands(program: Command, run: Run): void {
 }
 
 function asOperatorError(error: unknown): never {
-  throw error instanceof SigningKeyUnreadable ? new OperatorError(error.message) : error
+  if (error instanceof SigningKeyUnreadable) throw new OperatorError(error.message)
+  if (error instanceof StandbyTooNew)
+    throw new OperatorError(
+      `${error.message} Rotate after ${shownTime(error.usableFrom)}. If the active key was stolen, revoke it: that does not wait.`,
+    )
+  throw error
 }
 
 const shown = (

@@ -53,6 +53,9 @@ export function startChild(command: string, args: string[], options: SpawnOption
   }
 }
 
+/** What a store gets of this process's environment: nothing that is secret. */
+export const storeEnvironment = (): NodeJS.ProcessEnv => ({ PATH: process.env.PATH })
+
 /** The process leads a group of its own, so this reaches its children too and nothing else. */
 function killGroup(child: ChildProcess): void {
   if (child.pid === undefined) return

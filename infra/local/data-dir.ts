@@ -1,4 +1,4 @@
-import { mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
+import { chmod, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { errorCode, Failure } from './failure.ts'
@@ -30,6 +30,8 @@ export async function openDataDir(
   const lock = takeLock(path)
   try {
     await requireOwner(path)
+    // Postgres runs as another user then, and must pass through. Everything in here is closed to others itself.
+    if (process.getuid?.() === 0) await chmod(path, 0o711)
     const first = !names.includes('postgres')
     await requireRoom(path, roomNeeded_MiB ?? (first ? ROOM_FOR_FIRST_START_MIB : ROOM_FOR_START_MIB))
   } catch (error) {

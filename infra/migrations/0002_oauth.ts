@@ -26,7 +26,7 @@ export async function up(db: Knex): Promise<void> {
     create function oauth_client_only_revokes() returns trigger language plpgsql as $$
     begin
       if old.status = 'Revoked' then
-        raise exception 'client % is revoked for ever', old.client_id using errcode = 'check_violation';
+        raise exception 'client % is revoked permanently', old.client_id using errcode = 'check_violation';
       end if;
       if (new.client_id, new.vendor_id, new.name, new.scopes, new.secret_hash, new.created_at, new.created_by)
          is distinct from
@@ -53,8 +53,8 @@ export async function up(db: Knex): Promise<void> {
       -- AES-256-GCM: 12 bytes of nonce, ciphertext, 16 bytes of tag
       private_key_encrypted bytea not null,
       created_at            timestamptz not null,
-      -- Published from its creation on, signs from this time on until a newer key does.
-      activates_at          timestamptz not null
+      -- Published from its creation on, signs from this time on until a newer key does. Null: it stands by.
+      activates_at          timestamptz
     );
     -- Apart from signing_keys, so that the resource API can ask without being able to read keys.
     create table revoked_signing_keys (

@@ -1,9 +1,11 @@
 import { z } from 'zod'
+import { isDate } from './calendar.ts'
 
-const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
 
 /** How far the sender's clock may be ahead. */
-export const EVENT_AHEAD_MAX_MS = 5 * 60_000
+export const EVENT_AHEAD_MAX_MS = 5 * MINUTE_MS
 /** An id that is sent again within this time is known to be a repeat. */
 export const EVENT_IDS_REMEMBERED_DAYS = 35
 /**
@@ -12,22 +14,29 @@ export const EVENT_IDS_REMEMBERED_DAYS = 35
  */
 export const DAY_OPEN_TO_IMPORTS_DAYS = 30
 export const EVENT_ID_MAX_CHARACTERS = 255
+/** More would not help anyone: a sender that is wrong once is often wrong a thousand times. */
+const FAULTS_MAX = 2
 /** Sums and counts stay below 2^53, so that every JSON reader gets them exactly. */
 export const COUNT_MAX = Number.MAX_SAFE_INTEGER
 
-// RFC 3339 in UTC with Z. What is finer than a millisecond is cut off.
-const UTC_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z$/
+// date-time of RFC 3339 §5.6, where T and Z may be in lower case; a leap second (:60) is left out.
+const TIME =
+  /^(\d{4}-\d\d-\d\d)T((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?)(?:Z|([-+])([01]\d|2[0-3]):([0-5]\d))$/i
+const CLOCK_TO_MS_CHARACTERS = 'hh:mm:ss.mmm'.length
 const CONTROL_CHARACTER = /\p{Cc}/u
 
-/** @returns milliseconds since the epoch, or NaN for what is not a time, a date that never was, or before 1970. */
+/**
+ * What is finer than a millisecond is cut off.
+ * @returns Unix time in ms, or NaN for what is not a time, a date that never was, or before 1970.
+ */
 function instant_ms(text: string): number {
-  if (!UTC_TIME.test(text)) return Number.NaN
-  const time_ms = Date.parse(text)
-  if (time_ms < 0) return Number.NaN
-  // Date.parse takes 30 February for 2 March, and 24:00 for the next day.
-  const mayBeMoved = text.slice(8, 10) > '28' || text.slice(11, 13) === '24'
-  if (!mayBeMoved || Number.isNaN(time_ms)) return time_ms
-  return new Date(time_ms).toISOString().slice(0, 19) === text.slice(0, 19) ? time_ms : Number.NaN
+  const [, date, clock = '', sign, hours, minutes] = TIME.exec(text) ?? []
+  // Date.parse takes 30 February for 2 March.
+  if (date === undefined || (date.slice(8) > '28' && !isDate(date))) return Number.NaN
+  const local_ms = Date.parse(`${date}T${clock.slice(0, CLOCK_TO_MS_CHARACTERS)}Z`)
+  const offset_ms = sign ? Number(`${sign}1`) * (Number(hours) * HOUR_MS + Number(minutes) * MINUTE_MS) : 0
+  const time_ms = local_ms - offset_ms
+  return time_ms >= 0 ? time_ms : Number.NaN
 }
 
 const eventId = z
@@ -53,11 +62,17 @@ const occurredAt = z
   .transform((text, context) => {
     const time_ms = instant_ms(text)
     if (Number.isNaN(time_ms)) {
-      context.addIssue('must be a time from 1970 on in RFC 3339 with Z, such as 2026-11-20T17:04:00Z')
+      context.addIssue(
+        'must be a time from 1970 on in RFC 3339, with seconds (00 to 59) and Z or an offset, such as 2026-11-20T17:04:00Z',
+      )
     }
     return time_ms
   })
-  .meta({ format: 'date-time', description: 'At most 72 hours ago and at most 5 minutes ahead.' })
+  .meta({
+    format: 'date-time',
+    description:
+      'RFC 3339 with Z or any offset; not a leap second. At most 72 hours ago and at most 5 minutes ahead.',
+  })
 
 const whole = (min: number) =>
   z.int(`must be a whole number from ${min} to ${COUNT_MAX}`).min(min, `must be at least ${min}`)
@@ -127,13 +142,13 @@ export interface EventFault {
   detail: string
 }
 
-/** Judges one event as it was sent. Never throws. @returns the event, or everything that is wrong with it. */
+/** Judges one event as it was sent. Never throws. @returns the event, or the first two things that are wrong with it. */
 export function judgeEvent(
   sent: unknown,
   { now_ms, ageMax_ms, currency: expected, dateOf }: EventRules,
 ): { event: AnalyticsEvent } | { faults: EventFault[] } {
   const parsed = analyticsEventSchema.safeParse(sent)
-  if (!parsed.success) return { faults: parsed.error.issues.flatMap(faultsOf) }
+  if (!parsed.success) return { faults: parsed.error.issues.flatMap(faultsOf).slice(0, FAULTS_MAX) }
   const event = parsed.data
   const occurredAt_ms = event.occurredAt
   const faults: EventFault[] = []
@@ -164,5 +179,7 @@ export function judgeEvent(
 
 const faultsOf = (issue: z.core.$ZodIssue): EventFault[] =>
   issue.code === 'unrecognized_keys'
-    ? issue.keys.map((key) => ({ path: [...issue.path, key], detail: 'is not known here for this type' }))
+    ? issue.keys
+        .slice(0, FAULTS_MAX)
+        .map((key) => ({ path: [...issue.path, key], detail: 'is not known here for this type' }))
     : [{ path: issue.path, detail: issue.message }]

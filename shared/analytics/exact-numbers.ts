@@ -1,23 +1,31 @@
 // A number that follows a member's name and has a fraction or an exponent. In a string it does no harm to find one.
 const FRACTION_OR_EXPONENT = /"\s*:\s*-?\d+(?:\.\d|e)/i
 
+/** In well-formed JSON: a whole string, or a number without its sign that has a fraction or an exponent. */
+const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|(?<![\d.])\d+(?=[.e])(?:\.\d+)?(?:e[-+]?\d+)?/gi
+
+const NOT_WHOLE = '0.5'
+
 /**
- * What JSON.parse made of `text`, but with NaN where it rounded a number that is not whole to one that is, such as
- * 4503599627370496.5 or 1e-400. Whole numbers beyond 2^53 are left: they stay beyond 2^53 when they are rounded.
+ * JSON.parse, but a number that is not whole and would be rounded to one that is, such as 4503599627370496.5 or
+ * 1e-400, becomes another that is not whole. Whole numbers beyond 2^53 stay beyond 2^53 when they are rounded.
+ * @throws SyntaxError
  */
-export function withoutRoundedNumbers(text: string, parsed: unknown): unknown {
+export function parseUnrounded(text: string): unknown {
+  const parsed = JSON.parse(text)
   if (!FRACTION_OR_EXPONENT.test(text)) return parsed
-  return JSON.parse(text, (_key, value, { source }: { source?: string } = {}) =>
-    Number.isInteger(value) && source !== undefined && !isWhole(source) ? Number.NaN : value,
+  return JSON.parse(
+    text.replace(STRING_OR_NUMBER, (token) => (token[0] !== '"' && isRounded(token) ? NOT_WHOLE : token)),
   )
 }
 
+const isRounded = (number: string): boolean => Number.isInteger(Number(number)) && !isWhole(number)
+
+const PARTS = /^(\d+)(?:\.(\d+))?(?:e([-+]?\d+))?$/i
+
 /** Whether a JSON number stands for a whole one: 1.0 and 1.5e1 do, 1.05e1 does not. */
-function isWhole(source: string): boolean {
-  const [mantissa = '', exponent = '0'] = source.toLowerCase().split('e')
-  const [, fraction = ''] = mantissa.split('.')
-  const digits = mantissa.replace(/[-.]/g, '')
-  if (/^0*$/.test(digits)) return true
+function isWhole(number: string): boolean {
+  const [, whole = '', fraction = '', exponent = '0'] = PARTS.exec(number) ?? []
   const afterPoint = fraction.length - Number(exponent)
-  return afterPoint <= 0 || /^0*$/.test(digits.slice(-afterPoint))
+  return afterPoint <= 0 || /^0*$/.test((whole + fraction).slice(-afterPoint))
 }

@@ -1,40 +1,6 @@
 import type { Queryable } from '#shared/stores/postgres.ts'
+import type { ClientStatus } from './client-credentials.ts'
 import type { Scope } from './scopes.ts'
-
-export type ClientStatus = 'Active' | 'Revoked'
-
-/** What authenticating a client takes; all that the authorization server's role may read. */
-export interface ClientCredentialsRecord {
-  clientId: string
-  vendorId: string
-  scopes: Scope[]
-  /** SHA-256 of the client secret, 32 bytes. */
-  secretHash: Buffer
-  status: ClientStatus
-}
-
-/** @returns the record, or undefined when no client has this id. */
-export async function findClientCredentials(
-  db: Queryable,
-  clientId: string,
-): Promise<ClientCredentialsRecord | undefined> {
-  const [record] = await findCredentialsOfClients(db, [clientId])
-  return record
-}
-
-/** @returns for each id, in their order, the record, or undefined when no client has it. */
-export async function findCredentialsOfClients(
-  db: Queryable,
-  clientIds: readonly string[],
-): Promise<(ClientCredentialsRecord | undefined)[]> {
-  const { rows } = await db.raw(
-    `select client_id as "clientId", vendor_id as "vendorId", scopes, secret_hash as "secretHash", status
-     from oauth_clients where client_id = any(?::text[])`,
-    [clientIds as string[]],
-  )
-  const records = new Map((rows as ClientCredentialsRecord[]).map((record) => [record.clientId, record]))
-  return clientIds.map((clientId) => records.get(clientId))
-}
 
 export interface NewClient {
   clientId: string
@@ -180,6 +146,18 @@ export async function findClient(
     vendorId,
   ])
   return rows[0]
+}
+
+/** Those of these clients that the company has. */
+export async function findClients(
+  db: Queryable,
+  { vendorId, clientIds }: { vendorId: string; clientIds: readonly string[] },
+): Promise<ClientRecord[]> {
+  const { rows } = await db.raw(`${CLIENT_RECORD} where c.client_id = any(?::text[]) and c.vendor_id = ?`, [
+    clientIds as string[],
+    vendorId,
+  ])
+  return rows
 }
 
 export interface ClientPage {

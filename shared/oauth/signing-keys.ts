@@ -10,7 +10,6 @@ import {
 import { promisify } from 'node:util'
 import { calculateJwkThumbprint, type JWK } from 'jose'
 import type { Clock } from '#shared/process/clock.ts'
-import { insertRevokedSigningKey } from '#shared/revocation/records.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 
 export type SigningAlg = 'ES256' | 'RS256'
@@ -22,18 +21,17 @@ export interface StoredSigningKey {
   publicJwk: JWK
   privateKeyEncrypted: Buffer
   createdAt: Date
-  activatesAt: Date
+  /** When it begins to sign; null for a key that stands by. */
+  activatesAt: Date | null
   revokedAt: Date | null
 }
 
 /**
- * `next`: published, does not sign yet. `active`: signs. `retired`: published while a token of it can live.
- * `gone`: no longer published.
+ * `standby`: published, and signs as soon as the active key is rotated or revoked; there is always one, so that a
+ * verifier that caches the key set knows it long before its first token. `active`: signs. `retired`: published while
+ * a token of it can live. `gone`: no longer published.
  */
-export type SigningKeyState = 'next' | 'active' | 'retired' | 'gone' | 'revoked'
-
-/** How long a new key is published before it signs: longer than anyone caches the JWKS, with clocks apart. */
-export const PUBLISH_AHEAD_MS = 600_000
+export type SigningKeyState = 'standby' | 'active' | 'retired' | 'gone' | 'revoked'
 
 /** A token's life (900 s), the JWKS cache time (300 s), and clocks 120 s off on either side. */
 export const KEEP_RETIRED_MS = (900 + 300 + 240) * 1_000
@@ -55,98 +53,83 @@ export interface SigningKeyOptions {
   clock: Clock
 }
 
-/** Every key there ever was, the one that activates last at the end. */
+/** Every key there ever was, in the order in which they signed, those that never did last. */
 export async function listSigningKeys(db: Queryable): Promise<StoredSigningKey[]> {
   const { rows } = await db.raw(
     `select k.kid, k.alg, k.public_jwk as "publicJwk", k.private_key_encrypted as "privateKeyEncrypted",
             k.created_at as "createdAt", k.activates_at as "activatesAt", r.revoked_at as "revokedAt"
      from signing_keys k left join revoked_signing_keys r using (kid)
-     order by k.activates_at, k.created_at, k.kid`,
+     order by k.activates_at nulls last, k.created_at, k.kid`,
   )
   return rows
 }
 
 /**
- * The state of each key at `now`, which follows from the times in the table alone, so that all processes agree.
- * A key never signs again once another took over, also when that other is revoked: a key that was retired may
- * have left the caches of those who verify. A key revoked before its activation took over from nobody.
+ * The state of each key at `now_ms`, which follows from the table alone, so that all processes agree. A key never
+ * signs again once another took over, even when that other is revoked: verifiers may have dropped it from their caches.
  */
 export function signingKeyStates(
   keys: readonly StoredSigningKey[],
-  now: number,
+  now_ms: number,
 ): { key: StoredSigningKey; state: SigningKeyState }[] {
-  const line = keys.filter((key) => !(key.revokedAt && key.revokedAt < key.activatesAt))
-  const newest = line.findLast((key) => key.activatesAt.getTime() <= now)
-  const waiting = line.find((key) => key.activatesAt.getTime() > now && !key.revokedAt)
-  const active = newest && !newest.revokedAt ? newest : waiting
+  const hasSigned = ({ activatesAt, revokedAt }: StoredSigningKey): boolean =>
+    activatesAt !== null && activatesAt.getTime() <= now_ms && !(revokedAt && revokedAt < activatesAt)
+  const line = keys.filter(hasSigned)
+  const newest = line.at(-1)
+  const standby = keys.find((key) => !hasSigned(key) && !key.revokedAt)
+  const active = newest && !newest.revokedAt ? newest : standby
   const state = (key: StoredSigningKey): SigningKeyState => {
     if (key.revokedAt) return 'revoked'
     if (key === active) return 'active'
-    if (key.activatesAt.getTime() > now) return 'next'
+    if (!hasSigned(key)) return 'standby'
     const successor = line[line.indexOf(key) + 1]
-    return successor && successor.activatesAt.getTime() + KEEP_RETIRED_MS <= now ? 'gone' : 'retired'
+    return successor?.activatesAt && successor.activatesAt.getTime() + KEEP_RETIRED_MS <= now_ms
+      ? 'gone'
+      : 'retired'
   }
   return keys.map((key) => ({ key, state: state(key) }))
 }
 
 /**
- * Makes sure that there is a key to sign with, making one that signs at once when there is none: at the first
- * start, or after the active one was revoked and no next one waits.
+ * Makes sure that one key signs and another stands by, making what is missing: at the first start, and after a
+ * revocation.
  * @returns all keys, as listSigningKeys.
  */
-export async function ensureActiveSigningKey(
+export async function ensureSigningKeys(
   db: Database,
   options: SigningKeyOptions,
 ): Promise<StoredSigningKey[]> {
   const keys = await listSigningKeys(db)
-  if (hasActive(keys, options.clock.now())) return keys
+  if (missingState(keys, options.clock.now()) === undefined) return keys
   return db.transaction(async (transaction) => {
-    await transaction.raw(`select pg_advisory_xact_lock(hashtext('signing_keys'))`)
-    const current = await listSigningKeys(transaction)
-    const now = options.clock.now()
-    if (hasActive(current, now)) return current
-    const activatesAt = afterAll(current, now)
-    await insertSigningKey(transaction, await newSigningKey({ ...options, activatesAt }))
-    return listSigningKeys(transaction)
+    await lockSigningKeys(transaction)
+    for (;;) {
+      const current = await listSigningKeys(transaction)
+      const now_ms = options.clock.now()
+      const missing = missingState(current, now_ms)
+      if (missing === undefined) return current
+      const activatesAt = missing === 'active' ? afterAll(current, now_ms) : null
+      await insertSigningKey(transaction, await newSigningKey({ ...options, activatesAt }))
+    }
   })
 }
 
-/** A new key is the last in line, also where another process, with another clock, put the one before it. */
-const afterAll = (keys: readonly StoredSigningKey[], time: number): Date =>
-  new Date(Math.max(time, (keys.at(-1)?.activatesAt.getTime() ?? 0) + 1))
-
-const hasActive = (keys: readonly StoredSigningKey[], now: number): boolean =>
-  signingKeyStates(keys, now).some(({ state }) => state === 'active')
-
-/**
- * Stores the key that takes over from the active one in 10 minutes; until then it is only published. No token is
- * refused at any moment of it.
- * @returns the new key.
- */
-export async function rotateSigningKey(db: Database, options: SigningKeyOptions): Promise<StoredSigningKey> {
-  const keys = await ensureActiveSigningKey(db, options)
-  const now = options.clock.now()
-  // With another key encryption key than the services', the new key would be one that they cannot use.
-  const newest = keys.at(-1)
-  if (newest) openSigningKey(newest, options.encryptionKey)
-  const key = await newSigningKey({ ...options, activatesAt: afterAll(keys, now + PUBLISH_AHEAD_MS) })
-  await insertSigningKey(db, key)
-  return key
+/** Makes whoever changes the line of keys wait for the others. */
+export async function lockSigningKeys(transaction: Queryable): Promise<void> {
+  await transaction.raw(`select pg_advisory_xact_lock(hashtext('signing_keys'))`)
 }
 
-/**
- * Marks a key as revoked, for ever; again is no error. Only the owner of the tables may. Call it as the commit of
- * `Revocation.revoke({ kind: 'key', id: kid })`, or processes keep accepting its tokens.
- * @returns false when there is no such key.
- */
-export async function markSigningKeyRevoked(db: Queryable, kid: string): Promise<boolean> {
-  const { rowCount } = await db.raw('select from signing_keys where kid = ?', [kid])
-  if (rowCount === 0) return false
-  await insertRevokedSigningKey(db, kid)
-  return true
+function missingState(keys: readonly StoredSigningKey[], now_ms: number): 'active' | 'standby' | undefined {
+  const states = new Set(signingKeyStates(keys, now_ms).map(({ state }) => state))
+  return (['active', 'standby'] as const).find((state) => !states.has(state))
 }
 
-async function insertSigningKey(db: Queryable, key: StoredSigningKey): Promise<void> {
+/** The time from which a new key signs: after every other, even where one was activated by another clock. */
+export function afterAll(keys: readonly StoredSigningKey[], now_ms: number): Date {
+  return new Date(Math.max(now_ms, ...keys.map(({ activatesAt }) => (activatesAt?.getTime() ?? 0) + 1)))
+}
+
+export async function insertSigningKey(db: Queryable, key: StoredSigningKey): Promise<void> {
   await db.raw(
     `insert into signing_keys (kid, alg, public_jwk, private_key_encrypted, created_at, activates_at)
      values (?, ?, ?, ?, ?, ?)`,
@@ -162,15 +145,15 @@ async function insertSigningKey(db: Queryable, key: StoredSigningKey): Promise<v
 }
 
 /**
- * A new key pair, its private half encrypted; nothing is stored. The kid is its RFC 7638 thumbprint, and never begins
- * with a hyphen: a command that is given it in a hurry would take it for an option.
+ * A new key pair with its private half encrypted; nothing is stored. The kid is its RFC 7638 thumbprint, and never
+ * begins with a hyphen: a command line would take it for an option.
  */
 export async function newSigningKey({
   alg,
   encryptionKey,
   clock,
   activatesAt,
-}: SigningKeyOptions & { activatesAt: Date }): Promise<StoredSigningKey> {
+}: SigningKeyOptions & { activatesAt: Date | null }): Promise<StoredSigningKey> {
   const { kid, jwk, privateKey } = await newKeyPair(alg)
   return {
     kid,
@@ -201,8 +184,8 @@ function encrypt(privateKey: KeyObject, kid: string, encryptionKey: Buffer): Buf
 }
 
 /**
- * Decrypts a private key and derives its public half from it. What the table says is public is not believed: only
- * who has the key encryption key can add a key that is published, not everyone who can write the table.
+ * Decrypts a private key and derives its public half from it. The public half in the table is not believed: being able
+ * to write the table is not enough to have a key published, it takes the key encryption key.
  * @throws SigningKeyUnreadable when it was encrypted with another key, for another kid, or altered.
  */
 export function openSigningKey(

@@ -1,15 +1,17 @@
 import { batchPerTurn } from '#shared/process/turn-batch.ts'
+import { within } from '#shared/process/within.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import { readStandings } from './records.ts'
-import type { Standing, Subject } from './revocation.ts'
+import { entriesOf, type Standing, type Subject } from './subject.ts'
 
-/** So that a Redis outage does not take every connection of the pool from the rest of the process. */
-const STATEMENTS_AT_ONCE = 3
+/** Leaves a connection of the API's pool for decisions, which has three, to its rounds. */
+const STATEMENTS_AT_ONCE = 2
 const SUBJECTS_A_STATEMENT = 500
 
 /**
  * Asks the Postgres primary. Questions that wait go together in one statement, which always begins after each was
  * asked.
+ * Postgres text cannot hold NUL: such an id was never issued, and must not fail the statement of its neighbours.
  * @returns a function that answers within twice `deadline_ms` at the very most, `undecided` when Postgres cannot,
  * and never rejects.
  */
@@ -20,21 +22,11 @@ export function createPrimaryAsk({ db, deadline_ms }: { db: Queryable; deadline_
     { size: SUBJECTS_A_STATEMENT, atOnce: STATEMENTS_AT_ONCE, wait_ms: deadline_ms },
   )
   return (subject: Subject): Promise<Standing> => {
-    if (!storable(subject)) return Promise.resolve('revoked')
+    const impossible = entriesOf(subject).find(({ id }) => id.includes('\0'))
+    if (impossible) return Promise.resolve({ revoked: impossible.kind })
     return within(deadline_ms, read(subject)).then(
       (standing) => standing ?? 'undecided',
       () => 'undecided',
     )
   }
-}
-
-/** Postgres text cannot hold NUL: such a name was never issued, and one must not fail its neighbours' statement. */
-const storable = ({ clientId, jti, kid }: Subject): boolean =>
-  ![clientId, jti, kid].some((id) => id?.includes('\0'))
-
-/** The promise's value, or undefined when it has none after `limit_ms`. */
-function within<T>(limit_ms: number, promise: Promise<T>): Promise<T | undefined> {
-  const late = Promise.withResolvers<undefined>()
-  const timer = setTimeout(late.resolve, limit_ms)
-  return Promise.race([promise, late.promise]).finally(() => clearTimeout(timer))
 }

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { type Clock, systemClock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { areApart, type ClockOffsets, clockOffset_ms } from './clocks.ts'
 import {
   type NamedServer,
   type RecentRevocations,
@@ -21,6 +23,8 @@ export type Round =
   | { outcome: 'replaced' }
   /** Postgres has not named this server for long enough. */
   | { outcome: 'waiting' }
+  /** Wall clocks differ by more than two minutes, so nothing that goes by time can be relied on. */
+  | ({ outcome: 'clocks_apart' } & ClockOffsets)
   | { outcome: 'failed'; why: string }
 
 /** The moments of a round between which anything can happen; for tests. */
@@ -36,6 +40,8 @@ export interface ReconcilerOptions {
   /** The primary, as a role that may update revocation_trust. */
   db: Database
   timings?: Timings
+  /** This process's wall clock, to compare with those of the stores. */
+  clock?: Clock
   /** Milliseconds that only ever go forward. */
   monotonic?: () => number
   /** Called after each step; a rejection fails the round. */
@@ -50,6 +56,8 @@ interface Begun {
   runId: string
   evicted: string
   time_ms: number
+  /** How far the server's clock is ahead of this process's. */
+  offset_ms: number
   tick: number
   nonce: string
 }
@@ -75,6 +83,7 @@ export function createReconciler({
   redis,
   db,
   timings = PRODUCTION_TIMINGS,
+  clock = systemClock,
   monotonic = () => performance.now(),
   step = () => {},
 }: ReconcilerOptions): Reconciler {
@@ -85,6 +94,7 @@ export function createReconciler({
   /** @returns undefined when the server was marked a moment ago and this process knows how long it has been named. */
   async function begin(): Promise<Begun | undefined> {
     const nonce = randomUUID()
+    const before_ms = clock.now()
     const { revocationTick, revocationMarker } = redisKeys
     const reply = redis.eval(BEGIN, 0, nonceKey, nonce, timings.nonce_ms, revocationTick, revocationMarker)
     const [runId, policy, evicted, time_ms, tick, oldNonce, marker, markerLeft_ms] = (await reply) as [
@@ -103,7 +113,9 @@ export function createReconciler({
     const age_ms = timings.lease_ms - markerLeft_ms
     // Less than nothing: the server's clock was set back.
     const fresh = marker.startsWith(`${runId} `) && age_ms >= 0 && age_ms < FRESH * timings.round_ms
-    return fresh && named(runId) ? undefined : { runId, evicted, time_ms, tick, nonce }
+    const offset_ms = clockOffset_ms(time_ms, { before_ms, after_ms: clock.now() })
+    if (fresh && named(runId) && !areApart({ redis_ms: offset_ms, postgres_ms: 0 })) return undefined
+    return { runId, evicted, time_ms, offset_ms, tick, nonce }
   }
 
   /** Whether Postgres has named the server for `settle_ms`, as far as this process has seen itself. */
@@ -111,12 +123,14 @@ export function createReconciler({
     return seen !== undefined && seen.named.runId === runId && before_ms - seen.at_ms >= timings.settle_ms
   }
 
-  async function read(): Promise<RecentRevocations> {
-    const recent = await readRecentRevocations(db, timings.entry_ms).catch(fromPostgres)
+  async function read(): Promise<RecentRevocations & { offset_ms: number }> {
+    const before_ms = clock.now()
+    const recent = await readRecentRevocations(db, timings.lookBack_ms).catch(fromPostgres)
+    const offset_ms = clockOffset_ms(recent.now_ms, { before_ms, after_ms: clock.now() })
     const unchanged = seen?.named.runId === recent.named.runId && seen.named.since === recent.named.since
     // The moment after the read: by then the row was there, however long its commit took.
     if (!unchanged) seen = { named: recent.named, at_ms: monotonic() }
-    return recent
+    return { ...recent, offset_ms }
   }
 
   async function replace(old: NamedServer, runId: string): Promise<void> {
@@ -165,6 +179,11 @@ export function createReconciler({
     const readAt_ms = monotonic()
     const recent = await read()
     await step('read')
+    const offsets = { postgres_ms: recent.offset_ms, redis_ms: begun.offset_ms }
+    if (areApart(offsets)) {
+      fill = undefined
+      return { outcome: 'clocks_apart', ...offsets }
+    }
     if (recent.named.runId !== begun.runId) {
       await replace(recent.named, begun.runId)
       return { outcome: 'replaced' }

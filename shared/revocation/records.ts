@@ -1,5 +1,5 @@
 import type { Queryable } from '#shared/stores/postgres.ts'
-import type { Subject } from './revocation.ts'
+import type { Entry, Standing, Subject } from './subject.ts'
 
 /** A verifier's clock may be this far behind the database's, and then some. */
 const CLOCK_MARGIN_S = 300
@@ -44,16 +44,16 @@ export async function purgeExpiredTokens(db: Queryable): Promise<number> {
 }
 
 /**
- * Whether each subject stands, at one moment of the primary; a client that is not there or not Active does not.
+ * Whether each subject is live, at one moment of the primary. A client that does not exist or is not Active counts
+ * as revoked.
  * @throws StandbyError when the database is one, which may not know yet.
  */
-export async function readStandings(
-  db: Queryable,
-  subjects: readonly Subject[],
-): Promise<('live' | 'revoked')[]> {
+export async function readStandings(db: Queryable, subjects: readonly Subject[]): Promise<Standing[]> {
   const { rows } = await db.raw(
     `select pg_is_in_recovery() as standby,
-       c.status is not distinct from 'Active' and t.jti is null and k.kid is null as live
+       case when c.status is distinct from 'Active' then 'client'
+            when k.kid is not null then 'key'
+            when t.jti is not null then 'token' end as revoked
      from unnest(?::text[], ?::text[], ?::text[]) with ordinality as asked (client_id, jti, kid, place)
      left join oauth_clients c on c.client_id = asked.client_id
      left join revoked_tokens t on t.jti = asked.jti
@@ -65,9 +65,9 @@ export async function readStandings(
       subjects.map(({ kid }) => kid ?? null),
     ] as never,
   )
-  return rows.map(({ standby, live }: { standby: boolean; live: boolean }) => {
+  return rows.map(({ standby, revoked }: { standby: boolean; revoked: Entry['kind'] | null }) => {
     if (standby) throw new StandbyError()
-    return live ? 'live' : 'revoked'
+    return revoked ? { revoked } : 'live'
   })
 }
 
@@ -100,6 +100,8 @@ export async function replaceNamedServer(
 
 export interface RecentRevocations {
   named: NamedServer
+  /** The database's wall clock, in ms since the epoch. */
+  now_ms: number
   clients: string[]
   tokens: string[]
   keys: string[]
@@ -115,13 +117,14 @@ export interface RecentRevocations {
 export async function readRecentRevocations(db: Queryable, within_ms: number): Promise<RecentRevocations> {
   const { rows } = await db.raw(
     `select pg_is_in_recovery() as standby, run_id as "runId", since::text,
+       (extract(epoch from now()) * 1000)::bigint as now_ms,
        array(select client_id from oauth_clients where revoked_at > now() - make_interval(secs => ?)) as clients,
        array(select jti from revoked_tokens where expires_at > now() - make_interval(secs => ?)) as tokens,
        array(select kid from revoked_signing_keys) as keys
      from revocation_trust`,
     [within_ms / 1_000, CLOCK_MARGIN_S],
   )
-  const [{ standby, runId, since, clients, tokens, keys }] = rows
+  const [{ standby, runId, since, now_ms, clients, tokens, keys }] = rows
   if (standby) throw new StandbyError()
-  return { named: { runId, since }, clients, tokens, keys }
+  return { named: { runId, since }, now_ms, clients, tokens, keys }
 }

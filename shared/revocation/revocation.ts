@@ -4,27 +4,17 @@ import { batchPerTurn } from '#shared/process/turn-batch.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { commitWithin } from './commit.ts'
 import { createLease } from './lease.ts'
 import { createPrimaryAsk } from './primary.ts'
 import { readNamedRunId } from './records.ts'
 import { ASK, REVOKE } from './scripts.ts'
+import { type Entry, entriesOf, type Standing, type Subject } from './subject.ts'
 import { PRODUCTION_TIMINGS, type Timings } from './timings.ts'
-
-/** Who or what a request stands on: its client, and for a bearer token also the token's id and its signing key. */
-export interface Subject {
-  clientId: string
-  jti?: string | undefined
-  kid?: string | undefined
-}
-
-/** `undecided`: neither store could tell within its deadline; the caller answers 503, never access. */
-export type Standing = 'live' | 'revoked' | 'undecided'
-
-export type Entry = { kind: 'client' | 'token' | 'key'; id: string }
 
 export interface Revocation {
   /**
-   * Whether the subject has been revoked, as far as that can still matter: a client within the last hour, which is
+   * Whether the subject has been revoked, and which part of it, as far as that can still matter: a client within the last hour, which is
    * longer than any token lives or any client record is remembered. Never rejects. Whatever is asked in one turn of
    * the event loop is one Redis command, sent at its end.
    */
@@ -32,8 +22,8 @@ export interface Revocation {
   /**
    * Runs `commit` in one Postgres transaction, which must leave the entry revoked there (now or already), and
    * resolves with its result when no process can accept the entry any more. That can take 6 s when Redis cannot
-   * vouch for it. Rejects, with nothing changed, when `commit` rejects; when the transaction's own commit fails it
-   * rejects too, and only a repeat tells whether it counted.
+   * vouch for it, after at most 3 s until its commit. Rejects, with nothing changed, when `commit` rejects or those
+   * 3 s are over; when the transaction's own commit fails it rejects too, and only a repeat tells whether it counted.
    */
   revoke<T>(entry: Entry, commit: (transaction: Knex.Transaction) => Promise<T>): Promise<T>
   /** How `ask` has decided since the start of the process. */
@@ -44,44 +34,41 @@ export interface Revocation {
 
 export interface RevocationOptions {
   redis: Redis
-  /** The primary. */
+  /** The primary, for the transactions that revoke. */
   db: Database
+  /** The same, for questions; they take two connections at most. Default: `db`. */
+  decisions?: Database
   timings?: Timings
   /** Milliseconds that only ever go forward. */
   monotonic?: () => number
 }
 
-const entryKey = {
+const keyOfKind = {
   client: redisKeys.revokedClient,
   token: redisKeys.revokedToken,
   key: redisKeys.revokedSigningKey,
 }
+const entryKey = ({ kind, id }: Entry): string => keyOfKind[kind](id)
 
 /** Far below what a Lua stack holds, and over in a fraction of a millisecond. */
 const SUBJECTS_A_COMMAND = 200
 
 /** What Redis holds of a subject, and whether it may be believed that it holds nothing more. */
 interface Found {
-  revoked: boolean
+  revoked: Entry['kind'] | undefined
   vouched: boolean
-}
-
-function entryKeys({ clientId, jti, kid }: Subject): string[] {
-  const keys = [entryKey.client(clientId)]
-  if (jti !== undefined) keys.push(entryKey.token(jti))
-  if (kid !== undefined) keys.push(entryKey.key(kid))
-  return keys
 }
 
 /** Asks about revocations and makes them, by the protocol that README.md beside this file explains. */
 export function createRevocation({
   redis,
   db,
+  decisions = db,
   timings = PRODUCTION_TIMINGS,
   monotonic = () => performance.now(),
 }: RevocationOptions): Revocation {
   const lease = createLease({ redis, timings, monotonic })
-  const primary = createPrimaryAsk({ db, deadline_ms: timings.askPostgres_ms })
+  const primary = createPrimaryAsk({ db: decisions, deadline_ms: timings.askPostgres_ms })
   const counts = { redis: 0, postgres: 0, neither: 0 }
 
   async function askPrimary(subject: Subject): Promise<Standing> {
@@ -93,14 +80,17 @@ export function createRevocation({
   /** Reads the marker once for all of them, in the same moment as their entries. */
   const read = batchPerTurn(
     async (subjects: Subject[]): Promise<Found[]> => {
-      const keysOf = subjects.map(entryKeys)
-      const keys = [...new Set(keysOf.flat())]
+      const entriesOfEach = subjects.map(entriesOf)
+      const keys = [...new Set(entriesOfEach.flat().map(entryKey))]
       const sentAt_ms = monotonic()
       const reply = await redis.eval(ASK, 0, redisKeys.revocationMarker, ...keys)
-      const [marker = null, ...entries] = reply as (string | null)[]
-      const present = new Set(keys.filter((_, i) => entries[i] !== null))
+      const [marker = null, ...values] = reply as (string | null)[]
+      const present = new Set(keys.filter((_, i) => values[i] !== null))
       const vouched = lease.vouches(marker, sentAt_ms)
-      return keysOf.map((keys) => ({ vouched, revoked: keys.some((key) => present.has(key)) }))
+      return entriesOfEach.map((entries) => ({
+        vouched,
+        revoked: entries.find((entry) => present.has(entryKey(entry)))?.kind,
+      }))
     },
     { size: SUBJECTS_A_COMMAND },
   )
@@ -112,7 +102,7 @@ export function createRevocation({
         // An entry is only ever added after the commit, so it is true whatever the marker says.
         if (!revoked && !vouched) return askPrimary(subject)
         counts.redis += 1
-        return revoked ? 'revoked' : 'live'
+        return revoked ? { revoked } : 'live'
       },
       () => {
         lease.suspect()
@@ -124,7 +114,7 @@ export function createRevocation({
   /** Adds the entry. @returns whether the server is the one that Postgres named and every process now sees it. */
   async function add(entry: Entry, namedRunId: string): Promise<boolean> {
     const sentAt_ms = monotonic()
-    const key = entryKey[entry.kind](entry.id)
+    const key = entryKey(entry)
     const reply = redis.eval(REVOKE, 0, key, timings.entry_ms, redisKeys.revocationMarker)
     const [runId, marker] = (await reply.catch(() => [])) as [string?, (string | null)?]
     const named = runId !== undefined && runId === namedRunId && runId === lease.server()
@@ -143,7 +133,7 @@ export function createRevocation({
   return {
     ask,
     async revoke(entry, commit) {
-      const [result, namedRunId] = await db.transaction(async (transaction) => {
+      const [result, namedRunId] = await commitWithin(timings.commit_ms, db, async (transaction) => {
         const committed = await commit(transaction)
         return [committed, await readNamedRunId(transaction)] as const
       })

@@ -14,6 +14,8 @@ export interface StartReconcilingOptions extends ReconcilerOptions {
 }
 
 export interface Reconciling {
+  /** What the latest round came to; undefined before the first. */
+  latest(): Round | undefined
   /** Resolves when the round that runs has ended, within seconds. */
   stop(): Promise<void>
 }
@@ -27,6 +29,7 @@ export function startReconciling(options: StartReconcilingOptions): Reconciling 
   const reconciler = createReconciler(options)
   const stopping = new AbortController()
   let told = ''
+  let latest: Round | undefined
   let purgeAt_ms = performance.now() + purgeEvery_ms * Math.random()
 
   function tell(round: Round): void {
@@ -34,13 +37,18 @@ export function startReconciling(options: StartReconcilingOptions): Reconciling 
     const news = round.outcome === 'failed' ? round.why : round.outcome
     if (news === told) return
     told = news
-    if (round.outcome === 'failed') log.warn({ why: round.why }, 'revocation: Redis cannot be vouched for')
+    if (round.outcome === 'clocks_apart') {
+      const { postgres_ms, redis_ms } = round
+      log.error({ postgres_ms, redis_ms }, 'revocation: wall clocks differ by more than two minutes')
+    } else if (round.outcome === 'failed')
+      log.warn({ why: round.why }, 'revocation: Redis cannot be vouched for')
     else if (round.outcome === 'marked') log.info({ entries: round.entries }, 'revocation: Redis is trusted')
     else log.info('revocation: a Redis server that is new here will be trusted in some seconds')
   }
 
+  /** A round that marked has just compared the clocks. */
   async function purge(): Promise<void> {
-    if (performance.now() < purgeAt_ms) return
+    if (latest?.outcome !== 'marked' || performance.now() < purgeAt_ms) return
     const removed = await purgeExpiredTokens(db).catch(() => 0)
     // A full batch: there is more.
     purgeAt_ms = performance.now() + (removed < PURGE_BATCH ? purgeEvery_ms : 0)
@@ -48,7 +56,8 @@ export function startReconciling(options: StartReconcilingOptions): Reconciling 
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
-      tell(await reconciler.round())
+      latest = await reconciler.round()
+      tell(latest)
       await purge()
       const pause_ms = timings.round_ms * (1 - JITTER + 2 * JITTER * Math.random())
       await sleep(pause_ms, undefined, { signal: stopping.signal }).catch(() => {})
@@ -57,6 +66,7 @@ export function startReconciling(options: StartReconcilingOptions): Reconciling 
 
   const running = run()
   return {
+    latest: () => latest,
     stop() {
       stopping.abort()
       return running

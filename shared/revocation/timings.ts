@@ -9,8 +9,15 @@ export interface Timings {
   lease_ms: number
   /** A revocation that Redis cannot vouch for is answered, and a newly named server trusted, after this long. */
   settle_ms: number
+  /** A revocation that has not begun to commit by then is rejected. */
+  commit_ms: number
   /** A revocation's entry stays in Redis; longer than any token or remembered record can matter. */
   entry_ms: number
+  /**
+   * A round reads the clients that were revoked within this: much longer than it matters, since Postgres' clock may
+   * have been behind when one was revoked.
+   */
+  lookBack_ms: number
   /** A round's nonce stays in Redis: how long a process may rely on what it added before. */
   nonce_ms: number
   /** Between two rounds of a process, and between two ticks; varied by a fifth. */
@@ -27,7 +34,9 @@ export interface Timings {
 export const PRODUCTION_TIMINGS: Readonly<Timings> = Object.freeze({
   lease_ms: redisLifetimes.revocationMarker_ms,
   settle_ms: 6_000,
+  commit_ms: 3_000,
   entry_ms: redisLifetimes.revocationEntry_ms,
+  lookBack_ms: 24 * 3_600_000,
   nonce_ms: redisLifetimes.revocationNonce_ms,
   round_ms: 1_000,
   tick_ms: 1_000,

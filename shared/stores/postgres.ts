@@ -1,4 +1,4 @@
-import { once } from 'node:events'
+import type { Socket } from 'node:net'
 import knex, { type Knex } from 'knex'
 import pg from 'pg'
 
@@ -9,7 +9,13 @@ export type Queryable = Knex | Knex.Transaction
 const INT8 = 20
 const DATE = 1082
 const CONNECT_TIMEOUT_MS = 2_000
-const READY_WITHIN_MS = 100
+
+/** What pg's types leave out of a client. */
+type PoolConnection = pg.Client & {
+  /** False while an answer is owed. */
+  readyForQuery?: boolean
+  connection: { stream: Socket }
+}
 
 function parseInt8(text: string): number {
   const value = Number(text)
@@ -35,9 +41,12 @@ export interface PostgresOptions {
   statementTimeout_ms?: number
 }
 
+/** What a live server has to bring its answer, or its refusal, after a statement has run out of time. */
+const ANSWER_MARGIN_MS = 1_000
+
 /**
- * A pool of connections to the Postgres primary. It connects on first use; a query rejects within
- * `statementTimeout_ms` plus 2 s when the server is slow or gone.
+ * A pool of connections to the Postgres primary. It connects on first use. A query waits at most 2 s for a
+ * connection and rejects 1 s after `statementTimeout_ms` when its server has gone silent, a transaction too.
  */
 export function createPostgres({
   url,
@@ -52,7 +61,6 @@ export function createPostgres({
       application_name: applicationName,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       statement_timeout: statementTimeout_ms,
-      query_timeout: statementTimeout_ms + 1_000,
       idle_in_transaction_session_timeout: 10_000,
       keepAlive: true,
       types,
@@ -63,19 +71,24 @@ export function createPostgres({
       min: 0,
       max: poolSize,
       acquireTimeoutMillis: CONNECT_TIMEOUT_MS,
-      validate: isReady,
+      afterCreate: (connection: PoolConnection, created: (error: null) => void) => {
+        giveUpWhenSilent(connection, statementTimeout_ms + ANSWER_MARGIN_MS)
+        created(null)
+      },
     } as Knex.PoolConfig,
   })
 }
 
 /**
- * Whether a connection of the pool has finished what it was asked before. One whose query timed out has not, and its
- * server may be gone without a word: it is replaced. After any other error the server is ready within moments.
+ * Closes a connection that owes an answer and has brought nothing for so long: its server is gone without a word, and
+ * knex would wait 5 s more for its ROLLBACK. Whatever was asked there rejects.
  */
-async function isReady(connection: pg.Client & { readyForQuery?: boolean }): Promise<boolean> {
-  if (connection.readyForQuery !== false) return true
-  await once(connection, 'drain', { signal: AbortSignal.timeout(READY_WITHIN_MS) }).catch(() => {})
-  return connection.readyForQuery !== false
+function giveUpWhenSilent(connection: PoolConnection, silence_ms: number): void {
+  const { stream } = connection.connection
+  stream.setTimeout(silence_ms)
+  stream.on('timeout', () => {
+    if (connection.readyForQuery === false) stream.destroy()
+  })
 }
 
 export interface PreparedQuery {

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
+import { setNewest } from '#shared/process/bounded-map.ts'
 import { batchPerTurn } from '#shared/process/turn-batch.ts'
 import { redisKeys } from './redis-keys.ts'
 
@@ -20,52 +20,53 @@ export interface RateLimitVerdict {
 
 export interface RateLimit {
   readonly policy: RateLimitPolicy
-  /** Counts one. Never rejects: without Redis the same rate is kept in this process. */
-  consume(subject: string): Promise<RateLimitVerdict>
+  /** Counts `weight`, 1 by default. Never rejects: without Redis the same rate is kept in this process. */
+  consume(subject: string, weight?: number): Promise<RateLimitVerdict>
 }
 
 /**
- * KEYS: counters. ARGV: their window in ms → count and ms until its window ends, by turns. A counter lives from its
- * first count to the end of its window; time stands still while a script runs, so it cannot end in between.
+ * KEYS: counters. ARGV: their window in ms, then the weight to add to each → for each its count and the ms until its
+ * window ends. Time stands still while a script runs, so no window can end in between.
  */
 const COUNT = `
 local answers = {}
 for i, key in ipairs(KEYS) do
-  if redis.call('set', key, 1, 'px', ARGV[1], 'nx') then
-    answers[2 * i - 1] = 1
-    answers[2 * i] = tonumber(ARGV[1])
-  else
-    answers[2 * i - 1] = redis.call('incr', key)
-    answers[2 * i] = redis.call('pttl', key)
-  end
+  redis.call('set', key, 0, 'px', ARGV[1], 'nx')
+  answers[2 * i - 1] = redis.call('incrby', key, ARGV[i + 1])
+  answers[2 * i] = redis.call('pttl', key)
 end
 return answers`
 
 const SUBJECTS_A_COMMAND = 200
+/** Without Redis a process counts so many subjects; the one whose window ends first is forgotten for a newer one. */
+const SUBJECTS_IN_MEMORY = 100_000
 
-/** How often a subject was counted in its window, this time included, and when that ends. */
+interface Use {
+  subject: string
+  weight: number
+}
+
+/** How much a subject was counted in its window, this time included, and when that ends. */
 interface Counted {
   count: number
   left_ms: number
 }
 
-/** Counts in fixed windows in Redis: what is counted in one turn of the event loop is one command. */
+/** Counts in fixed windows in Redis: what is counted in one tick of the event loop is one command. */
 export function createRateLimit({ redis, policy }: { redis: Redis; policy: RateLimitPolicy }): RateLimit {
+  const window_ms = policy.window_s * 1_000
+  // Saves about a tenth of the CPU of a token request at 16 concurrent ones, beside a command for each.
   const countInRedis = batchPerTurn(
-    async (subjects: string[]): Promise<Counted[]> => {
-      const keys = subjects.map((subject) => redisKeys.rateLimit(policy.name, subject))
-      const reply = await redis.eval(COUNT, keys.length, ...keys, policy.window_s * 1_000)
+    async (uses: Use[]): Promise<Counted[]> => {
+      const keys = uses.map(({ subject }) => redisKeys.rateLimit(policy.name, subject))
+      const weights = uses.map(({ weight }) => weight)
+      const reply = await redis.eval(COUNT, keys.length, ...keys, window_ms, ...weights)
       const numbers = reply as number[]
       return keys.map((_, i) => ({ count: numbers[2 * i] ?? 0, left_ms: numbers[2 * i + 1] ?? 0 }))
     },
     { size: SUBJECTS_A_COMMAND },
   )
-  const memory = new RateLimiterMemory({ points: policy.limit, duration: policy.window_s })
-  const countInMemory = (subject: string): Promise<Counted> =>
-    memory
-      .consume(subject)
-      .catch((refused: RateLimiterRes) => refused)
-      .then(({ consumedPoints, msBeforeNext }) => ({ count: consumedPoints, left_ms: msBeforeNext }))
+  const countInMemory = createMemoryCounter(window_ms)
 
   const verdict = ({ count, left_ms }: Counted): RateLimitVerdict => ({
     allowed: count <= policy.limit,
@@ -76,7 +77,22 @@ export function createRateLimit({ redis, policy }: { redis: Redis; policy: RateL
 
   return {
     policy,
-    consume: (subject) => countInRedis(subject).then(verdict, () => countInMemory(subject).then(verdict)),
+    consume(subject, weight = 1) {
+      const use = { subject, weight }
+      return countInRedis(use).then(verdict, () => verdict(countInMemory(use)))
+    },
+  }
+}
+
+function createMemoryCounter(window_ms: number): (use: Use) => Counted {
+  const windows = new Map<string, { count: number; ends_ms: number }>()
+  return ({ subject, weight }) => {
+    const now_ms = performance.now()
+    const known = windows.get(subject)
+    const current = known && known.ends_ms > now_ms ? known : { count: 0, ends_ms: now_ms + window_ms }
+    current.count += weight
+    if (current !== known) setNewest(windows, subject, current, SUBJECTS_IN_MEMORY)
+    return { count: current.count, left_ms: current.ends_ms - now_ms }
   }
 }
 

@@ -208,6 +208,17 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
       })
     }
 
+    it('moves on to the next day at midnight, even if the day of 72 hours ago has not ended yet', async () => {
+      const { read } = await company('Europe/Berlin')
+      // The clocks went back on the 25th: 72 hours before midnight it was one o'clock.
+      api.clock.set('2026-10-26T22:59:50Z')
+      assert.equal((await read()).json.range.to, '2026-10-26')
+      api.clock.set('2026-10-26T23:00:05Z')
+      const { range, days } = (await read()).json
+      assert.deepEqual([range.from, range.to], ['2026-09-28', '2026-10-27'])
+      assert.equal(days.at(-1).date, '2026-10-27')
+    })
+
     it('moves on to the next day while the process runs', async () => {
       api.clock.set('2026-11-20T22:59:59.999Z')
       const { read } = await company()

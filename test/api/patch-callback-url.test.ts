@@ -223,11 +223,49 @@ describe('PATCH /v1/vendor/{vendor_id}/callback-url', () => {
     assert.equal((await activity()).length, 2)
   })
 
-  it('logs neither the URL nor the session token', () => {
-    const logged = api.logLines.join('\n')
-    assert.ok(logged.includes('callback-url'))
-    assert.ok(
-      !logged.includes('hidden') && !logged.includes('hunter2') && !logged.includes(owner.sessionToken),
-    )
+  describe('logs a refused URL', () => {
+    async function logged(typed: unknown): Promise<Record<string, unknown>> {
+      api.logLines.length = 0
+      assert.equal((await save(typed)).status, 422)
+      assert.ok(!/hidden|hunter2|ses_|10\.0\.0\.1/.test(api.logLines.join('\n')))
+      const events = api.logLines.map((line) => JSON.parse(line)).filter(({ event }) => event)
+      assert.deepEqual(
+        events.map(({ event }) => event),
+        ['callback.refused'],
+      )
+      const { code, host, addressReason } = events[0]
+      return { code, host, addressReason }
+    }
+
+    it('by the rule that it breaks and its host', async () => {
+      assert.deepEqual(await logged('https://user:hunter2@hooks.acme.com/hidden?hidden=1'), {
+        code: 'callback_url_userinfo',
+        host: 'hooks.acme.com',
+        addressReason: null,
+      })
+    })
+
+    it('without a host that may be something else', async () => {
+      const nothing = { host: null, addressReason: null }
+      assert.deepEqual(await logged('https://hunter2/'), { code: 'callback_url_single_label', ...nothing })
+      assert.deepEqual(await logged('hunter2'), { code: 'callback_url_not_https', ...nothing })
+      assert.deepEqual(await logged(7), { code: 'callback_url_not_text', ...nothing })
+      const long = `https://hooks.acme.com/${'hidden'.repeat(1_000)}`
+      assert.deepEqual(await logged(long), { code: 'callback_url_too_long', ...nothing })
+    })
+
+    it('with the kind of address that it is, or that DNS gives', async () => {
+      assert.deepEqual(await logged('https://169.254.169.254/hidden'), {
+        code: 'callback_url_private_address',
+        host: '169.254.169.254',
+        addressReason: 'link_local',
+      })
+      resolution = found('93.184.216.34', '10.0.0.1')
+      assert.deepEqual(await logged('https://hooks.acme.com/hidden'), {
+        code: 'callback_url_resolves_to_private_address',
+        host: 'hooks.acme.com',
+        addressReason: 'private',
+      })
+    })
   })
 })

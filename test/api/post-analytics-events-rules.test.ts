@@ -40,20 +40,63 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
       assert.equal((await company.read()).json.dataThrough, '2026-11-20T17:03:59.123Z')
     })
 
+    for (const [occurredAt, stored] of [
+      ['2026-11-20T17:03:00+00:00', '2026-11-20T17:03:00.000Z'],
+      ['2026-11-20T17:03:00-00:00', '2026-11-20T17:03:00.000Z'],
+      ['2026-11-20T18:03:00.250+01:00', '2026-11-20T17:03:00.250Z'],
+      ['2026-11-20T12:03:00-05:00', '2026-11-20T17:03:00.000Z'],
+      ['2026-11-20T22:33:00.123456+05:30', '2026-11-20T17:03:00.123Z'],
+      ['2026-11-21T07:03:00+14:00', '2026-11-20T17:03:00.000Z'],
+      ['2026-11-19T17:04:00-23:59', '2026-11-20T17:03:00.000Z'],
+      ['2026-11-20t17:03:00z', '2026-11-20T17:03:00.000Z'],
+      ['2026-11-20t18:03:00+01:00', '2026-11-20T17:03:00.000Z'],
+      ['2026-11-20T17:03:00.12345678901234567890Z', '2026-11-20T17:03:00.123Z'],
+      ['2026-11-20T17:03:00.5Z', '2026-11-20T17:03:00.500Z'],
+    ] as const) {
+      it(`may be written as ${occurredAt}, and is answered in UTC`, async () => {
+        assertStored(await company.send(click({ occurredAt })), 1)
+        assert.equal((await company.read()).json.dataThrough, stored)
+      })
+    }
+
+    it("counts for the day that its instant has in the company's zone, whatever its offset says", async () => {
+      assertStored(await company.send(click({ occurredAt: '2026-11-20T00:30:00+14:00' })), 1)
+      assert.equal((await storedDays(api.db, company.vendorId))[0]?.date, '2026-11-19')
+    })
+
+    it('with an offset is judged by its instant too', async () => {
+      const ago = new Date(api.clock.now() - 72 * HOUR_MS - 1 + 2 * HOUR_MS).toISOString()
+      assertInvalid(
+        await company.send(click({ occurredAt: ago.replace('Z', '+02:00') })),
+        '/events/0/occurredAt',
+      )
+    })
+
     for (const occurredAt of [
       '2026-11-20',
       '2026-11-20T17:00Z',
       '2026-11-20T17:00:00',
       '2026-11-20 17:00:00Z',
-      '2026-11-20T17:00:00+00:00',
-      '2026-11-20T18:00:00+01:00',
+      '2026-11-20T17:00+01:00',
+      '2026-11-20T18:00:00+0100',
+      '2026-11-20T18:00:00+01',
+      '2026-11-20T18:00:00 +01:00',
+      '2026-11-20T18:00:00+24:00',
+      '2026-11-20T18:00:00+01:60',
+      '2026-11-20T18:00:00Z+01:00',
+      '2026-11-20T18:00:00[Europe/Berlin]',
       '2026-11-20T17:00:00.Z',
-      '2026-11-20T17:00:00.1234567890Z',
+      '2026-11-20T17:00:00,5Z',
       '2026-11-20T24:00:00Z',
       '2026-11-19T23:59:60Z',
+      '2026-11-20T00:59:60+01:00',
+      '2026-11-20T17:60:00Z',
       '2026-11-31T00:00:00Z',
       '2026-02-29T00:00:00Z',
+      '2026-02-29T00:00:00-23:00',
+      '2100-02-29T00:00:00+01:00',
       '1969-12-31T23:59:59Z',
+      '1970-01-01T00:59:59+01:00',
       '0000-01-01T00:00:00Z',
       '+002026-11-20T17:00:00Z',
       ' 2026-11-20T17:00:00Z',

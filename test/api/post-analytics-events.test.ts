@@ -133,6 +133,51 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
       await company.assertNothingStored()
     })
 
+    it('names at most two faults of an event, and its own long member names not at all', async () => {
+      const unknown = Object.fromEntries(Array.from({ length: 140 }, (_, n) => [`x${n}`, 1]))
+      assertInvalid(
+        await company.send(
+          click(unknown),
+          order({ eventId: '', type: 'order', quantity: 0, amountMinor: -1, currency: 'USD' }),
+          click({ ['n'.repeat(100_000)]: 1 }),
+          click({ 'a/b~c': 1 }),
+        ),
+        '/events/0/x0',
+        '/events/0/x1',
+        '/events/1/eventId',
+        '/events/1/quantity',
+        '/events/2',
+        '/events/3/a~1b~0c',
+      )
+      await company.assertNothingStored()
+    })
+
+    for (const [what, name] of [
+      ['short names', (n: number) => `x${n}`],
+      ['names of two-byte characters', (n: number) => `${'é'.repeat(40)}${n}`],
+      ['names of control characters', (n: number) => `${'\u0001'.repeat(14)}${n}`],
+      ['names of slashes', (n: number) => `${'~/'.repeat(18)}${n}`],
+    ] as const) {
+      it(`is answered within 256 KiB when 1,000 events have unknown members with ${what}`, async () => {
+        const unknown = Object.fromEntries(Array.from({ length: 9 }, (_, n) => [name(n), 1]))
+        const response = await company.send(...Array.from({ length: 1_000 }, () => click(unknown)))
+        assertProblem(response, 'invalid_input')
+        assert.ok(
+          Buffer.byteLength(response.text) <= 256 * 1_024,
+          `${Buffer.byteLength(response.text)} bytes`,
+        )
+        const named = new Set(
+          response.json.errors.map(({ pointer }: { pointer: string }) => pointer.split('/')[2]),
+        )
+        assert.equal(named.size, 1_000)
+      })
+    }
+
+    it('is refused with 422 when it is nested too deep, also where a number has a fraction', async () => {
+      const deep = `${'['.repeat(5_000)}${']'.repeat(5_000)}`
+      assertInvalid(await company.post(`{"events":[{"a":1.5,"b":${deep}}]}`), '')
+    })
+
     it('names what is wrong in shape and what is wrong in time in one answer', async () => {
       assertInvalid(
         await company.send(

@@ -137,27 +137,28 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
 
   it('refuses when none is saved', async () => assertProblem(await test(), 'callback_not_configured'))
 
-  it('hides the session token that a receiver knows, in any encoding', async () => {
-    const forms: string[] = []
+  it('shows why a receiver refused, without the secrets in its answer', async () => {
+    const key = 'Zm8xQpL9vRt2WsY7'
     await saved(
       startHttpsReceiver((_incoming, answer) => {
-        const token = owner.sessionToken
-        const base64 = Buffer.from(token).toString('base64')
-        forms.push(
-          token,
-          token.slice(4),
-          base64,
-          Buffer.from(token).toString('hex'),
-          encodeURIComponent(token),
+        answer.writeHead(401, {
+          'Content-Type': 'application/json',
+          'Set-Cookie': 'sid=abc',
+          'X-Api-Token': key,
+        })
+        answer.end(
+          `{"message":"Missing signature: header X-Signature is required","auth":"none","token":"${key}"}`,
         )
-        answer.setHeader('X-Echo', token)
-        answer.setHeader('X-Packed', base64)
-        answer.end(`you are ${forms.join(' and ')} or ${token.replace(/.{6}/g, '$&\u001b[31m')}`)
       }),
     )
-    const { json, text } = await test()
-    assert.equal(json.outcome, 'success')
-    for (const form of forms) assert.ok(!text.includes(form), text)
+    const { json } = await test()
+    assert.ok(
+      json.log.includes(
+        '| {"message":"Missing signature: header X-Signature is required","auth":"none","token":"[redacted]"}',
+      ),
+    )
+    assert.ok(json.log.includes('| set-cookie: [redacted]'))
+    assert.ok(json.log.includes('| x-api-token: [redacted]'))
   })
 
   describe('one at a time', () => {
@@ -211,6 +212,21 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
       assert.equal(receiver.connections, 1)
     })
 
+    it('is not freed by the late end of one whose lease ran out', async () => {
+      const receiver = await saved(silent())
+      const first = test()
+      await until(() => receiver.received.includes('sentAt'))
+      await api.db.raw(
+        "update callback_destinations set test_until = clock_timestamp() + interval '14 s' where vendor_id = ?",
+        [vendorId],
+      )
+      const [later] = await leases()
+      hangUp(receiver)
+      assert.equal((await first).json.outcome, 'unconfirmed')
+      assert.deepEqual(await leases(), [later])
+      assertProblem(await test(), 'test_in_progress')
+    })
+
     it('still lets the destination be changed, which the next one uses', async () => {
       const old = await saved(silent())
       const first = test()
@@ -259,7 +275,7 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
     })
   })
 
-  it('answers 503 to who waits when the service stops, and leaves no connection', async () => {
+  it('answers 503 to a caller that waits while the service stops, and leaves no connection', async () => {
     const beside = await startApi({ beside: api, outside })
     const receiver = await saved(silent())
     const waiting = test(beside).then(
@@ -321,9 +337,60 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
     }
   })
 
-  it('writes neither URL nor answer of a receiver into the log of the service', () => {
-    const logged = api.logLines.join('\n')
-    assert.ok(logged.includes('callback-test'))
-    assert.ok(!/acme-receiver|thank you|ses_/.test(logged))
+  describe('leaves one log event', () => {
+    /** The log event of a test, and what may not be in the whole log of its time. */
+    async function logged(): Promise<Record<string, unknown>> {
+      api.logLines.length = 0
+      await test()
+      assert.ok(!/acme-receiver\.com:|\/hook|thank you|ses_|10\.0\.0\.1/.test(api.logLines.join('\n')))
+      const events = api.logLines
+        .map((line) => JSON.parse(line))
+        .filter(({ event }) => event === 'callback.tested')
+      assert.equal(events.length, 1)
+      const { outcome, status, failure, host, addressReason, requestId } = events[0]
+      assert.match(requestId, /^[\da-f-]{36}$/)
+      assert.equal(events[0].vendorId, vendorId)
+      return { outcome, status, failure, host, addressReason }
+    }
+    const host = 'hooks.acme-receiver.com'
+
+    it('of a success', async () => {
+      await saved(startHttpsReceiver((_incoming, answer) => void answer.end('thank you')))
+      const found = { outcome: 'success', status: 200, failure: null, host, addressReason: null }
+      assert.deepEqual(await logged(), found)
+    })
+
+    it('of a failure', async () => {
+      await saved(startTlsReceiver({ talk: answering('garbage\r\n\r\n') }))
+      const found = { outcome: 'unconfirmed', status: null, failure: 'not_http', host, addressReason: null }
+      assert.deepEqual(await logged(), found)
+    })
+
+    it('of a name that turned private, with the reason and without the address', async () => {
+      await saved(startTlsReceiver({ talk: answering(OK) }))
+      resolution = found('127.0.0.1', '10.0.0.1')
+      assert.deepEqual(await logged(), {
+        outcome: 'unconfirmed',
+        status: null,
+        failure: 'address_not_public',
+        host,
+        addressReason: 'private',
+      })
+    })
+
+    it('of a saved URL that is no longer allowed', async () => {
+      await saved(startTlsReceiver({ talk: answering(OK) }))
+      await api.db.raw('update callback_destinations set callback_url = ? where vendor_id = ?', [
+        'https://169.254.169.254/hook',
+        vendorId,
+      ])
+      assert.deepEqual(await logged(), {
+        outcome: 'unconfirmed',
+        status: null,
+        failure: 'url_refused',
+        host: null,
+        addressReason: 'link_local',
+      })
+    })
   })
 })

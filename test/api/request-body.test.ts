@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { request as httpRequest } from 'node:http'
+import { performance } from 'node:perf_hooks'
 import { gzipSync } from 'node:zlib'
 import { type ApiRequest, startApi, type TestApi } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
@@ -103,7 +106,9 @@ describe('a JSON body', () => {
     ['a number', '1', ''],
     ['an empty string', '""', ''],
     ['nested 30,000 deep', `${'['.repeat(30_000)}${']'.repeat(30_000)}`, ''],
-    ['__proto__', '{"name":"x","scopes":["boost:read"],"__proto__":{"admin":true}}', ''],
+    ['__proto__', '{"name":"x","scopes":["boost:read"],"__proto__":{"admin":true}}', '/__proto__'],
+    ['nested 33 deep', `${'['.repeat(33)}${']'.repeat(33)}`, ''],
+    ['nested 33 deep in a member', `{"name":${'{"a":'.repeat(32)}1${'}'.repeat(33)}`, ''],
     ['constructor', '{"name":"x","scopes":["boost:read"],"constructor":1}', '/constructor'],
     [
       'constructor.prototype',
@@ -116,6 +121,55 @@ describe('a JSON body', () => {
       assert.equal(({} as { admin?: boolean }).admin, undefined)
     })
   }
+
+  it('may be nested 32 deep, and brackets in a text do not count', async () => {
+    const nested = (levels: number) =>
+      `{"name":"[[{\\"${'['.repeat(50)}","x":${'['.repeat(levels)}${']'.repeat(levels)}}`
+    assertInvalid(await send(nested(31)), '/scopes', '/x')
+    assertInvalid(await send(nested(32)), '')
+  })
+
+  it('may hold the character that stands for what cannot be decoded, U+FFFD', async () => {
+    assert.equal((await send(VALID.replace('Warehouse', 'a\uFFFDb'))).json.name, 'a\uFFFDb')
+  })
+
+  it('is given up, and its connection closed, when nothing more of it comes', async () => {
+    const request = httpRequest(`${api.url}${path}`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        'content-length': 100,
+      },
+    })
+    const answered = once(request, 'response')
+    request.write('{')
+    const started_ms = performance.now()
+    const [response] = await answered
+    assert.equal(response.statusCode, 408)
+    assert.equal(response.headers.connection, 'close')
+    const took_ms = performance.now() - started_ms
+    assert.ok(took_ms > 2_900 && took_ms < 6_000, `${took_ms} ms`)
+    request.on('error', () => {})
+    request.destroy()
+  })
+
+  it('is given up when it keeps coming, but too slowly', async () => {
+    const request = httpRequest(`${api.url}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    })
+    const answered = once(request, 'response')
+    const drip = setInterval(() => request.write(' '), 500)
+    try {
+      const [response] = await answered
+      assert.equal(response.statusCode, 408)
+    } finally {
+      clearInterval(drip)
+      request.on('error', () => {})
+      request.destroy()
+    }
+  })
 
   it('counts the last of two members with one name', async () => {
     const { json } = await send('{"name":"first","name":"last","scopes":["boost:read"]}')

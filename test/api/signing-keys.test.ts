@@ -60,8 +60,20 @@ describe('the signing keys of the authorization server', () => {
     api.issuer.answerWith({ status: 500 })
     api.clock.advance(10_000)
     for (let times = 0; times < 5; times += 1)
-      assertProblem(await read(undefined, { kid: 'x' }), 'invalid_token')
+      assertProblem(await read(undefined, { kid: 'x' }), 'unavailable')
     assert.equal(api.issuer.fetches(), 2)
+  })
+
+  it('leave it open whether a kid is unknown until they may be fetched again: 503, never 401', async () => {
+    api.clock.advance(10_000)
+    assertProblem(await read(undefined, { kid: 'unknown' }), 'invalid_token')
+    const next = await api.issuer.newKey('key-2')
+    api.issuer.published.push(next.publicJwk)
+    const early = await read(next)
+    assertProblem(early, 'unavailable')
+    assert.match(early.headers.get('retry-after') ?? '', /^\d+$/)
+    api.clock.advance(10_000)
+    assert.equal((await read(next)).status, 200)
   })
 
   it('are served stale for 24 hours, then it cannot be decided any more', async () => {
@@ -86,7 +98,9 @@ describe('the signing keys of the authorization server', () => {
     api.issuer.published.splice(0, 1, next.publicJwk)
     api.clock.advance(10_000)
     assert.equal((await read(next)).status, 200)
-    assertProblem(await api.request('GET', path, { token }), 'invalid_token')
+    assertProblem(await api.request('GET', path, { token }), 'unavailable')
+    assertProblem(await read(old), 'unavailable')
+    api.clock.advance(10_000)
     assertProblem(await read(old), 'invalid_token')
   })
 
@@ -110,7 +124,7 @@ describe('the signing keys of the authorization server', () => {
     it(`stay what they were when the answer is ${what}`, async () => {
       api.issuer.answerWith(answer)
       api.clock.advance(10_000)
-      assertProblem(await read(undefined, { kid: 'unknown' }), 'invalid_token')
+      assertProblem(await read(undefined, { kid: 'unknown' }), 'unavailable')
       assert.equal(api.issuer.fetches(), 2)
       assert.equal((await read()).status, 200)
     })
@@ -127,7 +141,7 @@ describe('the signing keys of the authorization server', () => {
       const answered = answer({ jwksUrl: other.jwksUrl, set: JSON.stringify({ keys: other.published }) })
       api.issuer.answerWith(answered)
       api.clock.advance(10_000)
-      assertProblem(await read({ ...other.key, kid: 'other' }), 'invalid_token')
+      assertProblem(await read({ ...other.key, kid: 'other' }), 'unavailable')
       assert.equal(api.issuer.fetches(), 2)
       assert.equal(other.fetches(), 0)
       assert.equal((await read()).status, 200)
@@ -165,8 +179,10 @@ describe('the signing keys of the authorization server', () => {
     assert.equal((await read()).status, 200)
     for (const key of [encryption, secret, other, nameless, mute]) {
       assertProblem(await read(key), 'invalid_token')
+      api.clock.advance(10_000)
     }
-    assert.equal(api.issuer.fetches(), 2)
+    // One key is refused for its algorithm alone.
+    assert.equal(api.issuer.fetches(), 5)
   })
 
   it('are waited for: without any, the answer is 503 and the process not ready', async () => {

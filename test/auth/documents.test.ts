@@ -32,17 +32,27 @@ describe('what answers on the authorization server', () => {
     })
 
   describe('GET /v1/oauth/jwks', () => {
-    it('publishes public keys, to be kept for 300 s', async () => {
+    it('publishes the public keys that sign and stand by, to be kept for 300 s', async () => {
       const { status, headers, json } = await auth.request('GET', '/v1/oauth/jwks')
       assert.equal(status, 200)
       assert.equal(headers.get('cache-control'), 'public, max-age=300')
       assert.equal(headers.get('content-type'), 'application/json')
-      assert.equal(json.keys.length, 1)
-      assert.deepEqual(Object.keys(json.keys[0]).sort(), ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])
+      assert.equal(json.keys.length, 2)
+      for (const key of json.keys)
+        assert.deepEqual(Object.keys(key).sort(), ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])
     })
   })
 
   describe(`GET ${METADATA}`, () => {
+    it('answers the same under the path of OpenID Connect Discovery (RFC 8414 §5)', async () => {
+      const [one, other] = await Promise.all([
+        auth.request('GET', METADATA),
+        auth.request('GET', '/.well-known/openid-configuration'),
+      ])
+      assert.equal(other.status, 200)
+      assert.equal(other.text, one.text)
+    })
+
     it('names what exists and nothing else (RFC 8414)', async () => {
       const { status, headers, json } = await auth.request('GET', METADATA)
       assert.equal(status, 200)
@@ -57,6 +67,7 @@ describe('what answers on the authorization server', () => {
         grant_types_supported: ['client_credentials'],
         response_types_supported: [],
         scopes_supported: [...SCOPES],
+        service_documentation: `${TEST_ISSUER}/docs`,
         protected_resources: [TEST_RESOURCE],
       })
     })
@@ -145,7 +156,7 @@ describe('what answers on the authorization server', () => {
       '/device',
       '/token/introspection',
       '/token/revocation',
-      '/.well-known/openid-configuration',
+      '/.well-known/openid-configuration/',
       '/.well-known/oauth-protected-resource',
       '/v1/session',
       '/__proto__',

@@ -4,6 +4,7 @@ import { type AuthResponse, startAuth, type TestAuth, type TestClient, tokenFiel
 
 const LIMITS = {
   RATE_TOKEN_PER_CLIENT: '5/60',
+  RATE_TOKEN_REVOCATIONS_PER_CLIENT: '5/60',
   RATE_TOKEN_FAILURES_PER_ADDRESS: '5/60',
   TRUSTED_PROXIES: '127.0.0.1',
 }
@@ -79,11 +80,26 @@ for (const store of ['with Redis', 'without Redis']) {
       assert.equal((await wrong(`2001:db8:${address}:1::1`)).status, 401)
     })
 
-    it('limits POST /v1/oauth/revoke by the same count', async () => {
-      for (const _ of SEVERAL) await auth.token(client)
+    it('limits POST /v1/oauth/revoke by a count of its own', async () => {
       const { client_id = '', client_secret = '' } = tokenFields(client)
-      const response = await auth.post('/v1/oauth/revoke', { client_id, client_secret, token: 'x' })
-      assertTooMany(response, 'token-client')
+      const revoke = () => auth.post('/v1/oauth/revoke', { client_id, client_secret, token: 'x' })
+      for (const _ of SEVERAL) assert.equal((await revoke()).status, 200)
+      assertTooMany(await revoke(), 'token-revocations')
+      assert.equal((await auth.token(client)).status, 200)
+    })
+
+    it('says what is left in every answer to an authenticated client, and in no other', async () => {
+      const answers = [
+        await auth.token(client),
+        await auth.token(client, { scope: 'nope' }),
+        await auth.token(client, { grant_type: 'nope' }),
+      ]
+      for (const [i, { headers }] of answers.entries()) {
+        assert.equal(headers.get('ratelimit-policy'), '"token-client";q=5;w=60')
+        assert.match(headers.get('ratelimit') ?? '', new RegExp(`^"token-client";r=${4 - i};t=\\d+$`))
+      }
+      assert.equal((await wrong(`192.0.2.${address}`)).headers.get('ratelimit'), null)
+      assert.equal((await auth.token(client, { client_id: undefined })).headers.get('ratelimit'), null)
     })
   })
 }

@@ -15,338 +15,382 @@ import {
 
 const PATH = '/v1/oauth/token'
 
-describe('POST /v1/oauth/token', () => {
-  let auth: TestAuth
-  let client: TestClient
+for (const trusted of [true, false]) {
+  describe(`POST /v1/oauth/token, ${trusted ? 'decided by Redis' : 'decided by Postgres'}`, () => {
+    let auth: TestAuth
+    let client: TestClient
 
-  before(async () => {
-    auth = await startAuth()
-    client = await auth.createClient({ scopes: ['analytics:read', 'boost:read'] })
-  })
-  after(() => auth.stop())
+    before(async () => {
+      auth = await startAuth({ trusted })
+      client = await auth.createClient({ scopes: ['analytics:read', 'boost:read'] })
+    })
+    after(() => auth.stop())
 
-  function assertError(response: AuthResponse, status: number, error: string): void {
-    assert.equal(response.status, status, response.text)
-    assert.equal(response.json.error, error)
-    assert.equal(response.headers.get('content-type'), 'application/json')
-    assert.equal(response.headers.get('cache-control'), 'no-store')
-    assert.match(response.headers.get('x-request-id') ?? '', /^[A-Za-z0-9._-]{1,64}$/)
-  }
-
-  const fieldsOf = () => tokenFields(client)
-  const post = (changes: Record<string, string | undefined> = {}, headers?: Record<string, string>) =>
-    auth.post(PATH, { ...fieldsOf(), ...changes }, headers)
-
-  describe('200', () => {
-    it('answers a Bearer token, its life and its scope, and nothing else', async () => {
-      const response = await auth.token(client)
-      assert.equal(response.status, 200, response.text)
-      const { access_token, ...rest } = response.json
-      assert.deepEqual(rest, { token_type: 'Bearer', expires_in: 900, scope: 'analytics:read boost:read' })
-      assert.equal(typeof access_token, 'string')
-      assert.equal(response.headers.get('cache-control'), 'no-store')
+    function assertError(response: AuthResponse, status: number, error: string): void {
+      assert.equal(response.status, status, response.text)
+      assert.equal(response.json.error, error)
       assert.equal(response.headers.get('content-type'), 'application/json')
-    })
-
-    it('signs a JWT of RFC 9068 that names the client and its company', async () => {
-      const { json } = await auth.token(client, { scope: 'boost:read' })
-      const jwks = createLocalJWKSet((await auth.request('GET', '/v1/oauth/jwks')).json)
-      const { payload, protectedHeader } = await jwtVerify(json.access_token, jwks, {
-        issuer: TEST_ISSUER,
-        audience: TEST_RESOURCE,
-        typ: 'at+jwt',
-        algorithms: ['ES256'],
-        currentDate: new Date(auth.clock.now()),
-      })
-      const { kid, ...header } = protectedHeader
-      assert.deepEqual(header, { typ: 'at+jwt', alg: 'ES256' })
-      assert.equal(typeof kid, 'string')
-      const { jti, ...claims } = payload
-      const iat = Math.floor(auth.clock.now() / 1_000)
-      assert.deepEqual(claims, {
-        iss: TEST_ISSUER,
-        aud: TEST_RESOURCE,
-        sub: client.clientId,
-        client_id: client.clientId,
-        vendor_id: client.vendorId,
-        scope: 'boost:read',
-        iat,
-        exp: iat + 900,
-      })
-      assert.match(jti ?? '', /^[0-9a-f-]{36}$/)
-    })
-
-    it('gives each token an id of its own', async () => {
-      const [one, two] = await Promise.all([auth.token(client), auth.token(client)])
-      assert.notEqual(one.json.access_token, two.json.access_token)
-    })
-
-    for (const scope of ['boost:read', 'boost:read analytics:read', 'analytics:read boost:read']) {
-      it(`gives a subset in any order, echoed as sent: ${scope}`, async () => {
-        const { status, json } = await auth.token(client, { scope })
-        assert.equal(status, 200)
-        assert.equal(json.scope, scope)
-      })
+      assert.equal(response.headers.get('cache-control'), 'no-store')
+      assert.match(response.headers.get('x-request-id') ?? '', /^[A-Za-z0-9._-]{1,64}$/)
     }
 
-    it('gives all five scopes to a client that has them', async () => {
-      const all = await auth.createClient({ scopes: [...SCOPES] })
-      assert.equal((await auth.token(all)).json.scope, SCOPES.join(' '))
-    })
+    const fieldsOf = () => tokenFields(client)
+    const post = (changes: Record<string, string | undefined> = {}, headers?: Record<string, string>) =>
+      auth.post(PATH, { ...fieldsOf(), ...changes }, headers)
 
-    it('takes HTTP Basic, without client_id in the body', async () => {
-      const header = { authorization: basic(client.clientId, client.clientSecret) }
-      const { status } = await post({ client_id: undefined, client_secret: undefined }, header)
-      assert.equal(status, 200)
-    })
-
-    it('takes HTTP Basic with the same client_id in the body, and an empty client_secret counts as none', async () => {
-      const header = { authorization: basic(client.clientId, client.clientSecret) }
-      assert.equal((await post({ client_secret: '' }, header)).status, 200)
-    })
-
-    it('form-decodes both parts of HTTP Basic (RFC 6749 §2.3.1)', async () => {
-      const encoded = client.clientId.replace('cli_', '%63li%5F')
-      const pair = Buffer.from(`${encoded}:${client.clientSecret.replace('ias_', 'ias%5f')}`).toString(
-        'base64',
-      )
-      const { status } = await post(
-        { client_id: undefined, client_secret: undefined },
-        { authorization: `basic ${pair}` },
-      )
-      assert.equal(status, 200)
-    })
-
-    it('ignores unknown fields, also twice', async () => {
-      const body = `${new URLSearchParams(fieldsOf())}&foo=1&foo=2&expires_in=99999&__proto__=x`
-      assert.equal((await auth.post(PATH, body)).status, 200)
-    })
-
-    it('takes the identifier of the API as resource', async () => {
-      assert.equal((await post({ resource: TEST_RESOURCE })).status, 200)
-    })
-
-    it('takes a charset parameter and any case of the media type', async () => {
-      const type = { 'content-type': 'Application/X-WWW-Form-URLencoded; charset=UTF-8' }
-      assert.equal((await post({}, type)).status, 200)
-    })
-
-    it('ignores a query that holds no field of the request', async () => {
-      assert.equal((await auth.post(`${PATH}?utm_source=x`, fieldsOf())).status, 200)
-    })
-
-    it('says nothing of CORS, and never answers HTML', async () => {
-      const headers = { origin: 'https://evil.test', accept: 'text/html' }
-      for (const changes of [{}, { scope: 'catalog:write' }, { client_secret: 'x' }, { scope: undefined }]) {
-        const response = await post(changes, headers)
+    describe('200', () => {
+      it('answers a Bearer token, its life and its scope, and nothing else', async () => {
+        const response = await auth.token(client)
+        assert.equal(response.status, 200, response.text)
+        const { access_token, ...rest } = response.json
+        assert.deepEqual(rest, { token_type: 'Bearer', expires_in: 900, scope: 'analytics:read boost:read' })
+        assert.equal(typeof access_token, 'string')
+        assert.equal(response.headers.get('cache-control'), 'no-store')
         assert.equal(response.headers.get('content-type'), 'application/json')
-        for (const name of response.headers.keys()) assert.ok(!name.startsWith('access-control-'), name)
-        assert.equal(response.headers.get('vary'), null)
-        assert.equal(response.headers.get('set-cookie'), null)
+      })
+
+      it('signs a JWT of RFC 9068 that names the client and its company', async () => {
+        const { json } = await auth.token(client, { scope: 'boost:read' })
+        const jwks = createLocalJWKSet((await auth.request('GET', '/v1/oauth/jwks')).json)
+        const { payload, protectedHeader } = await jwtVerify(json.access_token, jwks, {
+          issuer: TEST_ISSUER,
+          audience: TEST_RESOURCE,
+          typ: 'at+jwt',
+          algorithms: ['ES256'],
+          currentDate: new Date(auth.clock.now()),
+        })
+        const { kid, ...header } = protectedHeader
+        assert.deepEqual(header, { typ: 'at+jwt', alg: 'ES256' })
+        assert.equal(typeof kid, 'string')
+        const { jti, ...claims } = payload
+        const iat = Math.floor(auth.clock.now() / 1_000)
+        assert.deepEqual(claims, {
+          iss: TEST_ISSUER,
+          aud: TEST_RESOURCE,
+          sub: client.clientId,
+          client_id: client.clientId,
+          vendor_id: client.vendorId,
+          scope: 'boost:read',
+          iat,
+          exp: iat + 900,
+        })
+        assert.match(jti ?? '', /^[0-9a-f-]{36}$/)
+      })
+
+      it('gives each token an id of its own', async () => {
+        const [one, two] = await Promise.all([auth.token(client), auth.token(client)])
+        assert.notEqual(one.json.access_token, two.json.access_token)
+      })
+
+      for (const scope of ['boost:read', 'boost:read analytics:read', 'analytics:read boost:read']) {
+        it(`gives a subset in any order, echoed as sent: ${scope}`, async () => {
+          const { status, json } = await auth.token(client, { scope })
+          assert.equal(status, 200)
+          assert.equal(json.scope, scope)
+        })
+      }
+
+      it('gives all five scopes to a client that has them', async () => {
+        const all = await auth.createClient({ scopes: [...SCOPES] })
+        assert.equal((await auth.token(all)).json.scope, SCOPES.join(' '))
+      })
+
+      it('takes HTTP Basic, without client_id in the body', async () => {
+        const header = { authorization: basic(client.clientId, client.clientSecret) }
+        const { status } = await post({ client_id: undefined, client_secret: undefined }, header)
+        assert.equal(status, 200)
+      })
+
+      it('takes HTTP Basic with the same client_id in the body, and an empty client_secret counts as none', async () => {
+        const header = { authorization: basic(client.clientId, client.clientSecret) }
+        assert.equal((await post({ client_secret: '' }, header)).status, 200)
+      })
+
+      it('form-decodes both parts of HTTP Basic (RFC 6749 §2.3.1)', async () => {
+        const encoded = client.clientId.replace('cli_', '%63li%5F')
+        const pair = Buffer.from(`${encoded}:${client.clientSecret.replace('ias_', 'ias%5f')}`).toString(
+          'base64',
+        )
+        const { status } = await post(
+          { client_id: undefined, client_secret: undefined },
+          { authorization: `basic ${pair}` },
+        )
+        assert.equal(status, 200)
+      })
+
+      it('ignores unknown fields, also twice', async () => {
+        const body = `${new URLSearchParams(fieldsOf())}&foo=1&foo=2&expires_in=99999&__proto__=x`
+        assert.equal((await auth.post(PATH, body)).status, 200)
+      })
+
+      it('takes the identifier of the API as resource', async () => {
+        assert.equal((await post({ resource: TEST_RESOURCE })).status, 200)
+      })
+
+      it('takes a charset parameter and any case of the media type', async () => {
+        const type = { 'content-type': 'Application/X-WWW-Form-URLencoded; charset=UTF-8' }
+        assert.equal((await post({}, type)).status, 200)
+      })
+
+      it('ignores a query that holds no field of the request', async () => {
+        assert.equal((await auth.post(`${PATH}?utm_source=x`, fieldsOf())).status, 200)
+      })
+
+      it('says nothing of CORS, and never answers HTML', async () => {
+        const headers = { origin: 'https://evil.test', accept: 'text/html' }
+        for (const changes of [
+          {},
+          { scope: 'catalog:write' },
+          { client_secret: 'x' },
+          { scope: undefined },
+        ]) {
+          const response = await post(changes, headers)
+          assert.equal(response.headers.get('content-type'), 'application/json')
+          for (const name of response.headers.keys()) assert.ok(!name.startsWith('access-control-'), name)
+          assert.equal(response.headers.get('vary'), null)
+          assert.equal(response.headers.get('set-cookie'), null)
+        }
+      })
+    })
+
+    describe('401 invalid_client', () => {
+      it('refuses a client that was revoked so long ago that only its record says so', async () => {
+        const revoked = await auth.createClient()
+        await auth.db.raw(
+          `update oauth_clients set status = 'Revoked', revoked_at = now() - interval '2 hours' where client_id = ?`,
+          [revoked.clientId],
+        )
+        assertError(await auth.token(revoked), 401, 'invalid_client')
+      })
+      it('refuses a client that was revoked after its record was read', async () => {
+        const revoked = await auth.createClient()
+        assert.equal((await auth.token(revoked)).status, 200)
+        await auth.revoke(revoked)
+        assertError(await auth.token(revoked), 401, 'invalid_client')
+      })
+    })
+
+    describe('400 invalid_request', () => {
+      for (const field of ['grant_type', 'client_id']) {
+        it(`refuses ${field} missing`, async () => {
+          assertError(await post({ [field]: undefined }), 400, 'invalid_request')
+        })
+        it(`refuses ${field} empty`, async () => {
+          assertError(await post({ [field]: '' }), 400, 'invalid_request')
+        })
+      }
+      for (const field of ['grant_type', 'client_id', 'client_secret', 'scope', 'resource']) {
+        it(`refuses ${field} sent twice, also with the same value`, async () => {
+          const body = new URLSearchParams({ ...fieldsOf(), resource: TEST_RESOURCE })
+          body.append(field, body.get(field) as string)
+          assertError(await auth.post(PATH, body.toString()), 400, 'invalid_request')
+        })
+        it(`refuses ${field} sent twice, once empty, once under an encoded name`, async () => {
+          const encoded = `%${field.charCodeAt(0).toString(16)}${field.slice(1)}=`
+          const body = `${encoded}&${new URLSearchParams({ ...fieldsOf(), resource: TEST_RESOURCE })}`
+          assertError(await auth.post(PATH, body), 400, 'invalid_request')
+        })
+        it(`refuses ${field} in the query`, async () => {
+          const value = { ...fieldsOf(), resource: TEST_RESOURCE }[field] as string
+          const query = new URLSearchParams({ [field]: value })
+          assertError(await auth.post(`${PATH}?${query}`, fieldsOf()), 400, 'invalid_request')
+        })
+      }
+      it('refuses credentials in the query under an encoded name', async () => {
+        assertError(await auth.post(`${PATH}?x=1&client%5Fsecret=s`, fieldsOf()), 400, 'invalid_request')
+      })
+
+      const types = [
+        'application/json',
+        'text/plain',
+        'multipart/form-data; boundary=x',
+        'application/x-www-form-urlencodedx',
+        'text/x, application/x-www-form-urlencoded',
+        '',
+      ]
+      for (const type of types) {
+        it(`refuses the content type ${JSON.stringify(type)}`, async () => {
+          assertError(await post({}, { 'content-type': type }), 400, 'invalid_request')
+        })
+      }
+      it('refuses a body with a content encoding', async () => {
+        assertError(await post({}, { 'content-encoding': 'gzip' }), 400, 'invalid_request')
+      })
+      for (const body of ['client_id=%', 'client_id=%zz', '%=1', 'scope=%ff%fe', '']) {
+        it(`refuses the body ${JSON.stringify(body)}`, async () => {
+          assertError(await auth.post(PATH, body), 400, 'invalid_request')
+        })
+      }
+
+      it('refuses Basic and client_secret at once, right or wrong', async () => {
+        for (const secret of [client.clientSecret, 'wrong']) {
+          const header = { authorization: basic(client.clientId, secret) }
+          assertError(await post({}, header), 400, 'invalid_request')
+        }
+      })
+      it('refuses another scheme and client_secret at once', async () => {
+        assertError(await post({}, { authorization: 'Bearer abc' }), 400, 'invalid_request')
+      })
+      it('refuses another client_id in the body than in Basic', async () => {
+        const header = { authorization: basic(client.clientId, client.clientSecret) }
+        const changes = { client_id: newClientId(), client_secret: undefined }
+        assertError(await post(changes, header), 400, 'invalid_request')
+      })
+      const malformed = [
+        'Basic',
+        'Basic ',
+        'Basic !!!',
+        `Basic ${btoa('nocolon')}`,
+        `Basic ${btoa('%:x')}`,
+        'Basic a b',
+      ]
+      for (const authorization of malformed) {
+        it(`refuses the header ${JSON.stringify(authorization)}`, async () => {
+          assertError(await post({ client_secret: undefined }, { authorization }), 400, 'invalid_request')
+        })
+      }
+      it('refuses Basic with an empty client id', async () => {
+        const header = { authorization: basic('', client.clientSecret) }
+        assertError(
+          await post({ client_id: undefined, client_secret: undefined }, header),
+          400,
+          'invalid_request',
+        )
+      })
+    })
+
+    describe('body size', () => {
+      const padded = (bytes: number) => {
+        const body = `${new URLSearchParams(fieldsOf())}&pad=`
+        return body + 'x'.repeat(bytes - body.length)
+      }
+      it('takes 8 KiB', async () => {
+        assert.equal((await auth.post(PATH, padded(8_192))).status, 200)
+      })
+      it('refuses one byte more', async () => {
+        assertError(await auth.post(PATH, padded(8_193)), 400, 'invalid_request')
+      })
+      it('refuses one byte more of unknown length', async () => {
+        const response = await fetch(auth.url + PATH, {
+          method: 'POST',
+          headers: { 'content-type': 'application/x-www-form-urlencoded' },
+          body: new Blob([padded(8_193)]).stream(),
+          duplex: 'half',
+        } as RequestInit)
+        assert.equal(response.status, 400)
+      })
+      it('lets the sender of half a mebibyte read the answer', async () => {
+        assertError(await auth.post(PATH, padded(512 * 1_024)), 400, 'invalid_request')
+      })
+    })
+
+    describe('400 unsupported_grant_type', () => {
+      const grants = [
+        'authorization_code',
+        'refresh_token',
+        'implicit',
+        'password',
+        'urn:ietf:params:oauth:grant-type:device_code',
+        'CLIENT_CREDENTIALS',
+        'client_credentials ',
+        '__proto__',
+        'constructor',
+        'undefined',
+      ]
+      for (const grant_type of grants) {
+        it(`refuses ${grant_type}`, async () => {
+          assertError(await post({ grant_type }), 400, 'unsupported_grant_type')
+        })
+      }
+    })
+
+    describe('400 invalid_scope', () => {
+      const scopes = {
+        'not assigned': 'catalog:write',
+        'assigned and not assigned': 'analytics:read catalog:write',
+        unknown: 'analytics:delete',
+        openid: 'openid',
+        'assigned and openid': 'analytics:read openid',
+        offline_access: 'analytics:read offline_access',
+        repeated: 'analytics:read analytics:read',
+        'two spaces': 'analytics:read  boost:read',
+        'a leading space': ' analytics:read',
+        'a trailing space': 'analytics:read ',
+        'only a space': ' ',
+        'a tab': 'analytics:read\tboost:read',
+        'a line break': 'analytics:read\nboost:read',
+        'another case': 'Analytics:Read',
+        'a comma': 'analytics:read,boost:read',
+        'a quote': '"analytics:read"',
+        missing: undefined,
+        empty: '',
+        'a NUL': 'analytics:read\0',
+        'a non-ASCII character': 'analytics:reäd',
+        'a no-break space': 'analytics:read\u00a0boost:read',
+        'a name of Object.prototype': 'constructor',
+        'another name of Object.prototype': '__proto__',
+      }
+      for (const [name, scope] of Object.entries(scopes)) {
+        it(`refuses ${name}`, async () => {
+          assertError(await post({ scope }), 400, 'invalid_scope')
+        })
+      }
+      it('gives nothing to a client without scopes', async () => {
+        const bare = await auth.createClient({ scopes: [] })
+        for (const scope of [...SCOPES, 'openid', 'x']) {
+          assertError(await auth.token(bare, { scope }), 400, 'invalid_scope')
+        }
+      })
+    })
+
+    describe('400 invalid_target', () => {
+      for (const resource of [
+        'https://other.test',
+        `${TEST_RESOURCE}//`,
+        `${TEST_RESOURCE}/x`,
+        'api',
+        `${TEST_RESOURCE}#x`,
+        TEST_ISSUER,
+      ]) {
+        it(`refuses the resource ${resource}`, async () => {
+          assertError(await post({ resource }), 400, 'invalid_target')
+        })
+      }
+    })
+
+    describe('the order of checks', () => {
+      const wrong = { client_secret: 'wrong' }
+      const rows: [string, Record<string, string | undefined>, number, string][] = [
+        ['a missing field before a wrong secret', { ...wrong, grant_type: '' }, 400, 'invalid_request'],
+        ['a wrong secret before the grant type', { ...wrong, grant_type: 'password' }, 401, 'invalid_client'],
+        ['a wrong secret before a missing scope', { ...wrong, scope: undefined }, 401, 'invalid_client'],
+        ['a wrong secret before the scope', { ...wrong, scope: 'nope' }, 401, 'invalid_client'],
+        ['a wrong secret before the resource', { ...wrong, resource: 'nope' }, 401, 'invalid_client'],
+        [
+          'the grant type before the scope',
+          { grant_type: 'x', scope: 'nope' },
+          400,
+          'unsupported_grant_type',
+        ],
+        [
+          'the grant type before a missing scope',
+          { grant_type: 'x', scope: undefined },
+          400,
+          'unsupported_grant_type',
+        ],
+        ['the grant type before bad syntax', { grant_type: 'x', scope: ' ' }, 400, 'unsupported_grant_type'],
+        [
+          'the scope before the resource',
+          { scope: 'nope', resource: 'https://x.test' },
+          400,
+          'invalid_scope',
+        ],
+      ]
+      for (const [name, changes, status, error] of rows) {
+        it(`tells ${name}`, async () => {
+          assertError(await post(changes), status, error)
+        })
       }
     })
   })
-
-  describe('400 invalid_request', () => {
-    for (const field of ['grant_type', 'client_id', 'scope']) {
-      it(`refuses ${field} missing`, async () => {
-        assertError(await post({ [field]: undefined }), 400, 'invalid_request')
-      })
-      it(`refuses ${field} empty`, async () => {
-        assertError(await post({ [field]: '' }), 400, 'invalid_request')
-      })
-    }
-    for (const field of ['grant_type', 'client_id', 'client_secret', 'scope', 'resource']) {
-      it(`refuses ${field} sent twice, also with the same value`, async () => {
-        const body = new URLSearchParams({ ...fieldsOf(), resource: TEST_RESOURCE })
-        body.append(field, body.get(field) as string)
-        assertError(await auth.post(PATH, body.toString()), 400, 'invalid_request')
-      })
-      it(`refuses ${field} sent twice, once empty, once under an encoded name`, async () => {
-        const encoded = `%${field.charCodeAt(0).toString(16)}${field.slice(1)}=`
-        const body = `${encoded}&${new URLSearchParams({ ...fieldsOf(), resource: TEST_RESOURCE })}`
-        assertError(await auth.post(PATH, body), 400, 'invalid_request')
-      })
-      it(`refuses ${field} in the query`, async () => {
-        const value = { ...fieldsOf(), resource: TEST_RESOURCE }[field] as string
-        const query = new URLSearchParams({ [field]: value })
-        assertError(await auth.post(`${PATH}?${query}`, fieldsOf()), 400, 'invalid_request')
-      })
-    }
-    it('refuses credentials in the query under an encoded name', async () => {
-      assertError(await auth.post(`${PATH}?x=1&client%5Fsecret=s`, fieldsOf()), 400, 'invalid_request')
-    })
-
-    const types = [
-      'application/json',
-      'text/plain',
-      'multipart/form-data; boundary=x',
-      'application/x-www-form-urlencodedx',
-      'text/x, application/x-www-form-urlencoded',
-      '',
-    ]
-    for (const type of types) {
-      it(`refuses the content type ${JSON.stringify(type)}`, async () => {
-        assertError(await post({}, { 'content-type': type }), 400, 'invalid_request')
-      })
-    }
-    it('refuses a body with a content encoding', async () => {
-      assertError(await post({}, { 'content-encoding': 'gzip' }), 400, 'invalid_request')
-    })
-    for (const body of ['client_id=%', 'client_id=%zz', '%=1', 'scope=%ff%fe', '']) {
-      it(`refuses the body ${JSON.stringify(body)}`, async () => {
-        assertError(await auth.post(PATH, body), 400, 'invalid_request')
-      })
-    }
-
-    it('refuses Basic and client_secret at once, right or wrong', async () => {
-      for (const secret of [client.clientSecret, 'wrong']) {
-        const header = { authorization: basic(client.clientId, secret) }
-        assertError(await post({}, header), 400, 'invalid_request')
-      }
-    })
-    it('refuses another scheme and client_secret at once', async () => {
-      assertError(await post({}, { authorization: 'Bearer abc' }), 400, 'invalid_request')
-    })
-    it('refuses another client_id in the body than in Basic', async () => {
-      const header = { authorization: basic(client.clientId, client.clientSecret) }
-      const changes = { client_id: newClientId(), client_secret: undefined }
-      assertError(await post(changes, header), 400, 'invalid_request')
-    })
-    const malformed = [
-      'Basic',
-      'Basic ',
-      'Basic !!!',
-      `Basic ${btoa('nocolon')}`,
-      `Basic ${btoa('%:x')}`,
-      'Basic a b',
-    ]
-    for (const authorization of malformed) {
-      it(`refuses the header ${JSON.stringify(authorization)}`, async () => {
-        assertError(await post({ client_secret: undefined }, { authorization }), 400, 'invalid_request')
-      })
-    }
-    it('refuses Basic with an empty client id', async () => {
-      const header = { authorization: basic('', client.clientSecret) }
-      assertError(
-        await post({ client_id: undefined, client_secret: undefined }, header),
-        400,
-        'invalid_request',
-      )
-    })
-  })
-
-  describe('body size', () => {
-    const padded = (bytes: number) => {
-      const body = `${new URLSearchParams(fieldsOf())}&pad=`
-      return body + 'x'.repeat(bytes - body.length)
-    }
-    it('takes 8 KiB', async () => {
-      assert.equal((await auth.post(PATH, padded(8_192))).status, 200)
-    })
-    it('refuses one byte more', async () => {
-      assertError(await auth.post(PATH, padded(8_193)), 400, 'invalid_request')
-    })
-    it('refuses one byte more of unknown length', async () => {
-      const response = await fetch(auth.url + PATH, {
-        method: 'POST',
-        headers: { 'content-type': 'application/x-www-form-urlencoded' },
-        body: new Blob([padded(8_193)]).stream(),
-        duplex: 'half',
-      } as RequestInit)
-      assert.equal(response.status, 400)
-    })
-    it('lets the sender of half a mebibyte read the answer', async () => {
-      assertError(await auth.post(PATH, padded(512 * 1_024)), 400, 'invalid_request')
-    })
-  })
-
-  describe('400 unsupported_grant_type', () => {
-    const grants = [
-      'authorization_code',
-      'refresh_token',
-      'implicit',
-      'password',
-      'urn:ietf:params:oauth:grant-type:device_code',
-      'CLIENT_CREDENTIALS',
-      'client_credentials ',
-      '__proto__',
-      'constructor',
-      'undefined',
-    ]
-    for (const grant_type of grants) {
-      it(`refuses ${grant_type}`, async () => {
-        assertError(await post({ grant_type }), 400, 'unsupported_grant_type')
-      })
-    }
-  })
-
-  describe('400 invalid_scope', () => {
-    const scopes = {
-      'not assigned': 'catalog:write',
-      'assigned and not assigned': 'analytics:read catalog:write',
-      unknown: 'analytics:delete',
-      openid: 'openid',
-      'assigned and openid': 'analytics:read openid',
-      offline_access: 'analytics:read offline_access',
-      repeated: 'analytics:read analytics:read',
-      'two spaces': 'analytics:read  boost:read',
-      'a leading space': ' analytics:read',
-      'a trailing space': 'analytics:read ',
-      'only a space': ' ',
-      'a tab': 'analytics:read\tboost:read',
-      'a line break': 'analytics:read\nboost:read',
-      'another case': 'Analytics:Read',
-      'a comma': 'analytics:read,boost:read',
-      'a quote': '"analytics:read"',
-      'a NUL': 'analytics:read\0',
-      'a non-ASCII character': 'analytics:reäd',
-      'a no-break space': 'analytics:read\u00a0boost:read',
-      'a name of Object.prototype': 'constructor',
-      'another name of Object.prototype': '__proto__',
-    }
-    for (const [name, scope] of Object.entries(scopes)) {
-      it(`refuses ${name}`, async () => {
-        assertError(await post({ scope }), 400, 'invalid_scope')
-      })
-    }
-    it('gives nothing to a client without scopes', async () => {
-      const bare = await auth.createClient({ scopes: [] })
-      for (const scope of [...SCOPES, 'openid', 'x']) {
-        assertError(await auth.token(bare, { scope }), 400, 'invalid_scope')
-      }
-    })
-  })
-
-  describe('400 invalid_target', () => {
-    for (const resource of [
-      'https://other.test',
-      `${TEST_RESOURCE}/`,
-      'api',
-      `${TEST_RESOURCE}#x`,
-      TEST_ISSUER,
-    ]) {
-      it(`refuses the resource ${resource}`, async () => {
-        assertError(await post({ resource }), 400, 'invalid_target')
-      })
-    }
-  })
-
-  describe('the order of checks', () => {
-    const wrong = { client_secret: 'wrong' }
-    const rows: [string, Record<string, string | undefined>, number, string][] = [
-      ['a missing field before a wrong secret', { ...wrong, grant_type: '' }, 400, 'invalid_request'],
-      ['a wrong secret before the grant type', { ...wrong, grant_type: 'password' }, 401, 'invalid_client'],
-      ['a wrong secret before the scope', { ...wrong, scope: 'nope' }, 401, 'invalid_client'],
-      ['a wrong secret before the resource', { ...wrong, resource: 'nope' }, 401, 'invalid_client'],
-      ['the grant type before the scope', { grant_type: 'x', scope: 'nope' }, 400, 'unsupported_grant_type'],
-      ['the grant type before bad syntax', { grant_type: 'x', scope: ' ' }, 400, 'unsupported_grant_type'],
-      ['the scope before the resource', { scope: 'nope', resource: 'https://x.test' }, 400, 'invalid_scope'],
-    ]
-    for (const [name, changes, status, error] of rows) {
-      it(`tells ${name}`, async () => {
-        assertError(await post(changes), status, error)
-      })
-    }
-  })
-})
+}

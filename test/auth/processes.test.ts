@@ -4,10 +4,10 @@ import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { markClientRevoked } from '#shared/oauth/clients.ts'
-import { markSigningKeyRevoked } from '#shared/oauth/signing-keys.ts'
 import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { createRedis, redisReady } from '#shared/stores/redis.ts'
+import { markSigningKeyRevoked } from '../../infra/admin/keys.ts'
 import { startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
 
@@ -81,7 +81,7 @@ describe('processes of the authorization server', function () {
         (await fetch(`http://127.0.0.1:${port}/v1/oauth/jwks`)).json()
       const [{ kid: old }] = (await jwksOf(pair[0] as { port: number })).keys
       await revocation.revoke({ kind: 'key', id: old }, (transaction) =>
-        markSigningKeyRevoked(transaction, old),
+        markSigningKeyRevoked(transaction, old, Date.now()),
       )
       const kids = new Set<string | undefined>()
       for (const child of pair) {

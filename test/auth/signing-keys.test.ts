@@ -1,23 +1,29 @@
 import { strict as assert } from 'node:assert'
 import { randomBytes } from 'node:crypto'
+import { Redis } from 'ioredis'
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import {
-  ensureActiveSigningKey,
+  ensureSigningKeys,
   KEEP_RETIRED_MS,
   listSigningKeys,
-  markSigningKeyRevoked,
   newSigningKey,
   openSigningKey,
-  PUBLISH_AHEAD_MS,
-  rotateSigningKey,
   type SigningAlg,
   type SigningKeyState,
   SigningKeyUnreadable,
   type StoredSigningKey,
   signingKeyStates,
 } from '#shared/oauth/signing-keys.ts'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
+import {
+  markSigningKeyRevoked,
+  rotateSigningKey,
+  STANDBY_MIN_MS,
+  StandbyTooNew,
+} from '../../infra/admin/keys.ts'
 import { type AuthResponse, startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
 import { createTestClock } from '../support/clock.ts'
+import { cutOffDatabase } from '../support/stores.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -51,11 +57,11 @@ describe('signing keys', () => {
   /** A process that starts now: what a running one knows after its next look at the table. */
   const another = (env: Record<string, string> = {}) => startAuth({ beside: auth, env })
 
-  it('are one when several processes start at once on an empty table', async () => {
+  it('are one that signs and one that stands by when several processes start at once on an empty table', async () => {
     await auth.db.raw('truncate signing_keys cascade')
     const started = await Promise.all([another(), another(), another()])
     const kids = await Promise.all(started.map((server) => published(server)))
-    assert.equal(new Set(kids.flat()).size, 1)
+    assert.equal(new Set(kids.flat()).size, 2)
     for (const server of started) await server.stop()
   })
 
@@ -83,7 +89,7 @@ describe('signing keys', () => {
     )
     const wrong = { ...options(), encryptionKey: randomBytes(32) }
     await assert.rejects(rotateSigningKey(auth.db, wrong), SigningKeyUnreadable)
-    assert.equal((await listSigningKeys(auth.db)).length, 1)
+    assert.equal((await listSigningKeys(auth.db)).length, 2)
   })
 
   it('have ids that a command line does not take for an option', async () => {
@@ -112,31 +118,69 @@ describe('signing keys', () => {
     await later.stop()
   })
 
-  it('rotate without a refused token: published, after 10 minutes active, the old one kept, then gone', async () => {
-    const [old] = await published()
-    const { kid: next } = await rotateSigningKey(auth.db, options())
-    const steps: { after_ms: number; signs: string; publishes: string[] }[] = [
-      { after_ms: 0, signs: old as string, publishes: [old as string, next] },
-      { after_ms: PUBLISH_AHEAD_MS - 1, signs: old as string, publishes: [old as string, next] },
-      { after_ms: PUBLISH_AHEAD_MS, signs: next, publishes: [old as string, next] },
-      { after_ms: PUBLISH_AHEAD_MS + KEEP_RETIRED_MS - 1, signs: next, publishes: [old as string, next] },
-      { after_ms: PUBLISH_AHEAD_MS + KEEP_RETIRED_MS, signs: next, publishes: [next] },
+  it('are not published as the table has them: the public half follows from the private one', async () => {
+    const before = (await auth.request('GET', '/v1/oauth/jwks')).json
+    const other = await newSigningKey({ ...options(), activatesAt: null })
+    await auth.db.raw('update signing_keys set public_jwk = ?', [JSON.stringify(other.publicJwk)])
+    const later = await another()
+    assert.deepEqual((await later.request('GET', '/v1/oauth/jwks')).json, before)
+    await later.stop()
+  })
+
+  it('rotate without a refused token: the one that stood by signs, the old one is kept, then gone', async () => {
+    const [old, next] = (await published()) as [string, string]
+    auth.clock.advance(STANDBY_MIN_MS)
+    const { active, standby } = await rotateSigningKey(auth.db, options())
+    assert.equal(active.kid, next)
+    const steps: { after_ms: number; publishes: string[] }[] = [
+      { after_ms: 0, publishes: [old, next, standby.kid] },
+      { after_ms: KEEP_RETIRED_MS - 1, publishes: [old, next, standby.kid] },
+      { after_ms: KEEP_RETIRED_MS, publishes: [next, standby.kid] },
     ]
     const start_ms = auth.clock.now()
-    for (const { after_ms, signs, publishes } of steps) {
+    for (const { after_ms, publishes } of steps) {
       auth.clock.set(start_ms + after_ms)
       const server = await another()
       const response = await server.token(client)
       await assertVerifies(response, server)
-      assert.equal(kidOf(response), signs, `after ${after_ms} ms`)
+      assert.equal(kidOf(response), next, `after ${after_ms} ms`)
       assert.deepEqual(await published(server), publishes, `after ${after_ms} ms`)
       await server.stop()
     }
   })
 
-  it('can change their algorithm by rotation', async () => {
-    await rotateSigningKey(auth.db, options('RS256'))
-    auth.clock.advance(PUBLISH_AHEAD_MS)
+  it('are kept until the last token is dead at a verifier that caches keys for 5 minutes, clocks 2 minutes off', () => {
+    assert.ok(KEEP_RETIRED_MS >= (900 + 300 + 2 * 120) * 1_000)
+  })
+
+  it('do not rotate to a key that verifiers may not know yet', async () => {
+    const before = await listSigningKeys(auth.db)
+    auth.clock.advance(STANDBY_MIN_MS - 1)
+    await assert.rejects(rotateSigningKey(auth.db, options()), StandbyTooNew)
+    assert.deepEqual(await listSigningKeys(auth.db), before)
+    auth.clock.advance(1)
+    await rotateSigningKey(auth.db, options())
+    await assert.rejects(rotateSigningKey(auth.db, options()), StandbyTooNew)
+  })
+
+  it('rotate one after the other when two operators rotate at once', async () => {
+    auth.clock.advance(STANDBY_MIN_MS)
+    const both = await Promise.allSettled([
+      rotateSigningKey(auth.db, options()),
+      rotateSigningKey(auth.db, options()),
+    ])
+    assert.deepEqual(both.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
+    const states = signingKeyStates(await listSigningKeys(auth.db), auth.clock.now()).map(
+      ({ state }) => state,
+    )
+    assert.deepEqual(states, ['retired', 'active', 'standby'])
+  })
+
+  it('change their algorithm by two rotations', async () => {
+    for (const _ of [1, 2]) {
+      auth.clock.advance(STANDBY_MIN_MS)
+      await rotateSigningKey(auth.db, options('RS256'))
+    }
     const server = await another()
     const response = await server.token(client)
     assert.equal(decodeProtectedHeader(response.json.access_token).alg, 'RS256')
@@ -154,78 +198,111 @@ describe('signing keys', () => {
   })
 
   describe('when the active one is revoked', () => {
-    const revoke = (kid: string) => markSigningKeyRevoked(auth.db, kid)
-    /** The database takes its own time; here it has to be the time of the test. */
-    const revokeNow = (kid: string) =>
-      auth.db.raw('insert into revoked_signing_keys (kid, revoked_at) values (?, ?)', [
-        kid,
-        new Date(auth.clock.now()),
-      ])
+    const revoke = (kid: string) =>
+      auth.db.transaction((transaction) => markSigningKeyRevoked(transaction, kid, auth.clock.now()))
 
-    it('it signs nothing more, in a process that runs: a new one does, at once', async () => {
-      const [old] = (await published()) as [string]
+    it('it signs nothing more, in a process that runs: the one that stood by does, at once', async () => {
+      const [old, next] = (await published()) as [string, string]
       assert.equal(kidOf(await auth.token(client)), old)
       assert.equal(await revoke(old), true)
       const response = await auth.token(client)
+      assert.equal(kidOf(response), next)
       await assertVerifies(response)
-      assert.notEqual(kidOf(response), old)
-      assert.deepEqual(await published(), [kidOf(response)])
+      assert.ok(!(await published()).includes(old))
     })
 
-    it('all processes go over to the same new key', async () => {
+    it('all processes go over to the same key, and publish the same new standby key', async () => {
       const second = await another()
       const [old] = (await published()) as [string]
       await revoke(old)
       const responses = await Promise.all([auth.token(client), second.token(client), auth.token(client)])
       assert.equal(new Set(responses.map(kidOf)).size, 1)
-      assert.deepEqual(await published(), await published(second))
-      await second.stop()
+      const third = await another()
+      const kids = await published(third)
+      assert.equal(kids.length, 2)
+      assert.ok(!kids.includes(old))
+      for (const server of [second, third]) await server.stop()
     })
 
-    it('a next one that waits takes over before its time', async () => {
-      const [old] = (await published()) as [string]
-      const { kid: next } = await rotateSigningKey(auth.db, options())
-      await revoke(old)
-      assert.equal(kidOf(await auth.token(client)), next)
+    it('the next one signs at once even while Postgres is gone', async () => {
+      const server = await startAuth({ trusted: true })
+      const owner = await server.createClient()
+      const [old, next] = (await published(server)) as [string, string]
+      assert.equal(kidOf(await server.token(owner)), old)
+      const redis = new Redis(server.redis.url('admin'))
+      const restore = await cutOffDatabase(server.database)
+      try {
+        await redis.set(redisKeys.revokedSigningKey(old), '1')
+        const response = await server.token(owner)
+        assert.equal(response.status, 200, response.text)
+        assert.equal(kidOf(response), next)
+      } finally {
+        redis.disconnect()
+        await restore()
+        await server.stop()
+      }
     })
 
     it('a retired one does not come back', async () => {
-      const [first] = (await published()) as [string]
-      const { kid: second } = await rotateSigningKey(auth.db, options())
-      auth.clock.advance(PUBLISH_AHEAD_MS + MINUTE_MS)
+      const [first, second] = (await published()) as [string, string]
+      auth.clock.advance(STANDBY_MIN_MS)
+      const { standby } = await rotateSigningKey(auth.db, options())
+      auth.clock.advance(MINUTE_MS)
       const server = await another()
       assert.equal(kidOf(await server.token(client)), second)
-      await revokeNow(second)
-      const third = kidOf(await server.token(client))
-      assert.ok(third !== first && third !== second)
-      assert.deepEqual((await published(server)).sort(), [first, third].sort())
+      await revoke(second)
+      assert.equal(kidOf(await server.token(client)), standby.kid)
+      assert.ok((await published(server)).includes(first))
       await server.stop()
+    })
+
+    it('and the one that stands by too, a new one is made', async () => {
+      const [active, next] = (await published()) as [string, string]
+      await revoke(next)
+      await revoke(active)
+      const response = await auth.token(client)
+      assert.equal(response.status, 200)
+      assert.ok(![active, next].includes(kidOf(response)))
     })
   })
 
+  it('answer 503 when the active one is revoked and no other can be stored', async () => {
+    const [active, next] = (await published()) as [string, string]
+    for (const kid of [next, active])
+      await auth.db.raw('insert into revoked_signing_keys (kid, revoked_at) values (?, now())', [kid])
+    await auth.db.raw('revoke insert on signing_keys from integration_auth')
+    assert.equal((await auth.token(client)).status, 503)
+    assert.equal((await auth.token(client)).status, 503)
+    await auth.db.raw('grant insert on signing_keys to integration_auth')
+  })
+
   it('tell whether there was such a key to revoke', async () => {
-    assert.equal(await markSigningKeyRevoked(auth.db, 'no such key'), false)
+    assert.equal(await markSigningKeyRevoked(auth.db, 'no such key', auth.clock.now()), false)
     const [kid] = (await published()) as [string]
-    assert.equal(await markSigningKeyRevoked(auth.db, kid), true)
-    assert.equal(await markSigningKeyRevoked(auth.db, kid), true)
+    assert.equal(await markSigningKeyRevoked(auth.db, kid, auth.clock.now()), true)
+    assert.equal(await markSigningKeyRevoked(auth.db, kid, auth.clock.now()), true)
   })
 })
 
 describe('the state of a signing key', () => {
   const T = 1_800_000_000_000
-  const key = (kid: string, activatesAt: number, revokedAt: number | null = null): StoredSigningKey => ({
+  const key = (
+    kid: string,
+    activatesAt: number | null,
+    revokedAt: number | null = null,
+  ): StoredSigningKey => ({
     kid,
     alg: 'ES256',
     publicJwk: {},
     privateKeyEncrypted: Buffer.alloc(0),
-    createdAt: new Date(activatesAt - PUBLISH_AHEAD_MS),
-    activatesAt: new Date(activatesAt),
+    createdAt: new Date(T - 2 * HOUR_MS),
+    activatesAt: activatesAt === null ? null : new Date(activatesAt),
     revokedAt: revokedAt === null ? null : new Date(revokedAt),
   })
   const rows: [string, StoredSigningKey[], SigningKeyState[]][] = [
-    ['is active from its activation on', [key('a', T)], ['active']],
-    ['is next until then, and signs early rather than nobody', [key('a', T + 1)], ['active']],
-    ['is next while another is active', [key('a', T), key('b', T + 1)], ['active', 'next']],
+    ['is active from its activation on', [key('a', T), key('b', null)], ['active', 'standby']],
+    ['signs rather than nobody', [key('a', null)], ['active']],
+    ['stands by while its activation lies ahead', [key('a', T), key('b', T + 1)], ['active', 'standby']],
     ['is retired as soon as a newer one activates', [key('a', T - 1), key('b', T)], ['retired', 'active']],
     [
       'is gone when no token of it can live',
@@ -238,6 +315,16 @@ describe('the state of a signing key', () => {
       ['retired', 'retired', 'active'],
     ],
     ['is revoked whatever else', [key('a', T - HOUR_MS, T), key('b', T)], ['revoked', 'active']],
+    [
+      'takes over from a revoked one before anyone has activated it',
+      [key('a', T - HOUR_MS, T), key('b', null), key('c', null)],
+      ['revoked', 'active', 'standby'],
+    ],
+    [
+      'stays active when the one that stands by is revoked',
+      [key('a', T - HOUR_MS), key('b', null, T - MINUTE_MS)],
+      ['active', 'revoked'],
+    ],
     [
       'stays active when the next one is revoked before its time',
       [key('a', T - HOUR_MS), key('b', T - MINUTE_MS, T - 2 * MINUTE_MS)],
@@ -259,12 +346,13 @@ describe('the state of a signing key', () => {
   }
 })
 
-describe('ensureActiveSigningKey', () => {
-  it('leaves a table with an active key as it is', async () => {
+describe('ensureSigningKeys', () => {
+  it('leaves a table alone that has an active key and one that stands by', async () => {
     const auth = await startAuth()
     const before = await listSigningKeys(auth.db)
+    assert.equal(before.length, 2)
     const clock = createTestClock()
-    await ensureActiveSigningKey(auth.db, { alg: 'ES256', encryptionKey: auth.encryptionKey, clock })
+    await ensureSigningKeys(auth.db, { alg: 'ES256', encryptionKey: auth.encryptionKey, clock })
     assert.deepEqual(await listSigningKeys(auth.db), before)
     await auth.stop()
   })

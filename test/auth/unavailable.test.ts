@@ -36,9 +36,10 @@ describe('when neither store can decide', () => {
     assert.equal((await auth.token(client, { scope: undefined })).status, 400)
     assert.equal((await auth.token(client, { grant_type: 'x' })).json.error, 'unsupported_grant_type')
     assert.equal((await auth.token(client, { scope: 'x' })).json.error, 'invalid_scope')
-    assert.equal((await auth.token(client, { client_secret: 'x' })).status, 401)
+    assert.equal((await auth.token(client, { grant_type: undefined })).json.error, 'invalid_request')
   })
   it('answers 503 at once when the client record cannot be read, whatever the secret', async () => {
+    assertUnavailable(await auth.token(client, { client_secret: 'x' }))
     assertUnavailable(await auth.token(unseen))
     assertUnavailable(await auth.token(unseen, { client_secret: 'x' }))
     assertUnavailable(await auth.token(unseen, { scope: 'x' }))

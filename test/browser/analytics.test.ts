@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
-import { csvCell } from '../../apps/workspace/src/analytics/csv.ts'
+import { csvCell } from '../../apps/workspace/src/ui/csv.ts'
 import { api, OWNER, sessionToken, type Visit, visit } from '../support/workspace.ts'
 
 describe('workspace: Analytics', function () {

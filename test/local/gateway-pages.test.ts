@@ -51,12 +51,10 @@ describe("the gateway: the workspace's files", () => {
     assert.doesNotMatch(policy, /unsafe/)
   })
 
-  it('may be kept for ever when their name changes with their content, and else are asked for again', async () => {
+  it('may be kept when their name changes with their content, and are asked for again otherwise', async () => {
     assert.match((await get(ASSET)).headers.get('cache-control') ?? '', /immutable/)
     assert.equal((await get('/')).headers.get('cache-control'), 'no-cache')
     assert.equal((await get('/favicon.svg')).headers.get('cache-control'), 'no-cache')
-    // index.html in place of a file that is gone must not be kept as that file.
-    assert.equal((await get('/assets/gone-123.js')).headers.get('cache-control'), 'no-cache')
   })
 
   it('are sent with brotli, with gzip, or as they are', async () => {
@@ -98,6 +96,35 @@ describe("the gateway: the workspace's files", () => {
     assert.equal(status, 200)
     assert.equal(Number(headers.get('content-length')), Buffer.byteLength(INDEX))
     assert.equal(body.length, 0)
+  })
+
+  it('answer 404 for a file that is not there, and index.html for the address of a screen', async () => {
+    for (const path of [
+      '/assets/gone-123.js',
+      '/ven_acme/font.woff2',
+      '/robots.txt',
+      '/healthz',
+      '/readyz',
+      '/metrics',
+    ]) {
+      const { status, headers, body } = await get(path)
+      assert.equal(status, 404, path)
+      assert.equal(headers.get('content-type'), 'application/problem+json')
+      assert.equal(headers.get('cache-control'), 'no-store')
+      assert.equal(JSON.parse(body.toString()).code, 'not_found')
+    }
+    for (const path of [
+      '/',
+      '/ven_acme',
+      '/ven_acme/integrations/webhooks',
+      '/ven.acme/analytics',
+      '/ven_acme/',
+    ]) {
+      const { status, headers, body } = await get(path)
+      assert.equal(status, 200, path)
+      assert.equal(headers.get('cache-control'), 'no-cache')
+      assert.equal(body.toString(), INDEX)
+    }
   })
 
   it('are the only files that there are', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { chmod, readdir, readFile, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -28,7 +28,9 @@ describe('npm start', function () {
 
   before(async () => {
     // A quote, a space and a name that is not ASCII: all that a home folder may have in its path.
-    dataDir = join(await temporaryFolder(), `Zoë's data`)
+    const folder = await temporaryFolder()
+    await chmod(folder, 0o711)
+    dataDir = join(folder, `Zoë's data`)
   })
   after(() => removeFolder(join(dataDir, '..')))
 
@@ -95,6 +97,21 @@ describe('npm start', function () {
         const { mode } = await stat(join(dataDir, name))
         assert.equal(mode & 0o077, 0, `${name} ${mode.toString(8)}`)
       }
+    })
+
+    it('gives the stores no rights and no secrets', async () => {
+      for (const pattern of [/native\/bin\/postgres/, /redis-server|valkey-server/]) {
+        const pid = await pidOf(start, pattern)
+        const environment = (await readFile(`/proc/${pid}/environ`, 'utf8')).split('\0').filter(Boolean)
+        // Postgres writes over the start of its own.
+        const names = environment.filter((line) => /^[A-Z_]+=/.test(line)).map((line) => line.split('=')[0])
+        assert.deepEqual(
+          names.filter((name) => !['PATH', 'LD_LIBRARY_PATH'].includes(name as string)),
+          [],
+        )
+      }
+      const status = await readFile(`/proc/${await pidOf(start, /native\/bin\/postgres/)}/status`, 'utf8')
+      assert.match(status, /^CapEff:\t0+$/m)
     })
 
     it('gives each service only what it needs', async () => {

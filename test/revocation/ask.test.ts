@@ -79,15 +79,15 @@ describe('asking whether a subject is revoked', () => {
     await insertRevokedToken(owner, { jti, clientId: live, expiresAt: new Date(Date.now() + 900_000) })
     await insertRevokedSigningKey(owner, kid)
     for (const process of [auth, api]) {
-      assert.equal(await process.ask({ clientId: revoked }), 'revoked by postgres')
-      assert.equal(await process.ask({ clientId: live, jti }), 'revoked by postgres')
-      assert.equal(await process.ask({ clientId: live, jti: newJti(), kid }), 'revoked by postgres')
+      assert.equal(await process.ask({ clientId: revoked, jti, kid }), 'client revoked by postgres')
+      assert.equal(await process.ask({ clientId: live, jti, kid: otherKid }), 'token revoked by postgres')
+      assert.equal(await process.ask({ clientId: live, jti, kid }), 'key revoked by postgres')
       assert.equal(await process.ask({ clientId: live, jti: newJti(), kid: otherKid }), 'live by postgres')
     }
   })
 
   it('has Postgres refuse a client that does not exist', async () => {
-    assert.equal(await api.ask({ clientId: newClientId() }), 'revoked by postgres')
+    assert.equal(await api.ask({ clientId: newClientId() }), 'client revoked by postgres')
   })
 
   it('gives many who ask Postgres at once each their own answer', async () => {
@@ -97,7 +97,7 @@ describe('asking whether a subject is revoked', () => {
       await markClientRevoked(owner, { vendorId: subjects.vendorId, clientId, revokedBy: null })
     const asked = Array.from({ length: 1_200 }, (_, i) => clients[i % clients.length] as string)
     const standings = await Promise.all(asked.map((clientId) => api.revocation.ask({ clientId })))
-    const wrong = asked.filter((clientId, i) => standings[i] !== (revoked.has(clientId) ? 'revoked' : 'live'))
+    const wrong = asked.filter((clientId, i) => (typeof standings[i] === 'object') !== revoked.has(clientId))
     assert.equal(wrong.length, 0)
   })
 
@@ -108,7 +108,7 @@ describe('asking whether a subject is revoked', () => {
         (subject) => api.revocation.ask(subject),
       ),
     )
-    assert.deepEqual(standings, ['revoked', 'live', 'revoked', 'live'])
+    assert.deepEqual(standings, [{ revoked: 'client' }, 'live', { revoked: 'token' }, 'live'])
   })
 
   it('lets Redis decide once it is marked, in both services', async () => {
@@ -167,7 +167,21 @@ describe('asking whether a subject is revoked', () => {
     const clientId = await subjects.newClient()
     await asAdmin(server, (redis) => redis.set(redisKeys.revokedClient(clientId), '1', 'PX', 60_000))
     toPostgres.cut()
-    assert.equal(await api.ask({ clientId }), 'revoked by redis')
+    assert.equal(await api.ask({ clientId }), 'client revoked by redis')
+  })
+
+  it('has Redis name the client before the key, and the key before the token', async () => {
+    const subject = { clientId: newClientId(), jti: newJti(), kid: newJti() }
+    const { revokedToken, revokedSigningKey, revokedClient } = redisKeys
+    const entries = [
+      [revokedToken(subject.jti), 'token'],
+      [revokedSigningKey(subject.kid), 'key'],
+      [revokedClient(subject.clientId), 'client'],
+    ] as const
+    for (const [key, kind] of entries) {
+      await asAdmin(server, (redis) => redis.set(key, '1', 'PX', 60_000))
+      assert.equal(await auth.ask(subject), `${kind} revoked by redis`)
+    }
   })
 
   it('asks Postgres when Redis does not answer, and after the first time does not wait for it', async () => {

@@ -73,7 +73,8 @@ describe('a revoked client stays refused', () => {
   const revoke = (process: TestProcess, clientId: string) =>
     revokeClient(process, { vendorId: subjects.vendorId, clientId })
   const refusedBy = async (clientId: string, ...processes: TestProcess[]) => {
-    for (const process of processes) assert.match(await process.ask({ clientId }), /^(revoked|undecided)/)
+    for (const process of processes)
+      assert.match(await process.ask({ clientId }), /^(client revoked|undecided) by /)
   }
   const connected = async (...processes: TestProcess[]) => {
     for (const { redis } of processes) while (redis.status !== 'ready') await sleep(5)
@@ -94,7 +95,7 @@ describe('a revoked client stays refused', () => {
     assert.equal(await there.ask({ clientId: live }), 'live by postgres')
     keepReconciling(here)
     await there.untilTrusted()
-    assert.equal(await there.ask({ clientId: revoked }), 'revoked by redis')
+    assert.equal(await there.ask({ clientId: revoked }), 'client revoked by redis')
     assert.equal(await there.ask({ clientId: live }), 'live by redis')
   })
 
@@ -113,7 +114,7 @@ describe('a revoked client stays refused', () => {
       await sleep(FAST.tick_ms)
     }
     await there.untilTrusted()
-    assert.equal(await there.ask({ clientId: revoked }), 'revoked by redis')
+    assert.equal(await there.ask({ clientId: revoked }), 'client revoked by redis')
   })
 
   it('when Redis is flushed', async () => {
@@ -123,7 +124,7 @@ describe('a revoked client stays refused', () => {
     await refusedBy(revoked, here, there)
     keepReconciling(here)
     await there.untilTrusted()
-    assert.equal(await there.ask({ clientId: revoked }), 'revoked by redis')
+    assert.equal(await there.ask({ clientId: revoked }), 'client revoked by redis')
   })
 
   it('when it is revoked while Redis stands still, and Redis goes on right after the answer', async () => {
@@ -187,7 +188,7 @@ describe('a revoked client stays refused', () => {
     await refusedBy(revoked, here, there)
     assert.equal(await there.ask({ clientId: live }), 'live by postgres')
     await there.untilTrusted()
-    assert.equal(await there.ask({ clientId: revoked }), 'revoked by redis')
+    assert.equal(await there.ask({ clientId: revoked }), 'client revoked by redis')
   })
 
   /** A process with so long a lease that nothing else can end it, believing the first server. */
@@ -218,7 +219,7 @@ describe('a revoked client stays refused', () => {
     redis.heal()
     await sleep(20)
     await connected(trusting)
-    assert.equal(await trusting.ask({ clientId: revoked }), 'revoked by postgres')
+    assert.equal(await trusting.ask({ clientId: revoked }), 'client revoked by postgres')
     assert.equal(await trusting.ask({ clientId: live }), 'live by postgres')
   })
 
@@ -235,7 +236,7 @@ describe('a revoked client stays refused', () => {
     )
     assert.equal(marker?.split(' ')[0], await runId(servers[0]))
     assert.equal(entry, null)
-    assert.equal(await trusting.ask({ clientId: revoked }), 'revoked by postgres')
+    assert.equal(await trusting.ask({ clientId: revoked }), 'client revoked by postgres')
     assert.equal(await trusting.ask({ clientId: live }), 'live by postgres')
     await refusedBy(revoked, here, there)
   })

@@ -134,17 +134,22 @@ describe('a round of the reconciler', () => {
   })
 
   describe('entries', () => {
-    it('adds every client of the last hour, every token not yet expired and every key, each with its full life', async () => {
-      const [recent, old, live] = await Promise.all([
+    it('adds every client of the last day, every token not yet expired and every key, each with its full life', async () => {
+      const [recent, yesterday, old, live] = await Promise.all([
+        revokeInPostgres(),
         revokeInPostgres(),
         revokeInPostgres(),
         subjects.newClient(),
       ])
       await owner.raw('alter table oauth_clients disable trigger oauth_client_only_revokes')
-      await owner.raw(
-        "update oauth_clients set revoked_at = now() - interval '61 minutes' where client_id = ?",
-        [old],
-      )
+      for (const [clientId, ago] of [
+        [yesterday, '23 hours 59 minutes'],
+        [old, '24 hours 1 minute'],
+      ] as const)
+        await owner.raw('update oauth_clients set revoked_at = now() - ?::interval where client_id = ?', [
+          ago,
+          clientId,
+        ])
       const [kid, oldKid] = [await subjects.newKey(), await subjects.newKey()]
       await insertRevokedSigningKey(owner, kid)
       await insertRevokedSigningKey(owner, oldKid)
@@ -161,6 +166,7 @@ describe('a round of the reconciler', () => {
 
       const there = [
         redisKeys.revokedClient(recent),
+        redisKeys.revokedClient(yesterday),
         redisKeys.revokedSigningKey(kid),
         redisKeys.revokedSigningKey(oldKid),
         redisKeys.revokedToken(jti),

@@ -114,7 +114,7 @@ describe('the Redis users of the services', () => {
     'eval x 0 revocation:marker',
     'eval x 1 rate:x',
     'set rate:x 1 px 1000 nx',
-    'incr rate:x',
+    'incrby rate:x 5',
     'pttl rate:x',
     'hincrby usage:pending f 1',
   ]

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { findClientCredentials } from '#shared/oauth/clients.ts'
+import { readClientCredentials } from '#shared/oauth/client-credentials.ts'
 import { newClientId } from '#shared/oauth/ids.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
-import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import { createPostgres, type Database, isUnavailable } from '#shared/stores/postgres.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import {
   asAdmin,
@@ -79,7 +79,7 @@ describe('revoking', () => {
       for (const process of [auth, api, admin]) assert.equal(await process.ask(subject), 'live by redis')
       const { took_ms } = await timed<unknown>(act())
       assert.ok(took_ms < FAST.settle_ms, `took ${took_ms} ms`)
-      for (const process of [auth, api, admin]) assert.equal(await process.ask(subject), 'revoked by redis')
+      for (const process of [auth, api, admin]) assert.match(await process.ask(subject), / revoked by redis$/)
     }
     assert.equal(await auth.ask({ clientId: other, jti: newJti() }), 'live by redis')
   })
@@ -123,7 +123,7 @@ describe('revoking', () => {
       throw new Error('the activity entry could not be written')
     })
     await assert.rejects(failing, /activity entry/)
-    assert.equal((await findClientCredentials(owner, clientId))?.status, 'Active')
+    assert.equal((await readClientCredentials(owner, [clientId]))[0]?.status, 'Active')
     assert.equal(await auth.ask({ clientId }), 'live by redis')
   })
 
@@ -138,6 +138,57 @@ describe('revoking', () => {
     assert.equal(await auth.ask({ clientId }), 'live by redis')
   })
 
+  describe('gives up before its commit', () => {
+    const COMMIT_MS = 500
+    let hasty: TestProcess
+    before(async () => {
+      hasty = await startProcess({
+        redisUrl: server.url('api'),
+        databaseUrl: database.apiUrl,
+        timings: { ...FAST, commit_ms: COMMIT_MS },
+      })
+    })
+    after(() => hasty.close())
+
+    /** Revokes while another transaction is in the way. */
+    async function refusedWhile(statement: string, clientId: string): Promise<void> {
+      const inTheWay = await owner.transaction()
+      await inTheWay.raw(statement)
+      const revoking = timed(
+        revokeClient(hasty, { vendorId: subjects.vendorId, clientId }).catch((error: unknown) => error),
+      )
+      const { result, took_ms } = await revoking
+      await inTheWay.rollback()
+      assert.ok(isUnavailable(result), String(result))
+      assert.ok(took_ms < 2 * COMMIT_MS, `took ${took_ms} ms`)
+    }
+
+    for (const table of ['oauth_clients', 'revocation_trust'])
+      it(`when ${table} is locked, and changes nothing even after the lock is gone`, async () => {
+        const clientId = await subjects.newClient()
+        await refusedWhile(`lock table ${table} in access exclusive mode`, clientId)
+        await sleep(COMMIT_MS)
+        assert.equal((await readClientCredentials(owner, [clientId]))[0]?.status, 'Active')
+        assert.equal(await asAdmin(server, (redis) => redis.exists(redisKeys.revokedClient(clientId))), 0)
+        assert.equal(await revokeClient(hasty, { vendorId: subjects.vendorId, clientId }), true)
+      })
+
+    it('when no connection is free', async () => {
+      const clientId = await subjects.newClient()
+      const busy = await Promise.all(Array.from({ length: 5 }, () => hasty.db.transaction()))
+      const { result, took_ms } = await timed(
+        revokeClient(hasty, { vendorId: subjects.vendorId, clientId }).catch((error: unknown) => error),
+      )
+      await Promise.all(busy.map((transaction) => transaction.rollback()))
+      assert.ok(isUnavailable(result), String(result))
+      assert.ok(took_ms < 2 * COMMIT_MS, `took ${took_ms} ms`)
+      await sleep(COMMIT_MS)
+      assert.equal((await readClientCredentials(owner, [clientId]))[0]?.status, 'Active')
+    })
+
+    it('in production after 3 s', () => assert.equal(PRODUCTION_TIMINGS.commit_ms, 3_000))
+  })
+
   describe('waits until no lease from before the commit is left', () => {
     const waits = async (because: string, prepare: () => Promise<unknown>) => {
       it(`when ${because}`, async () => {
@@ -145,7 +196,8 @@ describe('revoking', () => {
         await prepare()
         const { took_ms } = await timed(revokeClient(api, { vendorId: subjects.vendorId, clientId }))
         assert.ok(took_ms >= FAST.settle_ms, `took ${took_ms} ms`)
-        for (const process of [auth, api, admin]) assert.match(await process.ask({ clientId }), /^revoked/)
+        for (const process of [auth, api, admin])
+          assert.match(await process.ask({ clientId }), / revoked by /)
       })
     }
 
@@ -174,12 +226,12 @@ describe('revoking', () => {
         const { took_ms } = await timed(revokeClient(api, { vendorId: subjects.vendorId, clientId }))
         assert.ok(took_ms >= FAST.settle_ms, `took ${took_ms} ms`)
         for (const process of [auth, api, admin])
-          assert.equal(await process.ask({ clientId }), 'revoked by postgres')
+          assert.equal(await process.ask({ clientId }), 'client revoked by postgres')
       } finally {
         await server.start()
       }
       await api.untilTrusted()
-      assert.equal(await api.ask({ clientId }), 'revoked by redis')
+      assert.equal(await api.ask({ clientId }), 'client revoked by redis')
     })
 
     it('counted from the commit, not from the call', async () => {
@@ -206,7 +258,7 @@ describe('revoking', () => {
       const { took_ms } = await timed(revokeClient(young, { vendorId: subjects.vendorId, clientId }))
       assert.ok(took_ms < 5_000, `took ${took_ms} ms`)
       for (const process of [auth, api, admin])
-        assert.equal(await process.ask({ clientId }), 'revoked by redis')
+        assert.equal(await process.ask({ clientId }), 'client revoked by redis')
     } finally {
       await young.close()
     }

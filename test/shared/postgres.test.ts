@@ -128,6 +128,33 @@ describe('a query of which it cannot be told whether it would have worked', () =
     }
   })
 
+  it('is one in a transaction whose server stops answering, and the roll-back is not waited for', async () => {
+    const db = createPostgres({
+      url: database.apiUrl,
+      poolSize: 1,
+      applicationName: 'test',
+      statementTimeout_ms: 1_000,
+    })
+    let silent = 0
+    const startedAt_ms = performance.now()
+    try {
+      const error = await db
+        .transaction(async (transaction) => {
+          silent = (await transaction.raw('select pg_backend_pid() as pid')).rows[0].pid
+          process.kill(silent, 'SIGSTOP')
+          await transaction.raw('select 1')
+        })
+        .catch((failure: unknown) => failure)
+      assert.equal(isUnavailable(error), true, String(error))
+      const took_ms = performance.now() - startedAt_ms
+      assert.ok(took_ms < 3_000, `took ${took_ms} ms`)
+      assert.notEqual((await db.raw('select pg_backend_pid() as pid')).rows[0].pid, silent)
+    } finally {
+      process.kill(silent, 'SIGCONT')
+      await db.destroy()
+    }
+  })
+
   it('is one that finds no free connection', async () => {
     const error = await failure(database.apiUrl, (db) => db.transaction(() => db.raw('select 1')))
     assert.equal(isUnavailable(error), true, String(error))

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import knex, { type Knex } from 'knex'
 import { pino } from 'pino'
 import { insertClient, markClientRevoked } from '#shared/oauth/clients.ts'
@@ -7,6 +8,11 @@ import { hashSecret, newClientId, newClientSecret, newVendorId } from '#shared/o
 import type { Scope } from '#shared/oauth/scopes.ts'
 import { insertCompany } from '#shared/people.ts'
 import { drain, listen } from '#shared/process/http-server.ts'
+import { createRevocation } from '#shared/revocation/revocation.ts'
+import { startReconciling } from '#shared/revocation/start-reconciling.ts'
+import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
+import { createPostgres } from '#shared/stores/postgres.ts'
+import { createRedis, redisReady } from '#shared/stores/redis.ts'
 import { readAuthConfig } from '../../apps/auth/config.ts'
 import { createHttpServer } from '../../apps/auth/http-server.ts'
 import { createAuthService } from '../../apps/auth/service.ts'
@@ -55,6 +61,8 @@ export interface TestAuth {
   createClient(client?: Partial<TestClient>): Promise<TestClient>
   /** Marks the client as Revoked in Postgres, and tells nobody. */
   markRevoked(client: TestClient): Promise<void>
+  /** Revokes the client as the resource API does; when it resolves, no process accepts it. */
+  revoke(client: TestClient): Promise<void>
   /** The environment of one more process of this server, for a child process. */
   env: Record<string, string>
   stop(): Promise<void>
@@ -66,10 +74,17 @@ export interface TestAuthOptions {
   env?: Record<string, string>
   /** Do not load keys yet. */
   unready?: boolean
+  /** Has Redis vouch for revocations, as in production, where a process of the resource API sees to it. */
+  trusted?: boolean
 }
 
 /** One process's worth of the authorization server on a free port, with a database and a Redis of its own. */
-export async function startAuth({ beside, env = {}, unready }: TestAuthOptions = {}): Promise<TestAuth> {
+export async function startAuth({
+  beside,
+  env = {},
+  unready,
+  trusted,
+}: TestAuthOptions = {}): Promise<TestAuth> {
   const database = beside?.database ?? (await createTestDatabase())
   const redis = beside?.redis ?? (await createTestRedis())
   const clock = beside?.clock ?? createTestClock()
@@ -94,6 +109,7 @@ export async function startAuth({ beside, env = {}, unready }: TestAuthOptions =
       throw error
     })
   }
+  const reconciler = trusted ? await startReconciler(database, redis) : undefined
   const server = createHttpServer(service.handle)
   const url = `http://127.0.0.1:${await listen(server, { host: '127.0.0.1', port: 0 })}`
   const db = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 4 } })
@@ -120,14 +136,48 @@ export async function startAuth({ beside, env = {}, unready }: TestAuthOptions =
     async markRevoked({ clientId, vendorId }) {
       await markClientRevoked(db, { clientId, vendorId, revokedBy: null })
     },
+    async revoke({ clientId, vendorId }) {
+      const connection = createRedis({ url: redis.url('api'), connectionName: 'test' })
+      await redisReady(connection)
+      const revocation = createRevocation({ redis: connection, db })
+      await revocation.revoke({ kind: 'client', id: clientId }, (transaction) =>
+        markClientRevoked(transaction, { clientId, vendorId, revokedBy: null }),
+      )
+      revocation.close()
+      connection.disconnect()
+    },
     async stop() {
       service.drain()
       await drain(server, 500)
+      await reconciler?.stop()
       await service.stop()
       await db.destroy()
       if (beside) return
       await redis.stop('SIGKILL')
       await database.drop()
+    },
+  }
+}
+
+/** Rounds that trust a Redis server sooner than in production, and end when Redis vouches for the first time. */
+async function startReconciler(database: TestDatabase, redis: TestRedis) {
+  const db = createPostgres({ url: database.apiUrl, poolSize: 2, applicationName: 'test' })
+  const connection = createRedis({ url: redis.url('api'), connectionName: 'test' })
+  await redisReady(connection)
+  const timings = { ...PRODUCTION_TIMINGS, settle_ms: 100, round_ms: 100 }
+  const reconciling = startReconciling({ redis: connection, db, log: pino({ level: 'silent' }), timings })
+  const revocation = createRevocation({ redis: connection, db })
+  for (let tries = 0; revocation.counts().redis === 0; tries += 1) {
+    if (tries === 100) throw new Error('Redis is not trusted after 10 s')
+    await sleep(100)
+    await revocation.ask({ clientId: 'anyone' })
+  }
+  revocation.close()
+  return {
+    async stop() {
+      await reconciling.stop()
+      connection.disconnect()
+      await db.destroy()
     },
   }
 }

@@ -1,16 +1,42 @@
 import { writeFileSync } from 'node:fs'
+import { relative } from 'node:path'
 import Mocha from 'mocha'
 
-/** mocha's usual report; with TEST_TOTALS set, the numbers of passed and failed tests go to that file too. */
-export default class Reporter extends Mocha.reporters.Spec {
+/**
+ * A line on standard error for each file when it has run, and the failures at the end. The numbers of passed and failed
+ * tests go to the file that the option `totals` names.
+ */
+export default class Reporter extends Mocha.reporters.Base {
   constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
     super(runner, options)
-    const file = process.env.TEST_TOTALS
-    if (!file) return
+    let file: string | undefined
+    let passed = 0
+    let failed: string[] = []
+
+    const flush = () => {
+      if (file === undefined) return
+      const marks = [passed && `${passed} passed`, failed.length && `${failed.length} FAILED`].filter(Boolean)
+      process.stderr.write(`${relative('', file)}: ${marks.join(', ')}\n`)
+      for (const title of failed) process.stderr.write(`  ${title}\n`)
+      passed = 0
+      failed = []
+    }
+    const count = (test: Mocha.Runnable, how: 'passed' | 'failed') => {
+      if (test.file !== file) flush()
+      file = test.file
+      if (how === 'passed') passed++
+      else failed.push(test.fullTitle())
+    }
+    runner.on('pass', (test) => count(test, 'passed'))
+    runner.on('fail', (test) => count(test, 'failed'))
+    // A test that was skipped has proven nothing.
+    runner.on('pending', (test) => count(test, 'failed'))
     runner.once('end', () => {
+      flush()
+      this.epilogue()
       const { passes, failures, pending } = this.stats
-      // A test that was skipped has proven nothing.
-      writeFileSync(file, `${passes} ${failures + pending}\n`)
+      const { totals } = options.reporterOptions ?? {}
+      if (totals) writeFileSync(totals, `${passes} ${failures + pending}\n`)
     })
   }
 }

@@ -8,12 +8,8 @@ import { newClientId, newVendorId } from '#shared/oauth/ids.ts'
 import { insertCompany } from '#shared/people.ts'
 import { createReconciler, type Reconciler, type Round, type Step } from '#shared/revocation/reconcile.ts'
 import { insertRevokedSigningKey, insertRevokedToken } from '#shared/revocation/records.ts'
-import {
-  createRevocation,
-  type Revocation,
-  type Standing,
-  type Subject,
-} from '#shared/revocation/revocation.ts'
+import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
+import type { Entry, Subject } from '#shared/revocation/subject.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createRedis, redisReady } from '#shared/stores/redis.ts'
@@ -39,7 +35,9 @@ export interface TestProcess {
   revocation: Revocation
   reconciler: Reconciler
   /** The answer of `ask`, and which store gave it. */
-  ask(subject: Subject): Promise<`${Standing} by ${'redis' | 'postgres' | 'neither'}`>
+  ask(
+    subject: Subject,
+  ): Promise<`${'live' | 'undecided' | `${Entry['kind']} revoked`} by ${'redis' | 'postgres' | 'neither'}`>
   /** Rounds one after another until it is stopped. */
   keepReconciling(): () => Promise<void>
   /** Rounds until Redis decides. @returns what they came to. */
@@ -78,7 +76,8 @@ export async function startProcess({
     const standing = await revocation.ask(subject)
     const after = revocation.counts()
     const by = (['redis', 'postgres', 'neither'] as const).filter((store) => after[store] > before[store])
-    return `${standing} by ${by.join()}` as Awaited<ReturnType<TestProcess['ask']>>
+    const words = typeof standing === 'object' ? `${standing.revoked} revoked` : standing
+    return `${words} by ${by.join()}` as Awaited<ReturnType<TestProcess['ask']>>
   }
 
   return {

@@ -20,11 +20,10 @@ const watch = setInterval(() => {
   peak = Math.max(peak, process.memoryUsage.rss())
 }, 5)
 const started = performance.now()
-const result = await sender.send({
+const { result } = await sender.send({
   url,
   vendorId: 'ven_acme',
   signal: new AbortController().signal,
-  secrets: [],
 })
 clearInterval(watch)
 process.stdout.write(

@@ -9,42 +9,63 @@ import { type LocalRedis, type RedisUser, startRedis } from '../../infra/local/r
 import { migrate } from '../../infra/migrate.ts'
 
 /*
- * One Postgres for the whole run, started once, with a migrated template that every test database is copied from
- * in some 60 ms. A Redis server of its own for whoever asks.
+ * One Postgres for each run of mocha, with a migrated template: copying it takes about 60 ms, so each test can have a
+ * database of its own. Likewise a Redis server. mocha's parallel workers learn where they are by the environment.
  */
 const PASSWORDS = { integration_auth: 'auth-role', integration_api: 'api-role' }
 const TEMPLATE = 'template_migrated'
 
-let directory: string | undefined
 let postgres: LocalPostgres | undefined
 const redisServers = new Set<LocalRedis>()
 
 export async function mochaGlobalSetup(): Promise<void> {
-  directory = await mkdtemp(join(tmpdir(), 'integration-access-test-'))
+  const folder = await mkdtemp(join(tmpdir(), 'integration-access-test-'))
   postgres = await startPostgres({
-    directory: join(directory, 'postgres'),
+    directory: join(folder, 'postgres'),
     port: await freePort(),
     password: randomBytes(16).toString('hex'),
     settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
   })
-  await asOwner('postgres', `create database ${TEMPLATE}`)
-  await migrate({ ownerUrl: postgres.url(TEMPLATE), passwords: PASSWORDS })
+  process.env.TEST_FOLDER = folder
+  process.env.TEST_POSTGRES_URL = postgres.url('postgres')
+  await asOwner(`create database ${TEMPLATE}`)
+  await migrate({ ownerUrl: databaseUrl(TEMPLATE), passwords: PASSWORDS })
+}
+
+export const mochaHooks = {
+  /** In parallel workers: after each file. */
+  async afterAll() {
+    await Promise.all([...redisServers].map((server) => server.stop('SIGKILL')))
+    redisServers.clear()
+  },
 }
 
 export async function mochaGlobalTeardown(): Promise<void> {
-  await Promise.all([...redisServers].map((server) => server.stop('SIGKILL')))
   await postgres?.stop()
-  if (directory) await rm(directory, { recursive: true, force: true })
+  await rm(given('TEST_FOLDER'), { recursive: true, force: true })
 }
 
-async function asOwner(database: string, sql: string): Promise<void> {
-  const db = knex({ client: 'pg', connection: running().url(database), pool: { min: 0, max: 1 } })
+async function asOwner(sql: string): Promise<void> {
+  const db = knex({ client: 'pg', connection: databaseUrl('postgres'), pool: { min: 0, max: 1 } })
   await db.raw(sql).finally(() => db.destroy())
 }
 
-function running(): LocalPostgres {
-  if (!postgres) throw new Error('the test servers are not running')
-  return postgres
+function databaseUrl(
+  database: string,
+  { user, password }: { user?: string; password?: string } = {},
+): string {
+  const url = new URL(given('TEST_POSTGRES_URL'))
+  url.pathname = database
+  if (user) url.username = user
+  if (password) url.password = password
+  return url.href
+}
+
+function given(name: 'TEST_FOLDER' | 'TEST_POSTGRES_URL'): string {
+  const value = process.env[name]
+  if (!value)
+    throw new Error('the test servers are not running: run mocha with --require test/support/servers.ts')
+  return value
 }
 
 export interface TestDatabase {
@@ -59,28 +80,23 @@ export type EmptyDatabase = Pick<TestDatabase, 'ownerUrl' | 'drop'>
 /** A database of its own without a single table. */
 export async function createEmptyDatabase(): Promise<EmptyDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  await asOwner('postgres', `create database ${name}`)
+  await asOwner(`create database ${name}`)
   return {
-    ownerUrl: running().url(name),
-    drop: () => asOwner('postgres', `drop database if exists ${name} with (force)`),
+    ownerUrl: databaseUrl(name),
+    drop: () => asOwner(`drop database if exists ${name} with (force)`),
   }
 }
 
 /** A database of its own, migrated and empty. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  await asOwner('postgres', `create database ${name} template ${TEMPLATE}`)
-  const as = (role: keyof typeof PASSWORDS) => {
-    const url = new URL(running().url(name))
-    url.username = role
-    url.password = PASSWORDS[role]
-    return url.href
-  }
+  await asOwner(`create database ${name} template ${TEMPLATE}`)
+  const as = (role: keyof typeof PASSWORDS) => databaseUrl(name, { user: role, password: PASSWORDS[role] })
   return {
-    ownerUrl: running().url(name),
+    ownerUrl: databaseUrl(name),
     authUrl: as('integration_auth'),
     apiUrl: as('integration_api'),
-    drop: () => asOwner('postgres', `drop database if exists ${name} with (force)`),
+    drop: () => asOwner(`drop database if exists ${name} with (force)`),
   }
 }
 
@@ -93,7 +109,7 @@ export interface TestRedis extends LocalRedis {
 
 /** A Redis server of its own, with the users and rights of the local stack. */
 export async function createTestRedis(): Promise<TestRedis> {
-  const folder = join(directory as string, `redis-${randomUUID()}`)
+  const folder = join(given('TEST_FOLDER'), `redis-${randomUUID()}`)
   const passwords: Record<RedisUser, string> = { admin: 'a', auth: 'b', api: 'c' }
   const port = await freePort()
   let server = await startRedis({ directory: folder, port, passwords })

@@ -1,12 +1,11 @@
-import { setImmediate as turnEnds } from 'node:timers/promises'
-import { koaBody } from 'koa-body'
 import { Problem } from '#shared/problems.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
-import { type RateLimit, type RateLimitVerdict, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
-import { bearerChallenge, bearerOf } from '../http/bearer.ts'
+import { type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
+import { bearerChallenge } from '../http/bearer.ts'
 import { documented } from '../http/documented.ts'
 import { unavailable } from '../http/problem.ts'
 import type { ApiContext, ApiMiddleware, RequireAccessToken } from '../http/state.ts'
+import { presentedToken } from './presented-token.ts'
 import type { RefusalReason, VerifiedToken, VerifyToken } from './verify.ts'
 
 /** What the caller is told (RFC 6750 §3.1): enough to mend an honest mistake. */
@@ -22,6 +21,7 @@ const DESCRIPTIONS: Record<RefusalReason, string> = {
   issued_in_future: 'The token was issued in the future',
   not_yet_valid: 'The token is not valid yet',
   claims: 'The token lacks a claim or has a wrong one',
+  lifetime: 'The token is valid for longer than 900 seconds',
   revoked: 'The token, its client or its key was revoked',
 }
 
@@ -38,8 +38,8 @@ export interface AccessTokenDependencies {
 /**
  * Judges the access token of a request, asks whether it was revoked, counts it against its client's limit, and
  * leaves it in `ctx.state.accessToken`.
- * @throws Problem by RFC 6750 §3.1: 401 without a good token, 403 when it lacks the scope or is another company's;
- * 429 over the limit of its client, or of its address's forged tokens.
+ * @throws Problem by RFC 6750 §3.1: 401 without a good token, 403 when it lacks the scope or is for another
+ * company; 429 over the limit of its client; 503 when nobody can say whether it is good.
  */
 export function createAccessTokenMiddleware({
   verify,
@@ -62,41 +62,48 @@ export function createAccessTokenMiddleware({
     })
   }
 
-  async function presentedToken(ctx: ApiContext): Promise<string> {
-    const bearer = bearerOf(ctx.req)
-    if (bearer.kind === 'none') {
-      throw new Problem('unauthenticated', 'Send an access token as Authorization: Bearer.', {
-        headers: challenge(),
-      })
+  async function tokenOf(ctx: ApiContext): Promise<string> {
+    const bearer = await presentedToken(ctx)
+    switch (bearer.kind) {
+      case 'token':
+        return bearer.token
+      case 'malformed':
+        throw invalid('malformed')
+      case 'repeated': {
+        const description = 'The token was sent more than once or in more than one way'
+        throw new Problem('invalid_request', `${description}.`, {
+          headers: challenge({ error: 'invalid_request', error_description: description }),
+        })
+      }
+      case 'none':
+        throw new Problem('unauthenticated', 'Send an access token as Authorization: Bearer.', {
+          headers: challenge(),
+        })
     }
-    if (bearer.kind === 'repeated' || sentInQuery(ctx) || (mayHaveForm(ctx) && (await sentInForm(ctx)))) {
-      const description = 'The token was sent more than once or in more than one way'
-      throw new Problem('invalid_request', `${description}.`, {
-        headers: challenge({ error: 'invalid_request', error_description: description }),
-      })
-    }
-    if (bearer.kind === 'malformed') throw invalid('malformed')
-    return bearer.token
   }
 
   async function verified(ctx: ApiContext): Promise<VerifiedToken> {
-    const judged = await verify(await presentedToken(ctx), ctx.state.request.clientAddress)
-    if (judged.verdict === 'refused') throw invalid(judged.reason)
-    if (judged.verdict === 'limited') {
-      // Answered together with the others of its turn: a write that wakes its reader takes several times as long as
-      // the next one, and a flood would pay for that each time.
-      await turnEnds()
-      throw tooManyForged(judged.rate)
+    const judged = await verify(await tokenOf(ctx))
+    if (judged.verdict === 'refused') {
+      if (judged.client) ctx.state.client = judged.client
+      ctx.state.refusal = { reason: judged.reason }
+      throw invalid(judged.reason)
     }
-    if (judged.verdict === 'undecided') throw unavailable('The signing keys are not known right now.')
+    if (judged.verdict === 'undecided')
+      throw unavailable('We cannot fetch the key right now that this token is signed with.')
     const { token } = judged
+    ctx.state.client = { clientId: token.clientId, vendorId: token.vendorId }
     // One wait, and neither rejects: both commands are written to Redis before either answer is read.
     const asked = revocation.ask({ clientId: token.clientId, jti: token.jti, kid: token.kid })
     const counted = rateLimit.consume(token.clientId)
     const standing = await asked
     const rate = await counted
-    if (standing === 'revoked') throw invalid('revoked')
-    if (standing === 'undecided') throw unavailable('Whether the token was revoked cannot be told right now.')
+    if (typeof standing === 'object') {
+      ctx.state.refusal = { reason: 'revoked' }
+      throw invalid('revoked')
+    }
+    if (standing === 'undecided')
+      throw unavailable('We cannot check right now whether this token was revoked.')
     // Past Koa's `set`, which costs more than the fields themselves.
     for (const [name, value] of Object.entries(rateLimitHeaders(rate))) ctx.res.setHeader(name, value)
     if (!rate.allowed) throw new Problem('rate_limited', 'This client sends too many requests.')
@@ -107,6 +114,7 @@ export function createAccessTokenMiddleware({
     const middleware: ApiMiddleware = async (ctx, next) => {
       const { clientId, vendorId, scopes } = await verified(ctx)
       if (!scopes.includes(scope)) {
+        ctx.state.refusal = { reason: 'insufficient_scope', about: scope }
         throw new Problem('insufficient_scope', `The access token lacks the scope ${scope}.`, {
           headers: challenge({
             error: 'insufficient_scope',
@@ -135,36 +143,4 @@ export function createAccessTokenMiddleware({
       ],
     })
   }
-}
-
-const tooManyForged = (rate: RateLimitVerdict): Problem =>
-  new Problem('rate_limited', 'Too many tokens with a wrong signature came from this address.', {
-    headers: rateLimitHeaders(rate),
-  })
-
-const FORM_LIMIT_BYTES = 8 * 1_024
-const readForm = koaBody({
-  urlencoded: true,
-  formLimit: FORM_LIMIT_BYTES,
-  json: false,
-  text: false,
-  multipart: false,
-  // A form that cannot be read is refused later, for its media type.
-  onError: () => {},
-})
-
-/*
- * Whether the token is in the query or in a form as well (RFC 6750 §2.2, §2.3), which §2 forbids. Only the header is
- * ever taken as the token.
- */
-const sentInQuery = ({ querystring }: ApiContext): boolean =>
-  querystring !== '' && new URLSearchParams(querystring).has('access_token')
-
-const mayHaveForm = (ctx: ApiContext): boolean =>
-  ctx.method !== 'GET' && ctx.method !== 'HEAD' && Boolean(ctx.is('application/x-www-form-urlencoded'))
-
-async function sentInForm(ctx: ApiContext): Promise<boolean> {
-  await readForm(ctx as never, async () => {})
-  const form = (ctx.request as { body?: unknown }).body
-  return typeof form === 'object' && form !== null && 'access_token' in form
 }

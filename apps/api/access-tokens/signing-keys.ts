@@ -8,7 +8,7 @@ import type { Log } from '#shared/process/log.ts'
 const ALGORITHMS: ReadonlySet<string> = new Set(['ES256', 'RS256'])
 const FETCH_TIMEOUT_MS = 3_000
 const DOCUMENT_LIMIT_BYTES = 256 * 1_024
-/** The authorization server publishes a key at least 10 minutes before it signs with it. */
+/** The authorization server publishes a key long before it signs with it. */
 const REFRESH_EVERY_MS = 300_000
 const RETRY_FIRST_EVERY_MS = 1_000
 const RETRY_EVERY_MS = 30_000
@@ -31,8 +31,11 @@ export interface SigningKeys {
   usable(): boolean
   /** The key as it is known now, without fetching. */
   known(kid: string): SigningKey | undefined
-  /** The key, fetched when it is not known yet and the last fetch is long enough ago. Never rejects. */
-  find(kid: string): Promise<SigningKey | undefined>
+  /**
+   * The key, fetched when it is not known yet and the last fetch is long enough ago. Never rejects.
+   * @returns `unknown` when a set that was fetched for it lacks it; `undecided` when no fetch worked or was due.
+   */
+  find(kid: string): Promise<SigningKey | 'unknown' | 'undecided'>
 }
 
 const keySet = z.object({ keys: z.array(z.record(z.string(), z.unknown())) })
@@ -88,9 +91,15 @@ export function createSigningKeys({ url, clock, log }: { url: string; clock: Clo
     usable,
     known,
     async find(kid) {
-      if (!known(kid) && clock.now() - triedAt_ms >= UNKNOWN_KID_PAUSE_MS) await refresh()
-      else if (!known(kid)) await running
-      return known(kid)
+      const key = known(kid)
+      if (key) return key
+      if (clock.now() - triedAt_ms >= UNKNOWN_KID_PAUSE_MS) {
+        const fetched = await refresh()
+        return known(kid) ?? (fetched ? 'unknown' : 'undecided')
+      }
+      // A fetch that began before this token came may miss its key.
+      await running
+      return known(kid) ?? 'undecided'
     },
   }
 }

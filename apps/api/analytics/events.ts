@@ -2,24 +2,31 @@ import { z } from 'zod'
 import { createDateOf } from '#shared/analytics/calendar.ts'
 import { LATE_EVENTS_MS } from '#shared/analytics/daily.ts'
 import { type AnalyticsEvent, analyticsEventSchema, judgeEvent } from '#shared/analytics/events.ts'
-import { withoutRoundedNumbers } from '#shared/analytics/exact-numbers.ts'
+import { parseUnrounded } from '#shared/analytics/exact-numbers.ts'
 import { SumTooLargeError, storeEvents } from '#shared/analytics/ingest.ts'
 import { type InputError, Problem } from '#shared/problems.ts'
 import type { Clock } from '#shared/process/clock.ts'
+import { createLine } from '#shared/process/line.ts'
 import type { Database } from '#shared/stores/postgres.ts'
+import { type RateLimit, type RateLimitVerdict, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { body } from '../http/body.ts'
 import { documented } from '../http/documented.ts'
-import type { ApiMiddleware } from '../http/state.ts'
+import { unavailable } from '../http/problem.ts'
+import { declaredLength } from '../http/received-bytes.ts'
+import type { ApiContext, ApiMiddleware } from '../http/state.ts'
 import type { CompanyCalendar, FindCompanyCalendar } from './companies.ts'
-
-import { createTurns } from './turns.ts'
+import { eventErrors } from './event-errors.ts'
 
 const BODY_LIMIT_BYTES = 1_024 * 1_024
 const EVENTS_MAX = 1_000
+
+/** Bodies that a process holds at once, over all companies. While parsed, a body takes about five times its size. */
+const BODIES_LIMIT_BYTES = 32 * BODY_LIMIT_BYTES
 /** More at once would only wait for each other in the rows of the company's days. */
 const CALLS_AT_ONCE_PER_COMPANY = 2
-const CALLS_WAITING_PER_COMPANY = 100
-/** Less than a proxy in front waits for an answer. */
+/** Of all companies. A company that is alone may fill the line; others then take places from it. */
+const CALLS_WAITING_MAX = 200
+/** Less than a proxy in front waits for an answer, and with a slow body still less than a request may take. */
 const CALL_WAIT_MS = 15_000
 
 const events = <T extends z.ZodType>(element: T) =>
@@ -51,6 +58,8 @@ export interface EventIntakeDependencies {
   db: Database
   clock: Clock
   findCompanyCalendar: FindCompanyCalendar
+  /** Counts events by client. */
+  eventLimit: RateLimit
 }
 
 /** The part of POST /v1/analytics/{vendor_id}/events that follows the access token. */
@@ -58,11 +67,14 @@ export function createEventIntake({
   db,
   clock,
   findCompanyCalendar,
+  eventLimit,
 }: EventIntakeDependencies): ApiMiddleware[] {
-  const takeTurns = createTurns({
-    atOnce: CALLS_AT_ONCE_PER_COMPANY,
-    waitingMax: CALLS_WAITING_PER_COMPANY,
+  const line = createLine({
+    atOnce: BODIES_LIMIT_BYTES,
+    atOncePerKey: CALLS_AT_ONCE_PER_COMPANY,
+    waitingMax: CALLS_WAITING_MAX,
     wait_ms: CALL_WAIT_MS,
+    refusal: () => unavailable('Too many calls with events are waiting. Try again in a moment.'),
   })
   const dateFinders = new Map<string, (at_ms: number) => string>()
 
@@ -75,26 +87,34 @@ export function createEventIntake({
   /** @throws Problem invalid_input that names every bad event. */
   function judge(sent: readonly unknown[], { timezone, currency }: CompanyCalendar): AnalyticsEvent[] {
     const rules = { now_ms: clock.now(), ageMax_ms: LATE_EVENTS_MS, currency, dateOf: dateOf(timezone) }
-    const good: AnalyticsEvent[] = []
-    const errors: InputError[] = []
-    sent.forEach((one, index) => {
-      const judged = judgeEvent(one, rules)
-      if ('event' in judged) good.push(judged.event)
-      else
-        errors.push(...judged.faults.map(({ path, detail }) => ({ pointer: pointer(index, path), detail })))
-    })
+    const judged = sent.map((one) => judgeEvent(one, rules))
+    const errors = eventErrors(judged.map((one) => ('faults' in one ? one.faults : [])))
     if (errors.length > 0) throw refused(errors)
-    return good
+    return judged.flatMap((one) => ('event' in one ? [one.event] : []))
+  }
+
+  /** How many events a call holds is known only when it was read: one whose client has none left is not read. */
+  const refuseUsedUp: ApiMiddleware = async (ctx, next) => {
+    const rate = await eventLimit.consume(clientOf(ctx), 0)
+    if (rate.remaining === 0) throw overLimit(rate)
+    await next()
+  }
+
+  /** Waits for a place before the body is read, so that calls that wait hold none. */
+  const waitInLine: ApiMiddleware = (ctx, next) => {
+    const size_bytes = Math.min(declaredLength(ctx.req) ?? BODY_LIMIT_BYTES, BODY_LIMIT_BYTES)
+    return line(ctx.state.vendorId as string, next, size_bytes)
   }
 
   const intake: ApiMiddleware = async (ctx) => {
     const vendorId = ctx.state.vendorId as string
+    const { events: sent } = ctx.state.body as z.infer<typeof Envelope>
+    const rate = await eventLimit.consume(clientOf(ctx), sent.length)
+    if (!rate.allowed) throw overLimit(rate)
+    for (const [name, value] of Object.entries(rateLimitHeaders(rate))) ctx.res.appendHeader(name, value)
     const company = await findCompanyCalendar(vendorId)
     if (!company) throw new Problem('not_found', 'There is no such company any more.')
-    const { rawBody } = ctx.request as unknown as { rawBody: string }
-    const { events: sent } = withoutRoundedNumbers(rawBody, ctx.state.body) as z.infer<typeof Envelope>
-    const good = judge(sent, company)
-    ctx.body = await takeTurns(vendorId, () => storeEvents(db, vendorId, good)).catch((error: unknown) => {
+    ctx.body = await storeEvents(db, vendorId, judge(sent, company)).catch((error: unknown) => {
       throw error instanceof SumTooLargeError ? refused(error.indexes.map(tooLarge)) : error
     })
   }
@@ -108,13 +128,20 @@ export function createEventIntake({
       200: { description: 'Stored durably; the next daily read shows it.', schema: EventsAnswer },
     },
   })
-  return [body(Envelope, { limit_bytes: BODY_LIMIT_BYTES }), intake]
+  return [
+    refuseUsedUp,
+    waitInLine,
+    body(Envelope, { limit_bytes: BODY_LIMIT_BYTES, parse: parseUnrounded }),
+    intake,
+  ]
 }
 
-const pointer = (index: number, path: readonly PropertyKey[]): string =>
-  ['/events', index, ...path.map((part) => String(part).replaceAll('~', '~0').replaceAll('/', '~1'))].join(
-    '/',
-  )
+const clientOf = (ctx: ApiContext): string => ctx.state.accessToken?.clientId ?? ''
+
+const overLimit = (rate: RateLimitVerdict): Problem =>
+  new Problem('rate_limited', 'This client sends too many events.', {
+    headers: rateLimitHeaders({ ...rate, allowed: false }),
+  })
 
 const tooLarge = (index: number): InputError => ({
   pointer: `/events/${index}`,

@@ -4,6 +4,7 @@ import { matchesNone } from '#shared/entity-tag.ts'
 import { Problem } from '#shared/problems.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
+import type { RateLimit } from '#shared/stores/rate-limit.ts'
 import { type Documentation, documented } from '../http/documented.ts'
 import { query } from '../http/input.ts'
 import { createRouter } from '../http/routes.ts'
@@ -84,10 +85,18 @@ export interface AnalyticsDependencies {
   clock: Clock
   manager: ApiMiddleware
   accessToken: RequireAccessToken
+  /** Counts events by client. */
+  eventLimit: RateLimit
 }
 
 /** The daily figures, read by an integrator's access token and by a person's session, and the events behind them. */
-export function createAnalyticsRoutes({ db, clock, manager, accessToken }: AnalyticsDependencies): ApiRouter {
+export function createAnalyticsRoutes({
+  db,
+  clock,
+  manager,
+  accessToken,
+  eventLimit,
+}: AnalyticsDependencies): ApiRouter {
   const findCompanyCalendar = createCompanyCalendars({ db, clock })
   const readDaily = createDailyRead({ db })
 
@@ -119,7 +128,7 @@ export function createAnalyticsRoutes({ db, clock, manager, accessToken }: Analy
     .post(
       '/v1/analytics/:vendorId/events',
       accessToken('analytics:write'),
-      ...createEventIntake({ db, clock, findCompanyCalendar }),
+      ...createEventIntake({ db, clock, findCompanyCalendar, eventLimit }),
     )
     .get(
       '/v1/vendor/:vendorId/analytics/daily',

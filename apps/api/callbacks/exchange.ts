@@ -2,7 +2,7 @@ import { Agent } from 'node:https'
 import { isIP, isIPv6, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import got, { type Request } from 'got'
-import type { AddressRule } from './address-verdict.ts'
+import type { AddressReason, AddressRule } from './address-verdict.ts'
 import { type CertificateFacts, certificateFacts } from './certificate.ts'
 import { type Failure, failureOf, PeerError } from './failures.ts'
 
@@ -31,6 +31,9 @@ export interface Moments {
 /** How the reading of the body ended. */
 export type BodyEnd = 'whole' | 'too_long' | 'too_slow' | 'broken'
 
+/** `not_checked`: public, but not one of the addresses that were checked before. */
+export type PeerRefusal = AddressReason | 'not_checked'
+
 export interface ReceiverAnswer {
   status: number
   /** In the order and spelling of the receiver. */
@@ -44,6 +47,8 @@ export interface Exchange {
   moments: Moments
   /** The address that was connected to. */
   peer: string | null
+  /** Why the connection to another address was cut. */
+  peerRefused: PeerRefusal | null
   certificate: CertificateFacts | null
   tlsVersion: string | null
   answer: ReceiverAnswer | null
@@ -73,6 +78,7 @@ export async function exchange(options: ExchangeOptions): Promise<Exchange> {
   const facts: Exchange = {
     moments: {},
     peer: null,
+    peerRefused: null,
     certificate: null,
     tlsVersion: null,
     answer: null,
@@ -212,7 +218,8 @@ function createPinnedAgent(
 function observe(socket: TLSSocket, facts: Exchange, { addresses, judgeAddress }: ExchangeOptions): void {
   const { moments } = facts
   const checkPeer = () => {
-    if (isChecked(socket, addresses, judgeAddress)) return true
+    facts.peerRefused = peerRefusal(socket, addresses, judgeAddress)
+    if (facts.peerRefused === null) return true
     socket.destroy(new PeerError('connected to an address that was not checked'))
     return false
   }
@@ -236,9 +243,14 @@ function observe(socket: TLSSocket, facts: Exchange, { addresses, judgeAddress }
   })
 }
 
-function isChecked(socket: Socket, addresses: readonly string[], judgeAddress: AddressRule): boolean {
+function peerRefusal(
+  socket: Socket,
+  addresses: readonly string[],
+  judgeAddress: AddressRule,
+): PeerRefusal | null {
   const verdict = judgeAddress(socket.remoteAddress ?? '')
-  return verdict.public && addresses.includes(verdict.address)
+  if (!verdict.public) return verdict.reason
+  return addresses.includes(verdict.address) ? null : 'not_checked'
 }
 
 /** 1xx answers before the final one (RFC 9110 §15.2) are allowed, an endless row of them is not. */

@@ -1,13 +1,18 @@
-import type { AddressRule } from './address-verdict.ts'
+import type { AddressReason, AddressRule } from './address-verdict.ts'
 import { DNS_DEADLINE_MS, type Resolution, type Resolve } from './resolver.ts'
 
 /** What the addresses of a host name say about it. */
 export type NameVerdict =
   /** Judged one by one, in canonical form. `complete`: there are no others. */
   | { kind: 'public'; addresses: string[]; complete: boolean }
-  | { kind: 'not_public' | 'not_found' | 'no_answer' }
+  /** `reason`: why the first address that is not public is refused. */
+  | { kind: 'not_public'; reason: AddressReason }
+  | { kind: 'not_found' | 'no_answer' }
 
-/** Asks DNS once and judges every answer: one that is not public spoils the name. Never rejects; takes 3 s at most. */
+/**
+ * Asks DNS once and judges every answer: one non-public address disqualifies the whole name. Never rejects; takes 3 s
+ * at most.
+ */
 export async function judgeName(
   name: string,
   { resolve, judgeAddress, signal }: { resolve: Resolve; judgeAddress: AddressRule; signal?: AbortSignal },
@@ -16,7 +21,8 @@ export async function judgeName(
   if (resolution.failure !== null) return { kind: resolution.failure }
   const verdicts = resolution.addresses.map((address) => judgeAddress(address))
   const addresses = verdicts.flatMap((verdict) => (verdict.public ? [verdict.address] : []))
-  if (addresses.length < verdicts.length) return { kind: 'not_public' }
+  const refused = verdicts.find((verdict) => !verdict.public)
+  if (refused) return { kind: 'not_public', reason: refused.reason }
   if (addresses.length === 0) return { kind: 'not_found' }
   return { kind: 'public', addresses: [...new Set(addresses)], complete: resolution.complete }
 }

@@ -1,43 +1,60 @@
-// biome-ignore-all lint/suspicious/noControlCharactersInRegex: control characters are what this file looks for
-/*
- * From the bytes that a receiver sent to text that can be shown: decoded, then without anything that acts on a
- * terminal, a browser or a reader's eye. Secrets are hidden after this, in redaction.ts, and only then is it cut to
- * size, so that no cut can hide a secret from the eye that looks for it.
- */
+// biome-ignore-all lint/suspicious/noControlCharactersInRegex: compressed bodies begin with control characters
+import { plainText } from './plain-text.ts'
+import { redact } from './redaction.ts'
 
-const LETTERS_OF_BINARY_SHARE = 0.1
-const COMPRESSED: readonly [string, RegExp][] = [
-  ['gzip', /^\x1f\x8b/],
-  ['zstd', /^\x28\xb5\x2f\xfd/],
-  ['zip', /^PK\x03\x04/],
-  ['bzip2', /^BZh[1-9]1AY/],
-  ['xz', /^\xfd7zXZ/],
-]
-
-/** What there is to show of a body: its text, or one phrase about it. */
-export type BodyText = { text: string } | { summary: string }
+const MAX_LINES = 40
+const MAX_LINE_CHARACTERS = 400
 
 /**
- * Decodes what was read of a body. What is compressed, binary or in an unknown charset is only described.
- * @param contentType and contentEncoding as the receiver sent them, or undefined.
+ * Makes text from a receiver fit to be shown, as lines that fit a screen. This function owns the order: stripped
+ * first, so that nothing invisible can break up a secret; then redacted; and only then cut, so that no cut can leave
+ * part of a secret that is no longer recognised. Linear.
+ * @param raw decoded text.
  */
-export function bodyText({
+export function shownText(raw: string, maxLines = MAX_LINES): string[] {
+  return cutToLines(redact(plainText(raw)), maxLines)
+}
+
+/** What was read of a body, and what the receiver said about it. */
+export interface ReceivedBody {
+  bytes: Buffer
+  /** False: reading stopped before the end. */
+  whole: boolean
+  /** The value of the header field Content-Type, if there is one. */
+  contentType: string | undefined
+  /** The value of the header field Content-Encoding, if there is one. */
+  contentEncoding: string | undefined
+}
+
+/** A body fit to be shown; a compressed or binary one, or one in an unknown charset, is only described. */
+export type ShownBody = { lines: string[] } | { summary: string }
+
+export function shownBody(body: ReceivedBody): ShownBody {
+  const decoded = decode(body)
+  if ('summary' in decoded) return decoded
+  return { lines: shownText(body.whole ? decoded.text : withoutLastWord(decoded.text)) }
+}
+
+const LETTERS_OF_BINARY_SHARE = 0.1
+const COMPRESSED: readonly RegExp[] = [
+  /^\x1f\x8b/, // gzip
+  /^\x28\xb5\x2f\xfd/, // zstd
+  /^PK\x03\x04/, // zip
+  /^BZh[1-9]1AY/, // bzip2
+  /^\xfd7zXZ/, // xz
+]
+
+function decode({
   bytes,
   contentType,
   contentEncoding,
-}: {
-  bytes: Buffer
-  contentType: string | undefined
-  contentEncoding: string | undefined
-}): BodyText {
+}: ReceivedBody): { text: string } | { summary: string } {
   const coding = contentEncoding?.trim().toLowerCase()
   const start = bytes.subarray(0, 16).toString('latin1')
-  const magic = COMPRESSED.find(([, pattern]) => pattern.test(start))?.[0]
-  if ((coding && coding !== 'identity') || magic) {
-    return { summary: `a compressed body, ${count(bytes)}; it is not unpacked` }
+  if ((coding && coding !== 'identity') || COMPRESSED.some((magic) => magic.test(start))) {
+    return { summary: `a compressed body, ${count(bytes)}; it is not decompressed` }
   }
-  const decoder = decoderFor(contentType, bytes)
-  const text = decoder?.decode(bytes)
+  const text = decoderFor(contentType, bytes)?.decode(bytes)
   if (text === undefined || looksBinary(text)) return { summary: `a binary body, ${count(bytes)}` }
   return { text }
 }
@@ -63,55 +80,14 @@ function looksBinary(text: string): boolean {
   return text.includes('\0') || odd > text.length * LETTERS_OF_BINARY_SHARE
 }
 
-const ESCAPES = new RegExp(
-  [
-    // OSC, DCS, SOS, PM and APC strings with their content (ECMA-48 §5.6), 7-bit and C1 forms
-    /(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]{0,1024}(?:\x07|\x1b\\|\x9c)/,
-    // CSI (§5.4), where colours and cursor movements are
-    /(?:\x1b\[|\x9b)[0-?]{0,64}[ -/]{0,8}[@-~]/,
-    // nF escape sequences, and the two-character ones that terminals act on
-    /\x1b[ -/]{1,8}[0-~]/,
-    /\x1b[=>78cDEHMNOZ|}~\\]/,
-  ]
-    .map((pattern) => pattern.source)
-    .join('|'),
-  'g',
-)
-/** Everything that is not seen but acts: controls, bidirectional and other format characters, fillers, tags (U+E0000). */
-const UNSEEN =
-  /[[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Noncharacter_Code_Point}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}]--[\n]]/gv
-const HIDDEN_ELEMENTS =
-  /<(script|style|template|svg)\b[^<>]{0,512}>[\s\S]{0,16384}?<\/\1\s*>|<!--[\s\S]{0,16384}?-->/gi
-const BLOCK_TAG =
-  /<\/?(?:address|article|br|dd|div|dl|dt|fieldset|footer|form|h[1-6]|head|header|hr|li|main|nav|ol|p|pre|section|table|td|th|title|tr|ul)\b[^<>]*>/gi
-const TAG = /<[^<>]*>/g
-const TAG_ROUNDS = 8
-
-/** Text without terminal escapes, controls, invisible characters and tags. New lines stay, as `\n`. */
-export function plainText(text: string): string {
-  let plain = text
-    .replace(ESCAPES, '')
-    .replace(/\r\n?|[\u0085\u2028\u2029]/g, '\n')
-    .replaceAll('\t', ' ')
-    .replace(UNSEEN, '')
-    .replace(HIDDEN_ELEMENTS, '')
-    .replace(BLOCK_TAG, '\n')
-  // Taking a tag away can make another one of what was around it.
-  for (let round = 0; round < TAG_ROUNDS; round++) plain = plain.replace(TAG, '')
-  return plain
-    .replaceAll('<', '‹')
-    .replaceAll('>', '›')
-    .replace(/[^\S\n]+/g, ' ')
-    .replace(/ ?\n ?/g, '\n')
-    .replace(/\n{2,}/g, '\n')
-    .trim()
+/** The end of the reading may have cut a secret in two, and its first part would not be recognised. */
+function withoutLastWord(text: string): string {
+  let end = text.length
+  while (end > 0 && !/[\s"'<>,;&]/.test(text.charAt(end - 1))) end -= 1
+  return text.slice(0, end)
 }
 
-const MAX_LINES = 40
-const MAX_LINE_CHARACTERS = 400
-
-/** Cuts text to lines that fit a screen, and says so where it cut. */
-export function cutToLines(text: string, maxLines = MAX_LINES): string[] {
+function cutToLines(text: string, maxLines: number): string[] {
   const lines = text.split('\n').filter((line) => line !== '')
   const kept = lines.slice(0, maxLines).map((line) => {
     const characters = [...line]

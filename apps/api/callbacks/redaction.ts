@@ -1,75 +1,212 @@
-import { decodings } from './decodings.ts'
-import { isCredentialName, SECRET_BEGINNINGS, SECRET_SHAPES } from './secret-shapes.ts'
+import {
+  hasCredentialScheme,
+  isCredentialName,
+  isIdentifierName,
+  SECRET_SHAPES,
+  SECRET_STARTS,
+} from './secret-shapes.ts'
 
 /*
- * Hides secrets in text that is about to be shown. What is in plain sight is replaced in its place; what is encoded
- * is found by decoding, and the word that holds it is replaced; a secret that is scattered over more than one word
- * makes the whole text be withheld.
+ * Hides secrets in text that is about to be shown to the person who owns the receiver. A secret is recognised by its
+ * looks: they came to learn why their receiver said no, and hiding by names alone would hide just that. Every step is
+ * linear in its input, and valid JSON stays valid.
  */
 
 const HIDDEN = '[redacted]'
-export const WITHHELD = '[withheld: it holds what looks like a secret]'
-const PIECE_CHARACTERS = 12
-const NAMED_DEPTH = 8
+const SHAPES = [...SECRET_SHAPES, ...SECRET_STARTS].map(
+  (shape) => new RegExp(shape.source, `${shape.flags}g`),
+)
 
-const SHAPES = [...SECRET_SHAPES, ...SECRET_BEGINNINGS]
-const PLAIN_SHAPES = SHAPES.map((shape) => new RegExp(shape.source, `${shape.flags}g`))
-/** A key of an unknown make: long, and a mixture that neither words nor ids in hexadecimal have. */
-const RANDOM_KEY =
-  /(?<![\w+/-])(?=[\w+/-]*[a-z])(?=[\w+/-]*[A-Z])(?=[\w+/-]*\d[\w+/-]*[A-Za-z][\w+/-]*\d)[\w+/-]{32,}={0,2}/g
-/** `Authorization: …` and `Cookie: …` in whatever notation, to the end of the quotes or of the line. */
-const HEADER_VALUE =
-  /([\w-]{0,40}(?:authori[sz]ation|cookie)[\w-]{0,40}\\{0,3}["']?\s{0,8}[:=]\s{0,8})(\\{0,3}"(?:[^"\\]|\\.)*"?|'[^'\n]*'?|[^\n]+)/gi
-/** `name: value`, `name=value`, `"name":"value"`. */
-const NAMED_VALUE =
-  /(?<![\w.-])([A-Za-z][\w.-]{0,60})(\\{0,3}["']?\s{0,8}[:=]\s{0,8})(\\{0,3}"(?:[^"\\]|\\.)*"?|'[^'\n]*'?|[^\s,;&{}[\]"']+)/g
-const WORD = /[^\s"'{}[\],<>]{8,}/g
-
-export interface RedactionOptions {
-  /** Secrets of this very request, such as the caller's session token: found whole or in pieces. */
-  secrets?: readonly string[]
-}
-
-/** Text of more than one line, without the secrets that `shape`, name or `secrets` tell. */
-export function redact(text: string, { secrets = [] }: RedactionOptions = {}): string {
-  const pieces = new Set(secrets.flatMap(piecesOf))
-  const leaks = (candidate: string) =>
-    SHAPES.some((shape) => shape.test(candidate)) || holdsPiece(candidate, pieces)
-  const result = redactPlain(text, pieces)
-  if (!decodings(result, leaks)) return result
-  const wordwise = result.replace(WORD, (word) => (decodings(word, leaks) ? HIDDEN : word))
-  return decodings(wordwise, leaks) ? WITHHELD : wordwise
-}
-
-function redactPlain(text: string, pieces: ReadonlySet<string>): string {
-  let result = text.replace(HEADER_VALUE, `$1${HIDDEN}`)
-  result = redactNamed(result)
-  for (const shape of PLAIN_SHAPES) result = result.replace(shape, HIDDEN)
-  if (pieces.size > 0) {
-    result = result.replace(WORD, (word) => (holdsPiece(word, pieces) ? HIDDEN : word))
+/** @param text plain, of any number of lines. */
+export function redact(text: string): string {
+  let result = hideHeaderValues(text)
+  for (const shape of SHAPES) {
+    result = result.replace(shape, (secret: string, ...rest: unknown[]) => {
+      const at = rest.find((value) => typeof value === 'number') as number
+      return `${escapeBefore(result, at, secret)}${HIDDEN}`
+    })
   }
-  return result.replace(RANDOM_KEY, HIDDEN)
+  return result.replace(WORD, (word, at: number) => {
+    const start = escapeBefore(result, at, word)
+    return `${start}${shownWord(word.slice(start.length), nameBefore(result, at))}`
+  })
 }
 
-/** A value may hold names and values of its own, as the query of a URL does. */
-function redactNamed(text: string, depth = 0): string {
-  if (depth > NAMED_DEPTH) return HIDDEN
-  return text.replace(NAMED_VALUE, (_all, name: string, between: string, value: string) =>
-    isCredentialName(name)
-      ? `${name}${between}${HIDDEN}`
-      : `${name}${between}${redactNamed(value, depth + 1)}`,
-  )
+/** The rest of a JSON escape such as \n or \u0041 whose backslash stands just before `word`. */
+function escapeBefore(text: string, at: number, word: string): string {
+  if (text[at - 1] !== '\\') return ''
+  return word.slice(0, /^u[\da-f]{4}/i.test(word) ? 5 : 1)
 }
 
-/** Every run of twelve characters of a secret: fewer tell nothing. */
-function piecesOf(secret: string): string[] {
-  if (secret.length <= PIECE_CHARACTERS) return secret.length < 6 ? [] : [secret]
-  return Array.from({ length: secret.length - PIECE_CHARACTERS + 1 }, (_, start) =>
-    secret.slice(start, start + PIECE_CHARACTERS),
-  )
+/** What a key or token is written in: RFC 9110 §11.2, token68. */
+const WORD = /(?<![\w.~+/-])[\w.~+/-]{16,}={0,2}/g
+const NAMED_KEY_CHARACTERS = 16
+const UNNAMED_KEY_CHARACTERS = 32
+
+/** Path and URL are read segment by segment. */
+function shownWord(word: string, name: string): string {
+  if (!word.startsWith('/')) return looksLikeKey(word, name) ? HIDDEN : word
+  return word
+    .split('/')
+    .map((segment) => (looksLikeKey(segment, name) ? HIDDEN : segment))
+    .join('/')
 }
 
-function holdsPiece(text: string, pieces: ReadonlySet<string>): boolean {
-  for (const piece of pieces) if (text.includes(piece)) return true
-  return false
+/**
+ * Whether a word is long and random. After the name of a credential a shorter and less varied one will do; what is
+ * named as an identifier is none.
+ */
+function looksLikeKey(word: string, name: string): boolean {
+  if (word.length < NAMED_KEY_CHARACTERS) return false
+  const { changes, digits, mixed } = mixtureOf(word)
+  if (isCredentialName(name) || hasCredentialScheme(name)) {
+    return changes * 3 >= word.length || (digits >= 2 && changes * 6 >= word.length)
+  }
+  const random = mixed && digits >= 2 && changes * 4 >= word.length
+  return word.length >= UNNAMED_KEY_CHARACTERS && random && !isIdentifierName(name)
+}
+
+interface Mixture {
+  /** How often a small letter, a capital and a digit follow one another: seldom in words, at every other place in keys. */
+  changes: number
+  digits: number
+  /** It has small letters and capitals. */
+  mixed: boolean
+}
+
+function mixtureOf(word: string): Mixture {
+  const seen = { small: 0, capital: 0, digit: 0, other: 0 }
+  let changes = 0
+  let previous: keyof typeof seen = 'other'
+  for (const character of word) {
+    const kind = kindOf(character)
+    seen[kind] += 1
+    if (kind !== previous && kind !== 'other' && previous !== 'other') changes += 1
+    previous = kind
+  }
+  return { changes, digits: seen.digit, mixed: seen.small > 0 && seen.capital > 0 }
+}
+
+function kindOf(character: string): 'small' | 'capital' | 'digit' | 'other' {
+  if (character >= 'a' && character <= 'z') return 'small'
+  if (character >= 'A' && character <= 'Z') return 'capital'
+  return character >= '0' && character <= '9' ? 'digit' : 'other'
+}
+
+/** `name: `, `name=`, `"name":"`, `name ` just before the place where it is applied. */
+const NAME = /(?<=([A-Za-z][\w.-]{0,60})\\{0,7}["']?\s{0,8}(?:[:=]›?|\s)\s{0,8}\\{0,7}["']?)/y
+
+function nameBefore(text: string, at: number): string {
+  NAME.lastIndex = at
+  return NAME.exec(text)?.[1] ?? ''
+}
+
+/** A field whose value is nothing but a credential, whatever it looks like: Authorization, Cookie, Set-Cookie. */
+const HEADER = /(?:authori[sz]ation|cookies?2?)(\\{0,7}["'])?\s{0,8}[:=]›?\s{0,8}/gi
+const QUOTE = /\\{0,7}["']/y
+const JSON_LITERAL = /(?:null|true|false|-?\d[\d.eE+-]*)(?=[\s,}\]]|$)/y
+
+function hideHeaderValues(text: string): string {
+  const quotes = createQuoteReader(text)
+  let shown = ''
+  let from = 0
+  for (const header of text.matchAll(HEADER)) {
+    if (header.index < from) continue
+    const start = header.index + header[0].length
+    const { hidden, end } = hideValue(text, start, {
+      nameQuote: header[1] && atItsDepth(header[1]),
+      quoted: quotes.areOpenAt(start),
+    })
+    shown += text.slice(from, start) + hidden
+    from = end
+  }
+  return shown + text.slice(from)
+}
+
+/** Hides the value that begins at `start`, in whichever notation: JSON, JSON in JSON, a header field, YAML. */
+function hideValue(
+  text: string,
+  start: number,
+  { nameQuote, quoted }: { nameQuote: string | undefined; quoted: boolean },
+): { hidden: string; end: number } {
+  if (nameQuote && !(quoted && nameQuote === '"')) {
+    QUOTE.lastIndex = start
+    const quote = QUOTE.exec(text)?.[0]
+    if (quote && (quote === nameQuote || !quoted))
+      return { hidden: `${quote}${HIDDEN}`, end: closingQuote(text, start + quote.length, quote) }
+    if (nameQuote === '"' && /[[{]/.test(text.charAt(start))) return hideStrings(text, start)
+    JSON_LITERAL.lastIndex = start
+    const literal = JSON_LITERAL.exec(text)?.[0]
+    if (literal) return { hidden: literal, end: start + literal.length }
+  }
+  const end = quoted ? closingQuote(text, start, '"') : lineEnd(text, start)
+  return { hidden: end > start ? HIDDEN : '', end }
+}
+
+function lineEnd(text: string, start: number): number {
+  const end = text.indexOf('\n', start)
+  return end < 0 ? text.length : end
+}
+
+/** A quote without the backslashes that belong to what stands before it. Those of its own: 0, 1, 3 or 7, by depth. */
+function atItsDepth(quote: string): string {
+  const count = quote.length - 1
+  const own = count % 2 === 0 ? 0 : count % 4 === 1 ? 1 : count % 8 === 3 ? 3 : 7
+  return quote.slice(count - own)
+}
+
+/**
+ * Where the quote that ends a string stands, with its backslashes: the end of the line if there is none.
+ * @param quote as the string began. In JSON in JSON it has a backslash before it, and three one level deeper.
+ */
+function closingQuote(text: string, start: number, quote: string): number {
+  const depth = quote.length - 1
+  let backslashes = 0
+  let at = start
+  for (; at < text.length && text[at] !== '\n'; at++) {
+    if (text[at] === '\\') {
+      backslashes += 1
+      continue
+    }
+    if (text[at] === quote.at(-1) && backslashes % (2 * (depth + 1)) === depth) return at - depth
+    backslashes = 0
+  }
+  return at
+}
+
+const STRING_OR_BRACKET = /"(?:[^"\\]|\\[\s\S])*"?|[[\]{}]/g
+
+/** Hides every string in the JSON array or object that begins at `start`, but for the names of members. */
+function hideStrings(text: string, start: number): { hidden: string; end: number } {
+  STRING_OR_BRACKET.lastIndex = start
+  let hidden = ''
+  let from = start
+  let depth = 0
+  for (let found = STRING_OR_BRACKET.exec(text); found; found = STRING_OR_BRACKET.exec(text)) {
+    const [token] = found
+    const end = STRING_OR_BRACKET.lastIndex
+    const isName = /^\s{0,8}:/.test(text.slice(end, end + 9))
+    hidden += text.slice(from, found.index) + (token.startsWith('"') && !isName ? `"${HIDDEN}"` : token)
+    from = end
+    if (token === '[' || token === '{') depth += 1
+    if (token === ']' || token === '}') depth -= 1
+    if (depth === 0) return { hidden, end }
+  }
+  return { hidden: hidden + text.slice(from), end: text.length }
+}
+
+/** Tells whether a place is inside double quotes that were opened on its line. Asked with rising places only. */
+function createQuoteReader(text: string): { areOpenAt(place: number): boolean } {
+  let at = 0
+  let open = false
+  return {
+    areOpenAt(place) {
+      for (; at < place; at++) {
+        if (text[at] === '\\') at += 1
+        else if (text[at] === '"') open = !open
+        else if (text[at] === '\n') open = false
+      }
+      return open
+    },
+  }
 }

@@ -5,9 +5,7 @@ import type { CertificateFacts } from './certificate.ts'
 import type { BodyEnd, Exchange, ReceiverAnswer } from './exchange.ts'
 import { BODY_LIMIT_BYTES, BODY_TIMEOUT_MS } from './exchange.ts'
 import type { Failure } from './failures.ts'
-import { bodyText, cutToLines, plainText } from './receiver-text.ts'
-import { redact } from './redaction.ts'
-import { isCredentialName } from './secret-shapes.ts'
+import { shownBody, shownText } from './receiver-text.ts'
 import { judgeCallbackUrl } from './url-verdict.ts'
 
 export type Outcome = 'success' | 'receiver_failure' | 'unconfirmed'
@@ -51,8 +49,6 @@ export interface TestFacts {
   /** Why there was no exchange. */
   failure: Failure | null
   judgeAddress: AddressRule
-  /** Texts that must not be shown, such as the caller's session token. */
-  secrets: readonly string[]
 }
 
 const HEADERS_SHOWN = 30
@@ -95,13 +91,14 @@ const between = (from: number | undefined, to: number | undefined): number | nul
   from === undefined || to === undefined ? null : Math.round(to - from)
 
 /** Where a redirect points, when it is a URL that could be saved. It is not asked. */
-function redirectTarget(answer: ReceiverAnswer, { url, judgeAddress, secrets }: TestFacts): string | null {
+function redirectTarget(answer: ReceiverAnswer, { url, judgeAddress }: TestFacts): string | null {
   const [, location] = answer.headers.find(([name]) => name.toLowerCase() === 'location') ?? []
   if (location === undefined || answer.status >= 400) return null
   const target = URL.parse(location, url)
   const verdict = target && judgeCallbackUrl(target.href, judgeAddress)
   if (!verdict?.ok || verdict.url.href === url || verdict.url.href.length > 200) return null
-  return redact(verdict.url.href, { secrets }) === verdict.url.href ? verdict.url.href : null
+  const { href } = verdict.url
+  return shownText(href).join('\n') === href ? href : null
 }
 
 interface LogFacts {
@@ -130,17 +127,17 @@ function logOf({ facts, timings, certificate, answer, failure }: LogFacts): stri
     if (failure !== 'send_timeout') lines.push('sent POST with Content-Type: application/json')
   }
   if (failure) lines.push(FAILURE_LINES[failure])
-  return answer ? [...lines, ...answerLines(answer, facts, timings)] : lines
+  return answer ? [...lines, ...answerLines(answer, timings)] : lines
 }
 
-function answerLines(answer: ReceiverAnswer, { secrets }: TestFacts, timings: Timings): string[] {
+function answerLines(answer: ReceiverAnswer, timings: Timings): string[] {
   const phrase = STATUS_CODES[answer.status]
   const time = timings.firstByteMs === null ? '' : ` (${timings.firstByteMs} ms)`
   const note = BODY_NOTES[answer.bodyEnd]
   return [
     `answer: ${answer.status}${phrase ? ` ${phrase}` : ''}${time}`,
-    ...headerLines(answer, secrets),
-    ...bodyLines(answer, secrets),
+    ...headerLines(answer),
+    ...bodyLines(answer),
     ...(note ? [note] : []),
   ]
 }
@@ -148,36 +145,27 @@ function answerLines(answer: ReceiverAnswer, { secrets }: TestFacts, timings: Ti
 /** Marks what the receiver said, so that it cannot pass for a step of the test. */
 const quoted = (line: string): string => `| ${line}`
 
-function headerLines({ headers }: ReceiverAnswer, secrets: readonly string[]): string[] {
-  const shown = headers.slice(0, HEADERS_SHOWN).map(([name, value]) => headerLine(name, value))
-  const lines = cutToLines(redact(shown.join('\n'), { secrets }), HEADERS_SHOWN).map(quoted)
+/** Header fields come as Latin-1 (RFC 9110 §5.5). */
+function headerLines({ headers }: ReceiverAnswer): string[] {
+  const lines = headers
+    .slice(0, HEADERS_SHOWN)
+    .map(([name, value]) => quoted(shownText(`${name.toLowerCase()}: ${value}`).join(' ')))
   const more = headers.length - HEADERS_SHOWN
   return more > 0 ? [...lines, `… and ${more} more header fields`] : lines
 }
 
-function bodyLines(answer: ReceiverAnswer, secrets: readonly string[]): string[] {
-  const body = bodyText({
+function bodyLines(answer: ReceiverAnswer): string[] {
+  const body = shownBody({
     bytes: answer.body,
+    whole: answer.bodyEnd === 'whole',
     contentType: headerOf(answer, 'content-type'),
     contentEncoding: headerOf(answer, 'content-encoding'),
   })
-  if ('summary' in body) return [body.summary]
-  return cutToLines(redact(plainText(wholeWords(body.text, answer)), { secrets })).map(quoted)
-}
-
-/** Header fields come as Latin-1 (RFC 9110 §5.5); one that carries a credential is named only. */
-function headerLine(name: string, value: string): string {
-  const text = plainText(isCredentialName(name) ? '[redacted]' : value).replaceAll('\n', ' ')
-  return `${plainText(name).toLowerCase()}: ${text}`
+  return 'summary' in body ? [body.summary] : body.lines.map(quoted)
 }
 
 const headerOf = (answer: ReceiverAnswer, wanted: string): string | undefined =>
   answer.headers.find(([name]) => name.toLowerCase() === wanted)?.[1]
-
-/** A cut may go through a secret, whose first part would not be told for one: the last word goes. */
-function wholeWords(text: string, answer: ReceiverAnswer): string {
-  return answer.bodyEnd === 'whole' ? text : text.replace(/[^\s"'<>,;&]{1,512}$/, '')
-}
 
 const BODY_NOTES: Record<BodyEnd, string | null> = {
   whole: null,

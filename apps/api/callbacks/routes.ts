@@ -5,20 +5,19 @@ import { Problem } from '#shared/problems.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
-import { bearerOf } from '../http/bearer.ts'
 import { body } from '../http/body.ts'
 import { documented } from '../http/documented.ts'
 import { unavailable } from '../http/problem.ts'
 import { createRouter } from '../http/routes.ts'
 import { actorOf } from '../http/schemas.ts'
 import type { ApiContext, ApiMiddleware, ApiRouter, SessionState } from '../http/state.ts'
-import type { AddressRule } from './address-verdict.ts'
+import type { AddressReason, AddressRule } from './address-verdict.ts'
 import { beginTest, endTest, findDestination, saveDestination } from './destinations.ts'
 import { judgeName } from './name-verdict.ts'
 import type { Resolve } from './resolver.ts'
 import { Callback, CallbackTest, NewCallback } from './schemas.ts'
 import type { TestSender } from './sender.ts'
-import { type CallbackUrl, judgeCallbackUrl } from './url-verdict.ts'
+import { type CallbackUrl, hostToLog, judgeCallbackUrl } from './url-verdict.ts'
 
 export interface CallbackDependencies {
   db: Database
@@ -40,8 +39,8 @@ export function createCallbackRoutes(dependencies: CallbackDependencies): ApiRou
   const save: ApiMiddleware = async (ctx) => {
     const { callbackUrl: typed } = ctx.state.body as z.infer<typeof NewCallback>
     const verdict = judgeCallbackUrl(typed, judgeAddress)
-    if (!verdict.ok) throw refused(verdict.code, verdict.sentence)
-    const verified = await verify(verdict.url)
+    if (!verdict.ok) throw refused(ctx, { ...verdict, host: hostToLog(typed) })
+    const verified = await verify(ctx, verdict.url)
     const vendorId = vendorOf(ctx)
     const { userId } = ctx.state.session as SessionState
     const { href, host } = verdict.url
@@ -61,10 +60,14 @@ export function createCallbackRoutes(dependencies: CallbackDependencies): ApiRou
   }
 
   /** @throws Problem when DNS names an address that is not public. No answer is no reason to refuse: a send fails closed. */
-  async function verify(url: CallbackUrl): Promise<boolean> {
+  async function verify(ctx: ApiContext, url: CallbackUrl): Promise<boolean> {
     if (url.address !== null) return true
     const verdict = await judgeName(url.hostname, { resolve, judgeAddress })
-    if (verdict.kind === 'not_public') throw refused('callback_url_resolves_to_private_address')
+    if (verdict.kind === 'not_public') {
+      const code = 'callback_url_resolves_to_private_address'
+      const { sentence } = CALLBACK_URL_PROBLEMS[code]
+      throw refused(ctx, { code, sentence, host: url.hostname, addressReason: verdict.reason })
+    }
     return verdict.kind === 'public' && verdict.complete
   }
 
@@ -76,14 +79,19 @@ export function createCallbackRoutes(dependencies: CallbackDependencies): ApiRou
     const begun = await beginTest(db, vendorId)
     if (!begun) throw await notBegun(vendorId)
     const caller = callerSignal(ctx)
-    const result = await sender
-      .send({ url: begun.callbackUrl, vendorId, signal: caller, secrets: sessionTokenOf(ctx) })
+    const { result, ...verdict } = await sender
+      .send({ url: begun.callbackUrl, vendorId, signal: caller })
       .finally(() =>
         endTest(db, { vendorId, lease: begun.lease }).catch((error: Error) =>
           // The lease runs out by itself; the result matters more.
           ctx.state.log.warn({ error: error.message }, 'the end of a callback test could not be noted'),
         ),
       )
+    const outcome = result?.outcome ?? 'unconfirmed'
+    ctx.state.log.info(
+      { event: 'callback.tested', vendorId, outcome, status: result?.status, ...verdict },
+      'callback tested',
+    )
     if (!result && !caller.aborted) throw unavailable('The service is restarting. Send the test event again.')
     ctx.body = result
   }
@@ -145,10 +153,16 @@ export function createCallbackRoutes(dependencies: CallbackDependencies): ApiRou
 
 const vendorOf = (ctx: ApiContext): string => ctx.state.vendorId as string
 
-function refused(
-  code: CallbackUrlProblemCode,
-  sentence: string = CALLBACK_URL_PROBLEMS[code].sentence,
-): Problem {
+interface RefusedUrl {
+  code: CallbackUrlProblemCode
+  sentence: string
+  /** What may be logged of the URL, which may hold a secret. */
+  host: string | null
+  addressReason: AddressReason | null
+}
+
+function refused(ctx: ApiContext, { code, sentence, host, addressReason }: RefusedUrl): Problem {
+  ctx.state.log.info({ event: 'callback.refused', code, host, addressReason }, 'callback URL refused')
   return new Problem(code, sentence, { errors: [{ pointer: '/callbackUrl', detail: sentence }] })
 }
 
@@ -158,9 +172,4 @@ function callerSignal(ctx: ApiContext): AbortSignal {
   ctx.res.once('close', () => caller.abort())
   if (ctx.res.destroyed) caller.abort()
   return caller.signal
-}
-
-function sessionTokenOf(ctx: ApiContext): string[] {
-  const bearer = bearerOf(ctx.req)
-  return bearer.kind === 'token' ? [bearer.token] : []
 }

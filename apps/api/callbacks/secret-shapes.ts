@@ -9,8 +9,9 @@ import { CLIENT_SECRET_PATTERN, SESSION_TOKEN_PATTERN } from '#shared/oauth/ids.
 export const SECRET_SHAPES: readonly RegExp[] = [
   CLIENT_SECRET_PATTERN,
   SESSION_TOKEN_PATTERN,
-  // JSON Web Token: three base64url parts of which the first two are JSON objects (RFC 7519); JWE has five
-  /eyJ[\w-]{8,}\.(?:eyJ)?[\w-]{8,}(?:\.[\w-]*){1,3}/,
+  // JSON Web Token: three base64url parts, the first of which is a JSON object (RFC 7519); JWE has five. It begins at
+  // the first `eyJ` of a word, since trying each of them would be quadratic.
+  /(?<![\w-])(?:(?!eyJ)[\w-])*eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*){1,3}/,
   // Amazon Web Services access key id
   /(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}/,
   // GitHub, GitLab
@@ -31,7 +32,7 @@ export const SECRET_SHAPES: readonly RegExp[] = [
   /SG\.[\w-]{16,}\.[\w-]{16,}/,
   /(?<![A-Za-z0-9])key-[0-9a-f]{32}/,
   /(?<![A-Za-z0-9])SK[0-9a-f]{32}/,
-  /[0-9a-f]{32}-us\d{1,2}(?!\d)/,
+  /(?<![0-9a-f])[0-9a-f]{32}-us\d{1,2}(?!\d)/,
   // npm, PyPI, Docker Hub, DigitalOcean, HashiCorp Vault, Shopify, Square, Telegram bot
   /npm_[A-Za-z0-9]{36}/,
   /pypi-[\w-]{50,}/,
@@ -42,21 +43,20 @@ export const SECRET_SHAPES: readonly RegExp[] = [
   /sq0(?:atp|csp|idp)-[\w-]{22,}/,
   /(?<!\d)\d{8,10}:AA[\w-]{33}/,
   // OpenAI, Anthropic, Hugging Face
-  /(?<![A-Za-z0-9])sk-(?:[a-z]+-)*[\w-]{20,}/,
+  /(?<![A-Za-z0-9])sk-[\w-]{20,}/,
   /(?<![A-Za-z0-9])hf_[A-Za-z0-9]{30,}/,
-  // A private key in PEM (RFC 7468), as far as it goes
-  /-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----|[\s\S]*)/,
+  // A private key in PEM (RFC 7468), as far as it goes within its quotes
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----(?:(?:[^"\\]|\\[^"])*?-----END [A-Z ]*PRIVATE KEY-----|(?:[^"\\]|\\[^"])*)/,
   // A user and password in a URL (RFC 3986 §3.2.1)
-  /(?<=:\/\/)[^\s/?#@:]*:[^\s/?#@]+@/,
+  /(?<=:\/\/)[^\s/?#@:"]*:[^\s/?#@"]+@/,
 ]
 
-/** What may be the first part of a secret that was cut off, or one spelled a little differently: for hiding only. */
-export const SECRET_BEGINNINGS: readonly RegExp[] = [
+/** The first part of a secret that was cut off: only hidden, since a URL may hold such a word. */
+export const SECRET_STARTS: readonly RegExp[] = [
   /(?<![A-Za-z0-9])(?:ias|ses)_(?=[a-z]*[0-9A-Z])[0-9A-Za-z]{8,}/,
   /(?<![A-Za-z0-9])eyJ[\w-]{10,}(?:\.[\w-]*)*/,
   /gh[opusr]_[A-Za-z0-9]{10,}/,
   /(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{6,}/,
-  /\b(?:bearer|basic|digest|negotiate|apikey|token)\s+(?=[\w.~+/=-]*[\d_.~+/=-])[\w.~+/=-]{8,}/i,
 ]
 
 const CREDENTIAL_WORDS =
@@ -72,13 +72,7 @@ const HARMLESS_KEYS = /(?:public|sort|primary|foreign|partition|cache|idempotenc
  * taken for one.
  */
 export function isCredentialName(name: string): boolean {
-  const plain = name.normalize('NFKC')
-  const words = plain
-    .replace(/([a-z])([A-Z])/g, '$1 $2')
-    .replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
-    .toLowerCase()
-    .split(/[^a-z]+/)
-    .filter(Boolean)
+  const words = wordsOf(name)
   const joined = words.join('')
   if (HARMLESS_KEYS.test(joined)) return false
   const last = words.at(-1)
@@ -90,4 +84,22 @@ export function isCredentialName(name: string): boolean {
     CREDENTIAL_WORDS.test(joined) ||
     joined === 'awsaccesskeyid'
   )
+}
+
+/** Whether a word announces credentials as an authentication scheme does (RFC 9110 §11.1). */
+export const hasCredentialScheme = (word: string): boolean =>
+  /^(?:basic|bearer|digest|negotiate)$/i.test(word)
+
+/** Whether a value of this name tells one thing from another: people need it to find a request again. */
+export const isIdentifierName = (name: string): boolean =>
+  ['id', 'ids', 'etag', 'ray', 'trace', 'traceparent'].includes(wordsOf(name).at(-1) ?? '')
+
+function wordsOf(name: string): string[] {
+  return name
+    .normalize('NFKC')
+    .replace(/([a-z])([A-Z])/g, '$1 $2')
+    .replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z]+/)
+    .filter(Boolean)
 }

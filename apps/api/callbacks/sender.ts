@@ -1,6 +1,6 @@
 import type { Clock } from '#shared/process/clock.ts'
-import type { AddressRule } from './address-verdict.ts'
-import { type Exchange, exchange } from './exchange.ts'
+import type { AddressReason, AddressRule } from './address-verdict.ts'
+import { type Exchange, exchange, type PeerRefusal } from './exchange.ts'
 import type { Failure } from './failures.ts'
 import { judgeName } from './name-verdict.ts'
 import { type TestResult, testResult } from './report.ts'
@@ -24,22 +24,29 @@ export interface TestEvent {
   vendorId: string
   /** The caller has gone: the send ends at once. */
   signal: AbortSignal
-  /** Texts that the log must not show, such as the caller's session token. */
-  secrets: readonly string[]
+}
+
+/** What became of a test: the result for the person, and the verdict for the log. */
+export interface SentTest {
+  /** null when it was stopped: by `signal`, or by close(). */
+  result: TestResult | null
+  /** Where the event was to go; null when the saved URL is no longer allowed. */
+  host: string | null
+  /** Why no answer came; null when one did. */
+  failure: Failure | null
+  /** Why an address was refused, if one was: of the URL, in DNS, or at the end of the connection. */
+  addressReason: PeerRefusal | null
 }
 
 export interface TestSender {
-  /**
-   * Sends one test event and tells what became of it, within 10 s. Never rejects.
-   * @returns null when it was stopped: by `signal`, or by close().
-   */
-  send(event: TestEvent): Promise<TestResult | null>
+  /** Sends one test event and reports what became of it, within 10 s. Never rejects. */
+  send(event: TestEvent): Promise<SentTest>
   /** Stops every send that is under way and takes no more; resolves when none is left. */
   close(): Promise<void>
 }
 
 export function createTestSender(dependencies: TestSenderDependencies): TestSender {
-  const underway = new Map<AbortController, Promise<TestResult>>()
+  const underway = new Map<AbortController, Promise<SentTest>>()
   let closed = false
   return {
     async send(event) {
@@ -51,8 +58,8 @@ export function createTestSender(dependencies: TestSenderDependencies): TestSend
       const sending = attempt(dependencies, event, stop.signal)
       underway.set(stop, sending)
       try {
-        const result = await sending
-        return stop.signal.reason === 'stopped' ? null : result
+        const sent = await sending
+        return stop.signal.reason === 'stopped' ? { ...sent, result: null, failure: 'stopped' } : sent
       } finally {
         clearTimeout(timer)
         event.signal.removeEventListener('abort', onStop)
@@ -69,21 +76,23 @@ export function createTestSender(dependencies: TestSenderDependencies): TestSend
 
 async function attempt(
   { clock, resolve, judgeAddress, certificateAuthority }: TestSenderDependencies,
-  { url: saved, vendorId, secrets }: TestEvent,
+  { url: saved, vendorId }: TestEvent,
   signal: AbortSignal,
-): Promise<TestResult> {
+): Promise<SentTest> {
   const started = performance.now()
   const sentAt = new Date(clock.now())
   const verdict = judgeCallbackUrl(saved, judgeAddress)
   const url = verdict.ok ? verdict.url : null
-  const way = url ? await findWay(url, { resolve, judgeAddress, signal }) : REFUSED
+  const way = verdict.ok
+    ? await findWay(verdict.url, { resolve, judgeAddress, signal })
+    : noWay('url_refused', { addressReason: verdict.addressReason })
   let facts: Exchange | null = null
   if (url && way.failure === null) {
     const payload = JSON.stringify({ type: 'test_event', vendorId, sentAt: sentAt.toISOString() })
     const { addresses } = way
     facts = await exchange({ href: url.href, addresses, judgeAddress, certificateAuthority, payload, signal })
   }
-  return testResult({
+  const result = testResult({
     url: saved,
     host: url?.hostname ?? '',
     port: url?.port ?? 443,
@@ -94,8 +103,13 @@ async function attempt(
     exchange: facts,
     failure: way.failure,
     judgeAddress,
-    secrets,
   })
+  return {
+    result,
+    host: url?.hostname ?? null,
+    failure: way.failure ?? facts?.failure ?? null,
+    addressReason: way.addressReason ?? facts?.peerRefused ?? null,
+  }
 }
 
 interface Way {
@@ -103,28 +117,34 @@ interface Way {
   addresses: string[]
   dnsMs: number | null
   failure: Failure | null
+  /** Why an address is not public, if that is the failure. */
+  addressReason: AddressReason | null
 }
 
-const REFUSED: Way = { addresses: [], dnsMs: null, failure: 'url_refused' }
+const noWay = (
+  failure: Failure,
+  { dnsMs = null, addressReason = null }: Partial<Pick<Way, 'dnsMs' | 'addressReason'>> = {},
+): Way => ({ addresses: [], dnsMs, failure, addressReason })
 
 /** The addresses to connect to. DNS is asked once, here, and never again. */
 async function findWay(
   url: CallbackUrl,
   { resolve, judgeAddress, signal }: { resolve: Resolve; judgeAddress: AddressRule; signal: AbortSignal },
 ): Promise<Way> {
-  if (url.address !== null) return { addresses: [url.address], dnsMs: null, failure: null }
+  const found = { failure: null, addressReason: null }
+  if (url.address !== null) return { ...found, addresses: [url.address], dnsMs: null }
   const asked = performance.now()
   const verdict = await judgeName(url.hostname, { resolve, judgeAddress, signal })
   const dnsMs = performance.now() - asked
-  if (signal.aborted) return { addresses: [], dnsMs: null, failure: signal.reason as Failure }
+  if (signal.aborted) return noWay(signal.reason as Failure)
   switch (verdict.kind) {
     case 'public':
-      return { addresses: verdict.addresses, dnsMs, failure: null }
+      return { ...found, addresses: verdict.addresses, dnsMs }
     case 'not_public':
-      return { addresses: [], dnsMs, failure: 'address_not_public' }
+      return noWay('address_not_public', { dnsMs, addressReason: verdict.reason })
     case 'not_found':
-      return { addresses: [], dnsMs, failure: 'name_not_found' }
+      return noWay('name_not_found', { dnsMs })
     case 'no_answer':
-      return { addresses: [], dnsMs: null, failure: 'name_unanswered' }
+      return noWay('name_unanswered')
   }
 }

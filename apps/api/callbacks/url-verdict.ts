@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { domainToUnicode } from 'node:url'
 import { CALLBACK_URL_PROBLEMS, type CallbackUrlProblemCode } from '#shared/callback-url-problems.ts'
-import { ADDRESS_REASONS, type AddressRule } from './address-verdict.ts'
+import { ADDRESS_REASONS, type AddressReason, type AddressRule } from './address-verdict.ts'
 import { isCredentialName, SECRET_SHAPES } from './secret-shapes.ts'
 
 /** A URL that may be saved, in its normal form. `address` is set when its host is an IP literal. */
@@ -19,9 +19,13 @@ export interface CallbackUrl {
 
 export type UrlVerdict =
   | { ok: true; url: CallbackUrl }
-  | { ok: false; code: CallbackUrlProblemCode; sentence: string }
+  /** `addressReason` is set when the host is an address that is not public. */
+  /** `addressReason`: why its host is not public, if that is an address; null for every other code. */
+  | { ok: false; code: CallbackUrlProblemCode; sentence: string; addressReason: AddressReason | null }
 
 const MAX_BYTES = 2_048
+/** Around what was pasted. */
+const MAX_SPACES = 64
 const MAX_NAME_CHARACTERS = 253
 const HTTPS_PORT = 443
 const FIRST_UNPRIVILEGED_PORT = 1_024
@@ -46,11 +50,18 @@ const INVISIBLE =
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
 const TOP_LEVEL = /^(?:[a-z]{2,63}|xn--[a-z0-9-]{1,59})$/
 
-const refuse = (code: CallbackUrlProblemCode, detail?: string): UrlVerdict => ({
+const refuse = (code: CallbackUrlProblemCode): UrlVerdict => ({
   ok: false,
   code,
-  sentence: detail ?? CALLBACK_URL_PROBLEMS[code].sentence,
+  sentence: CALLBACK_URL_PROBLEMS[code].sentence,
+  addressReason: null,
 })
+
+function refuseAddress(addressReason: AddressReason): UrlVerdict {
+  const code = 'callback_url_private_address'
+  const sentence = `The host is ${ADDRESS_REASONS[addressReason]}. ${CALLBACK_URL_PROBLEMS[code].sentence}`
+  return { ok: false, code, sentence, addressReason }
+}
 
 /**
  * Judges what a person typed as a callback URL. Pure: no DNS. The raw text is judged first, since the WHATWG parser
@@ -59,12 +70,32 @@ const refuse = (code: CallbackUrlProblemCode, detail?: string): UrlVerdict => ({
 export function judgeCallbackUrl(typed: unknown, judgeAddress: AddressRule): UrlVerdict {
   if (typed === null) return refuse('callback_url_empty')
   if (typeof typed !== 'string') return refuse('callback_url_not_text')
-  const text = typed.replace(/^ +| +$/g, '')
+  if (typed.length > MAX_BYTES + MAX_SPACES) return refuse('callback_url_too_long')
+  const text = withoutSpacesAround(typed)
   const code = refusedText(text)
   if (code) return refuse(code)
   const url = URL.parse(text)
   if (!url) return refuse('callback_url_malformed')
   return judgeParsed(url, judgeAddress)
+}
+
+/**
+ * The host of a URL that was typed, for the log: an address, or a name of two labels or more. null for anything else,
+ * which may be a secret that was pasted into the wrong field.
+ */
+export function hostToLog(typed: unknown): string | null {
+  if (typeof typed !== 'string' || typed.length > MAX_BYTES + MAX_SPACES) return null
+  const host = URL.parse(typed)?.hostname.replace(/^\[|\]$/g, '') ?? ''
+  const labels = host.split('.')
+  return isIP(host) || (labels.length > 1 && labels.every(isHostLabel)) ? host : null
+}
+
+function withoutSpacesAround(text: string): string {
+  let start = 0
+  let end = text.length
+  while (text[start] === ' ') start += 1
+  while (end > start && text[end - 1] === ' ') end -= 1
+  return text.slice(start, end)
 }
 
 /** The first rule that the text as it was typed breaks. */
@@ -91,11 +122,7 @@ function judgeParsed(url: URL, judgeAddress: AddressRule): UrlVerdict {
   let address: string | null = null
   if (isIP(hostname)) {
     const verdict = judgeAddress(hostname)
-    if (!verdict.public) {
-      const { sentence } = CALLBACK_URL_PROBLEMS.callback_url_private_address
-      const why = `The host is ${ADDRESS_REASONS[verdict.reason]}. ${sentence}`
-      return refuse('callback_url_private_address', why)
-    }
+    if (!verdict.public) return refuseAddress(verdict.reason)
     address = verdict.address
   } else {
     const code = refusedName(hostname)

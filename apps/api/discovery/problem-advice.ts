@@ -21,6 +21,7 @@ export const problemAdvice: Record<ProblemCode, string> = {
     'The client was not given the scope that WWW-Authenticate names. Scopes cannot be added to a client.',
   not_found: 'Check the path: case counts, and so does a slash at the end.',
   method_not_allowed: 'The Allow header names the methods of this path.',
+  request_timeout: 'Send the body without long pauses, within ten seconds. Nothing was done.',
   client_limit_reached: 'Revoke clients that are not used any more.',
   idempotency_in_progress: 'Repeat the request, with the same key and body, after Retry-After.',
   callback_not_configured: 'Save a callback URL first; only the saved one is tested.',
@@ -31,10 +32,10 @@ export const problemAdvice: Record<ProblemCode, string> = {
   ...callbackUrlAdvice,
   idempotency_key_reused: 'A key stands for one request for 24 hours. Use a new one for another request.',
   rate_limited:
-    'Wait as long as Retry-After says, in seconds. RateLimit-Policy names the limit: api-forged is that of an address from which too many tokens with a wrong signature came.',
+    'Wait as long as Retry-After says, in seconds. RateLimit-Policy names the limit: api-client counts requests, api-events events, and api-forged is the limit of an address from which too many tokens with a wrong signature came.',
   internal: 'The fault is ours and has been logged. Name the requestId when you ask for help.',
   bad_gateway: 'The service is being restarted, or is down. Repeat the request after Retry-After.',
   unavailable:
-    'A part of the service does not answer, so that it cannot be decided whether to let you in. Repeat the request after Retry-After.',
+    'A part of the service does not answer, or it has too much to do right now. Repeat the request after Retry-After.',
   gateway_timeout: 'Whether the request was carried out is not known. Look before you repeat a change.',
 }

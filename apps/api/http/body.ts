@@ -1,48 +1,34 @@
-import { koaBody } from 'koa-body'
 import type { z } from 'zod'
 import { Problem } from '#shared/problems.ts'
 import { documented } from './documented.ts'
 import { inputErrors } from './input.ts'
+import { parseJson } from './json.ts'
+import { receivedBytes } from './received-bytes.ts'
 import type { ApiContext, ApiMiddleware } from './state.ts'
 
 const BODY_LIMIT_BYTES = 64 * 1_024
 const JSON_TYPE = /^application\/json[ \t]*(;[ \t]*charset="?utf-8"?[ \t]*)?$/i
-const REPLACEMENT_CHARACTER = '\uFFFD'
 
 export interface BodyOptions {
+  /** Default: 64 KiB. */
   limit_bytes?: number
+  /** In place of JSON.parse. */
+  parse?: (text: string) => unknown
 }
 
 /**
  * @returns what reads the JSON body of a request and gives what `schema` makes of it. It is called once the caller is
- * known, so that nobody's body is read for a stranger. It throws Problem 415 for another media type or encoding, 413
- * above the limit, 400 for what is not JSON in UTF-8, and 422 for what `schema` refuses.
+ * known, so that a stranger's body is not read. It throws Problem 415 for another media type or encoding, 413 above the
+ * limit, 408 if the body takes too long to arrive, 400 for what is not JSON in UTF-8, and 422 for what is nested too
+ * deep or what `schema` refuses.
  */
 export function bodyReader<Schema extends z.ZodType>(
   schema: Schema,
-  { limit_bytes = BODY_LIMIT_BYTES }: BodyOptions = {},
+  { limit_bytes = BODY_LIMIT_BYTES, parse }: BodyOptions = {},
 ): (ctx: ApiContext) => Promise<z.infer<Schema>> {
-  const read = koaBody({
-    json: true,
-    jsonStrict: false,
-    jsonLimit: limit_bytes,
-    jsonTypes: ['application/json'],
-    includeUnparsed: true,
-    urlencoded: false,
-    text: false,
-    multipart: false,
-    onError: (error) => {
-      throw bodyProblem(error, limit_bytes)
-    },
-  })
   return async (ctx) => {
     requireJson(ctx)
-    await read(ctx as never, async () => {})
-    const { rawBody, body: parsed } = ctx.request as unknown as { rawBody: string; body: unknown }
-    // The decoder puts this character where the bytes were not UTF-8; RFC 8259 §8.1 asks for UTF-8.
-    if (rawBody.includes(REPLACEMENT_CHARACTER)) throw malformed('The body is not valid UTF-8.')
-    if (rawBody === '') throw malformed('The body is empty.')
-    const result = schema.safeParse(parsed)
+    const result = schema.safeParse(parseJson(await receivedBytes(ctx.req, limit_bytes), parse))
     if (result.success) return result.data
     throw new Problem('invalid_input', 'The body breaks a rule; errors says which.', {
       errors: inputErrors(result.error.issues, (path) => path),
@@ -53,6 +39,7 @@ export function bodyReader<Schema extends z.ZodType>(
 export const BODY_PROBLEMS = [
   'unsupported_media_type',
   'payload_too_large',
+  'request_timeout',
   'malformed_json',
   'invalid_input',
 ] as const
@@ -73,31 +60,5 @@ function requireJson(ctx: ApiContext): void {
   }
   if (!/^(identity)?$/i.test(ctx.get('Content-Encoding'))) {
     throw new Problem('unsupported_media_type', 'Send the body without a Content-Encoding.')
-  }
-}
-
-function bodyProblem(error: Error, limit_bytes: number): Problem {
-  const { status, body: raw } = error as { status?: number; body?: unknown }
-  if (status === 413) {
-    return new Problem('payload_too_large', `The body may have at most ${limit_bytes} bytes.`, {
-      headers: { Connection: 'close' },
-    })
-  }
-  if (typeof raw === 'string' && isJson(raw)) {
-    return new Problem('invalid_input', 'The body breaks a rule; errors says which.', {
-      errors: [{ pointer: '', detail: 'must not have a member named __proto__' }],
-    })
-  }
-  return malformed('The body is not valid JSON.')
-}
-
-const malformed = (detail: string): Problem => new Problem('malformed_json', detail)
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
   }
 }

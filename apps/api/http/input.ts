@@ -4,6 +4,8 @@ import { documented } from './documented.ts'
 import type { ApiContext, ApiMiddleware } from './state.ts'
 
 const ERRORS_SHOWN = 20
+/** Said of a member whose name is the caller's own, and may be anything. */
+export const UNKNOWN_MEMBER = 'is not known here'
 
 /**
  * What zod found, as `errors[]` of a problem. No value that was sent is repeated.
@@ -26,7 +28,7 @@ export function inputErrors(
 
 const findings = (issue: z.core.$ZodIssue): { path: PropertyKey[]; detail: string }[] =>
   issue.code === 'unrecognized_keys'
-    ? issue.keys.map((key) => ({ path: [...issue.path, key], detail: 'is not known here' }))
+    ? issue.keys.map((key) => ({ path: [...issue.path, key], detail: UNKNOWN_MEMBER }))
     : [{ path: issue.path, detail: sentence(issue) }]
 
 /** zod's own words for a wrong type become like those that the schemas bring. */
@@ -60,14 +62,14 @@ export function query(schema: z.ZodObject): ApiMiddleware {
 }
 
 export function parseQuery<T extends z.ZodObject>(schema: T, querystring: string): z.infer<T> {
-  const sent = new URLSearchParams(querystring)
-  const errors: InputError[] = []
-  const values: Record<string, string> = {}
-  for (const name of new Set(sent.keys())) {
-    if (sent.getAll(name).length > 1) errors.push({ pointer: `?${name}`, detail: 'must be sent once' })
-    Object.defineProperty(values, name, { value: sent.get(name), enumerable: true })
+  const sent = new Map<string, string>()
+  const repeated = new Set<string>()
+  for (const [name, value] of new URLSearchParams(querystring)) {
+    if (sent.has(name)) repeated.add(name)
+    else sent.set(name, value)
   }
-  const result = schema.safeParse(values)
+  const errors = [...repeated].map((name) => ({ pointer: `?${name}`, detail: 'must be sent once' }))
+  const result = schema.safeParse(Object.fromEntries(sent))
   if (!result.success) errors.push(...inputErrors(result.error.issues, (pointer) => `?${pointer.slice(1)}`))
   if (errors.length > 0 || !result.success) {
     throw new Problem('invalid_input', 'The query breaks a rule; errors says which.', {

@@ -18,6 +18,8 @@ class RequestState implements ApiState {
   declare userId?: string
   declare vendorId?: string
   declare accessToken?: AccessTokenState
+  declare client?: { clientId: string; vendorId: string }
+  declare refusal?: { reason: string; about?: string }
   declare body?: unknown
   declare query?: unknown
   declare problem?: string
@@ -66,7 +68,7 @@ export function createRequestMiddleware({
         problem: state.problem,
         vendorId: state.vendorId,
         userId: state.session?.userId ?? state.userId,
-        clientId: state.accessToken?.clientId,
+        clientId: state.client?.clientId,
         duration_ms: Math.round((performance.now() - started_ms) * 100) / 100,
       },
       'request',

@@ -36,6 +36,10 @@ export interface ApiState {
   vendorId?: string
   /** Set by the access-token middleware. */
   accessToken?: AccessTokenState
+  /** The client that sent the request for certain, known before it is decided whether it may. */
+  client?: { clientId: string; vendorId: string }
+  /** More than the problem says about why that client is refused: a word, and the scope that it is about. */
+  refusal?: { reason: string; about?: string }
   /** The validated body, set by the body middleware. */
   body?: unknown
   /** The validated query, set by the query middleware. */

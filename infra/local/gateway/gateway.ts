@@ -74,7 +74,7 @@ function createHandler(
     else if (destination === 'auth') proxy.forward(incoming, response, auth, { requestId, refuse: answer })
     else if (destination === 'api') proxy.forward(incoming, response, api, { requestId, refuse: answer })
     else if (incoming.method !== 'GET' && incoming.method !== 'HEAD') answer(ONLY_PAGES)
-    else pages.answer(incoming, response, pathOf(target), requestId)
+    else if (!pages.answer(incoming, response, pathOf(target), requestId)) answer(NO_SUCH_FILE)
   }
 }
 
@@ -82,6 +82,7 @@ const NOT_A_PATH: Refusal = {
   code: 'invalid_request',
   detail: 'The target of the request is not a plain path.',
 }
+const NO_SUCH_FILE: Refusal = { code: 'not_found', detail: 'There is no such file.' }
 const ONLY_PAGES: Refusal = {
   code: 'method_not_allowed',
   detail: 'There are only pages here.',

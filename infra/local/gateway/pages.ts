@@ -35,8 +35,11 @@ interface Page {
 }
 
 export interface Pages {
-  /** Answers a GET or HEAD of `path` with the file of that name, else with index.html: the page finds its own way. */
-  answer(incoming: IncomingMessage, response: ServerResponse, path: string, requestId: string): void
+  /**
+   * Answers a GET or HEAD of `path` with the file of that name, or with index.html when it is the address of a screen.
+   * @returns false, and answers nothing, when it is neither.
+   */
+  answer(incoming: IncomingMessage, response: ServerResponse, path: string, requestId: string): boolean
 }
 
 /**
@@ -58,10 +61,16 @@ export async function loadPages(directory: string): Promise<Pages> {
   if (!index) throw new Error(`${directory} has no index.html`)
   return {
     answer(incoming, response, path, requestId) {
-      send(pages.get(path) ?? index, incoming, response, requestId)
+      const page = pages.get(path) ?? (isScreen(path) ? index : undefined)
+      if (page) send(page, incoming, response, requestId)
+      return page !== undefined
     },
   }
 }
+
+/** A name with a dot is a file's; the others are what the services answer when they are called directly. */
+const isScreen = (path: string): boolean =>
+  !path.slice(path.lastIndexOf('/')).includes('.') && !['/healthz', '/readyz', '/metrics'].includes(path)
 
 function pageOf(path: string, identity: Buffer, files: ReadonlyMap<string, Buffer>): Page {
   const bodies: Page['bodies'] = { identity }

@@ -27,4 +27,6 @@ export function destinationOf(target: string): Destination | undefined {
 
 /** Paths whose errors are OAuth's own JSON (RFC 6749 §5.2) and not problem+json. */
 export const isOAuth = (path: string): boolean =>
-  path.startsWith('/v1/oauth/') || path === '/.well-known/oauth-authorization-server'
+  path.startsWith('/v1/oauth/') ||
+  path === '/.well-known/oauth-authorization-server' ||
+  path === '/.well-known/openid-configuration'

@@ -14,7 +14,7 @@ import {
   startTlsReceiver,
   strangeAuthority,
 } from '../../support/receivers.ts'
-import { found, resolverOf, ruleWith, type SendingOptions, sendTo } from './sending.ts'
+import { found, resolverOf, ruleWith, type SendingOptions, senderFor, sendTo } from './sending.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
 const DAY_MS = 86_400_000
@@ -232,6 +232,14 @@ describe('a test send that takes too long', () => {
       dns: sendTo(`https://${RECEIVER_NAME}/`, { resolve: () => new Promise(() => {}) }),
       deafDns: sendTo(`https://${RECEIVER_NAME}/`, { resolve: createResolver({ servers: ['127.0.0.1:9'] }) }),
       failingDns: sendTo(`https://${RECEIVER_NAME}/`, { resolve: () => Promise.reject(new Error('broken')) }),
+      deaf: senderFor()
+        .send({
+          url: await start(startTlsReceiver({ talk: (socket) => void socket.pause() })),
+          // More than the buffers on the way hold
+          vendorId: 'v'.repeat(32 * 1_024 * 1_024),
+          signal: new AbortController().signal,
+        })
+        .then(({ result }) => result as TestResult),
       everything: sendTo(await start(slowToBegin()), { resolve: () => later(2_800, found('127.0.0.1')) }),
       noAnswer: sendTo(`https://${RECEIVER_NAME}/`, { resolve: resolverOf(silent).resolve }),
     }
@@ -262,6 +270,12 @@ describe('a test send that takes too long', () => {
     assertUnconfirmed(results.handshake as TestResult, /did not finish the TLS handshake within 3 seconds/)
     between(results.handshake, 2_900, 4_500)
     assert.deepEqual(results.handshake?.receiver, { address: '127.0.0.1', certificateExpiresAt: null })
+  })
+
+  it('gives up to send after 3 s', () => {
+    assertUnconfirmed(results.deaf as TestResult, /did not take the event within 3 seconds/)
+    between(results.deaf, 2_900, 4_800)
+    assert.ok(!results.deaf?.log.some((line) => line.startsWith('sent POST')))
   })
 
   for (const [name, what] of [

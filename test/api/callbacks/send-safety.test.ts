@@ -106,6 +106,28 @@ describe('a test send connects to addresses that were judged public, and to no o
     assert.equal(result.receiver, null)
   })
 
+  it('ends a connection to a public address that is not among the checked ones', async () => {
+    // The address of the connection reads differently from the one that was checked; both count as public.
+    const judged: string[] = []
+    const judgeAddress: AddressRule = (address) => {
+      judged.push(address)
+      return { public: true, address: judged.length === 1 ? '127.0.0.1' : '127.0.0.9' }
+    }
+    const { resolve } = resolverOf(found('127.0.0.1'))
+    const { result, failure, addressReason } = await senderFor({ resolve, judgeAddress }).send({
+      url: receiver.url,
+      vendorId: 'ven_acme',
+      signal: new AbortController().signal,
+    })
+    assert.deepEqual(
+      { failure, addressReason },
+      { failure: 'address_not_public', addressReason: 'not_checked' },
+    )
+    assert.equal(receiver.connections, 1)
+    assert.equal(receiver.received, '')
+    assert.equal(result?.receiver, null)
+  })
+
   for (const url of [
     'https://127.0.0.1:PORT/',
     'https://127.0.0.2:PORT/',
@@ -247,12 +269,11 @@ describe('a test send that is stopped', () => {
       url: receiver.url,
       vendorId: 'ven_acme',
       signal: caller.signal,
-      secrets: [],
     })
     await until(() => receiver.received.includes('sentAt'))
     const stopped_ms = performance.now()
     caller.abort()
-    assert.equal(await sending, null)
+    assert.equal((await sending).result, null)
     assert.ok(performance.now() - stopped_ms < 200)
     await until(() => receiver.open.size === 0)
     await receiver.stop()
@@ -266,10 +287,9 @@ describe('a test send that is stopped', () => {
       url: receiver.url,
       vendorId: 'v',
       signal: caller.signal,
-      secrets: [],
     })
     caller.abort()
-    assert.equal(await sending, null)
+    assert.equal((await sending).result, null)
     assert.equal(receiver.connections, 0)
     await receiver.stop()
   })
@@ -277,14 +297,17 @@ describe('a test send that is stopped', () => {
   it('by closing the sender ends, and later ones do not begin', async () => {
     const receiver = await silentReceiver()
     const sender = senderFor()
-    const event = { url: receiver.url, vendorId: 'v', signal: new AbortController().signal, secrets: [] }
+    const event = { url: receiver.url, vendorId: 'v', signal: new AbortController().signal }
     const sending = [sender.send(event), sender.send(event)]
     await until(() => receiver.connections === 2)
     const closed_ms = performance.now()
     await sender.close()
     assert.ok(performance.now() - closed_ms < 200)
-    assert.deepEqual(await Promise.all(sending), [null, null])
-    assert.equal(await sender.send(event), null)
+    assert.deepEqual(
+      (await Promise.all(sending)).map(({ result }) => result),
+      [null, null],
+    )
+    assert.equal((await sender.send(event)).result, null)
     assert.equal(receiver.connections, 2)
     await receiver.stop()
   })
@@ -293,12 +316,12 @@ describe('a test send that is stopped', () => {
     const [silent, other] = await Promise.all([silentReceiver(), startTlsReceiver({ talk: answering(OK) })])
     const caller = new AbortController()
     const sender = senderFor()
-    const event = { vendorId: 'v', secrets: [] }
+    const event = { vendorId: 'v' }
     const stopped = sender.send({ ...event, url: silent.url, signal: caller.signal })
     const sending = sender.send({ ...event, url: other.url, signal: new AbortController().signal })
     caller.abort()
-    assert.equal(await stopped, null)
-    assert.equal((await sending)?.outcome, 'success')
+    assert.equal((await stopped).result, null)
+    assert.equal((await sending).result?.outcome, 'success')
     await Promise.all([silent.stop(), other.stop()])
   })
 })

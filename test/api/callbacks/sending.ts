@@ -15,7 +15,7 @@ export const ruleWith =
 
 export const found = (...addresses: string[]): Resolution => ({ addresses, complete: true, failure: null })
 
-/** A resolver that gives the answers in turn, the last one for ever, and counts. */
+/** A resolver that gives the answers in turn, the last one from then on, and counts. */
 export function resolverOf(...answers: Resolution[]): { resolve: Resolve; asked: string[] } {
   const asked: string[] = []
   return {
@@ -44,17 +44,12 @@ export function senderFor(options: SendingOptions = {}): TestSender {
 }
 
 /** Sends one test event to `url` and expects a result. */
-export async function sendTo(
-  url: string,
-  options?: SendingOptions,
-  secrets: string[] = [],
-): Promise<TestResult> {
+export async function sendTo(url: string, options?: SendingOptions): Promise<TestResult> {
   const sender = senderFor(options)
-  const result = await sender.send({
+  const { result } = await sender.send({
     url,
     vendorId: 'ven_acme',
     signal: new AbortController().signal,
-    secrets,
   })
   if (!result) throw new Error('the send was stopped')
   return result

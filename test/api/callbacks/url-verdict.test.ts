@@ -75,6 +75,17 @@ describe('the verdict on a callback URL', () => {
     assert.equal(literal.url.hostname, '2606:4700::1111')
   })
 
+  it('ignores a few spaces around the URL', () => {
+    const url = `https://acme.com/${'a'.repeat(2_031)}`
+    assert.equal(Buffer.byteLength(url), 2_048)
+    for (const typed of [` ${url}`, `${' '.repeat(32)}${url}${' '.repeat(32)}`]) {
+      const verdict = judge(typed)
+      assert.equal(verdict.ok ? verdict.url.href : verdict.code, url)
+    }
+    const verdict = judge(`${' '.repeat(33)}${url}${' '.repeat(32)}`)
+    assert.equal(!verdict.ok && verdict.code, 'callback_url_too_long')
+  })
+
   it('uses the address rule that it is given for literals', () => {
     const denying = createAddressRule({ denyRanges: ['8.8.8.0/24'] })
     assert.equal(judgeCallbackUrl('https://8.8.8.8/', denying).ok, false)
@@ -128,26 +139,5 @@ describe('whatever is typed, the verdict', () => {
       }),
       { numRuns: 3_000 },
     )
-  })
-
-  it('is quick for the worst that fits', () => {
-    const started_ms = performance.now()
-    for (const part of [
-      '%25',
-      'a.',
-      '-',
-      'ä',
-      'xn--a.',
-      '&token',
-      '.eyJ',
-      'eyJ',
-      '1.',
-      '://a:',
-      '-----BEGIN PRIVATE KEY-----',
-    ]) {
-      judge(`https://${part.repeat(2_000 / Buffer.byteLength(part))}`)
-      judge(`https://acme.com/?${part.repeat(2_000 / Buffer.byteLength(part))}`)
-    }
-    assert.ok(performance.now() - started_ms < 500)
   })
 })

@@ -1,15 +1,23 @@
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
-import { useActivity } from '../api/activity.ts'
+import { readAllActivity, useActivity } from '../api/activity.ts'
 import type { ActivityEntry } from '../api/contract.ts'
 import { SCREENS, useCompany } from '../shell/company.ts'
 import { NotForYou } from '../shell/NotForYou.tsx'
 import { Page } from '../shell/Page.tsx'
 import { Ago, useNow } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
+import { download } from '../ui/csv.ts'
+import { DownloadIcon } from '../ui/icons.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
+import { More } from '../ui/More.tsx'
+import { Notice } from '../ui/Notice.tsx'
+import { useSubmission } from '../ui/submit.ts'
 import { clockShort, day } from '../ui/time.ts'
+import { csvOfActivity } from './csv.ts'
 import './activity.css'
+
+const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
 
 export default function ActivityScreen() {
   const company = useCompany()
@@ -17,14 +25,13 @@ export default function ActivityScreen() {
     <Page
       title="Activity"
       section="Company"
-      lede="Who created, revoked and saved what, and when. Nothing here can be changed."
+      lede={`Who created, revoked and saved what, and when. Times are in ${ZONE}.`}
+      actions={company.mayManage && <ExportButton />}
     >
       {company.mayManage ? (
         <Entries />
       ) : (
-        <NotForYou what="Activity">
-          It tells of clients and destinations, and so is for those who manage them.
-        </NotForYou>
+        <NotForYou what="Activity">It shows what happened to clients and webhooks.</NotForYou>
       )}
     </Page>
   )
@@ -39,23 +46,16 @@ function Entries() {
         const entries = pages.flatMap((page) => page.entries)
         if (entries.length === 0) {
           return (
-            <p className="empty-line">Nothing has happened yet. Creating a client will be the first entry.</p>
+            <p className="empty-line">Nothing has happened yet. Your first client will be the first entry.</p>
           )
         }
+        const formerHosts = formerHostsOf(entries)
         return (
           <>
             {byDay(entries).map(([title, ofDay]) => (
-              <Day key={title} title={title} entries={ofDay} />
+              <Day key={title} title={title} entries={ofDay} formerHosts={formerHosts} />
             ))}
-            {query.hasNextPage && (
-              <Button
-                className="more"
-                busy={query.isFetchingNextPage}
-                onClick={() => void query.fetchNextPage()}
-              >
-                Show more
-              </Button>
-            )}
+            <More query={query} />
           </>
         )
       }}
@@ -63,11 +63,47 @@ function Entries() {
   )
 }
 
+/** By entry: the host that a saved destination took the place of, when that entry is loaded too. */
+function formerHostsOf(entries: readonly ActivityEntry[]): Map<string, string> {
+  const saved = entries.filter(({ action }) => action === 'callback.saved')
+  return new Map(saved.slice(0, -1).map(({ entryId }, index) => [entryId, saved[index + 1]?.subject ?? '']))
+}
+
+function ExportButton() {
+  const { vendorId } = useCompany()
+  const { busy, failure, run } = useSubmission((error) => ({
+    title: 'The activity was not exported',
+    text: (error as Error).message,
+  }))
+  async function save(): Promise<void> {
+    const entries = await readAllActivity(vendorId)
+    download(`activity_${vendorId}_${entries[0]?.at.slice(0, 10) ?? 'empty'}.csv`, csvOfActivity(entries))
+  }
+  return (
+    <>
+      <Button icon={<DownloadIcon />} busy={busy} onClick={() => void run(save)}>
+        Export all as CSV
+      </Button>
+      {failure && (
+        <Notice tone="bad" title={failure.title} live>
+          {failure.text}
+        </Notice>
+      )}
+    </>
+  )
+}
+
 function byDay(entries: ActivityEntry[]): [string, ActivityEntry[]][] {
   return [...Map.groupBy(entries, (entry) => day(new Date(entry.at)))]
 }
 
-function Day({ title, entries }: { title: string; entries: ActivityEntry[] }) {
+interface DayProps {
+  title: string
+  entries: ActivityEntry[]
+  formerHosts: ReadonlyMap<string, string>
+}
+
+function Day({ title, entries, formerHosts }: DayProps) {
   const now = useNow()
   const today = title === day(now)
   return (
@@ -80,13 +116,15 @@ function Day({ title, entries }: { title: string; entries: ActivityEntry[] }) {
               {clockShort(new Date(entry.at))}
             </time>
             <p>
-              <bdi className="strong">{entry.by?.name ?? 'operator'}</bdi> <Said entry={entry} />
+              <bdi className="strong">{entry.by?.name ?? 'operator'}</bdi>{' '}
+              <Said entry={entry} formerHost={formerHosts.get(entry.entryId)} />
               {today && (
                 <span className="quiet small">
                   {' '}
                   <Ago at={entry.at} />
                 </span>
               )}
+              <GivenScopes entry={entry} />
             </p>
           </li>
         ))}
@@ -95,7 +133,7 @@ function Day({ title, entries }: { title: string; entries: ActivityEntry[] }) {
   )
 }
 
-function Said({ entry }: { entry: ActivityEntry }) {
+function Said({ entry, formerHost }: { entry: ActivityEntry; formerHost: string | undefined }) {
   if (entry.action === 'client.created')
     return (
       <>
@@ -111,7 +149,14 @@ function Said({ entry }: { entry: ActivityEntry }) {
   if (entry.action === 'callback.saved') {
     return (
       <>
-        saved the callback destination at <code className="wrap">{entry.subject}</code>
+        {formerHost === undefined || formerHost === entry.subject ? (
+          'saved the webhook destination at '
+        ) : (
+          <>
+            changed the webhook destination from <code className="wrap">{formerHost}</code> to{' '}
+          </>
+        )}
+        <code className="wrap">{entry.subject}</code>
       </>
     )
   }
@@ -119,6 +164,17 @@ function Said({ entry }: { entry: ActivityEntry }) {
     <>
       {entry.action} <code className="wrap">{entry.subject}</code>
     </>
+  )
+}
+
+function GivenScopes({ entry: { detail } }: { entry: ActivityEntry }) {
+  if (!Array.isArray(detail.scopes)) return null
+  return (
+    <span className="activity-detail small">
+      {detail.scopes.map((scope) => (
+        <code key={scope}>{scope}</code>
+      ))}
+    </span>
   )
 }
 

@@ -6,14 +6,15 @@ import { useCompany } from '../shell/company.ts'
 import { NotForYou } from '../shell/NotForYou.tsx'
 import { Page } from '../shell/Page.tsx'
 import { Button } from '../ui/Button.tsx'
+import { download } from '../ui/csv.ts'
 import { DownloadIcon } from '../ui/icons.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
 import { Chart } from './Chart.tsx'
-import { csvOf, download } from './csv.ts'
+import { csvOf } from './csv.ts'
 import { DailyTable } from './DailyTable.tsx'
-import { METRIC_NAMES, metricText } from './format.ts'
+import { changeText, dateLong, dateShort, METRIC_NAMES, reportedDays, totalText } from './format.ts'
 import { RangeChoice } from './RangeChoice.tsx'
-import { DEFAULT_DAYS, lastDays, rangeOf, todayIn } from './range.ts'
+import { DEFAULT_DAYS, lastDays, rangeBefore, rangeOf, todayIn } from './range.ts'
 import './analytics.css'
 
 export default function AnalyticsScreen() {
@@ -22,12 +23,12 @@ export default function AnalyticsScreen() {
     <Page
       title="Analytics"
       section="Company"
-      lede="Day by day, as your systems reported it and as analytics:read returns it."
+      lede="Day by day, as your systems reported it. The same figures that analytics:read returns."
     >
       {company.mayManage ? (
         <Analytics />
       ) : (
-        <NotForYou what="Analytics">Figures of the whole company are for those who manage it.</NotForYou>
+        <NotForYou what="Analytics">These are the figures of the whole company.</NotForYou>
       )}
     </Page>
   )
@@ -43,23 +44,44 @@ function Analytics() {
   const own = typeof chosen === 'number' ? timezone && lastDays(chosen, todayIn(timezone)) : chosen
   const other = useDailyAnalytics(vendorId, chosen === DEFAULT_DAYS ? null : own || null)
   const query = chosen === DEFAULT_DAYS ? standard : other.data || !standard.error ? other : standard
+  const comparing = search.has('compare')
+  const shown = query.data?.range
+  const before = useDailyAnalytics(vendorId, comparing && shown ? rangeBefore(shown) : null)
   return (
     <>
-      <RangeChoice chosen={chosen} shown={query.data?.range} today={timezone && todayIn(timezone)} />
+      <RangeChoice
+        chosen={chosen}
+        comparing={comparing}
+        shown={shown}
+        today={timezone && todayIn(timezone)}
+      />
       <Loaded query={query} skeleton={<AnalyticsSkeleton />}>
-        {(daily) => <Daily daily={daily} pending={query.isPlaceholderData} />}
+        {(daily) => (
+          <Daily
+            daily={daily}
+            before={comparing && !before.isPlaceholderData ? before.data : undefined}
+            pending={query.isPlaceholderData}
+          />
+        )}
       </Loaded>
     </>
   )
 }
 
-function Daily({ daily, pending }: { daily: DailyAnalytics; pending: boolean }) {
+interface DailyProps {
+  daily: DailyAnalytics
+  /** The range of the same length just before it, when that is wanted and known. */
+  before: DailyAnalytics | undefined
+}
+
+function Daily({ daily, before, pending }: DailyProps & { pending: boolean }) {
   const [metric, setMetric] = useState<Metric>('impressions')
   const { range, vendorId } = daily
   return (
     <div className={pending ? 'daily daily-pending' : 'daily'} aria-busy={pending}>
-      <Totals daily={daily} metric={metric} onChoose={setMetric} />
-      <Chart daily={daily} metric={metric} />
+      <Coverage daily={daily} before={before} />
+      <Totals daily={daily} before={before} metric={metric} onChoose={setMetric} />
+      <Chart daily={daily} before={before} metric={metric} />
       <div className="daily-foot">
         <DataThrough daily={daily} />
         <Button
@@ -74,18 +96,40 @@ function Daily({ daily, pending }: { daily: DailyAnalytics; pending: boolean }) 
   )
 }
 
-function Totals({
-  daily,
-  metric,
-  onChoose,
-}: {
-  daily: DailyAnalytics
+/** What the totals are totals of. */
+function Coverage({ daily, before }: DailyProps) {
+  const provisional = daily.days.filter(({ status }) => status === 'provisional').length
+  return (
+    <p className="coverage small">
+      <span className="strong">{rangeText(daily.range)}</span>: {reportedOf(daily)}
+      {provisional > 0 && `, ${provisional} of them provisional`}.
+      {before && (
+        <>
+          {' '}
+          Compared with {rangeText(before.range)}: {reportedOf(before)}.
+        </>
+      )}
+    </p>
+  )
+}
+
+const rangeText = ({ from, to }: DailyAnalytics['range']): string =>
+  from === to
+    ? dateLong(from)
+    : `${dateShort(from)} ${from.slice(0, 4)} to ${dateShort(to)} ${to.slice(0, 4)}`
+
+const reportedOf = ({ days }: DailyAnalytics): string =>
+  `${reportedDays(days)} of ${days.length === 1 ? '1 day' : `${days.length} days`} reported`
+
+interface TotalsProps extends DailyProps {
   metric: Metric
   onChoose: (metric: Metric) => void
-}) {
+}
+
+function Totals({ daily, before, metric, onChoose }: TotalsProps) {
   return (
     <fieldset className="totals">
-      <legend className="off-screen">Totals of the range; choose what the chart shows</legend>
+      <legend className="off-screen">Totals; choose what the chart shows</legend>
       {METRICS.map((each) => (
         <label key={each} className="total">
           <input
@@ -96,7 +140,12 @@ function Totals({
             onChange={() => onChoose(each)}
           />
           <span className="total-name">{METRIC_NAMES[each]}</span>
-          <span className="total-value">{metricText(each, daily.totals[each], daily.currency)}</span>
+          <span className="total-value">{totalText(each, daily)}</span>
+          {before && (
+            <span className="total-before">
+              <span>{changeText(each, daily, before)}</span> <span>before: {totalText(each, before)}</span>
+            </span>
+          )}
         </label>
       ))}
     </fieldset>
@@ -105,7 +154,7 @@ function Totals({
 
 function DataThrough({ daily: { dataThrough, range } }: { daily: DailyAnalytics }) {
   if (!dataThrough)
-    return <p className="small quiet">No event has been reported yet. Days are those of {range.timezone}.</p>
+    return <p className="small quiet">No event has been reported yet. Days are in {range.timezone}.</p>
   const at = new Intl.DateTimeFormat('en-GB', {
     dateStyle: 'medium',
     timeStyle: 'short',
@@ -113,14 +162,15 @@ function DataThrough({ daily: { dataThrough, range } }: { daily: DailyAnalytics 
   })
   return (
     <p className="small quiet">
-      The newest event is of <time dateTime={dataThrough}>{at.format(new Date(dataThrough))}</time>. Days and
-      times are those of {range.timezone}.
+      Newest event: <time dateTime={dataThrough}>{at.format(new Date(dataThrough))}</time>. All times are in{' '}
+      {range.timezone}.
     </p>
   )
 }
 
 const AnalyticsSkeleton = () => (
   <div className="daily" aria-hidden="true">
+    <p className="coverage small">&nbsp;</p>
     <div className="totals">
       {METRICS.map((metric) => (
         <div key={metric} className="total total-skeleton" />

@@ -3,21 +3,34 @@ import type { DailyAnalytics, Day, Metric } from '../api/contract.ts'
 import { dateLong, METRIC_NAMES, metricText } from './format.ts'
 import { createPlot, type Plot } from './plot.ts'
 
+export interface ChartProps {
+  daily: DailyAnalytics
+  /** Drawn as a line, day beside day. */
+  before: DailyAnalytics | undefined
+  metric: Metric
+}
+
 /**
  * The days of one metric as bars. The slider under it, which is seen only while it has the focus, goes through the
  * days by keyboard and reads them out.
  */
-export function Chart({ daily, metric }: { daily: DailyAnalytics; metric: Metric }) {
+export function Chart({ daily, before, metric }: ChartProps) {
   const place = useRef<HTMLDivElement>(null)
   const plot = useRef<Plot>(undefined)
   const [index, setIndex] = useState<number>()
   const day = index === undefined ? undefined : daily.days[index]
 
   useEffect(() => {
-    const drawn = createPlot(place.current as HTMLDivElement, { daily, metric, onPoint: setIndex })
+    const drawn = createPlot(place.current as HTMLDivElement, { daily, before, metric, onPoint: setIndex })
     plot.current = drawn
     return () => drawn.destroy()
-  }, [daily, metric])
+  }, [daily, before, metric])
+
+  const at = index ?? daily.days.length - 1
+  const earlier = before?.days[at]
+  const text = [daily.days[at] as Day, ...(earlier ? [earlier] : [])]
+    .map((each) => said(each, metric, daily.currency))
+    .join('; ')
 
   function choose(next: number): void {
     setIndex(next)
@@ -28,7 +41,7 @@ export function Chart({ daily, metric }: { daily: DailyAnalytics; metric: Metric
     <figure className="chart">
       <figcaption className="chart-head">
         <p className="chart-readout" aria-hidden="true">
-          {day ? said(day, metric, daily.currency) : `${METRIC_NAMES[metric]} a day`}
+          {day ? text : `${METRIC_NAMES[metric]} per day`}
         </p>
         <ul className="legend">
           <li>
@@ -37,12 +50,18 @@ export function Chart({ daily, metric }: { daily: DailyAnalytics; metric: Metric
           </li>
           <li>
             <span className="day-mark day-mark-provisional" aria-hidden="true" />
-            Provisional: may change for 72 hours
+            Provisional: can change for 72 hours
           </li>
           <li>
             <span className="day-mark day-mark-missing" aria-hidden="true" />
             Not reported
           </li>
+          {before && (
+            <li>
+              <span className="day-mark day-mark-before" aria-hidden="true" />
+              The days before
+            </li>
+          )}
         </ul>
       </figcaption>
       <div className="chart-box">
@@ -54,12 +73,12 @@ export function Chart({ daily, metric }: { daily: DailyAnalytics; metric: Metric
           className="chart-slider"
           type="range"
           aria-label={`${METRIC_NAMES[metric]}, day by day`}
-          aria-valuetext={said(day ?? (daily.days.at(-1) as Day), metric, daily.currency)}
+          aria-valuetext={text}
           min={0}
           max={daily.days.length - 1}
-          value={index ?? daily.days.length - 1}
+          value={at}
           onChange={(event) => choose(Number(event.target.value))}
-          onFocus={() => choose(index ?? daily.days.length - 1)}
+          onFocus={() => choose(at)}
         />
       </div>
     </figure>

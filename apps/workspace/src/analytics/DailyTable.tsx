@@ -9,7 +9,7 @@ const STATUS_WORDS: Record<Day['status'], string> = {
   missing: 'Not reported',
 }
 
-/** More than this many days wait until they are asked for. */
+/** Of a longer range, the rest is shown on request. */
 const DAYS_AT_FIRST = 31
 
 /** The chart's figures as text, newest day first. */

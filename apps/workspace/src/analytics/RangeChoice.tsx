@@ -4,6 +4,8 @@ import { type DateRange, DEFAULT_DAYS, PRESETS, type Preset, rangeError } from '
 
 export interface RangeChoiceProps {
   chosen: Preset | DateRange
+  /** Whether the range before is shown beside it. */
+  comparing: boolean
   /** The range that is on the page. */
   shown: DateRange | undefined
   /** Where the company is; undefined until that is known. */
@@ -13,9 +15,10 @@ export interface RangeChoiceProps {
 const presetName = (days: Preset): string => (days === 366 ? '12 months' : `${days} days`)
 
 /** Which days: a number of them back from today, or from one date to another. It stays in the address. */
-export function RangeChoice({ chosen, shown, today = '' }: RangeChoiceProps) {
-  const [, setSearch] = useSearchParams()
-  const own = useOwnRange(chosen, shown, today)
+export function RangeChoice({ chosen, comparing, shown, today = '' }: RangeChoiceProps) {
+  const [search, setSearch] = useSearchParams()
+  const kept: Record<string, string> = comparing ? { compare: '' } : {}
+  const own = useOwnRange({ chosen, shown, today, kept })
   return (
     <div className="range">
       <fieldset className="segments">
@@ -27,7 +30,7 @@ export function RangeChoice({ chosen, shown, today = '' }: RangeChoiceProps) {
               name="days"
               checked={chosen === days}
               onChange={() =>
-                setSearch(days === DEFAULT_DAYS ? {} : { days: String(days) }, { replace: true })
+                setSearch(days === DEFAULT_DAYS ? kept : { days: String(days), ...kept }, { replace: true })
               }
             />
             <span>{presetName(days)}</span>
@@ -58,6 +61,19 @@ export function RangeChoice({ chosen, shown, today = '' }: RangeChoiceProps) {
           />
         </label>
       </div>
+      <label className="check range-compare">
+        <input
+          type="checkbox"
+          checked={comparing}
+          onChange={(event) => {
+            const next = new URLSearchParams(search)
+            if (event.target.checked) next.set('compare', '')
+            else next.delete('compare')
+            setSearch(next, { replace: true })
+          }}
+        />
+        <span>Compare with the days before</span>
+      </label>
       <p className="range-error" role="status">
         {own.error}
       </p>
@@ -65,7 +81,15 @@ export function RangeChoice({ chosen, shown, today = '' }: RangeChoiceProps) {
   )
 }
 
-function useOwnRange(chosen: Preset | DateRange, shown: DateRange | undefined, today: string) {
+interface OwnRange {
+  chosen: Preset | DateRange
+  shown: DateRange | undefined
+  today: string
+  /** What stays in the address. */
+  kept: Record<string, string>
+}
+
+function useOwnRange({ chosen, shown, today, kept }: OwnRange) {
   const [, setSearch] = useSearchParams()
   const current = typeof chosen === 'number' ? shown : chosen
   const [edit, setEdit] = useState<DateRange>()
@@ -78,7 +102,7 @@ function useOwnRange(chosen: Preset | DateRange, shown: DateRange | undefined, t
   function change(part: Partial<DateRange>): void {
     const next = { ...range, ...part }
     setEdit(next)
-    if (!rangeError(next, today)) setSearch({ from: next.from, to: next.to }, { replace: true })
+    if (!rangeError(next, today)) setSearch({ from: next.from, to: next.to, ...kept }, { replace: true })
   }
   return { ...range, error, change }
 }

@@ -1,4 +1,4 @@
-import type { Metric } from '../api/contract.ts'
+import type { DailyAnalytics, Day, Metric } from '../api/contract.ts'
 
 export const METRIC_NAMES: Record<Metric, string> = {
   impressions: 'Impressions',
@@ -12,6 +12,12 @@ export const METRIC_NAMES: Record<Metric, string> = {
 const COUNT = new Intl.NumberFormat('en')
 const COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 
+const CHANGE = new Intl.NumberFormat('en', {
+  style: 'percent',
+  maximumFractionDigits: 1,
+  signDisplay: 'exceptZero',
+})
+
 const isMoney = (metric: Metric): boolean => metric.endsWith('Minor')
 
 /** A metric for people: counts with separators, money in its currency, exact to the minor unit. */
@@ -19,6 +25,20 @@ export function metricText(metric: Metric, value: number, currency: string): str
   if (!isMoney(metric)) return COUNT.format(value)
   const format = new Intl.NumberFormat('en', { style: 'currency', currency })
   return format.format(`${value}E-${minorDigits(currency)}` as `${number}`)
+}
+
+export const reportedDays = (days: readonly Day[]): number =>
+  days.filter(({ status }) => status !== 'missing').length
+
+/** "–" when no day was reported: that is not zero. */
+export const totalText = (metric: Metric, { days, totals, currency }: DailyAnalytics): string =>
+  reportedDays(days) === 0 ? '–' : metricText(metric, totals[metric], currency)
+
+/** "+12%" since the range before; "–" when there is nothing to compare with. */
+export function changeText(metric: Metric, now: DailyAnalytics, before: DailyAnalytics): string {
+  const from = before.totals[metric]
+  if (from === 0 || reportedDays(now.days) === 0 || reportedDays(before.days) === 0) return '–'
+  return CHANGE.format(now.totals[metric] / from - 1)
 }
 
 /** The same in a few characters, for an axis. */

@@ -15,8 +15,10 @@ export interface Plot {
 
 export interface PlotOptions {
   daily: DailyAnalytics
+  /** Drawn as a line, day beside day. */
+  before: DailyAnalytics | undefined
   metric: Metric
-  /** Told which day the pointer is over; undefined when it has left. */
+  /** Called with the day that the pointer is over; undefined when it has left. */
   onPoint: (index: number | undefined) => void
 }
 
@@ -48,8 +50,9 @@ export function createPlot(place: HTMLElement, options: PlotOptions): Plot {
 
 const sizeOf = (place: HTMLElement) => ({ width: place.clientWidth, height: place.clientHeight })
 
-function draw(place: HTMLElement, { daily, metric, onPoint }: PlotOptions): uPlot {
+function draw(place: HTMLElement, { daily, before, metric, onPoint }: PlotOptions): uPlot {
   const { days, currency } = daily
+  const known = [...days, ...(before?.days ?? [])].some(({ status }) => status !== 'missing')
   const style = getComputedStyle(place)
   const color = (name: string) => style.getPropertyValue(name).trim()
   const of = (status: string) => days.map((day) => (day.status === status ? day[metric] : null))
@@ -76,6 +79,7 @@ function draw(place: HTMLElement, { daily, metric, onPoint }: PlotOptions): uPlo
         y: false,
         drag: { x: false, y: false },
         points: { show: false },
+        move: (plot, left, top) => [snapped(plot, left), top],
       },
       scales: {
         x: { time: false, range: [-0.6, days.length - 0.4] },
@@ -90,22 +94,36 @@ function draw(place: HTMLElement, { daily, metric, onPoint }: PlotOptions): uPlo
           space: 64,
           values: (_plot, at) => at.map((index) => (days[index] ? dateShort(days[index].date) : '')),
         },
-        { ...axis, size: 52, values: (_plot, at) => at.map((value) => metricShort(metric, value, currency)) },
+        {
+          ...axis,
+          size: 52,
+          values: (_plot, at) => (known ? at.map((value) => metricShort(metric, value, currency)) : []),
+        },
       ],
       series: [
         {},
         series(color('--chart-bar')),
         series((plot) => hatch(plot.ctx, color('--chart-bar'), color('--chart-pale'))),
+        { stroke: color('--chart-before'), width: 2, points: { show: false } },
       ],
       hooks: {
         drawClear: [(plot) => drawMissing(plot, daily, color('--chart-missing'))],
         setCursor: [(plot) => onPoint(plot.cursor.idx ?? undefined)],
       },
     },
-    [days.map((_, index) => index), of('final'), of('provisional')],
+    [
+      days.map((_, index) => index),
+      of('final'),
+      of('provisional'),
+      days.map((_, index) => before?.days[index]?.[metric] ?? null),
+    ],
     place,
   )
 }
+
+/** The middle of the bar that a place is nearest to, so that the line never stands between two days. */
+const snapped = (plot: uPlot, left: number): number =>
+  left < 0 ? left : plot.valToPos(plot.posToIdx(left), 'x')
 
 /** Days without a report: a hatched column of full height, which no bar of a low figure can be taken for. */
 function drawMissing(plot: uPlot, { days }: DailyAnalytics, color: string): void {

@@ -29,6 +29,12 @@ export const lastDays = (days: number, to: string): DateRange => ({
   to,
 })
 
+/** The range of the same length that ends the day before it. */
+export function rangeBefore(range: DateRange): DateRange {
+  const to = new Date(Date.parse(range.from) - DAY_MS).toISOString().slice(0, 10)
+  return lastDays(daysIn(range), to)
+}
+
 export const daysIn = ({ from, to }: DateRange): number => (Date.parse(to) - Date.parse(from)) / DAY_MS + 1
 
 /** Why the API would refuse the range, as a sentence; undefined when it would not. */

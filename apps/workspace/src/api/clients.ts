@@ -5,6 +5,7 @@ import {
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query'
+import { useEffect, useMemo } from 'react'
 import type { Scope } from '#shared/oauth/scopes.ts'
 import { asMe } from '../session/session.ts'
 import type { ClientPage, CreatedClient, OAuthClient } from './contract.ts'
@@ -12,7 +13,8 @@ import type { ClientPage, CreatedClient, OAuthClient } from './contract.ts'
 const LIST_REFRESH_MS = 20_000
 const CLIENT_REFRESH_MS = 10_000
 
-export type StatusFilter = 'Active' | 'Revoked' | undefined
+/** The most that the API answers at once; it allows fewer Active clients than that. */
+const PAGE = 200
 
 const clientsPath = (vendorId: string) => `/v1/vendor/${encodeURIComponent(vendorId)}/oauth-clients`
 const clientPath = (vendorId: string, clientId: string) =>
@@ -21,28 +23,70 @@ const clientPath = (vendorId: string, clientId: string) =>
 const listKey = (vendorId: string) => ['clients', vendorId] as const
 const clientKey = (vendorId: string, clientId: string) => ['client', vendorId, clientId] as const
 
-export function useClients(vendorId: string, status: StatusFilter, limit = 50) {
+function useClientPages(
+  vendorId: string,
+  status: OAuthClient['status'],
+  { refresh_ms, enabled }: { refresh_ms: number | false; enabled: boolean },
+) {
   return useInfiniteQuery({
-    queryKey: [...listKey(vendorId), status ?? 'all', limit],
+    queryKey: [...listKey(vendorId), status],
     queryFn: ({ pageParam, signal }) => {
       const query = new URLSearchParams({
-        limit: String(limit),
-        ...(status && { status }),
+        limit: String(PAGE),
+        status,
         ...(pageParam && { cursor: pageParam }),
       })
       return asMe<ClientPage>(`${clientsPath(vendorId)}?${query}`, { signal })
     },
     initialPageParam: '',
     getNextPageParam: (page) => page.nextCursor,
-    refetchInterval: LIST_REFRESH_MS,
+    refetchInterval: refresh_ms,
+    enabled,
   })
+}
+
+/** Every Active client, newest first. */
+export const useActiveClients = (vendorId: string, enabled = true) =>
+  useClientPages(vendorId, 'Active', { refresh_ms: LIST_REFRESH_MS, enabled })
+
+/**
+ * Every client, newest first in each status, so that one can be found whatever page it is on. Revoked ones do not
+ * change any more; their older pages follow by themselves, and `complete` says whether they all are there.
+ * @param enabled false for whoever may not see them: asks nothing.
+ */
+export function useAllClients(vendorId: string, enabled = true) {
+  const active = useActiveClients(vendorId, enabled)
+  const revoked = useClientPages(vendorId, 'Revoked', { refresh_ms: false, enabled })
+  const { hasNextPage, isFetching, isError, fetchNextPage } = revoked
+  useEffect(() => {
+    if (hasNextPage && !isFetching && !isError) void fetchNextPage()
+  }, [hasNextPage, isFetching, isError, fetchNextPage])
+  const data = useMemo(() => {
+    if (!active.data || !revoked.data) return undefined
+    const known = [...active.data.pages, ...revoked.data.pages].flatMap(({ clients }) => clients)
+    // Between two refreshes, one that was just revoked is in both.
+    return [...new Map(known.map((client) => [client.clientId, client])).values()]
+  }, [active.data, revoked.data])
+  const failed = active.error ? active : revoked.error ? revoked : active
+  return {
+    data,
+    complete: revoked.data !== undefined && !hasNextPage,
+    error: failed.error,
+    isFetching: active.isFetching || revoked.isFetching,
+    fetchStatus: data ? active.fetchStatus : active.data ? revoked.fetchStatus : active.fetchStatus,
+    refetch: () => Promise.all([active.refetch(), revoked.refetch()]),
+  }
 }
 
 export function useClient(vendorId: string, clientId: string, refresh_ms = CLIENT_REFRESH_MS) {
   const queryClient = useQueryClient()
   return useQuery({
     queryKey: clientKey(vendorId, clientId),
-    queryFn: ({ signal }) => asMe<OAuthClient>(clientPath(vendorId, clientId), { signal }),
+    queryFn: async ({ signal }) => {
+      const client = await asMe<OAuthClient>(clientPath(vendorId, clientId), { signal })
+      showInLists(queryClient, vendorId, client)
+      return client
+    },
     placeholderData: () => knownFromList(queryClient, vendorId, clientId),
     refetchInterval: refresh_ms,
   })
@@ -78,9 +122,8 @@ export const createClient = (
 export const revokeClient = (vendorId: string, clientId: string): Promise<OAuthClient> =>
   asMe<OAuthClient>(`${clientPath(vendorId, clientId)}/revoke`, { method: 'POST' })
 
-/** Shows a client as it now is, at once and wherever it is shown, and lets the lists and the activity follow. */
-export function clientChanged(queryClient: QueryClient, vendorId: string, client: OAuthClient): void {
-  queryClient.setQueryData(clientKey(vendorId, client.clientId), client)
+/** What one screen has learned about a client is not contradicted by another. */
+function showInLists(queryClient: QueryClient, vendorId: string, client: OAuthClient): void {
   queryClient.setQueriesData<InfiniteData<ClientPage>>({ queryKey: listKey(vendorId) }, (data) =>
     data
       ? {
@@ -92,6 +135,12 @@ export function clientChanged(queryClient: QueryClient, vendorId: string, client
         }
       : data,
   )
+}
+
+/** Shows a client as it now is, at once and wherever it is shown, and lets the lists and the activity follow. */
+export function clientChanged(queryClient: QueryClient, vendorId: string, client: OAuthClient): void {
+  queryClient.setQueryData(clientKey(vendorId, client.clientId), client)
+  showInLists(queryClient, vendorId, client)
   void queryClient.invalidateQueries({ queryKey: listKey(vendorId) })
   void queryClient.invalidateQueries({ queryKey: ['activity', vendorId] })
 }

@@ -1,4 +1,6 @@
-/** Longer than the slowest answer: revoking while Redis cannot vouch, sending a test event. */
+import { duration } from '../ui/time.ts'
+
+/** Longer than the slowest answers: revoking while Redis is unsure, and sending a test event. */
 const DEADLINE_MS = 30_000
 
 export interface ApiRequest {
@@ -31,10 +33,23 @@ export class ApiProblem extends Error {
   }
 }
 
+/** When a request that came too often may be sent again: "in about 4 minutes". */
+export function retryIn({ retryAfterSeconds: seconds }: ApiProblem): string {
+  if (seconds === undefined) return 'in a while'
+  return seconds < 90 ? `in ${duration(seconds)}` : `in about ${duration(Math.ceil(seconds / 60) * 60)}`
+}
+
 /** No answer came: no connection, the deadline, or an answer that is not the API's. */
 export class NoAnswer extends Error {
   constructor(cause: unknown) {
     super('The service could not be reached.', { cause })
+  }
+}
+
+/** This device has no connection, so nothing was sent. */
+export class Offline extends Error {
+  constructor() {
+    super('You are offline. Nothing was sent.')
   }
 }
 
@@ -48,12 +63,13 @@ interface ProblemBody {
 
 /**
  * @returns the answer's JSON, undefined for 204.
- * @throws ApiProblem, NoAnswer, or the AbortError of `signal`.
+ * @throws ApiProblem, NoAnswer, Offline, or the AbortError of `signal`.
  */
 export async function request<T>(
   path: string,
   { method = 'GET', token, body, headers = {}, signal }: ApiRequest = {},
 ): Promise<T> {
+  if (!navigator.onLine) throw new Offline()
   const deadline = AbortSignal.timeout(DEADLINE_MS)
   let response: Response
   let json: unknown

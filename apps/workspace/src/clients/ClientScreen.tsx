@@ -2,16 +2,18 @@ import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { useClient } from '../api/clients.ts'
 import type { Actor, OAuthClient } from '../api/contract.ts'
+import { rotationOf } from '../session/drafts.ts'
 import { SCREENS, useCompany } from '../shell/company.ts'
 import { NotForYou } from '../shell/NotForYou.tsx'
 import { Page } from '../shell/Page.tsx'
+import { Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
 import { RotateIcon } from '../ui/icons.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
-import { dateTime } from '../ui/time.ts'
 import { AccessCode } from './AccessCode.tsx'
+import { NoSuchClient } from './NoSuchClient.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
 import { LastUsed, Status } from './Status.tsx'
 import { SCOPE_WORDS } from './scopes.ts'
@@ -25,7 +27,7 @@ export function ClientScreen({ clientId }: { clientId: string }) {
   if (!company.mayManage) {
     return (
       <Page title="OAuth2 client" back={back}>
-        <NotForYou what="OAuth2 clients">The address names a client of {company.name}.</NotForYou>
+        <NotForYou what="OAuth2 clients">This address is one of {company.name}’s clients.</NotForYou>
       </Page>
     )
   }
@@ -47,7 +49,7 @@ function KnownClient({ clientId, back }: { clientId: string; back: { to: string;
         client?.status === 'Active' && (
           <>
             <Button icon={<RotateIcon />} onClick={() => navigate(`${back.to}/${clientId}/rotate`)}>
-              Rotate the secret
+              {rotationOf(clientId) ? 'Continue the rotation' : 'Rotate the secret'}
             </Button>
             <Button variant="danger" onClick={() => setRevoking(true)}>
               Revoke
@@ -56,7 +58,7 @@ function KnownClient({ clientId, back }: { clientId: string; back: { to: string;
         )
       }
     >
-      <Loaded query={query} skeleton={<Skeleton lines={8} />}>
+      <Loaded query={query} skeleton={<Skeleton lines={8} />} missing={<NoSuchClient clientId={clientId} />}>
         {(loaded) => <ClientFacts client={loaded} />}
       </Loaded>
       {revoking && client && <RevokeClient client={client} onClose={() => setRevoking(false)} />}
@@ -77,8 +79,8 @@ function ClientFacts({ client }: { client: OAuthClient }) {
     <>
       {client.status === 'Revoked' && client.revokedAt && (
         <Notice tone="info" title="This client is revoked">
-          Since {dateTime(new Date(client.revokedAt))}, by <By actor={client.revokedBy} />. It gets no tokens
-          and its tokens are refused, for ever.
+          Revoked <Moment at={client.revokedAt} /> by <By actor={client.revokedBy} />. It can no longer get
+          tokens, and the tokens it had are refused.
         </Notice>
       )}
       <dl className="sheet">
@@ -108,7 +110,7 @@ function ClientFacts({ client }: { client: OAuthClient }) {
         <div>
           <dt>Added</dt>
           <dd>
-            {dateTime(new Date(client.createdAt))}, by <By actor={client.createdBy} />
+            <Moment at={client.createdAt} /> by <By actor={client.createdBy} />
           </dd>
         </div>
         <div>
@@ -128,8 +130,8 @@ function ClientFacts({ client }: { client: OAuthClient }) {
         <section className="section" aria-labelledby="use-title">
           <h2 id="use-title">Use it</h2>
           <p className="quiet">
-            With the secret that was shown when it was created. If that is lost or exposed, rotate: create a
-            replacement, deploy it, then revoke this one.
+            Put in the secret that you saved when the client was created. Lost or exposed? Rotate it: create a
+            replacement, deploy it, then revoke this client.
           </p>
           <AccessCode access={access} />
         </section>

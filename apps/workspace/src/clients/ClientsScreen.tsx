@@ -1,32 +1,29 @@
-import { useState } from 'react'
-import { Link, useSearchParams } from 'wouter'
-import { type StatusFilter, useClients } from '../api/clients.ts'
-import type { ClientPage } from '../api/contract.ts'
-import { SCREENS, useCompany, whyNot } from '../shell/company.ts'
+import { useEffect, useState } from 'react'
+import { useSearchParams } from 'wouter'
+import { useAllClients } from '../api/clients.ts'
+import { draftOf } from '../session/drafts.ts'
+import { useCompany, whyNot } from '../shell/company.ts'
 import { NotForYou } from '../shell/NotForYou.tsx'
 import { Page } from '../shell/Page.tsx'
 import { Button } from '../ui/Button.tsx'
 import { PlusIcon } from '../ui/icons.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
+import { ClientSearch } from './ClientSearch.tsx'
 import { ClientsTable, ClientsTableSkeleton } from './ClientsTable.tsx'
-import { CreateClient } from './CreateClient.tsx'
+import { CreateClient, creationDraft } from './CreateClient.tsx'
 import { FirstClient } from './FirstClient.tsx'
+import { findClients, searchFor, VIEWS, type Wanted, wantedBy } from './find-clients.ts'
 import './clients.css'
-
-const FILTERS: readonly { value: StatusFilter; label: string }[] = [
-  { value: undefined, label: 'All' },
-  { value: 'Active', label: 'Active' },
-  { value: 'Revoked', label: 'Revoked' },
-]
 
 export function ClientsScreen() {
   const company = useCompany()
-  const [creating, setCreating] = useState(false)
+  const [creating, setCreating] = useCreating(company.vendorId)
   return (
     <Page
       title="OAuth2 Clients"
       section="Integrations"
-      lede="Each lets one system of yours read or change what its scopes say, by itself."
+      lede="Each client lets one of your systems call the API without a person, within its scopes."
+      wide
       actions={
         <Button
           variant="primary"
@@ -42,62 +39,81 @@ export function ClientsScreen() {
         <ClientList onCreate={() => setCreating(true)} />
       ) : (
         <NotForYou what="OAuth2 clients">
-          A client holds a secret that works without any person, so seeing, creating and revoking them is for
-          those who answer for the company.
+          A client’s secret works without a person, so only they can see, create and revoke clients.
         </NotForYou>
       )}
-      {creating && <CreateClient onClose={() => setCreating(false)} />}
+      {creating && company.mayManage && <CreateClient onClose={() => setCreating(false)} />}
     </Page>
   )
 }
 
+/** The dialog opens for whoever comes with `?new`, and again for input that the end of a session interrupted. */
+function useCreating(vendorId: string): [boolean, (creating: boolean) => void] {
+  const [search, setSearch] = useSearchParams()
+  const [creating, setCreating] = useState(() => draftOf(creationDraft(vendorId)) !== undefined)
+  const asked = search.has('new')
+  useEffect(() => {
+    if (!asked) return
+    setCreating(true)
+    setSearch({}, { replace: true })
+  }, [asked, setSearch])
+  return [creating, setCreating]
+}
+
 function ClientList({ onCreate }: { onCreate: () => void }) {
   const { vendorId } = useCompany()
-  const [search] = useSearchParams()
-  const status = FILTERS.find(({ value }) => value === search.get('status'))?.value
-  const query = useClients(vendorId, status)
+  const [search, setSearch] = useSearchParams()
+  const wanted = wantedBy(search)
+  const want = (part: Partial<Wanted>) => setSearch(searchFor({ ...wanted, ...part }), { replace: true })
+  const query = useAllClients(vendorId)
   return (
-    <>
-      <Filter status={status} />
-      <Loaded query={query} skeleton={<ClientsTableSkeleton />}>
-        {({ pages }) => {
-          const clients = pages.flatMap((page: ClientPage) => page.clients)
-          if (clients.length === 0 && !status) return <FirstClient onCreate={onCreate} />
-          if (clients.length === 0) return <p className="empty-line">No client is {status}.</p>
-          return (
-            <>
-              <ClientsTable clients={clients} />
-              {query.hasNextPage && (
-                <Button
-                  className="more"
-                  busy={query.isFetchingNextPage}
-                  onClick={() => void query.fetchNextPage()}
-                >
-                  Show more
-                </Button>
-              )}
-            </>
-          )
-        }}
-      </Loaded>
-    </>
+    <Loaded query={query} skeleton={<ClientsTableSkeleton />}>
+      {(all) => {
+        if (all.length === 0) return <FirstClient onCreate={onCreate} />
+        const found = findClients(all, wanted)
+        return (
+          <>
+            <ClientSearch wanted={wanted} counts={found.counts} complete={query.complete} onWant={want} />
+            {found.clients.length > 0 ? (
+              <ClientsTable clients={found.clients} wanted={wanted} onWant={want} />
+            ) : (
+              <Nothing wanted={wanted} counts={found.counts} onWant={want} />
+            )}
+          </>
+        )
+      }}
+    </Loaded>
   )
 }
 
-function Filter({ status }: { status: StatusFilter }) {
-  const { to } = useCompany()
+interface NothingProps {
+  wanted: Wanted
+  counts: Record<Wanted['view'], number>
+  onWant: (part: Partial<Wanted>) => void
+}
+
+/** Where to look instead. */
+function Nothing({ wanted: { view, typed }, counts, onWant }: NothingProps) {
+  const shown = VIEWS.find((each) => each.view === view)?.label.toLowerCase()
   return (
-    <nav className="filter" aria-label="Status">
-      {FILTERS.map(({ value, label }) => (
-        <Link
-          key={label}
-          className="filter-item"
-          href={`${to(SCREENS.clients)}${value ? `?status=${value}` : ''}`}
-          aria-current={status === value ? 'true' : undefined}
-        >
-          {label}
-        </Link>
-      ))}
-    </nav>
+    <div className="empty-line">
+      <p>
+        {typed ? (
+          <>
+            No {view === 'all' ? '' : `${shown} `}client matches “<bdi>{typed}</bdi>”.
+          </>
+        ) : view === 'unused' ? (
+          'Every active client has been used.'
+        ) : (
+          `No client is ${shown}.`
+        )}
+      </p>
+      <p className="page-actions">
+        {view !== 'all' && counts.all > 0 && (
+          <Button onClick={() => onWant({ view: 'all' })}>Show {counts.all} in all clients</Button>
+        )}
+        {typed && <Button onClick={() => onWant({ typed: '' })}>Clear the search</Button>}
+      </p>
+    </div>
   )
 }

@@ -1,30 +1,58 @@
-import { useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { OAuthClient } from '../api/contract.ts'
+import { rotationOf } from '../session/drafts.ts'
 import { SCREENS, useCompany } from '../shell/company.ts'
+import { Ago } from '../ui/Ago.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
 import { CloseIcon, MoreIcon, RotateIcon } from '../ui/icons.tsx'
 import { Menu, MenuItem } from '../ui/Menu.tsx'
-import { day } from '../ui/time.ts'
+import type { Order, Wanted } from './find-clients.ts'
 import { RevokeClient } from './RevokeClient.tsx'
-import { LastUsed, Scopes, Status } from './Status.tsx'
+import { forgetFresh, useFresh } from './reveal.ts'
+import { ScopesInBrief } from './ScopesInBrief.tsx'
+import { LastUsed, Status } from './Status.tsx'
 
-export function ClientsTable({ clients }: { clients: OAuthClient[] }) {
+export interface ClientsTableProps {
+  clients: readonly OAuthClient[]
+  wanted: Wanted
+  onWant: (part: Partial<Wanted>) => void
+}
+
+const MARKED_MS = 8_000
+
+export function ClientsTable({ clients, wanted, onWant }: ClientsTableProps) {
   const [revoking, setRevoking] = useState<OAuthClient>()
+  const fresh = useFresh()
+  useEffect(() => {
+    if (!fresh) return
+    const timer = setTimeout(forgetFresh, MARKED_MS)
+    return () => clearTimeout(timer)
+  }, [fresh])
+  const statusTold = wanted.view === 'all' || wanted.view === 'revoked'
   return (
     <>
       <table className="table clients-table">
-        <caption className="off-screen">OAuth2 clients, newest first</caption>
+        <caption className="off-screen">OAuth2 clients</caption>
         <thead>
           <tr>
-            <th scope="col">Client</th>
+            <Sortable order="name" wanted={wanted} onWant={onWant}>
+              Client
+            </Sortable>
+            <th scope="col" className="id-cell">
+              Client id
+            </th>
             <th scope="col">Scopes</th>
-            <th scope="col">Status</th>
-            <th scope="col">Last used</th>
-            <th scope="col" className="number">
+            {statusTold && <th scope="col">Status</th>}
+            <Sortable order="used" wanted={wanted} onWant={onWant}>
+              Last used
+            </Sortable>
+            <th scope="col" className="number tokens-cell">
               Tokens, 24 h
             </th>
-            <th scope="col">Added</th>
+            <Sortable order="added" wanted={wanted} onWant={onWant} className="added-cell">
+              Added
+            </Sortable>
             <th scope="col">
               <span className="off-screen">Actions</span>
             </th>
@@ -32,7 +60,13 @@ export function ClientsTable({ clients }: { clients: OAuthClient[] }) {
         </thead>
         <tbody>
           {clients.map((client) => (
-            <ClientRow key={client.clientId} client={client} onRevoke={() => setRevoking(client)} />
+            <ClientRow
+              key={client.clientId}
+              client={client}
+              statusTold={statusTold}
+              fresh={client.clientId === fresh}
+              onRevoke={() => setRevoking(client)}
+            />
           ))}
         </tbody>
       </table>
@@ -41,41 +75,88 @@ export function ClientsTable({ clients }: { clients: OAuthClient[] }) {
   )
 }
 
-function ClientRow({ client, onRevoke }: { client: OAuthClient; onRevoke: () => void }) {
+interface SortableProps extends Omit<ClientsTableProps, 'clients'> {
+  order: Order
+  className?: string
+  children: ReactNode
+}
+
+function Sortable({ order, wanted, onWant, className, children }: SortableProps) {
+  const here = wanted.order === order
+  // A name ascends at first; the two times have the newest first.
+  const ascending = (order === 'name') !== wanted.reversed
+  return (
+    <th
+      scope="col"
+      className={className}
+      aria-sort={here ? (ascending ? 'ascending' : 'descending') : undefined}
+    >
+      <button
+        type="button"
+        className="sort"
+        onClick={() => onWant({ order, reversed: here && !wanted.reversed })}
+      >
+        {children}
+        <span className="sort-mark" aria-hidden="true">
+          {here ? (ascending ? '↑' : '↓') : ''}
+        </span>
+      </button>
+    </th>
+  )
+}
+
+interface ClientRowProps {
+  client: OAuthClient
+  statusTold: boolean
+  /** Just created: marked once. */
+  fresh: boolean
+  onRevoke: () => void
+}
+
+function ClientRow({ client, statusTold, fresh, onRevoke }: ClientRowProps) {
   const { to } = useCompany()
   const [, navigate] = useLocation()
+  const row = useRef<HTMLTableRowElement>(null)
+  useEffect(() => {
+    if (fresh) row.current?.scrollIntoView({ block: 'nearest' })
+  }, [fresh])
   const href = `${to(SCREENS.clients)}/${client.clientId}`
+  const revoked = client.status === 'Revoked'
   return (
-    <tr className={client.status === 'Revoked' ? 'row-off' : undefined}>
+    <tr
+      ref={row}
+      className={[revoked && 'row-off', fresh && 'row-new'].filter(Boolean).join(' ') || undefined}
+    >
       <th scope="row" className="client-cell">
-        <Link className="client-name" href={href}>
+        <Link className="client-name" href={href} title={client.name}>
           <bdi>{client.name}</bdi>
         </Link>
+      </th>
+      <td className="id-cell">
         <span className="client-id">
           <code>{client.clientId}</code>
           <CopyButton text={client.clientId} what={`client id of ${client.name}`} />
         </span>
-      </th>
+      </td>
       <td data-label="Scopes">
-        <Scopes scopes={client.scopes} />
+        <ScopesInBrief scopes={client.scopes} />
       </td>
-      <td data-label="Status">
-        <Status client={client} />
-      </td>
+      {statusTold && (
+        <td data-label="Status">
+          <Status client={client} />
+        </td>
+      )}
       <td data-label="Last used">
         <LastUsed client={client} />
       </td>
-      <td data-label="Tokens, 24 h" className="number">
+      <td data-label="Tokens, 24 h" className="number tokens-cell">
         {client.tokensIssued24h.toLocaleString('en')}
       </td>
-      <td data-label="Added">
-        <span className="cell-lines">
-          <time dateTime={client.createdAt}>{day(new Date(client.createdAt))}</time>
-          <bdi className="small quiet">{client.createdBy?.name ?? 'operator'}</bdi>
-        </span>
+      <td data-label="Added" className="added-cell">
+        <Ago at={client.createdAt} by={client.createdBy?.name ?? 'operator'} />
       </td>
       <td className="row-actions">
-        {client.status === 'Active' && (
+        {!revoked && (
           <Menu
             trigger={
               <button type="button" className="icon-button" aria-label={`Actions for ${client.name}`}>
@@ -84,7 +165,7 @@ function ClientRow({ client, onRevoke }: { client: OAuthClient; onRevoke: () => 
             }
           >
             <MenuItem icon={<RotateIcon />} onSelect={() => navigate(`${href}/rotate`)}>
-              Rotate the secret
+              {rotationOf(client.clientId) ? 'Continue the rotation' : 'Rotate the secret'}
             </MenuItem>
             <MenuItem icon={<CloseIcon />} danger onSelect={onRevoke}>
               Revoke
@@ -96,9 +177,11 @@ function ClientRow({ client, onRevoke }: { client: OAuthClient; onRevoke: () => 
   )
 }
 
+const ROWS = Array.from({ length: 12 }, (_, row) => row)
+
 export const ClientsTableSkeleton = () => (
   <div className="rows-skeleton" aria-hidden="true">
-    {[1, 2, 3, 4, 5].map((row) => (
+    {ROWS.map((row) => (
       <div key={row}>
         <span />
         <span />

@@ -3,12 +3,14 @@ import { type FormEvent, useId, useRef, useState } from 'react'
 import type { Scope } from '#shared/oauth/scopes.ts'
 import { clientChanged, createClient } from '../api/clients.ts'
 import type { OAuthClient } from '../api/contract.ts'
-import { ApiProblem } from '../api/request.ts'
+import { ApiProblem, Offline } from '../api/request.ts'
+import { draftOf, keepDraft } from '../session/drafts.ts'
 import { useCompany } from '../shell/company.ts'
 import { Button } from '../ui/Button.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
 import { Field } from '../ui/Field.tsx'
 import { Notice } from '../ui/Notice.tsx'
+import { type Failure, useSubmission } from '../ui/submit.ts'
 import { setReveal } from './reveal.ts'
 import { ScopeChoice } from './ScopeChoice.tsx'
 import { Scopes } from './Status.tsx'
@@ -22,22 +24,23 @@ export interface CreateClientProps {
   onCreated?: (client: OAuthClient) => void
 }
 
-export function CreateClient({ onClose, replaces, onCreated }: CreateClientProps) {
-  const form = useCreation({ onClose, replaces, onCreated })
+export function CreateClient(props: CreateClientProps) {
+  const { replaces } = props
+  const form = useCreation(props)
   return (
     <Dialog
       open
       title={replaces ? 'Create the replacement' : 'Create a client'}
       description={
         replaces
-          ? 'It gets the same scopes and a secret of its own. Both clients work until you revoke the old one.'
-          : 'One client for each integration, so that each can be revoked on its own.'
+          ? 'It gets the same scopes, a new id and a new secret. Both clients work until you revoke the old one.'
+          : 'Create one client per integration, so that you can revoke each on its own.'
       }
-      onClose={onClose}
+      onClose={form.close}
       held={form.busy}
     >
       {form.lost ? (
-        <LostSecret client={form.lost} onClose={onClose} />
+        <LostSecret client={form.lost} onClose={form.close} />
       ) : (
         <form className="dialog-form" onSubmit={form.submit} noValidate>
           <Field
@@ -52,8 +55,8 @@ export function CreateClient({ onClose, replaces, onCreated }: CreateClientProps
                 name="name"
                 dir="auto"
                 autoComplete="off"
-                defaultValue={replaces ? nextName(replaces.name) : ''}
-                onChange={() => form.forgive('name')}
+                defaultValue={form.firstName}
+                onChange={form.retype}
               />
             )}
           </Field>
@@ -68,7 +71,7 @@ export function CreateClient({ onClose, replaces, onCreated }: CreateClientProps
             </Notice>
           )}
           <footer className="dialog-foot">
-            <Button variant="quiet" onClick={onClose}>
+            <Button variant="quiet" onClick={form.close}>
               Cancel
             </Button>
             <Button type="submit" variant="primary" busy={form.busy}>
@@ -86,7 +89,7 @@ function SameScopes({ scopes }: { scopes: OAuthClient['scopes'] }) {
   return (
     <div className="field">
       <p className="field-title" id={id}>
-        Scopes, as before
+        Scopes, the same as before
       </p>
       <Scopes scopes={scopes} />
     </div>
@@ -98,8 +101,8 @@ function LostSecret({ client, onClose }: { client: OAuthClient; onClose: () => v
   return (
     <>
       <Notice tone="warn" title="Created, but its secret is lost" live>
-        <bdi>{client.name}</bdi> was created by the first try, whose answer did not reach this page. A secret
-        is answered only once. Revoke this client and create another.
+        Your first try created <bdi>{client.name}</bdi>, but the answer with its secret never arrived, and a
+        secret is sent only once. Revoke this client and create another.
       </Notice>
       <footer className="dialog-foot">
         <Button variant="primary" onClick={onClose}>
@@ -110,36 +113,54 @@ function LostSecret({ client, onClose }: { client: OAuthClient; onClose: () => v
   )
 }
 
-interface Failure {
-  title: string
-  text: string
+/** Where the dialog's input is kept until it is sent or dismissed, so that the end of a session does not lose it. */
+export const creationDraft = (vendorId: string, replaces?: OAuthClient): string =>
+  `create-client ${vendorId} ${replaces?.clientId ?? ''}`
+
+interface Draft {
+  name: string
+  scopes: Scope[]
 }
 
-function useCreation({
-  onClose,
-  replaces,
-  onCreated,
-}: {
-  onClose: () => void
-  replaces: OAuthClient | undefined
-  onCreated: CreateClientProps['onCreated']
-}) {
+function useCreation({ onClose, replaces, onCreated }: CreateClientProps) {
   const { vendorId } = useCompany()
   const queryClient = useQueryClient()
+  const key = creationDraft(vendorId, replaces)
+  const [first] = useState<Draft>(() => {
+    const kept = draftOf(key)
+    if (kept) return JSON.parse(kept)
+    return { name: replaces ? nextName(replaces.name) : '', scopes: replaces?.scopes ?? [] }
+  })
   const nameRef = useRef<HTMLInputElement>(null)
   const attempt = useRef({ body: '', key: '' })
-  const [scopes, setScopes] = useState<Scope[]>(replaces?.scopes ?? [])
+  const [scopes, setScopes] = useState(first.scopes)
   const [errors, setErrors] = useState<{ name?: string; scopes?: string }>({})
-  const [failure, setFailure] = useState<Failure>()
   const [lost, setLost] = useState<OAuthClient>()
-  const [busy, setBusy] = useState(false)
+  const submission = useSubmission((error) => {
+    setErrors(fieldErrors(error))
+    return explained(error)
+  })
+
+  const keep = (next: Scope[]) =>
+    keepDraft(key, JSON.stringify({ name: nameRef.current?.value ?? '', scopes: next }))
 
   /** What is being changed is not called wrong any more. */
   const forgive = (field: 'name' | 'scopes') => setErrors(({ [field]: _, ...others }) => others)
 
+  function retype(): void {
+    keep(scopes)
+    forgive('name')
+  }
+
   function choose(next: Scope[]): void {
+    keep(next)
     setScopes(next)
     forgive('scopes')
+  }
+
+  function close(): void {
+    keepDraft(key, undefined)
+    onClose()
   }
 
   /** The same input is the same creation, however often it is sent. */
@@ -150,15 +171,12 @@ function useCreation({
 
   async function submit(event: FormEvent): Promise<void> {
     event.preventDefault()
-    if (busy) return
     const name = nameRef.current?.value.trim() ?? ''
     const wrong = { ...nameError(name), ...(scopes.length === 0 && { scopes: 'Choose at least one scope.' }) }
     setErrors(wrong)
     if (wrong.name) return nameRef.current?.focus()
     if (wrong.scopes) return
-    setBusy(true)
-    setFailure(undefined)
-    try {
+    await submission.run(async () => {
       const { clientSecret, ...client } = await createClient(
         vendorId,
         { name, scopes },
@@ -166,17 +184,23 @@ function useCreation({
       )
       clientChanged(queryClient, vendorId, client)
       if (clientSecret === undefined) return setLost(client)
-      onClose()
+      close()
       setReveal({ vendorId, client, clientSecret, replaces })
       onCreated?.(client)
-    } catch (error) {
-      setFailure(explained(error))
-      setErrors(fieldErrors(error))
-    } finally {
-      setBusy(false)
-    }
+    })
   }
-  return { nameRef, scopes, choose, forgive, errors, failure, lost, busy, submit }
+  return {
+    ...submission,
+    nameRef,
+    firstName: first.name,
+    scopes,
+    choose,
+    retype,
+    errors,
+    lost,
+    submit,
+    close,
+  }
 }
 
 function nameError(name: string): { name?: string } {
@@ -197,16 +221,18 @@ function fieldErrors(error: unknown): { name?: string; scopes?: string } {
 }
 
 function explained(error: unknown): Failure {
+  if (error instanceof Offline)
+    return { title: 'You are offline', text: 'Nothing was sent. Try again once you are connected.' }
   if (!(error instanceof ApiProblem)) {
     return {
       title: 'No answer came',
-      text: 'The client may or may not have been created. Try again: it will not be created twice.',
+      text: 'The client may or may not have been created. Try again: it is never created twice.',
     }
   }
   if (error.code === 'client_limit_reached') {
     return {
       title: 'Your company has 100 active clients',
-      text: 'Revoke one that is no longer needed first.',
+      text: 'First revoke one that you no longer need.',
     }
   }
   return { title: 'The client was not created', text: error.message }

@@ -8,6 +8,7 @@ import { Button } from '../ui/Button.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
 import { Field } from '../ui/Field.tsx'
 import { Notice } from '../ui/Notice.tsx'
+import { useSubmission } from '../ui/submit.ts'
 import { useToast } from '../ui/Toaster.tsx'
 
 export interface RevokeClientProps {
@@ -19,8 +20,9 @@ export interface RevokeClientProps {
 }
 
 /** Revoking is final, so the name has to be typed; the client id does as well, for names that are hard to type. */
-export function RevokeClient({ client, onClose, caution, onRevoked }: RevokeClientProps) {
-  const form = useRevocation({ client, onClose, onRevoked })
+export function RevokeClient(props: RevokeClientProps) {
+  const { client, onClose, caution } = props
+  const form = useRevocation(props)
   return (
     <Dialog
       open
@@ -29,7 +31,7 @@ export function RevokeClient({ client, onClose, caution, onRevoked }: RevokeClie
           Revoke <bdi>{client.name}</bdi>?
         </>
       }
-      description="It cannot be undone. A revoked client never works again; a new client has to take its place."
+      description="This cannot be undone. A revoked client never works again; you would have to create a new one."
       onClose={onClose}
       held={form.busy}
     >
@@ -38,7 +40,7 @@ export function RevokeClient({ client, onClose, caution, onRevoked }: RevokeClie
           <li>
             It gets no more tokens: token requests fail with <code>invalid_client</code>.
           </li>
-          <li>Tokens that it already holds are refused from the same moment.</li>
+          <li>Tokens it already holds stop working at the same moment.</li>
           <li>
             <LastUse client={client} />
           </li>
@@ -76,24 +78,23 @@ export function RevokeClient({ client, onClose, caution, onRevoked }: RevokeClie
           )}
         </Field>
         {form.failure && (
-          <Notice tone="bad" title="It is not revoked yet" live>
-            {form.failure} Try again until it says Revoked.
+          <Notice tone="bad" title={form.failure.title} live>
+            {form.failure.text}
           </Notice>
         )}
         <p className="revoke-progress" role="status">
-          {form.busy &&
-            'Revoking: waiting until no server anywhere accepts it. This can take up to 6 seconds.'}
+          {form.busy && 'Revoking. Waiting until every server refuses it, which can take up to 6 seconds.'}
         </p>
         <footer className="dialog-foot">
           <Button
             variant="quiet"
-            unavailable={form.busy ? 'Revoking has begun.' : undefined}
+            unavailable={form.busy ? 'It is being revoked.' : undefined}
             onClick={onClose}
           >
             Keep it
           </Button>
           <Button type="submit" variant="danger" busy={form.busy}>
-            {form.busy ? 'Revoking' : 'Revoke for ever'}
+            {form.busy ? 'Revoking…' : 'Revoke permanently'}
           </Button>
         </footer>
       </form>
@@ -120,31 +121,24 @@ function LastUse({ client }: { client: OAuthClient }) {
 /** The same text whatever way it was put together: composed or not, with single or several spaces. */
 const plain = (text: string): string => text.normalize('NFC').trim().replace(/\s+/g, ' ')
 
-interface Revocation {
-  client: OAuthClient
-  onClose: () => void
-  onRevoked: (() => void) | undefined
-}
-
-function useRevocation({ client, onClose, onRevoked }: Revocation) {
+function useRevocation({ client, onClose, onRevoked }: RevokeClientProps) {
   const { vendorId } = useCompany()
   const queryClient = useQueryClient()
   const toast = useToast()
   const nameRef = useRef<HTMLInputElement>(null)
   const [mismatch, setMismatch] = useState(false)
-  const [failure, setFailure] = useState<string>()
-  const [busy, setBusy] = useState(false)
+  const submission = useSubmission((error) => ({
+    title: 'It is not revoked yet',
+    text: `${(error as Error).message} Try again until it says Revoked.`,
+  }))
 
   async function submit(event: FormEvent): Promise<void> {
     event.preventDefault()
-    if (busy) return
     const typed = plain(nameRef.current?.value ?? '')
     const matches = typed === plain(client.name) || typed === client.clientId
     setMismatch(!matches)
     if (!matches) return nameRef.current?.focus()
-    setBusy(true)
-    setFailure(undefined)
-    try {
+    await submission.run(async () => {
       clientChanged(queryClient, vendorId, await revokeClient(vendorId, client.clientId))
       onClose()
       onRevoked?.()
@@ -153,10 +147,7 @@ function useRevocation({ client, onClose, onRevoked }: Revocation) {
           <bdi>{client.name}</bdi> is revoked
         </>,
       )
-    } catch (error) {
-      setFailure((error as Error).message)
-      setBusy(false)
-    }
+    })
   }
-  return { nameRef, mismatch, failure, busy, submit }
+  return { ...submission, nameRef, mismatch, submit }
 }

@@ -1,17 +1,22 @@
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
-import { useClient, useClients } from '../api/clients.ts'
+import { useActiveClients, useClient } from '../api/clients.ts'
 import type { OAuthClient } from '../api/contract.ts'
+import { keepRotation, rotationOf } from '../session/drafts.ts'
 import { SCREENS, useCompany } from '../shell/company.ts'
 import { NotForYou } from '../shell/NotForYou.tsx'
 import { Page } from '../shell/Page.tsx'
+import { useNow } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { CheckIcon } from '../ui/icons.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
+import { clock } from '../ui/time.ts'
 import { CreateClient } from './CreateClient.tsx'
+import { NoSuchClient } from './NoSuchClient.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
-import { useProgress } from './rotation.ts'
+import { useReveal } from './reveal.ts'
+import { progressOf } from './rotation.ts'
 import { Scopes } from './Status.tsx'
 import { TokenWatch } from './TokenWatch.tsx'
 import './clients.css'
@@ -20,28 +25,26 @@ import './rotate.css'
 const WATCH_MS = 3_000
 
 /**
- * From the old client to its replacement, without a gap. Which client replaces it stands in the address, so the
- * page can be left and come back to: deploying takes its time.
+ * From the old client to its replacement, without a gap. Which client replaces it, and since when its tokens count,
+ * stands in the address, so the page can be left and come back to: deploying takes its time.
  */
 export default function RotateScreen({ clientId }: { clientId: string }) {
   const company = useCompany()
-  const back = { to: `${company.to(SCREENS.clients)}/${clientId}`, label: 'The client' }
+  const back = { to: `${company.to(SCREENS.clients)}/${clientId}`, label: 'Back to the client' }
   if (!company.mayManage) {
     return (
       <Page title="Rotate" back={back}>
-        <NotForYou what="Rotating a secret">Rotation creates one client and revokes another.</NotForYou>
+        <NotForYou what="Rotating a secret">Rotating creates one client and revokes another.</NotForYou>
       </Page>
     )
   }
-  return <Rotation clientId={clientId} back={back} />
+  return <Rotating clientId={clientId} back={back} />
 }
 
-function Rotation({ clientId, back }: { clientId: string; back: { to: string; label: string } }) {
+function Rotating({ clientId, back }: { clientId: string; back: { to: string; label: string } }) {
   const { vendorId } = useCompany()
-  const [search, setSearch] = useSearchParams()
   const query = useClient(vendorId, clientId, WATCH_MS)
-  const replacementId = search.get('replacement') ?? undefined
-  const choose = (id: string) => setSearch({ replacement: id }, { replace: true })
+  const { replacementId, since, choose } = useRotationInAddress(clientId)
   return (
     <Page
       title="Rotate the secret"
@@ -49,22 +52,19 @@ function Rotation({ clientId, back }: { clientId: string; back: { to: string; la
       lede={
         query.data && (
           <>
-            Of <bdi className="strong">{query.data.name}</bdi>. A secret never changes, so a new client takes
-            the old one’s place. Both work until the last step: nothing has to stop.
+            You are rotating <bdi className="strong">{query.data.name}</bdi>. A client keeps its secret for
+            life, so a new client, with a new id and secret, takes its place. Both work until you revoke the
+            old one.
           </>
         )
       }
     >
-      <Loaded query={query} skeleton={<Skeleton lines={10} />}>
+      <Loaded query={query} skeleton={<Skeleton lines={10} />} missing={<NoSuchClient clientId={clientId} />}>
         {(old) =>
           replacementId ? (
-            <WithReplacement
-              old={old}
-              replacementId={replacementId}
-              onForget={() => setSearch({}, { replace: true })}
-            />
+            <WithReplacement old={old} replacementId={replacementId} since={since} onChoose={choose} />
           ) : (
-            <Steps old={old} replacement={undefined} onChoose={choose} />
+            <Steps old={old} onChoose={choose} />
           )
         }
       </Loaded>
@@ -72,15 +72,36 @@ function Rotation({ clientId, back }: { clientId: string; back: { to: string; la
   )
 }
 
-function WithReplacement({
-  old,
-  replacementId,
-  onForget,
-}: {
+/** The rotation as the address has it; without one there, as this tab last knew it. */
+function useRotationInAddress(clientId: string) {
+  const [search, setSearch] = useSearchParams()
+  const known = search.has('replacement') ? search : new URLSearchParams(rotationOf(clientId))
+  const text = known.toString()
+  useEffect(() => {
+    keepRotation(clientId, text)
+    if (text !== '') setSearch(new URLSearchParams(text), { replace: true })
+  }, [clientId, text, setSearch])
+  const at = Date.parse(known.get('since') ?? '')
+  return {
+    replacementId: known.get('replacement') ?? undefined,
+    since: Number.isNaN(at) ? undefined : new Date(at),
+    choose(id: string | undefined, from?: Date) {
+      if (id === undefined) keepRotation(clientId, '')
+      setSearch(id ? { replacement: id, ...(from && { since: from.toISOString() }) } : {}, { replace: true })
+    },
+  }
+}
+
+type Choose = (clientId: string | undefined, since?: Date) => void
+
+interface WithReplacementProps {
   old: OAuthClient
   replacementId: string
-  onForget: () => void
-}) {
+  since: Date | undefined
+  onChoose: Choose
+}
+
+function WithReplacement({ old, replacementId, since, onChoose }: WithReplacementProps) {
   const { vendorId } = useCompany()
   const query = useClient(vendorId, replacementId, WATCH_MS)
   return (
@@ -90,27 +111,52 @@ function WithReplacement({
           <Notice
             tone="warn"
             title="That replacement cannot be used"
-            actions={<Button onClick={onForget}>Choose another</Button>}
+            actions={<Button onClick={() => onChoose(undefined)}>Choose another</Button>}
           >
             <bdi>{replacement.name}</bdi>{' '}
             {replacement.status === 'Revoked' ? 'is revoked.' : 'is the client itself.'}
           </Notice>
         ) : (
-          <Steps old={old} replacement={replacement} onChoose={() => {}} />
+          <Counting replacement={replacement} since={since} onChoose={onChoose}>
+            <Steps old={old} replacement={replacement} since={since} onChoose={onChoose} />
+          </Counting>
         )
       }
     </Loaded>
   )
 }
 
-interface StepsProps {
-  old: OAuthClient
-  replacement: OAuthClient | undefined
-  onChoose: (clientId: string) => void
+/** Tokens count from the moment that the secret is put away: what came before was somebody's trial. */
+function Counting({
+  replacement: { clientId, lastUsedAt },
+  since,
+  onChoose,
+  children,
+}: {
+  replacement: OAuthClient
+  since: Date | undefined
+  onChoose: Choose
+  children: ReactNode
+}) {
+  const shown = useReveal()?.client.clientId === clientId
+  const begin = !since && !shown
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, when counting begins.
+  useEffect(() => {
+    if (begin) onChoose(clientId, new Date(Math.max(Date.now(), Date.parse(lastUsedAt ?? '') || 0)))
+  }, [begin])
+  return children
 }
 
-function Steps({ old, replacement, onChoose }: StepsProps) {
-  const progress = useProgress(old, replacement)
+interface StepsProps {
+  old: OAuthClient
+  replacement?: OAuthClient
+  since?: Date | undefined
+  onChoose: Choose
+}
+
+function Steps({ old, replacement, since, onChoose }: StepsProps) {
+  const progress = progressOf({ old, replacement, since }, useNow())
+  const { step } = progress
   const [revoking, setRevoking] = useState(false)
   return (
     <>
@@ -119,7 +165,7 @@ function Steps({ old, replacement, onChoose }: StepsProps) {
           {replacement ? (
             <ClientLine client={replacement} />
           ) : old.status === 'Revoked' ? (
-            <p>This client is revoked already: there is nothing left to rotate.</p>
+            <p>This client is already revoked: there is nothing to rotate.</p>
           ) : (
             <ChooseReplacement old={old} onChoose={onChoose} />
           )}
@@ -127,15 +173,22 @@ function Steps({ old, replacement, onChoose }: StepsProps) {
         <Step
           number={2}
           title="Deploy it"
-          state={progress.step === 'create' ? 'later' : progress.replacementUsed ? 'done' : 'now'}
+          state={step === 'create' ? 'later' : step === 'deploy' ? 'now' : 'done'}
         >
           <p>
-            Put the replacement’s id and secret in the place of the old ones, in every system that uses{' '}
-            <bdi>{old.name}</bdi>. The old client goes on working meanwhile. You can leave this page: its
-            address remembers where you are.
+            Replace the old id and secret with the new ones in every system that uses <bdi>{old.name}</bdi>.
+            The old client keeps working meanwhile. You can leave this page and come back to it from the
+            client.
           </p>
+          {since && step !== 'done' && (
+            <p className="quiet small">
+              {step === 'deploy'
+                ? `A token request after ${clock(since)}, when the secret was put away, counts as deployed. Earlier ones were a trial.`
+                : `Asked for a token after ${clock(since)}, when the secret was put away. Was that you, trying it out? Then it is not deployed yet.`}
+            </p>
+          )}
         </Step>
-        <Step number={3} title="See the token requests move" state={watchState(progress.step)}>
+        <Step number={3} title="See the token requests move" state={watchState(step)}>
           {replacement ? (
             <TokenWatch old={old} replacement={replacement} progress={progress} />
           ) : (
@@ -145,18 +198,17 @@ function Steps({ old, replacement, onChoose }: StepsProps) {
         <Step
           number={4}
           title="Revoke the old client"
-          state={progress.step === 'done' ? 'done' : progress.step === 'revoke' ? 'now' : 'later'}
+          state={step === 'done' ? 'done' : step === 'revoke' ? 'now' : 'later'}
         >
-          {progress.step === 'done' ? (
-            <p>
-              <bdi>{old.name}</bdi> is revoked. The rotation is complete.
-            </p>
+          {step === 'done' ? (
+            <Complete old={old} replacement={replacement} />
           ) : (
             <>
               <p>
-                {progress.step === 'revoke'
-                  ? 'Nothing that runs all the time uses it any more.'
-                  : progress.caution}
+                {!replacement
+                  ? 'Do this last, when the replacement has taken over.'
+                  : (progress.caution ??
+                    'The replacement is in use, and the old client has been quiet for longer than it usually pauses.')}
               </p>
               <Button
                 variant="danger"
@@ -170,32 +222,47 @@ function Steps({ old, replacement, onChoose }: StepsProps) {
         </Step>
       </ol>
       {revoking && (
-        <RevokeClient
-          client={old}
-          caution={progress.step === 'revoke' ? undefined : progress.caution}
-          onClose={() => setRevoking(false)}
-        />
+        <RevokeClient client={old} caution={progress.caution} onClose={() => setRevoking(false)} />
       )}
     </>
   )
 }
 
+function Complete({ old, replacement }: { old: OAuthClient; replacement: OAuthClient | undefined }) {
+  const { to } = useCompany()
+  return (
+    <>
+      <p>
+        <bdi>{old.name}</bdi> is revoked. The rotation is complete.
+      </p>
+      <p>
+        <Link href={`${to(SCREENS.clients)}${replacement ? `/${replacement.clientId}` : ''}`}>
+          {replacement ? (
+            <>
+              Go to <bdi>{replacement.name}</bdi>
+            </>
+          ) : (
+            'All clients'
+          )}
+        </Link>
+      </p>
+    </>
+  )
+}
+
 const watchState = (step: string): StepState =>
-  step === 'create' ? 'later' : step === 'revoke' || step === 'done' ? 'done' : 'now'
+  step === 'create' || step === 'deploy' ? 'later' : step === 'watch' ? 'now' : 'done'
 
 type StepState = 'done' | 'now' | 'later'
 
-function Step({
-  number,
-  title,
-  state,
-  children,
-}: {
+interface StepProps {
   number: number
   title: string
   state: StepState
   children: ReactNode
-}) {
+}
+
+function Step({ number, title, state, children }: StepProps) {
   return (
     <li className={`step step-${state}`} aria-current={state === 'now' ? 'step' : undefined}>
       <span className="step-mark" aria-hidden="true">
@@ -224,24 +291,24 @@ function ClientLine({ client }: { client: OAuthClient }) {
   )
 }
 
-function ChooseReplacement({ old, onChoose }: { old: OAuthClient; onChoose: (clientId: string) => void }) {
+function ChooseReplacement({ old, onChoose }: { old: OAuthClient; onChoose: Choose }) {
   const { vendorId } = useCompany()
   const [creating, setCreating] = useState(false)
-  const { data } = useClients(vendorId, 'Active')
+  const { data } = useActiveClients(vendorId)
   const suitable = (data?.pages.flatMap((page) => page.clients) ?? []).filter(
     (client) =>
       client.createdAt > old.createdAt && old.scopes.every((scope) => client.scopes.includes(scope)),
   )
   return (
     <>
-      <p>It gets the same scopes, and a secret of its own that is shown once.</p>
+      <p>It gets the same scopes, and its own id and secret. The secret is shown once.</p>
       <Scopes scopes={old.scopes} />
       <Button variant="primary" onClick={() => setCreating(true)}>
         Create replacement
       </Button>
       {suitable.length > 0 && (
         <details className="already">
-          <summary>It exists already</summary>
+          <summary>Use an existing client</summary>
           <ul>
             {suitable.map((client) => (
               <li key={client.clientId}>

@@ -17,8 +17,7 @@ export function ScopeChoice({ scopes, onChange, error }: ScopeChoiceProps) {
     <fieldset className={error ? 'scope-choice field-wrong' : 'scope-choice'} aria-describedby={`${id}note`}>
       <legend>What may it do?</legend>
       <p className="small quiet">
-        Choose the least that it needs. Scopes cannot be added later: what a lost secret could do is decided
-        here.
+        Choose only what it needs. Scopes cannot be changed later, and they limit what a stolen secret can do.
       </p>
       {SCOPE_GROUPS.map((group) => (
         <div key={group.title} className="scope-group">

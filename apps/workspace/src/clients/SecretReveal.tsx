@@ -39,7 +39,7 @@ function RevealDialog({ vendorId, client, clientSecret, replaces }: Reveal) {
           <bdi>{client.name}</bdi> is ready
         </>
       }
-      description="Save its secret now. It is shown this once; nobody, not even support, can show it again."
+      description="Save its secret now. It is shown only once: nobody, not even support, can show it again."
       onClose={done}
       held={!saved}
       onHeld={() => setReminded(true)}
@@ -48,18 +48,18 @@ function RevealDialog({ vendorId, client, clientSecret, replaces }: Reveal) {
         <dt>Client id</dt>
         <dd>
           <code>{client.clientId}</code>
-          <CopyButton text={client.clientId} what="client id" label="Copy" />
+          <CopyButton text={client.clientId} what="client id" labelled />
         </dd>
         <dt>Client secret</dt>
         <dd className="reveal-secret">
           <code>{clientSecret}</code>
-          <CopyButton text={clientSecret} what="client secret" label="Copy" />
+          <CopyButton text={clientSecret} what="client secret" labelled />
         </dd>
       </dl>
       <AccessCode access={access} />
       <p className="small quiet">
-        Keep the secret on servers: in a secret store or an environment variable. Never in a browser, a mobile
-        app, source control, a log or a URL.
+        Keep the secret on servers, in a secret store or an environment variable. Never put it in a browser, a
+        mobile app, source control, a log or a URL.
       </p>
       <FirstUse vendorId={vendorId} clientId={client.clientId} />
       <footer className="dialog-foot reveal-foot">
@@ -68,14 +68,15 @@ function RevealDialog({ vendorId, client, clientSecret, replaces }: Reveal) {
           <span>I have saved the secret</span>
         </label>
         <span className="reveal-remind" role="status">
-          {reminded && !saved && 'Tick this first: once closed, the secret is gone.'}
+          {reminded && !saved && 'Tick the box first: once this is closed, the secret is gone.'}
         </span>
         <Button
           variant="primary"
           unavailable={saved ? undefined : 'Save the secret and tick the box first.'}
+          onUnavailable={() => setReminded(true)}
           onClick={done}
         >
-          {replaces ? 'Go on with the rotation' : 'Done'}
+          {replaces ? 'Continue the rotation' : 'Done'}
         </Button>
       </footer>
     </Dialog>

@@ -1,57 +1,57 @@
 import type { OAuthClient } from '../api/contract.ts'
 import { Ago } from '../ui/Ago.tsx'
-import { clock, minutes } from '../ui/time.ts'
-import { type Progress, QUIET_S } from './rotation.ts'
+import { clock, duration } from '../ui/time.ts'
+import { type Progress, TOKEN_LIFE_S } from './rotation.ts'
 
-/** Which of the two clients asks for tokens, as it happens. */
-export function TokenWatch({
-  old,
-  replacement,
-  progress,
-}: {
+export interface TokenWatchProps {
   old: OAuthClient
   replacement: OAuthClient
   progress: Progress
-}) {
-  const { quietSeconds, replacementUsed, step } = progress
-  const share = quietSeconds === undefined ? 1 : Math.min(1, quietSeconds / QUIET_S)
+}
+
+/** Which of the two clients asks for tokens, as it happens. */
+export function TokenWatch({ old, replacement, progress }: TokenWatchProps) {
   return (
     <div className="lanes">
-      <Lane
-        place="Replacement"
-        client={replacement}
-        tone={replacementUsed ? 'good' : 'idle'}
-        said={replacementUsed ? 'Asks for tokens' : 'Waiting for its first token request'}
-      />
-      <Lane
-        place="Old"
-        client={old}
-        tone={old.status === 'Revoked' ? 'off' : share === 1 ? 'idle' : 'warn'}
-        said={
-          old.status === 'Revoked'
-            ? 'Revoked'
-            : quietSeconds === undefined
-              ? 'Never asked for a token'
-              : share === 1
-                ? 'No longer asks for tokens'
-                : `Quiet for ${minutes(quietSeconds)} of 15:00`
-        }
-      />
-      {old.status === 'Active' && (
-        <div className="quiet-time">
-          <progress
-            value={share}
-            max={1}
-            aria-label="How long the old client has been quiet, of 15 minutes"
-          />
-          <p className="small quiet">
-            A token lasts 15 minutes, so a system that runs all the time asks again within that. A job that
-            runs once a day or a week may still hold the old secret: check those yourself.
-          </p>
-        </div>
-      )}
+      <Lane place="Replacement" client={replacement} {...replacementLane(progress)} />
+      <Lane place="Old" client={old} {...oldLane(old, progress)} />
+      {old.status === 'Active' && progress.old.use !== 'none' && <QuietTime old={progress.old} />}
       <p className="off-screen" role="status">
-        {step === 'revoke' ? 'The replacement is in use and the old client is quiet.' : ''}
+        {progress.step === 'revoke' ? 'The replacement is in use and the old client is quiet.' : ''}
+      </p>
+    </div>
+  )
+}
+
+type Said = Pick<LaneProps, 'tone' | 'said'>
+
+function replacementLane({ replacement: { use, seconds } }: Progress): Said {
+  if (use === 'none') return { tone: 'waiting', said: 'No token request yet' }
+  if (use === 'trial') return { tone: 'waiting', said: 'Only a trial so far' }
+  if (use === 'asking' && seconds < TOKEN_LIFE_S) return { tone: 'good', said: 'Asks for tokens' }
+  return { tone: use === 'silent' ? 'warn' : 'idle', said: `Silent for ${duration(seconds)}` }
+}
+
+function oldLane(old: OAuthClient, { old: { use, seconds } }: Progress): Said {
+  if (old.status === 'Revoked') return { tone: 'idle', said: 'Revoked' }
+  if (use === 'none') return { tone: 'idle', said: 'Never asked for a token' }
+  if (use === 'asking') return { tone: 'warn', said: 'In use now' }
+  return { tone: use === 'quiet' ? 'idle' : 'warn', said: `Quiet for ${duration(seconds)}` }
+}
+
+function QuietTime({ old: { use, seconds, pause_s } }: Pick<Progress, 'old'>) {
+  return (
+    <div className="quiet-time">
+      <progress
+        value={use === 'asking' ? 0 : Math.min(1, seconds / pause_s)}
+        max={1}
+        aria-label={`How long the old client has been quiet, of ${duration(pause_s)}`}
+      />
+      <p className="small quiet">
+        {use === 'quiet'
+          ? `Quiet for longer than it usually pauses.`
+          : `Quiet means no token request for ${duration(pause_s)}, judged by its last 24 hours.`}{' '}
+        A job that runs once a week or a month may still hold the old secret: check those yourself.
       </p>
     </div>
   )
@@ -60,7 +60,7 @@ export function TokenWatch({
 interface LaneProps {
   place: string
   client: OAuthClient
-  tone: 'good' | 'warn' | 'idle' | 'off'
+  tone: 'good' | 'warn' | 'waiting' | 'idle'
   said: string
 }
 

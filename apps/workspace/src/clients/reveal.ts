@@ -11,16 +11,30 @@ export interface Reveal {
 }
 
 let reveal: Reveal | undefined
+let fresh: string | undefined
 const listeners = new Set<() => void>()
 
 export const useReveal = (): Reveal | undefined => useSyncExternalStore(subscribe, () => reveal)
+
+/** The id of the client whose secret was put away last, until it has been marked where it is listed. */
+export const useFresh = (): string | undefined => useSyncExternalStore(subscribe, () => fresh)
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)
 }
 
-export function setReveal(next: Reveal | undefined): void {
-  reveal = next
+function changed(): void {
   for (const listener of listeners) listener()
+}
+
+export function setReveal(next: Reveal | undefined): void {
+  if (!next) fresh = reveal?.client.clientId
+  reveal = next
+  changed()
+}
+
+export function forgetFresh(): void {
+  fresh = undefined
+  changed()
 }

@@ -1,44 +1,96 @@
 import type { OAuthClient } from '../api/contract.ts'
-import { useNow } from '../ui/Ago.tsx'
+import { duration } from '../ui/time.ts'
 
-/**
- * A token lives 15 minutes, so whatever runs all the time asks for another within that time. A client that has not
- * been asked for this long is used by nothing that runs all the time.
- */
-export const QUIET_S = 15 * 60
+/** A token lives this long, so a system that runs all the time asks for another within it. */
+export const TOKEN_LIFE_S = 15 * 60
+const DAY_S = 24 * 60 * 60
+/** Whoever asked within this time is using its client now, however often the page looks. */
+const IN_USE_S = 60
+
+type Used = Pick<OAuthClient, 'lastUsedAt' | 'tokensIssued24h'>
 
 export interface Progress {
   step: 'create' | 'deploy' | 'watch' | 'revoke' | 'done'
-  replacementUsed: boolean
-  /** Seconds since the old client last asked for a token; undefined: it never did. */
-  quietSeconds: number | undefined
-  /** Why the old client should not be revoked yet. */
-  caution: string
+  /** `trial`: every token so far came before its secret was put away, so nothing proves that it is deployed. */
+  replacement: { use: 'none' | 'trial' | 'asking' | 'silent'; seconds: number }
+  /** `quieting`: not in use right now, but not for as long as it usually pauses either. */
+  old: { use: 'none' | 'asking' | 'quieting' | 'quiet'; seconds: number; pause_s: number }
+  /** Why the old client should not be revoked yet; undefined when nothing speaks against it. */
+  caution: string | undefined
 }
 
-/** How far a rotation has come, from what the two clients have asked for. */
-export function progressOf(old: OAuthClient, replacement: OAuthClient | undefined, now: Date): Progress {
-  const replacementUsed = replacement !== undefined && replacement.lastUsedAt !== null
-  const quietSeconds =
-    old.lastUsedAt === null ? undefined : Math.max(0, (now.getTime() - Date.parse(old.lastUsedAt)) / 1000)
-  const quiet = quietSeconds === undefined || quietSeconds >= QUIET_S
-  const step =
-    old.status === 'Revoked'
-      ? 'done'
-      : !replacement
-        ? 'create'
-        : !replacementUsed
-          ? 'deploy'
-          : quiet
-            ? 'revoke'
-            : 'watch'
-  return { step, replacementUsed, quietSeconds, caution: cautionOf(replacementUsed) }
+export interface Rotation {
+  old: OAuthClient
+  replacement: OAuthClient | undefined
+  /** When the replacement's secret was put away; undefined while it is still shown. */
+  since: Date | undefined
 }
 
-const cautionOf = (replacementUsed: boolean): string =>
-  replacementUsed
-    ? 'The old client asked for a token less than 15 minutes ago: some system may still use it, and would stop working.'
-    : 'The replacement has not asked for a token yet: whatever uses the old client would stop working.'
+/**
+ * How far a rotation has come, from what the two clients have asked for. A client's pauses are judged by its own
+ * habit: one that asks once a night is not gone because it was quiet for an hour.
+ */
+export function progressOf({ old, replacement, since }: Rotation, now: Date): Progress {
+  const pause_s = usualPause(old)
+  const before = quietFor(old, now)
+  const oldUse =
+    before === undefined ? 'none' : before < IN_USE_S ? 'asking' : before < pause_s ? 'quieting' : 'quiet'
+  const after = replacement && quietFor(replacement, now)
+  const longest_s = Math.min(pause_s, replacement ? usualPause(replacement) : DAY_S)
+  const newUse =
+    after === undefined
+      ? 'none'
+      : !since || Date.parse(replacement?.lastUsedAt ?? '') <= since.getTime()
+        ? 'trial'
+        : after < longest_s
+          ? 'asking'
+          : 'silent'
+  const progress = {
+    replacement: { use: newUse, seconds: after ?? 0 },
+    old: { use: oldUse, seconds: before ?? 0, pause_s },
+  } as const
+  const caution = replacement && cautionOf(progress, old)
+  return { ...progress, caution, step: stepOf(old, replacement, newUse, caution) }
+}
 
-export const useProgress = (old: OAuthClient, replacement: OAuthClient | undefined): Progress =>
-  progressOf(old, replacement, useNow())
+function stepOf(
+  old: OAuthClient,
+  replacement: OAuthClient | undefined,
+  use: Progress['replacement']['use'],
+  caution: string | undefined,
+): Progress['step'] {
+  if (old.status === 'Revoked') return 'done'
+  if (!replacement) return 'create'
+  if (use === 'none' || use === 'trial') return 'deploy'
+  return caution ? 'watch' : 'revoke'
+}
+
+/** Seconds since the last token; undefined when there was none. */
+const quietFor = ({ lastUsedAt }: Used, now: Date): number | undefined =>
+  lastUsedAt === null ? undefined : Math.max(0, (now.getTime() - Date.parse(lastUsedAt)) / 1000)
+
+/** The longest pause that says nothing, in seconds: the mean of its last 24 hours, and never less than a token's life. */
+const usualPause = ({ tokensIssued24h }: Used): number =>
+  Math.min(DAY_S, Math.max(TOKEN_LIFE_S, DAY_S / Math.max(1, tokensIssued24h)))
+
+function cautionOf(
+  { replacement, old }: Pick<Progress, 'replacement' | 'old'>,
+  { tokensIssued24h }: Used,
+): string | undefined {
+  if (replacement.use === 'none') {
+    return 'The replacement has not asked for a token yet. Whatever uses the old client would stop working.'
+  }
+  if (replacement.use === 'trial') {
+    return 'The replacement has only been tried out, not deployed. Whatever uses the old client would stop working.'
+  }
+  if (old.use === 'asking') {
+    return 'The old client asked for a token within the last minute. The system that uses it would stop working.'
+  }
+  if (old.use === 'quieting') {
+    return `The old client got ${tokensIssued24h === 1 ? 'one token' : `${tokensIssued24h.toLocaleString('en')} tokens`} in the last 24 hours, so a pause of ${duration(old.seconds)} says little. Wait until it has been quiet for ${duration(old.pause_s)}, or be sure that no system uses it.`
+  }
+  if (replacement.use === 'silent') {
+    return `The replacement has not asked for a token for ${duration(replacement.seconds)}. Check that it is still deployed and working.`
+  }
+  return undefined
+}

@@ -9,37 +9,39 @@ export const SCOPE_WORDS: Record<Scope, { title: string; text: string; changes: 
   },
   'boost:read': {
     title: 'Read boosts',
-    text: 'Which boosts there are and how they run.',
+    text: 'Which boosts exist and how they perform.',
     changes: false,
   },
   'analytics:write': {
     title: 'Report analytics events',
-    text: 'Adds to the daily figures. For the systems where impressions and orders happen.',
+    text: 'Adds to the daily figures. For systems that see impressions and orders.',
     changes: true,
   },
   'boost:write': {
     title: 'Change boosts',
-    text: 'Starting and changing boosts spends money.',
+    text: 'Starting or changing a boost spends money.',
     changes: true,
   },
   'catalog:write': {
     title: 'Change the catalog',
-    text: 'What your company offers, as others see it.',
+    text: 'What your company offers, as customers see it.',
     changes: true,
   },
 }
 
-/** Those that only read first. */
+/** Read-only ones first. */
 export const SCOPE_GROUPS: readonly { title: string; scopes: readonly Scope[] }[] = [
   { title: 'Read only', scopes: ['analytics:read', 'boost:read'] },
   { title: 'Make changes', scopes: ['analytics:write', 'boost:write', 'catalog:write'] },
 ]
 
-/** What a secret in the wrong hands could do with these scopes: one sentence. */
+/** What a secret in the wrong hands could do with these scopes, all of it. */
 export function reach(scopes: readonly Scope[]): string {
-  if (scopes.length === 0) return 'Nothing is chosen yet. Choose only what this integration does.'
-  const changing = scopes.filter((scope) => SCOPE_WORDS[scope].changes)
-  if (changing.length === 0) return 'This client can read, and change nothing.'
-  const acts = changing.map((scope) => SCOPE_WORDS[scope].title.toLowerCase())
-  return `Whoever holds this client's secret can ${new Intl.ListFormat('en').format(acts)}.`
+  if (scopes.length === 0) return 'No scope chosen yet. Choose only what this integration needs.'
+  const ordered = SCOPE_GROUPS.flatMap((group) => group.scopes).filter((scope) => scopes.includes(scope))
+  const acts = ordered.map((scope) => lowerFirst(SCOPE_WORDS[scope].title))
+  const changes = ordered.some((scope) => SCOPE_WORDS[scope].changes)
+  return `Anyone with this client’s secret can ${new Intl.ListFormat('en').format(acts)}${changes ? '.' : ', and change nothing.'}`
 }
+
+const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1)

@@ -21,23 +21,28 @@ INTEGRATION_CLIENT_SECRET=${access.clientSecret}
 INTEGRATION_SCOPE="${access.scopes.join(' ')}"
 `
 
-export const curlToken = (access: Access): string =>
+const curlToken = (access: Access): string =>
   `curl -sS ${tokenUrl(access)} \\
   -d grant_type=client_credentials \\
   -d client_id=${access.clientId} \\
   -d client_secret=${access.clientSecret} \\
   -d 'scope=${access.scopes.join(' ')}'`
 
-export const curlAnalytics = (access: Access): string =>
-  `curl -sS ${analyticsUrl(access)} \\
-  -H "Authorization: Bearer $ACCESS_TOKEN"`
-
+/** Works as pasted, all of it at once: the token goes into the second command, and is not shown. */
 export const curl = (access: Access): string =>
-  `# A token for 15 minutes
-${curlToken(access)}
-${reads(access) ? `\n# What it reads; ACCESS_TOKEN is access_token of the answer\n${curlAnalytics(access)}\n` : ''}`
+  reads(access)
+    ? `# Get a token, valid for 15 minutes
+TOKEN=$(${curlToken(access)} |
+  sed -E 's/.*"access_token":"([^"]+)".*/\\1/')
 
-/** Reads the .env by `node --env-file=.env`; asks for a new token a minute before the old one ends. */
+# Read the last 30 days
+curl -sS ${analyticsUrl(access)} -H "Authorization: Bearer $TOKEN"
+`
+    : `# Get a token, valid for 15 minutes
+${curlToken(access)}
+`
+
+/** Every program takes the .env file as its environment, and asks for a new token a minute before the old one ends. */
 export const node = (access: Access): string =>
   `// node --env-file=.env analytics.mjs
 const env = process.env
@@ -107,3 +112,161 @@ with urlopen(request) as response:
 print("a token of", len(access_token()), "characters")
 `
 }`
+
+/** Standard library only. */
+export const go = (access: Access): string =>
+  `// set -a; . ./.env; set +a; go run analytics.go
+package main
+
+import (
+	"encoding/json"
+	"fmt"${reads(access) ? '\n\t"io"' : ''}
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+)
+
+var token string
+var renewAt time.Time
+
+func accessToken() (string, error) {
+	if time.Now().Before(renewAt) {
+		return token, nil
+	}
+	response, err := http.PostForm(os.Getenv("INTEGRATION_TOKEN_URL"), url.Values{
+		"grant_type":    {"client_credentials"},
+		"client_id":     {os.Getenv("INTEGRATION_CLIENT_ID")},
+		"client_secret": {os.Getenv("INTEGRATION_CLIENT_SECRET")},
+		"scope":         {os.Getenv("INTEGRATION_SCOPE")},
+	})
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	var answer struct {
+		AccessToken string \`json:"access_token"\`
+		ExpiresIn   int    \`json:"expires_in"\`
+		Error       string
+	}
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+		return "", err
+	}
+	if answer.Error != "" {
+		return "", fmt.Errorf("no token: %s", answer.Error)
+	}
+	token, renewAt = answer.AccessToken, time.Now().Add(time.Duration(answer.ExpiresIn-60)*time.Second)
+	return token, nil
+}
+
+func main() {
+	token, err := accessToken()
+	if err != nil {
+		panic(err)
+	}
+${
+  reads(access)
+    ? `	request, _ := http.NewRequest("GET", os.Getenv("INTEGRATION_ANALYTICS_URL"), nil)
+	request.Header.Set("Authorization", "Bearer "+token)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		panic(err)
+	}
+	defer response.Body.Close()
+	io.Copy(os.Stdout, response.Body)`
+    : `	fmt.Println("a token of", len(token), "characters")`
+}
+}
+`
+
+/** Java 17 or later, no library: it takes the token out of the JSON by hand, which is plain ASCII. */
+export const java = (access: Access): string =>
+  `// set -a; . ./.env; set +a; java Analytics.java
+import java.net.URI;
+import java.net.URLEncoder;
+import java.net.http.*;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.util.Map;
+import java.util.regex.*;
+import java.util.stream.Collectors;
+
+class Analytics {
+    static final HttpClient http = HttpClient.newHttpClient();
+    static String token;
+    static Instant renewAt = Instant.EPOCH;
+
+    static String accessToken() throws Exception {
+        if (Instant.now().isBefore(renewAt)) return token;
+        var env = System.getenv();
+        var form = Map.of(
+            "grant_type", "client_credentials",
+            "client_id", env.get("INTEGRATION_CLIENT_ID"),
+            "client_secret", env.get("INTEGRATION_CLIENT_SECRET"),
+            "scope", env.get("INTEGRATION_SCOPE"))
+            .entrySet().stream()
+            .map(field -> field.getKey() + "=" + URLEncoder.encode(field.getValue(), StandardCharsets.UTF_8))
+            .collect(Collectors.joining("&"));
+        var answer = http.send(
+            HttpRequest.newBuilder(URI.create(env.get("INTEGRATION_TOKEN_URL")))
+                .header("Content-Type", "application/x-www-form-urlencoded")
+                .POST(HttpRequest.BodyPublishers.ofString(form)).build(),
+            HttpResponse.BodyHandlers.ofString());
+        if (answer.statusCode() != 200) throw new Exception("no token: " + answer.body());
+        token = part(answer.body(), "\\"access_token\\":\\"([^\\"]+)\\"");
+        renewAt = Instant.now().plusSeconds(Long.parseLong(part(answer.body(), "\\"expires_in\\":(\\\\d+)")) - 60);
+        return token;
+    }
+
+    static String part(String json, String pattern) {
+        Matcher found = Pattern.compile(pattern).matcher(json);
+        if (!found.find()) throw new IllegalStateException("not in the answer: " + pattern);
+        return found.group(1);
+    }
+
+    public static void main(String[] args) throws Exception {
+${
+  reads(access)
+    ? `        var request = HttpRequest.newBuilder(URI.create(System.getenv("INTEGRATION_ANALYTICS_URL")))
+            .header("Authorization", "Bearer " + accessToken()).build();
+        System.out.println(http.send(request, HttpResponse.BodyHandlers.ofString()).body());`
+    : `        System.out.println("a token of " + accessToken().length() + " characters");`
+}
+    }
+}
+`
+
+/** PHP 8 with its curl extension. */
+export const php = (access: Access): string =>
+  `<?php // set -a; . ./.env; set +a; php analytics.php
+function send(string $url, array $options): array {
+    $curl = curl_init($url);
+    curl_setopt_array($curl, $options + [CURLOPT_RETURNTRANSFER => true]);
+    $body = curl_exec($curl);
+    if ($body === false) throw new RuntimeException(curl_error($curl));
+    return json_decode($body, true, flags: JSON_THROW_ON_ERROR);
+}
+
+function accessToken(): string {
+    static $token, $renewAt = 0;
+    if (time() < $renewAt) return $token;
+    $answer = send(getenv('INTEGRATION_TOKEN_URL'), [CURLOPT_POSTFIELDS => http_build_query([
+        'grant_type' => 'client_credentials',
+        'client_id' => getenv('INTEGRATION_CLIENT_ID'),
+        'client_secret' => getenv('INTEGRATION_CLIENT_SECRET'),
+        'scope' => getenv('INTEGRATION_SCOPE'),
+    ])]);
+    if (isset($answer['error'])) throw new RuntimeException("no token: {$answer['error']}");
+    $renewAt = time() + $answer['expires_in'] - 60;
+    return $token = $answer['access_token'];
+}
+
+${
+  reads(access)
+    ? `$answer = send(getenv('INTEGRATION_ANALYTICS_URL'), [
+    CURLOPT_HTTPHEADER => ['Authorization: Bearer ' . accessToken()],
+]);
+print_r($answer['totals']);`
+    : `echo 'a token of ', strlen(accessToken()), " characters\\n";`
+}
+`

@@ -1,41 +1,51 @@
 import { type FormEvent, useEffect, useRef, useState } from 'react'
-import { ApiProblem } from '../api/request.ts'
+import { ApiProblem, retryIn } from '../api/request.ts'
 import { Brand } from '../shell/Brand.tsx'
 import { Keyline } from '../shell/Keyline.tsx'
-import { ThemeChoice } from '../shell/Theme.tsx'
+import { ThemeSelect } from '../shell/ThemeSelect.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Field } from '../ui/Field.tsx'
 import { Notice } from '../ui/Notice.tsx'
+import { type Failure, useSubmission } from '../ui/submit.ts'
 import { signIn } from './session.ts'
 import './session.css'
 
-export function SignIn({ reason }: { reason: 'expired' | 'left' | undefined }) {
+export interface SignInProps {
+  reason: 'expired' | 'left' | undefined
+  /** Of whoever was signed in until the session ended. */
+  email: string | undefined
+  /** At the first key. */
+  onBegin?: () => void
+}
+
+export function SignIn({ reason, email, onBegin }: SignInProps) {
   const form = useSignInForm()
   return (
     <div className="sign-in">
       <header className="sign-in-head">
         <Brand />
-        <ThemeChoice />
+        <ThemeSelect />
       </header>
       <main className="sign-in-body">
         <h1>Sign in</h1>
-        <p className="lede">Clients, callback and analytics of your company.</p>
-        {reason === 'expired' && !form.error && (
+        <p className="lede">Your company’s clients, webhook and analytics.</p>
+        {reason === 'expired' && !form.failure && (
           <Notice tone="info" title="Your session has ended">
-            Sign in to go on where you were.
+            Sign in to continue where you left off.
           </Notice>
         )}
-        {form.error && (
-          <Notice tone="bad" title={form.error.title} live>
-            {form.error.text}
+        {form.failure && (
+          <Notice tone="bad" title={form.failure.title} live>
+            {form.failure.text}
           </Notice>
         )}
-        <form onSubmit={form.submit} noValidate>
+        <form onSubmit={form.submit} onInput={onBegin} noValidate>
           <Field label="Email address" error={form.missing.email}>
             {(control) => (
               <input
                 {...control}
                 ref={form.emailRef}
+                defaultValue={email}
                 name="email"
                 type="email"
                 autoComplete="username"
@@ -58,10 +68,7 @@ export function SignIn({ reason }: { reason: 'expired' | 'left' | undefined }) {
             Sign in
           </Button>
         </form>
-        <p className="small quiet">
-          No account, or a lost password? The operator of this service sets both up; nobody here can see a
-          password.
-        </p>
+        <p className="small quiet">No account, or forgot your password? Ask the operator of this service.</p>
       </main>
       <Keyline />
     </div>
@@ -71,18 +78,17 @@ export function SignIn({ reason }: { reason: 'expired' | 'left' | undefined }) {
 function useSignInForm() {
   const emailRef = useRef<HTMLInputElement>(null)
   const passwordRef = useRef<HTMLInputElement>(null)
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<{ title: string; text: string }>()
+  const submission = useSubmission(explained)
   const [missing, setMissing] = useState<{ email?: string; password?: string }>({})
 
   useEffect(() => {
     document.title = 'Sign in · Integration Access'
-    emailRef.current?.focus()
+    const known = emailRef.current?.value
+    ;(known ? passwordRef : emailRef).current?.focus()
   }, [])
 
   async function submit(event: FormEvent): Promise<void> {
     event.preventDefault()
-    if (busy) return
     const email = emailRef.current?.value.trim() ?? ''
     const password = passwordRef.current?.value ?? ''
     setMissing({
@@ -91,30 +97,23 @@ function useSignInForm() {
     })
     if (email === '') return emailRef.current?.focus()
     if (password === '') return passwordRef.current?.focus()
-    setBusy(true)
-    setError(undefined)
-    try {
-      await signIn(email, password)
-    } catch (failure) {
-      setError(explained(failure))
-      setBusy(false)
-      passwordRef.current?.focus()
-      passwordRef.current?.select()
-    }
+    const signedIn = await submission.run(() => signIn(email, password))
+    if (signedIn) return
+    passwordRef.current?.focus()
+    passwordRef.current?.select()
   }
-  return { emailRef, passwordRef, busy, error, missing, submit }
+  return { ...submission, emailRef, passwordRef, missing, submit }
 }
 
-function explained(error: unknown): { title: string; text: string } {
+function explained(error: unknown): Failure {
   if (!(error instanceof ApiProblem)) {
     return { title: 'The service cannot be reached', text: 'Check your connection, then try again.' }
   }
   if (error.status === 429) {
-    const wait = error.retryAfterSeconds ? `in ${error.retryAfterSeconds} seconds` : 'in a while'
-    return { title: 'Too many tries', text: `Try again ${wait}.` }
+    return { title: 'Too many attempts', text: `Try again ${retryIn(error)}.` }
   }
   if (error.status === 401 || error.status === 422) {
-    return { title: 'That did not match', text: 'The email address or the password is wrong.' }
+    return { title: 'Email or password is incorrect', text: '' }
   }
-  return { title: 'Signing in failed', text: error.message }
+  return { title: 'You could not be signed in', text: error.message }
 }

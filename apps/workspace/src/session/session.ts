@@ -9,7 +9,8 @@ import { ApiProblem, type ApiRequest, request } from '../api/request.ts'
 const STORAGE_KEY = 'session-token'
 
 export type Session =
-  | { state: 'signed-out'; reason?: 'expired' | 'left' | undefined }
+  /** `email`: of whoever's session ran out. */
+  | { state: 'signed-out'; reason?: 'expired' | 'left' | undefined; email?: string | undefined }
   /** A token from before a reload, not yet known to be good. */
   | { state: 'checking' }
   | { state: 'unreachable'; error: Error }
@@ -55,7 +56,8 @@ function enter({ user, companies, expiresIn }: SessionAnswer): void {
 function expire(): void {
   clearTimeout(expiry)
   keep(undefined)
-  become({ state: 'signed-out', reason: 'expired' })
+  const email = session.state === 'signed-in' ? session.user.email : undefined
+  become({ state: 'signed-out', reason: 'expired', email })
 }
 
 /** @throws ApiProblem `invalid_credentials` or `rate_limited`, or NoAnswer. */

@@ -1,3 +1,5 @@
+import './brand.css'
+
 /** A key whose bits are the bars of a chart. */
 export function Brand({ short = false }: { short?: boolean }) {
   return (

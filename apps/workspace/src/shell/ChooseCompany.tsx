@@ -6,6 +6,7 @@ import { ForwardIcon } from '../ui/icons.tsx'
 import { Brand } from './Brand.tsx'
 import { roleName, SCREENS } from './company.ts'
 import { Keyline } from './Keyline.tsx'
+import '../session/session.css'
 import './shell.css'
 
 /** The start: straight to the company when there is one, else the choice. */
@@ -39,7 +40,7 @@ export function Companies({ title, note }: { title: string; note?: string }) {
           )}
         </p>
         {companies.length === 0 && (
-          <p>You are not a member of any company. Ask the operator of this service to add you to one.</p>
+          <p>You are not a member of any company. Ask the operator of this service to add you.</p>
         )}
         <ul className="companies">
           {companies.map((company) => (

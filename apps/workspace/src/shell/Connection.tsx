@@ -20,7 +20,7 @@ export function Connection() {
       {!online && (
         <p>
           <OfflineIcon />
-          You are offline. What you see may be out of date; nothing can be changed now.
+          You are offline. What you see may be out of date, and changes are not sent.
         </p>
       )}
     </div>

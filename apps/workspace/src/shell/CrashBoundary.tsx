@@ -16,19 +16,19 @@ export class CrashBoundary extends Component<{ children: ReactNode }, { crashed:
   override render(): ReactNode {
     if (!this.state.crashed) return this.props.children
     return (
-      <div className="crash">
+      <div className="page crash">
         <h1>This screen could not be shown</h1>
         <Notice
           tone="warn"
-          title="Nothing was changed by this"
+          title="Nothing was changed"
           live
           actions={
             <Button variant="primary" onClick={() => location.reload()}>
-              Load it again
+              Reload
             </Button>
           }
         >
-          There may be no connection, or the workspace was updated while it was open.
+          You may be offline, or the workspace was updated while it was open.
         </Notice>
       </div>
     )

@@ -13,8 +13,8 @@ export function NotForYou({ what, children }: { what: string; children: ReactNod
         <p className="quiet">{children}</p>
         <p className="quiet">
           {company.status === 'suspended'
-            ? 'The owner of the company, or the operator of this service, can lift the suspension.'
-            : 'If you need this, ask the owner of the company for the role Admin.'}
+            ? 'The operator of this service can lift the suspension.'
+            : 'If you need this, ask the operator of this service for the role Admin.'}
         </p>
       </div>
     </section>

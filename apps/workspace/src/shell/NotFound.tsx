@@ -6,7 +6,7 @@ import { Page } from './Page.tsx'
 export function NotFound() {
   const { to } = useCompany()
   return (
-    <Page title="There is no such page" lede="The address may be mistyped, or what it named is gone.">
+    <Page title="Page not found" lede="The address may be mistyped, or the page no longer exists.">
       <p>
         <Link href={to(SCREENS.clients)}>Go to OAuth2 Clients</Link>
       </p>
@@ -18,6 +18,6 @@ export function NotFound() {
 export const UnknownCompany = () => (
   <Companies
     title="Not one of your companies"
-    note="The address names a company that you are not a member of. These are yours."
+    note="You are not a member of the company in this address. These are yours:"
   />
 )

@@ -13,11 +13,13 @@ export interface PageProps {
   back?: { to: string; label: string }
   lede?: ReactNode
   actions?: ReactNode
+  /** A table that has use for a large screen. */
+  wide?: boolean
   children: ReactNode
 }
 
 /** A screen: names the document, and takes the focus to its heading when one comes to it from another. */
-export function Page({ title, heading, section, back, lede, actions, children }: PageProps) {
+export function Page({ title, heading, section, back, lede, actions, wide = false, children }: PageProps) {
   const company = useCompany()
   const headingRef = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
@@ -29,7 +31,7 @@ export function Page({ title, heading, section, back, lede, actions, children }:
     first = false
   }, [])
   return (
-    <>
+    <div className={wide ? 'page page-wide' : 'page'}>
       <header className="page-head">
         <div className="page-title">
           {back ? (
@@ -48,6 +50,6 @@ export function Page({ title, heading, section, back, lede, actions, children }:
         {actions && <div className="page-actions">{actions}</div>}
       </header>
       {children}
-    </>
+    </div>
   )
 }

@@ -12,6 +12,7 @@ import { Connection } from './Connection.tsx'
 import { CrashBoundary } from './CrashBoundary.tsx'
 import { CompanyContext, currentCompany, SCREENS, useCompany } from './company.ts'
 import { NotFound, UnknownCompany } from './NotFound.tsx'
+import { PaletteButton } from './PaletteButton.tsx'
 import './shell.css'
 
 const loadRotate = () => import('../clients/RotateScreen.tsx')
@@ -58,15 +59,14 @@ export function Shell({ vendorId }: { vendorId: string }) {
             <Brand />
           </Link>
           <CompanyMenu />
+          <PaletteButton />
           <Navigation />
           <AccountMenu />
         </header>
         <main id="main" className="main" tabIndex={-1}>
-          <div className="page">
-            <CrashBoundary key={location}>
-              <Screens />
-            </CrashBoundary>
-          </div>
+          <CrashBoundary key={location}>
+            <Screens />
+          </CrashBoundary>
         </main>
       </div>
       <Connection />
@@ -78,7 +78,13 @@ function Screens() {
   const { to } = useCompany()
   const clients = `/:vendorId/${SCREENS.clients}`
   return (
-    <Suspense fallback={<Skeleton lines={8} />}>
+    <Suspense
+      fallback={
+        <div className="page">
+          <Skeleton lines={8} />
+        </div>
+      }
+    >
       <Switch>
         <Route path="/:vendorId">
           <Redirect to={to(SCREENS.clients)} replace />

@@ -32,7 +32,7 @@ export const SCREENS = {
   activity: 'activity',
 } as const
 
-/** How a company writes this person's place in it. */
+/** A person's place in a company, as shown. */
 export function roleName({ role, status }: Pick<Company, 'role' | 'status'>): string {
   const name = { owner: 'Owner', admin: 'Admin', member: 'Member' }[role]
   return status === 'suspended' ? `${name}, suspended` : name

@@ -24,13 +24,21 @@ function subscribe(listener: () => void): () => void {
   }
 }
 
-/** "3 minutes ago", with the exact time for whoever asks. */
-export function Ago({ at }: { at: string }) {
+/** "22 Nov 2026, 03:04 (3 minutes ago)", where there is room for both. */
+export const Moment = ({ at }: { at: string }) => (
+  <>
+    {dateTime(new Date(at))} (<Ago at={at} />)
+  </>
+)
+
+/** "3 minutes ago", with the exact time, and who did it, for whoever points at it. */
+export function Ago({ at, by }: { at: string; by?: string }) {
   const date = new Date(at)
-  const current = useNow()
+  // The text, not the time: a row is drawn again when it says something else, not once a second.
+  const text = useSyncExternalStore(subscribe, () => relative(date, now))
   return (
-    <time dateTime={at} title={dateTime(date)}>
-      {relative(date, current)}
+    <time dateTime={at} title={by ? `${dateTime(date)}, by ${by}` : dateTime(date)}>
+      {text}
     </time>
   )
 }

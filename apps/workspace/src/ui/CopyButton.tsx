@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
+import { announce } from './Announcer.tsx'
 import { copyText } from './copy.ts'
 import { CheckIcon, CopyIcon } from './icons.tsx'
 
@@ -8,16 +9,20 @@ export interface CopyButtonProps {
   text: string
   /** What is copied: "client id". */
   what: string
-  /** Beside the icon; without it the icon stands alone. */
-  label?: string
+  /** "Copy" in words beside the icon. */
+  labelled?: boolean
 }
 
-export function CopyButton({ text, what, label }: CopyButtonProps) {
+export function CopyButton({ text, what, labelled = false }: CopyButtonProps) {
   const button = useRef<HTMLButtonElement>(null)
   const [result, setResult] = useState<'copied' | 'failed'>()
   useEffect(() => {
     if (!result) return
-    const timer = setTimeout(() => setResult(undefined), SHOWN_MS)
+    announce(result === 'copied' ? 'Copied' : 'Not copied: select it and copy it by hand')
+    const timer = setTimeout(() => {
+      announce('')
+      setResult(undefined)
+    }, SHOWN_MS)
     return () => clearTimeout(timer)
   }, [result])
 
@@ -26,24 +31,25 @@ export function CopyButton({ text, what, label }: CopyButtonProps) {
     setResult(copied ? 'copied' : 'failed')
   }
 
-  const said = result === 'copied' ? 'Copied' : result === 'failed' ? 'Select and copy it by hand' : ''
   return (
     <span className="copy">
       <button
         ref={button}
         type="button"
-        className={label ? 'button button-plain button-copy' : 'icon-button'}
+        className={labelled ? 'button button-plain' : 'icon-button'}
         data-done={result === 'copied' || undefined}
-        aria-label={label ? undefined : `Copy ${what}`}
-        title={label ? undefined : `Copy ${what}`}
+        aria-label={`Copy ${what}`}
+        title={labelled ? undefined : `Copy ${what}`}
         onClick={() => void copy()}
       >
         {result === 'copied' ? <CheckIcon /> : <CopyIcon />}
-        {label && <span className="button-label">{result === 'copied' ? 'Copied' : label}</span>}
+        {labelled && <span className="button-label">Copy</span>}
       </button>
-      <span className={result === 'failed' ? 'copy-said' : 'off-screen'} role="status">
-        {said}
-      </span>
+      {result === 'failed' && (
+        <span className="copy-said" aria-hidden="true">
+          Select and copy it by hand
+        </span>
+      )}
     </span>
   )
 }

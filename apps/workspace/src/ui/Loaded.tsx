@@ -16,11 +16,13 @@ export interface LoadedProps<T> {
   query: LoadedQuery<T>
   /** Takes the room of what is to come. */
   skeleton: ReactNode
+  /** In place of an offer to try again, when what was asked for does not exist. */
+  missing?: ReactNode
   children: (data: T) => ReactNode
 }
 
 /** What a query brought; until then its outline; or why it brought nothing, with a way to try again. */
-export function Loaded<T>({ query, skeleton, children }: LoadedProps<T>) {
+export function Loaded<T>({ query, skeleton, missing, children }: LoadedProps<T>) {
   if (query.data !== undefined) {
     return (
       <>
@@ -29,11 +31,12 @@ export function Loaded<T>({ query, skeleton, children }: LoadedProps<T>) {
       </>
     )
   }
+  if (missing && query.error instanceof ApiProblem && query.error.status === 404) return missing
   if (query.error) return <Failed query={query} error={query.error} />
   if (query.fetchStatus === 'paused') {
     return (
       <Notice tone="warn" title="You are offline" live>
-        This will load when the connection is back.
+        This loads as soon as you are back online.
       </Notice>
     )
   }
@@ -71,7 +74,7 @@ function Failed({ query, error }: { query: LoadedQuery<unknown>; error: Error })
 function Stale({ query }: { query: LoadedQuery<unknown> }) {
   return (
     <div className="stale" role="status">
-      <p>This may be out of date: the last refresh failed.</p>
+      <p>This may be out of date: it could not be refreshed.</p>
       <Button variant="quiet" busy={query.isFetching} onClick={() => void query.refetch()}>
         Try again
       </Button>
@@ -81,10 +84,10 @@ function Stale({ query }: { query: LoadedQuery<unknown> }) {
 
 export function failureTitle(error: Error): string {
   if (!(error instanceof ApiProblem)) return 'The service cannot be reached'
-  if (error.status === 404) return 'There is nothing here'
-  if (error.status === 403) return 'This is not for your role'
+  if (error.status === 404) return 'Not found'
+  if (error.status === 403) return 'Your role does not allow this'
   if (error.status === 429) return 'Too many requests'
-  return error.status === 503 ? 'The service cannot answer right now' : 'Something went wrong'
+  return error.status === 503 ? 'The service is not available right now' : 'Something went wrong'
 }
 
 export function Skeleton({ lines = 4 }: { lines?: number }) {

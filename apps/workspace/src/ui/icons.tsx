@@ -41,3 +41,6 @@ export const SunIcon = icon(
 )
 export const MoonIcon = icon(<path d="M16 11.800A6.500 6.500 0 1 1 8.200 4a5.200 5.200 0 0 0 7.800 7.800z" />)
 export const ScreenIcon = icon(<path d="M3 4.500h14v9H3zM7.500 16.500h5" />)
+export const SearchIcon = icon(
+  <path d="M8.800 3.500a5.300 5.300 0 1 0 0 10.600 5.300 5.300 0 0 0 0-10.600zM12.700 12.700l4 4" />,
+)

@@ -18,7 +18,7 @@ export function relative(at: Date, now: Date): string {
   // Two months and two years ahead of themselves: "40 days" says more than "last month".
   const unit = UNITS.find(([, length]) => Math.abs(seconds) >= (length > 86_400 ? 2 * length : length))
   if (unit) return RELATIVE.format(Math.trunc(seconds / unit[1]), unit[0])
-  return 'less than a minute ago'
+  return 'just now'
 }
 
 export const dateTime = (at: Date): string => DATE_TIME.format(at)
@@ -26,8 +26,15 @@ export const day = (at: Date): string => DAY.format(at)
 export const clock = (at: Date): string => CLOCK.format(at)
 export const clockShort = (at: Date): string => CLOCK_SHORT.format(at)
 
-/** "4:05", minutes and seconds. */
-export function minutes(seconds: number): string {
-  const whole = Math.max(0, Math.round(seconds))
-  return `${Math.floor(whole / 60)}:${String(whole % 60).padStart(2, '0')}`
+const DURATIONS = [
+  ['day', 2 * 86_400, 86_400],
+  ['hour', 3_600, 3_600],
+  ['minute', 60, 60],
+] as const
+
+/** "4 minutes", "2 hours", "3 days"; below a minute "45 seconds". Rounded down. */
+export function duration(seconds: number): string {
+  const [unit, , length] = DURATIONS.find(([, from]) => seconds >= from) ?? ['second', 0, 1]
+  const count = Math.floor(seconds / length)
+  return `${count} ${unit}${count === 1 ? '' : 's'}`
 }

@@ -3,11 +3,12 @@ import { type FormEvent, useRef, useState } from 'react'
 import { CALLBACK_URL_PROBLEMS } from '#shared/callback-url-problems.ts'
 import { saveDestination } from '../api/callbacks.ts'
 import type { CallbackDestination } from '../api/contract.ts'
-import { ApiProblem } from '../api/request.ts'
+import { ApiProblem, Offline } from '../api/request.ts'
 import { keepDraft } from '../session/drafts.ts'
 import { useCompany } from '../shell/company.ts'
 import { Button } from '../ui/Button.tsx'
 import { Field } from '../ui/Field.tsx'
+import { type Failure, useSubmission } from '../ui/submit.ts'
 import { useToast } from '../ui/Toaster.tsx'
 import { checkUrl, type UrlCheck } from './check-url.ts'
 
@@ -46,13 +47,13 @@ export function DestinationForm({ destination, typed, onType, unsaved }: Destina
             type="submit"
             variant="primary"
             busy={form.busy}
-            unavailable={unsaved ? undefined : 'Nothing is changed.'}
+            unavailable={unsaved ? undefined : 'No changes to save.'}
           >
             Save destination
           </Button>
           {unsaved && destination.callbackUrl && (
             <Button variant="quiet" onClick={form.discard}>
-              Discard the edit
+              Discard changes
             </Button>
           )}
           {unsaved && typed.trim() !== '' && <span className="unsaved">Not saved</span>}
@@ -65,21 +66,20 @@ export function DestinationForm({ destination, typed, onType, unsaved }: Destina
 /** Where the input is kept while it is not saved. */
 export const draftKey = (vendorId: string): string => `callback-url ${vendorId}`
 
-const HINT = 'Public, https, and without credentials in it. A random path that only you know is fine.'
+const HINT = 'A public https URL without credentials in it. A random path that only you know is fine.'
 
 function useSaving({ destination, typed, onType, unsaved }: DestinationFormProps) {
   const { vendorId } = useCompany()
   const queryClient = useQueryClient()
   const toast = useToast()
   const inputRef = useRef<HTMLInputElement>(null)
-  const [refused, setRefused] = useState<string>()
   const [tried, setTried] = useState(false)
-  const [busy, setBusy] = useState(false)
+  const [judged, setJudged] = useState('')
+  const { busy, failure, run } = useSubmission(refusal)
   const check = checkUrl(typed, { whole: tried })
 
   function type(text: string): void {
     onType(text)
-    setRefused(undefined)
     setTried(false)
     keepDraft(draftKey(vendorId), text.trim() === (destination.callbackUrl ?? '') ? undefined : text)
   }
@@ -91,35 +91,32 @@ function useSaving({ destination, typed, onType, unsaved }: DestinationFormProps
 
   async function submit(event: FormEvent): Promise<void> {
     event.preventDefault()
-    if (busy || !unsaved) return
+    if (!unsaved) return
     setTried(true)
     if (checkUrl(typed, { whole: true }).state !== 'fine') return inputRef.current?.focus()
-    setBusy(true)
-    try {
-      const saved = await saveDestination(queryClient, vendorId, typed.trim())
-      onType(saved.callbackUrl ?? '')
+    setJudged(typed)
+    const saved = await run(async () => {
+      const { callbackUrl } = await saveDestination(queryClient, vendorId, typed.trim())
+      onType(callbackUrl ?? '')
       keepDraft(draftKey(vendorId), undefined)
       setTried(false)
       toast('Destination saved')
-    } catch (error) {
-      setRefused(refusal(error))
-      inputRef.current?.focus()
-    } finally {
-      setBusy(false)
-    }
+    })
+    if (!saved) inputRef.current?.focus()
   }
+  const refused = judged === typed ? failure?.text : undefined
   return {
     inputRef,
     busy,
     type,
     discard,
     submit,
-    hint: check.state === 'fine' && unsaved ? 'Looks right. Saving looks the name up.' : HINT,
+    hint: check.state === 'fine' && unsaved ? 'Looks right. Its host name is looked up when you save.' : HINT,
     error: refused ?? (unsaved || tried ? complaint(check, tried, destination) : undefined),
   }
 }
 
-/** While one types, only what can no longer become right; on saving, what is missing as well. */
+/** While someone types, only what can no longer become right; on saving, what is missing as well. */
 function complaint(
   check: UrlCheck,
   tried: boolean,
@@ -130,8 +127,11 @@ function complaint(
   return callbackUrl || tried ? CALLBACK_URL_PROBLEMS.callback_url_empty.sentence : undefined
 }
 
-function refusal(error: unknown): string {
-  if (!(error instanceof ApiProblem)) return 'It was not saved: the service could not be reached. Try again.'
+function refusal(error: unknown): Failure {
+  const title = 'The destination was not saved'
+  if (error instanceof Offline) return { title, text: error.message }
+  if (!(error instanceof ApiProblem))
+    return { title, text: 'Not saved: the service could not be reached. Try again.' }
   const [first] = error.code === 'invalid_input' ? error.errors : []
-  return `${first ? `The URL ${first.detail}.` : error.message} Nothing was changed.`
+  return { title, text: `${first ? `The URL ${first.detail}.` : error.message} Nothing was changed.` }
 }

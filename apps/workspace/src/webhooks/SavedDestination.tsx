@@ -1,10 +1,10 @@
-import type { CallbackDestination } from '../api/contract.ts'
-import { useNow } from '../ui/Ago.tsx'
+import type { CallbackDestination, TestSendResult } from '../api/contract.ts'
+import { Ago, useNow } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
 import { SendIcon } from '../ui/icons.tsx'
 import { Notice } from '../ui/Notice.tsx'
-import { dateTime } from '../ui/time.ts'
+import { verdictOf } from './outcome.ts'
 import type { TestSend } from './test-send.ts'
 
 export interface SavedDestinationProps {
@@ -17,6 +17,7 @@ export interface SavedDestinationProps {
 /** What is in force: the only address that a test goes to. */
 export function SavedDestination({ destination, unsaved, test }: SavedDestinationProps) {
   const { callbackUrl } = destination
+  const [newest] = test.results
   return (
     <section className="section section-first saved" aria-labelledby="saved-title">
       <h2 id="saved-title">Saved destination</h2>
@@ -40,13 +41,14 @@ export function SavedDestination({ destination, unsaved, test }: SavedDestinatio
             <Sending startedAt={test.startedAt} />
           ) : unsaved && callbackUrl ? (
             <strong className="saved-unsaved">
-              Goes to this saved destination, not to your unsaved edit.
+              Goes to the saved destination, not to your unsaved edit.
             </strong>
           ) : (
-            'One POST with a test_event. No retries, no signature.'
+            'Sends one POST. No retries, no signature.'
           )}
         </p>
       </div>
+      {newest && test.startedAt === undefined && !test.failure && <Outcome result={newest} />}
       {test.failure && (
         <Notice tone="bad" title={test.failure.title} live>
           {test.failure.text}
@@ -75,15 +77,15 @@ function Facts({ destination: { verified, updatedAt, updatedBy } }: { destinatio
   return (
     <p className="saved-facts small">
       {verified ? (
-        <span className="status status-active">Its name led to public addresses</span>
+        <span className="status status-active">Resolves to public addresses</span>
       ) : (
         <span className="status status-warn">
-          Its name could not be looked up when it was saved; a test will tell
+          Its name did not resolve when it was saved. Send a test to check it now.
         </span>
       )}
       {updatedAt && (
         <span className="quiet">
-          Saved {dateTime(new Date(updatedAt))}
+          Saved <Ago at={updatedAt} />
           {updatedBy && (
             <>
               {' '}
@@ -96,11 +98,28 @@ function Facts({ destination: { verified, updatedAt, updatedBy } }: { destinatio
   )
 }
 
+/** Directly under the button, where the eye is. */
+function Outcome({ result }: { result: TestSendResult }) {
+  const { tone, title } = verdictOf(result)
+  return (
+    <div className={`outcome outcome-${tone}`} role="status">
+      <p className="outcome-status">{result.status ?? '—'}</p>
+      <div>
+        <p className="outcome-title">{title}</p>
+        <p>{result.advice}</p>
+        <p className="small">
+          <a href="#result-title">Details</a>
+        </p>
+      </div>
+    </div>
+  )
+}
+
 function Sending({ startedAt }: { startedAt: number }) {
   const seconds = Math.max(0, Math.floor((useNow().getTime() - startedAt) / 1000))
   return (
     <>
-      Sending, and waiting for your receiver<span aria-hidden="true">: {seconds} of at most 10 seconds</span>
+      Sending and waiting for your receiver<span aria-hidden="true">: {seconds} of at most 10 seconds</span>
     </>
   )
 }

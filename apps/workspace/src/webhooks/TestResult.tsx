@@ -1,59 +1,96 @@
+import { useState } from 'react'
 import type { TestSendResult } from '../api/contract.ts'
 import { Ago } from '../ui/Ago.tsx'
 import { Code } from '../ui/Code.tsx'
-import { day, relative } from '../ui/time.ts'
+import { clock, day, relative } from '../ui/time.ts'
+import { verdictOf } from './outcome.ts'
+import { payloadOf } from './test-event.ts'
 import { Waterfall } from './Waterfall.tsx'
 
-const OUTCOMES = {
-  success: { tone: 'good', title: 'Your receiver took it' },
-  receiver_failure: { tone: 'bad', title: 'Your receiver answered, but not with success' },
-  unconfirmed: { tone: 'warn', title: 'No answer: it may not have arrived' },
-} as const
-
-export interface TestResultProps {
-  result: TestSendResult
+export interface TestResultsProps {
+  /** Newest first, at least one. */
+  results: readonly TestSendResult[]
   vendorId: string
   /** The destination that is saved now, which may be another than was tested. */
   saved: string
 }
 
-export function TestResult({ result, vendorId, saved }: TestResultProps) {
-  const { tone, title } = OUTCOMES[result.outcome]
-  const payload = JSON.stringify({ type: 'test_event', vendorId, sentAt: result.sentAt })
+/** The tests of this visit, and the details of one of them: the newest, unless another is chosen. */
+export function TestResults({ results, vendorId, saved }: TestResultsProps) {
+  const [chosen, setChosen] = useState<{ result: TestSendResult; among: number }>()
+  const shown = chosen?.among === results.length ? chosen.result : (results[0] as TestSendResult)
   return (
     <section className="section result" aria-labelledby="result-title">
-      <h2 id="result-title">Last test</h2>
-      <div className={`outcome outcome-${tone}`} role="status">
-        <p className="outcome-status">{result.status ?? '—'}</p>
-        <div>
-          <p className="outcome-title">{title}</p>
-          <p>{result.advice}</p>
-        </div>
-      </div>
+      <h2 id="result-title" tabIndex={-1}>
+        {shown === results[0] ? 'Last test' : `Test of ${clock(new Date(shown.sentAt))}`}
+      </h2>
+      {results.length > 1 && (
+        <Tests
+          results={results}
+          shown={shown}
+          onChoose={(result) => setChosen({ result, among: results.length })}
+        />
+      )}
+      <Details result={shown} vendorId={vendorId} saved={saved} />
+    </section>
+  )
+}
+
+interface TestsProps {
+  results: readonly TestSendResult[]
+  shown: TestSendResult
+  onChoose: (result: TestSendResult) => void
+}
+
+function Tests({ results, shown, onChoose }: TestsProps) {
+  return (
+    <ol className="tests" aria-label="Tests of this visit, newest first">
+      {results.map((result) => {
+        const { tone, title } = verdictOf(result)
+        return (
+          <li key={result.sentAt}>
+            <button
+              type="button"
+              className={`test test-${tone}`}
+              aria-pressed={result === shown}
+              onClick={() => onChoose(result)}
+            >
+              <span className="test-time">{clock(new Date(result.sentAt))}</span>
+              <span className="test-status">{result.status ?? '–'}</span>
+              <span className="test-title">{title}</span>
+              <span className="test-time">{Math.round(result.durationMs).toLocaleString('en')} ms</span>
+            </button>
+          </li>
+        )
+      })}
+    </ol>
+  )
+}
+
+function Details({ result, vendorId, saved }: { result: TestSendResult; vendorId: string; saved: string }) {
+  const { sent } = verdictOf(result)
+  const payload = payloadOf(vendorId, result.sentAt)
+  return (
+    <>
       {result.url !== saved && (
         <p className="small quiet">
-          This test went to <code className="wrap">{result.url}</code>, which is no longer the saved
-          destination.
+          This test used <code className="wrap">{result.url}</code>, which is no longer the saved destination.
         </p>
       )}
       <dl className="sheet">
         <div>
-          <dt>Sent</dt>
+          <dt>{sent ? 'Sent' : 'Tried'}</dt>
           <dd>
             <Ago at={result.sentAt} />
           </dd>
         </div>
         <div>
           <dt>Delivered</dt>
-          <dd>
-            {result.delivered
-              ? `Yes: the receiver answered with status ${result.status}`
-              : 'Not confirmed: no valid answer came'}
-          </dd>
+          <dd>{deliveryOf(result, sent)}</dd>
         </div>
         <div>
           <dt>Receiver</dt>
-          <dd>{result.receiver ? <code>{result.receiver.address}</code> : 'Nothing was connected to'}</dd>
+          <dd>{result.receiver ? <code>{result.receiver.address}</code> : 'No connection made'}</dd>
         </div>
         <div>
           <dt>Certificate</dt>
@@ -70,12 +107,17 @@ export function TestResult({ result, vendorId, saved }: TestResultProps) {
       </dl>
       <h3>Log</h3>
       <Code what="receiver log" text={result.log.join('\n') || 'Nothing was logged.'} />
-      <h3>What was sent</h3>
+      <h3>{sent ? 'What was sent' : 'What would have been sent'}</h3>
       <Code what="payload" text={payload} />
-      <h3>The same by hand</h3>
+      <h3>Send it yourself with curl</h3>
       <Code what="curl command" text={curlOf(result.url, payload)} />
-    </section>
+    </>
   )
+}
+
+function deliveryOf({ delivered, status }: TestSendResult, sent: boolean): string {
+  if (delivered) return `Yes: the receiver answered with status ${status}`
+  return sent ? 'Not confirmed: no valid answer came' : 'No: nothing was sent'
 }
 
 const SOON_MS = 21 * 86_400_000

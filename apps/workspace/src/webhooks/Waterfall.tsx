@@ -1,10 +1,10 @@
 import type { TestSendResult } from '../api/contract.ts'
 
 const PHASES = [
-  ['dnsMs', 'Look up the name'],
+  ['dnsMs', 'DNS lookup'],
   ['connectMs', 'Connect'],
   ['tlsMs', 'TLS'],
-  ['firstByteMs', 'Wait for the answer'],
+  ['firstByteMs', 'Wait for answer'],
 ] as const
 
 /** Where the time of a test went: one bar a phase, each beginning where the one before it ended. */
@@ -39,7 +39,7 @@ export function Waterfall({ result: { timings, durationMs } }: { result: TestSen
           </tr>
         ))}
         <tr className="waterfall-whole">
-          <th scope="row">In all</th>
+          <th scope="row">Total</th>
           <td aria-hidden="true" />
           <td className="number">{milliseconds(durationMs)}</td>
         </tr>

@@ -8,8 +8,9 @@ import { Page } from '../shell/Page.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { DestinationForm, draftKey } from './DestinationForm.tsx'
 import { SavedDestination } from './SavedDestination.tsx'
-import { TestResult } from './TestResult.tsx'
+import { TestResults } from './TestResult.tsx'
 import { useTestSend } from './test-send.ts'
+import { WhatArrives } from './WhatArrives.tsx'
 import './webhooks.css'
 
 export default function WebhooksScreen() {
@@ -18,14 +19,12 @@ export default function WebhooksScreen() {
     <Page
       title="Webhooks"
       section="Integrations"
-      lede="Where your company receives events: one public HTTPS address, which you can send a test event."
+      lede="One public HTTPS address that receives your company’s events. So far the only event is the test event."
     >
       {company.mayManage ? (
         <Destination />
       ) : (
-        <NotForYou what="The callback destination">
-          Where the company’s events go, and sending there, is decided by those who answer for the company.
-        </NotForYou>
+        <NotForYou what="The callback destination">They decide where the company’s events go.</NotForYou>
       )}
     </Page>
   )
@@ -58,7 +57,8 @@ function Known({ destination }: { destination: CallbackDestination }) {
     <>
       <SavedDestination destination={destination} unsaved={unsaved} test={test} />
       <DestinationForm destination={destination} typed={typed} onType={setTyped} unsaved={unsaved} />
-      {test.result && <TestResult result={test.result} vendorId={vendorId} saved={saved} />}
+      {test.results.length > 0 && <TestResults results={test.results} vendorId={vendorId} saved={saved} />}
+      <WhatArrives callbackUrl={destination.callbackUrl} />
     </>
   )
 }

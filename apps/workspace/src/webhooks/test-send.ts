@@ -1,59 +1,53 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { useRef, useState } from 'react'
+import { useState } from 'react'
 import { sendTestEvent } from '../api/callbacks.ts'
 import type { TestSendResult } from '../api/contract.ts'
-import { ApiProblem } from '../api/request.ts'
+import { ApiProblem, Offline, retryIn } from '../api/request.ts'
+import { type Failure, useSubmission } from '../ui/submit.ts'
+
+/** How many tests of this visit stay listed. */
+const KEPT = 10
 
 export interface TestSend {
-  result: TestSendResult | undefined
-  failure: { title: string; text: string } | undefined
-  /** When the send that is under way began. */
+  /** Of this visit, newest first. */
+  results: readonly TestSendResult[]
+  failure: Failure | undefined
+  /** When the send that is under way began, in milliseconds since the epoch. */
   startedAt: number | undefined
   send: () => Promise<void>
 }
 
-/** The last test of this company stays until the next one, or until the session ends. */
+/** The tests of this company stay listed until the session ends, for comparing. */
 export function useTestSend(vendorId: string): TestSend {
   const queryClient = useQueryClient()
   const key = ['callback-test', vendorId]
-  const [result, setResult] = useState(() => queryClient.getQueryData<TestSendResult>(key))
-  const [failure, setFailure] = useState<TestSend['failure']>()
-  const [startedAt, setStartedAt] = useState<number>()
-  const sending = useRef(false)
+  const [results, setResults] = useState(() => queryClient.getQueryData<TestSendResult[]>(key) ?? [])
+  const { failure, startedAt, run } = useSubmission(explained)
 
   async function send(): Promise<void> {
-    if (sending.current) return
-    sending.current = true
-    setStartedAt(Date.now())
-    setFailure(undefined)
-    try {
-      const answer = await sendTestEvent(vendorId)
+    await run(async () => {
+      const next = [await sendTestEvent(vendorId), ...results].slice(0, KEPT)
       queryClient.setQueryDefaults(key, { gcTime: Number.POSITIVE_INFINITY })
-      queryClient.setQueryData(key, answer)
-      setResult(answer)
-    } catch (error) {
-      setFailure(explained(error))
-    } finally {
-      sending.current = false
-      setStartedAt(undefined)
-    }
+      queryClient.setQueryData(key, next)
+      setResults(next)
+    })
   }
-  return { result, failure, startedAt, send }
+  return { results, failure, startedAt, send }
 }
 
-function explained(error: unknown): { title: string; text: string } {
+function explained(error: unknown): Failure {
+  if (error instanceof Offline) return { title: 'You are offline', text: 'No test event was sent.' }
   if (!(error instanceof ApiProblem)) {
     return { title: 'No answer came', text: 'The test event may or may not have been sent. Try again.' }
   }
   if (error.code === 'test_in_progress') {
     return {
-      title: 'A test is under way already',
-      text: 'Somebody of your company started one. Wait for it to end.',
+      title: 'A test is already running',
+      text: 'Someone in your company started it. Wait for it to finish.',
     }
   }
   if (error.status === 429) {
-    const wait = error.retryAfterSeconds ? `in ${error.retryAfterSeconds} seconds` : 'in a while'
-    return { title: 'That was many tests in a short time', text: `Send the next one ${wait}.` }
+    return { title: 'Too many tests in a short time', text: `Send the next one ${retryIn(error)}.` }
   }
   return { title: 'The test event was not sent', text: error.message }
 }

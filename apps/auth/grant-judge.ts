@@ -1,41 +1,57 @@
 import { generateKeyPairSync } from 'node:crypto'
 import Provider, { type Client, type Configuration, errors } from 'oidc-provider'
-import type { ClientCredentialsRecord } from '#shared/oauth/clients.ts'
+import type { ClientCredentials } from '#shared/oauth/client-credentials.ts'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import { ACCESS_TOKEN_LIFE_S } from './access-token.ts'
-import type { AuthenticatedClient } from './authenticate.ts'
-import { invalidClient, invalidRequest, Refusal } from './refusal.ts'
+import { invalidRequest, Refusal } from './refusal.ts'
+import { areAssigned } from './scope.ts'
 
-/** A token request whose client is authenticated, and how to make its token. */
-export interface TokenRequest {
-  readonly client: AuthenticatedClient
+/** What a verdict depends on, and all that oidc-provider gets to see. The client is authenticated. */
+export interface GrantRequest {
+  readonly record: ClientCredentials
   readonly grantType: string
+  /** Empty when none was sent. */
   readonly scope: string
-  readonly resource: string | undefined
-  /** Makes the token with exactly this scope; called at most once, and only for a request that may have it. */
-  readonly issue: (scope: string) => string
+  /** The resource indicator (RFC 8707): the API's identifier where none was sent. */
+  readonly resource: string
 }
 
-/** The members of a token response (RFC 6749 §5.1). */
-export interface TokenResponse {
-  access_token: string
-  token_type: 'Bearer'
-  expires_in: number
-  scope: string
-}
+/**
+ * Judges a client-credentials token request (RFC 6749 §4.4).
+ * @returns the refusal, or undefined when the client may have a token with exactly this scope.
+ * @throws Error when oidc-provider fails in a way that no request should cause.
+ */
+export type GrantJudge = (request: GrantRequest) => Promise<Refusal | undefined>
 
-export interface TokenProtocol {
-  /** Judges a token request. @throws Error when oidc-provider fails in a way that no request should cause. */
-  respond(request: TokenRequest): Promise<TokenResponse | Refusal>
+/** All orders of all scopes of a client would be 325; a client uses one or two. */
+const VERDICTS_PER_RECORD = 16
+
+/**
+ * A judge that asks another once for each combination of record, grant type, scope and resource. Only consent is
+ * remembered, and only while the record itself is.
+ */
+export function createRememberingJudge(judge: GrantJudge): GrantJudge {
+  const granted = new WeakMap<ClientCredentials, Set<string>>()
+  return async (request) => {
+    const { record, grantType, scope, resource } = request
+    const asked = JSON.stringify([grantType, scope, resource])
+    const known = granted.get(record) ?? new Set()
+    if (known.has(asked)) return undefined
+    const refusal = await judge(request)
+    if (!refusal && known.size < VERDICTS_PER_RECORD) granted.set(record, known.add(asked))
+    return refusal
+  }
 }
 
 const TOKEN_PATH = '/v1/oauth/token'
+/** What oidc-provider gives out in place of a token. */
+const GRANTED = 'granted'
 
 /**
- * What oidc-provider is given in place of a Node request: fields that this server has read and nothing else that a
- * caller sent, so that there is one reading of each request, and no other header (Host, Origin, Accept) counts.
+ * What oidc-provider is given in place of a Node request: the fields above and nothing else that a caller sent, so
+ * that there is one reading of each request, and no other header (Host, Origin, Accept) counts.
  */
-class ProtocolRequest {
+class JudgedRequest {
   readonly method = 'POST'
   readonly url = TOKEN_PATH
   readonly httpVersionMajor = 1
@@ -43,18 +59,18 @@ class ProtocolRequest {
   readonly readableEncoding = null
   readonly socket = {}
   readonly headers: Record<string, string>
-  readonly token: TokenRequest
+  readonly grant: GrantRequest
   readonly #body: Buffer
 
-  constructor(token: TokenRequest) {
-    this.token = token
+  constructor(grant: GrantRequest) {
+    this.grant = grant
     const fields = {
-      grant_type: token.grantType,
-      client_id: token.client.record.clientId,
+      grant_type: grant.grantType,
+      client_id: grant.record.clientId,
       // The secret was verified and goes no further; oidc-provider wants a field to be there.
       client_secret: 'verified',
-      scope: token.scope,
-      ...(token.resource === undefined ? {} : { resource: token.resource }),
+      scope: grant.scope,
+      resource: grant.resource,
     }
     this.#body = Buffer.from(new URLSearchParams(fields).toString())
     this.headers = {
@@ -69,7 +85,7 @@ class ProtocolRequest {
 }
 
 /** Takes what Koa would write to a socket. Status and body are read from Koa's context. */
-class ProtocolResponse {
+class UnsentResponse {
   statusCode = 404
   statusMessage = ''
   readonly headersSent = false
@@ -86,20 +102,14 @@ class ProtocolResponse {
 }
 
 /** The request that the running code of oidc-provider is about. */
-function current(): TokenRequest {
+function current(): GrantRequest {
   const request: unknown = Provider.ctx?.req
-  if (request instanceof ProtocolRequest) return request.token
+  if (request instanceof JudgedRequest) return request.grant
   throw new Error('oidc-provider ran a hook outside of a request')
 }
 
 /** oidc-provider set up to judge client-credentials token requests, and to do nothing else. */
-export function createTokenProtocol({
-  issuer,
-  resource,
-}: {
-  issuer: string
-  resource: string
-}): TokenProtocol {
+export function createGrantJudge({ issuer, resource }: { issuer: string; resource: string }): GrantJudge {
   const provider = new Provider(issuer, configuration(resource))
   overrideClientLookup(provider)
   overrideSigning(provider)
@@ -108,14 +118,15 @@ export function createTokenProtocol({
   if (!run || provider.middleware.length !== 1)
     throw new Error('oidc-provider is not one middleware any more')
 
-  return {
-    async respond(request) {
-      const exchange = new ProtocolRequest(request)
-      const context = provider.createContext(exchange as never, new ProtocolResponse() as never)
-      await run(context as never, async () => {})
-      const body = context.body as Partial<TokenResponse> & { error?: string }
-      return context.status === 200 ? tokenResponse(request, body) : refusalFor(request, body?.error)
-    },
+  return async (request) => {
+    const judged = new JudgedRequest(request)
+    const context = provider.createContext(judged as never, new UnsentResponse() as never)
+    await run(context as never, async () => {})
+    const body = context.body as { access_token?: string; scope?: string; error?: string } | undefined
+    if (context.status !== 200) return refusalFor(body?.error)
+    if (body?.access_token !== GRANTED || body.scope !== request.scope)
+      throw new Error('oidc-provider grants something other than what was asked and checked')
+    return undefined
   }
 }
 
@@ -176,84 +187,55 @@ class NoStorage {
 }
 
 /**
- * Scope is decided here, for every request: oidc-provider by itself drops unknown scopes in silence and gives a
- * client without scopes whatever it asks for.
+ * Scope is decided here: left alone, oidc-provider silently drops unknown scopes and gives a client without scopes
+ * whatever it asks for.
  */
 function resourceServerInfo(resource: string, indicator: string) {
-  const { client, scope } = current()
-  const requested = scope.split(' ')
-  const assigned: readonly string[] = client.record.scopes
-  if (new Set(requested).size !== requested.length || !requested.every((name) => assigned.includes(name))) {
-    throw new errors.InvalidScope('not assigned', scope)
-  }
-  if (indicator !== resource) throw new errors.InvalidTarget()
+  const { record, scope } = current()
+  if (!areAssigned(scope, record.scopes)) throw new errors.InvalidScope('not assigned', scope)
+  if (!sameResource(indicator, resource)) throw new errors.InvalidTarget()
   return {
     audience: resource,
-    scope: assigned.join(' '),
+    scope: record.scopes.join(' '),
     accessTokenFormat: 'jwt' as const,
     accessTokenTTL: ACCESS_TOKEN_LIFE_S,
   }
 }
 
-/**
- * Clients come from the authenticated request. oidc-provider keeps the last 100 that it built; with more in use it
- * builds one for each request, so they are kept here, for as long as their records are.
- */
+/** An empty path and `/` are the same (RFC 3986 §6.2.3). */
+const sameResource = (indicator: string, resource: string): boolean =>
+  indicator === resource || (indicator === `${resource}/` && new URL(resource).pathname === '/')
+
+/** Clients come from the authenticated request, not from storage. */
 function overrideClientLookup(provider: Provider): void {
-  const built = new WeakMap<ClientCredentialsRecord, Client>()
   provider.Client.find = async (clientId: string) => {
-    const { record } = current().client
+    const { record } = current()
     if (record.clientId !== clientId) return undefined
-    const known = built.get(record)
-    if (known) return known
     const metadata = {
       client_id: record.clientId,
       client_secret: 'verified',
       ...(record.scopes.length > 0 && { scope: record.scopes.join(' ') }),
     }
-    const client: Client = Reflect.construct(provider.Client, [metadata])
-    built.set(record, client)
-    return client
+    return Reflect.construct(provider.Client, [metadata]) as Client
   }
   // The secret was compared before; this confirms that it was for this client and no other.
   provider.Client.prototype.compareClientSecret = function (this: Client) {
-    return current().client.record.clientId === this.clientId
+    return current().record.clientId === this.clientId
   }
 }
 
-/** Thrown to stop oidc-provider at its last step: the request is in order, and must not be answered now. */
-class OnHold extends errors.OIDCProviderError {
-  constructor() {
-    super(503, 'temporarily_unavailable')
-    this.expose = true
-  }
-}
-
-/** In place of oidc-provider's own JWT: the last step before a token exists, and so the last check. */
+/** The last step before oidc-provider would sign a token: it says so instead. */
 function overrideSigning(provider: Provider): void {
   provider.ClientCredentials.prototype.save = async function () {
-    const { client, issue, scope } = current()
-    if (client.hold) throw new OnHold()
-    if (this.clientId !== client.record.clientId || this.scope !== scope) {
+    const { record, scope } = current()
+    if (this.clientId !== record.clientId || this.scope !== scope)
       throw new Error('oidc-provider grants something other than what was asked and checked')
-    }
-    return issue(scope)
+    return GRANTED
   }
 }
 
-function tokenResponse(request: TokenRequest, body: Partial<TokenResponse>): TokenResponse {
-  const { access_token: token, token_type: type, expires_in: life, scope } = body
-  const expected = type === 'Bearer' && life === ACCESS_TOKEN_LIFE_S && scope === request.scope
-  if (typeof token !== 'string' || !expected)
-    throw new Error('oidc-provider answered with another token response')
-  return { access_token: token, token_type: 'Bearer', expires_in: ACCESS_TOKEN_LIFE_S, scope }
-}
-
-function refusalFor(request: TokenRequest, error: string | undefined): Refusal {
+function refusalFor(error: string | undefined): Refusal {
   switch (error) {
-    case 'temporarily_unavailable':
-      if (request.client.hold) return request.client.hold
-      break
     case 'unsupported_grant_type':
       return oauthError(error, 'grant_type must be client_credentials')
     case 'invalid_scope':
@@ -262,9 +244,6 @@ function refusalFor(request: TokenRequest, error: string | undefined): Refusal {
       return oauthError(error, 'resource must be the identifier of the API, or be left out')
     case 'invalid_request':
       return invalidRequest('protocol', 'the request is not a valid token request')
-    case 'invalid_client':
-    case 'invalid_client_metadata':
-      return invalidClient('wrong_secret', false)
   }
   throw new Error(`oidc-provider answered ${error ?? 'nothing'}`)
 }

@@ -1,0 +1,36 @@
+import type { EventFault } from '#shared/analytics/events.ts'
+import type { InputError } from '#shared/problems.ts'
+
+/** With what surrounds the list, an answer stays below 256 KiB. */
+const ERRORS_LIMIT_BYTES = 255 * 1_024
+/** A longer one has a member name that the caller made up. */
+const POINTER_LIMIT_BYTES = 100
+
+/**
+ * The faults of the events of a call as `errors[]` of a problem: each bad event is named, with a second fault as long
+ * as there is room.
+ * @param faults those of each event, in the order of the events.
+ */
+export function eventErrors(faults: readonly (readonly EventFault[])[]): InputError[] {
+  const errors = faults.map((ofEvent, index) => ofEvent.map((fault) => inputError(index, fault)))
+  let left_bytes = ERRORS_LIMIT_BYTES
+  for (const [first] of errors) if (first) left_bytes -= size_bytes(first)
+  return errors.flatMap(([first, ...more]) => {
+    if (!first) return []
+    const shown = more.filter((error) => {
+      left_bytes -= size_bytes(error)
+      return left_bytes >= 0
+    })
+    return [first, ...shown]
+  })
+}
+
+function inputError(index: number, { path, detail }: EventFault): InputError {
+  const parts = path.map((part) => String(part).replaceAll('~', '~0').replaceAll('/', '~1'))
+  const pointer = ['/events', index, ...parts].join('/')
+  if (Buffer.byteLength(JSON.stringify(pointer)) <= POINTER_LIMIT_BYTES) return { pointer, detail }
+  return { pointer: `/events/${index}`, detail: 'must not have a member with so long a name' }
+}
+
+/** With the comma that follows it. */
+const size_bytes = (error: InputError): number => Buffer.byteLength(JSON.stringify(error)) + 1

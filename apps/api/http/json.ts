@@ -1,0 +1,56 @@
+import { Problem } from '#shared/problems.ts'
+
+/** Deeper than any body of this API, and shallow enough for whatever walks through one by recursion. */
+const DEPTH_MAX = 32
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/**
+ * The value of a JSON text in UTF-8 (RFC 8259 §8.1).
+ * @param parse does the work of JSON.parse. It never gets a text that is nested too deep.
+ * @throws Problem 400 if it is not JSON or not UTF-8, 422 if it is nested too deep.
+ */
+export function parseJson(bytes: Buffer, parse: (text: string) => unknown = JSON.parse): unknown {
+  if (bytes.length === 0) throw malformed('The body is empty.')
+  const text = decoded(bytes)
+  try {
+    if (!isTooDeep(bytes)) return parse(text)
+    // Does not recurse, unlike JSON.parse with a reviver.
+    JSON.parse(text)
+  } catch (error) {
+    throw error instanceof SyntaxError ? malformed('The body is not valid JSON.') : error
+  }
+  throw new Problem('invalid_input', 'The body breaks a rule; errors says which.', {
+    errors: [{ pointer: '', detail: `must not be nested deeper than ${DEPTH_MAX} levels` }],
+  })
+}
+
+function decoded(bytes: Buffer): string {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    throw malformed('The body is not valid UTF-8.')
+  }
+}
+
+const malformed = (detail: string): Problem => new Problem('malformed_json', detail)
+
+const [QUOTE, BACKSLASH] = Buffer.from('"\\')
+const [OPEN_ARRAY, OPEN_OBJECT, CLOSE_ARRAY, CLOSE_OBJECT] = Buffer.from('[{]}')
+
+/** Looks at each byte once. What it says of a text that is not JSON does not matter: that is refused anyway. */
+function isTooDeep(bytes: Buffer): boolean {
+  let depth = 0
+  let isInString = false
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]
+    if (isInString) {
+      if (byte === BACKSLASH) at++
+      else if (byte === QUOTE) isInString = false
+    } else if (byte === QUOTE) isInString = true
+    else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
+      if (++depth > DEPTH_MAX) return true
+    } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) depth--
+  }
+  return false
+}

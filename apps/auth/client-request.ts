@@ -1,0 +1,38 @@
+import { type PresentedCredentials, readCredentials } from './credentials.ts'
+import { type Form, readForm } from './form.ts'
+import { invalidRequest, Refusal } from './refusal.ts'
+import type { Exchange } from './route.ts'
+
+export interface ClientRequest {
+  form: Form
+  credentials: PresentedCredentials
+}
+
+/**
+ * Reads a form-encoded request that a client makes for itself. Of its fields only those in `names` count.
+ * @throws ClientGone when the sender went away.
+ */
+export async function readClientRequest(
+  exchange: Exchange,
+  names: ReadonlySet<string>,
+): Promise<ClientRequest | Refusal> {
+  const inQuery = credentialsInQuery(exchange.query, names)
+  if (inQuery) return inQuery
+  const form = await readForm(exchange.request, names)
+  if (form instanceof Refusal) return form
+  const claimed = form.get('client_id')
+  if (claimed !== undefined) exchange.clientId = claimed
+  const credentials = readCredentials(exchange.request, form)
+  if (credentials instanceof Refusal) return credentials
+  exchange.clientId = credentials.clientId
+  return { form, credentials }
+}
+
+/** RFC 6749 §2.3.1: credentials are never in the request URI, where every log on the way keeps them. */
+export function credentialsInQuery(query: string, names: ReadonlySet<string>): Refusal | undefined {
+  if (query === '') return undefined
+  for (const name of new URLSearchParams(query).keys()) {
+    if (names.has(name)) return invalidRequest('field_in_query', `${name} must be sent in the body`)
+  }
+  return undefined
+}

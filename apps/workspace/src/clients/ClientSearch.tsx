@@ -1,0 +1,95 @@
+import { type KeyboardEvent, useEffect, useRef } from 'react'
+import { type Order, VIEWS, type View, type Wanted } from './find-clients.ts'
+
+export interface ClientSearchProps {
+  wanted: Wanted
+  counts: Record<View, number>
+  /** False while older revoked clients are still loading. */
+  complete: boolean
+  onWant: (part: Partial<Wanted>) => void
+}
+
+/** Finds clients by name or id; each filter says how many it has of them. */
+export function ClientSearch({ wanted, counts, complete, onWant }: ClientSearchProps) {
+  const input = useSlash()
+  const { view, typed, order, reversed } = wanted
+  const counted = (each: View) =>
+    `${counts[each].toLocaleString('en')}${complete || each === 'active' || each === 'unused' ? '' : '+'}`
+
+  function leave(event: KeyboardEvent): void {
+    if (event.key !== 'Escape') return
+    if (typed) onWant({ typed: '' })
+    else input.current?.blur()
+  }
+
+  return (
+    <search className="find">
+      <div className="find-field">
+        <input
+          ref={input}
+          className="input"
+          type="search"
+          aria-label="Search by name or client id"
+          aria-keyshortcuts="/"
+          placeholder="Search by name or id"
+          autoComplete="off"
+          spellCheck={false}
+          dir="auto"
+          value={typed}
+          onChange={(event) => onWant({ typed: event.target.value })}
+          onKeyDown={leave}
+        />
+        <kbd>/</kbd>
+      </div>
+      <fieldset className="filter">
+        <legend className="off-screen">Show</legend>
+        {VIEWS.map(({ view: each, label }) => (
+          <label key={each} className="filter-item">
+            <input type="radio" name="show" checked={view === each} onChange={() => onWant({ view: each })} />
+            <span>
+              {label} <span className="filter-count">{counted(each)}</span>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      <label className="find-sort">
+        <span className="off-screen">Sort by</span>
+        <select
+          className="input"
+          value={`${reversed ? '-' : ''}${order}`}
+          onChange={({ target: { value } }) =>
+            onWant({ order: value.replace('-', '') as Order, reversed: value.startsWith('-') })
+          }
+        >
+          <option value="added">Newest first</option>
+          <option value="-added">Oldest first</option>
+          <option value="used">Last used first</option>
+          <option value="-used">Least recently used first</option>
+          <option value="name">Name, A to Z</option>
+          <option value="-name">Name, Z to A</option>
+        </select>
+      </label>
+      <p className="off-screen" role="status">
+        {typed && `${counts[view]} found`}
+      </p>
+    </search>
+  )
+}
+
+/** The input that the key / goes to, from anywhere on the page where it is not typed. */
+function useSlash() {
+  const input = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    const onKey = (event: globalThis.KeyboardEvent) => {
+      const target = event.target as Element | null
+      const typing = target?.closest('input:not([type="radio"]), textarea, select, [role="dialog"]')
+      if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || typing) return
+      event.preventDefault()
+      input.current?.focus()
+      input.current?.select()
+    }
+    window.addEventListener('keydown', onKey)
+    return () => window.removeEventListener('keydown', onKey)
+  }, [])
+  return input
+}

@@ -1,0 +1,25 @@
+import { Link } from 'wouter'
+import { SCREENS, useCompany } from '../shell/company.ts'
+import { Notice } from '../ui/Notice.tsx'
+
+export function NoSuchClient({ clientId }: { clientId: string }) {
+  const { name, to } = useCompany()
+  return (
+    <Notice
+      tone="info"
+      title={
+        <>
+          No client with this id in <bdi>{name}</bdi>
+        </>
+      }
+      live
+    >
+      <p>
+        <code className="wrap">{clientId}</code> may be mistyped, or belong to another company.
+      </p>
+      <p>
+        <Link href={to(SCREENS.clients)}>All clients</Link>
+      </p>
+    </Notice>
+  )
+}

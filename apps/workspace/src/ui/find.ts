@@ -1,0 +1,9 @@
+/** The same text whatever its case and accents. */
+export const folded = (text: string): string => text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase()
+
+/** Whether every word of what was typed is somewhere in the text, or all of it in the id. */
+export function finds(typed: string, text: string, id = ''): boolean {
+  const within = folded(text)
+  const wanted = folded(typed.trim())
+  return wanted.split(/\s+/).every((word) => within.includes(word)) || folded(id).includes(wanted)
+}

@@ -1,0 +1,41 @@
+import { useRef, useState } from 'react'
+
+export interface Failure {
+  title: string
+  text: string
+}
+
+export interface Submission {
+  busy: boolean
+  /** When the work under way began, in milliseconds since the epoch. */
+  startedAt: number | undefined
+  /** Why the last try failed. */
+  failure: Failure | undefined
+  /** Does the work, unless some is under way already; never rejects. @returns whether it succeeded. */
+  run: (work: () => Promise<void>) => Promise<boolean>
+}
+
+/** One piece of work at a time, and what went wrong with the last. @param explain says an error in words. */
+export function useSubmission(explain: (error: unknown) => Failure): Submission {
+  const underWay = useRef(false)
+  const [startedAt, setStartedAt] = useState<number>()
+  const [failure, setFailure] = useState<Failure>()
+
+  async function run(work: () => Promise<void>): Promise<boolean> {
+    if (underWay.current) return false
+    underWay.current = true
+    setStartedAt(Date.now())
+    setFailure(undefined)
+    try {
+      await work()
+      return true
+    } catch (error) {
+      setFailure(explain(error))
+      return false
+    } finally {
+      underWay.current = false
+      setStartedAt(undefined)
+    }
+  }
+  return { busy: startedAt !== undefined, startedAt, failure, run }
+}

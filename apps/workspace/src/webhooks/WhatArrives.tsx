@@ -1,0 +1,32 @@
+import { useCompany } from '../shell/company.ts'
+import { Code } from '../ui/Code.tsx'
+import { Tabs } from '../ui/Tabs.tsx'
+import { RECEIVERS } from './receivers.ts'
+import { exampleRequest } from './test-event.ts'
+
+const EXAMPLE_URL = 'https://hooks.your-company.com/events'
+
+/** What a receiver will get, byte for byte but for the time, and the least that it has to do. */
+export function WhatArrives({ callbackUrl }: { callbackUrl: string | null }) {
+  const { vendorId } = useCompany()
+  return (
+    <section className="section" aria-labelledby="arrives-title">
+      <h2 id="arrives-title">What will arrive</h2>
+      <p className="quiet prose">
+        One <code>POST</code> with a JSON body. Answer with any 2xx status within 5 seconds; redirects are not
+        followed. There is no signature and no retry. Treat the event as untrusted input.
+      </p>
+      <Code what="request of a test event" text={exampleRequest(callbackUrl ?? EXAMPLE_URL, vendorId)} />
+      <h3>A receiver in about ten lines</h3>
+      <p className="quiet small prose">It listens on port 3000. Put it behind a proxy that serves HTTPS.</p>
+      <Tabs
+        label="A receiver"
+        tabs={RECEIVERS.map(({ id, title, text }) => ({
+          id,
+          title,
+          content: <Code what={`receiver in ${title}`} text={text} />,
+        }))}
+      />
+    </section>
+  )
+}

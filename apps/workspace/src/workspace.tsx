@@ -1,0 +1,50 @@
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { Route, Switch } from 'wouter'
+import { ApiProblem } from './api/request.ts'
+import { SecretReveal } from './clients/SecretReveal.tsx'
+import { SignIn } from './session/SignIn.tsx'
+import { subscribe, useSession } from './session/session.ts'
+import { ChooseCompany } from './shell/ChooseCompany.tsx'
+import { Shell } from './shell/Shell.tsx'
+import { Announcer } from './ui/Announcer.tsx'
+import { Toaster } from './ui/Toaster.tsx'
+
+const RETRIES = 2
+
+const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 5_000,
+      retry: (failures, error) => failures < RETRIES && !(error instanceof ApiProblem && error.status < 500),
+    },
+  },
+})
+
+// What was read under one session is not there for the next.
+subscribe((session) => {
+  if (session.state === 'signed-out') queryClient.clear()
+})
+
+/** Everything behind the sign-in; a file of its own, so that signing in does not wait for it. */
+export default function Workspace() {
+  return (
+    <QueryClientProvider client={queryClient}>
+      <Toaster>
+        <Screens />
+        <SecretReveal />
+        <Announcer />
+      </Toaster>
+    </QueryClientProvider>
+  )
+}
+
+function Screens() {
+  const session = useSession()
+  if (session.state === 'signed-out') return <SignIn reason={session.reason} email={session.email} />
+  return (
+    <Switch>
+      <Route path="/" component={ChooseCompany} />
+      <Route path="/:vendorId/*?">{({ vendorId }) => <Shell key={vendorId} vendorId={vendorId} />}</Route>
+    </Switch>
+  )
+}

@@ -1,0 +1,84 @@
+import {
+  afterAll,
+  ensureSigningKeys,
+  insertSigningKey,
+  listSigningKeys,
+  lockSigningKeys,
+  newSigningKey,
+  openSigningKey,
+  type SigningKeyOptions,
+  type StoredSigningKey,
+  signingKeyStates,
+} from '#shared/oauth/signing-keys.ts'
+import { insertRevokedSigningKey } from '#shared/revocation/records.ts'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
+
+/** How long a key stands by before it may sign: twice as long as a verifier may cache the key set. */
+export const STANDBY_MIN_MS = 600_000
+
+/** The standby key was published so lately that a verifier may not know it yet. */
+export class StandbyTooNew extends Error {
+  readonly usableFrom: Date
+
+  constructor(usableFrom: Date) {
+    super('The standby key is too new to sign: verifiers that cache the key set may not have it yet.')
+    this.usableFrom = usableFrom
+  }
+}
+
+/**
+ * Has the standby key sign from now on and publishes a new one, of algorithm `alg`, in its place. No token is refused
+ * at any moment of it.
+ * @returns the key that signs now, and the one that stands by.
+ * @throws StandbyTooNew when the standby key is younger than 10 minutes; SigningKeyUnreadable when `encryptionKey` is
+ * not the services'.
+ */
+export async function rotateSigningKey(
+  db: Database,
+  options: SigningKeyOptions,
+): Promise<{ active: StoredSigningKey; standby: StoredSigningKey }> {
+  await ensureSigningKeys(db, options)
+  return db.transaction(async (transaction) => {
+    await lockSigningKeys(transaction)
+    const keys = await listSigningKeys(transaction)
+    const now_ms = options.clock.now()
+    const next = standbyOf(keys, now_ms)
+    if (!next) throw new Error('no key stands by')
+    openSigningKey(next, options.encryptionKey)
+    const usableFrom = new Date(next.createdAt.getTime() + STANDBY_MIN_MS)
+    if (usableFrom.getTime() > now_ms) throw new StandbyTooNew(usableFrom)
+    const activatesAt = afterAll(keys, now_ms)
+    await activate(transaction, next.kid, activatesAt)
+    const standby = await newSigningKey({ ...options, activatesAt: null })
+    await insertSigningKey(transaction, standby)
+    return { active: { ...next, activatesAt }, standby }
+  })
+}
+
+/**
+ * Marks a key as revoked, permanently; repeating it is no error. If it was the active one, the standby key signs from
+ * this transaction on. Call it as the commit of `Revocation.revoke({ kind: 'key', id: kid })`, or processes keep
+ * accepting its tokens.
+ * @returns false when there is no such key.
+ */
+export async function markSigningKeyRevoked(
+  transaction: Queryable,
+  kid: string,
+  now_ms: number,
+): Promise<boolean> {
+  await lockSigningKeys(transaction)
+  const keys = await listSigningKeys(transaction)
+  const found = signingKeyStates(keys, now_ms).find(({ key }) => key.kid === kid)
+  if (!found) return false
+  await insertRevokedSigningKey(transaction, kid)
+  const next = found.state === 'active' ? standbyOf(keys, now_ms) : undefined
+  if (next) await activate(transaction, next.kid, afterAll(keys, now_ms))
+  return true
+}
+
+const standbyOf = (keys: readonly StoredSigningKey[], now_ms: number): StoredSigningKey | undefined =>
+  signingKeyStates(keys, now_ms).find(({ state }) => state === 'standby')?.key
+
+async function activate(db: Queryable, kid: string, activatesAt: Date): Promise<void> {
+  await db.raw('update signing_keys set activates_at = ? where kid = ?', [activatesAt, kid])
+}

@@ -1,0 +1,28 @@
+import type { Queryable } from '#shared/stores/postgres.ts'
+import type { Scope } from './scopes.ts'
+
+export type ClientStatus = 'Active' | 'Revoked'
+
+/** What authenticating a client takes; all of it that the authorization server's role may read. */
+export interface ClientCredentials {
+  clientId: string
+  vendorId: string
+  scopes: Scope[]
+  /** SHA-256 of the client secret, 32 bytes. */
+  secretHash: Buffer
+  status: ClientStatus
+}
+
+/** @returns for each id, in their order, the client's credentials, or undefined when no client has that id. */
+export async function readClientCredentials(
+  db: Queryable,
+  clientIds: readonly string[],
+): Promise<(ClientCredentials | undefined)[]> {
+  const { rows } = await db.raw(
+    `select client_id as "clientId", vendor_id as "vendorId", scopes, secret_hash as "secretHash", status
+     from oauth_clients where client_id = any(?::text[])`,
+    [clientIds as string[]],
+  )
+  const found = new Map((rows as ClientCredentials[]).map((client) => [client.clientId, client]))
+  return clientIds.map((clientId) => found.get(clientId))
+}

@@ -1,0 +1,27 @@
+/** What a request rests on: its client, and for a bearer token also the token's id and its signing key. */
+export interface Subject {
+  clientId: string
+  /** The token's id (RFC 7519 §4.1.7). */
+  jti?: string | undefined
+  kid?: string | undefined
+}
+
+/** What can be revoked. */
+export interface Entry {
+  kind: 'client' | 'token' | 'key'
+  id: string
+}
+
+/**
+ * Where several are revoked, `revoked` names the client before the key and the key before the token. `undecided`:
+ * neither store answered in time; the caller answers 503, never access.
+ */
+export type Standing = 'live' | 'undecided' | { revoked: Entry['kind'] }
+
+/** @returns what the subject rests on, in the order in which `Standing` names it. */
+export function entriesOf({ clientId, jti, kid }: Subject): Entry[] {
+  const entries: Entry[] = [{ kind: 'client', id: clientId }]
+  if (kid !== undefined) entries.push({ kind: 'key', id: kid })
+  if (jti !== undefined) entries.push({ kind: 'token', id: jti })
+  return entries
+}

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../../infra/local/ports.ts'
+import { startApi, type TestApi } from '../support/api.ts'
+import { createSender, type Events, eventsOf, type Sender } from '../support/event-sender.ts'
+import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
+import { type ServiceChild, startServiceChild } from '../support/process.ts'
+
+const MEBIBYTE = 1_024 * 1_024
+const COMPANIES = 20
+const CALLS_EACH = 15
+/** Half of what the bodies of all calls take. */
+const HEAP_MIB = 150
+const MEMORY_LIMIT_MIB = 400
+/** So long no call can be stored. */
+const GATE_MS = 1_200
+
+describe('a flood at POST /v1/analytics/{vendor_id}/events', () => {
+  let api: TestApi
+  let child: ServiceChild
+  let url: string
+  let { click } = {} as Events
+  before(async () => {
+    api = await startApi()
+    api.clock.set(Date.now())
+    ;({ click } = eventsOf(api))
+    const port = await freePort()
+    url = `http://127.0.0.1:${port}`
+    child = startServiceChild('apps/api/main.ts', {
+      NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}`,
+      PORT: String(port),
+      DATABASE_URL: api.database.apiUrl,
+      REDIS_URL: api.redis.url('api'),
+      ISSUER,
+      API_RESOURCE,
+      JWKS_URL: api.issuer.jwksUrl,
+    })
+    await child.logged('listening')
+  })
+  after(async () => {
+    await child.kill()
+    await api.stop()
+  })
+
+  const resident_mib = async () =>
+    Number(/VmHWM:\s+(\d+) kB/.exec(await readFile(`/proc/${child.process.pid}/status`, 'utf8'))?.[1]) / 1_024
+
+  const send = async (sender: Sender, body: RequestInit['body']) => {
+    const response = await fetch(`${url}/v1/analytics/${sender.vendorId}/events`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${await sender.token()}`, 'content-type': 'application/json' },
+      body: body as NonNullable<RequestInit['body']>,
+    })
+    await response.text()
+    return { status: response.status, retryAfter: Number(response.headers.get('retry-after')) }
+  }
+
+  it('of many companies, a mebibyte a call, costs neither the process nor much memory', async () => {
+    const events = Array.from({ length: 10 }, () => click({ occurredAt: new Date().toISOString() }))
+    const body = JSON.stringify({ events }).padEnd(MEBIBYTE)
+    const senders = await Promise.all(Array.from({ length: COMPANIES }, () => createSender(api)))
+    const gate = await api.db.transaction()
+    await gate.raw('lock table analytics_daily in exclusive mode')
+    const calls = senders.flatMap((sender) => Array.from({ length: CALLS_EACH }, () => send(sender, body)))
+    await sleep(GATE_MS)
+    await gate.rollback()
+    const answers = await Promise.all(calls)
+    assert.equal(child.process.exitCode, null, child.stderr())
+    for (const { status, retryAfter } of answers) {
+      assert.ok(status === 200 || (status === 503 && retryAfter > 0), String(status))
+    }
+    assert.ok(answers.filter(({ status }) => status === 200).length >= COMPANIES)
+    assert.ok((await resident_mib()) < MEMORY_LIMIT_MIB, `${await resident_mib()} MiB`)
+  })
+})

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startApi, type TestApi } from '../support/api.ts'
+import { assertStored, createSender, type Events, eventsOf, type Sender } from '../support/event-sender.ts'
+import { assertProblem } from '../support/problem.ts'
+
+const EVENTS_A_MINUTE = 1_500
+
+for (const store of ['with Redis', 'without Redis']) {
+  describe(`the limit of events at POST /v1/analytics/{vendor_id}/events, ${store}`, () => {
+    let api: TestApi
+    let company: Sender
+    let { click }: Events = {} as Events
+    before(async () => {
+      api = await startApi({ env: { RATE_API_EVENTS_PER_CLIENT: `${EVENTS_A_MINUTE}/60` } })
+      if (store === 'without Redis') await api.redis.stop('SIGKILL')
+      ;({ click } = eventsOf(api))
+    })
+    after(() => api.stop())
+    beforeEach(async () => {
+      company = await createSender(api)
+    })
+
+    const clicks = (length: number) => Array.from({ length }, () => click())
+
+    it('counts events, not calls, and tells what is left', async () => {
+      const response = await company.send(...clicks(900))
+      assertStored(response, 900)
+      assert.match(
+        response.headers.get('ratelimit-policy') ?? '',
+        /"api-client";q=6000;w=60, "api-events";q=1500;w=60/,
+      )
+      assert.match(
+        response.headers.get('ratelimit') ?? '',
+        /"api-client";r=5999;t=\d+, "api-events";r=600;t=\d+/,
+      )
+      assertStored(await company.send(...clicks(600)), 600)
+    })
+
+    it('refuses a call with more events than are left, whole, and then any call', async () => {
+      assertStored(await company.send(...clicks(1_000)), 1_000)
+      for (const events of [clicks(501), [click()]]) {
+        const response = await company.send(...events)
+        assertProblem(response, 'rate_limited')
+        assert.match(response.headers.get('ratelimit') ?? '', /^"api-events";r=0;t=\d+$/)
+        const wait_s = Number(response.headers.get('retry-after'))
+        assert.ok(wait_s >= 1 && wait_s <= 60, `Retry-After ${wait_s}`)
+      }
+      assert.equal((await company.read()).json.totals.clicks, 1_000)
+    })
+
+    it('counts the events of a call that is refused for what is in them', async () => {
+      for (const status of [422, 429]) {
+        const response = await company.send(...clicks(800).map((event) => ({ ...event, type: 'view' })))
+        assert.equal(response.status, status)
+      }
+    })
+
+    it('refuses a client that has none left before its body is read', async () => {
+      assertStored(await company.send(...clicks(750)), 750)
+      assertStored(await company.send(...clicks(750)), 750)
+      const { request, answered } = await begin(company, api)
+      assert.equal((await answered).statusCode, 429)
+      request.destroy()
+    })
+
+    it('is of one client alone', async () => {
+      assertStored(await company.send(...clicks(1_000)), 1_000)
+      assertProblem(await company.send(...clicks(501)), 'rate_limited')
+      const neighbour = await createSender(api)
+      assertStored(await neighbour.send(click()), 1)
+    })
+  })
+}
+
+/** Begins a call and sends its header section only. */
+async function begin(sender: Sender, api: TestApi) {
+  const request: ClientRequest = httpRequest(`${api.url}/v1/analytics/${sender.vendorId}/events`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${await sender.token()}`,
+      'content-type': 'application/json',
+      'content-length': 1_048_576,
+    },
+  })
+  request.on('error', () => {})
+  request.flushHeaders()
+  const answered: Promise<IncomingMessage> = once(request, 'response').then(([response]) => response.resume())
+  return { request, answered }
+}
+
+describe('slow bodies at POST /v1/analytics/{vendor_id}/events', () => {
+  let api: TestApi
+  let { click }: Events = {} as Events
+  before(async () => {
+    api = await startApi()
+    ;({ click } = eventsOf(api))
+  })
+  after(() => api.stop())
+
+  it('hold up only calls of their own company, and not for long', async () => {
+    const [slow, neighbour] = await Promise.all([createSender(api), createSender(api)])
+    const stalled = await Promise.all(Array.from({ length: 2 }, () => begin(slow, api)))
+    const behind = slow.send(click())
+    const started_ms = performance.now()
+    assertStored(await neighbour.send(click()), 1)
+    assert.ok(performance.now() - started_ms < 2_000, 'a neighbour had to wait')
+    let isAnswered = false
+    void behind.finally(() => (isAnswered = true))
+    assert.equal((await slow.read()).status, 200)
+    assert.equal(isAnswered, false)
+    for (const { answered } of stalled) assert.equal((await answered).statusCode, 408)
+    assertStored(await behind, 1)
+  })
+
+  it('of more calls than may wait: the last ones are refused, and a neighbour gets a place', async () => {
+    const [slow, neighbour] = await Promise.all([createSender(api), createSender(api)])
+    const stalled = await Promise.all(Array.from({ length: 2 + 200 + 5 }, () => begin(slow, api)))
+    const answers: IncomingMessage[] = []
+    for (const { answered } of stalled) answered.then((answer) => answers.push(answer)).catch(() => {})
+    while (answers.length < 5) await sleep(10)
+    for (const { statusCode, headers } of answers) {
+      assert.equal(statusCode, 503)
+      assert.ok(Number(headers['retry-after']) > 0)
+    }
+    assertStored(await neighbour.send(click()), 1)
+    for (const { request, answered } of stalled) {
+      answered.catch(() => {})
+      request.destroy()
+    }
+  })
+
+  it('lets the next one in when a caller goes away in the middle of its body', async () => {
+    const sender = await createSender(api)
+    const begun = await Promise.all(Array.from({ length: 2 }, () => begin(sender, api)))
+    for (const { request, answered } of begun) {
+      answered.catch(() => {})
+      request.write(' ')
+    }
+    const behind = sender.send(click())
+    const started_ms = performance.now()
+    for (const { request } of begun) request.destroy()
+    assertStored(await behind, 1)
+    assert.ok(performance.now() - started_ms < 2_500)
+  })
+})

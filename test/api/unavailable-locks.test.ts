@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import type { Knex } from 'knex'
+import { startApi, type TestApi } from '../support/api.ts'
+import { assertProblem } from '../support/problem.ts'
+
+describe('when somebody else holds a lock on a table', () => {
+  let api: TestApi
+  let vendorId: string
+  let sessionToken: string
+  let clientId: string
+  let lock: Knex.Transaction
+  before(async () => {
+    api = await startApi()
+    ;({ vendorId } = await api.createCompany())
+    ;({ sessionToken } = await api.createPerson({ vendorId }))
+    ;({ clientId } = await api.createClient({ vendorId }))
+    assert.equal((await read()).status, 200)
+  })
+  afterEach(() => lock.rollback())
+  after(() => api.stop())
+
+  const read = async () => {
+    const token = await api.issuer.token({ clientId, vendorId })
+    return api.request('GET', `/v1/analytics/${vendorId}/daily`, { token })
+  }
+  const takeLock = async (table: string) => {
+    lock = await api.db.transaction()
+    await lock.raw(`lock table ${table} in access exclusive mode`)
+  }
+  /** More requests of the workspace than there are connections. */
+  const people = (path: string) =>
+    Array.from({ length: 20 }, () => api.request('GET', path, { token: sessionToken }))
+
+  async function readsWhile(waiting: Promise<unknown>[]): Promise<number[]> {
+    let answered = 0
+    for (const each of waiting) void each.then(() => (answered += 1))
+    const statuses: number[] = []
+    for (let i = 0; i < 10; i += 1) statuses.push((await read()).status)
+    assert.ok(answered < waiting.length, 'the lock held nobody up')
+    return statuses
+  }
+
+  it('on sessions, integrators notice nothing, and people get 503 with Retry-After', async () => {
+    await takeLock('sessions')
+    const waiting = people('/v1/session')
+    assert.deepEqual(await readsWhile(waiting), Array(10).fill(200))
+    for (const answer of await Promise.all(waiting)) {
+      assertProblem(answer, 'unavailable')
+      assert.match(answer.headers.get('retry-after') ?? '', /^\d+$/)
+    }
+  })
+
+  it('on memberships, integrators notice nothing', async () => {
+    await takeLock('memberships')
+    const waiting = people(`/v1/vendor/${vendorId}/oauth-clients`)
+    assert.deepEqual(await readsWhile(waiting), Array(10).fill(200))
+    await Promise.all(waiting)
+  })
+
+  it('on sessions, Postgres goes on deciding when Redis is gone', async () => {
+    await api.redis.stop('SIGKILL')
+    try {
+      await takeLock('sessions')
+      const waiting = people('/v1/session')
+      assert.deepEqual(await readsWhile(waiting), Array(10).fill(200))
+      assert.equal((await api.request('GET', '/readyz')).status, 200)
+      await Promise.all(waiting)
+    } finally {
+      await api.redis.start()
+    }
+  })
+})

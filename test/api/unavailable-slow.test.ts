@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { BlockList } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Koa from 'koa'
+import { silentLog } from '#shared/process/log.ts'
+import { createDeadlineMiddleware } from '../../apps/api/http/deadline.ts'
+import { createProblemMiddleware } from '../../apps/api/http/problem.ts'
+import { createRequestMiddleware } from '../../apps/api/http/request.ts'
+import { createRouter } from '../../apps/api/http/routes.ts'
+import type { ApiState } from '../../apps/api/http/state.ts'
+
+const DEADLINE_MS = 200
+
+describe('a request that takes longer than the deadline', () => {
+  const done: string[] = []
+  const router = createRouter()
+    .get('/slow/:id', async (ctx) => {
+      await sleep(2 * DEADLINE_MS)
+      done.push('slow')
+      ctx.res.setHeader('X-Late', 'yes')
+      ctx.body = 'late'
+    })
+    .get('/patient/:id', async (ctx) => {
+      await sleep(2 * DEADLINE_MS)
+      ctx.body = 'in its own time'
+    })
+    .get('/failing', () => Promise.reject(new Error('at once')))
+  const app = new Koa<ApiState>()
+  app.use(createRequestMiddleware({ log: silentLog(), trustedProxies: new BlockList() }))
+  app.use(createProblemMiddleware({ refusals: { note() {} }, apiResource: 'https://api.test' }))
+  app.use(
+    createDeadlineMiddleware({
+      deadline_ms: DEADLINE_MS,
+      ownDeadline: ['GET /patient/:id'],
+    }) as Koa.Middleware<ApiState>,
+  )
+  app.use(router.routes() as Koa.Middleware<ApiState>)
+  const server = createServer(app.callback())
+  let url: string
+
+  before(async () => {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+  after(() => server.close())
+
+  it('is answered with 503 and Retry-After, and what it does later harms nobody', async () => {
+    const startedAt_ms = performance.now()
+    const answer = await fetch(`${url}/slow/1`)
+    assert.ok(performance.now() - startedAt_ms < 2 * DEADLINE_MS)
+    assert.equal(answer.status, 503)
+    assert.match(answer.headers.get('retry-after') ?? '', /^\d+$/)
+    assert.equal(((await answer.json()) as { code: string }).code, 'unavailable')
+    while (!done.includes('slow')) await sleep(10)
+    assert.equal((await fetch(`${url}/patient/1`)).status, 200)
+  })
+
+  it('goes on where the route has a deadline of its own', async () => {
+    assert.equal(await (await fetch(`${url}/patient/1`)).text(), 'in its own time')
+  })
+
+  it('does not hide a failure', async () => {
+    assert.equal((await fetch(`${url}/failing`)).status, 500)
+  })
+})

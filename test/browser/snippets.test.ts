@@ -1,0 +1,128 @@
+import { strict as assert } from 'node:assert'
+import { execFile, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, isAbsolute, join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import {
+  type Access,
+  curl,
+  envFile,
+  go,
+  java,
+  node,
+  php,
+  python,
+} from '../../apps/workspace/src/clients/snippets.ts'
+import { RECEIVERS } from '../../apps/workspace/src/webhooks/receivers.ts'
+import { payloadOf } from '../../apps/workspace/src/webhooks/test-event.ts'
+import { freePort } from '../../infra/local/ports.ts'
+import type { Scope } from '../../shared/oauth/scopes.ts'
+import { createClient, OWNER, sessionToken, testWorkspace } from '../support/workspace.ts'
+
+const run = promisify(execFile)
+/** Go compiles its standard library when it is first used. */
+const DEADLINE_MS = 180_000
+const ENV = { ...process.env, CGO_ENABLED: '0' }
+
+const PROGRAMS = [
+  { tool: process.execPath, file: 'analytics.mjs', write: node },
+  { tool: 'python3', file: 'analytics.py', write: python },
+  { tool: 'go', file: 'analytics.go', write: go },
+  { tool: 'java', file: 'Analytics.java', write: java },
+  { tool: 'php', file: 'analytics.php', write: php },
+]
+
+describe('workspace: the code to paste', function () {
+  this.timeout(DEADLINE_MS)
+  let folder: string
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'integration-access-snippets-'))
+  })
+  after(() => rm(folder, { recursive: true, force: true }))
+
+  async function access(scopes: Scope[]): Promise<Access> {
+    const { stack } = await testWorkspace()
+    const client = await createClient(await sessionToken(OWNER), { name: 'Pasted', scopes })
+    return { baseUrl: stack.baseUrl, vendorId: 'ven_acme', scopes, ...client }
+  }
+
+  /** Runs commands as a person's shell would after a paste. */
+  async function shell(commands: string): Promise<string> {
+    const { stdout } = await run('bash', ['-c', commands], { cwd: folder, env: ENV, timeout: DEADLINE_MS })
+    return stdout
+  }
+
+  it('curl: pasted whole, gets a token and reads with it', async () => {
+    const daily = JSON.parse(await shell(curl(await access(['analytics:read', 'boost:write']))))
+    assert.equal(daily.vendorId, 'ven_acme')
+    assert.equal(daily.days.length, 30)
+  })
+
+  it('curl: gets a token for a client that reads no analytics', async () => {
+    const answer = JSON.parse(await shell(curl(await access(['boost:read', 'catalog:write']))))
+    assert.equal(answer.scope, 'boost:read catalog:write')
+  })
+
+  for (const { tool, file, write } of PROGRAMS) {
+    if (!hasTool(tool)) continue
+    const start = tool === 'go' ? `go run ${file}` : `'${tool}' ${file}`
+    for (const scopes of [['analytics:read', 'boost:write'], ['catalog:write']] as Scope[][]) {
+      it(`${file}: runs as it is, with ${scopes.join(' and ')}`, async () => {
+        const given = await access(scopes)
+        await writeFile(join(folder, '.env'), envFile(given))
+        await writeFile(join(folder, file), write(given))
+        const printed = await shell(`set -a; . ./.env; set +a; ${start}`)
+        assert.match(
+          printed,
+          scopes.includes('analytics:read') ? /impressions/ : /^a token of \d+ characters$/m,
+        )
+      })
+    }
+  }
+
+  const START = {
+    node: 'node receiver.mjs',
+    python: 'python3 receiver.py',
+    go: 'go run receiver.go',
+    php: 'php -S',
+  }
+  for (const { id, text } of RECEIVERS) {
+    if (!hasTool(START[id].split(' ')[0] as string)) continue
+    it(`${id}: the receiver takes a test event`, async () => {
+      const port = await freePort()
+      const file = id === 'php' ? 'receiver.php' : (START[id].split(' ').at(-1) as string)
+      await writeFile(join(folder, file), text.replaceAll('3000', String(port)))
+      const command = id === 'php' ? `php -S 127.0.0.1:${port} ${file}` : START[id]
+      const receiver = spawn('bash', ['-c', `exec ${command}`], { cwd: folder, env: ENV, detached: true })
+      let printed = ''
+      for (const stream of [receiver.stdout, receiver.stderr])
+        stream.on('data', (chunk) => (printed += chunk))
+      try {
+        const body = payloadOf('ven_acme', '2026-11-22T03:04:05.678Z')
+        const answer = await untilAnswered(`http://127.0.0.1:${port}/events`, body)
+        assert.equal(answer.status, 204)
+        while (!printed.includes('test_event ven_acme 2026-11-22')) await setTimeout(20)
+      } finally {
+        process.kill(-(receiver.pid as number))
+      }
+    })
+  }
+})
+
+async function untilAnswered(url: string, body: string): Promise<Response> {
+  const headers = { 'Content-Type': 'application/json' }
+  for (const deadline = Date.now() + DEADLINE_MS; ; await setTimeout(100)) {
+    const answer = await fetch(url, { method: 'POST', body, headers }).catch((error) => {
+      if (Date.now() > deadline) throw error
+    })
+    if (answer) return answer
+  }
+}
+
+function hasTool(tool: string): boolean {
+  if (isAbsolute(tool)) return true
+  return (process.env.PATH ?? '').split(delimiter).some((place) => existsSync(join(place, tool)))
+}

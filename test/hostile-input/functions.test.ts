@@ -1,0 +1,129 @@
+import type { IncomingMessage } from 'node:http'
+import { BlockList } from 'node:net'
+import { z } from 'zod'
+import { createDateOf } from '#shared/analytics/calendar.ts'
+import { judgeEvent } from '#shared/analytics/events.ts'
+import { matchesNone } from '#shared/entity-tag.ts'
+import { requestContext } from '#shared/process/request-context.ts'
+import { createAddressRule } from '../../apps/api/callbacks/address-verdict.ts'
+import { plainText } from '../../apps/api/callbacks/plain-text.ts'
+import { shownBody, shownText } from '../../apps/api/callbacks/receiver-text.ts'
+import { redact } from '../../apps/api/callbacks/redaction.ts'
+import { judgeCallbackUrl } from '../../apps/api/callbacks/url-verdict.ts'
+import { CreationHeaders, NewOAuthClient } from '../../apps/api/clients/schemas.ts'
+import { bearerOf } from '../../apps/api/http/bearer.ts'
+import { parseQuery } from '../../apps/api/http/input.ts'
+import { pageParameters } from '../../apps/api/http/page.ts'
+import { createSessionCookie } from '../../apps/api/sessions/cookie.ts'
+import { SignIn } from '../../apps/api/sessions/schemas.ts'
+import { credentialsInQuery } from '../../apps/auth/client-request.ts'
+import { readCredentials } from '../../apps/auth/credentials.ts'
+import { parseForm } from '../../apps/auth/form.ts'
+import { assertLinear, SHAPES } from './shapes.ts'
+
+const KIB = 1_024
+const HEADER_CHARACTERS = 16 * KIB
+const loopback = new BlockList()
+loopback.addAddress('127.0.0.1')
+
+const requestWith = (headers: Record<string, string>) =>
+  ({
+    headers,
+    headersDistinct: {},
+    rawHeaders: Object.entries(headers).flat(),
+    socket: { remoteAddress: '127.0.0.1' },
+  }) as unknown as IncomingMessage
+
+const rule = createAddressRule()
+const cookie = createSessionCookie({ baseUrl: 'https://api.test' })
+const fields = new Set(['grant_type', 'client_id', 'client_secret', 'scope', 'resource'])
+const page = z.strictObject(pageParameters(z.tuple([z.string(), z.string()])))
+const rules = { now_ms: Date.now(), ageMax_ms: 1_000, currency: 'EUR', dateOf: createDateOf('Europe/Berlin') }
+const ignoring = (read: () => unknown) => {
+  try {
+    read()
+  } catch {
+    // A refusal: only the time counts.
+  }
+}
+/** Every function that reads what a stranger sent, with the most characters that reach it. */
+const READERS: [what: string, limit: number, read: (input: string) => unknown][] = [
+  ["the text of a receiver's answer", 16 * KIB, plainText],
+  ["the secrets in a receiver's answer", 16 * KIB, redact],
+  ['the whole of what is shown of it', 16 * KIB, shownText],
+  [
+    'a body that was cut, and its content type',
+    16 * KIB,
+    (input) =>
+      shownBody({ bytes: Buffer.from(input), whole: false, contentType: input, contentEncoding: undefined }),
+  ],
+  ['a callback URL', 64 * KIB, (input) => judgeCallbackUrl(input, rule)],
+  ['the host of a callback URL', 2_000, (input) => judgeCallbackUrl(`https://${input}/`, rule)],
+  ['the query of a callback URL', 2_000, (input) => judgeCallbackUrl(`https://acme.com/?${input}`, rule)],
+  ['the form of a token request', 8 * KIB, (input) => parseForm(input, fields)],
+  ['the scope of a token request', 8 * KIB, (input) => parseForm(`scope=${input}`, fields)],
+  ['the query of a token request', HEADER_CHARACTERS, (input) => credentialsInQuery(input, fields)],
+  [
+    'Basic credentials',
+    HEADER_CHARACTERS,
+    (input) => readCredentials(requestWith({ authorization: `Basic ${input}` }), new Map()),
+  ],
+  [
+    'decoded Basic credentials',
+    HEADER_CHARACTERS / 2,
+    (input) =>
+      readCredentials(
+        requestWith({ authorization: `Basic ${Buffer.from(input).toString('base64')}` }),
+        new Map(),
+      ),
+  ],
+  [
+    'a bearer token',
+    HEADER_CHARACTERS,
+    (input) => bearerOf(requestWith({ authorization: `Bearer ${input}` })),
+  ],
+  [
+    'an Authorization header field',
+    HEADER_CHARACTERS,
+    (input) => bearerOf(requestWith({ authorization: input })),
+  ],
+  [
+    'X-Forwarded-For and X-Request-Id',
+    HEADER_CHARACTERS,
+    (input) => requestContext(requestWith({ 'x-forwarded-for': input, 'x-request-id': input }), loopback),
+  ],
+  ['If-None-Match', HEADER_CHARACTERS, (input) => matchesNone(input, '"tag"')],
+  ['Idempotency-Key', HEADER_CHARACTERS, (input) => CreationHeaders.safeParse({ 'Idempotency-Key': input })],
+  ['a query', HEADER_CHARACTERS, (input) => ignoring(() => parseQuery(page, input))],
+  ['a cursor', HEADER_CHARACTERS, (input) => ignoring(() => parseQuery(page, `cursor=${input}`))],
+  [
+    'what a cursor holds',
+    375,
+    (input) => ignoring(() => parseQuery(page, `cursor=${Buffer.from(input).toString('base64url')}`)),
+  ],
+  [
+    'the name of a client',
+    64 * KIB,
+    (input) => NewOAuthClient.safeParse({ name: input, scopes: ['analytics:read'] }),
+  ],
+  [
+    'a session cookie',
+    HEADER_CHARACTERS,
+    (input) => cookie.read({ get: () => `a=b; __Host-session=${input}` } as never),
+  ],
+  ['a sign-in', 64 * KIB, (input) => SignIn.safeParse({ email: input, password: input })],
+  [
+    'an event',
+    64 * KIB,
+    (input) => judgeEvent({ id: input, type: input, occurredAt: input, [input]: 1 }, rules),
+  ],
+]
+
+describe('the time that hostile input takes is bounded, and grows no faster than the input', () => {
+  for (const [what, limit, read] of READERS) {
+    it(what, function () {
+      this.timeout(60_000)
+      for (const shape of SHAPES) assertLinear(read, shape, limit)
+    })
+  }
+})

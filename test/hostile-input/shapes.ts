@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+
+/** What a hostile input may be made of: characters of each kind that some reader treats in its own way. */
+const CHARACTERS = [...'Aa1-_./"\'\\ :=;,@%&<{[+\n\u001b\u009d\u0130']
+const KINDS = [...'A1a- ".=']
+/** Openers without closers, and other beginnings that make a reader look further. */
+const OPENERS = [
+  ...['{"a":', '[[', '{"cookies":["', '"cookie":"', '["\\"', '\\\\"', '\\u0041', 'authorization: ', '"a":"'],
+  ...[
+    '<script>',
+    '<!--',
+    '<a ',
+    '</script ',
+    '<style><script><svg>',
+    '\u001b]',
+    '\u009d',
+    '\u009b1',
+    '\u001b[ ',
+  ],
+  ...[
+    'eyJ',
+    'eyJaaaaaaaa.',
+    'eyJ-',
+    'ses_',
+    '://',
+    '://a:',
+    'a:b@',
+    '-----BEGIN PRIVATE KEY-----',
+    '-----BEGIN ',
+  ],
+  ...[
+    'key=',
+    'token: ',
+    'bearer ',
+    'Basic a',
+    '%25',
+    '%',
+    '%e4',
+    'xn--a.',
+    '&amp;',
+    '0.1,',
+    '"":1.5,',
+    '1e1',
+  ],
+  ...[
+    '127.0.0.1,',
+    '::ffff:',
+    'a=&',
+    'aA1',
+    'aA1aA1aA1aA1aA1a ',
+    'ä',
+    '😀',
+    'charset=',
+    '"a",W/',
+    'analytics:read ',
+  ],
+]
+
+const triples = KINDS.flatMap((x) => KINDS.flatMap((y) => KINDS.map((z) => [x, y, z] as const))).filter(
+  ([x, y, z]) => x !== y && y !== z,
+)
+
+const times = (unit: string, length: number) => unit.repeat(Math.ceil(length / unit.length)).slice(0, length)
+
+/** Makes an input of a given length in characters. */
+export type Shape = (length: number) => string
+
+/** X^n, (XY)^n, X^n Y^n Z^n, separators only, deep nesting, openers without closers. */
+export const SHAPES: readonly Shape[] = [
+  ...CHARACTERS.map(
+    (x): Shape =>
+      (length) =>
+        times(x, length),
+  ),
+  ...CHARACTERS.flatMap((x) =>
+    KINDS.map(
+      (y): Shape =>
+        (length) =>
+          times(x + y, length),
+    ),
+  ),
+  ...triples.map(
+    ([x, y, z]): Shape =>
+      (length) =>
+        [x, y, z].map((unit) => times(unit, length / 3)).join(''),
+  ),
+  ...OPENERS.map(
+    (x): Shape =>
+      (length) =>
+        times(x, length),
+  ),
+  ...OPENERS.flatMap((x) =>
+    ['a', '1', ' '].map(
+      (y): Shape =>
+        (length) =>
+          x + times(y, length - x.length),
+    ),
+  ),
+  // Each its own: names of parameters, members of objects
+  (length) => numbered(length, (at) => `a${at}=&`),
+  (length) => `{${numbered(length - 10, (at) => `"a${at}":1,`)}"z":1.5}`,
+  (length) => `[${numbered(length - 5, (at) => `${at}.5,`)}1.5]`,
+]
+
+function numbered(length: number, unit: (at: number) => string): string {
+  const units: string[] = []
+  for (let size = 0, at = 0; ; at++) {
+    const next = unit(at)
+    size += next.length
+    if (size > length) return units.join('')
+    units.push(next)
+  }
+}
+
+const LIMIT_MS = 50
+/** Below this, a doubling says more about the machine than about the function. */
+const MEASURABLE_MS = 8
+/** Twice the input takes twice the time, four times if it is quadratic. */
+const GROWTH_MAX = 3
+const TRIES = 6
+
+/**
+ * Asserts that `read` takes less than 50 ms for an input of `length`, and not much more than twice as long as for
+ * half of it. Counted is the CPU time of this thread, and the fastest of a few tries: a busy machine makes some slower,
+ * none faster.
+ */
+export function assertLinear(read: (input: string) => unknown, shape: Shape, length: number): void {
+  const whole = shape(length)
+  let whole_ms = fastest_ms(read, whole, 1)
+  if (whole_ms < MEASURABLE_MS) return
+  whole_ms = Math.min(whole_ms, fastest_ms(read, whole, TRIES))
+  const what = `${JSON.stringify(whole.slice(0, 40))}… of ${length}: ${whole_ms.toFixed(1)} ms`
+  assert.ok(whole_ms < LIMIT_MS, what)
+  if (whole_ms < MEASURABLE_MS) return
+  const half_ms = fastest_ms(read, shape(Math.floor(length / 2)), TRIES)
+  assert.ok(whole_ms < GROWTH_MAX * half_ms, `${what}, half of it ${half_ms.toFixed(1)} ms`)
+}
+
+function fastest_ms(read: (input: string) => unknown, input: string, tries: number): number {
+  let fastest_ms = Number.POSITIVE_INFINITY
+  for (let at = 0; at < tries; at++) {
+    const started = process.threadCpuUsage()
+    read(input)
+    const { user, system } = process.threadCpuUsage(started)
+    fastest_ms = Math.min(fastest_ms, (user + system) / 1_000)
+    if (fastest_ms > 20 * LIMIT_MS) break
+  }
+  return fastest_ms
+}

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const ROOT = join(import.meta.dirname, '../..')
+const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
+const manifest = JSON.parse(read('package.json'))
+const lock: Record<string, { version: string; integrity?: string; resolved?: string }> = JSON.parse(
+  read('package-lock.json'),
+).packages
+
+describe('the packages', () => {
+  it('are exact versions', () => {
+    for (const kind of ['dependencies', 'devDependencies', 'optionalDependencies'])
+      for (const [name, version] of Object.entries<string>(manifest[kind]))
+        assert.match(version, /^\d+\.\d+\.\d+(?:-[\w.]+)?$/, name)
+  })
+
+  it('have an integrity in the lock file each, and no address', () => {
+    for (const [path, { integrity, resolved }] of Object.entries(lock)) {
+      if (path === '') continue
+      assert.match(integrity ?? '', /^sha512-/, path)
+      assert.equal(resolved, undefined, path)
+    }
+  })
+
+  it('run no script when they are installed', () => {
+    assert.match(read('.npmrc'), /^ignore-scripts=true$/m)
+  })
+
+  it('bring the Node that everything runs on', () => {
+    const { version } = lock[`node_modules/node-${process.platform}-${process.arch}`] ?? {}
+    assert.equal(process.version, `v${version}`)
+  })
+})

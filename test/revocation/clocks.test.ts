@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import { insertRevokedToken } from '#shared/revocation/records.ts'
+import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
+import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import {
+  asAdmin,
+  createSubjects,
+  FAST,
+  newJti,
+  revokeClient,
+  type Subjects,
+  startProcess,
+  type TestProcess,
+} from '../support/revocation.ts'
+import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from '../support/servers.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+
+describe('wall clocks that differ', () => {
+  let database: TestDatabase
+  let server: TestRedis
+  let owner: Database
+  let subjects: Subjects
+  let api: TestProcess
+  let auth: TestProcess
+  let lines: { level: number; msg: string; postgres_ms?: number; redis_ms?: number }[]
+  let ownShift_ms: number
+  let reconciling: Reconciling
+
+  before(async () => {
+    ;[database, server] = await Promise.all([createTestDatabase(), createTestRedis()])
+    owner = createPostgres({ url: database.ownerUrl, poolSize: 2, applicationName: 'test' })
+    subjects = await createSubjects(owner)
+    await letPostgresClockMove()
+    ;[api, auth] = await Promise.all([
+      startProcess({ redisUrl: server.url('api'), databaseUrl: database.apiUrl }),
+      startProcess({ redisUrl: server.url('auth'), databaseUrl: database.authUrl }),
+    ])
+  })
+  beforeEach(async () => {
+    lines = []
+    await shift({ postgres_ms: 0, own_ms: 0 })
+    const { redis, db } = api
+    const log = pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line)) })
+    const clock = { now: () => Date.now() + ownShift_ms }
+    reconciling = startReconciling({ redis, db, timings: FAST, log, clock, purgeEvery_ms: 50 })
+    await until(isTrusted)
+  })
+  afterEach(() => reconciling.stop())
+  after(async () => {
+    await Promise.all([api.close(), auth.close()])
+    await Promise.all([server.stop('SIGKILL'), owner.destroy()])
+    await database.drop()
+  })
+
+  /** Functions of this database that stand before Postgres' own, so that every statement sees a shifted time. */
+  async function letPostgresClockMove(): Promise<void> {
+    await owner.raw(`
+      create table clock_shift (by interval not null);
+      insert into clock_shift values ('0');
+      grant select on clock_shift to public;
+      create function public.now() returns timestamptz stable language sql
+        as 'select pg_catalog.now() + by from public.clock_shift';
+      create function public.clock_timestamp() returns timestamptz volatile language sql
+        as 'select pg_catalog.clock_timestamp() + by from public.clock_shift'`)
+    const name = new URL(database.ownerUrl).pathname.slice(1)
+    await owner.raw(`alter database ${name} set search_path = public, pg_catalog`)
+  }
+
+  async function shift({ postgres_ms, own_ms }: { postgres_ms: number; own_ms: number }): Promise<void> {
+    await owner.raw(`update clock_shift set by = make_interval(secs => ?)`, [postgres_ms / 1_000])
+    ownShift_ms = own_ms
+  }
+
+  const until = async (condition: () => boolean | Promise<boolean>) => {
+    for (const end = performance.now() + 10_000; !(await condition()); await sleep(10))
+      if (performance.now() > end) throw new Error(`not in 10 s: ${JSON.stringify(lines)}`)
+  }
+  const isTrusted = async () => (await api.ask({ clientId: 'cli_x' })) === 'live by redis'
+  const flush = () => asAdmin(server, (redis) => redis.flushall())
+  const errors = () => lines.filter(({ level }) => level === 50)
+
+  for (const [whose, shifts] of [
+    ['Postgres is two hours ahead', { postgres_ms: 2 * HOUR_MS, own_ms: 0 }],
+    ['Postgres is three minutes behind', { postgres_ms: -3 * MINUTE_MS, own_ms: 0 }],
+    ['Redis is an hour behind', { postgres_ms: HOUR_MS, own_ms: HOUR_MS }],
+    ['this process is an hour ahead', { postgres_ms: 0, own_ms: HOUR_MS }],
+    ['Postgres and this process are 90 s off, each its way', { postgres_ms: 90_000, own_ms: -90_000 }],
+  ] as const)
+    it(`${whose}: a revoked client stays refused after a flush, decided by Postgres`, async () => {
+      const clientId = await subjects.newClient()
+      await revokeClient(api, { vendorId: subjects.vendorId, clientId })
+      await shift(shifts)
+      await flush()
+      for (const end = performance.now() + 3 * FAST.settle_ms; performance.now() < end; await sleep(20))
+        for (const process of [api, auth])
+          assert.equal(await process.ask({ clientId }), 'client revoked by postgres')
+      assert.equal(await isTrusted(), false)
+      assert.equal(reconciling.latest()?.outcome, 'clocks_apart')
+    })
+
+  it('are reported once, at level error, by how much each store differs from this process', async () => {
+    await shift({ postgres_ms: 2 * HOUR_MS, own_ms: 0 })
+    await until(() => errors().length > 0)
+    await sleep(5 * FAST.round_ms)
+    assert.equal(errors().length, 1)
+    const [{ postgres_ms = 0, redis_ms = 0 } = {}] = errors()
+    assert.ok(Math.abs(postgres_ms - 2 * HOUR_MS) < MINUTE_MS, String(postgres_ms))
+    assert.ok(Math.abs(redis_ms) < MINUTE_MS, String(redis_ms))
+    await shift({ postgres_ms: 0, own_ms: 0 })
+    await until(isTrusted)
+    assert.equal(lines.at(-1)?.msg, 'revocation: Redis is trusted')
+  })
+
+  it('do not let a purge remove what is still alive', async () => {
+    const [clientId, jti] = [await subjects.newClient(), newJti()]
+    await insertRevokedToken(owner, { jti, clientId, expiresAt: new Date(Date.now() + 900_000) })
+    await shift({ postgres_ms: 2 * HOUR_MS, own_ms: 0 })
+    await until(() => errors().length > 0)
+    await sleep(10 * FAST.round_ms)
+    const { rows } = await owner.raw('select 1 from revoked_tokens where jti = ?', [jti])
+    assert.equal(rows.length, 1)
+  })
+
+  it('by less than two minutes change nothing', async () => {
+    await shift({ postgres_ms: 100_000, own_ms: 0 })
+    await flush()
+    await until(isTrusted)
+    assert.deepEqual(errors(), [])
+  })
+
+  it('do not make a client live again that was revoked while Postgres was hours behind', async () => {
+    const clientId = await subjects.newClient()
+    await shift({ postgres_ms: -5 * HOUR_MS, own_ms: 0 })
+    await revokeClient(api, { vendorId: subjects.vendorId, clientId })
+    await shift({ postgres_ms: 0, own_ms: 0 })
+    await flush()
+    await until(isTrusted)
+    for (const process of [api, auth])
+      assert.equal(await process.ask({ clientId }), 'client revoked by redis')
+  })
+})

@@ -1,0 +1,90 @@
+import { spawn } from 'node:child_process'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/*
+ * All tests, in three processes side by side: those that need at most Postgres and Redis, which spend most of their
+ * time waiting and so run several files at once; those of the local stack; those of the screens, which share a browser.
+ * `--no-browser` leaves out the last. With TEST_TOTALS set, the numbers of passed and failed tests go to that file.
+ */
+const ROOT = join(import.meta.dirname, '..')
+const MOCHA = join(createRequire(import.meta.url).resolve('mocha/package.json'), '../bin/mocha.js')
+const FILES_AT_ONCE = 4
+const DEADLINE_MS = 20 * 60_000
+
+/** They wait for the protocol's real times, or try many inputs: started first, they end among the others. */
+const SLOW = [
+  'test/revocation/start-reconciling.test.ts',
+  'test/revocation/model.test.ts',
+  'test/auth/processes.test.ts',
+  'test/api/fuzz.test.ts',
+  'test/revocation/faults.test.ts',
+  'test/analytics/housekeeping.test.ts',
+  'test/admin/keys.test.ts',
+  'test/auth/hostile-http.test.ts',
+]
+
+interface Result {
+  passed: number
+  failed: number
+  /** Failures with their causes, as mocha writes them at the end. */
+  report: string
+}
+
+const all = globSync('test/**/*.test.ts', { cwd: ROOT }).sort()
+const below = (folder: string) => all.filter((file) => file.startsWith(`test/${folder}/`))
+const local = below('local')
+const browser = below('browser')
+const others = all.filter((file) => ![...local, ...browser, ...SLOW].includes(file))
+
+const parts: Record<string, string[]> = {
+  stores: ['--parallel', '--jobs', String(FILES_AT_ONCE), ...SLOW, ...others],
+  'local stack': local,
+  ...(!process.argv.includes('--no-browser') && { screens: browser }),
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'integration-access-totals-'))
+
+/** Runs mocha as a process of its own. One that ends without totals, or badly without a failed test, is a failure. */
+function run(name: string, args: string[]): Promise<Result> {
+  const totals = join(folder, name)
+  const reporter = ['--reporter', 'test/support/mocha-reporter.ts', '--reporter-option', `totals=${totals}`]
+  const color = process.stdout.isTTY ? ['--color'] : []
+  // What ends is reported at once, on standard error; the failures are kept for the end.
+  const child = spawn(process.execPath, [MOCHA, ...color, ...reporter, ...args], {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: DEADLINE_MS,
+  })
+  let report = ''
+  child.stdout.on('data', (chunk) => {
+    report += chunk
+  })
+  return new Promise((resolve) =>
+    child.on('close', (code, signal) => {
+      const [passed = 0, failed = 0] = readTotals(totals)
+      if (code === 0 || (failed > 0 && code !== null)) return resolve({ passed, failed, report })
+      resolve({ passed, failed: failed + 1, report: `${report}\n  ${name}: ended with ${code ?? signal}\n` })
+    }),
+  )
+}
+
+function readTotals(file: string): number[] {
+  try {
+    return readFileSync(file, 'utf8').split(' ').map(Number)
+  } catch {
+    return []
+  }
+}
+
+const started = performance.now()
+const results = await Promise.all(Object.entries(parts).map(([name, args]) => run(name, args)))
+rmSync(folder, { recursive: true })
+const sum = (count: 'passed' | 'failed') => results.reduce((total, result) => total + result[count], 0)
+for (const { failed, report } of results) if (failed > 0) process.stdout.write(report)
+const took_s = Math.round((performance.now() - started) / 1_000)
+console.log(`\n${sum('passed')} passed, ${sum('failed')} failed (${took_s} s)`)
+if (process.env.TEST_TOTALS) writeFileSync(process.env.TEST_TOTALS, `${sum('passed')} ${sum('failed')}\n`)
+process.exitCode = sum('failed') > 0 ? 1 : 0

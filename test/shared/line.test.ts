@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { setImmediate as settled } from 'node:timers/promises'
+import { createLine, type LineOptions } from '#shared/process/line.ts'
+
+const FULL = 'no place'
+
+/** A line, and what went in and out of it. */
+function watchedLine(options: Partial<LineOptions> = {}) {
+  const line = createLine({
+    atOnce: 1,
+    waitingMax: 10,
+    wait_ms: 60_000,
+    refusal: () => new Error(FULL),
+    ...options,
+  })
+  const begun: string[] = []
+  const refused: string[] = []
+  const ends = new Map<string, () => void>()
+  const come = (name: string, weight?: number) => {
+    const work = () => {
+      begun.push(name)
+      return new Promise<void>((resolve) => ends.set(name, resolve))
+    }
+    return line(name.slice(0, 1), work, weight).catch(({ message }: Error) => {
+      assert.equal(message, FULL)
+      refused.push(name)
+    })
+  }
+  /** The key of a caller is the first letter of its name. */
+  const arrive = (...names: string[]) => names.map((name) => come(name))
+  const end = async (...names: string[]) => {
+    for (const name of names) {
+      ends.get(name)?.()
+      await settled()
+    }
+  }
+  return { line, begun, refused, come, arrive, end }
+}
+
+describe('a waiting line', () => {
+  it('lets keys take turns, and the first of each key come first', async () => {
+    const { begun, arrive, end } = watchedLine()
+    arrive('a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1')
+    await end('a1', 'a2', 'b1', 'c1', 'a3', 'b2')
+    assert.deepEqual(begun, ['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4'])
+  })
+
+  it('lets in as many at once as it says, and of one key no more than that', async () => {
+    const { begun, arrive, end } = watchedLine({ atOnce: 3, atOncePerKey: 2 })
+    arrive('a1', 'a2', 'a3', 'b1', 'c1')
+    assert.deepEqual(begun, ['a1', 'a2', 'b1'])
+    await end('b1')
+    assert.deepEqual(begun, ['a1', 'a2', 'b1', 'c1'])
+    await end('a1')
+    assert.deepEqual(begun, ['a1', 'a2', 'b1', 'c1', 'a3'])
+  })
+
+  it('gives places to newcomers of other keys when it is full, from the key that has the most', async () => {
+    const { begun, refused, arrive, end } = watchedLine({ waitingMax: 4 })
+    arrive('a1', 'a2', 'a3', 'a4', 'a5', 'a6')
+    await settled()
+    assert.deepEqual(refused, ['a6'])
+    arrive('b1', 'b2', 'b3')
+    await settled()
+    assert.deepEqual(refused, ['a6', 'a5', 'a4', 'b3'])
+    await end('a1', 'a2', 'b1', 'a3')
+    assert.deepEqual(begun, ['a1', 'a2', 'b1', 'a3', 'b2'])
+  })
+
+  it('refuses a newcomer when every key has one place', async () => {
+    const { refused, arrive } = watchedLine({ waitingMax: 2 })
+    arrive('a1', 'b1', 'c1', 'd1')
+    await settled()
+    assert.deepEqual(refused, ['d1'])
+  })
+
+  it('lets in no more weight than there is room, and nobody overtakes one that is too heavy yet', async () => {
+    const { begun, come, end } = watchedLine({ atOnce: 10 })
+    for (const [name, weight] of [
+      ['a', 6],
+      ['b', 6],
+      ['c', 1],
+      ['d', 11],
+    ] as const)
+      void come(name, weight)
+    assert.deepEqual(begun, ['a'])
+    await end('a')
+    assert.deepEqual(begun, ['a', 'b', 'c'])
+    await end('b')
+    assert.deepEqual(begun, ['a', 'b', 'c'])
+    await end('c')
+    assert.deepEqual(begun, ['a', 'b', 'c', 'd'])
+  })
+
+  it('gives up on a wait that is too long, does not do the work, and lets the next one go on', async () => {
+    const { begun, refused, arrive, end } = watchedLine({ waitingMax: 2, wait_ms: 50 })
+    const [, late] = arrive('a1', 'a2')
+    await late
+    assert.deepEqual(refused, ['a2'])
+    arrive('a3')
+    await end('a1')
+    assert.deepEqual(begun, ['a1', 'a3'])
+  })
+
+  it('goes on after work that failed, and passes its error on', async () => {
+    const { line } = watchedLine()
+    const failing = line('a', () => Promise.reject(new Error('from the work')))
+    const next = line('a', async () => 'done')
+    await assert.rejects(failing, { message: 'from the work' })
+    assert.equal(await next, 'done')
+  })
+
+  it('keeps nothing of keys that are gone, and counts right through any mixture', async () => {
+    const { begun, refused, arrive, end } = watchedLine({ atOnce: 2, atOncePerKey: 1, waitingMax: 5 })
+    const names = Array.from({ length: 40 }, (_, n) => `${'abc'[n % 3]}${n}`)
+    const all = arrive(...names)
+    for (let n = 0; n < names.length; n++) await end(...begun.slice(n, n + 1))
+    await Promise.all(all)
+    assert.equal(begun.length + refused.length, 40)
+    assert.equal(begun.length, 7)
+    arrive('x1', 'y1')
+    assert.deepEqual(begun.slice(-2), ['x1', 'y1'])
+  })
+})

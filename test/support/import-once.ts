@@ -1,0 +1,21 @@
+import { systemClock } from '#shared/process/clock.ts'
+import { createPostgres } from '#shared/stores/postgres.ts'
+import { importEvents } from '../../infra/admin/analytics-import.ts'
+
+/*
+ * A process that imports the CSV file of its third argument for the company of its second into the database of its
+ * first. It prints the result and how much memory that took, as one line of JSON.
+ */
+const [, , url = '', vendorId = '', file = ''] = process.argv
+const db = createPostgres({ url, poolSize: 1, applicationName: 'import-once' })
+await db.raw('select 1')
+const before = process.memoryUsage.rss()
+let peak = before
+// Not resourceUsage().maxRSS: it starts with what the parent had.
+const watch = setInterval(() => {
+  peak = Math.max(peak, process.memoryUsage.rss())
+}, 5)
+const result = await importEvents({ db, clock: systemClock, vendorId, file, format: 'csv' })
+clearInterval(watch)
+await db.destroy()
+process.stdout.write(JSON.stringify({ result, grown_bytes: peak - before }))
