@@ -26,6 +26,7 @@ import { createRequestMiddleware } from './http/request.ts'
 import { type Route, routerOf } from './http/route.ts'
 import { createUnmatchedMiddleware } from './http/routes.ts'
 import type { ApiRouter, ApiState } from './http/state.ts'
+import { createPeopleRoutes } from './people/routes.ts'
 import { createRefusalRoutes } from './refusals/routes.ts'
 import { createSessionAccess } from './sessions/access.ts'
 import { createAccountNames } from './sessions/account-names.ts'
@@ -147,6 +148,7 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
       session,
       passwords: createPasswordWork(),
       accountName: createAccountNames(db),
+      guessesPerAddress: limits.sessionGuessesPerAddress,
       limits: {
         perAccount: limits.signInPerAccount,
         perAddress: limits.signInPerAddress,
@@ -155,6 +157,13 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
     }),
     ...createClientRoutes({ db, redis, clock, revocation, manager }),
     ...createActivityRoutes({ db, manager }),
+    ...createPeopleRoutes({
+      db,
+      clock,
+      manager,
+      owner: createManagerAccess({ session, db }, { roles: ['owner'] }),
+      baseUrl: new URL(apiResource).origin,
+    }),
     ...createRefusalRoutes({ db, redis, clock, manager }),
   ]
   const routers = [...documentedRouters, routerOf(routes)]

@@ -1,3 +1,4 @@
+import { deleteExpiredInvitations } from '#shared/invitations.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { Database } from '#shared/stores/postgres.ts'
@@ -42,6 +43,7 @@ export function startHousekeeping({
     repeat(USAGE_EVERY_MS, 'storing usage', () => drainUsage({ redis, db })),
     repeat(PURGE_EVERY_MS, 'purging', async () => {
       await deleteExpiredSessions(db, { now: new Date(now()), limit: PURGE_ROWS })
+      await deleteExpiredInvitations(db, { now: new Date(now()), limit: PURGE_ROWS })
       await deleteOldAddresses(db, { now_ms: now(), limit: PURGE_ROWS })
       const before = new Date(now() - CREATION_KEY_LIFETIME_MS)
       await deleteExpiredCreations(db, { before, limit: PURGE_ROWS })

@@ -11,6 +11,9 @@ const ROUTES = [
   ['POST', `oauth-clients/cli_${'a'.repeat(22)}/revoke`],
   ['GET', 'analytics/daily'],
   ['GET', 'activity'],
+  ['GET', 'people'],
+  ['GET', 'refusals'],
+  ['GET', 'refusals/some-request'],
 ] as const
 
 describe('who may act for a company', () => {

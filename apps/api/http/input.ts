@@ -94,6 +94,15 @@ export function headersReader<Schema extends z.ZodObject>(
   }
 }
 
+const EMAIL_MAX_CHARACTERS = 254
+
+/** An address as far as it can be judged without sending to it; it is compared in lower case. */
+export const emailAddress = z
+  .string('must be a string')
+  .max(EMAIL_MAX_CHARACTERS, `must have at most ${EMAIL_MAX_CHARACTERS} characters`)
+  .refine((text) => /^[^\s@]+@[^\s@]+$/.test(text) && !UNPRINTABLE.test(text), 'must be an email address')
+  .meta({ format: 'email' })
+
 // Controls, line separators and bidirectional overrides: nothing that a person types into a name.
 const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069]/u
 

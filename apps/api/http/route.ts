@@ -91,7 +91,7 @@ interface Definition<Path extends string, Caller extends object, Query, Headers,
 export function route<
   const Path extends string,
   Caller extends object,
-  const Answers,
+  Answers,
   Query = undefined,
   Headers = undefined,
   Body = undefined,
