@@ -1,6 +1,6 @@
-import { z } from 'zod'
 import { ConfigError, readConfig } from '#shared/process/config.ts'
-import { migrate } from './migrate.ts'
+import { migrate, NewerDatabase } from './migrate.ts'
+import { MIGRATE_SHAPE } from './migrate-settings.ts'
 import { OperatorError, operatorStores } from './operator.ts'
 
 /*
@@ -8,10 +8,7 @@ import { OperatorError, operatorStores } from './operator.ts'
  * environment names, and may then log in; without one it stays as it is.
  */
 try {
-  const { INTEGRATION_AUTH_PASSWORD, INTEGRATION_API_PASSWORD } = readConfig(process.env, {
-    INTEGRATION_AUTH_PASSWORD: z.string().optional(),
-    INTEGRATION_API_PASSWORD: z.string().optional(),
-  })
+  const { INTEGRATION_AUTH_PASSWORD, INTEGRATION_API_PASSWORD } = readConfig(process.env, MIGRATE_SHAPE)
   const { databaseUrl } = await operatorStores(process.env)
   const names = await migrate({
     ownerUrl: databaseUrl,
@@ -19,7 +16,7 @@ try {
   })
   process.stdout.write(names.length > 0 ? `Ran ${names.join(', ')}.\n` : 'The database is up to date.\n')
 } catch (error) {
-  const known = error instanceof OperatorError || error instanceof ConfigError
+  const known = [OperatorError, ConfigError, NewerDatabase].some((type) => error instanceof type)
   const { message } = error as Error
   process.stderr.write(
     `${known ? message : `The migration failed: ${message || 'the database does not answer'}`}\n`,

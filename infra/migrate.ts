@@ -1,5 +1,10 @@
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import knex from 'knex'
+import { markSchema } from '#shared/stores/database-checks.ts'
+
+/** The database has been migrated by a newer version. `message` is a sentence for a person. */
+export class NewerDatabase extends Error {}
 
 export interface MigrateOptions {
   /** A role that owns the database and may create roles. */
@@ -18,7 +23,9 @@ export async function migrate({ ownerUrl, passwords }: MigrateOptions): Promise<
   try {
     return await alone(db, async () => {
       const directory = join(import.meta.dirname, 'migrations')
+      await refuseNewerDatabase(db, await newestMigration(directory))
       const [, names] = await db.migrate.latest({ directory, loadExtensions: ['.ts'] })
+      await markSchema(db, await newestMigration(directory))
       for (const [role, password] of Object.entries(passwords ?? {}))
         if (password !== undefined) await allowLogin(db, role, password)
       return names
@@ -26,6 +33,22 @@ export async function migrate({ ownerUrl, passwords }: MigrateOptions): Promise<
   } finally {
     await db.destroy()
   }
+}
+
+/** The number that the name of the last migration begins with. */
+async function newestMigration(directory: string): Promise<number> {
+  const numbers = (await readdir(directory)).map((name) => Number.parseInt(name, 10))
+  return Math.max(...numbers.filter(Number.isInteger))
+}
+
+/** A schema that this code does not know yet is left alone. @throws Error that says so. */
+async function refuseNewerDatabase(db: knex.Knex, known: number): Promise<void> {
+  if (!(await db.schema.hasTable('knex_migrations'))) return
+  const { rows } = await db.raw('select max(name) as newest from knex_migrations')
+  if (Number.parseInt(rows[0].newest ?? '0', 10) > known)
+    throw new NewerDatabase(
+      `These data were made by a newer version (migration ${rows[0].newest}): run that version, or restore a backup of this one.`,
+    )
 }
 
 /**

@@ -16,6 +16,36 @@ export interface OperatorStores {
   keyEncryptionKey: Buffer | undefined
 }
 
+const redisSchema = storeUrl(['redis:', 'rediss:', 'redis+sentinel:']).optional()
+
+/** The settings of `npm run admin`. */
+export const OPERATOR_SHAPE = {
+  DATABASE_URL: storeUrl(['postgres:', 'postgresql:']).optional().meta({
+    secret: true,
+    fallback: 'the local stack',
+    description: 'the database, as the owner of its tables',
+  }),
+  REDIS_URL: redisSchema.meta({
+    secret: true,
+    fallback: 'the local stack',
+    description: 'for commands that revoke, as a user with the rights of `api`',
+  }),
+  REVOCATION_REDIS_URL: redisSchema.meta({
+    secret: true,
+    fallback: '`REDIS_URL`',
+    description: 'the server for revocations, if they have one of their own',
+  }),
+  KEY_ENCRYPTION_KEY: keyEncryptionKey.optional().meta({
+    secret: true,
+    fallback: 'the local stack',
+    description: 'for commands that make or encrypt signing keys, as the authorization server has it',
+  }),
+  DATA_DIR: z
+    .string()
+    .default('.data')
+    .meta({ description: 'the data of the local stack that is meant when DATABASE_URL is not set' }),
+}
+
 const STATEMENT_TIMEOUT_MS = 30_000
 
 /**
@@ -24,14 +54,7 @@ const STATEMENT_TIMEOUT_MS = 30_000
  * @throws OperatorError when neither is there; ConfigError when a variable is wrong.
  */
 export async function operatorStores(env: NodeJS.ProcessEnv): Promise<OperatorStores> {
-  const redisSchema = storeUrl(['redis:', 'rediss:', 'redis+sentinel:']).optional()
-  const given = readConfig(env, {
-    DATABASE_URL: storeUrl(['postgres:', 'postgresql:']).optional(),
-    REDIS_URL: redisSchema,
-    REVOCATION_REDIS_URL: redisSchema,
-    KEY_ENCRYPTION_KEY: keyEncryptionKey.optional(),
-    DATA_DIR: z.string().default('.data'),
-  })
+  const given = readConfig(env, OPERATOR_SHAPE)
   if (given.DATABASE_URL !== undefined) {
     return {
       databaseUrl: given.DATABASE_URL,

@@ -2,8 +2,11 @@ import type { BlockList } from 'node:net'
 import Koa from 'koa'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
+<<<<<<< HEAD
 import type { Refusals } from '#shared/refusals.ts'
 import type { Round } from '#shared/revocation/reconcile.ts'
+=======
+>>>>>>> main
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
@@ -63,8 +66,6 @@ export interface ApiDependencies {
   revocation: Revocation
   refusals: Refusals
   signingKeys: SigningKeys
-  /** The latest round of revocation; undefined before the first. */
-  latestRound: () => Round | undefined
   limits: {
     apiPerClient: RateLimit
     apiEventsPerClient: RateLimit
@@ -78,10 +79,13 @@ export interface ApiDependencies {
   callbacks: Pick<CallbackDependencies, 'resolve' | 'judgeAddress' | 'sender'>
   /** Whether the process is about to end. */
   draining: () => boolean
+  /** The stores that are refused or gone, and done without. */
+  degraded: () => string[]
 }
 
 /** The resource API as one Koa application: every middleware and route in the order in which they are tried. */
 export function createApi(deps: ApiDependencies): Koa<ApiState> {
+<<<<<<< HEAD
   const {
     settings,
     log,
@@ -95,6 +99,9 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
     latestRound,
     draining,
   } = deps
+=======
+  const { settings, log, clock, pools, redis, revocation, limits, callbacks, draining, degraded } = deps
+>>>>>>> main
   const { issuer, apiResource, trustedProxies } = settings
   const { signingKeys } = deps
   const { workspace: db } = pools
@@ -169,7 +176,7 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
   const routers = [...documentedRouters, routerOf(routes)]
   routers.push(createDiscoveryRoutes({ issuer, apiResource, routes, documentedRouters }))
   routers.push(
-    createHealthRoutes({ db: pools.decisions, keysUsable: signingKeys.usable, latestRound, draining }),
+    createHealthRoutes({ db: pools.decisions, keysUsable: signingKeys.usable, draining, degraded }),
   )
 
   const app = new Koa<ApiState>()

@@ -2,32 +2,50 @@ import type { z } from 'zod'
 import { addressRangeList, commonShape, httpUrl, integer, rate, readConfig } from '#shared/process/config.ts'
 import { EVENT_RETENTION_DAYS_DEFAULT, EVENT_RETENTION_DAYS_MIN } from './analytics/housekeeping.ts'
 
-const shape = {
+export const apiShape = {
   ...commonShape,
-  PORT: integer(0, 65_535, 8082),
+  PORT: integer(0, 65_535, 8082).meta({ description: 'port to listen on' }),
   /** At least one connection for each of the pools in service.ts, and three for decisions. */
-  DATABASE_POOL_SIZE: integer(5, 200, 13),
-  JWKS_URL: httpUrl.optional(),
-  EVENT_RETENTION_DAYS: integer(EVENT_RETENTION_DAYS_MIN, 3_650, EVENT_RETENTION_DAYS_DEFAULT),
-  RATE_API_PER_CLIENT: rate('6000/60'),
-  RATE_API_EVENTS_PER_CLIENT: rate('600000/60'),
-  RATE_SIGN_IN_PER_ACCOUNT: rate('20/300'),
-  RATE_SIGN_IN_PER_ADDRESS: rate('100/300'),
-  RATE_SIGN_IN_STRANGERS_PER_ACCOUNT: rate('100/86400'),
-  RATE_SESSION_GUESSES_PER_ADDRESS: rate('300/60'),
-  RATE_API_PER_SESSION: rate('1200/60'),
-  RATE_CALLBACK_TEST_PER_COMPANY: rate('20/60'),
-  /** Never sent to, besides what is not public: own public addresses, a NAT64 prefix. */
-  CALLBACK_DENY_RANGES: addressRangeList,
+  DATABASE_POOL_SIZE: integer(5, 200, 13).meta({
+    unit: 'connections',
+    description:
+      'connections of each process to Postgres, at most; 3 are kept for deciding about revocation, and the workspace may use at most half of the others',
+  }),
+  JWKS_URL: httpUrl.optional().meta({
+    fallback: '`ISSUER` + `/v1/oauth/jwks`',
+    description: 'where the public keys of the authorization server are fetched',
+  }),
+  EVENT_RETENTION_DAYS: integer(EVENT_RETENTION_DAYS_MIN, 3_650, EVENT_RETENTION_DAYS_DEFAULT).meta({
+    unit: 'days',
+    description: 'how long single events are kept; the daily figures stay',
+  }),
+  RATE_API_PER_CLIENT: rate('6000/60').meta({ description: 'API requests of a client' }),
+  RATE_API_EVENTS_PER_CLIENT: rate('600000/60').meta({
+    description: 'events that a client reports; a call with more than are left is refused whole',
+  }),
+  RATE_SIGN_IN_PER_ACCOUNT: rate('20/300').meta({ description: 'sign-ins to an account from an address' }),
+  RATE_SIGN_IN_PER_ADDRESS: rate('100/300').meta({ description: 'sign-ins from an address' }),
+  RATE_SIGN_IN_STRANGERS_PER_ACCOUNT: rate('100/86400').meta({
+    description: 'failed sign-ins to an account from addresses that have not signed in to it lately',
+  }),
+  RATE_SESSION_GUESSES_PER_ADDRESS: rate('300/60').meta({
+    description: 'unknown session tokens from an address',
+  }),
+  RATE_API_PER_SESSION: rate('1200/60').meta({ description: 'workspace requests of a session' }),
+  RATE_CALLBACK_TEST_PER_COMPANY: rate('20/60').meta({ description: 'test events of a company' }),
+  CALLBACK_DENY_RANGES: addressRangeList.meta({
+    description:
+      'addresses and ranges that no test event goes to, besides all that are not public: your own public ones, a NAT64 prefix',
+  }),
 }
 
-export type ApiConfig = Readonly<z.infer<z.ZodObject<typeof shape>>> & {
+export type ApiConfig = Readonly<z.infer<z.ZodObject<typeof apiShape>>> & {
   /** Where the authorization server publishes its keys. */
   readonly JWKS_URL: string
 }
 
 /** @throws ConfigError naming every variable that is missing or wrong. */
 export function readApiConfig(env: Record<string, string | undefined>): ApiConfig {
-  const config = readConfig(env, shape)
+  const config = readConfig(env, apiShape)
   return Object.freeze({ ...config, JWKS_URL: config.JWKS_URL ?? `${config.ISSUER}/v1/oauth/jwks` })
 }

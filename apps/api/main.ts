@@ -1,24 +1,31 @@
+import { answerArguments } from '#shared/process/arguments.ts'
 import { systemClock } from '#shared/process/clock.ts'
 import { createLog } from '#shared/process/log.ts'
 import { exitUnstarted, runServiceProcess } from '#shared/process/service-process.ts'
-import { readApiConfig } from './config.ts'
+import { nameUnknownSettings } from '#shared/process/setting-names.ts'
+import { apiShape, readApiConfig } from './config.ts'
 import { createHttpServer } from './http/server.ts'
 import { createService } from './service.ts'
 
-const config = (() => {
-  try {
-    return readApiConfig(process.env)
-  } catch (error) {
-    return exitUnstarted(error)
+try {
+  const { env, argv } = process
+  const answered = answerArguments(argv.slice(2), { env, shape: apiShape, read: readApiConfig })
+  if (answered) {
+    process.stdout.write(`${answered.text}\n`)
+    process.exit(answered.exitCode)
   }
-})()
-const log = createLog({ service: 'api', level: config.LOG_LEVEL })
-
-runServiceProcess({
-  host: config.HOST,
-  port: config.PORT,
-  processes: config.PROCESSES,
-  log,
-  createHttpServer,
-  createService: () => createService({ config, clock: systemClock, log }),
-}).catch(exitUnstarted)
+  const config = readApiConfig(env)
+  const log = createLog({ service: 'api', level: config.LOG_LEVEL })
+  nameUnknownSettings(env, log)
+  await runServiceProcess({
+    host: config.HOST,
+    port: config.PORT,
+    processes: config.PROCESSES,
+    drainDelay_ms: config.DRAIN_DELAY_S * 1_000,
+    log,
+    createHttpServer,
+    createService: () => createService({ config, clock: systemClock, log }),
+  })
+} catch (error) {
+  exitUnstarted(error)
+}

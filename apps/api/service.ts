@@ -5,9 +5,11 @@ import { createRefusals } from '#shared/refusals.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
+import { refuseSuperuser } from '#shared/stores/database-checks.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { createRateLimit } from '#shared/stores/rate-limit.ts'
 import { createRedis, redisReady } from '#shared/stores/redis.ts'
+import { watchRedis } from '#shared/stores/redis-watch.ts'
 import { createSigningKeys } from './access-tokens/signing-keys.ts'
 import { type ApiPools, createApi } from './app.ts'
 import { type AddressRule, createAddressRule } from './callbacks/address-verdict.ts'
@@ -47,6 +49,14 @@ export function createService({
   const revocationRedis = config.REVOCATION_REDIS_URL
     ? createRedis({ url: config.REVOCATION_REDIS_URL, connectionName: NAME })
     : redis
+  const watched = [...new Set([redis, revocationRedis])].map((each) =>
+    watchRedis({ redis: each, log, name: each === redis ? 'redis' : 'revocation redis' }),
+  )
+  const degraded = () => {
+    const round = reconciling?.latest()?.outcome
+    const redisFails = round === 'failed' || watched.some((watch) => watch.trouble() !== undefined)
+    return [...(redisFails ? ['redis'] : []), ...(round === 'clocks_apart' ? ['clocks'] : [])]
+  }
   const revocation = createRevocation({
     redis: revocationRedis,
     db: pools.workspace,
@@ -90,14 +100,15 @@ export function createService({
       callbackTestPerCompany: limit('callback-test', config.RATE_CALLBACK_TEST_PER_COMPANY),
     },
     callbacks,
-    latestRound: () => reconciling?.latest(),
     draining: () => draining,
+    degraded,
   })
   let endHousekeeping = async () => {}
 
   return {
     handle: app.callback(),
     async start() {
+      await refuseSuperuser(pools.decisions)
       // They have only begun to connect; a first round without Redis would be told as a failure, and the first
       // requests counted by this process alone.
       const connections = [...new Set([redis, revocationRedis])]
@@ -121,6 +132,7 @@ export function createService({
       await refusals.close()
       signingKeys.stop()
       await Promise.all([endHousekeeping(), reconciling?.stop()])
+      await Promise.all(watched.map((watch) => watch.stop()))
       revocation.close()
       for (const connection of new Set([redis, revocationRedis])) connection.disconnect()
       await Promise.all(Object.values(pools).map((pool) => pool.destroy()))

@@ -1,17 +1,28 @@
 import { z } from 'zod'
 import { commonShape, integer, keyEncryptionKey, rate, readConfig } from '#shared/process/config.ts'
 
-const shape = {
+export const authShape = {
   ...commonShape,
-  PORT: integer(0, 65_535, 8081),
-  KEY_ENCRYPTION_KEY: keyEncryptionKey,
-  SIGNING_ALG: z.enum(['ES256', 'RS256']).default('ES256'),
-  RATE_TOKEN_PER_CLIENT: rate('3000/60'),
-  RATE_TOKEN_REVOCATIONS_PER_CLIENT: rate('300/60'),
-  RATE_TOKEN_FAILURES_PER_ADDRESS: rate('300/60'),
+  PORT: integer(0, 65_535, 8081).meta({ description: 'port to listen on' }),
+  KEY_ENCRYPTION_KEY: keyEncryptionKey.meta({
+    secret: true,
+    description: 'encrypts the private signing keys in the database: 32 bytes in base64',
+  }),
+  SIGNING_ALG: z
+    .enum(['ES256', 'RS256'])
+    .default('ES256')
+    .meta({ description: 'algorithm of the first signing keys: ES256 or RS256' }),
+  RATE_TOKEN_PER_CLIENT: rate('3000/60').meta({
+    description: 'token requests of a client that authenticated',
+  }),
+  RATE_TOKEN_REVOCATIONS_PER_CLIENT: rate('300/60').meta({ description: 'token revocations of a client' }),
+  RATE_TOKEN_FAILURES_PER_ADDRESS: rate('300/60').meta({
+    description: 'wrong secrets from an address (IPv6: a /64)',
+  }),
 }
 
-export type AuthConfig = Readonly<z.infer<z.ZodObject<typeof shape>>>
+export type AuthConfig = Readonly<z.infer<z.ZodObject<typeof authShape>>>
 
 /** @throws ConfigError naming every variable that is missing or wrong. */
-export const readAuthConfig = (env: Record<string, string | undefined>): AuthConfig => readConfig(env, shape)
+export const readAuthConfig = (env: Record<string, string | undefined>): AuthConfig =>
+  readConfig(env, authShape)

@@ -1,4 +1,5 @@
 import { SCOPES } from '#shared/oauth/scopes.ts'
+import { VERSION } from '#shared/process/version.ts'
 import { type Answer, answerCached, answerUncached } from './answer.ts'
 import type { KeyRing } from './key-ring.ts'
 import { unavailable } from './refusal.ts'
@@ -40,13 +41,18 @@ export function createGetMetadata({ issuer, resource }: { issuer: string; resour
   return () => answer
 }
 
-const HEALTHY: Answer = answerUncached({ status: 'ok' })
+const HEALTHY: Answer = answerUncached({ status: 'ok', version: VERSION })
 
 /** GET /healthz: this process answers. */
 export const getHealth: Handler = () => HEALTHY
 
-/** GET /readyz: a request could be served now. */
+/** GET /readyz: a request could be served now. Redis is not waited for, only named as `degraded`. */
 export const createGetReadiness =
-  (isReady: () => boolean): Handler =>
-  () =>
-    isReady() ? answerUncached({ status: 'ready' }) : answerUncached({ status: 'not_ready' }, 503)
+  ({ isReady, degraded }: { isReady: () => boolean; degraded: () => string[] }): Handler =>
+  () => {
+    const without = degraded()
+    const worse = without.length === 0 ? {} : { degraded: without }
+    return isReady()
+      ? answerUncached({ status: 'ready', ...worse })
+      : answerUncached({ status: 'not_ready', ...worse }, 503)
+  }

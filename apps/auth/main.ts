@@ -1,17 +1,27 @@
+import { answerArguments } from '#shared/process/arguments.ts'
 import { systemClock } from '#shared/process/clock.ts'
 import { createLog } from '#shared/process/log.ts'
 import { exitUnstarted, runServiceProcess } from '#shared/process/service-process.ts'
-import { readAuthConfig } from './config.ts'
+import { nameUnknownSettings } from '#shared/process/setting-names.ts'
+import { authShape, readAuthConfig } from './config.ts'
 import { createHttpServer } from './http-server.ts'
 import { createAuthService } from './service.ts'
 
 try {
-  const config = readAuthConfig(process.env)
+  const { env, argv } = process
+  const answered = answerArguments(argv.slice(2), { env, shape: authShape, read: readAuthConfig })
+  if (answered) {
+    process.stdout.write(`${answered.text}\n`)
+    process.exit(answered.exitCode)
+  }
+  const config = readAuthConfig(env)
   const log = createLog({ service: 'auth', level: config.LOG_LEVEL })
+  nameUnknownSettings(env, log)
   await runServiceProcess({
     host: config.HOST,
     port: config.PORT,
     processes: config.PROCESSES,
+    drainDelay_ms: config.DRAIN_DELAY_S * 1_000,
     log,
     createHttpServer,
     createService: () => createAuthService({ config, clock: systemClock, log }),

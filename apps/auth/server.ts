@@ -45,6 +45,8 @@ export interface AuthServerDependencies {
     failures: RateLimit
   }
   usage: UsageCounter
+  /** The stores that are refused or gone, and done without. */
+  degraded: () => string[]
 }
 
 export interface AuthServer {
@@ -63,7 +65,7 @@ export interface AuthServer {
 
 /** The authorization server: every path and method that exists, and what answers it. */
 export function createAuthServer(dependencies: AuthServerDependencies): AuthServer {
-  const { settings, log, clock, db, clients, revocation, limits, usage } = dependencies
+  const { settings, log, clock, db, clients, revocation, limits, usage, degraded } = dependencies
   const { issuer, resource, trustedProxies, signingAlg: alg, keyEncryptionKey: encryptionKey } = settings
   const audit = createAudit(log)
   const keys = createKeyRing({ db, clock, log, alg, encryptionKey })
@@ -80,7 +82,7 @@ export function createAuthServer(dependencies: AuthServerDependencies): AuthServ
     ['/.well-known/oauth-authorization-server', get(getMetadata)],
     ['/.well-known/openid-configuration', get(getMetadata)],
     ['/healthz', get(getHealth)],
-    ['/readyz', get(createGetReadiness(() => ready))],
+    ['/readyz', get(createGetReadiness({ isReady: () => ready, degraded }))],
   ])
 
   /** @returns undefined when nobody is left to answer. */

@@ -4,9 +4,11 @@ import { ConfigError } from '#shared/process/config.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { Service } from '#shared/process/service-process.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
+import { refuseSuperuser } from '#shared/stores/database-checks.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { createRateLimit } from '#shared/stores/rate-limit.ts'
 import { createRedis } from '#shared/stores/redis.ts'
+import { watchRedis } from '#shared/stores/redis-watch.ts'
 import { createClientRecords } from './client-records.ts'
 import type { AuthConfig } from './config.ts'
 import { createAuthServer } from './server.ts'
@@ -31,6 +33,10 @@ export function createAuthService({
     REVOCATION_REDIS_URL === undefined
       ? redis
       : createRedis({ url: REVOCATION_REDIS_URL, connectionName: NAME })
+  const watched = [...new Set([redis, revocationRedis])].map((each) =>
+    watchRedis({ redis: each, log, name: each === redis ? 'redis' : 'revocation redis' }),
+  )
+  const degraded = () => (watched.some((watch) => watch.trouble() !== undefined) ? ['redis'] : [])
   const revocation = createRevocation({ redis: revocationRedis, db })
   const limit = (name: string, rate: AuthConfig['RATE_TOKEN_PER_CLIENT']) =>
     createRateLimit({ redis, policy: { name, ...rate } })
@@ -53,13 +59,18 @@ export function createAuthService({
       failures: limit('token-failures', config.RATE_TOKEN_FAILURES_PER_ADDRESS),
     },
     usage: createUsageCounter({ redis, clock }),
+    degraded,
   })
   return {
     handle: server.listener,
-    start: () => server.ready().catch(hopeless),
+    async start() {
+      await refuseSuperuser(db)
+      await server.ready().catch(hopeless)
+    },
     drain: () => server.drain(),
     async stop() {
       await server.close()
+      await Promise.all(watched.map((watch) => watch.stop()))
       revocation.close()
       for (const connection of new Set([redis, revocationRedis])) connection.disconnect()
       await db.destroy()

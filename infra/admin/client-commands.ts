@@ -5,12 +5,12 @@ import { command, group, type Run, shownTime, table } from './commands.ts'
 
 /** OAuth2 clients of a company. */
 export function addClientCommands(program: Command, run: Run): void {
-  const clients = group(program, 'clients', 'OAuth2 clients')
+  const clients = group(program, 'client', 'OAuth2 clients', 'clients')
   command(
     clients,
     'list',
     'List the clients of a company, newest first',
-    'clients list ven_acme --status Active',
+    'client list ven_acme --status Active',
   )
     .argument('<vendor_id>')
     .addOption(new Option('--status <status>', 'only these').choices(['Active', 'Revoked']))
@@ -32,8 +32,8 @@ export function addClientCommands(program: Command, run: Run): void {
   command(
     clients,
     'revoke',
-    'Revoke a client, for ever. When the command ends, no process accepts the client or its tokens any more; that takes up to six seconds when Redis cannot vouch for it.',
-    'clients revoke ven_acme cli_3I06m0bG6ejtvuyLqFZSbl',
+    'Revoke a client permanently. When the command ends, no process accepts the client or its tokens; that takes up to six seconds when Redis cannot vouch for it.',
+    'client revoke ven_acme cli_3I06m0bG6ejtvuyLqFZSbl',
   )
     .argument('<vendor_id>')
     .argument('<client_id>')

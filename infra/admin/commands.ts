@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import type { Command, Help } from 'commander'
 import type { Operator } from '../operator.ts'
 
 /** What a command has to say when it is done: `text` for people, `data` for `--json`. */
@@ -12,9 +12,35 @@ export interface Outcome {
 /** Runs a command with the stores open, and prints its outcome. */
 export type Run = (work: (operator: Operator) => Promise<Outcome>) => Promise<void>
 
-/** A group of commands, such as `clients`. */
-export function group(program: Command, name: string, description: string): Command {
-  return program.command(name).description(description)
+/** Prints what a command without stores has to say. */
+export type Print = (work: () => Promise<Outcome>) => Promise<void>
+
+const GLOBAL_OPTIONS = { showGlobalOptions: true }
+const DESCRIPTION_INDENT = 6
+
+/**
+ * A group of commands, such as `client`, which its plural names too. Its help says what each of its commands needs.
+ */
+export function group(program: Command, name: string, description: string, plural?: string): Command {
+  const made = program.command(name).description(description)
+  if (plural !== undefined) made.alias(plural)
+  return made.configureHelp({ ...GLOBAL_OPTIONS, subcommandTerm: usage, formatItem })
+}
+
+/** What has to be written for a command to run, and that there is more. */
+function usage(command: Command): string {
+  const { registeredArguments, options } = command
+  const needed = options.filter(({ mandatory }) => mandatory).map(({ flags }) => flags)
+  const given = registeredArguments.map((argument) => `<${argument.name()}>`)
+  const more = options.length > needed.length ? ['[options]'] : []
+  return [command.name(), ...given, ...needed, ...more].join(' ')
+}
+
+/** The description below the term, which may be long. */
+function formatItem(term: string, _termWidth: number, description: string, help: Help): string {
+  const indent = ' '.repeat(DESCRIPTION_INDENT)
+  const width = (help.helpWidth ?? 80) - DESCRIPTION_INDENT
+  return `  ${term}\n${help.boxWrap(description, width).replace(/^/gm, indent)}`
 }
 
 /** A command whose help ends with an example. */
@@ -22,6 +48,7 @@ export function command(parent: Command, name: string, description: string, exam
   return parent
     .command(name)
     .description(description)
+    .configureHelp(GLOBAL_OPTIONS)
     .addHelpText('after', `\nExample:\n  npm run admin -- ${example}`)
 }
 

@@ -14,8 +14,8 @@ import { markSigningKeyRevoked, rotateSigningKey, StandbyTooNew } from './keys.t
 
 /** The keys that access tokens are signed with. */
 export function addKeyCommands(program: Command, run: Run): void {
-  const keys = group(program, 'keys', 'The keys that access tokens are signed with')
-  command(keys, 'list', 'List the keys and what each is for now', 'keys list').action(() =>
+  const keys = group(program, 'key', 'The keys that access tokens are signed with', 'keys')
+  command(keys, 'list', 'List the keys and what each is for now', 'key list').action(() =>
     run(async ({ db }) => {
       const states = signingKeyStates(await listSigningKeys(db), systemClock.now())
       const rows = states.map(({ key, state }) => [
@@ -35,7 +35,7 @@ export function addKeyCommands(program: Command, run: Run): void {
     keys,
     'rotate',
     'Have the standby key sign from now on, and publish a new one to stand by. No token is refused at any moment.',
-    'keys rotate',
+    'key rotate',
   )
     .addOption(
       new Option('--alg <alg>', 'algorithm of the new standby key')
@@ -56,7 +56,7 @@ export function addKeyCommands(program: Command, run: Run): void {
     keys,
     'revoke',
     'Permanently revoke a key that was stolen. When the command ends, no process accepts a token signed with it; if it was the active key, the standby key signs from then on.',
-    'keys revoke 0nW3gBqVZDQy4n0h0x1QcM3cSyAkXjT6Yk3u2gk1p2E',
+    'key revoke 0nW3gBqVZDQy4n0h0x1QcM3cSyAkXjT6Yk3u2gk1p2E',
   )
     .argument('<key_id>')
     .action((kid: string) =>

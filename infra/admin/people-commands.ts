@@ -7,8 +7,8 @@ type AskPassword = (email: string) => Promise<string>
 
 /** Companies, their people, and passwords. */
 export function addPeopleCommands(program: Command, run: Run, askPassword: AskPassword): void {
-  addCompanyCommands(group(program, 'company', 'Companies'), run, askPassword)
-  addMemberCommands(group(program, 'member', 'The people of a company'), run, askPassword)
+  addCompanyCommands(group(program, 'company', 'Companies', 'companies'), run, askPassword)
+  addMemberCommands(group(program, 'member', 'The people of a company', 'members'), run, askPassword)
   const password = group(program, 'password', 'Passwords')
   command(
     password,

@@ -1,12 +1,15 @@
 import { Command, CommanderError } from 'commander'
 import { ConfigError } from '#shared/process/config.ts'
+import { VERSION } from '#shared/process/version.ts'
 import { createOperator, OperatorError, operatorStores } from '../operator.ts'
 import { addAnalyticsCommands } from './analytics-commands.ts'
 import { addClientCommands } from './client-commands.ts'
-import type { Run } from './commands.ts'
+import type { Print, Run } from './commands.ts'
+import { addConfigCommands } from './config-commands.ts'
 import { addKeyCommands } from './key-commands.ts'
 import { askNewPassword } from './password.ts'
 import { addPeopleCommands } from './people-commands.ts'
+import { addRedisUsersCommand } from './redis-users-command.ts'
 
 const EXIT_REFUSED = 1
 const EXIT_USAGE = 64
@@ -27,12 +30,15 @@ export async function runAdmin(args: readonly string[], surroundings: Surroundin
   const program = createProgram(surroundings)
   const asJson = (): boolean => program.opts().json
 
+  const print: Print = async (work) => {
+    const { text, data, exitCode: code = 0 } = await work()
+    stdout.write(asJson() ? `${JSON.stringify(data, null, 2)}\n` : `${text}\n`)
+    exitCode = code
+  }
   const run: Run = async (work) => {
     const operator = createOperator(await operatorStores(env))
     try {
-      const { text, data, exitCode: code = 0 } = await work(operator)
-      stdout.write(asJson() ? `${JSON.stringify(data, null, 2)}\n` : `${text}\n`)
-      exitCode = code
+      await print(() => work(operator))
     } finally {
       await operator.close()
     }
@@ -44,6 +50,8 @@ export async function runAdmin(args: readonly string[], surroundings: Surroundin
   addKeyCommands(program, run)
   // npm runs scripts in the project's folder and says here where it was called.
   addAnalyticsCommands(program, run, env.INIT_CWD ?? '.')
+  addConfigCommands(program, print, env)
+  addRedisUsersCommand(program, print)
 
   try {
     await program.parseAsync(args, { from: 'user' })
@@ -59,8 +67,9 @@ export async function runAdmin(args: readonly string[], surroundings: Surroundin
 function createProgram({ stdout, stderr }: Surroundings): Command {
   return new Command('npm run admin --')
     .description(
-      'What no screen does. Works on the local stack that runs on DATA_DIR (default .data), or on the installation that DATABASE_URL (as the owner of the tables), REDIS_URL and KEY_ENCRYPTION_KEY name.',
+      'Administration from the command line. Works on the local stack that runs on DATA_DIR (default .data), or on the installation that DATABASE_URL (as the owner of the tables), REDIS_URL and KEY_ENCRYPTION_KEY name.',
     )
+    .version(VERSION)
     .option('--json', 'print the result as JSON', false)
     .showHelpAfterError('(--help explains)')
     .configureHelp({ showGlobalOptions: true })

@@ -1,15 +1,16 @@
 import { relative } from 'node:path'
-import { DEMO_COMPANIES } from './seed/companies.ts'
+import { DEMO_COMPANIES, type DemoCompany, type DemoPerson } from './seed/companies.ts'
 import type { LocalStack } from './stack.ts'
 
 const LABEL_WIDTH = 22
+const EMAIL_WIDTH = 26
 
 /**
  * What a person needs to begin, printed under the `ready` line. On a terminal it shows the demo client's secret;
  * anywhere else, where it may end up in a file, the command reads the secret from the file that only its owner can.
  */
 export function card(stack: LocalStack, { terminal }: { terminal: boolean }): string {
-  const people = DEMO_COMPANIES.flatMap(({ people }) => people.map(({ email }) => email))
+  const people = DEMO_COMPANIES.flatMap((demo) => demo.people.map((person) => personText(person, demo)))
   return [
     '',
     row('Workspace', stack.baseUrl),
@@ -20,6 +21,10 @@ export function card(stack: LocalStack, { terminal }: { terminal: boolean }): st
     ...people.slice(1).map((email) => row('', email)),
     row('Password', passwordText(stack)),
     '',
+    row('Audit trail', shownPath(stack.auditFile)),
+    row('Metrics', stack.metricsUrls.join(', ')),
+    row('More', 'npm run admin -- --help'),
+    '',
     ...(stack.demoClient.revoked ? REVOKED : curlPair(stack, terminal)),
     '',
     'Ctrl-C stops everything.',
@@ -28,6 +33,9 @@ export function card(stack: LocalStack, { terminal }: { terminal: boolean }): st
 }
 
 const row = (label: string, value: string): string => `  ${label.padEnd(LABEL_WIDTH)}${value}`
+
+const personText = ({ email, role, status }: DemoPerson, { company }: DemoCompany): string =>
+  `${email.padEnd(EMAIL_WIDTH)}${status === 'suspended' ? 'suspended ' : ''}${role} of ${company.name}`
 
 const passwordText = ({ demoPassword }: LocalStack): string =>
   demoPassword === undefined
@@ -41,17 +49,20 @@ const REVOKED = [
 
 function curlPair({ baseUrl, demoClient }: LocalStack, terminal: boolean): string[] {
   const { vendorId, clientId, clientSecret, secretFile } = demoClient
-  const file = relative(process.cwd(), secretFile)
-  const shown = file.startsWith('..') ? secretFile : file
   const secret = terminal
     ? `-d client_secret=${clientSecret}`
     : `--data-urlencode client_secret@${quoted(secretFile)}`
   return [
-    `Get a token, and read Acme's analytics with it (the secret is in ${shown}):`,
+    `Get a token, and read Acme's analytics with it (the secret is in ${shownPath(secretFile)}):`,
     '',
-    `  TOKEN=$(curl -sS ${baseUrl}/v1/oauth/token -d grant_type=client_credentials -d client_id=${clientId} ${secret} -d scope=analytics:read | sed -E 's/.*"access_token":"([^"]+)".*/\\1/')`,
-    `  curl -sS ${baseUrl}/v1/analytics/${vendorId}/daily -H "Authorization: Bearer $TOKEN"`,
+    `  TOKEN=$(curl -sS ${baseUrl}/v1/oauth/token -d grant_type=client_credentials -d client_id=${clientId} ${secret} -d scope=analytics:read | sed -nE -e 's/.*"access_token":"([^"]+)".*/\\1/p' -e t -e 'w /dev/stderr')`,
+    `  curl -sS ${baseUrl}/v1/analytics/${vendorId}/daily -H "Authorization: Bearer \${TOKEN:?was not issued}"`,
   ]
+}
+
+function shownPath(path: string): string {
+  const fromHere = relative(process.cwd(), path)
+  return fromHere.startsWith('..') ? path : fromHere
 }
 
 const quoted = (path: string): string =>

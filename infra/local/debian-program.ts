@@ -17,6 +17,8 @@ export interface DebianProgram {
   /** Names of its executable; the first that is found is taken. */
   names: string[]
   package: string
+  /** Packages that hold what it links to: apt leaves them out where they are installed. */
+  linksTo?: string[]
   /** Judges what `--version` prints; a program that does not run here prints nothing. */
   isUsable(version: string): boolean
   /** The sentence for a person when it is not to be had. */
@@ -81,7 +83,7 @@ async function unpack(program: DebianProgram, cache: string, folder: string): Pr
     await mkdir(cache, { recursive: true })
     await removeAbandoned(cache)
     work = await mkdtemp(join(cache, 'unpacking-'))
-    await download(program.package, work)
+    await download([program.package, ...(program.linksTo ?? [])], work)
     const archives = join(work, 'archives')
     const packages = (await readdir(archives)).filter((name) => name.endsWith('.deb'))
     for (const name of packages) await run('dpkg-deb', ['-x', join(archives, name), join(work, 'root')])
@@ -95,10 +97,10 @@ async function unpack(program: DebianProgram, cache: string, folder: string): Pr
 }
 
 /**
- * Asks apt which packages this machine lacks to run the program, and downloads just these. Lists, archives and
+ * Asks apt which packages this machine lacks to run the program, and downloads these and the named ones. Lists, archives and
  * locks are our own: the system's may be missing, old, or only root's to touch.
  */
-async function download(name: string, work: string): Promise<void> {
+async function download(names: string[], work: string): Promise<void> {
   await mkdir(join(work, 'lists/partial'), { recursive: true })
   await mkdir(join(work, 'archives/partial'), { recursive: true })
   const settings = {
@@ -115,8 +117,8 @@ async function download(name: string, work: string): Promise<void> {
   const limits = { timeout: APT_DEADLINE_MS }
   await run('apt-get', [...options, '-q', 'update'], limits)
   // `--reinstall`: it may be installed and not be on the PATH.
-  const install = ['-q', '-y', '--no-install-recommends', '--download-only', '--reinstall', 'install', name]
-  await run('apt-get', [...options, ...install], limits)
+  const install = ['-q', '-y', '--no-install-recommends', '--download-only', '--reinstall', 'install']
+  await run('apt-get', [...options, ...install, ...names], limits)
 }
 
 async function moveIntoPlace(program: DebianProgram, from: string, folder: string): Promise<void> {

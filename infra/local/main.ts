@@ -1,4 +1,6 @@
 import { parseArgs } from 'node:util'
+import { ConfigError } from '#shared/process/config.ts'
+import { unknownSentence } from '#shared/process/setting-names.ts'
 import { card } from './card.ts'
 import { sentence } from './failure.ts'
 import { Parts } from './parts.ts'
@@ -23,6 +25,7 @@ const complain = (text: string): void => {
 
 async function main(): Promise<number> {
   const { settings, newDemoClient } = readOrExit()
+  for (const unknown of settings.unknown) say(unknownSentence(unknown))
   const parts = new Parts()
   const stopped = new AbortController()
   onStopSignal({
@@ -63,6 +66,10 @@ async function main(): Promise<number> {
 
 function readOrExit(): { settings: LocalSettings; newDemoClient: boolean } {
   try {
+    if (process.env.NODE_ENV === 'production')
+      throw new ConfigError(
+        'NODE_ENV is production: npm start brings up a demo, with demo users. infra/README.md says how to install the services.',
+      )
     const { values } = parseArgs({ options: { 'new-demo-client': { type: 'boolean', default: false } } })
     return { settings: localSettings(process.env), newDemoClient: values['new-demo-client'] }
   } catch (error) {

@@ -20,7 +20,7 @@ export async function freePort(): Promise<number> {
   return probe(0)
 }
 
-/** Three ports for a stack of its own, each free a moment ago. */
+/** Different ports, each free a moment ago. */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>()
   while (ports.size < count) ports.add(await freePort())

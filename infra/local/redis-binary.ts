@@ -3,10 +3,12 @@ import { type DebianProgram, debianProgram, type Executable } from './debian-pro
 /** The first with selectors in its access rules. Valkey's numbers go on from there. */
 const OLDEST_MAJOR = 7
 
-const REDIS: DebianProgram = {
+export const REDIS: DebianProgram = {
   title: 'Redis',
   names: ['redis-server', 'valkey-server'],
   package: 'redis-server',
+  // redis-server is a link to redis-check-rdb, which is in the other.
+  linksTo: ['redis-tools'],
   isUsable: (version) => Number(/\bv=(\d+)\./.exec(version)?.[1]) >= OLDEST_MAJOR,
   missing: (why) =>
     `No Redis server of version ${OLDEST_MAJOR} or newer was found on the PATH, and none could be fetched (${why}): install redis-server or valkey-server, or set REDIS_URL to a server that runs.`,

@@ -1,6 +1,7 @@
 import { serviceCommand } from '../service-command.ts'
 import { type Child, startChild } from './child.ts'
 import { Failure } from './failure.ts'
+import { printedLevel, routeOutput } from './service-output.ts'
 
 const READY_DEADLINE_MS = 60_000
 const READY_POLL_MS = 50
@@ -14,8 +15,11 @@ export interface ServiceOptions {
   program: string
   port: number
   env: Record<string, string>
-  /** Gets what it prints. */
+  /** Gets what it prints of at least `logLevel`. */
   output: NodeJS.WritableStream
+  logLevel: string
+  /** Gets its audit events, whatever `logLevel` is. */
+  auditFile: string
   /** Gives the start up. */
   signal: AbortSignal | undefined
 }
@@ -35,13 +39,13 @@ export interface RunningService {
  * @throws Failure with its last words when it ends before that, or does not get there in time.
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
-  const { program, port, env, output } = options
+  const { program, port, env, output, logLevel, auditFile } = options
   const [command, ...args] = serviceCommand(program)
   const child = startChild(command, args, {
-    env: { ...env, HOST: '127.0.0.1', PORT: String(port) },
+    env: { ...env, HOST: '127.0.0.1', PORT: String(port), LOG_LEVEL: printedLevel(logLevel) },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
-  child.process.stdout?.pipe(output, { end: false })
+  if (child.process.stdout) routeOutput(child.process.stdout, { wanted: logLevel, auditFile, output })
   child.process.stderr?.pipe(output, { end: false })
   const url = `http://127.0.0.1:${port}`
   try {
@@ -53,7 +57,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   return {
     url,
     pid: child.process.pid as number,
-    ended: child.ended.then((how) => `${how}${lastWords(child)}`),
+    ended: child.ended.then((how) => `${explained(how)}${lastWords(child)}`),
     stop: () => child.stop('SIGTERM', STOP_DEADLINE_MS),
     kill: () => child.stop('SIGKILL'),
   }
@@ -64,7 +68,7 @@ async function becomesReady(url: string, child: Child, { name, signal }: Service
   for (;;) {
     signal?.throwIfAborted()
     const end = child.end()
-    if (end !== undefined) throw new Failure(`${name} did not start (${end})${lastWords(child)}`)
+    if (end !== undefined) throw new Failure(`${name} did not start (${explained(end)})${lastWords(child)}`)
     if (Date.now() > deadline) throw new Failure(`${name} did not become ready${lastWords(child)}`)
     if (await answersOk(`${url}/readyz`)) return
     await new Promise((resolve) => setTimeout(resolve, READY_POLL_MS))
@@ -80,6 +84,8 @@ async function answersOk(url: string): Promise<boolean> {
     return false
   }
 }
+
+const explained = (end: string): string => (end === 'SIGKILL' ? 'SIGKILL; out of memory?' : end)
 
 function lastWords(child: Child): string {
   const lines = child.output().split('\n').slice(-5).join('\n  ')

@@ -1,22 +1,27 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { PASSWORD_MAX_BYTES } from '#shared/passwords.ts'
-import { ConfigError, httpUrl, keyEncryptionKey, readConfig, storeUrl } from '#shared/process/config.ts'
+import {
+  apiResourceUrl,
+  ConfigError,
+  issuerUrl,
+  keyEncryptionKey,
+  portNumber,
+  readConfig,
+  storeUrl,
+} from '#shared/process/config.ts'
+import { type UnknownSetting, unknownSettings } from '#shared/process/setting-names.ts'
 
 const HIGHEST_PORT = 65_535
 const DEFAULT_PORT = 8_080
-
-const port = z
-  .string()
-  .regex(/^\d+$/, 'must be a whole number')
-  .transform(Number)
-  .refine((n) => n >= 1 && n <= HIGHEST_PORT, `must be between 1 and ${HIGHEST_PORT}`)
 
 /** How the local stack is told what to do. Everything has a default. */
 export interface LocalSettings {
   port: number
   authPort: number
   apiPort: number
+  authMetricsPort: number
+  apiMetricsPort: number
   /** Absolute. */
   dataDir: string
   /** undefined: made on the first start. */
@@ -33,6 +38,8 @@ export interface LocalSettings {
   logLevel: string
   /** What the services get besides what the stack decides: rate limits and the like. */
   serviceEnv: Record<string, string>
+  /** Variables that look like settings and are none. */
+  unknown: UnknownSetting[]
 }
 
 /** Decided by the stack for each service, or none of a service's business. */
@@ -41,6 +48,10 @@ const NOT_PASSED_ON = new Set([
   'PORT',
   'AUTH_PORT',
   'API_PORT',
+  'METRICS_HOST',
+  'METRICS_PORT',
+  'AUTH_METRICS_PORT',
+  'API_METRICS_PORT',
   'DATA_DIR',
   'DEMO_PASSWORD',
   'DATABASE_URL',
@@ -52,31 +63,76 @@ const NOT_PASSED_ON = new Set([
   'LOG_LEVEL',
 ])
 
+export const LOCAL_SHAPE = {
+  PORT: portNumber
+    .default(DEFAULT_PORT)
+    .meta({ description: 'the gateway; everything listens on loopback only' }),
+  AUTH_PORT: portNumber
+    .optional()
+    .meta({ fallback: '`PORT` + 1', description: 'the authorization server, called directly' }),
+  API_PORT: portNumber
+    .optional()
+    .meta({ fallback: '`PORT` + 2', description: 'the resource API, called directly' }),
+  AUTH_METRICS_PORT: portNumber
+    .optional()
+    .meta({ fallback: '`PORT` + 3', description: 'metrics of the authorization server' }),
+  API_METRICS_PORT: portNumber
+    .optional()
+    .meta({ fallback: '`PORT` + 4', description: 'metrics of the resource API' }),
+  DATA_DIR: z.string().default('.data').meta({
+    description: 'everything that is kept: Postgres, Redis, secrets (readable by you only), the audit trail',
+  }),
+  DEMO_PASSWORD: z
+    .string()
+    .refine((text) => Buffer.byteLength(text) <= PASSWORD_MAX_BYTES, 'is too long')
+    .optional()
+    .meta({
+      secret: true,
+      fallback: 'made up and shown once',
+      description: 'of all demo users, on the first start',
+    }),
+  DATABASE_URL: storeUrl(['postgres:', 'postgresql:']).optional().meta({
+    secret: true,
+    fallback: 'starts one',
+    description:
+      "a Postgres that runs, as a role that may create tables and roles; the services' two roles get new passwords there",
+  }),
+  REDIS_URL: storeUrl(['redis:', 'rediss:', 'redis+sentinel:']).optional().meta({
+    secret: true,
+    fallback: 'starts one',
+    description: 'a Redis that runs, with `maxmemory-policy noeviction`; both services use it by this URL',
+  }),
+  KEY_ENCRYPTION_KEY: keyEncryptionKey.optional().meta({
+    secret: true,
+    fallback: 'made up',
+    description: 'needed again with a database that outlives its `DATA_DIR`',
+  }),
+  ISSUER: issuerUrl.optional().meta({ fallback: 'the gateway', description: 'the address that callers use' }),
+  API_RESOURCE: apiResourceUrl
+    .optional()
+    .meta({ fallback: 'the gateway', description: "the API's identifier, the tokens' `aud`" }),
+  LOG_LEVEL: z
+    .string()
+    .default('warn')
+    .meta({ description: 'what the services print on standard error; the audit trail is complete anyway' }),
+}
+
 /** @throws ConfigError naming every variable that is wrong. */
 export function localSettings(env: NodeJS.ProcessEnv): LocalSettings {
-  const given = readConfig(env, {
-    PORT: port.default(DEFAULT_PORT),
-    AUTH_PORT: port.optional(),
-    API_PORT: port.optional(),
-    DATA_DIR: z.string().default('.data'),
-    DEMO_PASSWORD: z
-      .string()
-      .refine((text) => Buffer.byteLength(text) <= PASSWORD_MAX_BYTES, 'is too long')
-      .optional(),
-    DATABASE_URL: storeUrl(['postgres:', 'postgresql:']).optional(),
-    REDIS_URL: storeUrl(['redis:', 'rediss:', 'redis+sentinel:']).optional(),
-    KEY_ENCRYPTION_KEY: keyEncryptionKey.optional(),
-    ISSUER: httpUrl.optional(),
-    API_RESOURCE: httpUrl.optional(),
-    LOG_LEVEL: z.string().default('warn'),
-  })
+  const given = readConfig(env, LOCAL_SHAPE)
   const { PORT, AUTH_PORT = PORT + 1, API_PORT = PORT + 2 } = given
-  requireDistinctPorts([PORT, AUTH_PORT, API_PORT])
+  const { AUTH_METRICS_PORT = PORT + 3, API_METRICS_PORT = PORT + 4 } = given
+  requireDistinctPorts([PORT, AUTH_PORT, API_PORT, AUTH_METRICS_PORT, API_METRICS_PORT])
   const baseUrl = `http://localhost:${PORT}`
+  const unknown = unknownSettings(env)
+  const isPassedOn = (name: string): boolean =>
+    !NOT_PASSED_ON.has(name.replace(/_FILE$/, '')) && !unknown.some(({ variable }) => variable === name)
   return {
     port: PORT,
     authPort: AUTH_PORT,
     apiPort: API_PORT,
+    authMetricsPort: AUTH_METRICS_PORT,
+    apiMetricsPort: API_METRICS_PORT,
     dataDir: resolve(given.DATA_DIR),
     demoPassword: given.DEMO_PASSWORD,
     databaseUrl: given.DATABASE_URL,
@@ -85,17 +141,23 @@ export function localSettings(env: NodeJS.ProcessEnv): LocalSettings {
     issuer: given.ISSUER ?? baseUrl,
     apiResource: given.API_RESOURCE ?? baseUrl,
     logLevel: given.LOG_LEVEL,
-    serviceEnv: Object.fromEntries(
-      Object.entries(env).filter(
-        (entry): entry is [string, string] => entry[1] !== undefined && !NOT_PASSED_ON.has(entry[0]),
+    serviceEnv: {
+      DRAIN_DELAY_S: '0',
+      ...Object.fromEntries(
+        Object.entries(env).filter(
+          (entry): entry is [string, string] => entry[1] !== undefined && isPassedOn(entry[0]),
+        ),
       ),
-    ),
+    },
+    unknown,
   }
 }
 
 function requireDistinctPorts(ports: number[]): void {
   if (ports.some((n) => n > HIGHEST_PORT))
-    throw new ConfigError('PORT: must leave room for AUTH_PORT and API_PORT, which follow it by default')
+    throw new ConfigError('PORT: must leave room for the four ports that follow it by default')
   if (new Set(ports).size < ports.length)
-    throw new ConfigError('PORT, AUTH_PORT, API_PORT: must be three different ports')
+    throw new ConfigError(
+      'PORT, AUTH_PORT, API_PORT, AUTH_METRICS_PORT, API_METRICS_PORT: must be different ports',
+    )
 }

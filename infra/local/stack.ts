@@ -2,21 +2,23 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { systemClock } from '#shared/process/clock.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
-import { migrate } from '../migrate.ts'
+import { migrate, NewerDatabase } from '../migrate.ts'
 import { type DataDir, openDataDir } from './data-dir.ts'
 import { type DemoClient, demoClient } from './demo-client.ts'
+import { Failure } from './failure.ts'
 import { startGateway } from './gateway/gateway.ts'
 import { loadPages } from './gateway/pages.ts'
 import type { Part, Parts } from './parts.ts'
 import { requireFreePort } from './ports.ts'
 import { writeRunning } from './running.ts'
 import { type LocalSecrets, localSecrets } from './secrets.ts'
-import { type SeedResult, seed } from './seed/seed.ts'
+import { holdsOnlyOthers, type SeedResult, seed } from './seed/seed.ts'
 import { type RunningService, startService } from './service.ts'
 import type { LocalSettings } from './settings.ts'
 import { givenPostgres, givenRedis, ownPostgres, ownRedis, type Store, type StoreOptions } from './stores.ts'
 import { builtWorkspace } from './workspace-build.ts'
 
+const AUDIT_FILE = 'audit.ndjson'
 const ROOT = join(import.meta.dirname, '../..')
 /** Where the gateway connects from, so that the services believe its headers and nobody else's on this machine. */
 const GATEWAY_ADDRESS = '127.0.0.2'
@@ -37,6 +39,10 @@ export interface LocalStack {
   baseUrl: string
   authUrl: string
   apiUrl: string
+  /** Of the authorization server and the resource API. */
+  metricsUrls: string[]
+  /** Where the audit events are kept, a JSON object a line. */
+  auditFile: string
   demoClient: DemoClient
   /** The demo users' password, if this start set it. */
   demoPassword: string | undefined
@@ -56,16 +62,43 @@ export async function startLocalStack(parts: Parts, options: LocalStackOptions):
   await requireFreePort(settings.port, 'PORT')
   await requireFreePort(settings.authPort, 'AUTH_PORT')
   await requireFreePort(settings.apiPort, 'API_PORT')
+  await requireFreePort(settings.authMetricsPort, 'AUTH_METRICS_PORT')
+  await requireFreePort(settings.apiMetricsPort, 'API_METRICS_PORT')
   const dataDir = await openDataDir(settings.dataDir)
   parts.add({ stop: async () => dataDir.release() })
   const secrets = await localSecrets(dataDir)
   say(`Data: in ${dataDir.path}`)
 
+  const ends = watchEnds(parts)
+  const ready = bringUp(
+    parts,
+    { ...options, signal: AbortSignal.any([ends.signal, ...(signal ? [signal] : [])]) },
+    { dataDir, secrets, ends },
+  )
+  return ready.catch((error) => {
+    throw ends.signal.aborted ? ends.signal.reason : error
+  })
+}
+
+interface Opened {
+  dataDir: DataDir
+  secrets: LocalSecrets
+  ends: Ends
+}
+
+async function bringUp(
+  parts: Parts,
+  options: LocalStackOptions,
+  { dataDir, secrets, ends }: Opened,
+): Promise<LocalStack> {
+  const { settings, say, signal } = options
   const [postgres, redis, pages] = await together(
     started(parts, postgresOf(settings, { dataDir, secrets, say })),
     started(parts, redisOf(settings, { dataDir, secrets, say })),
     builtWorkspace(ROOT, say).then(loadPages),
   )
+  ends.watch('Postgres', postgres.ended)
+  ends.watch('Redis', redis.ended)
   signal?.throwIfAborted()
   await migrateTo(postgres, { secrets, say })
   const { seeded, client } = await fill(postgres, { dataDir, secrets, options })
@@ -75,7 +108,13 @@ export async function startLocalStack(parts: Parts, options: LocalStackOptions):
     redisUrl: redis.ownerUrl,
     keyEncryptionKey: settings.keyEncryptionKey ?? secrets.keyEncryptionKey,
   }
-  const services = await startServices(parts, options, { postgres, redis }, running.keyEncryptionKey)
+  const auditFile = dataDir.at(AUDIT_FILE)
+  const services = await startServices(parts, options, {
+    stores: { postgres, redis },
+    keyEncryptionKey: running.keyEncryptionKey,
+    auditFile,
+    ends,
+  })
   signal?.throwIfAborted()
   const gateway = await startGateway({
     port: settings.port,
@@ -88,18 +127,17 @@ export async function startLocalStack(parts: Parts, options: LocalStackOptions):
   parts.add(gateway, await writeRunning(dataDir, running))
   return {
     baseUrl: `http://localhost:${settings.port}`,
-    authUrl: `http://localhost:${settings.authPort}`,
-    apiUrl: `http://localhost:${settings.apiPort}`,
+    authUrl: `http://127.0.0.1:${settings.authPort}`,
+    apiUrl: `http://127.0.0.1:${settings.apiPort}`,
+    metricsUrls: [settings.authMetricsPort, settings.apiMetricsPort].map(
+      (port) => `http://127.0.0.1:${port}/metrics`,
+    ),
+    auditFile,
     demoClient: client,
     demoPassword: seeded.password,
     stores: { postgres, redis },
     services,
-    failed: firstToEnd(parts, {
-      Postgres: postgres.ended,
-      Redis: redis.ended,
-      'The authorization server': services.auth.ended,
-      'The resource API': services.api.ended,
-    }),
+    failed: ends.failed,
   }
 }
 
@@ -127,9 +165,27 @@ async function migrateTo(
   { ownerUrl }: Store,
   { secrets, say }: { secrets: LocalSecrets; say: (line: string) => void },
 ): Promise<void> {
+  await refuseForeignDatabase(ownerUrl)
   const { integration_auth, integration_api } = secrets.postgres
-  const names = await migrate({ ownerUrl, passwords: { integration_auth, integration_api } })
+  const names = await migrate({ ownerUrl, passwords: { integration_auth, integration_api } }).catch(
+    (error) => {
+      throw error instanceof NewerDatabase ? new Failure(error.message) : error
+    },
+  )
   say(`Database: ${names.length > 0 ? `${names.length} migrations run` : 'up to date'}`)
+}
+
+/** Demo people in an installation for others would be strangers with a key to it. */
+async function refuseForeignDatabase(ownerUrl: string): Promise<void> {
+  const db = createPostgres({ url: ownerUrl, poolSize: 1, applicationName: 'integration-local' })
+  try {
+    if (await holdsOnlyOthers(db))
+      throw new Failure(
+        'The database of DATABASE_URL holds companies, and none of them is of the demo: npm start is for trying things out, and would add demo users there and change the passwords of the services.',
+      )
+  } finally {
+    await db.destroy()
+  }
 }
 
 /** The demo companies, and the client to try things out with. */
@@ -148,23 +204,29 @@ async function fill(
   }
 }
 
+interface ServicesOptions {
+  stores: { postgres: Store; redis: Store }
+  keyEncryptionKey: string
+  auditFile: string
+  ends: Ends
+}
+
 /** Each service gets its own database role and Redis user, and only the authorization server the key to the keys. */
 async function startServices(
   parts: Parts,
   { settings, say, output, signal }: LocalStackOptions,
-  { postgres, redis }: { postgres: Store; redis: Store },
-  keyEncryptionKey: string,
+  { stores, keyEncryptionKey, auditFile, ends }: ServicesOptions,
 ): Promise<LocalStack['services']> {
   const trusted = (await gatewayAddress()) ?? '127.0.0.1'
   const env = (service: 'auth' | 'api') => ({
     ...settings.serviceEnv,
-    DATABASE_URL: postgres.serviceUrl(service),
-    REDIS_URL: redis.serviceUrl(service),
+    DATABASE_URL: stores.postgres.serviceUrl(service),
+    REDIS_URL: stores.redis.serviceUrl(service),
     ISSUER: settings.issuer,
     API_RESOURCE: settings.apiResource,
     TRUSTED_PROXIES: trusted,
-    LOG_LEVEL: settings.logLevel,
   })
+  const common = { output, logLevel: settings.logLevel, auditFile, signal }
   const jwks = `http://127.0.0.1:${settings.authPort}/v1/oauth/jwks`
   const auth = await started(
     parts,
@@ -172,11 +234,15 @@ async function startServices(
       name: 'The authorization server',
       program: join(ROOT, 'apps/auth/main.ts'),
       port: settings.authPort,
-      env: { ...env('auth'), KEY_ENCRYPTION_KEY: keyEncryptionKey },
-      output,
-      signal,
+      env: {
+        ...env('auth'),
+        METRICS_PORT: String(settings.authMetricsPort),
+        KEY_ENCRYPTION_KEY: keyEncryptionKey,
+      },
+      ...common,
     }),
   )
+  ends.watch('The authorization server', auth.ended)
   say(`Authorization server: on 127.0.0.1:${settings.authPort}`)
   // After it, since it fetches the authorization server's keys before it is ready.
   const api = await started(
@@ -185,11 +251,11 @@ async function startServices(
       name: 'The resource API',
       program: join(ROOT, 'apps/api/main.ts'),
       port: settings.apiPort,
-      env: { JWKS_URL: jwks, ...env('api') },
-      output,
-      signal,
+      env: { JWKS_URL: jwks, ...env('api'), METRICS_PORT: String(settings.apiMetricsPort) },
+      ...common,
     }),
   )
+  ends.watch('The resource API', api.ended)
   say(`Resource API: on 127.0.0.1:${settings.apiPort}`)
   return { auth, api }
 }
@@ -205,12 +271,31 @@ async function gatewayAddress(): Promise<string | undefined> {
   return usable ? GATEWAY_ADDRESS : undefined
 }
 
-function firstToEnd(parts: Parts, ends: Record<string, Promise<string> | undefined>): Promise<string> {
-  return new Promise((resolve) => {
-    for (const [name, ended] of Object.entries(ends)) {
-      void ended?.then((how) => {
-        if (!parts.stopping) resolve(`${name} ended unexpectedly: ${how}`)
-      })
-    }
+interface Ends {
+  /** Notices when the part ends that nobody stopped. */
+  watch(name: string, ended: Promise<string> | undefined): void
+  /** Resolves then, with a sentence that names the part. */
+  failed: Promise<string>
+  /** Aborted then, with that sentence as a Failure. */
+  signal: AbortSignal
+}
+
+function watchEnds(parts: Parts): Ends {
+  const abort = new AbortController()
+  let fail: (sentence: string) => void = () => {}
+  const failed = new Promise<string>((resolve) => {
+    fail = resolve
   })
+  return {
+    watch(name, ended) {
+      void ended?.then((how) => {
+        if (parts.stopping) return
+        const sentence = `${name} ended unexpectedly: ${how}`
+        fail(sentence)
+        abort.abort(new Failure(sentence))
+      })
+    },
+    failed,
+    signal: abort.signal,
+  }
 }

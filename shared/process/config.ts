@@ -1,23 +1,94 @@
+import { closeSync, openSync, readSync } from 'node:fs'
 import { BlockList, isIP } from 'node:net'
 import { z } from 'zod'
 
 /** A process's settings are wrong. `message` lists every problem, a line each, and holds no value. */
 export class ConfigError extends Error {}
 
-type Env = Record<string, string | undefined>
+export type Env = Record<string, string | undefined>
+
+const SECRET_FILE_MAX_BYTES = 64 * 1_024
 
 /**
- * Reads a process's settings from its environment, once.
+ * Reads a process's settings from its environment, once. A setting whose schema says `secret` in its metadata may
+ * instead be in the file that `<NAME>_FILE` names; a line break at the end of that file is no part of it.
  * @throws ConfigError naming every variable that is missing or wrong, all at once, without its value.
  */
 export function readConfig<T extends z.ZodRawShape>(env: Env, shape: T): Readonly<z.infer<z.ZodObject<T>>> {
-  const given = Object.fromEntries(
-    Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
-  )
+  const given: Record<string, string> = {}
+  const problems: string[] = []
+  for (const [name, schema] of Object.entries(shape)) {
+    const value = env[name]
+    const file = isSecret(schema) ? env[`${name}_FILE`] : undefined
+    if (value) given[name] = value
+    if (!file) continue
+    if (value) problems.push(`${name}: is set twice, here and by ${name}_FILE`)
+    try {
+      given[name] = readSecretFile(file)
+    } catch (error) {
+      problems.push(`${name}_FILE: ${(error as NodeJS.ErrnoException).code ?? (error as Error).message}`)
+    }
+  }
   const result = z.object(shape).safeParse(given)
-  if (result.success) return Object.freeze(result.data)
-  const problems = result.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)
+  for (const { path, message } of result.error?.issues ?? []) {
+    const name = path.join('.')
+    if (problems.some((problem) => problem.startsWith(`${name}_FILE: `))) continue
+    problems.push(`${name}: ${name in given ? message : 'is required'}`)
+  }
+  if (result.success && problems.length === 0) return Object.freeze(result.data)
   throw new ConfigError(`The configuration is not usable:\n  ${problems.join('\n  ')}`)
+}
+
+const isSecret = (schema: z.core.$ZodType): boolean => z.globalRegistry.get(schema)?.secret === true
+
+/** @throws the system's error, or Error when the file is empty or too large to be a secret. */
+function readSecretFile(path: string): string {
+  const bytes = Buffer.alloc(SECRET_FILE_MAX_BYTES + 1)
+  const file = openSync(path, 'r')
+  try {
+    const length = readSync(file, bytes)
+    if (length > SECRET_FILE_MAX_BYTES)
+      throw new Error(`names a file of more than ${SECRET_FILE_MAX_BYTES} bytes`)
+    const text = bytes.toString('utf8', 0, length).replace(/\r?\n$/, '')
+    if (text === '') throw new Error('names an empty file')
+    return text
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** What the reference of all settings says of one. */
+export interface SettingReference {
+  name: string
+  description: string
+  unit: string
+  /** As it would be written; `required` without one. */
+  fallback: string
+  /** May come by `<NAME>_FILE`. */
+  secret: boolean
+}
+
+/** The settings of a program, read from the schemas that parse them. */
+export function settingsOf(shape: z.ZodRawShape): SettingReference[] {
+  return Object.entries(shape).map(([name, schema]) => {
+    const { description = '', unit = '', fallback, secret } = z.globalRegistry.get(schema) ?? {}
+    const required = !z.safeParse(schema, undefined).success
+    return {
+      name,
+      description,
+      unit: String(unit),
+      fallback: required ? 'required' : String(fallback ?? defaultOf(schema) ?? 'none'),
+      secret: secret === true,
+    }
+  })
+}
+
+/** The default of the innermost schema that has one: transforms wrap it. */
+function defaultOf(schema: z.core.$ZodType): unknown {
+  const definition = schema._zod.def as { type: string; in?: z.core.$ZodType; defaultValue?: unknown }
+  if (definition.type === 'default')
+    return definition.defaultValue === '' ? undefined : definition.defaultValue
+  return definition.in && defaultOf(definition.in)
 }
 
 const wholeNumber = z.string().regex(/^\d+$/, 'must be a whole number').transform(Number)
@@ -25,10 +96,36 @@ const wholeNumber = z.string().regex(/^\d+$/, 'must be a whole number').transfor
 export const integer = (min: number, max: number, fallback: number) =>
   wholeNumber.refine((n) => n >= min && n <= max, `must be between ${min} and ${max}`).default(fallback)
 
-export const httpUrl = z.string().refine((text) => {
+/** A port that a person chooses. */
+export const portNumber = wholeNumber.refine((n) => n >= 1 && n <= 65_535, 'must be between 1 and 65535')
+
+/** Where a service is called inside the installation; in the open only over TLS. */
+export const httpUrl = z
+  .string()
+  .refine(isPlainHttpUrl, 'must be an http(s) URL without user, query, fragment or trailing slash')
+
+function isPlainHttpUrl(text: string): boolean {
   const url = URL.canParse(text) ? new URL(text) : null
-  return url !== null && /^https?:$/.test(url.protocol) && !url.search && !url.hash && !text.endsWith('/')
-}, 'must be an http(s) URL without query, fragment or trailing slash')
+  if (url === null || !/^https?:$/.test(url.protocol) || /[?#\s]/.test(text)) return false
+  return !url.username && !url.password && !text.includes('@') && !text.endsWith('/')
+}
+
+const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
+
+/** What others rely on: https (RFC 8414 §2, RFC 8707 §2), or http for a try on one machine. */
+const publicUrl = httpUrl.refine((text) => {
+  const { protocol, hostname } = URL.canParse(text) ? new URL(text) : { protocol: '', hostname: '' }
+  return protocol !== 'http:' || LOOPBACK_HOST.test(hostname)
+}, 'must be https; http is for a loopback host only')
+
+/** The API's identifier (RFC 8707 §2), the tokens' `aud`. */
+export const apiResourceUrl = publicUrl
+
+/** The issuer (RFC 8414 §2). Its metadata is served at its root, so it has no path (§3.1). */
+export const issuerUrl = publicUrl.refine(
+  (text) => !URL.canParse(text) || new URL(text).pathname === '/',
+  'must not have a path',
+)
 
 export const storeUrl = (protocols: string[]) =>
   z
@@ -85,16 +182,43 @@ export const keyEncryptionKey = z
   .regex(KEY_ENCRYPTION_KEY, 'must be 32 bytes in base64')
   .transform((text) => Buffer.from(text, 'base64'))
 
+const LONGEST_DRAIN_DELAY_S = 300
+const redisProtocols = ['redis:', 'rediss:', 'redis+sentinel:']
+
 /** Settings that both services have. */
 export const commonShape = {
-  HOST: z.string().default('127.0.0.1'),
-  PROCESSES: integer(1, 256, 1),
-  DATABASE_URL: storeUrl(['postgres:', 'postgresql:']),
-  DATABASE_POOL_SIZE: integer(1, 200, 10),
-  REDIS_URL: storeUrl(['redis:', 'rediss:', 'redis+sentinel:']),
-  REVOCATION_REDIS_URL: storeUrl(['redis:', 'rediss:', 'redis+sentinel:']).optional(),
-  ISSUER: httpUrl,
-  API_RESOURCE: httpUrl,
-  TRUSTED_PROXIES: addressRanges,
-  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  HOST: z.string().default('127.0.0.1').meta({ description: 'address to listen on' }),
+  PROCESSES: integer(1, 256, 1).meta({ description: 'processes that share the port, one a core' }),
+  DATABASE_URL: storeUrl(['postgres:', 'postgresql:']).meta({
+    secret: true,
+    description: 'the Postgres primary, as `integration_auth` or `integration_api`',
+  }),
+  DATABASE_POOL_SIZE: integer(1, 200, 10).meta({ description: 'connections of each process' }),
+  REDIS_URL: storeUrl(redisProtocols).meta({
+    secret: true,
+    description: '`redis://`, `rediss://` or `redis+sentinel://user:password@host:26379,…/name`',
+  }),
+  REVOCATION_REDIS_URL: storeUrl(redisProtocols)
+    .optional()
+    .meta({ secret: true, fallback: '`REDIS_URL`', description: 'a server for revocations alone' }),
+  ISSUER: issuerUrl.meta({
+    description: 'the address that tokens name as `iss` and metadata is built from; https, no path',
+  }),
+  API_RESOURCE: apiResourceUrl.meta({ description: "the API's identifier, the tokens' `aud`; https" }),
+  TRUSTED_PROXIES: addressRanges.meta({
+    description:
+      'addresses and ranges whose X-Forwarded-For, X-Request-Id and traceparent are believed; behind a proxy that is not named, all callers are one address to the limits',
+  }),
+  DRAIN_DELAY_S: integer(0, LONGEST_DRAIN_DELAY_S, 5).meta({
+    unit: 's',
+    description: 'how long requests are still taken after SIGTERM, while `/readyz` answers 503',
+  }),
+  METRICS_PORT: portNumber
+    .optional()
+    .meta({ fallback: 'none', description: 'port that serves `/metrics`, and nothing else' }),
+  METRICS_HOST: z.string().default('127.0.0.1').meta({ description: 'address that `/metrics` is served on' }),
+  LOG_LEVEL: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
+    .default('info')
+    .meta({ description: 'trace, debug, info, warn, error or silent' }),
 }

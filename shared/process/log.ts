@@ -1,4 +1,6 @@
+import { hostname } from 'node:os'
 import { destination, type Logger, pino } from 'pino'
+import { VERSION } from './version.ts'
 
 export type Log = Logger
 
@@ -14,7 +16,8 @@ const WAITING_MAX_BYTES = 8 * 1_024 * 1_024
 
 /**
  * Structured log lines on standard output. Callers name the fields they log one by one: a request body, a header
- * set or an error of a library is never logged whole, so that no secret or token can reach a log.
+ * set or an error of a library is never logged whole, so that no secret or token can reach a log. Each line names the
+ * service, its version, the machine and the process.
  */
 export function createLog({ service, level }: { service: string; level: string }): Log {
   const stream = destination({
@@ -25,7 +28,8 @@ export function createLog({ service, level }: { service: string; level: string }
     periodicFlush: FLUSH_EVERY_MS,
   })
   outliveFailures(stream)
-  return pino({ level, base: { service }, timestamp: pino.stdTimeFunctions.isoTime }, stream)
+  const base = { service, version: VERSION, instance: hostname(), pid: process.pid }
+  return pino({ level, base, timestamp: pino.stdTimeFunctions.isoTime }, stream)
 }
 
 /**

@@ -14,18 +14,33 @@ export interface RequestContext {
   callerRequestId: string | undefined
   /** The peer's address, or what a trusted proxy says it is. IPv4 in dotted form. */
   clientAddress: string
+  /** The trace-id of W3C Trace Context, if a trusted proxy sent a traceparent. */
+  traceId?: string
 }
 
 /**
  * A trusted proxy overwrites X-Request-Id and X-Forwarded-For, and passes the caller's own id on as
- * X-Caller-Request-Id. From anyone else these headers say nothing.
+ * X-Caller-Request-Id. It may add a traceparent. From anyone else these headers say nothing.
  */
 export function requestContext(request: IncomingMessage, trustedProxies: BlockList): RequestContext {
   const { peer, trusted } = peerOf(request.socket, trustedProxies)
   const requestId = usableId(trusted ? request.headers['x-request-id'] : undefined) ?? randomUUID()
   const callerRequestId = usableId(request.headers[trusted ? 'x-caller-request-id' : 'x-request-id'])
   const clientAddress = trusted ? forwardedAddress(request, trustedProxies, peer) : peer
-  return { requestId, callerRequestId, clientAddress }
+  const traceId = trusted ? traceIdOf(request.headers.traceparent) : undefined
+  return traceId === undefined
+    ? { requestId, callerRequestId, clientAddress }
+    : { requestId, callerRequestId, clientAddress, traceId }
+}
+
+/** version-traceid-parentid-flags (W3C Trace Context §3.2); a later version may have more behind the flags. */
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/
+const TRACEPARENT_OF_VERSION_00_CHARACTERS = 55
+
+function traceIdOf(header: string | string[] | undefined): string | undefined {
+  if (typeof header !== 'string') return undefined
+  if (header.startsWith('00-') && header.length !== TRACEPARENT_OF_VERSION_00_CHARACTERS) return undefined
+  return TRACEPARENT.exec(header)?.[1]
 }
 
 interface Peer {

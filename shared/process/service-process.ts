@@ -21,6 +21,8 @@ export interface ServiceProcessOptions {
   port: number
   /** More than one: that many processes that share the port, each as good as any other. */
   processes: number
+  /** How long requests are still taken after the signal, so that whoever sends them can notice that it came. */
+  drainDelay_ms: number
   log: Log
   createHttpServer: (listener: RequestListener) => Server
   createService: () => Service
@@ -32,8 +34,9 @@ const DRAIN_DEADLINE_MS = 10_000
 const RETRY_MS = 1_000
 
 /**
- * Runs a service until SIGTERM, SIGINT, or the end of the IPC channel to the process that started it. Then requests
- * in flight get their answers, and the process ends with code 0.
+ * Runs a service until SIGTERM, SIGINT, or the end of the IPC channel to the process that started it. From then on
+ * it is not ready and closes each connection with its next answer; after `drainDelay_ms` it takes no new connection,
+ * requests in flight get their answers, and the process ends with code 0.
  */
 export async function runServiceProcess(options: ServiceProcessOptions): Promise<void> {
   const stopped = new Promise<void>((resolve) => {
@@ -56,7 +59,7 @@ export function exitUnstarted(error: unknown): never {
 }
 
 async function runServer(options: ServiceProcessOptions, stopped: Promise<void>): Promise<void> {
-  const { host, port, log, createHttpServer, createService } = options
+  const { host, port, drainDelay_ms, log, createHttpServer, createService } = options
   const service = createService()
   const server = createHttpServer(service.handle)
   const stopping = new AbortController()
@@ -66,6 +69,8 @@ async function runServer(options: ServiceProcessOptions, stopped: Promise<void>)
   await startService(service, log, stopping.signal)
   await stopped
   service.drain()
+  server.prependListener('request', (_request, response) => response.setHeader('Connection', 'close'))
+  await sleep(drainDelay_ms)
   await drain(server, DRAIN_DEADLINE_MS)
   await service.stop()
 }
@@ -101,7 +106,7 @@ async function runWorkers({ processes, log }: ServiceProcessOptions, stopped: Pr
         } else if (listening < processes || code === EXIT_CONFIG) {
           reject(new ConfigError(`A process ended with code ${code ?? signal} before all were up.`))
         } else {
-          log.error({ pid: worker.process.pid, code, signal }, 'a process ended and is replaced')
+          log.error({ worker: worker.process.pid, code, signal }, 'a process ended and is replaced')
           setTimeout(() => !stopping && start(), RETRY_MS)
         }
       })

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { runAdmin, spawnAdmin } from '../support/admin.ts'
 import { removeFolder, temporaryFolder } from '../support/start.ts'
 
@@ -11,12 +12,14 @@ const COMMANDS = [
   'member set-role',
   'member set-status',
   'password reset',
-  'clients list',
-  'clients revoke',
-  'keys list',
-  'keys rotate',
-  'keys revoke',
-  'analytics import',
+  'client list',
+  'client revoke',
+  'key list',
+  'key rotate',
+  'key revoke',
+  'config reference',
+  'config check',
+  'redis-users',
 ]
 
 describe('npm run admin', () => {
@@ -47,8 +50,49 @@ describe('npm run admin', () => {
   it('lists its commands', async () => {
     const { code, stdout } = await runAdmin(['--help'], { env: {} })
     assert.equal(code, 0)
-    for (const name of ['company', 'member', 'password', 'clients', 'keys', 'analytics'])
-      assert.match(stdout, new RegExp(name))
+    for (const name of [
+      'company',
+      'member',
+      'password',
+      'client',
+      'key',
+      'analytics',
+      'config',
+      'redis-users',
+    ])
+      assert.match(stdout, new RegExp(`^  ${name}`, 'm'))
+  })
+
+  for (const [one, many] of [
+    ['client', 'clients'],
+    ['company', 'companies'],
+    ['member', 'members'],
+    ['key', 'keys'],
+  ] as const)
+    it(`takes ${one} and ${many} alike`, async () => {
+      const singular = await runAdmin([one, '--help'], { env: {} })
+      const plural = await runAdmin([many, '--help'], { env: {} })
+      assert.equal(plural.code, 0)
+      assert.equal(plural.stdout, singular.stdout)
+    })
+
+  for (const [name, term] of [
+    ['company', 'create --name <name> --timezone <zone> --currency <code> --owner-email <email> [options]'],
+    ['member', 'add <vendor_id> <email> --role <role> [options]'],
+    ['client', 'revoke <vendor_id> <client_id>'],
+    ['key', 'revoke <key_id>'],
+    ['config', 'check <service>'],
+  ] as const)
+    it(`says in the help of ${name} what its commands need`, async () => {
+      const { stdout } = await runAdmin([name, '--help'], { env: {} })
+      assert.ok(stdout.includes(`\n  ${term}\n      `), stdout)
+    })
+
+  it('tells its version', async () => {
+    const { version } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
+    const { code, stdout } = await runAdmin(['--version'], { env: {} })
+    assert.equal(code, 0)
+    assert.equal(stdout, `${version}\n`)
   })
 
   for (const args of [

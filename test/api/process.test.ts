@@ -17,6 +17,7 @@ describe('the process of the resource API', () => {
 
   const environment = (port: number) => ({
     PATH: process.env.PATH,
+    DRAIN_DELAY_S: '0',
     PORT: String(port),
     DATABASE_URL: api.database.apiUrl,
     REDIS_URL: api.redis.url('api'),

@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { request as httpRequest } from 'node:http'
 import { SCOPES } from '#shared/oauth/scopes.ts'
+import { VERSION } from '#shared/process/version.ts'
 import { startAuth, TEST_ISSUER, TEST_RESOURCE, type TestAuth } from '../support/auth.ts'
 
 const METADATA = '/.well-known/oauth-authorization-server'
@@ -176,7 +177,7 @@ describe('what answers on the authorization server', () => {
 
   describe('health', () => {
     it('GET /healthz is 200', async () => {
-      assert.deepEqual((await auth.request('GET', '/healthz')).json, { status: 'ok' })
+      assert.deepEqual((await auth.request('GET', '/healthz')).json, { status: 'ok', version: VERSION })
     })
     it('GET /readyz is 200 once keys are loaded', async () => {
       assert.deepEqual((await auth.request('GET', '/readyz')).json, { status: 'ready' })

@@ -110,6 +110,7 @@ function startService(
       ISSUER: issuer ?? url,
       API_RESOURCE: issuer ?? url,
       LOG_LEVEL: 'info',
+      DRAIN_DELAY_S: '0',
       ...(name === 'auth'
         ? {
             KEY_ENCRYPTION_KEY: Buffer.alloc(32, password).toString('base64'),

@@ -107,7 +107,7 @@ describe('workspace: Integrations, Webhooks', function () {
     await field().fill('https://')
     assert.equal(await field().getAttribute('aria-invalid'), null)
     await button('Save destination').click()
-    await tab.page.getByText('This is not a URL that can be understood').waitFor()
+    await tab.page.getByText('This is not a valid URL').waitFor()
     assert.equal(patches, 0)
     await looksRight()
   })

@@ -9,7 +9,7 @@ const CONFIGURATION = [
   'apps/auth/config.ts',
   'apps/api/config.ts',
   'infra/local/settings.ts',
-  'infra/migrate-command.ts',
+  'infra/migrate-settings.ts',
 ]
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
 
@@ -25,7 +25,7 @@ describe('the documents', () => {
     const variables = [...read(file).matchAll(/^\s+([A-Z][A-Z_]{3,}): /gm)].map(([, name]) => name as string)
     for (const name of new Set(variables)) {
       it(`tell of ${name}, which ${file} reads`, () => {
-        assert.match(read('README.md') + read('infra/README.md'), new RegExp(`\\b${name}\\b`))
+        assert.match(read('infra/SETTINGS.md'), new RegExp(`\\b${name}\\b`))
       })
     }
   }

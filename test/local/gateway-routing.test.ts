@@ -17,6 +17,8 @@ describe('the gateway: where a path goes', () => {
     ['/v1/oauth/anything/below?x=1', 'auth'],
     ['/v1/oauth/', 'auth'],
     ['/.well-known/oauth-authorization-server', 'auth'],
+    ['/.well-known/openid-configuration', 'auth'],
+    ['/.well-known/openid-configuration/more', 'api'],
     ['/.well-known/oauth-authorization-server/more', 'api'],
     ['/.well-known/oauth-protected-resource', 'api'],
     ['/v1/oauth', 'api'],

@@ -87,7 +87,7 @@ describe('npm start', function () {
 
     it('serves each service at an address of its own', async () => {
       for (const label of ['Authorization server', 'Resource API']) {
-        const url = new RegExp(`${label} +(http://localhost:\\d+)`).exec(start.stdout())?.[1]
+        const url = new RegExp(`${label} +(http://127.0.0.1:\\d+)`).exec(start.stdout())?.[1]
         assert.equal((await fetch(`${url}/readyz`)).status, 200, label)
       }
     })

@@ -194,6 +194,7 @@ describe('a round of the reconciler', () => {
     })
 
     it('sends only new ones while the server is known to have the others', async () => {
+      await asAdmin(server, (redis) => redis.flushall())
       await revokeInPostgres()
       await marked()
       await sleep(FAST.round_ms)
@@ -201,6 +202,41 @@ describe('a round of the reconciler', () => {
       await revokeInPostgres()
       await sleep(FAST.round_ms)
       assert.deepEqual(await api.reconciler.round(), { outcome: 'marked', entries: 2, added: 1 })
+    })
+
+    it('reads only tokens that it has not read before, even one that was stamped long before it was committed', async () => {
+      const clientId = await subjects.newClient()
+      const read: string[][] = []
+      const reading = {
+        raw: async (sql: string, bindings: never) => {
+          const answer = await api.db.raw(sql, bindings)
+          if (answer.rows[0]?.tokens) read.push(answer.rows[0].tokens)
+          return answer
+        },
+      } as unknown as Database
+      const reconciler = createReconciler({ redis: api.redis, db: reading, timings: FAST })
+      const inAnHour = new Date(Date.now() + 3_600_000)
+      const [early, late] = [newJti(), newJti()]
+      await insertRevokedToken(owner, { jti: early, clientId, expiresAt: inAnHour })
+      const slow = await owner.transaction()
+      await slow.raw(`insert into revoked_tokens values (?, ?, now() - interval '1 hour', ?)`, [
+        late,
+        clientId,
+        inAnHour,
+      ])
+      for (const end = performance.now() + 10_000; (await reconciler.round()).outcome !== 'marked'; )
+        assert.ok(performance.now() < end, 'never marked')
+      assert.deepEqual(read.at(-1), [early])
+      await slow.commit()
+      await sleep(FAST.round_ms)
+      assert.deepEqual(await reconciler.round(), { outcome: 'marked', entries: 2, added: 1 })
+      assert.ok((await entry(redisKeys.revokedToken(late))) > 0)
+      await sleep(FAST.round_ms)
+      assert.deepEqual(await reconciler.round(), { outcome: 'marked', entries: 2, added: 0 })
+      assert.equal(read.at(-1)?.includes(early), false)
+      await sleep(FAST.refill_ms)
+      assert.deepEqual(await reconciler.round(), { outcome: 'marked', entries: 2, added: 2 })
+      assert.deepEqual(read.at(-1)?.toSorted(), [early, late].toSorted())
     })
 
     it('sends all of them again now and then, so that one that was removed or shortened comes back', async () => {

@@ -19,7 +19,7 @@ export function startServiceChild(main: string, env: Record<string, string>): Se
   const path = join(import.meta.dirname, '../..', main)
   const child = fork(path, {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    env: { PATH: process.env.PATH, ...env },
+    env: { PATH: process.env.PATH, DRAIN_DELAY_S: '0', ...env },
   })
   const lines: Record<string, unknown>[] = []
   let stderr = ''

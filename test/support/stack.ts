@@ -30,13 +30,15 @@ const PASSWORD = 'a password of the tests'
 /** The whole local stack, as `npm start` brings it up, on free ports and with data of its own. */
 export async function startTestStack({ env = {}, dataDir }: TestStackOptions = {}): Promise<TestStack> {
   const folder = dataDir ?? (await mkdtemp(join(tmpdir(), 'integration-access-stack-')))
-  const [port, authPort, apiPort] = await freePorts(3)
+  const [port, authPort, apiPort, authMetricsPort, apiMetricsPort] = await freePorts(5)
   const settings = localSettings({
     ...process.env,
     DATA_DIR: folder,
     PORT: String(port),
     AUTH_PORT: String(authPort),
     API_PORT: String(apiPort),
+    AUTH_METRICS_PORT: String(authMetricsPort),
+    API_METRICS_PORT: String(apiMetricsPort),
     DEMO_PASSWORD: PASSWORD,
     ...env,
   })

@@ -44,7 +44,7 @@ export const removeFolder = (path: string): Promise<void> => rm(path, { recursiv
 export async function startProcess(options: StartOptions): Promise<Start> {
   const { dataDir, env = {}, args = [] } = options
   const [command = '', ...before] = options.command ?? [process.execPath, 'infra/local/main.ts']
-  const [port, authPort, apiPort] = (await freePorts(3)).map(String)
+  const [port, authPort, apiPort, authMetricsPort, apiMetricsPort] = (await freePorts(5)).map(String)
   // Every process inherits it, so that none can hide.
   const mark = `INTEGRATION_TEST_MARK=${randomUUID()}`
   const child = spawn(command, [...before, ...args], {
@@ -55,6 +55,8 @@ export async function startProcess(options: StartOptions): Promise<Start> {
       PORT: port,
       AUTH_PORT: authPort,
       API_PORT: apiPort,
+      AUTH_METRICS_PORT: authMetricsPort,
+      API_METRICS_PORT: apiMetricsPort,
       INTEGRATION_TEST_MARK: mark.split('=')[1],
       ...env,
     } as NodeJS.ProcessEnv,

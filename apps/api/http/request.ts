@@ -13,6 +13,9 @@ const HEADERS = [
   ['X-Content-Type-Options', 'nosniff'],
 ] as const
 
+/** Asked every second or so by whoever watches the process. */
+const PROBES: ReadonlySet<unknown> = new Set(['/healthz', '/readyz'])
+
 class RequestState implements ApiState {
   declare session?: SessionState
   declare userId?: string
@@ -57,13 +60,15 @@ export function createRequestMiddleware({
     ctx.res.setHeader('X-Request-Id', request.requestId)
     for (const [name, value] of HEADERS) ctx.res.setHeader(name, value)
     await next()
-    log.info(
+    const route = (ctx as { _matchedRoute?: unknown })._matchedRoute
+    log[PROBES.has(route) ? 'debug' : 'info'](
       {
         requestId: request.requestId,
         callerRequestId: request.callerRequestId,
+        traceId: request.traceId,
         clientAddress: request.clientAddress,
         method: ctx.method,
-        route: (ctx as { _matchedRoute?: unknown })._matchedRoute,
+        route,
         status: ctx.status,
         problem: state.problem,
         vendorId: state.vendorId,

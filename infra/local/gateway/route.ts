@@ -26,7 +26,7 @@ export function destinationOf(target: string): Destination | undefined {
 }
 
 /** Paths whose errors are OAuth's own JSON (RFC 6749 §5.2) and not problem+json. */
-export const isOAuth = (path: string): boolean =>
-  path.startsWith('/v1/oauth/') ||
-  path === '/.well-known/oauth-authorization-server' ||
-  path === '/.well-known/openid-configuration'
+export const isOAuth = (path: string): boolean => path.startsWith('/v1/oauth/') || METADATA.has(path)
+
+/** Where clients look for the authorization server's metadata (RFC 8414 §3 and §5). */
+const METADATA = new Set(['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'])

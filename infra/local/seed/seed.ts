@@ -9,6 +9,7 @@ import {
   findUserByEmail,
   insertCompany,
   insertUser,
+  listCompanies,
   saveMembership,
 } from '#shared/people.ts'
 import type { Clock } from '#shared/process/clock.ts'
@@ -24,6 +25,14 @@ export interface SeedResult {
   password: string | undefined
   /** Days of analytics that were added, all companies together. */
   days: number
+}
+
+/** Whether there are companies, and none of the demo's is among them: then this is no database to seed. */
+export async function holdsOnlyOthers(db: Queryable): Promise<boolean> {
+  const { rows } = await db.raw(`select to_regclass('companies') is not null as migrated`)
+  if (!rows[0].migrated) return false
+  const companies = (await listCompanies(db)).map(({ vendorId }) => vendorId)
+  return companies.length > 0 && !DEMO_COMPANIES.some(({ company }) => companies.includes(company.vendorId))
 }
 
 /**

@@ -1,0 +1,93 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { Argument, type Command } from 'commander'
+import { type SettingReference, settingsOf } from '#shared/process/config.ts'
+import { LOCAL_SHAPE } from '../local/settings.ts'
+import { MIGRATE_SHAPE } from '../migrate-settings.ts'
+import { OPERATOR_SHAPE } from '../operator.ts'
+import { command, group, type Outcome, type Print } from './commands.ts'
+
+const run = promisify(execFile)
+const ROOT = join(import.meta.dirname, '../..')
+
+type ServiceName = 'auth' | 'api'
+
+/** Which settings there are, and whether those of a service are right. */
+export function addConfigCommands(program: Command, print: Print, env: NodeJS.ProcessEnv): void {
+  const config = group(program, 'config', 'Settings of all programs')
+  command(
+    config,
+    'reference',
+    'Print every setting as Markdown: name, default, unit, and the program that reads it',
+    'config reference',
+  ).action(() => print(reference))
+  command(
+    config,
+    'check',
+    'Check the settings of a service in this environment, without starting it. Ends with code 78 if one is wrong, missing or unknown.',
+    'config check auth',
+  )
+    .addArgument(new Argument('<service>', 'whose settings').choices(['auth', 'api']))
+    .action((service: ServiceName) =>
+      print(async () => {
+        const { text, exitCode } = await ask(service, '--check', env)
+        return { text, data: { service, usable: exitCode === 0, text }, exitCode }
+      }),
+    )
+}
+
+/** Asks the service's own program, so that this one need not hold its code. */
+async function ask(
+  service: ServiceName,
+  argument: string,
+  env: NodeJS.ProcessEnv = {},
+): Promise<{ text: string; exitCode: number }> {
+  const program = join(ROOT, `apps/${service}/main.ts`)
+  try {
+    const { stdout } = await run(process.execPath, [program, argument], { env })
+    return { text: stdout.trim(), exitCode: 0 }
+  } catch (error) {
+    const { code, stdout } = error as { code?: unknown; stdout?: string }
+    if (typeof code !== 'number' || !stdout) throw error
+    return { text: stdout.trim(), exitCode: code }
+  }
+}
+
+async function reference(): Promise<Outcome> {
+  const [auth, api] = await Promise.all((['auth', 'api'] as const).map((name) => ask(name, '--settings')))
+  const ofAuth: SettingReference[] = JSON.parse(auth?.text ?? '[]')
+  const ofApi: SettingReference[] = JSON.parse(api?.text ?? '[]')
+  const isCommon = ({ name }: SettingReference): boolean =>
+    name !== 'PORT' &&
+    ofAuth.some((other) => other.name === name) &&
+    ofApi.some((other) => other.name === name)
+  const sections: [title: string, settings: SettingReference[]][] = [
+    ['Both services', ofAuth.filter(isCommon)],
+    ['The authorization server', ofAuth.filter((setting) => !isCommon(setting))],
+    ['The resource API', ofApi.filter((setting) => !isCommon(setting))],
+    ['The migration (`npm run migrate`)', settingsOf(MIGRATE_SHAPE)],
+    ["The operator's command (`npm run admin`)", settingsOf(OPERATOR_SHAPE)],
+    ['The local stack (`npm start`)', settingsOf(LOCAL_SHAPE)],
+  ]
+  return { text: [PREFACE, ...sections.map(section)].join('\n'), data: Object.fromEntries(sections) }
+}
+
+const PREFACE = `# Settings
+
+Every setting is an environment variable. A program that gets a wrong one names it, and every other wrong one, and ends with code 78. Variables that look like a setting and are none are named in the log at start.
+
+A setting marked with * is a secret: \`<NAME>_FILE\` may name a file that holds it instead. Rates are \`limit/seconds\`. \`npm run admin -- config check auth\` (or \`api\`) checks an environment without starting anything.
+
+This page is printed by \`npm run admin -- config reference\` from the code that reads the settings.
+`
+
+function section([title, settings]: [string, SettingReference[]]): string {
+  const rows = settings.map(({ name, fallback, unit, description, secret }) => {
+    const shown = /^[\w./]+$/.test(fallback) && !WORDS.has(fallback) ? `\`${fallback}\`` : fallback
+    return `| \`${name}\`${secret ? ' *' : ''} | ${shown}${unit && ` ${unit}`} | ${description} |`
+  })
+  return [`## ${title}\n`, '| variable | default | what it is |', '|---|---|---|', ...rows, ''].join('\n')
+}
+
+const WORDS = new Set(['required', 'none'])

@@ -1,0 +1,45 @@
+import { appendFileSync } from 'node:fs'
+import type { Readable } from 'node:stream'
+
+/** The events that a security team asks about afterwards. The runbook describes each. */
+export const AUDIT_EVENTS: ReadonlySet<string> = new Set([
+  'request.refused',
+  'signing_key.active',
+  'signing_key.unreadable',
+  'token.issued',
+  'token.revoked',
+])
+
+const LEVELS: Record<string, number> = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, silent: 100 }
+const INFO = 30
+const EVENT = /"event":"([a-z_.]{1,64})"/
+const LEVEL = /^\{"level":(\d{2})/
+const LINE_MAX_CHARACTERS = 64 * 1_024
+
+/** What a service has to print so that both the audit trail and a person who asked for `wanted` get theirs. */
+export const printedLevel = (wanted: string): string => ((LEVELS[wanted] ?? 0) > INFO ? 'info' : wanted)
+
+/**
+ * Sends the lines of a service where they belong: audit events to `auditFile`, those of at least the level `wanted`
+ * to `output`, and what is no log line too.
+ */
+export function routeOutput(
+  printed: Readable,
+  { wanted, auditFile, output }: { wanted: string; auditFile: string; output: NodeJS.WritableStream },
+): void {
+  const least = LEVELS[wanted] ?? 0
+  let rest = ''
+  function take(line: string): void {
+    const event = EVENT.exec(line)?.[1]
+    if (event !== undefined && AUDIT_EVENTS.has(event))
+      appendFileSync(auditFile, `${line}\n`, { mode: 0o600 })
+    const level = LEVEL.exec(line)?.[1]
+    if (level === undefined || Number(level) >= least) output.write(`${line}\n`)
+  }
+  printed.on('data', (chunk: Buffer) => {
+    const lines = (rest + chunk.toString()).split('\n')
+    rest = (lines.pop() ?? '').slice(-LINE_MAX_CHARACTERS)
+    for (const line of lines) take(line)
+  })
+  printed.on('end', () => rest && take(rest))
+}

@@ -1,0 +1,19 @@
+import { z } from 'zod'
+import { storeUrl } from '#shared/process/config.ts'
+
+const password = (role: string) =>
+  z
+    .string()
+    .optional()
+    .meta({ secret: true, description: `new password of the role ${role}, which may then log in` })
+
+/** The settings of `npm run migrate`, besides those of an operator's command. */
+export const MIGRATE_SHAPE = {
+  DATABASE_URL: storeUrl(['postgres:', 'postgresql:']).optional().meta({
+    secret: true,
+    fallback: 'the local stack',
+    description: 'the database, as the owner of its tables',
+  }),
+  INTEGRATION_AUTH_PASSWORD: password('`integration_auth`'),
+  INTEGRATION_API_PASSWORD: password('`integration_api`'),
+}

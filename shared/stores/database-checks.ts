@@ -1,0 +1,44 @@
+import { ConfigError } from '#shared/process/config.ts'
+import type { Database, Queryable } from './postgres.ts'
+
+/** The newest migration that this code needs: the number that its file's name begins with. */
+export const SCHEMA_NEEDED = 7
+
+/**
+ * The oldest `SCHEMA_NEEDED` of a release that still runs on this schema. A migration that takes away what an older
+ * release uses (the contracting half of a change) raises it to the number that release lacks.
+ */
+export const SCHEMA_SERVES_FROM = 7
+
+/** Kept as the comment of a table, which every role may read, and which a dump takes along. */
+const MARK = /^integration schema (\d{1,9}), serves (\d{1,9})$/
+
+/** `missing`: not migrated far enough. `newer`: made by a release that this one is too old for. */
+export type SchemaState = 'usable' | 'missing' | 'newer'
+
+/** Leaves word of which schema the database has. For the migration, as the owner of the tables. */
+export async function markSchema(db: Queryable, newest: number, serves = SCHEMA_SERVES_FROM): Promise<void> {
+  await db.raw(`comment on table companies is 'integration schema ${newest}, serves ${serves}'`)
+}
+
+/** Whether this code can work on the database. Rejects with what the database throws. */
+export async function schemaState(db: Queryable): Promise<SchemaState> {
+  const { rows } = await db.raw(`select obj_description(to_regclass('companies'), 'pg_class') as mark`)
+  const [, newest, serves] = MARK.exec(rows[0]?.mark ?? '') ?? []
+  if (newest === undefined || Number(newest) < SCHEMA_NEEDED) return 'missing'
+  return Number(serves) > SCHEMA_NEEDED ? 'newer' : 'usable'
+}
+
+/**
+ * A service whose role may do everything would not notice when its rights are wrong.
+ * @throws ConfigError when DATABASE_URL logs in as a superuser; whatever the database throws.
+ */
+export async function refuseSuperuser(db: Database): Promise<void> {
+  const { rows } = await db.raw(
+    `select rolname as role from pg_roles where rolname = current_user and rolsuper`,
+  )
+  if (rows.length > 0)
+    throw new ConfigError(
+      `DATABASE_URL: logs in as ${rows[0].role}, a superuser; use the role that the migration made for the service`,
+    )
+}

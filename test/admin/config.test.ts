@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { runAdmin } from '../support/admin.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const USABLE = {
+  DATABASE_URL: 'postgres://integration_auth:hunter2@127.0.0.1/integration',
+  REDIS_URL: 'redis://auth:hunter3@127.0.0.1',
+  ISSUER: 'https://auth.example.com',
+  API_RESOURCE: 'https://api.example.com',
+  KEY_ENCRYPTION_KEY: Buffer.alloc(32).toString('base64'),
+}
+
+describe('npm run admin -- config', () => {
+  it('reference is what infra/SETTINGS.md holds', async () => {
+    const { code, stdout } = await runAdmin(['config', 'reference'], { env: {} })
+    assert.equal(code, 0)
+    const page = await readFile(join(ROOT, 'infra/SETTINGS.md'), 'utf8')
+    assert.equal(page, stdout, 'npm run --silent admin -- config reference > infra/SETTINGS.md')
+  })
+
+  it('check says that the settings are usable', async () => {
+    const { code, stdout } = await runAdmin(['config', 'check', 'auth'], { env: USABLE })
+    assert.equal(code, 0)
+    assert.equal(stdout, 'The settings are usable.\n')
+  })
+
+  it('check ends with 78 and names what is wrong, missing and unknown, and no value', async () => {
+    const env = { ...USABLE, ISSUER: 'http://auth.example.com', REDIS_URL: '', RATE_API_PRE_CLIENT: '9/9' }
+    const { code, stdout } = await runAdmin(['config', 'check', 'api'], { env })
+    assert.equal(code, 78)
+    assert.equal(
+      stdout,
+      `The configuration is not usable:
+  REDIS_URL: is required
+  ISSUER: must be https; http is for a loopback host only
+  RATE_API_PRE_CLIENT: is not a setting; did you mean RATE_API_PER_CLIENT?
+`,
+    )
+  })
+
+  it('check ends with 78 when a name alone is unknown', async () => {
+    const { code, json } = await runAdmin(['config', 'check', 'auth', '--json'], {
+      env: { ...USABLE, RATE_TOKENS: '9/9' },
+    })
+    assert.equal(code, 78)
+    assert.equal(json.usable, false)
+  })
+
+  it('check knows no other service', async () => {
+    assert.equal((await runAdmin(['config', 'check', 'gateway'], { env: {} })).code, 64)
+  })
+})
+
+describe('npm run admin -- redis-users', () => {
+  it('prints a line for each service, ready for an ACL file but for the passwords', async () => {
+    const { code, stdout } = await runAdmin(['redis-users'], { env: {} })
+    assert.equal(code, 0)
+    assert.match(
+      stdout,
+      /^user auth on #PASSWORD_AUTH resetkeys resetchannels -@all .+\nuser api on #PASSWORD_API .+\n$/,
+    )
+  })
+})

@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createServer, type Server } from 'node:tls'
+import { pino } from 'pino'
+import { listen } from '#shared/process/http-server.ts'
+import { markSchema, SCHEMA_NEEDED, SCHEMA_SERVES_FROM } from '#shared/stores/database-checks.ts'
+import { createRedis } from '#shared/stores/redis.ts'
+import { watchRedis } from '#shared/stores/redis-watch.ts'
+import { freePort } from '../../infra/local/ports.ts'
+import { startApi, type TestApi } from '../support/api.ts'
+import { startAuth, type TestAuth } from '../support/auth.ts'
+import { createCertificate } from '../support/certificates.ts'
+import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
+import { type ServiceChild, startServiceChild } from '../support/process.ts'
+import { createTestRedis, type TestRedis } from '../support/servers.ts'
+
+const MIGRATIONS = join(import.meta.dirname, '../../infra/migrations')
+
+async function eventually(holds: () => Promise<boolean> | boolean, what: string): Promise<void> {
+  for (const end = Date.now() + 10_000; Date.now() < end; await sleep(50)) if (await holds()) return
+  assert.fail(what)
+}
+
+describe('GET /readyz of the resource API', () => {
+  let api: TestApi
+  before(async () => {
+    api = await startApi()
+  })
+  after(() => api.stop())
+  afterEach(() => markSchema(api.db, SCHEMA_NEEDED))
+
+  const readiness = async () => {
+    const { status, json } = await api.request('GET', '/readyz')
+    return [status, json]
+  }
+
+  it('is 200 on a migrated database', async () => {
+    assert.deepEqual(await readiness(), [200, { status: 'ready' }])
+  })
+
+  it('is 200 on a database of a newer version that serves this one', async () => {
+    await markSchema(api.db, SCHEMA_NEEDED + 5, SCHEMA_NEEDED)
+    assert.equal((await readiness())[0], 200)
+  })
+
+  it('is 503 on a database that was not migrated far enough', async () => {
+    await markSchema(api.db, SCHEMA_NEEDED - 1)
+    assert.deepEqual(await readiness(), [503, { status: 'not ready', waitingFor: ['migrations'] }])
+  })
+
+  it('is 503 on a database without its tables', async () => {
+    await api.db.raw('alter table companies rename to companies_away')
+    assert.deepEqual(await readiness(), [503, { status: 'not ready', waitingFor: ['migrations'] }])
+    await api.db.raw('alter table companies_away rename to companies')
+  })
+
+  it('is 503 on a database that is too new', async () => {
+    await markSchema(api.db, SCHEMA_NEEDED + 5, SCHEMA_NEEDED + 1)
+    const waitingFor = ['a newer version of this service: the database was made for it']
+    assert.deepEqual(await readiness(), [503, { status: 'not ready', waitingFor }])
+  })
+
+  it('needs the newest migration, and serves no older code than there is', () => {
+    const newest = Math.max(...readdirSync(MIGRATIONS).map((name) => Number.parseInt(name, 10)))
+    assert.equal(SCHEMA_NEEDED, newest, 'a migration was added: does this code need it?')
+    assert.ok(SCHEMA_SERVES_FROM <= SCHEMA_NEEDED)
+  })
+})
+
+describe('a Redis that refuses', () => {
+  let redis: TestRedis
+  let tls: Server
+  let tlsPort: number
+  before(async () => {
+    redis = await createTestRedis()
+    const { pem: cert, keyPem: key } = createCertificate({ commonName: 'redis' })
+    tls = createServer({ cert, key })
+    tlsPort = await listen(tls as never, { host: '127.0.0.1', port: 0 })
+  })
+  after(async () => {
+    tls.close()
+    await redis.stop('SIGKILL')
+  })
+
+  /** What the log says of a connection by this URL, and what the watch tells. */
+  async function watched(url: string, within: (lines: Record<string, unknown>[]) => boolean) {
+    const lines: Record<string, unknown>[] = []
+    const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
+    const connection = createRedis({ url, connectionName: 'test' })
+    const watch = watchRedis({ redis: connection, log, probeEvery_ms: 25 })
+    await eventually(() => within(lines), 'nothing was logged')
+    const trouble = watch.trouble()
+    await watch.stop()
+    connection.disconnect()
+    return { lines, trouble }
+  }
+
+  for (const [what, url, reason] of [
+    ['by the password', () => redis.url('api').replace(':c@', ':hunter2@'), /^WRONGPASS /],
+    ['for want of a password', () => redis.url('api').replace('api:c@', ''), /^NOAUTH /],
+    ['since nothing listens', () => 'redis://127.0.0.1:1', /ECONNREFUSED/],
+    ['since its certificate is unknown', () => `rediss://127.0.0.1:${tlsPort}`, /self-signed certificate/],
+  ] as const)
+    it(`${what} is logged once, with its own reason and no password`, async () => {
+      const { lines, trouble } = await watched(url(), (all) => all.length > 0)
+      assert.match(String(lines[0]?.reason), reason)
+      assert.equal(lines[0]?.event, 'redis.unusable')
+      assert.equal(lines.length, 1)
+      assert.match(trouble ?? '', reason)
+      assert.doesNotMatch(JSON.stringify(lines), /hunter2/)
+    })
+
+  it('by its permissions is logged with what is not permitted', async () => {
+    const admin = createRedis({ url: redis.url('admin'), connectionName: 'test' })
+    await eventually(() => admin.status === 'ready', 'no connection')
+    await admin.call(
+      'ACL',
+      'SETUSER',
+      'narrow',
+      'on',
+      '>n',
+      '+auth',
+      '+hello',
+      '+ping',
+      '+info',
+      '+client|setname',
+    )
+    const { lines } = await watched(redis.url('api').replace('api:c@', 'narrow:n@'), (all) => all.length > 0)
+    assert.match(String(lines[0]?.reason), /^NOPERM .*eval/)
+    admin.disconnect()
+  })
+})
+
+describe('a service with a Redis that refuses it', function () {
+  this.timeout(40_000)
+  let api: TestApi
+  let auth: TestAuth
+  const children: ServiceChild[] = []
+  before(async () => {
+    ;[api, auth] = await Promise.all([startApi(), startAuth()])
+  })
+  afterEach(async () => {
+    await Promise.all(children.splice(0).map((child) => child.kill()))
+  })
+  after(() => Promise.all([api.stop(), auth.stop()]))
+
+  const environments = {
+    auth: () => auth.env,
+    api: () => ({
+      DATABASE_URL: api.database.apiUrl,
+      REDIS_URL: api.redis.url('api'),
+      ISSUER,
+      API_RESOURCE,
+      JWKS_URL: api.issuer.jwksUrl,
+    }),
+  }
+
+  async function start(name: 'auth' | 'api', env: Record<string, string>) {
+    const port = await freePort()
+    const child = startServiceChild(`apps/${name}/main.ts`, {
+      ...environments[name](),
+      PORT: String(port),
+      ...env,
+    })
+    children.push(child)
+    return { child, url: `http://127.0.0.1:${port}` }
+  }
+
+  for (const name of ['auth', 'api'] as const) {
+    it(`is ready and says what it does without: ${name}`, async () => {
+      const wrong = new URL(environments[name]().REDIS_URL as string)
+      wrong.password = 'hunter2'
+      const { child, url } = await start(name, { REDIS_URL: wrong.href })
+      await child.logged('ready')
+      const line = await child.logged('Redis cannot be used')
+      assert.match(String(line.reason), /^WRONGPASS /)
+      const ready = await fetch(`${url}/readyz`)
+      assert.equal(ready.status, 200)
+      assert.deepEqual(await ready.json(), { status: 'ready', degraded: ['redis'] })
+      assert.doesNotMatch(JSON.stringify(child.lines), /hunter2/)
+    })
+
+    it(`refuses to work as a superuser: ${name}`, async () => {
+      const { database } = name === 'auth' ? auth : api
+      const { child } = await start(name, { DATABASE_URL: database.ownerUrl })
+      assert.equal((await child.exit).code, 78)
+      assert.match(child.stderr(), /^DATABASE_URL: logs in as postgres, a superuser/)
+    })
+
+    it(`takes requests for DRAIN_DELAY_S after SIGTERM, and tells everybody to go: ${name}`, async () => {
+      const { child, url } = await start(name, { DRAIN_DELAY_S: '2' })
+      await child.logged('ready')
+      const before = await fetch(`${url}/healthz`)
+      assert.equal(before.headers.get('connection'), 'keep-alive')
+      child.process.kill('SIGTERM')
+      const killedAt = performance.now()
+      const ready = () => fetch(`${url}/readyz`)
+      await eventually(async () => (await ready()).status === 503, '/readyz did not become 503')
+      assert.ok(performance.now() - killedAt < 1_500, '/readyz was late')
+      const served = await fetch(`${url}/healthz`)
+      assert.deepEqual([served.status, served.headers.get('connection')], [200, 'close'])
+      assert.deepEqual(await child.exit, { code: 0, signal: null })
+      assert.ok(performance.now() - killedAt >= 2_000, 'it went early')
+      await assert.rejects(ready())
+    })
+  }
+
+  it('names a variable that looks like a setting and is none', async () => {
+    const { child } = await start('auth', { RATE_TOKEN_PER_CLIENTS: '1/60' })
+    const line = await child.logged(
+      'RATE_TOKEN_PER_CLIENTS: is not a setting; did you mean RATE_TOKEN_PER_CLIENT?',
+    )
+    assert.equal(line.event, 'setting.unknown')
+  })
+})

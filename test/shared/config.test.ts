@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { z } from 'zod'
+import {
+  apiResourceUrl,
+  ConfigError,
+  httpUrl,
+  integer,
+  issuerUrl,
+  rate,
+  readConfig,
+  settingsOf,
+} from '#shared/process/config.ts'
+import { SETTING_NAMES, unknownSettings } from '#shared/process/setting-names.ts'
+import { apiShape } from '../../apps/api/config.ts'
+import { authShape } from '../../apps/auth/config.ts'
+import { LOCAL_SHAPE } from '../../infra/local/settings.ts'
+import { MIGRATE_SHAPE } from '../../infra/migrate-settings.ts'
+
+/** @returns the problems, a line each, without the heading. */
+function problemsOf(env: Record<string, string>, shape: z.ZodRawShape): string[] {
+  try {
+    readConfig(env, shape)
+    return []
+  } catch (error) {
+    assert.ok(error instanceof ConfigError)
+    return error.message.split('\n  ').slice(1)
+  }
+}
+
+describe('the settings', () => {
+  describe('an address that others rely on', () => {
+    const both = { ISSUER: issuerUrl, API_RESOURCE: apiResourceUrl }
+    for (const [url, why] of [
+      ['https://auth.example.com', undefined],
+      ['https://auth.example.com:8443', undefined],
+      ['http://localhost:8080', undefined],
+      ['http://127.0.0.1:8080', undefined],
+      ['http://127.8.9.1', undefined],
+      ['http://[::1]:8080', undefined],
+      ['http://auth.example.com', 'must be https; http is for a loopback host only'],
+      ['http://localhost.example.com', 'must be https; http is for a loopback host only'],
+      ['http://127.0.0.1.example.com', 'must be https; http is for a loopback host only'],
+      ['http://10.0.0.1', 'must be https; http is for a loopback host only'],
+      ['http://0.0.0.0', 'must be https; http is for a loopback host only'],
+      ['https://u:p@auth.example.com', 'must be an http(s) URL'],
+      ['https://u@auth.example.com', 'must be an http(s) URL'],
+      ['https://@auth.example.com', 'must be an http(s) URL'],
+      ['https://auth.example.com/', 'must be an http(s) URL'],
+      ['https://auth.example.com?x', 'must be an http(s) URL'],
+      ['https://auth.example.com?', 'must be an http(s) URL'],
+      ['https://auth.example.com#', 'must be an http(s) URL'],
+      ['ftp://auth.example.com', 'must be an http(s) URL'],
+      ['auth.example.com', 'must be an http(s) URL'],
+    ] as const) {
+      it(`${url} is ${why === undefined ? 'taken' : 'refused'}`, () => {
+        const problems = problemsOf({ ISSUER: url, API_RESOURCE: url }, both)
+        if (why === undefined) assert.deepEqual(problems, [])
+        else
+          for (const name of ['ISSUER', 'API_RESOURCE'])
+            assert.ok(
+              problems.some((problem) => problem.startsWith(`${name}: ${why}`)),
+              String(problems),
+            )
+        assert.doesNotMatch(problems.join(), /example/)
+      })
+    }
+
+    it('the issuer has no path, since its metadata is at the root; the resource may have one', () => {
+      const url = 'https://example.com/integration'
+      assert.deepEqual(problemsOf({ ISSUER: url, API_RESOURCE: url }, both), ['ISSUER: must not have a path'])
+    })
+  })
+
+  it('may fetch keys by plain http inside the installation, but without a password in the address', () => {
+    assert.deepEqual(problemsOf({ JWKS_URL: 'http://auth:8081/v1/oauth/jwks' }, { JWKS_URL: httpUrl }), [])
+    assert.match(
+      problemsOf({ JWKS_URL: 'http://u:p@auth/jwks' }, { JWKS_URL: httpUrl })[0] ?? '',
+      /without user/,
+    )
+  })
+
+  it('that are missing are required, those that are wrong say why', () => {
+    const shape = { DATABASE_URL: z.string(), ISSUER: issuerUrl, PORT: integer(0, 9, 1), RATE_X: rate('1/1') }
+    assert.deepEqual(problemsOf({ PORT: 'x', ISSUER: '' }, shape), [
+      'DATABASE_URL: is required',
+      'ISSUER: is required',
+      'PORT: must be a whole number',
+    ])
+  })
+
+  describe('in files', () => {
+    const shape = {
+      DATABASE_URL: z.string().min(3, 'is too short').meta({ secret: true }),
+      PORT: integer(0, 9, 1),
+    }
+    let folder: string
+    before(() => {
+      folder = mkdtempSync(join(tmpdir(), 'integration-access-test-'))
+    })
+    after(() => rmSync(folder, { recursive: true }))
+
+    function fileOf(content: string): string {
+      const path = join(folder, 'secret')
+      writeFileSync(path, content)
+      return path
+    }
+
+    for (const end of ['', '\n', '\r\n'])
+      it(`are read without ${JSON.stringify(end)} at the end`, () => {
+        const config = readConfig({ DATABASE_URL_FILE: fileOf(` a secret \t${end}`) }, shape)
+        assert.equal(config.DATABASE_URL, ' a secret \t')
+      })
+
+    it('are judged like those in the environment', () => {
+      assert.deepEqual(problemsOf({ DATABASE_URL_FILE: fileOf('ab') }, shape), ['DATABASE_URL: is too short'])
+    })
+
+    it('are not given twice', () => {
+      const env = { DATABASE_URL: 'other', DATABASE_URL_FILE: fileOf('secret') }
+      assert.deepEqual(problemsOf(env, shape), ['DATABASE_URL: is set twice, here and by DATABASE_URL_FILE'])
+    })
+
+    for (const [what, path, problem] of [
+      ['is not there', () => '/nowhere', 'DATABASE_URL_FILE: ENOENT'],
+      ['is a folder', () => folder, 'DATABASE_URL_FILE: EISDIR'],
+      ['is empty', () => fileOf('\n'), 'DATABASE_URL_FILE: names an empty file'],
+      ['never ends', () => '/dev/zero', 'DATABASE_URL_FILE: names a file of more than 65536 bytes'],
+    ] as const)
+      it(`are refused when the file ${what}`, () => {
+        assert.deepEqual(problemsOf({ DATABASE_URL_FILE: path() }, shape), [problem])
+      })
+
+    it('are secrets: any other setting is not looked for in a file', () => {
+      assert.equal(readConfig({ DATABASE_URL: 'abc', PORT_FILE: fileOf('7') }, shape).PORT, 1)
+    })
+  })
+
+  describe('that do not exist', () => {
+    for (const [variable, didYouMean] of [
+      ['RATE_TOKEN_PER_CLIENTS', 'RATE_TOKEN_PER_CLIENT'],
+      ['RATE_TOKEN_PRE_CLIENT', 'RATE_TOKEN_PER_CLIENT'],
+      ['TRUSTED_PROXYS', 'TRUSTED_PROXIES'],
+      ['DATABSE_URL', 'DATABASE_URL'],
+      ['DATABSE_URL_FILE', 'DATABASE_URL'],
+      ['database_url', 'DATABASE_URL'],
+      ['RATE_OF_SOMETHING_ELSE', undefined],
+    ] as const)
+      it(`${variable} is named${didYouMean ? `, and ${didYouMean} with it` : ''}`, () => {
+        const found = unknownSettings({ [variable]: 'x' })
+        assert.deepEqual(found, [{ variable, ...(didYouMean && { didYouMean }) }])
+      })
+
+    it('are not found in what belongs to others', () => {
+      const env = [
+        'PATH',
+        'HOSTNAME',
+        'REDIS_SERVICE_HOST',
+        'REDIS_PORT',
+        'DATABASE_NAME',
+        'SORT',
+        'npm_config_x',
+      ]
+      assert.deepEqual(unknownSettings(Object.fromEntries(env.map((name) => [name, 'x']))), [])
+    })
+
+    it('are not found in what is known', () => {
+      assert.deepEqual(unknownSettings(Object.fromEntries([...SETTING_NAMES].map((name) => [name, 'x']))), [])
+    })
+  })
+
+  const shapes = { authShape, apiShape, LOCAL_SHAPE, MIGRATE_SHAPE }
+
+  it('all have their names in the list of names, and nothing else has', () => {
+    const names = new Set(Object.values(shapes).flatMap((shape) => Object.keys(shape)))
+    assert.deepEqual([...SETTING_NAMES].sort(), [...names].sort())
+  })
+
+  for (const [name, shape] of Object.entries(shapes))
+    for (const setting of settingsOf(shape))
+      it(`${setting.name} of ${name} is described in the reference`, () => {
+        assert.ok(setting.description, `give its schema .meta({ description: '…' })`)
+      })
+})
