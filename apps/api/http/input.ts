@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { type InputError, Problem } from '#shared/problems.ts'
-import { documented } from './documented.ts'
-import type { ApiContext, ApiMiddleware } from './state.ts'
+import type { ApiContext } from './state.ts'
 
 const ERRORS_SHOWN = 20
 /** Said of a member whose name is the caller's own, and may be anything. */
@@ -49,16 +48,6 @@ export function queryReader<Schema extends z.ZodObject>(
 ): (ctx: ApiContext) => z.infer<Schema> {
   const empty: z.infer<Schema> | undefined = schema.safeParse({}).data
   return ({ querystring }) => (querystring === '' && empty) || parseQuery(schema, querystring)
-}
-
-/** The same as a middleware, which leaves the query in `ctx.state.query`. */
-export function query(schema: z.ZodObject): ApiMiddleware {
-  const read = queryReader(schema)
-  const middleware: ApiMiddleware = (ctx, next) => {
-    ctx.state.query = read(ctx)
-    return next()
-  }
-  return documented(middleware, { query: schema, problems: ['invalid_input'] })
 }
 
 export function parseQuery<T extends z.ZodObject>(schema: T, querystring: string): z.infer<T> {

@@ -23,8 +23,6 @@ class RequestState implements ApiState {
   declare accessToken?: AccessTokenState
   declare client?: { clientId: string; vendorId: string }
   declare refusal?: { reason: string; about?: string }
-  declare body?: unknown
-  declare query?: unknown
   declare problem?: string
   readonly request: RequestContext
   readonly #parent: Log

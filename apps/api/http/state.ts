@@ -40,10 +40,6 @@ export interface ApiState {
   client?: { clientId: string; vendorId: string }
   /** More than the problem says about why that client is refused: a word, and the scope that it is about. */
   refusal?: { reason: string; about?: string }
-  /** The validated body, set by the body middleware. */
-  body?: unknown
-  /** The validated query, set by the query middleware. */
-  query?: unknown
   /** The `code` of the problem that was answered. */
   problem?: string
 }
@@ -55,6 +51,3 @@ interface RouteParameters {
 export type ApiContext = ParameterizedContext<ApiState, RouteParameters>
 export type ApiMiddleware = Middleware<ApiState, RouteParameters>
 export type ApiRouter = Router<ApiState>
-
-/** Makes the middleware that lets an access token with `scope`, for the company of the path, pass. */
-export type RequireAccessToken = (scope: Scope) => ApiMiddleware

@@ -2,9 +2,9 @@ import { Problem } from '#shared/problems.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import { type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { bearerChallenge } from '../http/bearer.ts'
-import { documented } from '../http/documented.ts'
 import { unavailable } from '../http/problem.ts'
-import type { ApiContext, ApiMiddleware, RequireAccessToken } from '../http/state.ts'
+import type { RequireAccessToken } from '../http/route.ts'
+import type { ApiContext } from '../http/state.ts'
 import { presentedToken } from './presented-token.ts'
 import type { RefusalReason, VerifiedToken, VerifyToken } from './verify.ts'
 
@@ -41,7 +41,7 @@ export interface AccessTokenDependencies {
  * @throws Problem by RFC 6750 §3.1: 401 without a good token, 403 when it lacks the scope or is for another
  * company; 429 over the limit of its client; 503 when nobody can say whether it is good.
  */
-export function createAccessTokenMiddleware({
+export function createAccessTokenAccess({
   verify,
   revocation,
   rateLimit,
@@ -110,8 +110,8 @@ export function createAccessTokenMiddleware({
     return token
   }
 
-  return (scope) => {
-    const middleware: ApiMiddleware = async (ctx, next) => {
+  return (scope) => ({
+    async admit(ctx) {
       const { clientId, vendorId, scopes } = await verified(ctx)
       if (!scopes.includes(scope)) {
         ctx.state.refusal = { reason: 'insufficient_scope', about: scope }
@@ -126,21 +126,18 @@ export function createAccessTokenMiddleware({
       if (vendorId !== ctx.params.vendorId) {
         throw new Problem('forbidden', 'The access token is for another company.')
       }
-      ctx.state.accessToken = { clientId, vendorId, scopes }
       ctx.state.vendorId = vendorId
-      return next()
-    }
-    return documented(middleware, {
-      security: { scheme: 'accessToken', scope },
-      problems: [
-        'unauthenticated',
-        'invalid_request',
-        'invalid_token',
-        'insufficient_scope',
-        'forbidden',
-        'rate_limited',
-        'unavailable',
-      ],
-    })
-  }
+      return { clientId, vendorId, scopes }
+    },
+    security: { scheme: 'accessToken', scope },
+    problems: [
+      'unauthenticated',
+      'invalid_request',
+      'invalid_token',
+      'insufficient_scope',
+      'forbidden',
+      'rate_limited',
+      'unavailable',
+    ],
+  })
 }
