@@ -4,7 +4,6 @@ import {
   type Company,
   findCompany,
   findMembership,
-  findOwner,
   findUserByEmail,
   insertCompany,
   insertUser,
@@ -18,6 +17,7 @@ import {
   saveMembership,
   type User,
 } from '#shared/people.ts'
+import { changePerson, type PeopleRefusal } from '#shared/people-changes.ts'
 import { type Database, type Queryable, sqlState } from '#shared/stores/postgres.ts'
 import { OperatorError } from '../operator.ts'
 
@@ -110,17 +110,13 @@ export async function setRole(
       throw new OperatorError(
         `${user.email} is suspended, and an owner cannot be: make the status active first.`,
       )
-    const formerOwner = role === 'owner' ? await findOwner(transaction, vendorId) : undefined
-    if (formerOwner)
-      await saveMembership(transaction, {
-        vendorId,
-        userId: formerOwner.userId,
-        role: 'admin',
-        status: 'active',
-      })
-    await saveMembership(transaction, { ...membership, role })
-    return { member: { ...user, role, status }, formerOwner }
+    return changed(await changePerson(transaction, { vendorId, userId: user.userId, role, by: null }))
   })
+}
+
+function changed<T extends object>(outcome: T | PeopleRefusal): T {
+  if (typeof outcome === 'string') throw new OperatorError('The company must keep one active owner.')
+  return outcome
 }
 
 /** @throws OperatorError for an owner, who cannot be suspended. */
@@ -131,8 +127,8 @@ export async function setStatus(
   return changingMember(db, { vendorId, email }, async (transaction, { user, membership }) => {
     if (membership.role === 'owner' && status === 'suspended')
       throw new OperatorError(`${user.email} is the owner of ${vendorId}, and an owner cannot be suspended.`)
-    await saveMembership(transaction, { ...membership, status })
-    return { ...user, role: membership.role, status }
+    const change = { vendorId, userId: user.userId, status, by: null }
+    return changed(await changePerson(transaction, change)).member
   })
 }
 

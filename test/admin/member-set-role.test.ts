@@ -33,6 +33,18 @@ describe('admin member set-role', () => {
     assert.deepEqual(await roles(), { owner: 'admin', member: 'owner', admin: 'admin' })
   })
 
+  it('leaves an activity entry by an operator for each person that it changes', async () => {
+    await setRole('member', 'owner')
+    const { rows } = await operator.db.raw(
+      `select a.user_id as by, a.action, u.email, a.detail -> 'after' ->> 'role' as role
+       from activity a join users u on u.user_id = a.subject order by entry_id`,
+    )
+    assert.deepEqual(rows, [
+      { by: null, action: 'person.changed', email: 'owner@acme.example', role: 'admin' },
+      { by: null, action: 'person.changed', email: 'member@acme.example', role: 'owner' },
+    ])
+  })
+
   it('keeps one owner when it is handed over to two at the same time', async () => {
     await Promise.all([setRole('member', 'owner'), setRole('admin', 'owner')])
     const owners = Object.values(await roles()).filter((role) => role === 'owner')
