@@ -105,6 +105,12 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
     assert.equal(addresses[0].tokens, 3)
   })
 
+  it('stores an address that is longer than any should be, cut', async () => {
+    await issue('analytics:read', `fe80::1%${'z'.repeat(100)}`)
+    await drainUsage({ redis, db })
+    assert.equal((await usage()).json.addresses[0].address.length, 60)
+  })
+
   it('keeps the 20 latest addresses', async () => {
     for (let host = 1; host <= 30; host += 1) {
       api.clock.advance(1_000)

@@ -6,6 +6,7 @@ const MINUTE_MS = 60_000
 /** Fields looked at in one step, and the most steps: a hash that is larger still is only read by draining it. */
 const SCAN_FIELDS = 5_000
 const SCAN_STEPS_MAX = 40
+const WHAT_MAX_CHARACTERS = 60
 
 export interface Counts {
   tokens: number
@@ -38,7 +39,8 @@ export function parseUsage(fields: Iterable<[field: string, value: string]>): Ma
     const [clientId = '', kind = '', what = ''] = field.split('|')
     const usage = clients.get(clientId) ?? nothing()
     clients.set(clientId, usage)
-    add(usage, kind, what, Number(text))
+    // Longer than any address or scope: it must not keep the rest from being stored.
+    add(usage, kind, what.slice(0, WHAT_MAX_CHARACTERS), Number(text))
   }
   return clients
 }
