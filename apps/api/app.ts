@@ -72,6 +72,8 @@ export interface ApiDependencies {
     callbackTestPerCompany: RateLimit
   }
   callbacks: Pick<CallbackDependencies, 'resolve' | 'judgeAddress' | 'sender'>
+  /** Called with method and route of each request that was answered. */
+  ran?: (route: string) => void
   /** Whether the process is about to end. */
   draining: () => boolean
   /** The stores that are refused or gone, and done without. */
@@ -91,7 +93,7 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
   const deadline = createDeadlineMiddleware({ deadline_ms: REQUEST_DEADLINE_MS, ownDeadline: OWN_DEADLINE })
 
   const app = new Koa<ApiState>()
-  app.use(createRequestMiddleware({ log, trustedProxies }))
+  app.use(createRequestMiddleware({ log, trustedProxies, ran: deps.ran }))
   app.use(createProblemMiddleware({ apiResource, refusals }))
   app.use(deadline as Koa.Middleware<ApiState>)
   for (const router of routers) app.use(router.routes() as Koa.Middleware<ApiState>)

@@ -1,5 +1,6 @@
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
+import { watchLoopLag } from '#shared/process/loop-lag.ts'
 import type { Service } from '#shared/process/service-process.ts'
 import { createRefusals } from '#shared/refusals.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
@@ -70,6 +71,7 @@ export function createService({
 
   const callbacks = callbacksOf({ config, clock, outside })
 
+  const lag = watchLoopLag(log)
   let draining = false
   let reconciling: Reconciling | undefined
   const app = createApi({
@@ -100,6 +102,7 @@ export function createService({
       callbackTestPerCompany: limit('callback-test', config.RATE_CALLBACK_TEST_PER_COMPANY),
     },
     callbacks,
+    ran: lag.ran,
     draining: () => draining,
     degraded,
   })
@@ -134,6 +137,7 @@ export function createService({
       await Promise.all([endHousekeeping(), reconciling?.stop()])
       await Promise.all(watched.map((watch) => watch.stop()))
       revocation.close()
+      lag.stop()
       for (const connection of new Set([redis, revocationRedis])) connection.disconnect()
       await Promise.all(Object.values(pools).map((pool) => pool.destroy()))
     },

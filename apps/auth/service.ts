@@ -2,6 +2,7 @@ import { SigningKeyUnreadable } from '#shared/oauth/signing-keys.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import { ConfigError } from '#shared/process/config.ts'
 import type { Log } from '#shared/process/log.ts'
+import { watchLoopLag } from '#shared/process/loop-lag.ts'
 import type { Service } from '#shared/process/service-process.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { refuseSuperuser } from '#shared/stores/database-checks.ts'
@@ -38,6 +39,7 @@ export function createAuthService({
   )
   const degraded = () => (watched.some((watch) => watch.trouble() !== undefined) ? ['redis'] : [])
   const revocation = createRevocation({ redis: revocationRedis, db })
+  const lag = watchLoopLag(log)
   const limit = (name: string, rate: AuthConfig['RATE_TOKEN_PER_CLIENT']) =>
     createRateLimit({ redis, policy: { name, ...rate } })
   const server = createAuthServer({
@@ -60,6 +62,7 @@ export function createAuthService({
     },
     usage: createUsageCounter({ redis, clock }),
     degraded,
+    ran: lag.ran,
   })
   return {
     handle: server.listener,
@@ -72,6 +75,7 @@ export function createAuthService({
       await server.close()
       await Promise.all(watched.map((watch) => watch.stop()))
       revocation.close()
+      lag.stop()
       for (const connection of new Set([redis, revocationRedis])) connection.disconnect()
       await db.destroy()
     },

@@ -19,8 +19,8 @@ export type Round =
   | { outcome: 'marked'; entries: number; added: number }
   /** Another process marked it a moment ago. */
   | { outcome: 'fresh' }
-  /** Postgres named another server; it now names this one. */
-  | { outcome: 'replaced' }
+  /** Postgres named the server `from`; it now names this one, `to`. Both are run_ids. */
+  | { outcome: 'replaced'; from: string; to: string }
   /** Postgres has not named this server for long enough. */
   | { outcome: 'waiting' }
   /** Wall clocks differ by more than two minutes, so nothing that goes by time can be relied on. */
@@ -193,7 +193,7 @@ export function createReconciler({
     }
     if (recent.named.runId !== begun.runId) {
       await replace(recent.named, begun.runId)
-      return { outcome: 'replaced' }
+      return { outcome: 'replaced', from: recent.named.runId, to: begun.runId }
     }
     if (!named(begun.runId, readAt_ms)) return { outcome: 'waiting' }
     const sent = await add(begun, recent, known ?? { entries: new Set(), filledAt_ms: readAt_ms })

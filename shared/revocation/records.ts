@@ -3,8 +3,6 @@ import type { Entry, Standing, Subject } from './subject.ts'
 
 /** A verifier's clock may be this far behind the database's, and then some. */
 const CLOCK_MARGIN_S = 300
-/** An expired token's revocation is kept this much longer before it is purged. */
-const PURGE_MARGIN_S = 3_600
 export const PURGE_BATCH = 1_000
 
 /** The database is a standby, which may be behind its primary. */
@@ -18,7 +16,7 @@ export async function insertRevokedToken(
   token: { jti: string; clientId: string; expiresAt: Date },
 ): Promise<void> {
   await db.raw(
-    `insert into revoked_tokens (jti, client_id, revoked_at, expires_at) values (?, ?, clock_timestamp(), ?)
+    `insert into revoked_tokens (jti, client_id, expires_at) values (?, ?, ?)
      on conflict (jti) do nothing`,
     [token.jti, token.clientId, token.expiresAt],
   )
@@ -32,15 +30,10 @@ export async function insertRevokedSigningKey(db: Queryable, kid: string): Promi
   )
 }
 
-/** @returns how many expired token revocations it removed, at most PURGE_BATCH. */
+/** @returns how many revocations of tokens that expired over an hour ago it removed, at most PURGE_BATCH. */
 export async function purgeExpiredTokens(db: Queryable): Promise<number> {
-  const { rowCount } = await db.raw(
-    `delete from revoked_tokens where jti in (
-       select jti from revoked_tokens where expires_at < now() - make_interval(secs => ?)
-       order by expires_at limit ?)`,
-    [PURGE_MARGIN_S, PURGE_BATCH],
-  )
-  return rowCount
+  const { rows } = await db.raw('select purge_expired_revoked_tokens(?) as purged', [PURGE_BATCH])
+  return rows[0].purged
 }
 
 /**

@@ -191,7 +191,9 @@ describe('workspace: Integrations, Webhooks', function () {
     await button('Send test event').click()
     await saved().getByText('Sending, and waiting for your receiver').waitFor()
     await button('Send test event').click({ force: true })
-    while (!answer) await new Promise((resolve) => setTimeout(resolve, 20))
+    const deadline = Date.now() + 10_000
+    while (!answer && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20))
+    assert.ok(answer, 'nothing was sent')
     answer()
     await tab.page.getByText('Your receiver took it').waitFor()
     assert.equal(slow.connections, 1)

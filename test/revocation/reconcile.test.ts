@@ -47,7 +47,10 @@ describe('a round of the reconciler', () => {
 
   /** Rounds until one has marked the server. */
   const marked = async () => {
-    while ((await api.reconciler.round()).outcome !== 'marked') await sleep(FAST.round_ms)
+    for (const end = performance.now() + 10_000; (await api.reconciler.round()).outcome !== 'marked'; ) {
+      if (performance.now() > end) throw new Error('not marked in 10 s')
+      await sleep(FAST.round_ms)
+    }
   }
   const marker = () => asAdmin(server, (redis) => redis.get(redisKeys.revocationMarker))
   const entry = (key: string) => asAdmin(server, (redis) => redis.pttl(key))
@@ -121,6 +124,19 @@ describe('a round of the reconciler', () => {
       await naming.raw('update revocation_trust set since = clock_timestamp()')
       await sleep(FAST.settle_ms)
       await naming.commit()
+      assert.equal((await api.reconciler.round()).outcome, 'waiting')
+    })
+
+    it('waits from when its own naming was committed, however long that took', async () => {
+      await api.untilTrusted()
+      await owner.raw("update revocation_trust set run_id = 'another', since = clock_timestamp()")
+      const inTheWay = await owner.transaction()
+      await inTheWay.raw('select * from revocation_trust for update')
+      await sleep(FAST.round_ms)
+      const replacing = api.reconciler.round()
+      await sleep(FAST.settle_ms + FAST.round_ms)
+      await inTheWay.rollback()
+      assert.equal((await replacing).outcome, 'replaced')
       assert.equal((await api.reconciler.round()).outcome, 'waiting')
     })
 
@@ -324,6 +340,25 @@ describe('a round of the reconciler', () => {
         }
       })
     }
+
+    it('does not mark a server that evicted meanwhile under a policy that was put right again', async () => {
+      await marked()
+      await asAdmin(server, (redis) => redis.del(redisKeys.revocationMarker))
+      atStep = async (now) => {
+        if (now !== 'added') return
+        await asAdmin(server, async (redis) => {
+          for (const nonce of await redis.keys(redisKeys.revocationNonce('*'))) await redis.persist(nonce)
+          await redis.set('victim', '1', 'PX', 60_000)
+          await redis.config('SET', 'maxmemory-policy', 'volatile-random')
+          await redis.config('SET', 'maxmemory', '1')
+          await redis.set('one', 'more').catch(() => {})
+          await redis.config('SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction')
+        })
+      }
+      await sleep(FAST.round_ms)
+      assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', why: 'keys were evicted' })
+      assert.equal(await marker(), null)
+    })
 
     it('does not mark a server that was restored from a dump with its nonce in the middle', async () => {
       await marked()
