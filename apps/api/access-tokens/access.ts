@@ -25,6 +25,16 @@ const DESCRIPTIONS: Record<RefusalReason, string> = {
   revoked: 'The token, its client or its key was revoked',
 }
 
+const PROBLEMS = [
+  'unauthenticated',
+  'invalid_request',
+  'invalid_token',
+  'insufficient_scope',
+  'forbidden',
+  'rate_limited',
+  'unavailable',
+] as const
+
 export interface AccessTokenDependencies {
   verify: VerifyToken
   revocation: Revocation
@@ -36,9 +46,8 @@ export interface AccessTokenDependencies {
 }
 
 /**
- * Judges the access token of a request, asks whether it was revoked, counts it against its client's limit, and
- * leaves it in `ctx.state.accessToken`.
- * @throws Problem by RFC 6750 §3.1: 401 without a good token, 403 when it lacks the scope or is for another
+ * Judges the access token of a request, asks whether it was revoked, and counts it against its client's limit.
+ * @returns what makes the access of one scope. It throws Problem by RFC 6750 §3.1: 401 without a good token, 403 when it lacks the scope or is for another
  * company; 429 over the limit of its client; 503 when nobody can say whether it is good.
  */
 export function createAccessTokenAccess({
@@ -130,14 +139,6 @@ export function createAccessTokenAccess({
       return { clientId, vendorId, scopes }
     },
     security: { scheme: 'accessToken', scope },
-    problems: [
-      'unauthenticated',
-      'invalid_request',
-      'invalid_token',
-      'insufficient_scope',
-      'forbidden',
-      'rate_limited',
-      'unavailable',
-    ],
+    problems: PROBLEMS,
   })
 }

@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks'
 import type { Middleware } from 'koa'
 import type { Log } from '#shared/process/log.ts'
 import { type RequestContext, requestContext } from '#shared/process/request-context.ts'
-import type { AccessTokenState, ApiState, SessionState } from './state.ts'
+import type { ApiState, SessionState } from './state.ts'
 
 /** Every answer has these unless a handler says otherwise. */
 const HEADERS = [
@@ -20,7 +20,6 @@ class RequestState implements ApiState {
   declare session?: SessionState
   declare userId?: string
   declare vendorId?: string
-  declare accessToken?: AccessTokenState
   declare client?: { clientId: string; vendorId: string }
   declare refusal?: { reason: string; about?: string }
   declare problem?: string

@@ -34,8 +34,6 @@ export interface ApiState {
   userId?: string
   /** The company of the path, set once the caller may act for it. */
   vendorId?: string
-  /** Set by the access-token middleware. */
-  accessToken?: AccessTokenState
   /** The client that sent the request for certain, known before it is decided whether it may. */
   client?: { clientId: string; vendorId: string }
   /** More than the problem says about why that client is refused: a word, and the scope that it is about. */
