@@ -23,12 +23,15 @@ export const apiShape = {
     description: 'events that a client reports, each as one; a call with more than are left is refused whole',
   }),
   RATE_SIGN_IN_PER_ACCOUNT: rate('20/300').meta({ description: 'sign-ins to an account from an address' }),
-  RATE_SIGN_IN_PER_ADDRESS: rate('100/300').meta({ description: 'sign-ins from an address' }),
+  RATE_SIGN_IN_PER_ADDRESS: rate('100/300').meta({
+    description: 'sign-ins from an address (IPv6: a /64; twice as many from a /56, four times from a /48)',
+  }),
   RATE_SIGN_IN_STRANGERS_PER_ACCOUNT: rate('100/86400').meta({
-    description: 'failed sign-ins to an account from addresses that did not lately sign in to it',
+    description:
+      'sign-ins to an account from all addresses together that its owner has not signed in from in the last 30 days',
   }),
   RATE_SESSION_GUESSES_PER_ADDRESS: rate('300/60').meta({
-    description: 'session tokens that do not exist, from an address',
+    description: 'wrong session tokens and invitations from an address (IPv6: a /64)',
   }),
   RATE_API_PER_SESSION: rate('1200/60').meta({ description: 'requests of a session' }),
   RATE_CALLBACK_TEST_PER_COMPANY: rate('20/60').meta({ description: 'test events of a company' }),

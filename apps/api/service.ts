@@ -3,6 +3,7 @@ import type { Log } from '#shared/process/log.ts'
 import { watchLoopLag } from '#shared/process/loop-lag.ts'
 import { createMetrics, type Metrics } from '#shared/process/metrics.ts'
 import type { Service } from '#shared/process/service-process.ts'
+import { createRefusals } from '#shared/refusals.ts'
 import { measureDecisions } from '#shared/revocation/measured.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
@@ -61,7 +62,8 @@ export function createService({
   const watched = { redis: watch, ...(revocationWatch !== watch && { revocation: revocationWatch }) }
   const degraded = () => {
     const round = reconciling?.latest()?.outcome
-    const redisFails = round === 'failed' || Object.values(watched).some((each) => each.trouble() !== undefined)
+    const redisFails =
+      round === 'failed' || Object.values(watched).some((each) => each.trouble() !== undefined)
     return [...(redisFails ? ['redis'] : []), ...(round === 'clocks_apart' ? ['clocks'] : [])]
   }
   const revocation = createRevocation({
@@ -81,6 +83,7 @@ export function createService({
     'min',
     () => [{ value: (performance.now() - markedAt_ms) / 1_000 }],
   )
+  const refusals = createRefusals({ redis, clock })
   const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
   const limit = (name: string, rate: { limit: number; window_s: number }) =>
     counted(createRateLimit({ redis, policy: { name, ...rate } }))
@@ -102,6 +105,7 @@ export function createService({
     pools,
     redis,
     revocation,
+    refusals,
     signingKeys,
     limits: {
       apiPerClient: limit('api-client', config.RATE_API_PER_CLIENT),
@@ -149,6 +153,7 @@ export function createService({
         log,
         eventRetention_days: config.EVENT_RETENTION_DAYS,
       })
+      refusals.start()
       await signingKeys.start()
     },
     drain() {
@@ -156,6 +161,7 @@ export function createService({
     },
     async stop() {
       await callbacks.sender.close()
+      await refusals.close()
       signingKeys.stop()
       await Promise.all([endHousekeeping(), reconciling?.stop()])
       await Promise.all(Object.values(watched).map((each) => each.stop()))

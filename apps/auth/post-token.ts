@@ -54,7 +54,7 @@ export function createPostToken({
     const { clientId, vendorId } = record
     const claims = { issuer, audience, clientId, vendorId, scope, now_ms: clock.now() }
     const { token, jti } = issueAccessToken(signer, claims)
-    usage.count(clientId)
+    usage.count(clientId, scope, exchange.context.clientAddress)
     audit.tokenIssued(exchange.context, { clientId, vendorId, jti, kid: signer.kid, scope })
     return answerUncached({
       access_token: token,

@@ -69,7 +69,8 @@ export interface AuthServer {
 
 /** The authorization server: every path and method that exists, and what answers it. */
 export function createAuthServer(dependencies: AuthServerDependencies): AuthServer {
-  const { settings, log, clock, db, clients, revocation, limits, usage, degraded, ran, metrics } = dependencies
+  const { settings, log, clock, db, clients, revocation, limits, usage, degraded, ran, metrics } =
+    dependencies
   const { issuer, resource, trustedProxies, signingAlg: alg, keyEncryptionKey: encryptionKey } = settings
   const audit = countedAudit(createAudit(log), metrics)
   const keys = createKeyRing({ db, clock, log, alg, encryptionKey })

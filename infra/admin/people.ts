@@ -5,7 +5,6 @@ import {
   type Company,
   findCompany,
   findMembership,
-  findOwner,
   findUserByEmail,
   insertCompany,
   insertUser,
@@ -19,6 +18,7 @@ import {
   saveMembership,
   type User,
 } from '#shared/people.ts'
+import { changePerson, type PeopleRefusal } from '#shared/people-changes.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { sqlState } from '#shared/stores/postgres-errors.ts'
 import { OperatorError } from '../operator.ts'
@@ -112,17 +112,13 @@ export async function setRole(
       throw new OperatorError(
         `${user.email} is suspended, and an owner cannot be: make the status active first.`,
       )
-    const formerOwner = role === 'owner' ? await findOwner(transaction, vendorId) : undefined
-    if (formerOwner)
-      await saveMembership(transaction, {
-        vendorId,
-        userId: formerOwner.userId,
-        role: 'admin',
-        status: 'active',
-      })
-    await saveMembership(transaction, { ...membership, role })
-    return { member: { ...user, role, status }, formerOwner }
+    return changed(await changePerson(transaction, { vendorId, userId: user.userId, role, by: null }))
   })
+}
+
+function changed<T extends object>(outcome: T | PeopleRefusal): T {
+  if (typeof outcome === 'string') throw new OperatorError('The company must keep one active owner.')
+  return outcome
 }
 
 /** @throws OperatorError for an owner, who cannot be suspended. */
@@ -133,8 +129,8 @@ export async function setStatus(
   return changingMember(db, { vendorId, email }, async (transaction, { user, membership }) => {
     if (membership.role === 'owner' && status === 'suspended')
       throw new OperatorError(`${user.email} is the owner of ${vendorId}, and an owner cannot be suspended.`)
-    await saveMembership(transaction, { ...membership, status })
-    return { ...user, role: membership.role, status }
+    const change = { vendorId, userId: user.userId, status, by: null }
+    return changed(await changePerson(transaction, change)).member
   })
 }
 

@@ -32,4 +32,10 @@ export function newClientSecret(): string {
   return `${CLIENT_SECRET_PREFIX}${random}${base62(BigInt(crc32(random)), CHECKSUM_CHARACTERS)}`
 }
 
+const SECRET_HINT_CHARACTERS = 4
+
+/** What a person recognizes a secret by: its last characters, which belong to its checksum. */
+export const secretHint = (secret: string): string => secret.slice(-SECRET_HINT_CHARACTERS)
+
+export const newInvitationToken = (): string => `inv_${randomBase62(SECRET_BITS)}`
 export const newSessionToken = (): string => `${SESSION_TOKEN_PREFIX}${randomBase62(SECRET_BITS)}`

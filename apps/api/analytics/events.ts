@@ -9,11 +9,9 @@ import type { Clock } from '#shared/process/clock.ts'
 import { createLine } from '#shared/process/line.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { type RateLimit, type RateLimitVerdict, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
-import { body } from '../http/body.ts'
-import { documented } from '../http/documented.ts'
 import { unavailable } from '../http/problem.ts'
 import { declaredLength } from '../http/received-bytes.ts'
-import type { ApiContext, ApiMiddleware } from '../http/state.ts'
+import { type RequireAccessToken, type Route, route } from '../http/route.ts'
 import type { CompanyCalendar, FindCompanyCalendar } from './companies.ts'
 import { eventErrors } from './event-errors.ts'
 
@@ -57,18 +55,15 @@ const EventsAnswer = z
 export interface EventIntakeDependencies {
   db: Database
   clock: Clock
+  accessToken: RequireAccessToken
   findCompanyCalendar: FindCompanyCalendar
   /** Counts events by client. */
   eventLimit: RateLimit
 }
 
-/** The part of POST /v1/analytics/{vendor_id}/events that follows the access token. */
-export function createEventIntake({
-  db,
-  clock,
-  findCompanyCalendar,
-  eventLimit,
-}: EventIntakeDependencies): ApiMiddleware[] {
+export function postEvents(deps: EventIntakeDependencies): Route {
+  const { db, accessToken, findCompanyCalendar, eventLimit } = deps
+  const judge = createJudge(deps)
   const line = createLine({
     atOnce: BODIES_LIMIT_BYTES,
     atOncePerKey: CALLS_AT_ONCE_PER_COMPANY,
@@ -76,6 +71,43 @@ export function createEventIntake({
     wait_ms: CALL_WAIT_MS,
     refusal: () => unavailable('Too many calls with events are waiting. Try again in a moment.'),
   })
+  return route({
+    method: 'post',
+    path: '/v1/analytics/:vendorId/events',
+    operationId: 'reportEvents',
+    tag: 'Analytics',
+    summary: 'Report events',
+    description: `1 to ${EVENTS_MAX} events, at most 1 MiB. All of them are stored, or with a 422 none. A call can be repeated safely: what was counted is not counted again.`,
+    by: accessToken('analytics:write'),
+    body: Envelope,
+    bodyOptions: { limit_bytes: BODY_LIMIT_BYTES, parse: parseUnrounded },
+    publishedBody: EventsBody,
+    answers: {
+      200: { description: 'Stored durably; the next daily read shows it.', schema: EventsAnswer },
+    },
+    async around({ clientId, vendorId }, ctx, next) {
+      // How many events a call holds is known only when it was read: one whose client has none left is not read.
+      const rate = await eventLimit.consume(clientId, 0)
+      if (rate.remaining === 0) throw overLimit(rate)
+      // A place is taken before the body is read, so that calls that wait hold none.
+      const size_bytes = Math.min(declaredLength(ctx.req) ?? BODY_LIMIT_BYTES, BODY_LIMIT_BYTES)
+      await line(vendorId, next, size_bytes)
+    },
+    async handle({ clientId, vendorId, body: { events: sent } }, ctx) {
+      const rate = await eventLimit.consume(clientId, sent.length)
+      if (!rate.allowed) throw overLimit(rate)
+      for (const [name, value] of Object.entries(rateLimitHeaders(rate))) ctx.res.appendHeader(name, value)
+      const company = await findCompanyCalendar(vendorId)
+      if (!company) throw new Problem('not_found', 'There is no such company any more.')
+      return storeEvents(db, vendorId, judge(sent, company)).catch((error: unknown) => {
+        throw error instanceof SumTooLargeError ? refused(error.indexes.map(tooLarge)) : error
+      })
+    },
+  })
+}
+
+/** @returns what judges the events of a call. It throws Problem invalid_input that names every bad one. */
+function createJudge({ clock }: { clock: Clock }) {
   const dateFinders = new Map<string, (at_ms: number) => string>()
 
   function dateOf(timezone: string): (at_ms: number) => string {
@@ -84,59 +116,14 @@ export function createEventIntake({
     return finder
   }
 
-  /** @throws Problem invalid_input that names every bad event. */
-  function judge(sent: readonly unknown[], { timezone, currency }: CompanyCalendar): AnalyticsEvent[] {
+  return (sent: readonly unknown[], { timezone, currency }: CompanyCalendar): AnalyticsEvent[] => {
     const rules = { now_ms: clock.now(), ageMax_ms: LATE_EVENTS_MS, currency, dateOf: dateOf(timezone) }
     const judged = sent.map((one) => judgeEvent(one, rules))
     const errors = eventErrors(judged.map((one) => ('faults' in one ? one.faults : [])))
     if (errors.length > 0) throw refused(errors)
     return judged.flatMap((one) => ('event' in one ? [one.event] : []))
   }
-
-  /** The number of events is known only after the body was read. If the client has none left, it is not read at all. */
-  const refuseUsedUp: ApiMiddleware = async (ctx, next) => {
-    const rate = await eventLimit.consume(clientOf(ctx), 0)
-    if (rate.remaining === 0) throw overLimit(rate)
-    await next()
-  }
-
-  /** Waits for a place before the body is read, so waiting calls hold no body. */
-  const waitInLine: ApiMiddleware = (ctx, next) => {
-    const size_bytes = Math.min(declaredLength(ctx.req) ?? BODY_LIMIT_BYTES, BODY_LIMIT_BYTES)
-    return line(ctx.state.vendorId as string, next, size_bytes)
-  }
-
-  const intake: ApiMiddleware = async (ctx) => {
-    const vendorId = ctx.state.vendorId as string
-    const { events: sent } = ctx.state.body as z.infer<typeof Envelope>
-    const rate = await eventLimit.consume(clientOf(ctx), sent.length)
-    if (!rate.allowed) throw overLimit(rate)
-    for (const [name, value] of Object.entries(rateLimitHeaders(rate))) ctx.res.appendHeader(name, value)
-    const company = await findCompanyCalendar(vendorId)
-    if (!company) throw new Problem('not_found', 'There is no such company any more.')
-    ctx.body = await storeEvents(db, vendorId, judge(sent, company)).catch((error: unknown) => {
-      throw error instanceof SumTooLargeError ? refused(error.indexes.map(tooLarge)) : error
-    })
-  }
-
-  documented(intake, {
-    tag: 'Analytics',
-    summary: 'Report events',
-    description: `1 to ${EVENTS_MAX} events, at most 1 MiB. All of them are stored, or with a 422 none. A call can be repeated safely: what was counted is not counted again.`,
-    body: EventsBody,
-    answers: {
-      200: { description: 'Stored durably; the next daily read shows it.', schema: EventsAnswer },
-    },
-  })
-  return [
-    refuseUsedUp,
-    waitInLine,
-    body(Envelope, { limit_bytes: BODY_LIMIT_BYTES, parse: parseUnrounded }),
-    intake,
-  ]
 }
-
-const clientOf = (ctx: ApiContext): string => ctx.state.accessToken?.clientId ?? ''
 
 const overLimit = (rate: RateLimitVerdict): Problem =>
   new Problem('rate_limited', 'This client sends too many events.', {

@@ -5,14 +5,13 @@ import { Problem } from '#shared/problems.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
-import { type Documentation, documented } from '../http/documented.ts'
-import { query } from '../http/input.ts'
-import { createRouter } from '../http/routes.ts'
+import type { Manager } from '../http/manager.ts'
+import { type Access, type RequireAccessToken, type Route, route } from '../http/route.ts'
 import { instant, vendorId } from '../http/schemas.ts'
-import type { ApiMiddleware, ApiRouter, RequireAccessToken } from '../http/state.ts'
+import type { ApiContext } from '../http/state.ts'
 import { createCompanyCalendars } from './companies.ts'
 import { createDailyRead, dailyRange } from './daily.ts'
-import { createEventIntake } from './events.ts'
+import { postEvents } from './events.ts'
 
 const date = z.iso.date().meta({ description: "A date in the company's time zone." })
 const dateParameter = (description: string) =>
@@ -67,9 +66,11 @@ const DailyAnalytics = z
   })
   .meta({ id: 'DailyAnalytics' })
 
-const DAILY: Documentation = {
+const DAILY = {
+  method: 'get',
   tag: 'Analytics',
   description: 'Without parameters: the 30 days that end today. At most 366 days.',
+  query: DailyQuery,
   answers: {
     200: {
       description: 'The figures.',
@@ -78,33 +79,30 @@ const DAILY: Documentation = {
     },
     304: { description: 'Nothing has changed since the answer with the ETag in If-None-Match.' },
   },
-}
+} as const
 
 export interface AnalyticsDependencies {
   db: Database
   clock: Clock
-  manager: ApiMiddleware
+  manager: Access<Manager>
   accessToken: RequireAccessToken
   /** Counts events by client. */
   eventLimit: RateLimit
 }
 
 /** The daily figures, read by an integrator's access token and by a person's session, and the events behind them. */
-export function createAnalyticsRoutes({
-  db,
-  clock,
-  manager,
-  accessToken,
-  eventLimit,
-}: AnalyticsDependencies): ApiRouter {
+export function createAnalyticsRoutes(deps: AnalyticsDependencies): Route[] {
+  const { db, clock, manager, accessToken } = deps
   const findCompanyCalendar = createCompanyCalendars({ db, clock })
   const readDaily = createDailyRead({ db })
 
-  const daily: ApiMiddleware = async (ctx) => {
-    const company = await findCompanyCalendar(ctx.state.vendorId as string)
+  async function handle(
+    { vendorId, query }: { vendorId: string; query: z.infer<typeof DailyQuery> },
+    ctx: ApiContext,
+  ): Promise<undefined> {
+    const company = await findCompanyCalendar(vendorId)
     if (!company) throw new Problem('not_found', 'There is no such company any more.')
-    const range = dailyRange(ctx.state.query as z.infer<typeof DailyQuery>, company)
-    const { body, tag } = await readDaily(company, range)
+    const { body, tag } = await readDaily(company, dailyRange(query, company))
     ctx.res.setHeader('ETag', tag)
     ctx.res.setHeader('Cache-Control', 'private, no-cache')
     if (matchesNone(ctx.headers['if-none-match'], tag)) {
@@ -115,25 +113,23 @@ export function createAnalyticsRoutes({
     ctx.body = body
   }
 
-  const described = (summary: string): ApiMiddleware =>
-    documented((ctx, next) => daily(ctx, next), { ...DAILY, summary })
-
-  return createRouter()
-    .get(
-      '/v1/analytics/:vendorId/daily',
-      accessToken('analytics:read'),
-      query(DailyQuery),
-      described('Read the daily figures of a company'),
-    )
-    .post(
-      '/v1/analytics/:vendorId/events',
-      accessToken('analytics:write'),
-      ...createEventIntake({ db, clock, findCompanyCalendar, eventLimit }),
-    )
-    .get(
-      '/v1/vendor/:vendorId/analytics/daily',
-      manager,
-      query(DailyQuery),
-      described('Read the daily figures in the workspace'),
-    )
+  return [
+    route({
+      ...DAILY,
+      path: '/v1/analytics/:vendorId/daily',
+      operationId: 'readDaily',
+      summary: 'Read the daily figures of a company',
+      by: accessToken('analytics:read'),
+      handle,
+    }),
+    postEvents({ ...deps, findCompanyCalendar }),
+    route({
+      ...DAILY,
+      path: '/v1/vendor/:vendorId/analytics/daily',
+      operationId: 'readDailyInWorkspace',
+      summary: 'Read the daily figures in the workspace',
+      by: manager,
+      handle,
+    }),
+  ]
 }

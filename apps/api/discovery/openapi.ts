@@ -2,9 +2,7 @@ import { z } from 'zod'
 import type { SCOPES } from '#shared/oauth/scopes.ts'
 import { PROBLEMS, type ProblemCode } from '#shared/problems.ts'
 import { BODY_PROBLEMS } from '../http/body.ts'
-import { type Documentation, documentationOf } from '../http/documented.ts'
 import type { RouteDescription, Security } from '../http/route.ts'
-import type { ApiRouter } from '../http/state.ts'
 
 export type JsonSchema = { [keyword: string]: unknown }
 
@@ -52,22 +50,20 @@ const SCOPE_DESCRIPTIONS: Record<(typeof SCOPES)[number], string> = {
 
 /**
  * The OpenAPI 3.1 description of the routes, made from the routes themselves: the schemas that validate a request are
- * the ones that are published. Of the documented routers, what has no summary is left out.
+ * the ones that are published.
  */
 export function createApiDocument({
   routes,
-  documentedRouters,
   issuer,
   apiResource,
 }: {
   routes: readonly RouteDescription[]
-  documentedRouters: readonly ApiRouter[]
   issuer: string
   apiResource: string
 }): ApiDocument {
   const schemas: Record<string, JsonSchema> = { Problem: problemSchema() }
   const paths: ApiDocument['paths'] = {}
-  for (const route of [...documentedRouters.flatMap(describedRoutes), ...routes]) {
+  for (const route of routes) {
     const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
     paths[path] ??= {}
     paths[path][route.method] = operation(path, route, schemas)
@@ -107,26 +103,10 @@ export function createApiDocument({
   }
 }
 
-/** The routes of a router whose middlewares say what they are. */
-function describedRoutes(router: ApiRouter): RouteDescription[] {
-  return router.stack.flatMap((layer) => {
-    const parts = layer.stack.map(documentationOf)
-    const { summary, security, tag = '', ...about } = Object.assign({}, ...parts) as Documentation
-    if (summary === undefined) return []
-    const method = (layer.methods.find((name) => name !== 'HEAD') ?? 'GET').toLowerCase()
-    const path = String(layer.path)
-    const problems = parts.flatMap(({ problems = [] }) => problems)
-    const answers = Object.assign({}, ...parts.map(({ answers }) => answers))
-    const by = { problems, ...(security && { security }) }
-    const described = { method, path, operationId: operationId(path, method), summary, tag, by, answers }
-    return [{ ...about, ...described, problems } as RouteDescription]
-  })
-}
-
 type Schemas = Record<string, JsonSchema>
 
 function operation(path: string, route: RouteDescription, schemas: Schemas): Operation {
-  const { operationId, summary, description, tag, by, query, headers, body } = route
+  const { operationId, summary, description, tag, by, query, headers, body, publishedBody = body } = route
   return {
     operationId,
     tags: [tag],
@@ -138,8 +118,8 @@ function operation(path: string, route: RouteDescription, schemas: Schemas): Ope
       ...(query ? parameters(query, 'query', schemas) : []),
       ...(headers ? parameters(headers, 'header', schemas) : []),
     ],
-    ...(body && {
-      requestBody: { required: true, content: json(jsonSchema(body, 'input', schemas)) },
+    ...(publishedBody && {
+      requestBody: { required: true, content: json(jsonSchema(publishedBody, 'input', schemas)) },
     }),
     responses: { ...answers(route, schemas), ...problems(problemsOf(route)) },
   }
@@ -160,16 +140,6 @@ const problemsOf = ({ by, query, headers, body, problems = [] }: RouteDescriptio
     ...problems,
   ]),
 ]
-
-const operationId = (path: string, method: string): string =>
-  method +
-  path
-    .replace(/^\/v1/, '')
-    .split(/[^A-Za-z0-9:]+/)
-    .map((word) => (word.startsWith(':') ? `By${capital(word.slice(1))}` : capital(word)))
-    .join('')
-
-const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)
 
 const pathParameter = (name: string): Parameter => ({
   name,

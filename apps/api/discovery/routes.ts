@@ -24,8 +24,6 @@ export interface DiscoveryDependencies {
   apiResource: string
   /** The routes to describe. */
   routes: readonly Route[]
-  /** More of them, described by their middlewares. */
-  documentedRouters: readonly ApiRouter[]
 }
 
 /** The URL of a resource's metadata: the well-known part goes between host and path (RFC 9728 §3.1). */
@@ -35,12 +33,7 @@ export function resourceMetadataUrl(apiResource: string): string {
 }
 
 /** What machines and people read to find their way; public, and made once. */
-export function createDiscoveryRoutes({
-  issuer,
-  apiResource,
-  routes,
-  documentedRouters,
-}: DiscoveryDependencies): ApiRouter {
+export function createDiscoveryRoutes({ issuer, apiResource, routes }: DiscoveryDependencies): ApiRouter {
   const metadata: z.infer<typeof ResourceMetadata> = {
     resource: apiResource,
     authorization_servers: [issuer],
@@ -64,7 +57,6 @@ export function createDiscoveryRoutes({
   })
   const document = createApiDocument({
     routes: [...routes, getMetadata],
-    documentedRouters,
     issuer,
     apiResource,
   })

@@ -1,10 +1,9 @@
 import type { z } from 'zod'
 import { Problem } from '#shared/problems.ts'
-import { documented } from './documented.ts'
 import { inputErrors } from './input.ts'
 import { parseJson } from './json.ts'
 import { byteReader } from './received-bytes.ts'
-import type { ApiContext, ApiMiddleware } from './state.ts'
+import type { ApiContext } from './state.ts'
 
 const BODY_LIMIT_BYTES = 64 * 1_024
 const JSON_TYPE = /^application\/json[ \t]*(;[ \t]*charset="?utf-8"?[ \t]*)?$/i
@@ -18,8 +17,8 @@ export interface BodyOptions {
 
 /**
  * @returns what reads the JSON body of a request and gives what `schema` makes of it. It is called once the caller is
- * known, so that nobody's body is read for a stranger. It throws Problem 415 for another media type or encoding, 413
- * above the limit, 408 if it takes too long to arrive, 400 for what is not JSON in UTF-8, and 422 for what is nested too
+ * known, so that a stranger's body is not read. It throws Problem 415 for another media type or encoding, 413 above the
+ * limit, 408 if the body takes too long to arrive, 400 for what is not JSON in UTF-8, and 422 for what is nested too
  * deep or what `schema` refuses.
  */
 export function bodyReader<Schema extends z.ZodType>(
@@ -44,16 +43,6 @@ export const BODY_PROBLEMS = [
   'malformed_json',
   'invalid_input',
 ] as const
-
-/** The same as a middleware, which leaves the body in `ctx.state.body`. */
-export function body(schema: z.ZodType, options: BodyOptions = {}): ApiMiddleware {
-  const read = bodyReader(schema, options)
-  const middleware: ApiMiddleware = async (ctx, next) => {
-    ctx.state.body = await read(ctx)
-    await next()
-  }
-  return documented(middleware, { body: schema, problems: BODY_PROBLEMS })
-}
 
 function requireJson(ctx: ApiContext): void {
   if (!JSON_TYPE.test(ctx.get('Content-Type'))) {

@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks'
 import type { Middleware } from 'koa'
 import type { Log } from '#shared/process/log.ts'
 import { type RequestContext, requestContext } from '#shared/process/request-context.ts'
-import type { AccessTokenState, ApiState, SessionState } from './state.ts'
+import type { ApiState, SessionState } from './state.ts'
 
 /** Every answer has these unless a handler says otherwise. */
 const HEADERS = [
@@ -20,9 +20,8 @@ class RequestState implements ApiState {
   declare session?: SessionState
   declare userId?: string
   declare vendorId?: string
-  declare accessToken?: AccessTokenState
-  declare body?: unknown
-  declare query?: unknown
+  declare client?: { clientId: string; vendorId: string }
+  declare refusal?: { reason: string; about?: string }
   declare problem?: string
   readonly request: RequestContext
   readonly #parent: Log
@@ -75,7 +74,7 @@ export function createRequestMiddleware({
         problem: state.problem,
         vendorId: state.vendorId,
         userId: state.session?.userId ?? state.userId,
-        clientId: state.accessToken?.clientId,
+        clientId: state.client?.clientId,
         duration_ms: Math.round((performance.now() - started_ms) * 100) / 100,
       },
       'request',

@@ -1,10 +1,10 @@
 import type { z } from 'zod'
 import type { Scope } from '#shared/oauth/scopes.ts'
 import type { ProblemCode } from '#shared/problems.ts'
-import { bodyReader } from './body.ts'
+import { type BodyOptions, bodyReader } from './body.ts'
 import { headersReader, queryReader } from './input.ts'
 import { createRouter } from './routes.ts'
-import type { ApiContext, ApiMiddleware, ApiRouter } from './state.ts'
+import type { AccessTokenState, ApiContext, ApiMiddleware, ApiRouter } from './state.ts'
 
 export type Security = { scheme: 'session' } | { scheme: 'accessToken'; scope: Scope }
 
@@ -15,6 +15,9 @@ export interface Access<Caller extends object> {
   security?: Security
   problems: readonly ProblemCode[]
 }
+
+/** Makes the access of an access token with `scope` for the company of the path. */
+export type RequireAccessToken = (scope: Scope) => Access<AccessTokenState>
 
 export const anyone: Access<object> = { admit: async () => ({}), problems: [] }
 
@@ -39,6 +42,8 @@ export interface RouteDescription {
   query?: z.ZodObject
   headers?: z.ZodObject
   body?: z.ZodType
+  /** In place of `body`, which may leave more to the handler. */
+  publishedBody?: z.ZodType
   answers: Record<number, Answer>
   /** Besides those of `by` and of the input. */
   problems?: readonly ProblemCode[]
@@ -69,7 +74,10 @@ interface Definition<Path extends string, Caller extends object, Query, Headers,
   query?: Query & z.ZodObject
   headers?: Headers & z.ZodObject
   body?: Body & z.ZodType
+  bodyOptions?: BodyOptions
   answers: Answers & Record<number, Answer>
+  /** Goes around the rest, from before the body is read. It calls `next` once, unless it throws. */
+  around?(caller: Caller, ctx: ApiContext, next: () => Promise<void>): Promise<void>
   /**
    * @returns the body of the answer. Its status is the first of `answers` unless the handler sets another on `ctx`.
    */
@@ -91,18 +99,17 @@ interface Definition<Path extends string, Caller extends object, Query, Headers,
 export function route<
   const Path extends string,
   Caller extends object,
-  const Answers,
+  Answers,
   Query = undefined,
   Headers = undefined,
   Body = undefined,
 >(definition: Definition<Path, Caller, Query, Headers, Body, Answers>): Route {
-  const { by, query, headers, body, answers, handle } = definition
-  const readBody = body && bodyReader(body)
+  const { by, query, headers, body, answers, around, handle } = definition
+  const readBody = body && bodyReader(body, definition.bodyOptions)
   const readQuery = query && queryReader(query)
   const readHeaders = headers && headersReader(headers)
   const status = Number(Object.keys(answers)[0])
-  const handler: ApiMiddleware = async (ctx) => {
-    const caller = await by.admit(ctx)
+  async function answer(ctx: ApiContext, caller: Caller): Promise<void> {
     const input = {
       params: ctx.params,
       body: readBody && (await readBody(ctx)),
@@ -112,6 +119,11 @@ export function route<
     ctx.status = status
     const returned = await handle({ ...caller, ...input } as Parameters<typeof handle>[0], ctx)
     if (returned !== undefined) ctx.body = returned
+  }
+  const handler: ApiMiddleware = async (ctx) => {
+    const caller = await by.admit(ctx)
+    if (around) await around(caller, ctx, () => answer(ctx, caller))
+    else await answer(ctx, caller)
   }
   return { ...definition, handler }
 }

@@ -34,12 +34,10 @@ export interface ApiState {
   userId?: string
   /** The company of the path, set once the caller may act for it. */
   vendorId?: string
-  /** Set by the access-token middleware. */
-  accessToken?: AccessTokenState
-  /** The validated body, set by the body middleware. */
-  body?: unknown
-  /** The validated query, set by the query middleware. */
-  query?: unknown
+  /** The client that sent the request for certain, known before it is decided whether it may. */
+  client?: { clientId: string; vendorId: string }
+  /** More than the problem says about why that client is refused: a word, and the scope that it is about. */
+  refusal?: { reason: string; about?: string }
   /** The `code` of the problem that was answered. */
   problem?: string
 }
@@ -51,6 +49,3 @@ interface RouteParameters {
 export type ApiContext = ParameterizedContext<ApiState, RouteParameters>
 export type ApiMiddleware = Middleware<ApiState, RouteParameters>
 export type ApiRouter = Router<ApiState>
-
-/** Makes the middleware that lets an access token with `scope`, for the company of the path, pass. */
-export type RequireAccessToken = (scope: Scope) => ApiMiddleware
