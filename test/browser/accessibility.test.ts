@@ -43,7 +43,7 @@ const STATES: State[] = [
     path: '/ven_other',
     reach: heading('Not one of your companies'),
   },
-  { name: 'no such page', as: OWNER, path: '/ven_acme/nothing', reach: heading('There is no such page') },
+  { name: 'no such page', as: OWNER, path: '/ven_acme/nothing', reach: heading('Page not found') },
   { name: 'not for a member', as: MEMBER, path: CLIENTS, reach: heading('OAuth2 Clients') },
   { name: 'clients', as: OWNER, path: CLIENTS, reach: (page) => page.getByRole('row').nth(1).waitFor() },
   {
@@ -76,7 +76,7 @@ const STATES: State[] = [
       await dialog(page).getByRole('button', { name: 'Create client' }).click()
       await dialog(page).getByText('Client secret').waitFor()
       await page.keyboard.press('Escape')
-      await dialog(page).getByText('once closed, the secret is gone').waitFor()
+      await dialog(page).getByText('once this is closed, the secret is gone').waitFor()
     },
   },
   {
@@ -91,7 +91,7 @@ const STATES: State[] = [
     path: async () => `${CLIENTS}/${(await newClient('Nearly revoked')).clientId}`,
     async reach(page) {
       await page.getByRole('button', { name: 'Revoke' }).click()
-      await dialog(page).getByRole('button', { name: 'Revoke for ever' }).click()
+      await dialog(page).getByRole('button', { name: 'Revoke permanently' }).click()
       await dialog(page).getByText('That is not the name.').waitFor()
     },
   },
@@ -122,7 +122,7 @@ const STATES: State[] = [
       await requestToken(replacement)
       return `${CLIENTS}/${old.clientId}/rotate?replacement=${replacement.clientId}`
     },
-    reach: (page) => page.getByText(/Quiet for/).waitFor(),
+    reach: (page) => page.getByText('In use now').waitFor(),
   },
   {
     name: 'analytics',
@@ -135,6 +135,29 @@ const STATES: State[] = [
     as: OWNER,
     path: '/ven_acme/activity',
     reach: (page) => page.getByRole('listitem').nth(5).waitFor(),
+  },
+  {
+    name: 'analytics, compared',
+    as: OWNER,
+    path: '/ven_acme/analytics?compare=',
+    reach: (page) => page.getByText('Compared with').waitFor(),
+  },
+  {
+    name: 'a search that finds nothing',
+    as: OWNER,
+    path: `${CLIENTS}?q=nothing-like-it`,
+    reach: (page) => page.getByText('No active client matches').waitFor(),
+  },
+  {
+    name: 'the palette',
+    as: OWNER,
+    path: CLIENTS,
+    async reach(page) {
+      await page.getByRole('row').nth(1).waitFor()
+      await page.keyboard.press('Control+k')
+      await page.getByRole('combobox').fill('client')
+      await page.getByRole('option').first().waitFor()
+    },
   },
   { name: 'webhooks', as: OWNER, path: '/ven_acme/integrations/webhooks', reach: heading('Webhooks') },
 ]
@@ -149,7 +172,7 @@ describe('workspace: accessible in both themes, and as wide as the window', func
       tab = await visit({ ...(as && { as }), path: typeof path === 'string' ? path : await path() })
       await reach(tab.page)
       await assertAccessible(tab.page)
-      for (const width of [1600, 900, 360]) {
+      for (const width of [1600, 900, 360, 320]) {
         await tab.page.setViewportSize({ width, height: 800 })
         await assertFits(tab.page)
       }

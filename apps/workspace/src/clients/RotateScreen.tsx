@@ -75,12 +75,13 @@ function Rotating({ clientId, back }: { clientId: string; back: { to: string; la
 /** The rotation as the address has it; without one there, as this tab last knew it. */
 function useRotationInAddress(clientId: string) {
   const [search, setSearch] = useSearchParams()
-  const known = search.has('replacement') ? search : new URLSearchParams(rotationOf(clientId))
+  const inAddress = search.has('replacement')
+  const known = inAddress ? search : new URLSearchParams(rotationOf(clientId))
   const text = known.toString()
   useEffect(() => {
-    keepRotation(clientId, text)
-    if (text !== '') setSearch(new URLSearchParams(text), { replace: true })
-  }, [clientId, text, setSearch])
+    if (inAddress) keepRotation(clientId, text)
+    else if (text !== '') setSearch(new URLSearchParams(text), { replace: true })
+  }, [clientId, inAddress, text, setSearch])
   const at = Date.parse(known.get('since') ?? '')
   return {
     replacementId: known.get('replacement') ?? undefined,
