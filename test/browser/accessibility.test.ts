@@ -1,3 +1,4 @@
+import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
 import {
   api,
@@ -180,6 +181,102 @@ describe('workspace: accessible in both themes, and as wide as the window', func
       await assertAccessible(tab.page)
     })
   }
+})
+
+describe('workspace: what axe does not see', function () {
+  this.timeout(60_000)
+  let tab: Visit
+  afterEach(() => tab?.leave())
+
+  it('no two buttons of a dialog have one name', async () => {
+    tab = await visit({ as: OWNER, path: CLIENTS })
+    const { page } = tab
+    await page.getByRole('button', { name: 'Create client' }).click()
+    await dialog(page).getByLabel('Name').fill('One name each')
+    await dialog(page).getByRole('checkbox').first().check()
+    await dialog(page).getByRole('button', { name: 'Create client' }).click()
+    await dialog(page).getByText('Client secret').waitFor()
+    const names = await dialog(page)
+      .getByRole('button')
+      .evaluateAll((buttons) => buttons.map((it) => it.getAttribute('aria-label') ?? it.textContent))
+    assert.equal(new Set(names).size, names.length, names.join(', '))
+  })
+
+  it('a control that cannot be used says why when it is touched', async () => {
+    tab = await visit({ as: MEMBER, path: CLIENTS, width: 390, height: 844 })
+    const { page } = tab
+    await page.getByRole('button', { name: 'Create client' }).click({ force: true })
+    const reason = page.locator('.button-reason')
+    await reason.waitFor()
+    assert.match(await reason.innerText(), /your role here is Member/)
+  })
+
+  it('the button that closes the secret says what it waits for', async () => {
+    tab = await visit({ as: OWNER, path: CLIENTS, width: 390, height: 844 })
+    const { page } = tab
+    await page.getByRole('button', { name: 'Create client' }).click()
+    await dialog(page).getByLabel('Name').fill('Waits')
+    await dialog(page).getByRole('checkbox').first().check()
+    await dialog(page).getByRole('button', { name: 'Create client' }).click()
+    await dialog(page).getByRole('button', { name: 'Done' }).click({ force: true })
+    await dialog(page).getByText('Tick the box first').waitFor()
+  })
+
+  for (const [width, height] of [
+    [1024, 768],
+    [390, 844],
+    [320, 568],
+  ] as const) {
+    it(`a dialog’s buttons are in view at ${width} by ${height}`, async () => {
+      tab = await visit({ as: OWNER, path: CLIENTS, width, height })
+      const { page } = tab
+      await page.getByRole('button', { name: 'Create client' }).click()
+      const button = dialog(page).getByRole('button', { name: 'Create client' })
+      const box = (await button.boundingBox()) as { y: number; height: number }
+      assert.ok(box.y + box.height <= height, `ends at ${box.y + box.height}`)
+    })
+  }
+
+  it('400 % zoom: no bar stays, and nothing scrolls sideways', async () => {
+    tab = await visit({ as: OWNER, path: '/ven_acme/analytics', width: 320, height: 256 })
+    const { page } = tab
+    await page.locator('canvas').waitFor()
+    await assertFits(page)
+    await page.evaluate(() => window.scrollTo(0, 600))
+    for (const bar of ['.rail', '.nav']) {
+      const box = (await page.locator(bar).boundingBox()) as { y: number; height: number }
+      assert.ok(box.y + box.height <= 0, `${bar} ends at ${box.y + box.height}`)
+    }
+  })
+
+  it('forced colours keep what is chosen, and what stands for something', async () => {
+    tab = await visit({ as: OWNER, path: '/ven_acme/analytics' })
+    const { page } = tab
+    await page.emulateMedia({ forcedColors: 'active' })
+    await page.locator('canvas').waitFor()
+    const outlined = (selector: string) =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate((it) => getComputedStyle(it).outlineStyle)
+    for (const chosen of ['.total:has(:checked)', '.nav-item[aria-current]', '.segment:has(:checked) span']) {
+      assert.equal(await outlined(chosen), 'solid', chosen)
+    }
+    const ground = await page
+      .locator('.day-mark-final')
+      .first()
+      .evaluate((it) => getComputedStyle(it).backgroundColor)
+    const paper = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+    assert.notEqual(ground, paper)
+    await page.goto(`${tab.baseUrl}${CLIENTS}?show=all`)
+    await page.locator('.status-active').first().waitFor()
+    const dot = (selector: string) =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate((it) => getComputedStyle(it, '::before').backgroundColor)
+    assert.notEqual(await dot('.status-active'), paper)
+  })
 })
 
 const newClient = async (name: string) => createClient(await sessionToken(OWNER), { name })

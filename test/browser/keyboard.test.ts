@@ -34,7 +34,7 @@ describe('workspace: by keyboard alone', function () {
     }
     await tab.page.getByRole('checkbox', { name: /Read boosts/ }).focus()
     await keyboard.press('Space')
-    await tab.page.getByLabel('Name').focus()
+    await tab.page.getByRole('dialog').getByLabel('Name').focus()
     await keyboard.press('Enter')
     await tab.page.getByText('Client secret').waitFor()
     assert.equal(await focusIsInDialog(tab.page), true)
