@@ -219,7 +219,7 @@ describe('workspace: what axe does not see', function () {
     await dialog(page).getByRole('checkbox').first().check()
     await dialog(page).getByRole('button', { name: 'Create client' }).click()
     await dialog(page).getByRole('button', { name: 'Done' }).click({ force: true })
-    await dialog(page).getByText('Tick the box first').waitFor()
+    await dialog(page).getByText('Tick the box first: once').waitFor()
   })
 
   for (const [width, height] of [
