@@ -11,7 +11,7 @@ import { Button } from '../ui/Button.tsx'
 import { CheckIcon } from '../ui/icons.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
-import { clock } from '../ui/time.ts'
+import { clock, dateTime, day } from '../ui/time.ts'
 import { CreateClient } from './CreateClient.tsx'
 import { NoSuchClient } from './NoSuchClient.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
@@ -184,8 +184,8 @@ function Steps({ old, replacement, since, onChoose }: StepsProps) {
           {since && step !== 'done' && (
             <p className="quiet small">
               {step === 'deploy'
-                ? `A token request after ${clock(since)}, when the secret was put away, counts as deployed. Earlier ones were a trial.`
-                : `Asked for a token after ${clock(since)}, when the secret was put away. Was that you, trying it out? Then it is not deployed yet.`}
+                ? `A token request after ${sinceText(since)}, when the secret was put away, counts as deployed. Earlier ones were a trial.`
+                : `Asked for a token after ${sinceText(since)}, when the secret was put away. Was that you, trying it out? Then it is not deployed yet.`}
             </p>
           )}
         </Step>
@@ -250,6 +250,9 @@ function Complete({ old, replacement }: { old: OAuthClient; replacement: OAuthCl
     </>
   )
 }
+
+/** The day too, unless it is today. */
+const sinceText = (since: Date): string => (day(since) === day(new Date()) ? clock(since) : dateTime(since))
 
 const watchState = (step: string): StepState =>
   step === 'create' || step === 'deploy' ? 'later' : step === 'watch' ? 'now' : 'done'
