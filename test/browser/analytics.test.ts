@@ -99,12 +99,12 @@ describe('workspace: Analytics', function () {
     await tab.page.getByText(/\d+ of 366 days reported/).waitFor()
   })
 
-  it('compares with the days before, in the address too', async () => {
+  it('compares with the previous period, in the address too', async () => {
     const token = await sessionToken(OWNER)
     tab = await visit({ sessionToken: token, path: '/ven_acme/analytics?days=7' })
     const { page } = tab
     await rowCount(page, 7)
-    await page.getByLabel('Compare with the days before').check()
+    await page.getByLabel('Compare with the previous period').check()
     const [from, to] = await Promise.all(
       ['First day', 'Last day'].map((name) => page.getByLabel(name).inputValue()),
     )
@@ -115,7 +115,7 @@ describe('workspace: Analytics', function () {
       [0, -7].map((days) => api(`/v1/vendor/ven_acme/analytics/daily?${range(days)}`, { token })),
     )
     const clicks = page.locator('.total').filter({ hasText: 'Clicks' })
-    await clicks.getByText(`before: ${before.totals.clicks.toLocaleString('en')}`).waitFor()
+    await clicks.getByText(`from ${before.totals.clicks.toLocaleString('en')}`).waitFor()
     const percent = new Intl.NumberFormat('en', {
       style: 'percent',
       maximumFractionDigits: 1,

@@ -145,7 +145,7 @@ function Totals({ daily, before, metric, onChoose }: TotalsProps) {
           <span className="total-value">{totalText(each, daily)}</span>
           {before && (
             <span className="total-before">
-              <span>{changeText(each, daily, before)}</span> <span>before: {totalText(each, before)}</span>
+              <span>{changeText(each, daily, before)}</span> <span>from {totalText(each, before)}</span>
             </span>
           )}
         </label>

@@ -184,8 +184,8 @@ function Steps({ old, replacement, since, onChoose }: StepsProps) {
           {since && step !== 'done' && (
             <p className="quiet small">
               {step === 'deploy'
-                ? `A token request after ${sinceText(since)}, when the secret was put away, counts as deployed. Earlier ones were a trial.`
-                : `Asked for a token after ${sinceText(since)}, when the secret was put away. Was that you, trying it out? Then it is not deployed yet.`}
+                ? `Counting token requests from ${sinceText(since)}. Earlier ones were trials.`
+                : `It has asked for a token since ${sinceText(since)}. If that was you trying it out, it is not deployed yet.`}
             </p>
           )}
         </Step>
