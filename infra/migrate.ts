@@ -25,6 +25,7 @@ export async function migrate({ ownerUrl, passwords }: MigrateOptions): Promise<
       const directory = join(import.meta.dirname, 'migrations')
       await refuseNewerDatabase(db, await newestMigration(directory))
       const [, names] = await db.migrate.latest({ directory, loadExtensions: ['.ts'] })
+      await closeDatabase(db)
       await markSchema(db, await newestMigration(directory))
       for (const [role, password] of Object.entries(passwords ?? {}))
         if (password !== undefined) await allowLogin(db, role, password)
@@ -53,7 +54,7 @@ async function refuseNewerDatabase(db: knex.Knex, known: number): Promise<void> 
 
 /**
  * Holds a lock that ends with the connection. knex's own lock is a row: it refuses a second run where this one
- * waits, and stays for ever when a run is killed; so it is taken away first, which the other lock makes safe.
+ * waits, and stays when a run is killed; so it is taken away first, which the other lock makes safe.
  */
 async function alone<T>(db: knex.Knex, work: () => Promise<T>): Promise<T> {
   const holder = await db.client.acquireConnection()
@@ -68,6 +69,22 @@ async function alone<T>(db: knex.Knex, work: () => Promise<T>): Promise<T> {
       .catch(() => {})
     await db.client.releaseConnection(holder)
   }
+}
+
+/**
+ * Leaves the two roles the tables that they were granted, and nothing of what Postgres lets every role do: neither
+ * temporary tables nor large objects. It is no migration, since neither a dump nor a template carries these rights.
+ */
+export async function closeDatabase(db: knex.Knex): Promise<void> {
+  await db.raw(`
+    do $$
+    begin
+      execute format('revoke all on database %I from public', current_database());
+      execute format('grant connect on database %I to integration_auth, integration_api', current_database());
+    end $$;
+    -- Where the owner of the database is no superuser, this changes nothing and is a warning.
+    revoke execute on function lo_creat, lo_create, lo_from_bytea from public;
+  `)
 }
 
 async function allowLogin(db: knex.Knex, role: string, password: string): Promise<void> {

@@ -3,7 +3,6 @@ import Koa from 'koa'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
-import type { Round } from '#shared/revocation/reconcile.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
@@ -61,8 +60,6 @@ export interface ApiDependencies {
   redis: Redis
   revocation: Revocation
   signingKeys: SigningKeys
-  /** The latest round of revocation; undefined before the first. */
-  latestRound: () => Round | undefined
   limits: {
     apiPerClient: RateLimit
     apiEventsPerClient: RateLimit
@@ -74,6 +71,8 @@ export interface ApiDependencies {
     callbackTestPerCompany: RateLimit
   }
   callbacks: Pick<CallbackDependencies, 'resolve' | 'judgeAddress' | 'sender'>
+  /** Called with method and route of each request that was answered. */
+  ran?: (route: string) => void
   /** Whether the process is about to end. */
   draining: () => boolean
   /** The stores that are refused or gone, and done without. */
@@ -84,7 +83,7 @@ export interface ApiDependencies {
 /** The resource API as one Koa application: every middleware and route in the order in which they are tried. */
 export function createApi(deps: ApiDependencies): Koa<ApiState> {
   const { settings, log, clock, pools, redis, revocation, limits, callbacks, metrics } = deps
-  const { latestRound, draining, degraded } = deps
+  const { draining, degraded } = deps
   const { issuer, apiResource, trustedProxies } = settings
   const { signingKeys } = deps
   const { workspace: db } = pools
@@ -150,18 +149,12 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
   const routers = [...documentedRouters, routerOf(routes)]
   routers.push(createDiscoveryRoutes({ issuer, apiResource, routes, documentedRouters }))
   routers.push(
-    createHealthRoutes({
-      db: pools.decisions,
-      keysUsable: signingKeys.usable,
-      latestRound,
-      draining,
-      degraded,
-    }),
+    createHealthRoutes({ db: pools.decisions, keysUsable: signingKeys.usable, draining, degraded }),
   )
 
   const app = new Koa<ApiState>()
   app.use(createMeasuringMiddleware(metrics))
-  app.use(createRequestMiddleware({ log, trustedProxies }))
+  app.use(createRequestMiddleware({ log, trustedProxies, ran: deps.ran }))
   app.use(createProblemMiddleware({ apiResource }))
   app.use(
     createDeadlineMiddleware({

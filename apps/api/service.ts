@@ -1,5 +1,6 @@
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
+import { watchLoopLag } from '#shared/process/loop-lag.ts'
 import { createMetrics, type Metrics } from '#shared/process/metrics.ts'
 import type { Service } from '#shared/process/service-process.ts'
 import { measureDecisions } from '#shared/revocation/measured.ts'
@@ -58,8 +59,14 @@ export function createService({
   const revocationWatch =
     revocationRedis === redis ? watch : watchRedis({ redis: revocationRedis, log, name: 'revocation' })
   const watched = { redis: watch, ...(revocationWatch !== watch && { revocation: revocationWatch }) }
-  const degraded = () =>
-    Object.values(watched).some((each) => each.trouble() !== undefined) ? ['redis'] : []
+  const degraded = () => {
+    const round = reconciling?.latest()?.outcome
+    const refused = Object.values(watched).some((each) => each.trouble() !== undefined)
+    return [
+      ...(round === 'failed' || refused ? ['redis'] : []),
+      ...(round === 'clocks_apart' ? ['clocks'] : []),
+    ]
+  }
   const revocation = createRevocation({
     redis: revocationRedis,
     db: pools.workspace,
@@ -84,6 +91,7 @@ export function createService({
   const { sender, ...judging } = callbacksOf({ config, clock, outside })
   const callbacks = { ...judging, sender: countedSender(sender, metrics) }
 
+  const lag = watchLoopLag(log)
   let draining = false
   let reconciling: Reconciling | undefined
   const app = createApi({
@@ -113,7 +121,7 @@ export function createService({
       callbackTestPerCompany: limit('callback-test', config.RATE_CALLBACK_TEST_PER_COMPANY),
     },
     callbacks,
-    latestRound: () => reconciling?.latest(),
+    ran: lag.ran,
     draining: () => draining,
     degraded,
     metrics,
@@ -155,6 +163,7 @@ export function createService({
       await Promise.all([endHousekeeping(), reconciling?.stop()])
       await Promise.all(Object.values(watched).map((each) => each.stop()))
       revocation.close()
+      lag.stop()
       for (const connection of new Set([redis, revocationRedis])) connection.disconnect()
       await Promise.all(Object.values(pools).map((pool) => pool.destroy()))
     },

@@ -12,7 +12,7 @@ export const authShape = {
   SIGNING_ALG: z
     .enum(['ES256', 'RS256'])
     .default('ES256')
-    .meta({ description: 'algorithm of the first signing key: ES256 or RS256' }),
+    .meta({ description: 'algorithm of the first signing keys: ES256 or RS256' }),
   RATE_TOKEN_PER_CLIENT: rate('3000/60').meta({
     description: 'token requests of a client that authenticated',
   }),

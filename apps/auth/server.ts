@@ -49,6 +49,8 @@ export interface AuthServerDependencies {
   /** The stores that are refused or gone, and done without. */
   degraded: () => string[]
   metrics: Metrics
+  /** Notes the path of a request that ran, for the watch on the event loop. */
+  ran: (path: string) => void
 }
 
 export interface AuthServer {
@@ -67,7 +69,8 @@ export interface AuthServer {
 
 /** The authorization server: every path and method that exists, and what answers it. */
 export function createAuthServer(dependencies: AuthServerDependencies): AuthServer {
-  const { settings, log, clock, db, clients, revocation, limits, usage, degraded, metrics } = dependencies
+  const { settings, log, clock, db, clients, revocation, limits, usage, degraded } = dependencies
+  const { metrics, ran } = dependencies
   const { issuer, resource, trustedProxies, signingAlg: alg, keyEncryptionKey: encryptionKey } = settings
   const audit = countedAudit(createAudit(log), metrics)
   const keys = createKeyRing({ db, clock, log, alg, encryptionKey })
@@ -93,6 +96,7 @@ export function createAuthServer(dependencies: AuthServerDependencies): AuthServ
     if (!methods) return answerUnmatched(404)
     const handler = methods.get(exchange.request.method ?? '')
     if (!handler) return answerUnmatched(405, { Allow: [...methods.keys()].join(', ') })
+    ran(exchange.path)
     try {
       const given = await handler(exchange)
       if (!(given instanceof Refusal)) return given

@@ -2,6 +2,7 @@ import { SigningKeyUnreadable } from '#shared/oauth/signing-keys.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import { ConfigError } from '#shared/process/config.ts'
 import type { Log } from '#shared/process/log.ts'
+import { watchLoopLag } from '#shared/process/loop-lag.ts'
 import { createMetrics, type Metrics } from '#shared/process/metrics.ts'
 import type { Service } from '#shared/process/service-process.ts'
 import { measureDecisions } from '#shared/revocation/measured.ts'
@@ -51,6 +52,7 @@ export function createAuthService({
   measureRedis(metrics, watched, revocationWatch)
   measureDecisions(metrics, revocation)
   measureKeys(metrics, { db, clock })
+  const lag = watchLoopLag(log)
   const limit = (name: string, rate: AuthConfig['RATE_TOKEN_PER_CLIENT']) =>
     counted(createRateLimit({ redis, policy: { name, ...rate } }))
   const server = createAuthServer({
@@ -74,6 +76,7 @@ export function createAuthService({
     usage: createUsageCounter({ redis, clock }),
     degraded,
     metrics,
+    ran: lag.ran,
   })
   return {
     handle: server.listener,
@@ -86,6 +89,7 @@ export function createAuthService({
       await server.close()
       await Promise.all(Object.values(watched).map((each) => each.stop()))
       revocation.close()
+      lag.stop()
       for (const connection of new Set([redis, revocationRedis])) connection.disconnect()
       await db.destroy()
     },

@@ -20,13 +20,6 @@ export async function freePort(): Promise<number> {
   return probe(0)
 }
 
-/** Different ports, each free a moment ago. */
-export async function freePorts(count: number): Promise<number[]> {
-  const ports = new Set<number>()
-  while (ports.size < count) ports.add(await freePort())
-  return [...ports]
-}
-
 /** @throws Failure naming `variable` when something holds the port, or it may not be used. */
 export async function requireFreePort(port: number, variable: string): Promise<void> {
   try {

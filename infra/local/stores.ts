@@ -143,12 +143,14 @@ async function onFreePort<T>(start: (port: number) => Promise<T>): Promise<T> {
   }
 }
 
+/** The services' roles may enter no other database. */
 async function createDatabase(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
     const { rowCount } = await client.query('select from pg_database where datname = $1', [DATABASE])
     if (rowCount === 0) await client.query(`create database ${DATABASE}`)
+    await client.query('revoke connect on database postgres, template1 from public')
   } finally {
     await client.end()
   }

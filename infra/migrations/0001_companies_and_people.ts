@@ -68,8 +68,8 @@ export async function up(db: Knex): Promise<void> {
 
     grant select on companies, users, memberships to integration_api;
     grant select, insert, delete on sessions to integration_api;
-    -- Append-only: there is no grant to change or remove an entry.
-    grant select, insert on activity to integration_api;
+    -- Append-only: there is no grant to change or remove an entry, nor to say when it was.
+    grant select, insert (vendor_id, user_id, action, subject, detail) on activity to integration_api;
   `)
 }
 

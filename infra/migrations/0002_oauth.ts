@@ -38,13 +38,38 @@ export async function up(db: Knex): Promise<void> {
     create trigger oauth_client_only_revokes before update on oauth_clients
       for each row execute function oauth_client_only_revokes();
 
+    -- The service says that a client is revoked; since when, the database says.
+    create function stamp_client_revocation() returns trigger language plpgsql as $$
+    begin
+      new.revoked_at := clock_timestamp();
+      return new;
+    end $$;
+    create trigger stamp_client_revocation before update on oauth_clients
+      for each row when (new.status = 'Revoked' and new.revoked_at is null)
+      execute function stamp_client_revocation();
+    revoke execute on function oauth_client_only_revokes, stamp_client_revocation from public;
+
     create table revoked_tokens (
       jti        text primary key check (char_length(jti) between 1 and 100),
       client_id  text not null references oauth_clients,
-      revoked_at timestamptz not null,
+      revoked_at timestamptz not null default clock_timestamp(),
       expires_at timestamptz not null
     );
     create index revoked_tokens_by_expiry on revoked_tokens (expires_at);
+
+    -- Forgets at most max_rows revocations of tokens that expired over an hour ago.
+    create function purge_expired_revoked_tokens(max_rows integer) returns integer
+    language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+    declare
+      purged integer;
+    begin
+      delete from public.revoked_tokens where jti in (
+        select jti from public.revoked_tokens where expires_at < now() - interval '1 hour'
+        order by expires_at limit max_rows);
+      get diagnostics purged = row_count;
+      return purged;
+    end $$;
+    revoke execute on function purge_expired_revoked_tokens from public;
 
     create table signing_keys (
       kid                   text primary key,
@@ -96,13 +121,15 @@ export async function up(db: Knex): Promise<void> {
     create index client_usage_hourly_by_hour on client_usage_hourly (hour);
 
     grant select (client_id, vendor_id, scopes, secret_hash, status) on oauth_clients to integration_auth;
-    grant select, insert on revoked_tokens, signing_keys to integration_auth;
+    grant select, insert on signing_keys to integration_auth;
+    grant select, insert (jti, client_id, expires_at) on revoked_tokens to integration_auth;
     grant select on revoked_signing_keys, revocation_trust to integration_auth;
 
     grant select (client_id, vendor_id, name, scopes, status, created_at, created_by, revoked_at, revoked_by), insert
       on oauth_clients to integration_api;
-    grant update (status, revoked_at, revoked_by) on oauth_clients to integration_api;
-    grant select, delete on revoked_tokens to integration_api;
+    grant update (status, revoked_by) on oauth_clients to integration_api;
+    grant select on revoked_tokens to integration_api;
+    grant execute on function purge_expired_revoked_tokens to integration_api;
     grant select on revoked_signing_keys to integration_api;
     grant select on revocation_trust to integration_api;
     grant update (run_id, since) on revocation_trust to integration_api;
@@ -115,6 +142,6 @@ export async function down(db: Knex): Promise<void> {
   await db.raw(`
     drop table client_usage_hourly, client_usage, client_creation_keys, revocation_trust, revoked_signing_keys,
       signing_keys, revoked_tokens, oauth_clients;
-    drop function oauth_client_only_revokes;
+    drop function oauth_client_only_revokes, stamp_client_revocation, purge_expired_revoked_tokens;
   `)
 }

@@ -38,7 +38,7 @@ export async function markClientRevoked(
   client: { vendorId: string; clientId: string; revokedBy: string | null },
 ): Promise<boolean> {
   const { rowCount } = await db.raw(
-    `update oauth_clients set status = 'Revoked', revoked_at = clock_timestamp(), revoked_by = ?
+    `update oauth_clients set status = 'Revoked', revoked_by = ?
      where client_id = ? and vendor_id = ? and status = 'Active'`,
     [client.revokedBy, client.clientId, client.vendorId],
   )

@@ -52,6 +52,3 @@ function outliveFailures(stream: ReturnType<typeof destination>): void {
     if (!failing) flushSync.call(stream)
   }
 }
-
-/** A log that says nothing, for tests. */
-export const silentLog = (): Log => pino({ level: 'silent' })

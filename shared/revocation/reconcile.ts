@@ -19,8 +19,8 @@ export type Round =
   | { outcome: 'marked'; entries: number; added: number }
   /** Another process marked it a moment ago. */
   | { outcome: 'fresh' }
-  /** Postgres named another server; it now names this one. */
-  | { outcome: 'replaced' }
+  /** Postgres named the server `from`; it now names this one, `to`. Both are run_ids. */
+  | { outcome: 'replaced'; from: string; to: string }
   /** Postgres has not named this server for long enough. */
   | { outcome: 'waiting' }
   /** Wall clocks differ by more than two minutes, so nothing that goes by time can be relied on. */
@@ -67,8 +67,11 @@ interface Fill {
   runId: string
   evicted: string
   nonce: string
-  entries: ReadonlySet<string>
+  entries: Set<string>
+  /** All entries were sent at this moment, by the monotonic clock. */
   filledAt_ms: number
+  /** Where the next read of tokens goes on. */
+  watermark: string
 }
 
 class Broken extends Error {}
@@ -123,9 +126,9 @@ export function createReconciler({
     return seen !== undefined && seen.named.runId === runId && before_ms - seen.at_ms >= timings.settle_ms
   }
 
-  async function read(): Promise<RecentRevocations & { offset_ms: number }> {
+  async function read(watermark: string | undefined): Promise<RecentRevocations & { offset_ms: number }> {
     const before_ms = clock.now()
-    const recent = await readRecentRevocations(db, timings.lookBack_ms).catch(fromPostgres)
+    const recent = await readRecentRevocations(db, timings.lookBack_ms, watermark).catch(fromPostgres)
     const offset_ms = clockOffset_ms(recent.now_ms, { before_ms, after_ms: clock.now() })
     const unchanged = seen?.named.runId === recent.named.runId && seen.named.since === recent.named.since
     // The moment after the read: by then the row was there, however long its commit took.
@@ -138,20 +141,23 @@ export function createReconciler({
     seen = now && { named: now, at_ms: monotonic() }
   }
 
-  /** @returns how many entries it sent. */
-  async function add({ runId, evicted, nonce }: Begun, entries: string[]): Promise<number> {
-    const startedAt_ms = monotonic()
-    const known = fill && startedAt_ms - fill.filledAt_ms < timings.refill_ms ? fill : undefined
-    const missing = known ? entries.filter((entry) => !known.entries.has(entry)) : entries
+  /** Adds what the server may lack. @returns how many entries it has from this process, and how many were sent. */
+  async function add(
+    { runId, evicted, nonce }: Begun,
+    recent: RecentRevocations,
+    before: Pick<Fill, 'entries' | 'filledAt_ms'>,
+  ): Promise<{ entries: number; added: number }> {
+    const { entries, filledAt_ms } = before
+    const missing = entryKeys(recent).filter((entry) => !entries.has(entry))
     fill = undefined
     for (let i = 0; i < missing.length; i += ENTRIES_A_SCRIPT) {
       const some = missing.slice(i, i + ENTRIES_A_SCRIPT)
       const added = await redis.eval(ADD, 0, nonceKey, nonce, timings.entry_ms, ...some)
       if (added !== 1) throw new Broken('the server was flushed')
     }
-    const filledAt_ms = known?.filledAt_ms ?? startedAt_ms
-    fill = { runId, evicted, nonce, entries: new Set(entries), filledAt_ms }
-    return missing.length
+    for (const entry of missing) entries.add(entry)
+    fill = { runId, evicted, nonce, entries, filledAt_ms, watermark: recent.watermark }
+    return { entries: entries.size, added: missing.length }
   }
 
   async function mark({ runId, evicted, nonce, time_ms, tick }: Begun): Promise<void> {
@@ -177,7 +183,8 @@ export function createReconciler({
     await step('begun')
     if (!begun) return { outcome: 'fresh' }
     const readAt_ms = monotonic()
-    const recent = await read()
+    const known = fill && readAt_ms - fill.filledAt_ms < timings.refill_ms ? fill : undefined
+    const recent = await read(known?.watermark)
     await step('read')
     const offsets = { postgres_ms: recent.offset_ms, redis_ms: begun.offset_ms }
     if (areApart(offsets)) {
@@ -186,15 +193,14 @@ export function createReconciler({
     }
     if (recent.named.runId !== begun.runId) {
       await replace(recent.named, begun.runId)
-      return { outcome: 'replaced' }
+      return { outcome: 'replaced', from: recent.named.runId, to: begun.runId }
     }
     if (!named(begun.runId, readAt_ms)) return { outcome: 'waiting' }
-    const entries = entryKeys(recent)
-    const added = await add(begun, entries)
+    const sent = await add(begun, recent, known ?? { entries: new Set(), filledAt_ms: readAt_ms })
     await step('added')
     await mark(begun)
     await step('marked')
-    return { outcome: 'marked', entries: entries.length, added }
+    return { outcome: 'marked', ...sent }
   }
 
   return {

@@ -3,8 +3,6 @@ import type { Entry, Standing, Subject } from './subject.ts'
 
 /** A verifier's clock may be this far behind the database's, and then some. */
 const CLOCK_MARGIN_S = 300
-/** An expired token's revocation is kept this much longer before it is purged. */
-const PURGE_MARGIN_S = 3_600
 export const PURGE_BATCH = 1_000
 
 /** The database is a standby, which may be behind its primary. */
@@ -18,7 +16,7 @@ export async function insertRevokedToken(
   token: { jti: string; clientId: string; expiresAt: Date },
 ): Promise<void> {
   await db.raw(
-    `insert into revoked_tokens (jti, client_id, revoked_at, expires_at) values (?, ?, clock_timestamp(), ?)
+    `insert into revoked_tokens (jti, client_id, expires_at) values (?, ?, ?)
      on conflict (jti) do nothing`,
     [token.jti, token.clientId, token.expiresAt],
   )
@@ -32,15 +30,10 @@ export async function insertRevokedSigningKey(db: Queryable, kid: string): Promi
   )
 }
 
-/** @returns how many expired token revocations it removed, at most PURGE_BATCH. */
+/** @returns how many revocations of tokens that expired over an hour ago it removed, at most PURGE_BATCH. */
 export async function purgeExpiredTokens(db: Queryable): Promise<number> {
-  const { rowCount } = await db.raw(
-    `delete from revoked_tokens where jti in (
-       select jti from revoked_tokens where expires_at < now() - make_interval(secs => ?)
-       order by expires_at limit ?)`,
-    [PURGE_MARGIN_S, PURGE_BATCH],
-  )
-  return rowCount
+  const { rows } = await db.raw('select purge_expired_revoked_tokens(?) as purged', [PURGE_BATCH])
+  return rows[0].purged
 }
 
 /**
@@ -102,29 +95,38 @@ export interface RecentRevocations {
   named: NamedServer
   /** The database's wall clock, in ms since the epoch. */
   now_ms: number
+  /** Every transaction before this one had ended: what it wrote was seen. A transaction id (xid8). */
+  watermark: string
   clients: string[]
   tokens: string[]
   keys: string[]
 }
 
 /**
- * Everything whose revocation can still matter: clients revoked within `within_ms`, tokens not yet expired, and
- * every signing key that was ever revoked, since whoever stole it can sign a fresh token at any time. One
- * statement, so one snapshot; by time and not by what was read before, since transactions become visible in
- * another order than they were stamped.
+ * Everything whose revocation can still matter: clients revoked within `within_ms`, every signing key that was ever
+ * revoked, since whoever stole it can sign a fresh token at any time, and tokens not yet expired; of those, with the
+ * `watermark` of an earlier read, only the ones that it did not see. One statement, so one snapshot. The watermark
+ * goes by transaction ids and not by `revoked_at`, since transactions become visible in another order than they were
+ * stamped.
  * @throws StandbyError when the database is one.
  */
-export async function readRecentRevocations(db: Queryable, within_ms: number): Promise<RecentRevocations> {
+export async function readRecentRevocations(
+  db: Queryable,
+  within_ms: number,
+  watermark?: string,
+): Promise<RecentRevocations> {
+  const unseen = watermark === undefined ? '' : 'and age(xmin) <= age(?::xid8::xid)'
   const { rows } = await db.raw(
     `select pg_is_in_recovery() as standby, run_id as "runId", since::text,
        (extract(epoch from now()) * 1000)::bigint as now_ms,
+       pg_snapshot_xmin(pg_current_snapshot())::text as watermark,
        array(select client_id from oauth_clients where revoked_at > now() - make_interval(secs => ?)) as clients,
-       array(select jti from revoked_tokens where expires_at > now() - make_interval(secs => ?)) as tokens,
+       array(select jti from revoked_tokens where expires_at > now() - make_interval(secs => ?) ${unseen}) as tokens,
        array(select kid from revoked_signing_keys) as keys
      from revocation_trust`,
-    [within_ms / 1_000, CLOCK_MARGIN_S],
+    [within_ms / 1_000, CLOCK_MARGIN_S, ...(watermark === undefined ? [] : [watermark])],
   )
-  const [{ standby, runId, since, now_ms, clients, tokens, keys }] = rows
+  const [{ standby, runId, since, ...recent }] = rows
   if (standby) throw new StandbyError()
-  return { named: { runId, since }, now_ms, clients, tokens, keys }
+  return { named: { runId, since }, ...recent }
 }

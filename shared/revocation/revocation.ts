@@ -14,7 +14,7 @@ import { PRODUCTION_TIMINGS, type Timings } from './timings.ts'
 
 export interface Revocation {
   /**
-   * Whether the subject has been revoked, and which part of it, as far as that can still matter: a client within the last hour, which is
+   * Whether the subject has been revoked, and which part of it, as far as that can still matter: a client within the last day, which is
    * longer than any token lives or any client record is remembered. Never rejects. Whatever is asked in one turn of
    * the event loop is one Redis command, sent at its end.
    */

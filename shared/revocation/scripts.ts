@@ -1,18 +1,24 @@
 /*
  * The scripts that run inside Redis (7 or newer, Valkey too), each one moment.
  *
- * `#!lua` without the flag no-writes makes a server that is a replica refuse the whole script, also one that only
- * reads: what a replica holds may have been overwritten by its new primary.
+ * A replica refuses each of them: what it holds may be overwritten by its new primary. `#!lua` without the flag
+ * no-writes does that for a replica that is read-only, and PRIMARY for one with `replica-read-only no`.
  * The keys are in ARGV, not in KEYS: Redis judges what a script does to ARGV keys command by command, but asks for
  * the right to both read and write every one of KEYS, which a user that may only read the marker does not have.
  * (Only Redis Cluster needs KEYS.)
  */
 
-const SERVER = `local info = redis.call('info', 'server')
+const PRIMARY = `if string.find(redis.call('info', 'replication'), 'role:slave', 1, true) then
+  return redis.error_reply('READONLY a replica answers')
+end`
+
+const SERVER = `${PRIMARY}
+local info = redis.call('info', 'server')
 local run_id = string.match(info, 'run_id:(%x+)')`
 
 /** ARGV: marker, entries… → their values. */
 export const ASK = `#!lua
+${PRIMARY}
 return redis.call('mget', unpack(ARGV))`
 
 /** ARGV: tick counter → [run_id, the counter's new value]. */
@@ -48,6 +54,7 @@ return {
 
 /** ARGV: nonce key, nonce, life of an entry in ms, entries… → 1, or 0 when the nonce is gone. */
 export const ADD = `#!lua
+${PRIMARY}
 if redis.call('get', ARGV[1]) ~= ARGV[2] then return 0 end
 for i = 4, #ARGV do redis.call('set', ARGV[i], '1', 'px', ARGV[3]) end
 return 1`

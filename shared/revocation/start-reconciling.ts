@@ -7,6 +7,8 @@ import { PRODUCTION_TIMINGS } from './timings.ts'
 const PURGE_EVERY_MS = 600_000
 /** Rounds of many processes must not keep step with one another. */
 const JITTER = 0.2
+const MINUTE_MS = 60_000
+const NAMINGS_A_MINUTE = 2
 
 export interface StartReconcilingOptions extends ReconcilerOptions {
   log: Log
@@ -30,9 +32,11 @@ export function startReconciling(options: StartReconcilingOptions): Reconciling 
   const stopping = new AbortController()
   let told = ''
   let latest: Round | undefined
+  const turns = watchTurns(log)
   let purgeAt_ms = performance.now() + purgeEvery_ms * Math.random()
 
   function tell(round: Round): void {
+    if (round.outcome === 'replaced') turns.tell(round)
     if (round.outcome === 'fresh') return
     const news = round.outcome === 'failed' ? round.why : round.outcome
     if (news === told) return
@@ -43,7 +47,7 @@ export function startReconciling(options: StartReconcilingOptions): Reconciling 
     } else if (round.outcome === 'failed')
       log.warn({ why: round.why }, 'revocation: Redis cannot be vouched for')
     else if (round.outcome === 'marked') log.info({ entries: round.entries }, 'revocation: Redis is trusted')
-    else log.info('revocation: a Redis server that is new here will be trusted in some seconds')
+    else log.info('revocation: a Redis server that is new here will be trusted in a few seconds')
   }
 
   /** A round that marked has just compared the clocks. */
@@ -70,6 +74,24 @@ export function startReconciling(options: StartReconcilingOptions): Reconciling 
     stop() {
       stopping.abort()
       return running
+    },
+  }
+}
+
+/**
+ * Warns, once a minute, when this process has named its server more than twice within a minute: then other processes
+ * lead to another server and name that one in between, and neither is trusted for long.
+ */
+function watchTurns(log: Log): { tell(replaced: { from: string; to: string }): void } {
+  let named_ms: number[] = []
+  let warned_ms = Number.NEGATIVE_INFINITY
+  return {
+    tell({ from, to }) {
+      const now_ms = performance.now()
+      named_ms = [...named_ms.filter((at_ms) => now_ms - at_ms < MINUTE_MS), now_ms]
+      if (named_ms.length <= NAMINGS_A_MINUTE || now_ms - warned_ms < MINUTE_MS) return
+      warned_ms = now_ms
+      log.warn({ here: to, elsewhere: from }, 'revocation: two Redis servers take turns')
     },
   }
 }

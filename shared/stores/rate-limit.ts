@@ -38,7 +38,7 @@ end
 return answers`
 
 const SUBJECTS_A_COMMAND = 200
-/** Without Redis a process counts so many subjects; the one whose window ends first is forgotten for a newer one. */
+/** The most subjects that a process counts without Redis. The one whose window ends first makes room for a newer one. */
 const SUBJECTS_IN_MEMORY = 100_000
 
 interface Use {
@@ -46,16 +46,16 @@ interface Use {
   weight: number
 }
 
-/** How much a subject was counted in its window, this time included, and when that ends. */
+/** The sum of a subject's weights in its window, this one included, and how long the window still lasts. */
 interface Counted {
   count: number
   left_ms: number
 }
 
-/** Counts in fixed windows in Redis: what is counted in one tick of the event loop is one command. */
+/** Counts in fixed windows in Redis. Everything that is counted in one tick of the event loop takes one command. */
 export function createRateLimit({ redis, policy }: { redis: Redis; policy: RateLimitPolicy }): RateLimit {
   const window_ms = policy.window_s * 1_000
-  // Saves about a tenth of the CPU of a token request at 16 concurrent ones, beside a command for each.
+  // Compared with a command for each request, this saves about a tenth of a token request's CPU at 16 at a time.
   const countInRedis = batchPerTurn(
     async (uses: Use[]): Promise<Counted[]> => {
       const keys = uses.map(({ subject }) => redisKeys.rateLimit(policy.name, subject))

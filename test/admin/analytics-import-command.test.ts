@@ -119,7 +119,9 @@ describe('admin analytics import', () => {
         (await operator.db.raw("select sum(clicks) as n from analytics_daily where date >= '2021-01-01'"))
           .rows[0].n,
       )
-    while ((await stored()) === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+    const deadline = Date.now() + 30_000
+    while ((await stored()) === 0 && Date.now() < deadline)
+      await new Promise((resolve) => setTimeout(resolve, 5))
     child.kill('SIGINT')
     const [code] = await once(child, 'close')
     assert.equal(code, 1)

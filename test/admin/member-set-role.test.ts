@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { addPerson, createAcme, startAdmin, type TestAdmin } from '../support/admin.ts'
 
 describe('admin member set-role', () => {
@@ -31,6 +32,28 @@ describe('admin member set-role', () => {
     assert.equal(code, 0)
     assert.equal(stdout, 'member@acme.example is owner of ven_acme. owner@acme.example is an admin now.\n')
     assert.deepEqual(await roles(), { owner: 'admin', member: 'owner', admin: 'admin' })
+  })
+
+  it('waits for another change of the company’s people', async () => {
+    const other = await operator.db.transaction()
+    await other.raw(`select from companies where vendor_id = 'ven_acme' for no key update`)
+    let ended = false
+    const change = setRole('member', 'admin').finally(() => {
+      ended = true
+    })
+    const waits = async () =>
+      (
+        await operator.db.raw(
+          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        )
+      ).rowCount > 0
+    const deadline = Date.now() + 10_000
+    while (!ended && !(await waits()) && Date.now() < deadline) await sleep(20)
+    assert.equal(ended, false)
+    assert.deepEqual(await roles(), { owner: 'owner', admin: 'admin', member: 'member' })
+    await other.commit()
+    assert.equal((await change).code, 0)
+    assert.equal((await roles()).member, 'admin')
   })
 
   it('keeps one owner when it is handed over to two at the same time', async () => {

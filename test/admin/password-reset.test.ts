@@ -47,11 +47,24 @@ describe('admin password reset', () => {
     assert.equal(stderr, 'There is no account for nobody@acme.example.\n')
   })
 
-  it('refuses a short one and changes nothing', async () => {
-    const { code } = await operator.admin(['password', 'reset', 'owner@acme.example'], 'short')
-    assert.equal(code, 1)
-    assert.ok(await verifyPassword(PASSWORD, await stored()))
-  })
+  for (const [what, password, sentence] of [
+    ['11 characters', 'a'.repeat(11), /^A password has at least 12 characters: nothing was changed\.$/m],
+    ['11 characters of 4 bytes each', '🔒'.repeat(11), /^A password has at least 12 characters/m],
+    ['1025 bytes', 'a'.repeat(1_025), /^A password has at most 1024 bytes: nothing was changed\.$/m],
+  ] as const)
+    it(`refuses one of ${what} and changes nothing`, async () => {
+      const { code, stderr } = await operator.admin(['password', 'reset', 'owner@acme.example'], password)
+      assert.equal(code, 1)
+      assert.match(stderr, sentence)
+      assert.ok(await verifyPassword(PASSWORD, await stored()))
+    })
+
+  for (const password of ['a'.repeat(12), 'a'.repeat(1_024)])
+    it(`takes one of ${password.length} characters`, async () => {
+      const { code, stderr } = await operator.admin(['password', 'reset', 'owner@acme.example'], password)
+      assert.equal(code, 0, stderr)
+      assert.ok(await verifyPassword(password, await stored()))
+    })
 
   describe('at a terminal', () => {
     /** Types lines as they are asked for. */
@@ -66,7 +79,11 @@ describe('admin password reset', () => {
       })
       const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
       for (const [i, line] of lines.entries()) {
-        while (shown.split(/: /).length < i + 2) await sleep(20)
+        const deadline = Date.now() + 15_000
+        while (shown.split(/: /).length < i + 2) {
+          assert.ok(Date.now() < deadline, `no question:\n${shown}`)
+          await sleep(20)
+        }
         // Raw mode is set right after the question.
         await sleep(100)
         child.stdin.write(line)

@@ -54,24 +54,25 @@ describe('storing events', () => {
 
   /** Resolves when `count` statements of the API wait for a lock. */
   async function blocked(count: number): Promise<number[]> {
-    for (;;) {
+    for (const deadline = Date.now() + 10_000; ; ) {
       const { rows } = await owner.raw(
         `select pid from pg_stat_activity where datname = current_database() and application_name = ?
            and wait_event_type = 'Lock'`,
         [APPLICATION],
       )
       if (rows.length >= count) return rows.map((row: { pid: number }) => row.pid)
+      assert.ok(Date.now() < deadline, `fewer than ${count} wait`)
       await new Promise((resolve) => setTimeout(resolve, 5))
     }
   }
 
   /** As a sender does it: again, until there is an answer. A pool may first hand out a connection that was killed. */
   async function repeated(db: Database, vendorId: string, events: AnalyticsEvent[]) {
-    for (;;) {
+    for (let tries = 1; ; tries++) {
       try {
         return await storeEvents(db, vendorId, events)
       } catch (error) {
-        if (!/Connection (terminated|ended)/.test((error as Error).message)) throw error
+        if (tries === 10 || !/Connection (terminated|ended)/.test((error as Error).message)) throw error
       }
     }
   }

@@ -46,7 +46,9 @@ describe('any input', () => {
 
   async function answersWell(method: string, path: string, request: Parameters<TestApi['request']>[2] = {}) {
     const { status, headers, json, text } = await api.request(method, path, request)
-    assert.ok(status < 500, `${method} ${path}: ${status} ${text}`)
+    // A key that is unknown while keys may not be fetched again: nobody can say whether the token is good.
+    const isUndecided = status === 503 && json.detail.startsWith('We cannot fetch the key right now')
+    assert.ok(status < 500 || isUndecided, `${method} ${path}: ${status} ${text}`)
     if (status >= 400) {
       assert.equal(headers.get('content-type'), 'application/problem+json')
       assert.equal(json.status, status)

@@ -90,6 +90,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
         assert.equal(page.status, 200, page.text)
         seen.push(...ids(page))
         cursor = page.json.nextCursor
+        assert.ok(seen.length <= made.length, `limit ${limit}: pages repeat`)
       } while (cursor)
       const expected = [0, 1, 2, 3].flatMap((group) => made.slice(group * 3, group * 3 + 3).sort()).reverse()
       assert.deepEqual(seen, expected, `limit ${limit}`)

@@ -119,7 +119,7 @@ describe('PATCH /v1/vendor/{vendor_id}/callback-url', () => {
       ['fd00::1', '2606:4700::1111'],
       ['45.1.2.3'],
     ]) {
-      it(`${addresses.join(' and ')}: refused, and the address is not told`, async () => {
+      it(`${addresses.join(' and ')}: refused, and the address is not revealed`, async () => {
         await save('https://before.acme.com/')
         resolution = found(...addresses)
         const answer = await save('https://hooks.acme.com/')

@@ -342,7 +342,8 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
     await gate.raw('lock table analytics_daily in exclusive mode')
     const answer = company.post({ events })
     let killed = 0
-    while (killed === 0) {
+    for (const deadline = Date.now() + 10_000; killed === 0; ) {
+      assert.ok(Date.now() < deadline, 'nothing waits for the lock')
       await new Promise((resolve) => setTimeout(resolve, 10))
       const { rows } = await api.db.raw(
         `select pg_terminate_backend(pid) from pg_stat_activity

@@ -116,14 +116,14 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
     assert.equal(receiver.connections, 3)
   })
 
-  it('tells of a receiver that fails as a result, with 200', async () => {
+  it('reports a receiver that fails as a result, with 200', async () => {
     await saved(startTlsReceiver({ talk: answering('HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n') }))
     const { status, json } = await test()
     assert.equal(status, 200)
     assert.deepEqual([json.delivered, json.status, json.outcome], [true, 503, 'receiver_failure'])
   })
 
-  it('tells of a name that turned private as a result, and connects to nothing', async () => {
+  it('reports a name that turned private as a result, and connects to nothing', async () => {
     const receiver = await saved(startTlsReceiver({ talk: answering(OK) }))
     resolution = found('127.0.0.1', '10.0.0.1')
     const { json } = await test()
@@ -135,7 +135,7 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
     assert.equal(receiver.connections, 0)
   })
 
-  it('refuses when none is saved', async () => assertProblem(await test(), 'callback_not_configured'))
+  it('refuses if none is saved', async () => assertProblem(await test(), 'callback_not_configured'))
 
   it('shows why a receiver refused, without the secrets in its answer', async () => {
     const key = 'Zm8xQpL9vRt2WsY7'
@@ -198,7 +198,7 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
       assert.equal((await first).json.outcome, 'unconfirmed')
     })
 
-    it('is free again when a process died in the middle', async () => {
+    it('is free again after a process died in the middle', async () => {
       const receiver = await saved(startTlsReceiver({ talk: answering(OK) }))
       const hold = (seconds: number) =>
         api.db.raw(
@@ -262,7 +262,7 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
       assert.ok(!api.logLines.some((line) => line.includes('request failed') && line.includes(path())))
     })
 
-    it('also when it goes without a word', async () => {
+    it('even if it disconnects abruptly', async () => {
       const receiver = await saved(silent())
       const socket = createConnection(Number(new URL(api.url).port), '127.0.0.1')
       socket.on('error', () => {})

@@ -119,7 +119,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients/{client_id}/revoke', () => {
         `update oauth_clients set status = 'Active', revoked_at = null, revoked_by = null where client_id = ?`,
         [clientId],
       ),
-      /revoked for ever/,
+      /revoked permanently/,
     )
   })
 

@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net'
 import { BlockList } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Koa from 'koa'
-import { silentLog } from '#shared/process/log.ts'
 import { createDeadlineMiddleware } from '../../apps/api/http/deadline.ts'
 import { createProblemMiddleware } from '../../apps/api/http/problem.ts'
 import { createRequestMiddleware } from '../../apps/api/http/request.ts'
 import { createRouter } from '../../apps/api/http/routes.ts'
 import type { ApiState } from '../../apps/api/http/state.ts'
+import { silentLog } from '../support/log.ts'
 
 const DEADLINE_MS = 200
 

@@ -9,11 +9,12 @@ describe('when a store is gone', () => {
   let vendorId: string
   let sessionToken: string
   let accessToken: string
+  let clientId: string
   beforeEach(async () => {
     api = await startApi()
     ;({ vendorId } = await api.createCompany())
     ;({ sessionToken } = await api.createPerson({ vendorId }))
-    const { clientId } = await api.createClient({ vendorId })
+    ;({ clientId } = await api.createClient({ vendorId }))
     accessToken = await api.issuer.token({ clientId, vendorId })
   })
   afterEach(() => api.stop())
@@ -95,6 +96,11 @@ describe('when a store is gone', () => {
     await api.redis.stop('SIGKILL')
     const restore = await cutOffDatabase(api.database)
     assertProblem(await read(), 'unavailable')
+    // Refused for its scope only after the decision, so this 503 is not that of the data's query.
+    const token = await api.issuer.token({ clientId, vendorId, scope: 'boost:read' })
+    const undecided = await api.request('GET', `/v1/analytics/${vendorId}/daily`, { token })
+    assertProblem(undecided, 'unavailable')
+    assert.match(undecided.json.detail, /revoked/)
     await restore()
     await api.redis.start()
     assert.equal((await read()).status, 200)

@@ -133,6 +133,7 @@ describe('hostile HTTP', () => {
       })
     })
     await Promise.all(gone)
+    assert.equal((await auth.token(client)).status, 200)
   })
 
   it('answers requests sent ahead on one connection in their order', async () => {

@@ -1,12 +1,12 @@
 import { strict as assert } from 'node:assert'
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { decodeJwt } from 'jose'
-import { silentLog } from '#shared/process/log.ts'
 import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
 import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createRedis, type Redis, redisReady } from '#shared/stores/redis.ts'
 import { type AuthResponse, basic, startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
+import { silentLog } from '../support/log.ts'
 
 const PATH = '/v1/oauth/revoke'
 
@@ -184,10 +184,11 @@ describe('POST /v1/oauth/revoke', () => {
 
 /** A new server is trusted only after some seconds; until then every revocation takes as long. */
 async function untilRedisIsTrusted(revocation: Revocation): Promise<void> {
-  for (;;) {
+  for (const deadline = Date.now() + 15_000; ; ) {
     const { redis } = revocation.counts()
     await revocation.ask({ clientId: 'anyone' })
     if (revocation.counts().redis > redis) return
+    assert.ok(Date.now() < deadline, 'Redis is never trusted')
     await new Promise((resolve) => setTimeout(resolve, 200))
   }
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { connect } from 'node:net'
 import { INDEX, startTestGateway, type TestGateway } from '../support/gateway.ts'
 
 describe('the gateway: where a path goes', () => {
@@ -9,6 +10,17 @@ describe('the gateway: where a path goes', () => {
   after(() => gateway.stop())
   beforeEach(() => {
     gateway.received.length = 0
+  })
+
+  it('takes connections to loopback’s own address only', async () => {
+    // 127.0.0.2 is this machine too: what listens on every address takes it.
+    const refused = await new Promise<string | undefined>((resolve) => {
+      const socket = connect(gateway.port, '127.0.0.2', () => resolve('connected'))
+      socket
+        .on('error', ({ code }: NodeJS.ErrnoException) => resolve(code))
+        .on('connect', () => socket.destroy())
+    })
+    assert.equal(refused, 'ECONNREFUSED')
   })
 
   const passedOn: [target: string, service: 'auth' | 'api'][] = [

@@ -28,6 +28,24 @@ describe('npm run migrate', () => {
     assert.equal(run({ DATABASE_URL: database.ownerUrl }).stdout, 'The database is up to date.\n')
   })
 
+  it('lets the services’ roles connect, and make neither temporary tables nor large objects', async () => {
+    await migrate({ ownerUrl: database.ownerUrl })
+    const db = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 1 } })
+    const { rows } = await db.raw(`
+      select rolname as role, right_ from pg_roles, unnest(array['connect', 'temporary', 'create']) as right_
+      where rolname like 'integration%' and has_database_privilege(rolname, current_database(), right_)
+      union all
+      select rolname, proname from pg_roles, pg_proc
+      where rolname like 'integration%' and has_function_privilege(rolname, pg_proc.oid, 'execute')
+        and proname in ('lo_creat', 'lo_create', 'lo_from_bytea', 'lo_import')
+      order by role`)
+    await db.destroy()
+    assert.deepEqual(rows, [
+      { role: 'integration_api', right_: 'connect' },
+      { role: 'integration_auth', right_: 'connect' },
+    ])
+  })
+
   it('comes out once when several run at the same time', async () => {
     const { ownerUrl } = database
     const ran = (await Promise.all([1, 2, 3].map(() => migrate({ ownerUrl })))).map((names) => names.length)

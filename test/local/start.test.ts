@@ -3,6 +3,7 @@ import { chmod, readdir, readFile, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
 import { shellWithCurl } from '../support/curl.ts'
 import { removeFolder, type Start, startProcess, temporaryFolder } from '../support/start.ts'
 
@@ -125,6 +126,13 @@ describe('npm start', function () {
       assert.match(api, /DATABASE_URL=postgres:\/\/integration_api:/)
       assert.match(api, /REDIS_URL=redis:\/\/api:/)
       assert.doesNotMatch(api, /KEY_ENCRYPTION_KEY=/)
+      for (const text of [auth, api]) {
+        const url = new URL(/(?:^|\0)DATABASE_URL=([^\0]*)/.exec(text)?.[1] ?? '')
+        for (const other of ['postgres', 'template1']) {
+          url.pathname = other
+          await assert.rejects(new pg.Client(url.href).connect(), { code: '42501' }, other)
+        }
+      }
     })
 
     it('refuses to share its data folder with another', async () => {

@@ -61,7 +61,8 @@ describe('npm start in a terminal', function () {
   })
 
   it('stops at Ctrl-C while it is still starting', async () => {
-    while (!/Data: in/.test(start.stdout())) await sleep(10)
+    const deadline = Date.now() + 15_000
+    while (!/Data: in/.test(start.stdout()) && Date.now() < deadline) await sleep(10)
     type(CTRL_C)
     await start.ended()
     assert.doesNotMatch(start.stdout(), /^ready/m)

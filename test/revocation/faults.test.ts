@@ -223,23 +223,26 @@ describe('a revoked client stays refused', () => {
     assert.equal(await trusting.ask({ clientId: live }), 'live by postgres')
   })
 
-  it('when the primary becomes a replica of a server that never saw it, under a connection that stays', async () => {
-    const [revoked, live] = [await subjects.newClient(), await subjects.newClient()]
-    const trusting = await startTrusting((networks[1] as { redis: TcpProxy }).redis)
-    await replicate(servers[0], servers[1])
-    await promote(servers[1])
-    await revoke(here, revoked)
-    await replicate(servers[1], servers[0])
-    cleanups.push(() => promote(servers[0]))
-    const [marker, entry] = await asAdmin(servers[0], (redis) =>
-      redis.mget(redisKeys.revocationMarker, redisKeys.revokedClient(revoked)),
-    )
-    assert.equal(marker?.split(' ')[0], await runId(servers[0]))
-    assert.equal(entry, null)
-    assert.equal(await trusting.ask({ clientId: revoked }), 'client revoked by postgres')
-    assert.equal(await trusting.ask({ clientId: live }), 'live by postgres')
-    await refusedBy(revoked, here, there)
-  })
+  for (const readOnly of ['yes', 'no'])
+    it(`when the primary becomes a replica of a server that never saw it, under a connection that stays (replica-read-only ${readOnly})`, async () => {
+      await asAdmin(servers[0], (redis) => redis.config('SET', 'replica-read-only', readOnly))
+      cleanups.push(() => asAdmin(servers[0], (redis) => redis.config('SET', 'replica-read-only', 'yes')))
+      const [revoked, live] = [await subjects.newClient(), await subjects.newClient()]
+      const trusting = await startTrusting((networks[1] as { redis: TcpProxy }).redis)
+      await replicate(servers[0], servers[1])
+      await promote(servers[1])
+      await revoke(here, revoked)
+      await replicate(servers[1], servers[0])
+      cleanups.push(() => promote(servers[0]))
+      const [marker, entry] = await asAdmin(servers[0], (redis) =>
+        redis.mget(redisKeys.revocationMarker, redisKeys.revokedClient(revoked)),
+      )
+      assert.equal(marker?.split(' ')[0], await runId(servers[0]))
+      assert.equal(entry, null)
+      assert.equal(await trusting.ask({ clientId: revoked }), 'client revoked by postgres')
+      assert.equal(await trusting.ask({ clientId: live }), 'live by postgres')
+      await refusedBy(revoked, here, there)
+    })
 
   it('when the network splits, each half with a primary of its own', async () => {
     const [first, second, live] = [

@@ -15,6 +15,8 @@ import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis 
  *   FC_SEED=<seed> FC_RUNS=<runs> npm test
  * Time is real, so a failure that hangs on a narrow race may take several runs of the same seed to show again.
  */
+/** So that a change that breaks the promise fails the same way in every run. */
+const FIXED_SEED = 20_633_011
 const SEED = Number(process.env.FC_SEED ?? Date.now() % 2 ** 31)
 const RUNS = Number(process.env.FC_RUNS ?? 10)
 /** The last site does not reconcile, as the authorization server does not. */
@@ -138,19 +140,20 @@ describe('revocation, whatever happens', () => {
     await database.drop()
   })
 
-  it(`keeps its promise (seed ${SEED})`, async function () {
-    this.timeout(RUNS * TIME_FOR_ONE_RUN_MS)
-    const keepsItsPromise = fc.asyncProperty(histories, async (history) => {
-      const world = await createWorld({ database, servers, sites: SITES })
-      try {
-        for (const action of history) await happen(world, action)
-        await world.recover()
-      } finally {
-        await world.close()
-      }
-      if (world.violations.length > 0) throw new Error([...world.violations, ...world.history].join('\n'))
+  for (const seed of new Set([FIXED_SEED, SEED]))
+    it(`keeps its promise (seed ${seed})`, async function () {
+      this.timeout(RUNS * TIME_FOR_ONE_RUN_MS)
+      const keepsItsPromise = fc.asyncProperty(histories, async (history) => {
+        const world = await createWorld({ database, servers, sites: SITES })
+        try {
+          for (const action of history) await happen(world, action)
+          await world.recover()
+        } finally {
+          await world.close()
+        }
+        if (world.violations.length > 0) throw new Error([...world.violations, ...world.history].join('\n'))
+      })
+      // One history takes seconds, so the first that fails is shown as it is, not shrunk.
+      await fc.assert(keepsItsPromise, { seed, numRuns: RUNS, endOnFailure: true })
     })
-    // One history takes seconds, so the first that fails is shown as it is, not shrunk.
-    await fc.assert(keepsItsPromise, { seed: SEED, numRuns: RUNS, endOnFailure: true })
-  })
 })

@@ -47,7 +47,10 @@ describe('a round of the reconciler', () => {
 
   /** Rounds until one has marked the server. */
   const marked = async () => {
-    while ((await api.reconciler.round()).outcome !== 'marked') await sleep(FAST.round_ms)
+    for (const end = performance.now() + 10_000; (await api.reconciler.round()).outcome !== 'marked'; ) {
+      if (performance.now() > end) throw new Error('not marked in 10 s')
+      await sleep(FAST.round_ms)
+    }
   }
   const marker = () => asAdmin(server, (redis) => redis.get(redisKeys.revocationMarker))
   const entry = (key: string) => asAdmin(server, (redis) => redis.pttl(key))
@@ -124,6 +127,19 @@ describe('a round of the reconciler', () => {
       assert.equal((await api.reconciler.round()).outcome, 'waiting')
     })
 
+    it('waits from when its own naming was committed, however long that took', async () => {
+      await api.untilTrusted()
+      await owner.raw("update revocation_trust set run_id = 'another', since = clock_timestamp()")
+      const inTheWay = await owner.transaction()
+      await inTheWay.raw('select * from revocation_trust for update')
+      await sleep(FAST.round_ms)
+      const replacing = api.reconciler.round()
+      await sleep(FAST.settle_ms + FAST.round_ms)
+      await inTheWay.rollback()
+      assert.equal((await replacing).outcome, 'replaced')
+      assert.equal((await api.reconciler.round()).outcome, 'waiting')
+    })
+
     it('replaces another server in Postgres and begins again', async () => {
       await api.untilTrusted()
       await owner.raw("update revocation_trust set run_id = 'another', since = clock_timestamp()")
@@ -194,6 +210,7 @@ describe('a round of the reconciler', () => {
     })
 
     it('sends only new ones while the server is known to have the others', async () => {
+      await asAdmin(server, (redis) => redis.flushall())
       await revokeInPostgres()
       await marked()
       await sleep(FAST.round_ms)
@@ -201,6 +218,41 @@ describe('a round of the reconciler', () => {
       await revokeInPostgres()
       await sleep(FAST.round_ms)
       assert.deepEqual(await api.reconciler.round(), { outcome: 'marked', entries: 2, added: 1 })
+    })
+
+    it('reads only tokens that it has not read before, even one that was stamped long before it was committed', async () => {
+      const clientId = await subjects.newClient()
+      const read: string[][] = []
+      const reading = {
+        raw: async (sql: string, bindings: never) => {
+          const answer = await api.db.raw(sql, bindings)
+          if (answer.rows[0]?.tokens) read.push(answer.rows[0].tokens)
+          return answer
+        },
+      } as unknown as Database
+      const reconciler = createReconciler({ redis: api.redis, db: reading, timings: FAST })
+      const inAnHour = new Date(Date.now() + 3_600_000)
+      const [early, late] = [newJti(), newJti()]
+      await insertRevokedToken(owner, { jti: early, clientId, expiresAt: inAnHour })
+      const slow = await owner.transaction()
+      await slow.raw(`insert into revoked_tokens values (?, ?, now() - interval '1 hour', ?)`, [
+        late,
+        clientId,
+        inAnHour,
+      ])
+      for (const end = performance.now() + 10_000; (await reconciler.round()).outcome !== 'marked'; )
+        assert.ok(performance.now() < end, 'never marked')
+      assert.deepEqual(read.at(-1), [early])
+      await slow.commit()
+      await sleep(FAST.round_ms)
+      assert.deepEqual(await reconciler.round(), { outcome: 'marked', entries: 2, added: 1 })
+      assert.ok((await entry(redisKeys.revokedToken(late))) > 0)
+      await sleep(FAST.round_ms)
+      assert.deepEqual(await reconciler.round(), { outcome: 'marked', entries: 2, added: 0 })
+      assert.equal(read.at(-1)?.includes(early), false)
+      await sleep(FAST.refill_ms)
+      assert.deepEqual(await reconciler.round(), { outcome: 'marked', entries: 2, added: 2 })
+      assert.deepEqual(read.at(-1)?.toSorted(), [early, late].toSorted())
     })
 
     it('sends all of them again now and then, so that one that was removed or shortened comes back', async () => {
@@ -288,6 +340,25 @@ describe('a round of the reconciler', () => {
         }
       })
     }
+
+    it('does not mark a server that evicted meanwhile under a policy that was put right again', async () => {
+      await marked()
+      await asAdmin(server, (redis) => redis.del(redisKeys.revocationMarker))
+      atStep = async (now) => {
+        if (now !== 'added') return
+        await asAdmin(server, async (redis) => {
+          for (const nonce of await redis.keys(redisKeys.revocationNonce('*'))) await redis.persist(nonce)
+          await redis.set('victim', '1', 'PX', 60_000)
+          await redis.config('SET', 'maxmemory-policy', 'volatile-random')
+          await redis.config('SET', 'maxmemory', '1')
+          await redis.set('one', 'more').catch(() => {})
+          await redis.config('SET', 'maxmemory', '0', 'maxmemory-policy', 'noeviction')
+        })
+      }
+      await sleep(FAST.round_ms)
+      assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', why: 'keys were evicted' })
+      assert.equal(await marker(), null)
+    })
 
     it('does not mark a server that was restored from a dump with its nonce in the middle', async () => {
       await marked()

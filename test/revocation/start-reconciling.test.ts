@@ -6,6 +6,7 @@ import { startReconciling } from '#shared/revocation/start-reconciling.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import {
+  asAdmin,
   createSubjects,
   FAST,
   restartEmpty,
@@ -21,7 +22,7 @@ describe('reconciling all the time', () => {
   let server: TestRedis
   let owner: Database
   let subjects: Subjects
-  let lines: { level: number; msg: string; why?: string }[]
+  let lines: { level: number; msg: string; why?: string; here?: string; elsewhere?: string }[]
   let api: TestProcess
 
   before(async () => {
@@ -83,6 +84,32 @@ describe('reconciling all the time', () => {
     const warnings = lines.filter(({ level }) => level >= 40).map(({ why }) => why)
     assert.ok(warnings.length >= 1, 'no warning')
     assert.deepEqual(warnings, [...new Set(warnings)])
+  })
+
+  it('warns with both run ids when processes lead to two servers, and not after a single restart', async () => {
+    const { redis, db } = api
+    const warnings = () => lines.filter(({ msg }) => msg === 'revocation: two Redis servers take turns')
+    const reconciling = startReconciling({ redis, db, timings: FAST, log: log() })
+    const second = await createTestRedis()
+    const elsewhere = await startProcess({ redisUrl: second.url('api'), databaseUrl: database.apiUrl })
+    let stop = async () => {}
+    try {
+      await until(isTrusted)
+      await restartEmpty(server)
+      await until(isTrusted)
+      assert.deepEqual(warnings(), [])
+      stop = elsewhere.keepReconciling()
+      await until(() => warnings().length > 0)
+      await sleep(10 * FAST.round_ms)
+      const [warning, ...more] = warnings()
+      assert.deepEqual([warning?.level, more.length], [40, 0])
+      const runId = async (server: TestRedis) =>
+        /run_id:(\w+)/.exec(await asAdmin(server, (redis) => redis.info('server')))?.[1]
+      assert.deepEqual([warning?.here, warning?.elsewhere], [await runId(server), await runId(second)])
+    } finally {
+      await Promise.all([reconciling.stop(), stop()])
+      await Promise.all([elsewhere.close(), second.stop('SIGKILL')])
+    }
   })
 
   it('purges the revocations of tokens that expired long ago', async () => {

@@ -6,7 +6,7 @@ import knex from 'knex'
 import { freePort } from '../../infra/local/ports.ts'
 import { type LocalPostgres, startPostgres } from '../../infra/local/postgres.ts'
 import { type LocalRedis, type RedisUser, startRedis } from '../../infra/local/redis.ts'
-import { migrate } from '../../infra/migrate.ts'
+import { closeDatabase, migrate } from '../../infra/migrate.ts'
 
 /*
  * One Postgres for each run of mocha, with a migrated template: copying it takes about 60 ms, so each test can have a
@@ -91,6 +91,8 @@ export async function createEmptyDatabase(): Promise<EmptyDatabase> {
 export async function createTestDatabase(): Promise<TestDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
   await asOwner(`create database ${name} template ${TEMPLATE}`)
+  const db = knex({ client: 'pg', connection: databaseUrl(name), pool: { min: 0, max: 1 } })
+  await closeDatabase(db).finally(() => db.destroy())
   const as = (role: keyof typeof PASSWORDS) => databaseUrl(name, { user: role, password: PASSWORDS[role] })
   return {
     ownerUrl: databaseUrl(name),

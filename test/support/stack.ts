@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { Parts } from '../../infra/local/parts.ts'
-import { freePorts } from '../../infra/local/ports.ts'
 import { localSettings } from '../../infra/local/settings.ts'
 import { type LocalStack, startLocalStack } from '../../infra/local/stack.ts'
+import { freePorts } from './ports.ts'
 
 export interface TestStack extends LocalStack {
   demoPassword: string

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePorts } from '../../infra/local/ports.ts'
+import { freePorts } from './ports.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const READY_DEADLINE_MS = 60_000

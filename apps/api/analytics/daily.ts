@@ -1,12 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { addDays, daysBetween } from '#shared/analytics/calendar.ts'
-import {
-  type DailyRange,
-  type DayFigures,
-  readRevisions,
-  readStoredDays,
-  type StoredDays,
-} from '#shared/analytics/daily.ts'
+import { type DayFigures, readRevisions, readStoredDays, type StoredDays } from '#shared/analytics/daily.ts'
 import { entityTag } from '#shared/entity-tag.ts'
 import { type InputError, Problem } from '#shared/problems.ts'
 import { batchPerTurn } from '#shared/process/turn-batch.ts'
@@ -18,7 +11,7 @@ const ANSWERS_LIMIT_BYTES = 16 * 1_024 * 1_024
 /** So that reads leave connections of the pool to others, and none waits long when Postgres stands still. */
 const REVISIONS_READ = { size: 500, atOnce: 3, wait_ms: 2_000 }
 const METRICS = ['impressions', 'clicks', 'orders', 'unitsSold', 'revenueMinor', 'boostSpendMinor'] as const
-const MISSING = METRICS.map((metric) => `"${metric}":null`).join(',')
+const MISSING = Object.fromEntries(METRICS.map((metric) => [metric, null]))
 
 /** The answer of a daily read: its JSON as UTF-8, which is sent as it is, and the entity tag of that. */
 export interface DailyAnswer {
@@ -55,7 +48,6 @@ export function createDailyRead({ db }: { db: Database }): ReadDaily {
     revision: string | undefined
   }
   const readRevision = batchPerTurn((vendorIds: string[]) => readRevisions(db, vendorIds), REVISIONS_READ)
-  const readDays = sharedInTurn(db)
   const made = new Map<string, Made>()
   let size_bytes = 0
 
@@ -80,7 +72,7 @@ export function createDailyRead({ db }: { db: Database }): ReadDaily {
     const key = `${vendorId} ${range.from} ${range.to} ${finalThrough} ${timezone} ${currency}`
     const before = made.get(key)
     if (before?.revision === revision && before) return before
-    const stored = await readDays({ vendorId, ...range })
+    const stored = await readStoredDays(db, { vendorId, ...range })
     const body = bytesOf(dailyJson(company, range, stored))
     const answer = { revision: stored.revision, body, tag: entityTag(body) }
     remember(key, answer)
@@ -95,48 +87,31 @@ function bytesOf(text: string): Buffer {
   return bytes
 }
 
-/**
- * Reads of one range that are asked for in the same turn of the event loop share a query, which begins after all of
- * them: each sees everything that was stored before it came.
- */
-function sharedInTurn(db: Database): (range: DailyRange) => Promise<StoredDays> {
-  const shared = new Map<string, Promise<StoredDays>>()
-  return (range) => {
-    const key = `${range.vendorId} ${range.from} ${range.to}`
-    const known = shared.get(key)
-    if (known) return known
-    const stored = nextTurn().then(() => {
-      shared.delete(key)
-      return readStoredDays(db, range)
-    })
-    shared.set(key, stored)
-    return stored
-  }
-}
-
 function dailyJson(
   { vendorId, timezone, currency, finalThrough }: CompanyCalendar,
   { from, to }: DateRange,
   { days: stored, newestEvent_ms }: StoredDays,
 ): string {
   const reported = new Map(stored.map((figures) => [figures.date, figures]))
-  const days: string[] = []
+  const days: object[] = []
   for (let date = from; date <= to; date = addDays(date, 1)) {
     const figures = reported.get(date)
     const status = !figures ? 'missing' : date <= finalThrough ? 'final' : 'provisional'
-    days.push(`{"date":"${date}","status":"${status}",${figures ? metrics(figures) : MISSING}}`)
+    days.push({ date, status, ...(figures ?? MISSING) })
   }
   const dataThrough = newestEvent_ms === undefined ? null : new Date(newestEvent_ms).toISOString()
-  const head = JSON.stringify({ vendorId, range: { from, to, timezone }, currency, dataThrough })
-  return `${head.slice(0, -1)},"totals":{${totals([...reported.values()])}},"days":[${days.join(',')}]}`
+  const range = { from, to, timezone }
+  return JSON.stringify({ vendorId, range, currency, dataThrough, totals: totals(stored), days })
 }
 
-const metrics = (figures: DayFigures): string =>
-  METRICS.map((metric) => `"${metric}":${figures[metric]}`).join(',')
-
 /** Sums of up to 366 numbers below 2^53 can be above it: added as BigInt, they are still written exactly. */
-const totals = (reported: readonly DayFigures[]): string =>
-  METRICS.map((metric) => {
-    const sum = reported.reduce((total, figures) => total + BigInt(figures[metric]), 0n)
-    return `"${metric}":${sum}`
-  }).join(',')
+const totals = (days: readonly DayFigures[]): Record<string, unknown> =>
+  Object.fromEntries(
+    METRICS.map((metric) => {
+      const sum = days.reduce((total, figures) => total + BigInt(figures[metric]), 0n)
+      return [metric, rawJSON(String(sum))]
+    }),
+  )
+
+/** A number that JSON.stringify writes as it is given; TypeScript does not know it yet. */
+const { rawJSON } = JSON as typeof JSON & { rawJSON: (text: string) => unknown }

@@ -1,15 +1,15 @@
 import type { EventFault } from '#shared/analytics/events.ts'
 import type { InputError } from '#shared/problems.ts'
 
-/** With what surrounds the list, an answer stays below 256 KiB. */
+/** Leaves room for the rest of the answer, which may have 256 KiB in all. */
 const ERRORS_LIMIT_BYTES = 255 * 1_024
-/** A longer one has a member name that the caller made up. */
+/** A longer pointer contains a member name that the caller made up. */
 const POINTER_LIMIT_BYTES = 100
 
 /**
- * The faults of the events of a call as `errors[]` of a problem: each bad event is named, with a second fault as long
- * as there is room.
- * @param faults those of each event, in the order of the events.
+ * Turns the faults of a call's events into `errors[]` of a problem. Every bad event is named; further faults of an
+ * event are added while there is room.
+ * @param faults one list for each event, in order; empty if the event is good.
  */
 export function eventErrors(faults: readonly (readonly EventFault[])[]): InputError[] {
   const errors = faults.map((ofEvent, index) => ofEvent.map((fault) => inputError(index, fault)))

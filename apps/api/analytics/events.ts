@@ -20,13 +20,13 @@ import { eventErrors } from './event-errors.ts'
 const BODY_LIMIT_BYTES = 1_024 * 1_024
 const EVENTS_MAX = 1_000
 
-/** Bodies that a process holds at once, over all companies. While parsed, a body takes about five times its size. */
+/** The bodies that a process holds at once, over all companies. */
 const BODIES_LIMIT_BYTES = 32 * BODY_LIMIT_BYTES
 /** More at once would only wait for each other in the rows of the company's days. */
 const CALLS_AT_ONCE_PER_COMPANY = 2
-/** Of all companies. A company that is alone may fill the line; others then take places from it. */
+/** Over all companies. One company may fill the line while it is alone; others then take places from it. */
 const CALLS_WAITING_MAX = 200
-/** Less than a proxy in front waits for an answer, and with a slow body still less than a request may take. */
+/** Shorter than a proxy in front waits for an answer, and short enough for a slow body to arrive afterwards. */
 const CALL_WAIT_MS = 15_000
 
 const events = <T extends z.ZodType>(element: T) =>
@@ -93,14 +93,14 @@ export function createEventIntake({
     return judged.flatMap((one) => ('event' in one ? [one.event] : []))
   }
 
-  /** How many events a call holds is known only when it was read: one whose client has none left is not read. */
+  /** The number of events is known only after the body was read. If the client has none left, it is not read at all. */
   const refuseUsedUp: ApiMiddleware = async (ctx, next) => {
     const rate = await eventLimit.consume(clientOf(ctx), 0)
     if (rate.remaining === 0) throw overLimit(rate)
     await next()
   }
 
-  /** Waits for a place before the body is read, so that calls that wait hold none. */
+  /** Waits for a place before the body is read, so waiting calls hold no body. */
   const waitInLine: ApiMiddleware = (ctx, next) => {
     const size_bytes = Math.min(declaredLength(ctx.req) ?? BODY_LIMIT_BYTES, BODY_LIMIT_BYTES)
     return line(ctx.state.vendorId as string, next, size_bytes)

@@ -1,20 +1,20 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-/** Why an address is not public, as the end of "… is" in a sentence. */
+/** Why an address is not public, to complete "The host is …". */
 export const ADDRESS_REASONS = {
   not_an_address: 'not an IP address',
   unspecified: 'an address of "this network"',
   loopback: 'a loopback address',
-  private: 'an address of a private network',
+  private: 'a private network address',
   link_local: 'a link-local address',
-  carrier_grade_nat: 'an address that internet providers share among customers',
+  carrier_grade_nat: 'a carrier-grade NAT address, shared by customers of an internet provider',
   multicast: 'a multicast address',
   broadcast: 'the broadcast address',
-  embeds_ipv4: 'an IPv6 address that stands for an IPv4 one',
-  reserved: 'an address that is reserved for a special purpose',
-  cloud_platform: 'an address of the inside of a cloud platform',
-  denied: 'an address that this service must not send to',
+  embeds_ipv4: 'an IPv6 address that embeds an IPv4 address',
+  reserved: 'an address reserved for a special purpose',
+  cloud_platform: 'an internal address of a cloud platform',
+  denied: 'an address this service is not allowed to contact',
 } as const
 
 export type AddressReason = keyof typeof ADDRESS_REASONS
@@ -45,11 +45,11 @@ const REASON_OF_RANGE: Record<string, AddressReason> = {
   teredo: 'embeds_ipv4',
 }
 
-// Azure's wire server: public by the registries, but every virtual machine there reaches its host by it.
+// Azure's wire server: public according to the registries, but every virtual machine there reaches its host through it.
 const CLOUD_PLATFORM = '168.63.129.16'
-// RFC 4291 §2.4: all that IANA gives out as global unicast
+// RFC 4291 §2.4: all that IANA allocates as global unicast
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3') as [ipaddr.IPv6, number]
-// RFC 3701: the 6bone, given back in 2006
+// RFC 3701: the 6bone, returned in 2006
 const RETURNED_6BONE = ipaddr.parseCIDR('3ffe::/16') as [ipaddr.IPv6, number]
 // RFC 5214 §6.1: an ISATAP interface identifier is 0000:5efe or 0200:5efe and an IPv4 address.
 const ISATAP = new Set(['0:5efe', '200:5efe'])

@@ -7,18 +7,18 @@ const HOST_NAME =
   /^(?:\*\.)?(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i
 const ADDRESS = /^[0-9A-F.:]+$/i
 
-/** What of a receiver's certificate can be shown: dates, and names that can be nothing but names. */
+/** The parts of a receiver's certificate that can be shown: dates, and names that are well-formed host names. */
 export interface CertificateFacts {
   validFrom: Date | null
   expiresAt: Date | null
-  /** The hosts that it is for, at most three. */
+  /** The hosts it is valid for, at most three. */
   names: string[]
-  /** When an issuer of its chain expired, if one has and the certificate itself has not. */
+  /** When an issuer in its chain expired, unless the certificate itself has expired. */
   issuerExpiredAt: Date | null
 }
 
 /**
- * The certificate that the peer sent, whether or not it can be accepted; null when there is none that can be read.
+ * The certificate that the peer sent, acceptable or not; null if there is none that can be read.
  * Read by getPeerCertificate: after getPeerX509Certificate, Node 24.21 finds no certificate left to verify.
  */
 export function certificateFacts(socket: TLSSocket): CertificateFacts | null {
@@ -35,7 +35,7 @@ export function certificateFacts(socket: TLSSocket): CertificateFacts | null {
   }
 }
 
-/** The chain as the peer sent it; a certificate that is its own issuer ends it. */
+/** The chain as the peer sent it, up to a self-signed certificate. */
 function chainOf(peer: DetailedPeerCertificate): X509Certificate[] {
   const chain: X509Certificate[] = []
   let current: DetailedPeerCertificate | undefined = peer
@@ -46,14 +46,14 @@ function chainOf(peer: DetailedPeerCertificate): X509Certificate[] {
       current = issuer === current ? undefined : issuer
     }
   } catch {
-    // What cannot be read is not told of; verification has the last word anyway.
+    // What cannot be read is not reported; verification has the last word anyway.
   }
   return chain
 }
 
 const usable = (date: Date | undefined): Date | null => (date && !Number.isNaN(date.getTime()) ? date : null)
 
-/** Alternative names, or else the common name, as host names are matched (RFC 9525 §6). */
+/** The alternative names, or else the common name. */
 function namesOf(certificate: X509Certificate): string[] {
   const alternatives = (certificate.subjectAltName ?? '').split(', ').flatMap((entry) => {
     const [, kind, name = ''] = /^(DNS|IP Address):(.*)$/.exec(entry) ?? []

@@ -4,14 +4,14 @@ import type { Queryable } from '#shared/stores/postgres.ts'
 
 export interface Destination {
   callbackUrl: string
-  /** DNS answered when it was saved, and with nothing but public addresses. */
+  /** DNS answered when it was saved, with public addresses only. */
   verified: boolean
   updatedAt: Date
   updatedBy: string
   updatedByName: string
 }
 
-/** @returns undefined when the company never saved one. */
+/** @returns undefined if the company never saved one. */
 export async function findDestination(db: Queryable, vendorId: string): Promise<Destination | undefined> {
   const { rows } = await db.raw(
     `select d.callback_url as "callbackUrl", d.verified, d.updated_at as "updatedAt", d.updated_by as "updatedBy",
@@ -22,7 +22,7 @@ export async function findDestination(db: Queryable, vendorId: string): Promise<
   return rows[0]
 }
 
-/** Saves the company's callback in place of the one that it had. */
+/** Saves the company's callback, replacing any earlier one. */
 export async function saveDestination(
   db: Queryable,
   destination: { vendorId: string } & Omit<Destination, 'updatedByName'>,
@@ -42,18 +42,18 @@ export async function saveDestination(
   )
 }
 
-/** Longer than a test send can take, so that two never run at once; a process that dies frees it by waiting. */
+/** Longer than a test send can take, so two never run at once; if a process dies, its lease simply expires. */
 const TEST_LEASE_S = 15
 
 export interface BegunTest {
   callbackUrl: string
-  /** For endTest: it ends this test and no later one. */
+  /** Passed to endTest, so that it ends this test and no later one. */
   lease: string
 }
 
 /**
  * Marks the company's callback as being tested, for 15 s at most, in one statement for all processes.
- * @returns undefined when there is none, or a test of it is under way.
+ * @returns undefined if no callback is saved, or if a test of it is running.
  */
 export async function beginTest(db: Queryable, vendorId: string): Promise<BegunTest | undefined> {
   const { rows } = await db.raw(

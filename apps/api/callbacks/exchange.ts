@@ -10,7 +10,7 @@ export const CONNECT_TIMEOUT_MS = 3_000
 export const TLS_TIMEOUT_MS = 3_000
 export const SEND_TIMEOUT_MS = 3_000
 export const FIRST_BYTE_TIMEOUT_MS = 5_000
-/** What is shown of a body is near its start, and the status is in: no reason to make the person wait for more. */
+/** The status is in, and only the start of a body is shown: not worth making the person wait for the rest. */
 export const BODY_TIMEOUT_MS = 2_000
 export const BODY_LIMIT_BYTES = 16 * 1_024
 export const HEADERS_LIMIT_BYTES = 16 * 1_024
@@ -42,7 +42,7 @@ export interface ReceiverAnswer {
   bodyEnd: BodyEnd
 }
 
-/** What became of one request: facts only, nothing of it fit to be shown yet. */
+/** What happened to one request: raw facts, not yet fit to be shown. */
 export interface Exchange {
   moments: Moments
   /** The address that was connected to. */
@@ -57,12 +57,12 @@ export interface Exchange {
 }
 
 export interface ExchangeOptions {
-  /** A URL that was judged. */
+  /** A judged URL. */
   href: string
-  /** Addresses that were judged public: one of them is connected to, and no other. */
+  /** Addresses that were judged public; no other is ever connected to. */
   addresses: readonly string[]
   judgeAddress: AddressRule
-  /** Certificate authorities in PEM instead of the ones that Node knows. */
+  /** Certificate authorities in PEM that replace Node's own. */
   certificateAuthority: string | undefined
   /** The body: JSON. */
   payload: string
@@ -94,7 +94,7 @@ export async function exchange(options: ExchangeOptions): Promise<Exchange> {
   request.on('error', () => {})
   await settled(request, facts, options.signal)
   request.destroy()
-  // An upgraded socket (101) belongs to nobody any more, so it is ended here as well.
+  // Nothing else owns an upgraded socket (101), so it is destroyed here.
   for (const socket of sockets) socket.destroy()
   agent.destroy()
   return facts
@@ -133,7 +133,7 @@ interface AnswerHead {
   rawHeaders: string[]
 }
 
-/** What the parser of Node lets pass and HTTP does not, or is too much. */
+/** Refuses what Node's parser lets through although HTTP forbids it, and what is too large. */
 function refusedHead({ statusCode, httpVersion, rawHeaders }: AnswerHead): Failure | undefined {
   // RFC 9110 §15: three digits from 100 to 599, of which 1xx is never final
   if (statusCode < 200 || statusCode > 599 || !/^1\.[01]$/.test(httpVersion)) return 'not_http'
@@ -171,7 +171,7 @@ function startRequest({ href, payload, signal }: ExchangeOptions, agent: Agent):
       send: SEND_TIMEOUT_MS,
       response: FIRST_BYTE_TIMEOUT_MS,
     },
-    // Said here too, since got hands its own values to the agent: NODE_TLS_REJECT_UNAUTHORIZED has no say.
+    // Repeated here because got passes its own values to the agent: NODE_TLS_REJECT_UNAUTHORIZED has no effect.
     https: { rejectUnauthorized: true, minVersion: 'TLSv1.2', alpnProtocols: ['http/1.1'] },
   })
 }
@@ -193,7 +193,7 @@ function createPinnedAgent(
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_AFTER_MS,
     lookup: (_name, { all }, callback) => {
-      // Later, as a real lookup is: got starts its connect timeout at the event that follows.
+      // Asynchronous, like a real lookup: got starts its connect timeout at the event that follows.
       process.nextTick(() => {
         const [first] = pinned
         if (!first) callback(new Error('there is no address to connect to'), '', 4)
@@ -205,7 +205,7 @@ function createPinnedAgent(
   })
   const connect = agent.createConnection.bind(agent)
   agent.createConnection = (options, callback) => {
-    // Node connects to an IP literal without a lookup: it is to be the address that was judged, letter by letter.
+    // Node connects to an IP literal without a lookup, so the literal is replaced by the address that was judged.
     const host = isIP(options.host ?? '') ? (addresses[0] ?? '') : options.host
     const socket = connect({ ...options, host }, callback)
     onSocket(socket as TLSSocket)
@@ -214,7 +214,7 @@ function createPinnedAgent(
   return agent
 }
 
-/** Takes the times and the certificate, and ends a connection to anything but a checked address. */
+/** Records times and the certificate, and cuts a connection to any address that was not checked. */
 function observe(socket: TLSSocket, facts: Exchange, { addresses, judgeAddress }: ExchangeOptions): void {
   const { moments } = facts
   const checkPeer = () => {
@@ -229,7 +229,7 @@ function observe(socket: TLSSocket, facts: Exchange, { addresses, judgeAddress }
     moments.connected = performance.now()
     facts.peer = socket.remoteAddress ?? null
   })
-  // Emitted before the certificate is verified: a bad one is to be told of, too.
+  // Emitted before the certificate is verified, so that bad ones can be reported too.
   socket.prependOnceListener('secure', () => {
     facts.certificate = certificateFacts(socket)
     facts.tlsVersion = socket.getProtocol()
@@ -253,7 +253,7 @@ function peerRefusal(
   return addresses.includes(verdict.address) ? null : 'not_checked'
 }
 
-/** 1xx answers before the final one (RFC 9110 §15.2) are allowed, an endless row of them is not. */
+/** 1xx responses before the final one (RFC 9110 §15.2) are allowed, but not an endless series of them. */
 function limitInterimAnswers(request: Request, onTooMany: () => void): void {
   let count = 0
   request.on('information', () => {
@@ -262,7 +262,7 @@ function limitInterimAnswers(request: Request, onTooMany: () => void): void {
   })
 }
 
-/** Keeps the first 16 KiB. Whatever ends the reading, what was read stands. */
+/** Keeps the first 16 KiB, however reading ends. */
 function readBody(request: Request, answer: ReceiverAnswer, signal: AbortSignal): Promise<void> {
   const chunks: Buffer[] = []
   let size = 0

@@ -1,6 +1,6 @@
 import { TimeoutError } from 'got'
 
-/** Why no answer came. Coarse on purpose: what a test tells must not make it a scanner of other people's networks. */
+/** Why no answer came. Deliberately coarse, so that a test send cannot be used to scan other people's networks. */
 export type Failure =
   | 'url_refused'
   | 'name_not_found'
@@ -28,7 +28,7 @@ export type Failure =
   | 'total_timeout'
   | 'stopped'
 
-/** The verification errors of OpenSSL, by the names that Node gives them. */
+/** OpenSSL's verification errors by Node's names for them. */
 const CERTIFICATE_ERRORS: Record<string, Failure> = {
   CERT_HAS_EXPIRED: 'certificate_expired',
   CERT_NOT_YET_VALID: 'certificate_not_yet_valid',
@@ -50,10 +50,10 @@ const HTTP_2_ONLY = /NO_APPLICATION_PROTOCOL/
 const CLIENT_CERTIFICATE =
   /CERTIFICATE_REQUIRED|TLSV1_ALERT_UNKNOWN_CA|ALERT_BAD_CERTIFICATE|ALERT_NO_CERTIFICATE/
 
-/** The connection goes to another address than one of those that were judged. */
+/** The connection reached an address that was not judged. */
 export class PeerError extends Error {}
 
-/** Names what ended an exchange without an answer, by how far it had come. `error` undefined: it just closed. */
+/** Names what ended an exchange without an answer, by how far it had got. `error` undefined: it just closed. */
 export function failureOf(
   error: Error | undefined,
   { connected, secured }: { connected: boolean; secured: boolean },
@@ -71,8 +71,8 @@ export function failureOf(
 }
 
 /**
- * Node's code of an error. When a write was waiting for the handshake that failed, it is only EPROTO, and OpenSSL's
- * reason stands in the message: `…:SSL routines:function:reason:…`.
+ * Node's code for an error. If a write was waiting for the handshake that failed, the code is only EPROTO, and the
+ * message has OpenSSL's reason: `…:SSL routines:function:reason:…`.
  */
 function codeOf(error: Error | undefined): string {
   const code = String((error as NodeJS.ErrnoException | undefined)?.code ?? '')

@@ -1,7 +1,7 @@
 import type { AddressReason, AddressRule } from './address-verdict.ts'
 import { DNS_DEADLINE_MS, type Resolution, type Resolve } from './resolver.ts'
 
-/** What the addresses of a host name say about it. */
+/** The verdict on a host name, from its addresses. */
 export type NameVerdict =
   /** Judged one by one, in canonical form. `complete`: there are no others. */
   | { kind: 'public'; addresses: string[]; complete: boolean }

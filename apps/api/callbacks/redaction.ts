@@ -7,9 +7,9 @@ import {
 } from './secret-shapes.ts'
 
 /*
- * Hides secrets in text that is about to be shown to the person who owns the receiver. A secret is recognised by its
- * looks: they came to learn why their receiver said no, and hiding by names alone would hide just that. Every step is
- * linear in its input, and valid JSON stays valid.
+ * Hides secrets in text that is about to be shown to the owner of the receiver. A secret is recognised by its looks:
+ * the owner wants to know why the receiver refused the event, and hiding by name alone would hide exactly that. Every
+ * step takes linear time, and valid JSON stays valid.
  */
 
 const HIDDEN = '[redacted]'
@@ -17,14 +17,11 @@ const SHAPES = [...SECRET_SHAPES, ...SECRET_STARTS].map(
   (shape) => new RegExp(shape.source, `${shape.flags}g`),
 )
 
-/** @param text plain, of any number of lines. */
+/** @param text plain text of any number of lines. */
 export function redact(text: string): string {
   let result = hideHeaderValues(text)
   for (const shape of SHAPES) {
-    result = result.replace(shape, (secret: string, ...rest: unknown[]) => {
-      const at = rest.find((value) => typeof value === 'number') as number
-      return `${escapeBefore(result, at, secret)}${HIDDEN}`
-    })
+    result = result.replace(shape, (secret, at: number) => `${escapeBefore(result, at, secret)}${HIDDEN}`)
   }
   return result.replace(WORD, (word, at: number) => {
     const start = escapeBefore(result, at, word)
@@ -32,18 +29,18 @@ export function redact(text: string): string {
   })
 }
 
-/** The rest of a JSON escape such as \n or \u0041 whose backslash stands just before `word`. */
+/** The rest of a JSON escape such as \n or \u0041 whose backslash comes just before `word`. */
 function escapeBefore(text: string, at: number, word: string): string {
   if (text[at - 1] !== '\\') return ''
   return word.slice(0, /^u[\da-f]{4}/i.test(word) ? 5 : 1)
 }
 
-/** What a key or token is written in: RFC 9110 §11.2, token68. */
+/** The characters of keys and tokens: token68 of RFC 9110 §11.2. */
 const WORD = /(?<![\w.~+/-])[\w.~+/-]{16,}={0,2}/g
 const NAMED_KEY_CHARACTERS = 16
 const UNNAMED_KEY_CHARACTERS = 32
 
-/** Path and URL are read segment by segment. */
+/** Paths and URLs are judged segment by segment. */
 function shownWord(word: string, name: string): string {
   if (!word.startsWith('/')) return looksLikeKey(word, name) ? HIDDEN : word
   return word
@@ -53,8 +50,8 @@ function shownWord(word: string, name: string): string {
 }
 
 /**
- * Whether a word is long and random. After the name of a credential a shorter and less varied one will do; what is
- * named as an identifier is none.
+ * Whether a word is long and random. After the name of a credential, a shorter and less varied one is enough; after
+ * that of an identifier, none is.
  */
 function looksLikeKey(word: string, name: string): boolean {
   if (word.length < NAMED_KEY_CHARACTERS) return false
@@ -67,10 +64,10 @@ function looksLikeKey(word: string, name: string): boolean {
 }
 
 interface Mixture {
-  /** How often a small letter, a capital and a digit follow one another: seldom in words, at every other place in keys. */
+  /** How often lower case, upper case and digits alternate: rarely in words, at every other character in keys. */
   changes: number
   digits: number
-  /** It has small letters and capitals. */
+  /** It has both lower and upper case. */
   mixed: boolean
 }
 
@@ -93,7 +90,7 @@ function kindOf(character: string): 'small' | 'capital' | 'digit' | 'other' {
   return character >= '0' && character <= '9' ? 'digit' : 'other'
 }
 
-/** `name: `, `name=`, `"name":"`, `name ` just before the place where it is applied. */
+/** `name: `, `name=`, `"name":"` or `name ` just before the place where it is applied. */
 const NAME = /(?<=([A-Za-z][\w.-]{0,60})\\{0,7}["']?\s{0,8}(?:[:=]›?|\s)\s{0,8}\\{0,7}["']?)/y
 
 function nameBefore(text: string, at: number): string {
@@ -101,7 +98,7 @@ function nameBefore(text: string, at: number): string {
   return NAME.exec(text)?.[1] ?? ''
 }
 
-/** A field whose value is nothing but a credential, whatever it looks like: Authorization, Cookie, Set-Cookie. */
+/** Fields whose value is always a credential: Authorization, Cookie, Set-Cookie. */
 const HEADER = /(?:authori[sz]ation|cookies?2?)(\\{0,7}["'])?\s{0,8}[:=]›?\s{0,8}/gi
 const QUOTE = /\\{0,7}["']/y
 const JSON_LITERAL = /(?:null|true|false|-?\d[\d.eE+-]*)(?=[\s,}\]]|$)/y
@@ -123,7 +120,7 @@ function hideHeaderValues(text: string): string {
   return shown + text.slice(from)
 }
 
-/** Hides the value that begins at `start`, in whichever notation: JSON, JSON in JSON, a header field, YAML. */
+/** Hides the value that begins at `start`, in any notation: JSON, JSON in JSON, a header field, YAML. */
 function hideValue(
   text: string,
   start: number,
@@ -148,7 +145,7 @@ function lineEnd(text: string, start: number): number {
   return end < 0 ? text.length : end
 }
 
-/** A quote without the backslashes that belong to what stands before it. Those of its own: 0, 1, 3 or 7, by depth. */
+/** A quote without backslashes that belong to the text before it. Its own number 0, 1, 3 or 7, by depth of JSON in JSON. */
 function atItsDepth(quote: string): string {
   const count = quote.length - 1
   const own = count % 2 === 0 ? 0 : count % 4 === 1 ? 1 : count % 8 === 3 ? 3 : 7
@@ -156,8 +153,8 @@ function atItsDepth(quote: string): string {
 }
 
 /**
- * Where the quote that ends a string stands, with its backslashes: the end of the line if there is none.
- * @param quote as the string began. In JSON in JSON it has a backslash before it, and three one level deeper.
+ * The place of the quote that ends a string, including its backslashes; the end of the line if there is none.
+ * @param quote the quote that began the string, with its backslashes.
  */
 function closingQuote(text: string, start: number, quote: string): number {
   const depth = quote.length - 1
@@ -176,7 +173,7 @@ function closingQuote(text: string, start: number, quote: string): number {
 
 const STRING_OR_BRACKET = /"(?:[^"\\]|\\[\s\S])*"?|[[\]{}]/g
 
-/** Hides every string in the JSON array or object that begins at `start`, but for the names of members. */
+/** Hides every string in the JSON array or object that begins at `start`, except the names of members. */
 function hideStrings(text: string, start: number): { hidden: string; end: number } {
   STRING_OR_BRACKET.lastIndex = start
   let hidden = ''
@@ -195,7 +192,7 @@ function hideStrings(text: string, start: number): { hidden: string; end: number
   return { hidden: hidden + text.slice(from), end: text.length }
 }
 
-/** Tells whether a place is inside double quotes that were opened on its line. Asked with rising places only. */
+/** Says whether a place is inside double quotes opened on the same line. Places must be asked for in rising order. */
 function createQuoteReader(text: string): { areOpenAt(place: number): boolean } {
   let at = 0
   let open = false

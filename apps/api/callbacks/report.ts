@@ -19,9 +19,9 @@ export interface Timings {
   firstByteMs: number | null
 }
 
-/** What the person sees. Every text in it that came from the receiver is plain, redacted and cut to size. */
+/** What the person sees. All text from the receiver is plain, redacted and cut to size. */
 export interface TestResult {
-  /** A valid status line, with its header fields, came back. */
+  /** A valid status line and its header fields came back. */
   delivered: boolean
   status: number | null
   outcome: Outcome
@@ -35,12 +35,12 @@ export interface TestResult {
   advice: string
 }
 
-/** Everything that is known of a test: facts as they were measured. */
+/** Everything known about a test, as measured. */
 export interface TestFacts {
   url: string
   host: string
   port: number
-  /** Of the name; null for an IP literal, which needs no DNS. */
+  /** How many addresses the name has; null for an IP literal, which needs no DNS. */
   addressCount: number | null
   sentAt: Date
   durationMs: number
@@ -90,7 +90,7 @@ function timingsOf({ dnsMs, exchange }: TestFacts): Timings {
 const between = (from: number | undefined, to: number | undefined): number | null =>
   from === undefined || to === undefined ? null : Math.round(to - from)
 
-/** Where a redirect points, when it is a URL that could be saved. It is not asked. */
+/** Where a redirect points, if that URL could be saved. It is not contacted. */
 function redirectTarget(answer: ReceiverAnswer, { url, judgeAddress }: TestFacts): string | null {
   const [, location] = answer.headers.find(([name]) => name.toLowerCase() === 'location') ?? []
   if (location === undefined || answer.status >= 400) return null
@@ -109,7 +109,7 @@ interface LogFacts {
   failure: Failure | null
 }
 
-/** The course of the test, a line a step, then what the receiver said. */
+/** The steps of the test, one a line, then what the receiver said. */
 function logOf({ facts, timings, certificate, answer, failure }: LogFacts): string[] {
   const lines: string[] = []
   const { exchange, host, port, addressCount } = facts
@@ -151,7 +151,7 @@ function headerLines({ headers }: ReceiverAnswer): string[] {
     .slice(0, HEADERS_SHOWN)
     .map(([name, value]) => quoted(shownText(`${name.toLowerCase()}: ${value}`).join(' ')))
   const more = headers.length - HEADERS_SHOWN
-  return more > 0 ? [...lines, `… and ${more} more header fields`] : lines
+  return more > 0 ? [...lines, `… and ${more} more headers`] : lines
 }
 
 function bodyLines(answer: ReceiverAnswer): string[] {
@@ -178,26 +178,26 @@ const FAILURE_LINES: Record<Failure, string> = {
   url_refused: 'not sent: the saved URL is no longer allowed',
   name_not_found: 'not sent: DNS has no address for the name',
   name_unanswered: 'not sent: DNS did not answer',
-  address_not_public: 'not sent: not every address of the name is public',
-  unreachable: 'no connection could be made',
-  connect_timeout: 'no connection could be made in time',
-  tls_timeout: 'the TLS handshake was not finished in time',
+  address_not_public: 'not sent: an address of the host is not public',
+  unreachable: 'could not connect',
+  connect_timeout: 'could not connect in time',
+  tls_timeout: 'the TLS handshake did not finish in time',
   not_tls: 'the receiver does not speak TLS',
-  tls_version: 'no common version of TLS: 1.2 or later is needed',
+  tls_version: 'no common TLS version: 1.2 or later is required',
   tls_failed: 'the TLS handshake failed',
   client_certificate: 'the receiver asked for a client certificate',
   certificate_expired: 'the certificate has expired',
   certificate_not_yet_valid: 'the certificate is not valid yet',
-  certificate_self_signed: 'the certificate is signed by itself',
-  certificate_unknown_issuer: 'the issuer of the certificate is not known',
+  certificate_self_signed: 'the certificate is self-signed',
+  certificate_unknown_issuer: 'the issuer of the certificate is unknown',
   certificate_wrong_host: 'the certificate is for another host',
-  certificate_refused: 'the certificate cannot be accepted',
-  send_timeout: 'the receiver did not take the event in time',
-  no_answer: 'no answer came in time',
-  interim_only: 'the receiver sent interim answers and no final one',
-  closed: 'the receiver closed the connection without an answer',
+  certificate_refused: 'the certificate is not acceptable',
+  send_timeout: 'the receiver did not read the event in time',
+  no_answer: 'no answer in time',
+  interim_only: 'the receiver sent interim responses but no final one',
+  closed: 'the receiver closed the connection without answering',
   not_http: 'the answer is not HTTP/1.1',
-  headers_too_large: 'the header fields of the answer are too large',
-  total_timeout: 'given up after 10 seconds in all',
+  headers_too_large: 'the headers of the answer are too large',
+  total_timeout: 'cancelled after 10 seconds',
   stopped: 'the test was stopped',
 }

@@ -5,13 +5,13 @@ export const DNS_DEADLINE_MS = 3_000
 const TRY_MS = 1_000
 const TRIES = 2
 
-/** What DNS says about a name. */
+/** DNS's answer for a name. */
 export interface Resolution {
   /** Every A and AAAA answer, in no particular order. */
   addresses: string[]
-  /** Both questions were answered, so `addresses` is all there is. */
+  /** Both queries were answered, so `addresses` is complete. */
   complete: boolean
-  /** Why there is no address; null when there is one. */
+  /** Why there is no address; null if there is one. */
   failure: ResolutionFailure | null
 }
 
@@ -22,8 +22,8 @@ export type ResolutionFailure = 'not_found' | 'no_answer'
 export type Resolve = (name: string, signal?: AbortSignal) => Promise<Resolution>
 
 /**
- * Asks the system's name servers directly (c-ares): no hosts file, no search list, no cache, so that a name means
- * here what it means to everyone.
+ * Asks the system's name servers directly (c-ares): no hosts file, no search list, no cache, so a name means the
+ * same here as it does to everyone else.
  * @param servers other name servers, as `address` or `address:port`.
  */
 export function createResolver({
@@ -34,7 +34,7 @@ export function createResolver({
   deadline_ms?: number
 } = {}): Resolve {
   return async (name, signal) => {
-    // A resolver of its own for each call, since cancelling ends every query of a resolver.
+    // One resolver per call, because cancelling a resolver ends all its queries.
     const resolver = new Resolver({ timeout: TRY_MS, tries: TRIES })
     if (servers) resolver.setServers(servers)
     const cancel = () => resolver.cancel()

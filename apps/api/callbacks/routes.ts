@@ -53,13 +53,13 @@ export function createCallbackRoutes(dependencies: CallbackDependencies): ApiRou
         updatedAt,
         updatedBy: userId,
       })
-      // The host only: what follows it may be known to the receiver alone.
+      // The host only: the path may be a secret of the receiver.
       await appendActivity(transaction, { vendorId, userId, action: 'callback.saved', subject: host })
     })
     ctx.body = await shown(vendorId)
   }
 
-  /** @throws Problem when DNS names an address that is not public. No answer is no reason to refuse: a send fails closed. */
+  /** @throws Problem if DNS returns an address that is not public. No answer is no reason to refuse: a send fails closed. */
   async function verify(ctx: ApiContext, url: CallbackUrl): Promise<boolean> {
     if (url.address !== null) return true
     const verdict = await judgeName(url.hostname, { resolve, judgeAddress })
@@ -75,7 +75,7 @@ export function createCallbackRoutes(dependencies: CallbackDependencies): ApiRou
     const vendorId = vendorOf(ctx)
     const rate = await testLimit.consume(vendorId)
     ctx.set(rateLimitHeaders(rate))
-    if (!rate.allowed) throw new Problem('rate_limited', 'There were too many test events for this company.')
+    if (!rate.allowed) throw new Problem('rate_limited', 'Too many test events were sent for this company.')
     const begun = await beginTest(db, vendorId)
     if (!begun) throw await notBegun(vendorId)
     const caller = callerSignal(ctx)
@@ -83,8 +83,8 @@ export function createCallbackRoutes(dependencies: CallbackDependencies): ApiRou
       .send({ url: begun.callbackUrl, vendorId, signal: caller })
       .finally(() =>
         endTest(db, { vendorId, lease: begun.lease }).catch((error: Error) =>
-          // The lease runs out by itself; the result matters more.
-          ctx.state.log.warn({ error: error.message }, 'the end of a callback test could not be noted'),
+          // The lease expires on its own; the result matters more.
+          ctx.state.log.warn({ error: error.message }, 'the end of a callback test could not be recorded'),
         ),
       )
     const outcome = result?.outcome ?? 'unconfirmed'
@@ -99,7 +99,10 @@ export function createCallbackRoutes(dependencies: CallbackDependencies): ApiRou
   async function notBegun(vendorId: string): Promise<Problem> {
     const destination = await findDestination(db, vendorId)
     return destination
-      ? new Problem('test_in_progress', 'A test event of this company is being sent. Wait for its result.')
+      ? new Problem(
+          'test_in_progress',
+          'A test event for this company is already being sent. Wait for its result.',
+        )
       : new Problem('callback_not_configured', 'Save a callback URL first.')
   }
 
@@ -131,7 +134,7 @@ export function createCallbackRoutes(dependencies: CallbackDependencies): ApiRou
       documented(save, {
         tag: 'Callback',
         summary: 'Save the callback of a company',
-        description: 'It replaces the one that was saved. A refused one changes nothing.',
+        description: 'Replaces the saved callback. A URL that is refused changes nothing.',
         answers: { 200: { description: 'The saved callback.', schema: Callback } },
         problems: Object.keys(CALLBACK_URL_PROBLEMS) as CallbackUrlProblemCode[],
       }),
@@ -144,8 +147,8 @@ export function createCallbackRoutes(dependencies: CallbackDependencies): ApiRou
         summary: 'Send a test event to the saved callback',
         description:
           'One POST of `{"type":"test_event","vendorId":…,"sentAt":…}`, tried once, without following redirects. ' +
-          'Whatever the receiver does is a result and not an error. It takes 10 seconds at most.',
-        answers: { 200: { description: 'What became of it.', schema: CallbackTest } },
+          'Whatever the receiver does is a result, not an error. Takes at most 10 seconds.',
+        answers: { 200: { description: 'The result of the test.', schema: CallbackTest } },
         problems: ['callback_not_configured', 'test_in_progress', 'rate_limited'],
       }),
     )

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { actor, instant, vendorId } from '../http/schemas.ts'
 import type { TestResult } from './report.ts'
 
-/** The value is judged by the rules of callback URLs, each with a code of its own, and not by a schema. */
+/** The value is not judged by a schema, but by the rules for callback URLs, each of which has its own code. */
 export const NewCallback = z
   .strictObject({
     callbackUrl: z.nonoptional(z.unknown(), 'must be there').meta({
@@ -21,10 +21,10 @@ export const Callback = z
     callbackUrl: z
       .string()
       .nullable()
-      .meta({ description: 'In its normal form; null: none was ever saved.' }),
+      .meta({ description: 'The normalised URL; null if none was ever saved.' }),
     verified: z
       .boolean()
-      .meta({ description: 'DNS answered when it was saved, and with nothing but public addresses.' }),
+      .meta({ description: 'True if DNS answered when the URL was saved, with public addresses only.' }),
     updatedAt: instant.nullable(),
     updatedBy: actor.nullable(),
   })
@@ -34,8 +34,10 @@ const milliseconds = z.int().nonnegative()
 
 export const CallbackTest = z
   .object({
-    delivered: z.boolean().meta({ description: 'A valid HTTP answer came back, whatever its status.' }),
-    status: z.int().nullable().meta({ description: 'The HTTP status of the receiver.' }),
+    delivered: z
+      .boolean()
+      .meta({ description: 'True if a valid HTTP response came back, whatever its status.' }),
+    status: z.int().nullable().meta({ description: 'The HTTP status that the receiver answered with.' }),
     outcome: z.enum(['success', 'receiver_failure', 'unconfirmed']).meta({
       description: 'success: 2xx. receiver_failure: any other status. unconfirmed: no answer.',
     }),
@@ -47,17 +49,17 @@ export const CallbackTest = z
         tlsMs: milliseconds.nullable(),
         firstByteMs: milliseconds.nullable(),
       })
-      .meta({ description: 'How long each phase took; null: not finished, or not needed.' }),
+      .meta({ description: 'How long each phase took; null if it did not finish or was not needed.' }),
     url: z.string().meta({ description: 'The saved URL that the event was sent to.' }),
     sentAt: instant,
     receiver: z
       .object({ address: z.string(), certificateExpiresAt: instant.nullable() })
       .nullable()
-      .meta({ description: 'null: nothing was connected.' }),
+      .meta({ description: 'null if no connection was made.' }),
     log: z.array(z.string()).meta({
       description:
         'What happened and what the receiver answered, as plain text without secrets. Show it as text.',
     }),
-    advice: z.string().meta({ description: 'One sentence for the person.' }),
+    advice: z.string().meta({ description: 'One sentence that says what to do next.' }),
   })
   .meta({ id: 'CallbackTest' }) satisfies z.ZodType<TestResult>

@@ -1,11 +1,11 @@
 import { CLIENT_SECRET_PATTERN, SESSION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
 
 /*
- * What secrets look like, as far as their issuers gave them a form of their own. Two readers: a callback URL must
- * not hold one, and what a receiver answers is not shown with one in it.
+ * Secrets with a recognisable form. A callback URL must not contain one, and a receiver's answer is never shown with
+ * one in it.
  */
 
-/** Each finds one secret anywhere in a text. */
+/** Each finds one kind of secret anywhere in a text. */
 export const SECRET_SHAPES: readonly RegExp[] = [
   CLIENT_SECRET_PATTERN,
   SESSION_TOKEN_PATTERN,
@@ -18,7 +18,7 @@ export const SECRET_SHAPES: readonly RegExp[] = [
   /gh[opusr]_[A-Za-z0-9]{36,}/,
   /github_pat_\w{22,}/,
   /gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat)-[\w-]{20,}/,
-  // Slack; the path of a Slack webhook is opaque and not among them
+  // Slack; the path of a Slack webhook is opaque and allowed
   /xox[abeoprs]-[\w-]{10,}/,
   /xapp-\d-[\w-]{10,}/,
   // Stripe
@@ -51,7 +51,7 @@ export const SECRET_SHAPES: readonly RegExp[] = [
   /(?<=:\/\/)[^\s/?#@:"]*:[^\s/?#@"]+@/,
 ]
 
-/** The first part of a secret that was cut off: only hidden, since a URL may hold such a word. */
+/** The first part of a secret that was cut off: hidden, but not refused in a URL. */
 export const SECRET_STARTS: readonly RegExp[] = [
   /(?<![A-Za-z0-9])(?:ias|ses)_(?=[a-z]*[0-9A-Z])[0-9A-Za-z]{8,}/,
   /(?<![A-Za-z0-9])eyJ[\w-]{10,}(?:\.[\w-]*)*/,
@@ -63,13 +63,12 @@ const CREDENTIAL_WORDS =
   /^(?:tokens?|secrets?|passwords?|passwd|passphrase|passkey|passcode|pwd|pass|credentials?|creds?|apikeys?|signature|sig|hmac|jwt|bearer|auth|authorization|authentication|oauth|session|sessionid|sessid|jsessionid|phpsessid|cookies?|otp|sas)$/
 const CREDENTIAL_ENDINGS =
   /(?:tokens?|secrets?|passwords?|passwd|passphrase|passkey|pwd|credentials?|signature|sessionid|sessid|(?:api|access|secret|private|auth|account|master|shared|client|user|app|service|function|subscription|signing|encryption|webhook|license|hash|write|server|security)keys?)$/
-/** A key that opens nothing. */
+/** Keys that open nothing. */
 const HARMLESS_KEYS = /(?:public|sort|primary|foreign|partition|cache|idempotency|object|row|group)key$/
 
 /**
- * Whether a parameter, member or header field of this name is one that carries a credential. It is read as words,
- * whichever way they are joined (`api_key`, `apiKey`, `x-api-key`, `APIKEY`), so that `keyword` or `design` is not
- * taken for one.
+ * Whether a parameter, member or header field of this name carries a credential. The name is split into words however
+ * they are joined (`api_key`, `apiKey`, `x-api-key`, `APIKEY`), so `keyword` and `design` do not match.
  */
 export function isCredentialName(name: string): boolean {
   const words = wordsOf(name)
@@ -90,7 +89,7 @@ export function isCredentialName(name: string): boolean {
 export const hasCredentialScheme = (word: string): boolean =>
   /^(?:basic|bearer|digest|negotiate)$/i.test(word)
 
-/** Whether a value of this name tells one thing from another: people need it to find a request again. */
+/** Whether a value of this name is an identifier, which people need to find a request again. */
 export const isIdentifierName = (name: string): boolean =>
   ['id', 'ids', 'etag', 'ray', 'trace', 'traceparent'].includes(wordsOf(name).at(-1) ?? '')
 

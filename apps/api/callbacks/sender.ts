@@ -7,14 +7,14 @@ import { type TestResult, testResult } from './report.ts'
 import type { Resolve } from './resolver.ts'
 import { type CallbackUrl, judgeCallbackUrl } from './url-verdict.ts'
 
-/** From the first question to DNS to the end of the answer's body. */
+/** From the DNS query to the end of the answer's body. */
 export const TOTAL_TIMEOUT_MS = 10_000
 
 export interface TestSenderDependencies {
   clock: Clock
   resolve: Resolve
   judgeAddress: AddressRule
-  /** Certificate authorities in PEM; undefined: the ones that Node knows. */
+  /** Certificate authorities in PEM; undefined: Node's own. */
   certificateAuthority?: string | undefined
 }
 
@@ -22,26 +22,26 @@ export interface TestEvent {
   /** The saved destination. */
   url: string
   vendorId: string
-  /** The caller has gone: the send ends at once. */
+  /** Aborted when the caller disconnects; the send then ends at once. */
   signal: AbortSignal
 }
 
-/** What became of a test: the result for the person, and the verdict for the log. */
+/** The outcome of a test: the result for the person, and the verdict for the log. */
 export interface SentTest {
   /** null when it was stopped: by `signal`, or by close(). */
   result: TestResult | null
-  /** Where the event was to go; null when the saved URL is no longer allowed. */
+  /** The host of the saved URL; null if that URL is no longer allowed. */
   host: string | null
-  /** Why no answer came; null when one did. */
+  /** Why no answer came; null if one did. */
   failure: Failure | null
   /** Why an address was refused, if one was: of the URL, in DNS, or at the end of the connection. */
   addressReason: PeerRefusal | null
 }
 
 export interface TestSender {
-  /** Sends one test event and reports what became of it, within 10 s. Never rejects. */
+  /** Sends one test event and reports the outcome, within 10 s. Never rejects. */
   send(event: TestEvent): Promise<SentTest>
-  /** Stops every send that is under way and takes no more; resolves when none is left. */
+  /** Stops all running sends and refuses new ones; resolves when none is left. */
   close(): Promise<void>
 }
 

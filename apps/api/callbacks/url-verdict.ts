@@ -4,13 +4,13 @@ import { CALLBACK_URL_PROBLEMS, type CallbackUrlProblemCode } from '#shared/call
 import { ADDRESS_REASONS, type AddressReason, type AddressRule } from './address-verdict.ts'
 import { isCredentialName, SECRET_SHAPES } from './secret-shapes.ts'
 
-/** A URL that may be saved, in its normal form. `address` is set when its host is an IP literal. */
+/** A URL that may be saved, normalised. `address` is set if its host is an IP literal. */
 export interface CallbackUrl {
-  /** As the WHATWG parser writes it: judging it again gives the same. */
+  /** As serialised by the WHATWG parser; judging it again gives the same verdict. */
   href: string
-  /** A name, or a literal with the brackets of IPv6 taken off. */
+  /** A name, or an IP literal without the brackets of IPv6. */
   hostname: string
-  /** The host as the activity shows it: with the port, unless it is 443. */
+  /** The host as the activity log shows it: with the port, unless that is 443. */
   host: string
   port: number
   path: string
@@ -20,11 +20,11 @@ export interface CallbackUrl {
 export type UrlVerdict =
   | { ok: true; url: CallbackUrl }
   /** `addressReason` is set when the host is an address that is not public. */
-  /** `addressReason`: why its host is not public, if that is an address; null for every other code. */
+  /** `addressReason`: why the IP literal is not public; null for every other code. */
   | { ok: false; code: CallbackUrlProblemCode; sentence: string; addressReason: AddressReason | null }
 
 const MAX_BYTES = 2_048
-/** Around what was pasted. */
+/** Allowed around a pasted URL. */
 const MAX_SPACES = 64
 const MAX_NAME_CHARACTERS = 253
 const HTTPS_PORT = 443
@@ -35,7 +35,7 @@ const BAD_PORTS = new Set([
   10080,
 ])
 /**
- * Top levels that no public name is under: RFC 6761, 6762 (and its appendix G), 7686, 8375, 9476, ICANN's
+ * Top-level names that no public name is under: RFC 6761, 6762 (and its appendix G), 7686, 8375, 9476, ICANN's
  * reservation of `internal`, and what private networks and clusters use.
  */
 const RESERVED_TOP_LEVELS = new Set(
@@ -44,7 +44,7 @@ const RESERVED_TOP_LEVELS = new Set(
   ),
 )
 const WHITE_SPACE = /[\s\p{Z}]/u
-// Variation selectors are left to the parser, which drops them: they belong to emoji in names.
+// Variation selectors, which emoji in names use, are left to the parser: it drops them.
 const INVISIBLE =
   /[[\p{Cc}\p{Cf}\p{Cs}\p{Noncharacter_Code_Point}\p{Default_Ignorable_Code_Point}]--\p{Variation_Selector}]/v
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
@@ -64,8 +64,8 @@ function refuseAddress(addressReason: AddressReason): UrlVerdict {
 }
 
 /**
- * Judges what a person typed as a callback URL. Pure: no DNS. The raw text is judged first, since the WHATWG parser
- * silently repairs much of what would deceive a reader; then what it parses to.
+ * Judges what a person typed as a callback URL. Pure: no DNS. The raw text is judged before the parsed URL,
+ * because the WHATWG parser silently repairs much of what would deceive a reader.
  */
 export function judgeCallbackUrl(typed: unknown, judgeAddress: AddressRule): UrlVerdict {
   if (typed === null) return refuse('callback_url_empty')
@@ -98,7 +98,7 @@ function withoutSpacesAround(text: string): string {
   return text.slice(start, end)
 }
 
-/** The first rule that the text as it was typed breaks. */
+/** The first rule that the raw text breaks. */
 function refusedText(text: string): CallbackUrlProblemCode | undefined {
   if (text === '') return 'callback_url_empty'
   if (Buffer.byteLength(text) > MAX_BYTES) return 'callback_url_too_long'
@@ -137,7 +137,7 @@ function judgeParsed(url: URL, judgeAddress: AddressRule): UrlVerdict {
   return { ok: true, url: { href: url.href, hostname, host: url.host, port, path, address } }
 }
 
-/** `name` as the parser leaves it: in lower case, Unicode as punycode. */
+/** @param name as the parser leaves it: lower case, Unicode as punycode. */
 function refusedName(name: string): CallbackUrlProblemCode | undefined {
   if (name.endsWith('.')) return 'callback_url_trailing_dot'
   const labels = name.split('.')
@@ -147,7 +147,7 @@ function refusedName(name: string): CallbackUrlProblemCode | undefined {
     return 'callback_url_host_name'
   }
   if (labels.length < 2) return 'callback_url_single_label'
-  // No top level has a digit or hyphen, in whichever alphabet it is written.
+  // No top-level domain contains a digit or hyphen, in any alphabet.
   if (!TOP_LEVEL.test(top) || !/^[\p{L}\p{M}]+$/u.test(domainToUnicode(top))) return 'callback_url_top_level'
   return undefined
 }
@@ -157,7 +157,7 @@ const isHostLabel = (label: string): boolean =>
   LABEL.test(label) && (!label.startsWith('xn--') || domainToUnicode(label) !== label)
 
 function refusedCredential(url: URL): CallbackUrlProblemCode | undefined {
-  // Once as it stands and once decoded: a parameter may hold a URL with parameters of its own.
+  // Both raw and decoded: a parameter may contain a URL with parameters of its own.
   const parameters = [url.search.slice(1), decoded(url.search.slice(1))].flatMap((query) =>
     query.split(/[?&;]/),
   )
@@ -169,7 +169,7 @@ function refusedCredential(url: URL): CallbackUrlProblemCode | undefined {
 
 const DECODED_TIMES = 4
 
-/** Percent-decoded until nothing changes, at most four times: what a receiver may end up reading. */
+/** Percent-decoded until nothing changes, at most four times: what a receiver might end up reading. */
 function decoded(text: string): string {
   let result = text.replaceAll('+', ' ')
   for (let time = 0; time < DECODED_TIMES; time++) {

@@ -3,7 +3,7 @@ import { Problem } from '#shared/problems.ts'
 import { documented } from './documented.ts'
 import { inputErrors } from './input.ts'
 import { parseJson } from './json.ts'
-import { receivedBytes } from './received-bytes.ts'
+import { byteReader } from './received-bytes.ts'
 import type { ApiContext, ApiMiddleware } from './state.ts'
 
 const BODY_LIMIT_BYTES = 64 * 1_024
@@ -26,9 +26,10 @@ export function bodyReader<Schema extends z.ZodType>(
   schema: Schema,
   { limit_bytes = BODY_LIMIT_BYTES, parse }: BodyOptions = {},
 ): (ctx: ApiContext) => Promise<z.infer<Schema>> {
+  const read = byteReader(limit_bytes)
   return async (ctx) => {
     requireJson(ctx)
-    const result = schema.safeParse(parseJson(await receivedBytes(ctx.req, limit_bytes), parse))
+    const result = schema.safeParse(parseJson(await read(ctx), parse))
     if (result.success) return result.data
     throw new Problem('invalid_input', 'The body breaks a rule; errors says which.', {
       errors: inputErrors(result.error.issues, (path) => path),

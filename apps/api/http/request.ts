@@ -46,9 +46,12 @@ class RequestState implements ApiState {
 export function createRequestMiddleware({
   log,
   trustedProxies,
+  ran = () => {},
 }: {
   log: Log
   trustedProxies: BlockList
+  /** Called with method and route of each request that was answered. */
+  ran?: ((route: string) => void) | undefined
 }): Middleware<ApiState> {
   return async (ctx, next) => {
     const started_ms = performance.now()
@@ -59,6 +62,7 @@ export function createRequestMiddleware({
     for (const [name, value] of HEADERS) ctx.res.setHeader(name, value)
     await next()
     const route = (ctx as { _matchedRoute?: unknown })._matchedRoute
+    ran(`${ctx.method} ${route}`)
     log[PROBES.has(route) ? 'debug' : 'info'](
       {
         requestId: request.requestId,

@@ -89,7 +89,7 @@ describe('a test send that is answered', () => {
       assert.ok(request.headers.includes('close'))
     })
 
-    it('and tells what happened', () => {
+    it('and reports what happened', () => {
       assertDelivered(result, 202, 'success')
       assert.equal(result.url, `${receiver.url}?a=b`)
       assert.equal(result.advice, 'The receiver accepted the test event.')
@@ -112,21 +112,21 @@ describe('a test send that is answered', () => {
   for (const [status, advice] of [
     [300, /redirects \(300\)/],
     [301, /redirects \(301\), and redirects are not followed/],
-    [304, /no answer to a POST/],
+    [304, /not a valid answer to a POST/],
     [307, /redirects \(307\)/],
     [400, /did not understand/],
-    [401, /asks for credentials \(401\)/],
+    [401, /requires authentication \(401\)/],
     [403, /firewall/],
     [404, /check the path/],
     [405, /accept POST/],
-    [410, /gone for good/],
+    [410, /permanently gone/],
     [418, /refused the event \(418\)/],
-    [429, /limits how often/],
-    [500, /failed while it handled/],
+    [429, /rate limiting/],
+    [500, /failed while handling/],
     [502, /proxy in front/],
-    [503, /not available right now/],
-    [504, /waited too long/],
-    [599, /failed while it handled the event \(599\)/],
+    [503, /is unavailable/],
+    [504, /timed out/],
+    [599, /failed while handling the event \(599\)/],
   ] as const) {
     it(`counts ${status} as a failure of the receiver and says what to do`, async () => {
       const result = await answerOf(answering(http(`${status} Any`)))
@@ -152,7 +152,7 @@ describe('a test send that is answered', () => {
     })
   }
 
-  it('names where a redirect points when that could be saved', async () => {
+  it('names the target of a redirect if that could be saved', async () => {
     const result = await answerOf(answering(http('308 Any', 'Location: https://hooks.acme.com/new')))
     assert.match(result.advice, /if https:\/\/hooks\.acme\.com\/new is yours, save that URL instead/)
   })

@@ -83,25 +83,22 @@ describe('a test send over TLS', () => {
 
   it('refuses a self-signed certificate', async () => {
     const self = createCertificate({ commonName: RECEIVER_NAME, names: [RECEIVER_NAME] })
-    assertUnconfirmed(await resultWith({ cert: self.pem, key: self.keyPem }), /is signed by itself/)
+    assertUnconfirmed(await resultWith({ cert: self.pem, key: self.keyPem }), /is self-signed/)
   })
 
   it('refuses an unknown issuer', async () => {
-    assertUnconfirmed(
-      await resultWith(certified({ issuer: strangeAuthority })),
-      /issuer .* is not known here/,
-    )
+    assertUnconfirmed(await resultWith(certified({ issuer: strangeAuthority })), /unknown issuer/)
   })
 
   it('refuses an unknown issuer that sends its root along', async () => {
     const tls = certified({ issuer: strangeAuthority })
     const result = await resultWith({ ...tls, cert: `${tls.cert}${strangeAuthority.pem}` })
-    assertUnconfirmed(result, /issuer .* is not known here/)
+    assertUnconfirmed(result, /unknown issuer/)
   })
 
   it('refuses a missing intermediate certificate', async () => {
     const between = createCertificate({ commonName: 'Between', isAuthority: true, issuer: authority })
-    assertUnconfirmed(await resultWith(certified({ issuer: between })), /with its whole chain/)
+    assertUnconfirmed(await resultWith(certified({ issuer: between })), /with its full chain/)
   })
 
   it('says which day an intermediate certificate expired', async () => {
@@ -114,7 +111,10 @@ describe('a test send over TLS', () => {
     })
     const tls = certified({ issuer: between })
     const result = await resultWith({ ...tls, cert: `${tls.cert}${between.pem}` })
-    assertUnconfirmed(result, /is built on expired on 31 January 2026;/)
+    assertUnconfirmed(
+      result,
+      /^An intermediate certificate of hooks\.acme-receiver\.com expired on 31 January 2026;/,
+    )
   })
 
   it('refuses a certificate signed by another one that is no authority', async () => {
@@ -128,7 +128,7 @@ describe('a test send over TLS', () => {
     const receiver = await startTlsReceiver({ talk: answering(OK) })
     const result = await sendTo(receiver.url, { certificateAuthority: undefined })
     await receiver.stop()
-    assertUnconfirmed(result, /issuer .* is not known here/)
+    assertUnconfirmed(result, /unknown issuer/)
   })
 
   for (const version of ['TLSv1', 'TLSv1.1'] as const) {
@@ -152,7 +152,7 @@ describe('a test send over TLS', () => {
       assert.ok(expires > Date.now() + 29 * DAY_MS && expires < Date.now() + 31 * DAY_MS)
     })
 
-    it(`tells of a receiver that asks for a client certificate over ${version}`, async () => {
+    it(`reports a receiver that asks for a client certificate over ${version}`, async () => {
       const tls = {
         minVersion: version,
         maxVersion: version,
@@ -190,7 +190,7 @@ describe('a test send over TLS', () => {
     })
   }
 
-  it('tells of a connection that is closed during the handshake', async () => {
+  it('reports a connection that is closed during the handshake', async () => {
     const receiver = await startTcpReceiver((socket) => void socket.once('data', () => socket.end()))
     const result = await sendTo(receiver.url)
     await receiver.stop()
@@ -259,7 +259,7 @@ describe('a test send that takes too long', () => {
       `${result?.durationMs} ms`,
     )
 
-  it('gives up to connect after 3 s', () => {
+  it('gives up connecting after 3 s', () => {
     assertUnconfirmed(results.connect as TestResult, /did not accept a connection within 3 seconds/)
     between(results.connect, 2_900, 4_500)
     assert.equal(results.connect?.receiver, null)
@@ -272,8 +272,8 @@ describe('a test send that takes too long', () => {
     assert.deepEqual(results.handshake?.receiver, { address: '127.0.0.1', certificateExpiresAt: null })
   })
 
-  it('gives up to send after 3 s', () => {
-    assertUnconfirmed(results.deaf as TestResult, /did not take the event within 3 seconds/)
+  it('gives up sending after 3 s', () => {
+    assertUnconfirmed(results.deaf as TestResult, /did not read the event within 3 seconds/)
     between(results.deaf, 2_900, 4_800)
     assert.ok(!results.deaf?.log.some((line) => line.startsWith('sent POST')))
   })
@@ -284,26 +284,26 @@ describe('a test send that takes too long', () => {
     ['statusLine', 'a status line that never ends'],
   ] as const) {
     it(`gives up after 5 s of ${what}`, () => {
-      assertUnconfirmed(results[name] as TestResult, /no answer within 5 seconds/)
+      assertUnconfirmed(results[name] as TestResult, /did not answer within 5 seconds/)
       between(results[name], 4_900, 7_000)
     })
   }
 
   it('gives up on interim answers without end', () => {
-    assertUnconfirmed(results.interim as TestResult, /interim answers/)
+    assertUnconfirmed(results.interim as TestResult, /interim responses/)
     between(results.interim, 0, 7_000)
   })
 
-  it('gives up on DNS after 3 s, also when the resolver never returns', () => {
-    assertUnconfirmed(results.dns as TestResult, /DNS gave no answer/)
+  it('gives up on DNS after 3 s, even if the resolver never returns', () => {
+    assertUnconfirmed(results.dns as TestResult, /DNS did not answer/)
     between(results.dns, 2_900, 4_500)
-    assertUnconfirmed(results.deafDns as TestResult, /DNS gave no answer/)
+    assertUnconfirmed(results.deafDns as TestResult, /DNS did not answer/)
     between(results.deafDns, 0, 4_500)
-    assertUnconfirmed(results.failingDns as TestResult, /DNS gave no answer/)
+    assertUnconfirmed(results.failingDns as TestResult, /DNS did not answer/)
   })
 
-  it('gives up after 10 s in all', () => {
-    assertUnconfirmed(results.everything as TestResult, /longer than 10 seconds/)
+  it('gives up after 10 s in total', () => {
+    assertUnconfirmed(results.everything as TestResult, /cancelled after 10 seconds/)
     between(results.everything, 9_900, 11_500)
     assert.notEqual(results.everything?.timings.tlsMs, null)
     assert.equal(results.everything?.timings.firstByteMs, null)

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import knex, { type Knex } from 'knex'
+import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
+
+/** Everything that each role may do, `*` being every column. What is not here, it may not. */
+const RIGHTS: Record<string, string[]> = {
+  integration_auth: [
+    'insert revoked_tokens jti, client_id, expires_at',
+    'insert signing_keys *',
+    'select oauth_clients client_id, vendor_id, scopes, secret_hash, status',
+    'select revocation_trust *',
+    'select revoked_signing_keys *',
+    'select revoked_tokens *',
+    'select signing_keys *',
+  ],
+  integration_api: [
+    'delete client_address_usage',
+    'delete client_creation_keys',
+    'delete client_usage_by_minute',
+    'delete client_usage_hourly',
+    'delete invitations',
+    'delete memberships',
+    'delete sessions',
+    'delete sign_in_addresses',
+    'execute create_analytics_event_partitions',
+    'execute drop_old_analytics_events',
+    'execute forget_old_analytics_event_ids',
+    'execute purge_expired_revoked_tokens',
+    'execute remember_which_are_new',
+    'insert activity vendor_id, user_id, action, subject, detail',
+    'insert analytics_daily *',
+    'insert analytics_event_ids *',
+    'insert analytics_events *',
+    'insert callback_destinations *',
+    'insert client_address_usage *',
+    'insert client_creation_keys *',
+    'insert client_scope_usage *',
+    'insert client_usage *',
+    'insert client_usage_by_minute *',
+    'insert client_usage_hourly *',
+    'insert invitations *',
+    'insert memberships *',
+    'insert oauth_clients *',
+    'insert sessions *',
+    'insert sign_in_addresses *',
+    'insert users user_id, email, name, password_hash',
+    'select account_log_key *',
+    'select activity *',
+    'select analytics_daily *',
+    'select analytics_event_ids *',
+    'select analytics_events *',
+    'select analytics_revisions *',
+    'select callback_destinations *',
+    'select client_address_usage *',
+    'select client_creation_keys *',
+    'select client_scope_usage *',
+    'select client_usage *',
+    'select client_usage_by_minute *',
+    'select client_usage_hourly *',
+    'select companies *',
+    'select invitations *',
+    'select memberships *',
+    'select oauth_clients client_id, vendor_id, name, scopes, status, created_at, created_by, revoked_at, revoked_by, secret_hint, replaces',
+    'select revocation_trust *',
+    'select revoked_signing_keys *',
+    'select revoked_tokens *',
+    'select sessions *',
+    'select sign_in_addresses *',
+    'select users *',
+    'update analytics_daily *',
+    'update callback_destinations *',
+    'update client_address_usage *',
+    'update client_creation_keys *',
+    'update client_scope_usage *',
+    'update client_usage *',
+    'update client_usage_by_minute *',
+    'update client_usage_hourly *',
+    'update memberships role, status',
+    'update oauth_clients name, status, revoked_by',
+    'update revocation_trust run_id, since',
+    'update sessions last_seen_at',
+    'update sign_in_addresses *',
+  ],
+}
+
+const OF_COLUMNS = ['select', 'insert', 'update', 'references']
+const OF_TABLES = ['delete', 'truncate', 'trigger', 'maintain']
+
+describe('the database rights of a service', () => {
+  let database: TestDatabase
+  let owner: Knex
+  before(async () => {
+    database = await createTestDatabase()
+    owner = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 1 } })
+  })
+  after(async () => {
+    await owner.destroy()
+    await database.drop()
+  })
+
+  const lines = async (sql: string, values: Record<string, unknown>): Promise<string[]> =>
+    (await owner.raw(sql, values as never)).rows.map(({ line }: { line: string }) => line)
+
+  const onColumns = (role: string) =>
+    lines(
+      `select format('%s %s %s', right_, relname, case when count(*) filter (where may) = count(*) then '*'
+                else string_agg(attname, ', ' order by attnum) filter (where may) end) as line
+       from (select relname, attname, attnum, right_, has_column_privilege(:role, c.oid, attnum, right_) as may
+             from pg_class c join pg_attribute on attrelid = c.oid and attnum > 0 and not attisdropped,
+               unnest(:rights::text[]) as right_
+             where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f')) as each
+       group by relname, right_ having bool_or(may)`,
+      { role, rights: OF_COLUMNS },
+    )
+  const onTables = (role: string) =>
+    lines(
+      `select format('%s %s', right_, relname) as line from pg_class c, unnest(:rights::text[]) as right_
+       where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm', 'f')
+         and has_table_privilege(:role, c.oid, right_)`,
+      { role, rights: OF_TABLES },
+    )
+  const onSequences = (role: string) =>
+    lines(
+      `select format('%s %s', right_, relname) as line from pg_class c, unnest(array['usage', 'select', 'update']) as right_
+       where relkind = 'S' and has_sequence_privilege(:role, c.oid, right_)`,
+      { role },
+    )
+  /** Ours; and of Postgres' own, those that are not everybody's. */
+  const onFunctions = (role: string) =>
+    lines(
+      `select 'execute ' || proname as line from pg_proc
+       where has_function_privilege(:role, oid, 'execute')
+         and (pronamespace = 'public'::regnamespace or proname ~ '^lo_(creat|from_bytea|import|export)'
+              or :role::regrole::oid in (select grantee from aclexplode(proacl)))`,
+      { role },
+    )
+
+  for (const [role, rights] of Object.entries(RIGHTS)) {
+    it(`of ${role} are these and no others`, async () => {
+      const found = await Promise.all([onColumns, onTables, onSequences, onFunctions].map((of) => of(role)))
+      assert.deepEqual(found.flat().sort(), rights.toSorted())
+    })
+
+    it(`of ${role} are no more than those of a plain login`, async () => {
+      const { rows } = await owner.raw(
+        `select rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls,
+           array(select roleid::regrole::text from pg_auth_members where member = r.oid) as member_of
+         from pg_roles r where rolname = ?`,
+        [role],
+      )
+      assert.deepEqual(rows, [
+        {
+          rolsuper: false,
+          rolcreaterole: false,
+          rolcreatedb: false,
+          rolreplication: false,
+          rolbypassrls: false,
+          member_of: [],
+        },
+      ])
+    })
+  }
+})
