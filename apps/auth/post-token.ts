@@ -40,10 +40,9 @@ export function createPostToken({
     const grantType = form.get('grant_type')
     if (grantType === undefined) return missing('grant_type')
 
-    const client = await authenticate(credentials, exchange.context.clientAddress, limit)
+    const client = await authenticate(exchange, credentials, limit)
     if (client instanceof Refusal) return client
-    const { record, signer, rate, hold } = client
-    exchange.rate = rate
+    const { record, signer, hold } = client
     const scope = form.get('scope') ?? ''
     const refusal = await judge({ record, grantType, scope, resource: form.get('resource') ?? audience })
     if (refusal) return refusal

@@ -5,6 +5,7 @@ import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
 import { requestContext } from '#shared/process/request-context.ts'
+import type { Refusals } from '#shared/refusals.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
@@ -46,6 +47,7 @@ export interface AuthServerDependencies {
     failures: RateLimit
   }
   usage: UsageCounter
+  refusals: Refusals
   /** The stores that are refused or gone, and done without. */
   degraded: () => string[]
   /** Notes the path of a request that ran, for the watch on the event loop. */
@@ -69,7 +71,7 @@ export interface AuthServer {
 
 /** The authorization server: every path and method that exists, and what answers it. */
 export function createAuthServer(dependencies: AuthServerDependencies): AuthServer {
-  const { settings, log, clock, db, clients, revocation, limits, usage, degraded, ran, metrics } =
+  const { settings, log, clock, db, clients, revocation, limits, usage, refusals, degraded, ran, metrics } =
     dependencies
   const { issuer, resource, trustedProxies, signingAlg: alg, keyEncryptionKey: encryptionKey } = settings
   const audit = countedAudit(createAudit(log), metrics)
@@ -101,6 +103,7 @@ export function createAuthServer(dependencies: AuthServerDependencies): AuthServ
       const given = await handler(exchange)
       if (!(given instanceof Refusal)) return given
       audit.refused(exchange, given)
+      noteRefusal(refusals, exchange, given)
       return given.answer
     } catch (error) {
       if (error instanceof ClientGone) return undefined
@@ -128,6 +131,7 @@ export function createAuthServer(dependencies: AuthServerDependencies): AuthServ
       await keys.load()
       keys.poll()
       usage.start()
+      refusals.start()
       ready = true
     },
     drain() {
@@ -136,7 +140,7 @@ export function createAuthServer(dependencies: AuthServerDependencies): AuthServ
     async close() {
       ready = false
       keys.close()
-      await usage.close()
+      await Promise.all([usage.close(), refusals.close()])
     },
   }
 }
@@ -158,6 +162,27 @@ function exchangeOf(request: IncomingMessage, trustedProxies: BlockList): Exchan
   const path = mark < 0 ? target : target.slice(0, mark)
   const query = mark < 0 ? '' : target.slice(mark + 1)
   return { request, context: requestContext(request, trustedProxies), path, query }
+}
+
+/** For the company whose client it was; nothing is its fault when the stores could not decide. */
+function noteRefusal(
+  refusals: Refusals,
+  { request, context, path, client }: Exchange,
+  refusal: Refusal,
+): void {
+  const { status } = refusal.answer
+  if (!client || status === 503) return
+  const { clientId, vendorId } = client.record
+  refusals.note({
+    clientId,
+    vendorId,
+    proven: client.proven,
+    requestId: context.requestId,
+    route: `${request.method} ${path}`,
+    status,
+    code: refusal.error,
+    reason: refusal.reason,
+  })
 }
 
 function write(

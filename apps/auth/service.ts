@@ -5,6 +5,7 @@ import type { Log } from '#shared/process/log.ts'
 import { watchLoopLag } from '#shared/process/loop-lag.ts'
 import { createMetrics, type Metrics } from '#shared/process/metrics.ts'
 import type { Service } from '#shared/process/service-process.ts'
+import { createRefusals } from '#shared/refusals.ts'
 import { measureDecisions } from '#shared/revocation/measured.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { refuseSuperuser } from '#shared/stores/database-checks.ts'
@@ -74,6 +75,7 @@ export function createAuthService({
       failures: limit('token-failures', config.RATE_TOKEN_FAILURES_PER_ADDRESS),
     },
     usage: createUsageCounter({ redis, clock }),
+    refusals: createRefusals({ redis, clock }),
     degraded,
     ran: lag.ran,
     metrics,

@@ -4,8 +4,8 @@ import { dirname, join, normalize } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../..')
 const GUIDE = 'apps/auth/README.md'
-/** What one person reads in a day with care. */
-const LINES_MAX = 3_600
+/** A bound that only grows on purpose. */
+const LINES_MAX = 4_500
 const IMPORT = /(?:from|import) '((?:\.|#shared\/)[^']+)'|import\('((?:\.|#shared\/)[^']+)'\)/g
 
 const read = (file: string) => readFile(join(ROOT, file), 'utf8')

@@ -7,7 +7,6 @@ import { haproxyConfiguration, type Installation, nginxConfiguration } from '../
 import { firstExecutable } from '../../infra/local/child.ts'
 import { Failure } from '../../infra/local/failure.ts'
 import { freePort } from '../../infra/local/ports.ts'
-import { freePorts } from '../support/ports.ts'
 import { startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
 import { freePorts } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
