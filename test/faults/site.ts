@@ -9,7 +9,7 @@ import { createTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 const ROOMY = '100000000/60'
 export const ISSUER = 'https://issuer.test'
 export const API_RESOURCE = 'https://api.test'
-const READY_DEADLINE_MS = 20_000
+const READY_DEADLINE_MS = 30_000
 const READY_POLL_MS = 50
 
 /** One process of a service, and its stretches of network to the stores. */
@@ -92,7 +92,7 @@ export async function createSite({ service, number, stores, jwksFrom }: SiteOpti
 type Fixed = Pick<Site, 'name' | 'service' | 'url' | 'redis' | 'postgres'>
 
 function superviseSite(fixed: Fixed, start: () => ServiceChild): Site {
-  const { name, url, redis, postgres } = fixed
+  const { name, redis, postgres } = fixed
   const downs: { from_ms: number; to_ms: number }[] = []
   let child: ServiceChild | undefined
   let expected = false
@@ -128,7 +128,7 @@ function superviseSite(fixed: Fixed, start: () => ServiceChild): Site {
       void started.exit.then(({ code, signal }) => {
         if (!expected) crashed = `${name} ended with ${code ?? signal}: ${started.stderr().slice(-500)}`
       })
-      await becomesReady(url, () => crashed)
+      await becomesReady(fixed, () => crashed)
       up()
     },
     freeze() {
@@ -146,14 +146,17 @@ function superviseSite(fixed: Fixed, start: () => ServiceChild): Site {
   }
 }
 
-async function becomesReady(url: string, crash: () => string | undefined): Promise<void> {
+async function becomesReady({ name, url }: Fixed, crash: () => string | undefined): Promise<void> {
   for (const end = performance.now() + READY_DEADLINE_MS; ; await sleep(READY_POLL_MS)) {
-    const ready = await fetch(`${url}/readyz`).then(
-      (response) => response.ok,
-      () => false,
+    const signal = AbortSignal.timeout(READY_DEADLINE_MS)
+    const [ready, said] = await fetch(`${url}/readyz`, { signal }).then(
+      async (response) => [response.ok, await response.text()] as const,
+      (error: Error) => [false, String(error.cause ?? error.message)] as const,
     )
     if (ready) return
-    const reason = crash() ?? (performance.now() > end ? `${url} did not become ready` : undefined)
+    const late =
+      performance.now() > end ? `${name} is not ready after ${READY_DEADLINE_MS} ms: ${said}` : undefined
+    const reason = crash() ?? late
     if (reason) throw new Error(reason)
   }
 }
