@@ -14,6 +14,8 @@ import type { World } from './world.ts'
 const TWO_HOURS_S = 7_200
 /** Two of them, there and back, are above what a process gives Redis to answer. */
 const LATE_MS = 200
+/** Longer than a statement may take, and than a marker is believed. */
+const LONG_MS = 7_000
 
 export interface Scene {
   world: World
@@ -27,6 +29,8 @@ export interface Fault {
   name: string
   /** Neither store can be asked while it lasts. */
   storesGone?: true
+  /** Default: a few seconds, which differ. */
+  lasts_ms?: number
   /** Strikes. @returns what ends it. */
   strike(scene: Scene): Promise<() => unknown>
 }
@@ -173,6 +177,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'redis policy allkeys-lru',
+    lasts_ms: LONG_MS,
     strike: setRedis('maxmemory-policy', 'allkeys-lru', 'noeviction'),
   },
   { name: 'redis memory full', strike: setRedis('maxmemory', '1mb', '0') },
@@ -188,10 +193,10 @@ export const FAULTS: readonly Fault[] = [
   { name: 'postgres stopped (SIGSTOP)', strike: ({ world }) => world.postgres.freeze(world.db) },
   { name: 'postgres a black hole', strike: stall('postgres') },
   { name: 'postgres connections reset, again and again', strike: reset('postgres') },
-  { name: 'lock on oauth_clients', strike: lock('oauth_clients') },
-  { name: 'lock on revoked_tokens', strike: lock('revoked_tokens') },
-  { name: 'lock on sessions', strike: lock('sessions') },
-  { name: 'lock on revocation_trust', strike: lock('revocation_trust') },
+  { name: 'lock on oauth_clients', lasts_ms: LONG_MS, strike: lock('oauth_clients') },
+  { name: 'lock on revoked_tokens', lasts_ms: LONG_MS, strike: lock('revoked_tokens') },
+  { name: 'lock on sessions', lasts_ms: LONG_MS, strike: lock('sessions') },
+  { name: 'lock on revocation_trust', lasts_ms: LONG_MS, strike: lock('revocation_trust') },
   { name: 'an auth process killed', strike: oneOf('auth', killed) },
   { name: 'an auth process stopped (SIGSTOP)', strike: oneOf('auth', stopped) },
   { name: 'an API process killed', strike: oneOf('api', killed) },

@@ -8,7 +8,8 @@ const HELP = `npm run faults -- [options]
 
 Runs two processes of each service on a real Postgres and Redis behind proxies, lets faults strike one after another
 while clients come, go and are revoked, and checks what the services promise. Prints what each fault cost. Ends with
-code 1 and every broken promise if there was one. Everything is on loopback and removed at the end.
+code 1 and every broken promise if there was one. Everything is on loopback and removed at the end. A seed repeats the
+faults and the choices; time is real, so a narrow race may take several runs to show again.
 
   --seed N       order and length of the faults, and who asks whom; default: another one each time
   --minutes N    no fault begins later; default 5, enough for each fault once

@@ -97,14 +97,14 @@ async function withTraffic(world: World, options: RunOptions): Promise<Outcome> 
 
 async function suffer(fault: Fault, scene: Scene): Promise<Row> {
   const { world, random, recorder } = scene
-  const lasts_ms = LASTS_MIN_MS + random.next() * (LASTS_MAX_MS - LASTS_MIN_MS)
+  const varied_ms = LASTS_MIN_MS + random.next() * (LASTS_MAX_MS - LASTS_MIN_MS)
   recorder.forget()
   recorder.during(fault.name)
   const began_ms = performance.now()
   const end = await fault.strike(scene)
   if (fault.storesGone) recorder.storesGone(true)
   try {
-    await sleep(lasts_ms)
+    await sleep(fault.lasts_ms ?? varied_ms)
   } finally {
     recorder.storesGone(false)
     await end()

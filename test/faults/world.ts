@@ -43,7 +43,7 @@ export interface PostgresServer {
 
 export async function createWorld(): Promise<World> {
   const folder = await mkdtemp(join(tmpdir(), 'integration-access-faults-'))
-  const closing: (() => unknown)[] = [() => rm(folder, { recursive: true, force: true })]
+  const closing: (() => unknown)[] = [() => rm(folder, { recursive: true, force: true, maxRetries: 10 })]
   const stop = async () => {
     for (const close of closing.reverse()) await close()
   }
@@ -92,9 +92,13 @@ async function createPostgresServer(directory: string): Promise<PostgresServer &
     settings: { fsync: 'off', max_connections: '100' },
   }
   let server: LocalPostgres = await startPostgres(options)
+  let thaw = () => {}
   return {
     url: server.url('postgres'),
-    kill: () => server.kill(),
+    kill() {
+      thaw()
+      return server.kill()
+    },
     async start() {
       // Until the last process of the killed server is gone, a new one refuses to start.
       for (const deadline = performance.now() + RESTART_DEADLINE_MS; ; await sleep(TRUST_POLL_MS))
@@ -108,11 +112,18 @@ async function createPostgresServer(directory: string): Promise<PostgresServer &
     async freeze(db) {
       const [line = ''] = (await readFile(join(directory, 'postmaster.pid'), 'utf8')).split('\n')
       const postmaster = Number(line)
-      process.kill(postmaster, 'SIGSTOP')
-      const { rows } = await db.raw('select pid from pg_stat_activity where pid <> pg_backend_pid()')
-      const pids: number[] = [postmaster, ...rows.map((row: { pid: number }) => row.pid)]
+      // By a connection that is open already: there are no new ones when the first process has stopped.
+      const pids = await db.transaction(async (transaction) => {
+        await transaction.raw('select')
+        process.kill(postmaster, 'SIGSTOP')
+        const { rows } = await transaction.raw(
+          'select pid from pg_stat_activity where pid <> pg_backend_pid()',
+        )
+        return [postmaster, ...rows.map((row: { pid: number }) => row.pid)]
+      })
       signal(pids, 'SIGSTOP')
-      return () => signal(pids, 'SIGCONT')
+      thaw = () => signal(pids, 'SIGCONT')
+      return thaw
     },
   }
 }
