@@ -14,7 +14,7 @@ import type { World } from './world.ts'
 const TWO_HOURS_S = 7_200
 /** Two of them, there and back, are above what a process gives Redis to answer. */
 const LATE_MS = 200
-/** Longer than a statement may take, and than a marker is believed. */
+/** Longer than a query may take, and than a marker is believed. */
 const LONG_MS = 7_000
 
 export interface Scene {
@@ -190,8 +190,12 @@ export const FAULTS: readonly Fault[] = [
     },
   },
   { name: 'postgres gone', strike: cut('postgres') },
-  { name: 'postgres stopped (SIGSTOP)', strike: ({ world }) => world.postgres.freeze(world.db) },
-  { name: 'postgres a black hole', strike: stall('postgres') },
+  {
+    name: 'postgres stopped (SIGSTOP)',
+    lasts_ms: LONG_MS,
+    strike: ({ world }) => world.postgres.freeze(world.db),
+  },
+  { name: 'postgres a black hole', lasts_ms: LONG_MS, strike: stall('postgres') },
   { name: 'postgres connections reset, again and again', strike: reset('postgres') },
   { name: 'lock on oauth_clients', lasts_ms: LONG_MS, strike: lock('oauth_clients') },
   { name: 'lock on revoked_tokens', lasts_ms: LONG_MS, strike: lock('revoked_tokens') },
@@ -202,7 +206,7 @@ export const FAULTS: readonly Fault[] = [
   { name: 'an API process killed', strike: oneOf('api', killed) },
   { name: 'an API process stopped (SIGSTOP)', strike: oneOf('api', stopped) },
   { name: 'both stores gone', storesGone: true, strike: cut('both') },
-  { name: 'both stores black holes', storesGone: true, strike: stall('both') },
+  { name: 'both stores black holes', lasts_ms: LONG_MS, storesGone: true, strike: stall('both') },
   { name: 'postgres clock two hours ahead, redis flushed', strike: postgresAhead },
   { name: 'signing key revoked', strike: keyRevoked },
 ]
