@@ -4,17 +4,16 @@ import { runFaults } from './run.ts'
 
 /** One of each kind whose damage is mended soon; `npm run faults` has them all. */
 const SHORT = [
-  'redis killed, back empty at once',
   'postgres killed, back at once',
   'postgres clock two hours ahead, redis flushed',
   'both stores gone',
 ]
 const SEED = 20_633_011
-const LIMIT_MS = 120_000
+const LIMIT_MS = 200_000
 
 describe('while stores and clocks fail', () => {
   it('nothing revoked is accepted, nothing acknowledged is lost, and everything recovers', async function () {
-    this.timeout(150_000)
+    this.timeout(240_000)
     const faults = SHORT.map((name) => FAULTS.find((fault) => fault.name === name))
     const { rows, violations, revocations, events } = await runFaults({
       seed: SEED,
