@@ -1,9 +1,7 @@
-/**
- * A request leaves some 70 KB of short-lived objects behind. With room for twice as much before they are collected,
- * a third of the collector's work goes away and the slowest answers come in half the time; costs some 30 MB. The room
- * is there from the start, since otherwise Node takes it in steps, some of them after minutes.
- */
-const NODE_OPTIONS = ['--min-semi-space-size=32', '--max-semi-space-size=32']
+import { join } from 'node:path'
+
+/** A token request leaves little behind that outlives it, so a small young generation costs no time. */
+const NODE_OPTIONS = ['--max-semi-space-size=4']
 
 /** The command that runs a service: the program and its arguments. */
 export const serviceCommand = (file: string): [string, ...string[]] => [
@@ -11,3 +9,13 @@ export const serviceCommand = (file: string): [string, ...string[]] => [
   ...NODE_OPTIONS,
   file,
 ]
+
+/**
+ * Where Node keeps what it compiled, so that the next start neither strips types nor compiles: half the time and
+ * about 25 MiB. Never a folder that others may write to, since Node trusts what it finds there. Node ignores a
+ * folder that it cannot write. Code from a cache makes coverage less precise, so a run that collects it has none.
+ */
+export const serviceEnvironment = (): Record<string, string> =>
+  process.env.NODE_V8_COVERAGE
+    ? {}
+    : { NODE_COMPILE_CACHE: join(import.meta.dirname, '../node_modules/.cache/node-compile') }
