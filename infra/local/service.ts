@@ -1,4 +1,4 @@
-import { serviceCommand, serviceEnvironment } from '../service-command.ts'
+import { serviceEnvironment } from '../service-environment.ts'
 import { type Child, startChild } from './child.ts'
 import { Failure } from './failure.ts'
 import { printedLevel, routeOutput } from './service-output.ts'
@@ -40,8 +40,7 @@ export interface RunningService {
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   const { program, port, env, output, logLevel, auditFile } = options
-  const [command, ...args] = serviceCommand(program)
-  const child = startChild(command, args, {
+  const child = startChild(process.execPath, [program], {
     env: {
       ...serviceEnvironment(),
       ...env,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Child, startChild } from '../../infra/local/child.ts'
 import { freePort } from '../../infra/local/ports.ts'
-import { serviceCommand, serviceEnvironment } from '../../infra/service-command.ts'
+import { serviceEnvironment } from '../../infra/service-environment.ts'
 import { onCore, type Place, serverCore } from './cores.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -61,7 +61,7 @@ export async function createServers(): Promise<Servers> {
   async function start({ program, env, place = 'server' }: ServerOptions): Promise<Server> {
     const port = await freePort()
     const url = `http://127.0.0.1:${port}`
-    const child = await spawned(place, serviceCommand(join(ROOT, program)), {
+    const child = await spawned(place, [process.execPath, join(ROOT, program)], {
       NODE_ENV: 'production',
       ...serviceEnvironment(),
       ...env(url),
