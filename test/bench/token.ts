@@ -15,6 +15,7 @@ const P99_GOAL: Goal = { most: 2, moonshot: 1.5 }
 const FEW_GOAL: Goal = { least: 0.9, most: 1.1 }
 const STOCK_GOAL: Goal = { least: 2, moonshot: 2.3 }
 const PROCESSES_GOAL: Goal = { least: 1.6, moonshot: 1.8 }
+const LOG_GOAL: Goal = { least: 0.92 }
 const UNMET_GOAL: Goal = { least: 0.5 }
 const UNMET_P99_GOAL: Goal = { most: 30 }
 
@@ -22,6 +23,7 @@ export const tokenRows: Row[] = [
   { name: 'token endpoint, 10,000 clients', part: 'speed', measure: besideFloor },
   { name: 'token endpoint, 50 clients', part: 'speed', measure: fewBesideMany },
   { name: 'token endpoint, 2 processes', part: 'speed', measure: twoProcesses },
+  { name: 'token endpoint, log', part: 'speed', measure: withoutLog },
   { name: 'token endpoint, unmet clients', part: 'speed', measure: unmetBesideMet },
   { name: 'token endpoint beside oidc-provider', part: 'speed', measure: besideProvider },
 ]
@@ -99,6 +101,29 @@ async function twoProcesses(bench: Bench): Promise<Measurement> {
       },
     ],
     loads: [figuresOf(two), figuresOf(one)],
+  }
+}
+
+/** What the audit line of each token costs. */
+async function withoutLog(bench: Bench): Promise<Measurement> {
+  const { db, auth, startService } = await bench.world()
+  const requests = requestsOf(await addClientsOfMany(db, CLIENTS))
+  const silent = await startService('auth', { logLevel: 'error' })
+  const [logged, unlogged] = await measureInterleaved(bench, [
+    { name: 'token endpoint, 10,000 clients', server: auth, requests },
+    { name: 'token endpoint, without its log', server: silent, requests },
+  ])
+  await silent.stop()
+  return {
+    findings: [
+      {
+        what: logged.subject.name,
+        beside: 'the same without its log',
+        goal: LOG_GOAL,
+        ...throughputRatio(logged, unlogged),
+      },
+    ],
+    loads: [figuresOf(logged), figuresOf(unlogged)],
   }
 }
 

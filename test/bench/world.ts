@@ -22,6 +22,8 @@ export interface ServiceOptions {
   place?: Place
   /** The database role to be; its password is that of all. */
   role?: string
+  /** Default `info`, as in production. */
+  logLevel?: 'info' | 'error'
 }
 
 /** Postgres, Redis and both services, as they run in production. */
@@ -105,7 +107,13 @@ function startService(
   servers: Servers,
   { postgres, redis, password }: Stores,
   name: ServiceName,
-  { processes = 1, place, role, issuer }: ServiceOptions & { issuer?: string | undefined } = {},
+  {
+    processes = 1,
+    place,
+    role,
+    logLevel = 'info',
+    issuer,
+  }: ServiceOptions & { issuer?: string | undefined } = {},
 ): Promise<Server> {
   const database = new URL(postgres.url('postgres'))
   database.username = role ?? `integration_${name}`
@@ -119,7 +127,7 @@ function startService(
       PROCESSES: String(processes),
       ISSUER: issuer ?? url,
       API_RESOURCE: issuer ?? url,
-      LOG_LEVEL: 'info',
+      LOG_LEVEL: logLevel,
       DRAIN_DELAY_S: '0',
       ...(name === 'auth'
         ? {
