@@ -187,7 +187,7 @@ function requestBody(batch: EventRow[]): Buffer {
 const INSERT = {
   name: 'bench-insert',
   text: `insert into ${BARE_TABLE} (vendor_id, received_at, event_id, type, date, occurred_at, quantity, amount_minor)
-    select $1, now(), * from unnest($2::text[], $3::text[], $4::date[], $5::timestamptz[], $6::bigint[], $7::bigint[])
+    select $1, now(), * from unnest($2::text[], $3::analytics_event_type[], $4::date[], $5::timestamptz[], $6::bigint[], $7::bigint[])
     on conflict do nothing`,
 }
 
