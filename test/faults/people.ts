@@ -1,13 +1,13 @@
 import type { Knex } from 'knex'
 import { insertClient } from '#shared/oauth/clients.ts'
+import { hashSecret } from '#shared/oauth/ids.ts'
 import {
-  hashSecret,
   newClientId,
   newClientSecret,
   newSessionToken,
   newUserId,
   newVendorId,
-} from '#shared/oauth/ids.ts'
+} from '#shared/oauth/new-ids.ts'
 import { hashPassword } from '#shared/passwords.ts'
 import { insertCompany, insertUser, saveMembership } from '#shared/people.ts'
 import { insertSession, SESSION_LIFETIME_S } from '../../apps/api/sessions/sessions.ts'
