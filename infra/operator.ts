@@ -13,7 +13,7 @@ export class OperatorError extends Error {}
 export interface OperatorStores {
   databaseUrl: string
   redisUrl: string | undefined
-  keyEncryptionKey: Buffer | undefined
+  keyEncryptionKey: Buffer[] | undefined
 }
 
 const redisSchema = storeUrl(['redis:', 'rediss:', 'redis+sentinel:']).optional()
@@ -71,7 +71,7 @@ export async function operatorStores(env: NodeJS.ProcessEnv): Promise<OperatorSt
   return {
     databaseUrl: running.databaseUrl,
     redisUrl: given.REVOCATION_REDIS_URL ?? running.redisUrl,
-    keyEncryptionKey: Buffer.from(running.keyEncryptionKey, 'base64'),
+    keyEncryptionKey: keyEncryptionKey.parse(running.keyEncryptionKey),
   }
 }
 
@@ -81,7 +81,7 @@ export interface Operator {
   /** @throws OperatorError without REDIS_URL. */
   revocation(): Revocation
   /** @throws OperatorError without KEY_ENCRYPTION_KEY. */
-  encryptionKey(): Buffer
+  encryptionKey(): Buffer[]
   close(): Promise<void>
 }
 

@@ -8,13 +8,14 @@
  * The services never do, and the reconciler sends every entry again, with its full life, within half a minute.
  */
 
-/** Connect, run scripts (each command of one is judged as if it came alone), count against rates, ask. */
+/** Connect, run scripts (each command of one is judged as if it came alone), count against rates, ask, note refusals. */
 const COMMON = [
   'resetkeys resetchannels -@all',
   '+auth +hello +ping +quit +info +client|setname',
   '~rate:* +eval +set +incrby +pttl',
   '(%R~revoked:* %R~revocation:marker +get +mget)',
   '(%RW~revocation:tick +incr)',
+  '(~refusals:* +lpush +ltrim +pexpire +zadd +zremrangebyscore)',
 ]
 
 export const REDIS_USER_RULES = {
@@ -25,5 +26,6 @@ export const REDIS_USER_RULES = {
     '+time',
     '(%RW~revocation:marker %RW~revocation:nonce:* +get +set +pttl)',
     '(~usage:* +eval +hincrby +hset +hget +hmget +hgetall +hscan +rename +renamenx +del)',
+    '(%R~refusals:* +lrange +zrange)',
   ].join(' '),
 } as const

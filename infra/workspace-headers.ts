@@ -1,7 +1,7 @@
 /**
- * What every answer that serves the workspace's files carries, from the local gateway and from nginx alike. The page
- * runs only its own script and style files and talks only to its own origin; nothing may frame it, and no address
- * of it leaves in a Referer.
+ * The headers of every answer that serves the workspace's files, whatever server sends it. The page runs only its own
+ * script and style files and talks only to its own origin. Nothing may frame it, and its address is never sent in a
+ * Referer.
  */
 export const WORKSPACE_HEADERS = {
   'Content-Security-Policy': [
@@ -23,8 +23,8 @@ export const WORKSPACE_HEADERS = {
 } as const
 
 /**
- * The build names what lies under /assets/ by its content, so it may be kept for ever; everything else, index.html
- * above all, is asked for again each time.
+ * The build names files under /assets/ by their content, so a browser may keep them permanently. Everything else,
+ * above all index.html, is revalidated each time.
  */
 export function workspaceCacheControl(path: string): string {
   return path.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache'

@@ -129,9 +129,13 @@ export async function findMembership(
 export async function listMemberships(
   db: Queryable,
   userId: string,
-): Promise<{ vendorId: string; name: string; role: Role; status: MembershipStatus }[]> {
+): Promise<
+  { vendorId: string; name: string; role: Role; status: MembershipStatus; ownerName: string | null }[]
+> {
   const { rows } = await db.raw(
-    `select c.vendor_id as "vendorId", c.name, m.role, m.status
+    `select c.vendor_id as "vendorId", c.name, m.role, m.status,
+       (select u.name from memberships o join users u using (user_id)
+        where o.vendor_id = c.vendor_id and o.role = 'owner') as "ownerName"
      from memberships m join companies c using (vendor_id) where m.user_id = ? order by c.name, c.vendor_id`,
     [userId],
   )
@@ -151,9 +155,29 @@ export async function listMembers(db: Queryable, vendorId: string): Promise<Memb
   return rows
 }
 
+/** A person of a company. @returns undefined when the company has no such person. */
+export async function findMember(
+  db: Queryable,
+  { vendorId, userId }: { vendorId: string; userId: string },
+): Promise<Member | undefined> {
+  const { rows } = await db.raw(
+    `select u.user_id as "userId", u.email, u.name, m.role, m.status
+     from memberships m join users u using (user_id) where m.vendor_id = ? and m.user_id = ?`,
+    [vendorId, userId],
+  )
+  return rows[0]
+}
+
+export async function deleteMembership(
+  db: Queryable,
+  { vendorId, userId }: { vendorId: string; userId: string },
+): Promise<void> {
+  await db.raw('delete from memberships where vendor_id = ? and user_id = ?', [vendorId, userId])
+}
+
 /** Until the transaction ends, no other that calls this changes the people of the company. */
 export async function lockMembers(transaction: Queryable, vendorId: string): Promise<void> {
-  await transaction.raw('select from companies where vendor_id = ? for no key update', [vendorId])
+  await transaction.raw(`select pg_advisory_xact_lock(hashtextextended('people of ' || ?, 0))`, [vendorId])
 }
 
 export async function findOwner(db: Queryable, vendorId: string): Promise<User | undefined> {

@@ -16,6 +16,7 @@ const DEADLINE_MS = 20 * 60_000
 
 /** They wait for the protocol's real times, or try many inputs: started first, they end among the others. */
 const SLOW = [
+  'test/faults/short.test.ts',
   'test/revocation/start-reconciling.test.ts',
   'test/revocation/model.test.ts',
   'test/auth/processes.test.ts',

@@ -2,6 +2,8 @@ import type { BlockList } from 'node:net'
 import Koa from 'koa'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
+import type { Metrics } from '#shared/process/metrics.ts'
+import type { Refusals } from '#shared/refusals.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
@@ -23,6 +25,9 @@ import { createRequestMiddleware } from './http/request.ts'
 import { type Route, routerOf } from './http/route.ts'
 import { createUnmatchedMiddleware } from './http/routes.ts'
 import type { ApiState } from './http/state.ts'
+import { createMeasuringMiddleware } from './measured.ts'
+import { createPeopleRoutes } from './people/routes.ts'
+import { createRefusalRoutes } from './refusals/routes.ts'
 import { createSessionAccess } from './sessions/access.ts'
 import { createAccountNames } from './sessions/account-names.ts'
 import { createSessionCookie } from './sessions/cookie.ts'
@@ -56,6 +61,7 @@ export interface ApiDependencies {
   pools: ApiPools
   redis: Redis
   revocation: Revocation
+  refusals: Refusals
   signingKeys: SigningKeys
   limits: {
     apiPerClient: RateLimit
@@ -74,16 +80,79 @@ export interface ApiDependencies {
   draining: () => boolean
   /** The stores that are refused or gone, and done without. */
   degraded: () => string[]
+  metrics: Metrics
 }
 
 /** The resource API as one Koa application: every middleware and route in the order in which they are tried. */
 export function createApi(deps: ApiDependencies): Koa<ApiState> {
-  const { settings, log, clock, pools, redis, revocation, limits, callbacks, draining, degraded } = deps
+  const { settings, log, pools, refusals, signingKeys, draining, degraded } = deps
   const { issuer, apiResource, trustedProxies } = settings
-  const { signingKeys } = deps
-  const { workspace: db } = pools
+  const routes = [...integratorRoutes(deps), ...workspaceRoutes(deps)]
+  const routers = [
+    routerOf(routes),
+    createDiscoveryRoutes({ issuer, apiResource, routes }),
+    createHealthRoutes({ db: pools.decisions, keysUsable: signingKeys.usable, draining, degraded }),
+  ]
+  const deadline = createDeadlineMiddleware({ deadline_ms: REQUEST_DEADLINE_MS, ownDeadline: OWN_DEADLINE })
 
-  const cookie = createSessionCookie({ baseUrl: apiResource })
+  const app = new Koa<ApiState>()
+  app.use(createMeasuringMiddleware(deps.metrics))
+  app.use(createRequestMiddleware({ log, trustedProxies, ran: deps.ran }))
+  app.use(createProblemMiddleware({ apiResource, refusals }))
+  app.use(deadline as Koa.Middleware<ApiState>)
+  for (const router of routers) app.use(router.routes() as Koa.Middleware<ApiState>)
+  app.use(createUnmatchedMiddleware(routers))
+  app.on('error', (error: Error) => log.debug({ error: error.message }, 'an answer could not be sent'))
+  return app
+}
+
+/** What access tokens are for, and the daily figures of the workspace, which are the same. */
+function integratorRoutes(deps: ApiDependencies): Route[] {
+  const { settings, clock, pools, revocation, signingKeys, limits } = deps
+  const { issuer, apiResource } = settings
+  const verify = createTokenVerification({ keys: signingKeys, issuer, audience: apiResource, clock })
+  const accessToken = createAccessTokenAccess({
+    verify: rememberVerified({ verify, keys: signingKeys, clock }),
+    revocation,
+    rateLimit: limits.apiPerClient,
+    apiResource,
+    resourceMetadata: resourceMetadataUrl(apiResource),
+  })
+  const { manager } = accessOfPeople(deps)
+  const eventLimit = limits.apiEventsPerClient
+  return createAnalyticsRoutes({ db: pools.integrators, clock, manager, accessToken, eventLimit })
+}
+
+/** What sessions are for, and how to get one. */
+function workspaceRoutes(deps: ApiDependencies): Route[] {
+  const { settings, clock, pools, redis, revocation, limits, callbacks } = deps
+  const { workspace: db } = pools
+  const { cookie, session, manager, owner } = accessOfPeople(deps)
+  return [
+    ...createSessionRoutes({
+      db,
+      clock,
+      cookie,
+      session,
+      passwords: createPasswordWork(),
+      accountName: createAccountNames(db),
+      guessesPerAddress: limits.sessionGuessesPerAddress,
+      limits: {
+        perAccount: limits.signInPerAccount,
+        perAddress: limits.signInPerAddress,
+        strangersPerAccount: limits.signInStrangersPerAccount,
+      },
+    }),
+    ...createClientRoutes({ db, redis, clock, revocation, manager }),
+    ...createCallbackRoutes({ db, clock, manager, testLimit: limits.callbackTestPerCompany, ...callbacks }),
+    ...createActivityRoutes({ db, manager }),
+    ...createPeopleRoutes({ db, clock, manager, owner, baseUrl: new URL(settings.apiResource).origin }),
+    ...createRefusalRoutes({ db, redis, clock, manager }),
+  ]
+}
+
+function accessOfPeople({ settings, clock, pools: { workspace: db }, limits }: ApiDependencies) {
+  const cookie = createSessionCookie({ baseUrl: settings.apiResource })
   const session = createSessionAccess({
     db,
     clock,
@@ -93,69 +162,10 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
       requestsPerSession: limits.apiPerSession,
     },
   })
-  const manager = createManagerAccess({ session, db })
-  const verification = createTokenVerification({
-    keys: signingKeys,
-    issuer,
-    audience: apiResource,
-    clock,
-  })
-  const accessToken = createAccessTokenAccess({
-    verify: rememberVerified({ verify: verification, keys: signingKeys, clock }),
-    revocation,
-    rateLimit: limits.apiPerClient,
-    apiResource,
-    resourceMetadata: resourceMetadataUrl(apiResource),
-  })
-
-  const routes: Route[] = [
-    ...createSessionRoutes({
-      db,
-      clock,
-      cookie,
-      session,
-      passwords: createPasswordWork(),
-      accountName: createAccountNames(db),
-      limits: {
-        perAccount: limits.signInPerAccount,
-        perAddress: limits.signInPerAddress,
-        strangersPerAccount: limits.signInStrangersPerAccount,
-      },
-    }),
-    ...createAnalyticsRoutes({
-      db: pools.integrators,
-      clock,
-      manager,
-      accessToken,
-      eventLimit: limits.apiEventsPerClient,
-    }),
-    ...createCallbackRoutes({
-      db,
-      clock,
-      manager,
-      testLimit: limits.callbackTestPerCompany,
-      ...callbacks,
-    }),
-    ...createClientRoutes({ db, redis, clock, revocation, manager }),
-    ...createActivityRoutes({ db, manager }),
-  ]
-  const routers = [
-    routerOf(routes),
-    createDiscoveryRoutes({ issuer, apiResource, routes }),
-    createHealthRoutes({ db: pools.decisions, keysUsable: signingKeys.usable, draining, degraded }),
-  ]
-
-  const app = new Koa<ApiState>()
-  app.use(createRequestMiddleware({ log, trustedProxies, ran: deps.ran }))
-  app.use(createProblemMiddleware({ apiResource }))
-  app.use(
-    createDeadlineMiddleware({
-      deadline_ms: REQUEST_DEADLINE_MS,
-      ownDeadline: OWN_DEADLINE,
-    }) as Koa.Middleware<ApiState>,
-  )
-  for (const router of routers) app.use(router.routes() as Koa.Middleware<ApiState>)
-  app.use(createUnmatchedMiddleware(routers))
-  app.on('error', (error: Error) => log.debug({ error: error.message }, 'an answer could not be sent'))
-  return app
+  return {
+    cookie,
+    session,
+    manager: createManagerAccess({ session, db }),
+    owner: createManagerAccess({ session, db }, { roles: ['owner'] }),
+  }
 }

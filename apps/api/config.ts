@@ -7,9 +7,8 @@ export const apiShape = {
   PORT: integer(0, 65_535, 8082).meta({ description: 'port to listen on' }),
   /** At least one connection for each of the pools in service.ts, and three for decisions. */
   DATABASE_POOL_SIZE: integer(5, 200, 13).meta({
-    unit: 'connections',
     description:
-      'connections of each process to Postgres, at most; 3 are kept for deciding about revocation, and the workspace may use at most half of the others',
+      'connections of each process, at most: 3 for deciding about revocation, of the others at most half for the workspace',
   }),
   JWKS_URL: httpUrl.optional().meta({
     fallback: '`ISSUER` + `/v1/oauth/jwks`',
@@ -21,17 +20,20 @@ export const apiShape = {
   }),
   RATE_API_PER_CLIENT: rate('6000/60').meta({ description: 'API requests of a client' }),
   RATE_API_EVENTS_PER_CLIENT: rate('600000/60').meta({
-    description: 'events that a client reports; a call with more than are left is refused whole',
+    description: 'events that a client reports, each as one; a call with more than are left is refused whole',
   }),
   RATE_SIGN_IN_PER_ACCOUNT: rate('20/300').meta({ description: 'sign-ins to an account from an address' }),
-  RATE_SIGN_IN_PER_ADDRESS: rate('100/300').meta({ description: 'sign-ins from an address' }),
+  RATE_SIGN_IN_PER_ADDRESS: rate('100/300').meta({
+    description: 'sign-ins from an address (IPv6: a /64; twice as many from a /56, four times from a /48)',
+  }),
   RATE_SIGN_IN_STRANGERS_PER_ACCOUNT: rate('100/86400').meta({
-    description: 'failed sign-ins to an account from addresses that have not signed in to it lately',
+    description:
+      'sign-ins to an account from all addresses together that its owner has not signed in from in the last 30 days',
   }),
   RATE_SESSION_GUESSES_PER_ADDRESS: rate('300/60').meta({
-    description: 'unknown session tokens from an address',
+    description: 'wrong session tokens and invitations from an address (IPv6: a /64)',
   }),
-  RATE_API_PER_SESSION: rate('1200/60').meta({ description: 'workspace requests of a session' }),
+  RATE_API_PER_SESSION: rate('1200/60').meta({ description: 'requests of a session' }),
   RATE_CALLBACK_TEST_PER_COMPANY: rate('20/60').meta({ description: 'test events of a company' }),
   CALLBACK_DENY_RANGES: addressRangeList.meta({
     description:

@@ -58,6 +58,6 @@ export function createHealthRoutes({ db, keysUsable, draining, degraded }: Healt
       const worse = without.length === 0 ? {} : { degraded: without }
       const ready = waitingFor.length === 0
       ctx.status = ready ? 200 : 503
-      ctx.body = ready ? { status: 'ready', ...worse } : { status: 'not ready', waitingFor, ...worse }
+      ctx.body = ready ? { status: 'ready', ...worse } : { status: 'not ready', waitingFor }
     })
 }

@@ -1,3 +1,4 @@
+import { deleteExpiredInvitations } from '#shared/invitations.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { Database } from '#shared/stores/postgres.ts'
@@ -13,6 +14,8 @@ const PURGE_EVERY_MS = 600_000
 const EVENTS_EVERY_MS = 600_000
 /** At most so many rows a purge, so that none takes long. What is left goes the next time. */
 const PURGE_ROWS = 5_000
+/** A row a minute for each client that is in use. */
+const PURGE_USAGE_ROWS = 200_000
 
 export interface HousekeepingDependencies {
   db: Database
@@ -40,10 +43,11 @@ export function startHousekeeping({
     repeat(USAGE_EVERY_MS, 'storing usage', () => drainUsage({ redis, db })),
     repeat(PURGE_EVERY_MS, 'purging', async () => {
       await deleteExpiredSessions(db, { now: new Date(now()), limit: PURGE_ROWS })
+      await deleteExpiredInvitations(db, { now: new Date(now()), limit: PURGE_ROWS })
       await deleteOldAddresses(db, { now_ms: now(), limit: PURGE_ROWS })
       const before = new Date(now() - CREATION_KEY_LIFETIME_MS)
       await deleteExpiredCreations(db, { before, limit: PURGE_ROWS })
-      await deleteOldUsage(db, { now: now(), limit: PURGE_ROWS })
+      await deleteOldUsage(db, { now: now(), limit: PURGE_USAGE_ROWS })
     }),
     // At once too: a process may not live as long as the interval.
     repeat(EVENTS_EVERY_MS, 'keeping events in order', keepEvents, { atOnce: true }),

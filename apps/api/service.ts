@@ -1,7 +1,10 @@
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import { watchLoopLag } from '#shared/process/loop-lag.ts'
+import { createMetrics, type Metrics } from '#shared/process/metrics.ts'
 import type { Service } from '#shared/process/service-process.ts'
+import { createRefusals } from '#shared/refusals.ts'
+import { measureDecisions } from '#shared/revocation/measured.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
@@ -9,7 +12,8 @@ import { refuseSuperuser } from '#shared/stores/database-checks.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { createRateLimit } from '#shared/stores/rate-limit.ts'
 import { createRedis, type Redis, redisReady } from '#shared/stores/redis.ts'
-import { watchRedis } from '#shared/stores/redis-watch.ts'
+import { type RedisWatch, watchRedis } from '#shared/stores/redis-watch.ts'
+import { createHitCounter, measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createSigningKeys } from './access-tokens/signing-keys.ts'
 import { type ApiDependencies, type ApiPools, createApi } from './app.ts'
 import { type AddressRule, createAddressRule } from './callbacks/address-verdict.ts'
@@ -17,6 +21,7 @@ import { createResolver, type Resolve } from './callbacks/resolver.ts'
 import { createTestSender } from './callbacks/sender.ts'
 import type { ApiConfig } from './config.ts'
 import { startHousekeeping } from './housekeeping.ts'
+import { countedSender } from './measured.ts'
 
 const NAME = 'integration-api'
 const REDIS_WAIT_MS = 1_000
@@ -34,6 +39,7 @@ export interface ServiceOptions {
     certificateAuthority?: string
   }
   revocationTimings?: Timings
+  metrics?: Metrics
 }
 
 /** One process of the resource API with everything that it holds open, but for the socket that it listens on. */
@@ -43,28 +49,23 @@ export function createService({
   log,
   outside = {},
   revocationTimings: timings = PRODUCTION_TIMINGS,
+  metrics = createMetrics({ service: 'api' }),
 }: ServiceOptions): Service {
   const pools = createPools(config)
-  const redis = createRedis({ url: config.REDIS_URL, connectionName: NAME })
-  const revocationRedis = config.REVOCATION_REDIS_URL
-    ? createRedis({ url: config.REVOCATION_REDIS_URL, connectionName: NAME })
-    : redis
-  const watched = [...new Set([redis, revocationRedis])].map((each) =>
-    watchRedis({ redis: each, log, name: each === redis ? 'redis' : 'revocation redis' }),
-  )
-  const degraded = () => {
-    const round = reconciling?.latest()?.outcome
-    const redisFails = round === 'failed' || watched.some((watch) => watch.trouble() !== undefined)
-    return [...(redisFails ? ['redis'] : []), ...(round === 'clocks_apart' ? ['clocks'] : [])]
-  }
+  const { redis, revocationRedis, connections, watched, revocationWatch } = connectRedis(config, log)
   const revocation = createRevocation({
     redis: revocationRedis,
     db: pools.workspace,
     decisions: pools.decisions,
     timings,
   })
+  measurePools(metrics, { ...pools })
+  measureRedis(metrics, watched, revocationWatch)
+  measureDecisions(metrics, revocation)
+  const roundMarked = measureRoundAge(metrics)
+  const refusals = createRefusals({ redis, clock })
   const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
-  const callbacks = callbacksOf({ config, clock, outside })
+  const callbacks = callbacksOf({ config, clock, outside, metrics })
 
   const lag = watchLoopLag(log)
   let draining = false
@@ -80,12 +81,14 @@ export function createService({
     pools,
     redis,
     revocation,
+    refusals,
     signingKeys,
-    limits: createLimits(config, redis),
+    limits: createLimits({ config, redis, metrics }),
     callbacks,
     ran: lag.ran,
     draining: () => draining,
-    degraded,
+    degraded: () => degradedBy(reconciling, Object.values(watched)),
+    metrics,
   })
   let endHousekeeping = async () => {}
 
@@ -95,9 +98,16 @@ export function createService({
       await refuseSuperuser(pools.decisions)
       // They have only begun to connect; a first round without Redis would be told as a failure, and the first
       // requests counted by this process alone.
-      const connections = [...new Set([redis, revocationRedis])]
       await Promise.all(connections.map((each) => redisReady(each, REDIS_WAIT_MS).catch(() => {})))
-      reconciling = startReconciling({ redis: revocationRedis, db: pools.decisions, log, timings })
+      reconciling = startReconciling({
+        redis: revocationRedis,
+        db: pools.decisions,
+        log,
+        timings,
+        step(step) {
+          if (step === 'marked') roundMarked()
+        },
+      })
       endHousekeeping = startHousekeeping({
         db: pools.workspace,
         redis,
@@ -105,6 +115,7 @@ export function createService({
         log,
         eventRetention_days: config.EVENT_RETENTION_DAYS,
       })
+      refusals.start()
       await signingKeys.start()
     },
     drain() {
@@ -112,20 +123,69 @@ export function createService({
     },
     async stop() {
       await callbacks.sender.close()
+      await refusals.close()
       signingKeys.stop()
       await Promise.all([endHousekeeping(), reconciling?.stop()])
-      await Promise.all(watched.map((watch) => watch.stop()))
+      await Promise.all(Object.values(watched).map((each) => each.stop()))
       revocation.close()
       lag.stop()
-      for (const connection of new Set([redis, revocationRedis])) connection.disconnect()
+      for (const connection of connections) connection.disconnect()
       await Promise.all(Object.values(pools).map((pool) => pool.destroy()))
     },
   }
 }
 
-function createLimits(config: ApiConfig, redis: Redis): ApiDependencies['limits'] {
+/** Connections to the Redis of revocation and to the other one, which may be the same, and what watches them. */
+function connectRedis({ REDIS_URL, REVOCATION_REDIS_URL }: ApiConfig, log: Log) {
+  const redis = createRedis({ url: REDIS_URL, connectionName: NAME })
+  const revocationRedis = REVOCATION_REDIS_URL
+    ? createRedis({ url: REVOCATION_REDIS_URL, connectionName: NAME })
+    : redis
+  const watch = watchRedis({ redis, log })
+  const revocationWatch =
+    revocationRedis === redis ? watch : watchRedis({ redis: revocationRedis, log, name: 'revocation' })
+  return {
+    redis,
+    revocationRedis,
+    connections: [...new Set([redis, revocationRedis])],
+    watched: { redis: watch, ...(revocationWatch !== watch && { revocation: revocationWatch }) },
+    revocationWatch,
+  }
+}
+
+/** @returns what fails, or cannot be relied on, and is done without. */
+function degradedBy(reconciling: Reconciling | undefined, watches: readonly RedisWatch[]): string[] {
+  const round = reconciling?.latest()?.outcome
+  const redisFails = round === 'failed' || watches.some((each) => each.trouble() !== undefined)
+  return [...(redisFails ? ['redis'] : []), ...(round === 'clocks_apart' ? ['clocks'] : [])]
+}
+
+/** @returns what is called each time this process has made Redis trusted. */
+function measureRoundAge(metrics: Metrics): () => void {
+  /** Of the process's clock: until the first time, its start counts. */
+  let markedAt_ms = 0
+  metrics.gauge(
+    { name: 'revocation_round_age_seconds', help: 'Time since a process last made Redis trusted' },
+    'min',
+    () => [{ value: (performance.now() - markedAt_ms) / 1_000 }],
+  )
+  return () => {
+    markedAt_ms = performance.now()
+  }
+}
+
+function createLimits({
+  config,
+  redis,
+  metrics,
+}: {
+  config: ApiConfig
+  redis: Redis
+  metrics: Metrics
+}): ApiDependencies['limits'] {
+  const counted = createHitCounter(metrics)
   const limit = (name: string, rate: { limit: number; window_s: number }) =>
-    createRateLimit({ redis, policy: { name, ...rate } })
+    counted(createRateLimit({ redis, policy: { name, ...rate } }))
   return {
     apiPerClient: limit('api-client', config.RATE_API_PER_CLIENT),
     apiEventsPerClient: limit('api-events', config.RATE_API_EVENTS_PER_CLIENT),
@@ -147,14 +207,19 @@ const timesAsMany = ({ limit, window_s }: { limit: number; window_s: number }, t
   window_s,
 })
 
-function callbacksOf({ config, clock, outside = {} }: Omit<ServiceOptions, 'log'>) {
+function callbacksOf({
+  config,
+  clock,
+  outside = {},
+  metrics,
+}: Pick<ServiceOptions, 'config' | 'clock' | 'outside'> & { metrics: Metrics }) {
   const {
     resolve = createResolver(),
     judgeAddress = createAddressRule({ denyRanges: config.CALLBACK_DENY_RANGES }),
     certificateAuthority,
   } = outside
   const sender = createTestSender({ clock, resolve, judgeAddress, certificateAuthority })
-  return { resolve, judgeAddress, sender }
+  return { resolve, judgeAddress, sender: countedSender(sender, metrics) }
 }
 
 /**

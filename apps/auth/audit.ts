@@ -1,5 +1,6 @@
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import type { Log } from '#shared/process/log.ts'
+import { infoLines } from '#shared/process/log-line.ts'
 import type { RequestContext } from '#shared/process/request-context.ts'
 import type { Refusal } from './refusal.ts'
 import type { Exchange } from './route.ts'
@@ -19,10 +20,21 @@ export interface Audit {
   failed(exchange: Exchange, error: unknown): void
 }
 
+const quoted = (text: string): string => JSON.stringify(text)
+
+function contextFields({ requestId, callerRequestId, clientAddress, traceId }: RequestContext): string {
+  const caller = callerRequestId === undefined ? '' : `"callerRequestId":${quoted(callerRequestId)},`
+  const trace = traceId === undefined ? '' : `,"traceId":${quoted(traceId)}`
+  return `"requestId":${quoted(requestId)},${caller}"clientAddress":${quoted(clientAddress)}${trace}`
+}
+
 export function createAudit(log: Log): Audit {
+  const writeInfo = infoLines(log)
   return {
-    tokenIssued(context, token) {
-      log.info({ event: 'token.issued', ...context, ...token }, 'token issued')
+    tokenIssued(context, { clientId, vendorId, jti, kid, scope }) {
+      const ids = `"clientId":${quoted(clientId)},"vendorId":${quoted(vendorId)}`
+      const token = `"jti":${quoted(jti)},"kid":${quoted(kid)},"scope":${quoted(scope)}`
+      writeInfo(`"event":"token.issued",${contextFields(context)},${ids},${token}`, 'token issued')
     },
     tokenRevoked(context, token) {
       log.info({ event: 'token.revoked', ...context, ...token }, 'token revoked')

@@ -9,13 +9,13 @@ import type { ClientRecords } from './client-records.ts'
 import type { PresentedCredentials } from './credentials.ts'
 import type { KeyRing } from './key-ring.ts'
 import { invalidClient, Refusal, tooManyRequests, unavailable } from './refusal.ts'
+import type { Exchange } from './route.ts'
 
 /** A client that proved who it is. Only `createAuthenticate` makes one. */
 export interface AuthenticatedClient {
   readonly record: ClientCredentials
   /** The key to sign with: its revocation was asked about in the same moment as the client's. */
   readonly signer: TokenSigner
-  readonly rate: RateLimitVerdict
   /**
    * Set when the client is over its rate, or neither store could say whether it is revoked. Answer with it once the
    * request itself is found to be in order.
@@ -23,10 +23,13 @@ export interface AuthenticatedClient {
   readonly hold: Refusal | undefined
 }
 
-/** @param limit counts the requests of an authenticated client, so that a stranger cannot use it up. */
+/**
+ * Leaves in the exchange which client it is about.
+ * @param limit counts the requests of an authenticated client, so that a stranger cannot use it up.
+ */
 export type Authenticate = (
+  exchange: Exchange,
   credentials: PresentedCredentials,
-  clientAddress: string,
   limit: RateLimit,
 ) => Promise<AuthenticatedClient | Refusal>
 
@@ -55,19 +58,23 @@ export function createAuthenticate({
   failures,
 }: AuthenticateDependencies): Authenticate {
   /** @returns the record if the secret matches it, or how authentication failed. */
-  async function match(clientId: string, secret: string): Promise<ClientCredentials | Refusal> {
+  async function match(
+    exchange: Exchange,
+    { clientId, secret }: PresentedCredentials,
+  ): Promise<ClientCredentials | Refusal> {
     const presented = hashSecret(secret)
     const matches = (record: ClientCredentials | undefined): record is ClientCredentials =>
       timingSafeEqual(presented, record?.secretHash ?? NO_HASH) && secret !== ''
     const remembered = clients.remembered(clientId)
-    if (matches(remembered)) return remembered
+    if (matches(remembered)) return proven(exchange, remembered)
     let record: ClientCredentials | undefined
     try {
       if (CLIENT_ID_PATTERN.test(clientId)) record = await clients.read(clientId)
     } catch {
       return unavailable('client_record_not_read')
     }
-    if (matches(record)) return record
+    if (matches(record)) return proven(exchange, record)
+    if (record) exchange.client = { record, proven: false }
     if (secret === '') return invalidClient('no_secret')
     return invalidClient(record ? 'wrong_secret' : 'unknown_client')
   }
@@ -88,13 +95,14 @@ export function createAuthenticate({
     return { standing: 'undecided', signer }
   }
 
-  return async ({ clientId, secret }, clientAddress, limit) => {
+  return async (exchange, credentials, limit) => {
+    const { clientId } = credentials
     const active = keys.signer()
     if (!active) return unavailable('no_signing_key')
-    const record = await match(clientId, secret)
+    const record = await match(exchange, credentials)
     if (record instanceof Refusal) {
       if (record.error !== 'invalid_client') return record
-      const rate = await failures.consume(addressSubject(clientAddress))
+      const rate = await failures.consume(addressSubject(exchange.context.clientAddress))
       return rate.allowed ? record : tooManyRequests('failures_of_address', rate)
     }
     const [{ standing, signer }, rate] = await Promise.all([
@@ -106,8 +114,14 @@ export function createAuthenticate({
       await clients.read(clientId).catch(() => {})
       return invalidClient('revoked_client')
     }
-    return { record, signer, rate, hold: holdFor(rate, standing) }
+    exchange.rate = rate
+    return { record, signer, hold: holdFor(rate, standing) }
   }
+}
+
+function proven(exchange: Exchange, record: ClientCredentials): ClientCredentials {
+  exchange.client = { record, proven: true }
+  return record
 }
 
 function holdFor(rate: RateLimitVerdict, standing: 'live' | 'undecided'): Refusal | undefined {

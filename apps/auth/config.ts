@@ -6,7 +6,8 @@ export const authShape = {
   PORT: integer(0, 65_535, 8081).meta({ description: 'port to listen on' }),
   KEY_ENCRYPTION_KEY: keyEncryptionKey.meta({
     secret: true,
-    description: 'encrypts the private signing keys in the database: 32 bytes in base64',
+    description:
+      'encrypts the private signing keys in the database: 32 bytes in base64; or several such keys with commas between, the newest first, which encrypts, while the older ones only open',
   }),
   SIGNING_ALG: z
     .enum(['ES256', 'RS256'])

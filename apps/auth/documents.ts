@@ -54,5 +54,5 @@ export const createGetReadiness =
     const worse = without.length === 0 ? {} : { degraded: without }
     return isReady()
       ? answerUncached({ status: 'ready', ...worse })
-      : answerUncached({ status: 'not_ready', ...worse }, 503)
+      : answerUncached({ status: 'not_ready' }, 503)
   }

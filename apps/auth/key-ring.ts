@@ -1,5 +1,6 @@
 import { createPublicKey } from 'node:crypto'
 import {
+  type EncryptionKeys,
   ensureSigningKeys,
   openSigningKey,
   type SigningAlg,
@@ -45,7 +46,7 @@ interface KeyRingDependencies {
   clock: Clock
   log: Log
   alg: SigningAlg
-  encryptionKey: Buffer
+  encryptionKey: EncryptionKeys
 }
 
 interface OpenedKey {
@@ -54,7 +55,7 @@ interface OpenedKey {
 }
 
 /** Private keys, decrypted once and kept for as long as they are published. */
-function createOpenedKeys(encryptionKey: Buffer, log: Log) {
+function createOpenedKeys(encryptionKey: EncryptionKeys, log: Log) {
   const opened = new Map<string, OpenedKey>()
 
   function open(key: StoredSigningKey): OpenedKey {

@@ -39,9 +39,8 @@ export function createPostRevoke({
     const token = read.form.get('token')
     if (token === undefined) return missing('token')
 
-    const client = await authenticate(read.credentials, exchange.context.clientAddress, limit)
+    const client = await authenticate(exchange, read.credentials, limit)
     if (client instanceof Refusal) return client
-    exchange.rate = client.rate
     if (client.hold) return client.hold
 
     const { clientId } = client.record

@@ -40,10 +40,9 @@ export function createPostToken({
     const grantType = form.get('grant_type')
     if (grantType === undefined) return missing('grant_type')
 
-    const client = await authenticate(credentials, exchange.context.clientAddress, limit)
+    const client = await authenticate(exchange, credentials, limit)
     if (client instanceof Refusal) return client
-    const { record, signer, rate, hold } = client
-    exchange.rate = rate
+    const { record, signer, hold } = client
     const scope = form.get('scope') ?? ''
     const refusal = await judge({ record, grantType, scope, resource: form.get('resource') ?? audience })
     if (refusal) return refusal
@@ -54,7 +53,7 @@ export function createPostToken({
     const { clientId, vendorId } = record
     const claims = { issuer, audience, clientId, vendorId, scope, now_ms: clock.now() }
     const { token, jti } = issueAccessToken(signer, claims)
-    usage.count(clientId)
+    usage.count(clientId, scope, exchange.context.clientAddress)
     audit.tokenIssued(exchange.context, { clientId, vendorId, jti, kid: signer.kid, scope })
     return answerUncached({
       access_token: token,

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { ClientCredentials } from '#shared/oauth/client-credentials.ts'
 import type { RequestContext } from '#shared/process/request-context.ts'
 import type { RateLimitVerdict } from '#shared/stores/rate-limit.ts'
 import type { Answer } from './answer.ts'
@@ -13,6 +14,8 @@ export interface Exchange {
   readonly query: string
   /** The client that the request claims to come from. For the log; nothing is decided by it. */
   clientId?: string
+  /** The record of that client, if it exists, and whether the secret matched. */
+  client?: { record: ClientCredentials; proven: boolean }
   /** The rate of the client, once it is authenticated: every answer to it carries the RateLimit fields. */
   rate?: RateLimitVerdict
 }

@@ -1,9 +1,11 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { BlockList } from 'node:net'
-import type { SigningAlg } from '#shared/oauth/signing-keys.ts'
+import type { EncryptionKeys, SigningAlg } from '#shared/oauth/signing-keys.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
+import type { Metrics } from '#shared/process/metrics.ts'
 import { requestContext } from '#shared/process/request-context.ts'
+import type { Refusals } from '#shared/refusals.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
@@ -15,6 +17,7 @@ import { createGetJwks, createGetMetadata, createGetReadiness, getHealth } from 
 import { ClientGone } from './form.ts'
 import { createGrantJudge, createRememberingJudge } from './grant-judge.ts'
 import { createKeyRing } from './key-ring.ts'
+import { countedAudit } from './measured.ts'
 import { createPostRevoke } from './post-revoke.ts'
 import { createPostToken } from './post-token.ts'
 import { Refusal } from './refusal.ts'
@@ -28,8 +31,7 @@ export interface AuthServerDependencies {
     resource: string
     trustedProxies: BlockList
     signingAlg: SigningAlg
-    /** 32 bytes. */
-    keyEncryptionKey: Buffer
+    keyEncryptionKey: EncryptionKeys
   }
   log: Log
   clock: Clock
@@ -45,10 +47,12 @@ export interface AuthServerDependencies {
     failures: RateLimit
   }
   usage: UsageCounter
+  refusals: Refusals
   /** The stores that are refused or gone, and done without. */
   degraded: () => string[]
   /** Notes the path of a request that ran, for the watch on the event loop. */
   ran: (path: string) => void
+  metrics: Metrics
 }
 
 export interface AuthServer {
@@ -67,9 +71,10 @@ export interface AuthServer {
 
 /** The authorization server: every path and method that exists, and what answers it. */
 export function createAuthServer(dependencies: AuthServerDependencies): AuthServer {
-  const { settings, log, clock, db, clients, revocation, limits, usage, degraded, ran } = dependencies
+  const { settings, log, clock, db, clients, revocation, limits, usage, refusals, degraded, ran, metrics } =
+    dependencies
   const { issuer, resource, trustedProxies, signingAlg: alg, keyEncryptionKey: encryptionKey } = settings
-  const audit = createAudit(log)
+  const audit = countedAudit(createAudit(log), metrics)
   const keys = createKeyRing({ db, clock, log, alg, encryptionKey })
   const authenticate = createAuthenticate({ clients, revocation, keys, failures: limits.failures })
   const judge = createRememberingJudge(createGrantJudge({ issuer, resource }))
@@ -98,6 +103,7 @@ export function createAuthServer(dependencies: AuthServerDependencies): AuthServ
       const given = await handler(exchange)
       if (!(given instanceof Refusal)) return given
       audit.refused(exchange, given)
+      noteRefusal(refusals, exchange, given)
       return given.answer
     } catch (error) {
       if (error instanceof ClientGone) return undefined
@@ -108,15 +114,24 @@ export function createAuthServer(dependencies: AuthServerDependencies): AuthServ
 
   return {
     listener(request, response) {
+      const started_ms = performance.now()
       const exchange = exchangeOf(request, trustedProxies)
       void answer(exchange).then((given) => {
-        if (given) write(response, given, exchange)
+        if (!given) return
+        write(response, given, exchange)
+        metrics.answered({
+          route: routes.has(exchange.path) ? exchange.path : 'unmatched',
+          method: request.method ?? '',
+          status: given.status,
+          duration_ms: performance.now() - started_ms,
+        })
       })
     },
     async ready() {
       await keys.load()
       keys.poll()
       usage.start()
+      refusals.start()
       ready = true
     },
     drain() {
@@ -125,7 +140,7 @@ export function createAuthServer(dependencies: AuthServerDependencies): AuthServ
     async close() {
       ready = false
       keys.close()
-      await usage.close()
+      await Promise.all([usage.close(), refusals.close()])
     },
   }
 }
@@ -147,6 +162,27 @@ function exchangeOf(request: IncomingMessage, trustedProxies: BlockList): Exchan
   const path = mark < 0 ? target : target.slice(0, mark)
   const query = mark < 0 ? '' : target.slice(mark + 1)
   return { request, context: requestContext(request, trustedProxies), path, query }
+}
+
+/** For the company whose client it was; nothing is its fault when the stores could not decide. */
+function noteRefusal(
+  refusals: Refusals,
+  { request, context, path, client }: Exchange,
+  refusal: Refusal,
+): void {
+  const { status } = refusal.answer
+  if (!client || status === 503) return
+  const { clientId, vendorId } = client.record
+  refusals.note({
+    clientId,
+    vendorId,
+    proven: client.proven,
+    requestId: context.requestId,
+    route: `${request.method} ${path}`,
+    status,
+    code: refusal.error,
+    reason: refusal.reason,
+  })
 }
 
 function write(

@@ -3,29 +3,48 @@ import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 
 /*
- * Which clients were used, how often and when last. The authorization server may not write that to Postgres, so it
- * counts in its memory, adds the counts to a hash in Redis about each second, and the resource API moves that to
- * Postgres every so often. Losing some of it is allowed; disturbing a request for it is not.
- *
- * The hash has two kinds of field:
- *   `{client_id}|{hour}`  tokens issued in that hour; the hour is counted from the Unix epoch
- *   `{client_id}|last`    when the client was last used, in milliseconds since the Unix epoch
+ * Which clients were used, how often, when, for which scopes and from where. The authorization server may not write
+ * that to Postgres, so it counts in its memory, adds the counts to a hash in Redis about each second, and the resource
+ * API moves that to Postgres. Losing some of it is allowed; disturbing a request for it is not. Fields of the hash:
+ *   `{client_id}|last`           when it last got a token, in milliseconds since the Unix epoch
+ *   `{client_id}|{hour}`         tokens issued in that hour, counted from the Unix epoch
+ *   `{client_id}|m|{minute}`     tokens issued in that minute
+ *   `{client_id}|s|{scope}`      when a token with that scope was last issued
+ *   `{client_id}|a|{address}`    tokens issued to that address
+ *   `{client_id}|l|{address}`    when a token was last issued to it
  */
 
 const FLUSH_EVERY_MS = 1_000
 const HOUR_MS = 3_600_000
-const CLIENTS_PER_CALL = 1_000
+const MINUTE_MS = 60_000
+const CLIENTS_PER_CALL = 200
+/** Of one client, between two flushes. */
+const ADDRESSES_MAX = 20
 
-/** ARGV: hour, time, then client id and count by turns. One call, so that a process costs Redis little. */
+/** ARGV: field and what to add to it, by turns; after `=`, field and what to set it to. */
 const ADD = `
-for i = 3, #ARGV, 2 do
-  redis.call('HINCRBY', KEYS[1], ARGV[i] .. '|' .. ARGV[1], ARGV[i + 1])
-  redis.call('HSET', KEYS[1], ARGV[i] .. '|last', ARGV[2])
+local command = 'HINCRBY'
+local i = 1
+while i <= #ARGV do
+  if ARGV[i] == '=' then
+    command = 'HSET'
+    i = i + 1
+  end
+  if i < #ARGV then redis.call(command, KEYS[1], ARGV[i], ARGV[i + 1]) end
+  i = i + 2
 end`
 
+/** What a client did since the last flush. */
+interface Uses {
+  tokens: number
+  /** As they were asked for: several, separated by spaces. */
+  scopes: Set<string>
+  addresses: Map<string, number>
+}
+
 export interface UsageCounter {
-  /** Counts one issued token. Takes no time and cannot fail. */
-  count(clientId: string): void
+  /** Counts one issued token. Takes no time and cannot fail. @param scope as granted, separated by spaces. */
+  count(clientId: string, scope: string, address: string): void
   /** Adds what was counted to Redis. Never rejects; counts that Redis takes but does not confirm are dropped. */
   flush(): Promise<void>
   /** Flushes about each second from now on. */
@@ -35,25 +54,34 @@ export interface UsageCounter {
 }
 
 export function createUsageCounter({ redis, clock }: { redis: Redis; clock: Clock }): UsageCounter {
-  let counts = new Map<string, number>()
+  let uses = new Map<string, Uses>()
   let timer: NodeJS.Timeout | undefined
 
   async function flush(): Promise<void> {
-    // Counts wait in memory while Redis is away: there is at most one for each client.
-    if (counts.size === 0 || redis.status !== 'ready') return
-    const pairs = [...counts]
-    counts = new Map()
-    const now = clock.now()
-    for (let from = 0; from < pairs.length; from += CLIENTS_PER_CALL) {
-      const chunk = pairs.slice(from, from + CLIENTS_PER_CALL).flat()
-      const times = [Math.floor(now / HOUR_MS), now]
-      await redis.eval(ADD, 1, redisKeys.usagePending, ...times, ...chunk).catch(() => {})
+    // Counts wait in memory while Redis is away: there is at most one entry for each client.
+    if (uses.size === 0 || redis.status !== 'ready') return
+    const clients = [...uses]
+    uses = new Map()
+    const now_ms = clock.now()
+    for (let from = 0; from < clients.length; from += CLIENTS_PER_CALL) {
+      const fields = fieldsOf(clients.slice(from, from + CLIENTS_PER_CALL), now_ms)
+      await redis.eval(ADD, 1, redisKeys.usagePending, ...fields).catch(() => {})
     }
   }
 
   return {
-    count(clientId) {
-      counts.set(clientId, (counts.get(clientId) ?? 0) + 1)
+    count(clientId, scope, address) {
+      let use = uses.get(clientId)
+      if (!use) {
+        use = { tokens: 0, scopes: new Set(), addresses: new Map() }
+        uses.set(clientId, use)
+      }
+      use.tokens += 1
+      use.scopes.add(scope)
+      const fromThere = use.addresses.get(address)
+      if (fromThere !== undefined || use.addresses.size < ADDRESSES_MAX) {
+        use.addresses.set(address, (fromThere ?? 0) + 1)
+      }
     },
     flush,
     start() {
@@ -64,4 +92,24 @@ export function createUsageCounter({ redis, clock }: { redis: Redis; clock: Cloc
       await flush()
     },
   }
+}
+
+/** What to add, `=`, and what to set. */
+function fieldsOf(clients: [clientId: string, Uses][], now_ms: number): (string | number)[] {
+  const hour = Math.floor(now_ms / HOUR_MS)
+  const minute = Math.floor(now_ms / MINUTE_MS)
+  const added: (string | number)[] = []
+  const set: (string | number)[] = []
+  for (const [clientId, { tokens, scopes, addresses }] of clients) {
+    added.push(`${clientId}|${hour}`, tokens, `${clientId}|m|${minute}`, tokens)
+    set.push(`${clientId}|last`, now_ms)
+    for (const scope of new Set([...scopes].flatMap((several) => several.split(' ')))) {
+      set.push(`${clientId}|s|${scope}`, now_ms)
+    }
+    for (const [address, count] of addresses) {
+      added.push(`${clientId}|a|${address}`, count)
+      set.push(`${clientId}|l|${address}`, now_ms)
+    }
+  }
+  return [...added, '=', ...set]
 }

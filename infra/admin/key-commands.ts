@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
 import {
   listSigningKeys,
+  reencryptSigningKeys,
   type SigningAlg,
   type SigningKeyState,
   SigningKeyUnreadable,
@@ -11,6 +12,8 @@ import { systemClock } from '#shared/process/clock.ts'
 import { OperatorError } from '../operator.ts'
 import { command, group, type Run, shownTime, table } from './commands.ts'
 import { markSigningKeyRevoked, rotateSigningKey, StandbyTooNew } from './keys.ts'
+
+const EXIT_UNREADABLE = 1
 
 /** The keys that access tokens are signed with. */
 export function addKeyCommands(program: Command, run: Run): void {
@@ -54,8 +57,25 @@ export function addKeyCommands(program: Command, run: Run): void {
     )
   command(
     keys,
+    'reencrypt',
+    'Encrypt all private signing keys with the newest key of KEY_ENCRYPTION_KEY, which names it first and the older ones after it, with commas between. When the command ends, no stored key needs the older ones.',
+    'key reencrypt',
+  ).action(() =>
+    run(async (operator) => {
+      const { rewritten, unreadable } = await reencryptSigningKeys(operator.db, operator.encryptionKey())
+      const lost = `No key of KEY_ENCRYPTION_KEY opens ${unreadable.join(', ')}.`
+      const done = `Encrypted anew: ${rewritten.length}.`
+      return {
+        text: unreadable.length > 0 ? `${done}\n${lost}` : done,
+        data: { rewritten, unreadable },
+        exitCode: unreadable.length > 0 ? EXIT_UNREADABLE : 0,
+      }
+    }),
+  )
+  command(
+    keys,
     'revoke',
-    'Permanently revoke a key that was stolen. When the command ends, no process accepts a token signed with it; if it was the active key, the standby key signs from then on.',
+    'Revoke a stolen key permanently. When the command ends, no process accepts a token signed with it; if it was the active key, the standby key signs from then on.',
     'key revoke 0nW3gBqVZDQy4n0h0x1QcM3cSyAkXjT6Yk3u2gk1p2E',
   )
     .argument('<key_id>')

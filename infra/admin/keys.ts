@@ -10,7 +10,7 @@ import {
   type StoredSigningKey,
   signingKeyStates,
 } from '#shared/oauth/signing-keys.ts'
-import { insertRevokedSigningKey } from '#shared/revocation/records.ts'
+import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 
 /** How long a key stands by before it may sign: twice as long as a verifier may cache the key set. */

@@ -1,10 +1,10 @@
-import { newUserId, newVendorId, VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
+import { VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
+import { newUserId, newVendorId } from '#shared/oauth/new-ids.ts'
 import { hashPassword } from '#shared/passwords.ts'
 import {
   type Company,
   findCompany,
   findMembership,
-  findOwner,
   findUserByEmail,
   insertCompany,
   insertUser,
@@ -18,7 +18,9 @@ import {
   saveMembership,
   type User,
 } from '#shared/people.ts'
-import { type Database, type Queryable, sqlState } from '#shared/stores/postgres.ts'
+import { changePerson, type PeopleRefusal } from '#shared/people-changes.ts'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
+import { sqlState } from '#shared/stores/postgres-errors.ts'
 import { OperatorError } from '../operator.ts'
 
 const EMAIL = /^[^\s@]+@[^\s@]+$/
@@ -110,17 +112,13 @@ export async function setRole(
       throw new OperatorError(
         `${user.email} is suspended, and an owner cannot be: make the status active first.`,
       )
-    const formerOwner = role === 'owner' ? await findOwner(transaction, vendorId) : undefined
-    if (formerOwner)
-      await saveMembership(transaction, {
-        vendorId,
-        userId: formerOwner.userId,
-        role: 'admin',
-        status: 'active',
-      })
-    await saveMembership(transaction, { ...membership, role })
-    return { member: { ...user, role, status }, formerOwner }
+    return changed(await changePerson(transaction, { vendorId, userId: user.userId, role, by: null }))
   })
+}
+
+function changed<T extends object>(outcome: T | PeopleRefusal): T {
+  if (typeof outcome === 'string') throw new OperatorError('The company must keep one active owner.')
+  return outcome
 }
 
 /** @throws OperatorError for an owner, who cannot be suspended. */
@@ -131,8 +129,8 @@ export async function setStatus(
   return changingMember(db, { vendorId, email }, async (transaction, { user, membership }) => {
     if (membership.role === 'owner' && status === 'suspended')
       throw new OperatorError(`${user.email} is the owner of ${vendorId}, and an owner cannot be suspended.`)
-    await saveMembership(transaction, { ...membership, status })
-    return { ...user, role: membership.role, status }
+    const change = { vendorId, userId: user.userId, status, by: null }
+    return changed(await changePerson(transaction, change)).member
   })
 }
 

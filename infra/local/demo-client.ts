@@ -1,6 +1,7 @@
 import { createClient } from '#shared/oauth/client-changes.ts'
 import { readClientCredentials } from '#shared/oauth/client-credentials.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
+import { secretHint } from '#shared/oauth/new-ids.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { type DataDir, writePrivateFile } from './data-dir.ts'
 import { type LocalSecrets, replaceDemoClient } from './secrets.ts'
@@ -43,6 +44,7 @@ export async function demoClient({
         name: NAME,
         scopes: ['analytics:read'],
         secretHash: hashSecret(client.clientSecret),
+        secretHint: secretHint(client.clientSecret),
         createdBy: null,
         createdAt: new Date(),
       }),

@@ -3,7 +3,10 @@ import type { Readable } from 'node:stream'
 
 /** The events that a security team asks about afterwards. The runbook describes each. */
 export const AUDIT_EVENTS: ReadonlySet<string> = new Set([
+  'callback.refused',
+  'callback.tested',
   'request.refused',
+  'sign_in.failed',
   'signing_key.active',
   'signing_key.unreadable',
   'token.issued',

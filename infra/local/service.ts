@@ -1,4 +1,4 @@
-import { serviceCommand } from '../service-command.ts'
+import { serviceEnvironment } from '../service-environment.ts'
 import { type Child, startChild } from './child.ts'
 import { Failure } from './failure.ts'
 import { printedLevel, routeOutput } from './service-output.ts'
@@ -40,9 +40,14 @@ export interface RunningService {
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   const { program, port, env, output, logLevel, auditFile } = options
-  const [command, ...args] = serviceCommand(program)
-  const child = startChild(command, args, {
-    env: { ...env, HOST: '127.0.0.1', PORT: String(port), LOG_LEVEL: printedLevel(logLevel) },
+  const child = startChild(process.execPath, [program], {
+    env: {
+      ...serviceEnvironment(),
+      ...env,
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      LOG_LEVEL: printedLevel(logLevel),
+    },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   if (child.process.stdout) routeOutput(child.process.stdout, { wanted: logLevel, auditFile, output })

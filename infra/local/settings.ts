@@ -137,7 +137,7 @@ export function localSettings(env: NodeJS.ProcessEnv): LocalSettings {
     demoPassword: given.DEMO_PASSWORD,
     databaseUrl: given.DATABASE_URL,
     redisUrl: given.REDIS_URL,
-    keyEncryptionKey: given.KEY_ENCRYPTION_KEY?.toString('base64'),
+    keyEncryptionKey: given.KEY_ENCRYPTION_KEY?.map((key) => key.toString('base64')).join(','),
     issuer: given.ISSUER ?? baseUrl,
     apiResource: given.API_RESOURCE ?? baseUrl,
     logLevel: given.LOG_LEVEL,

@@ -73,7 +73,7 @@ export async function down(db: Knex): Promise<void> {
     create or replace function oauth_client_only_revokes() returns trigger language plpgsql as $$
     begin
       if old.status = 'Revoked' then
-        raise exception 'client % is revoked for ever', old.client_id using errcode = 'check_violation';
+        raise exception 'client % is revoked permanently', old.client_id using errcode = 'check_violation';
       end if;
       if (new.client_id, new.vendor_id, new.name, new.scopes, new.secret_hash, new.created_at, new.created_by)
          is distinct from

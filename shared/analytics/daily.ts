@@ -1,4 +1,5 @@
-import { type Database, type Queryable, queryPrepared } from '#shared/stores/postgres.ts'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
+import { queryPrepared } from '#shared/stores/prepared-query.ts'
 import { DAY_OPEN_TO_IMPORTS_DAYS } from './events.ts'
 
 /** Events may be reported this long after they occurred, so a day may change this long after its end. */

@@ -1,5 +1,7 @@
 import pg from 'pg'
-import { type Database, queryPrepared, sqlState } from '#shared/stores/postgres.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import { sqlState } from '#shared/stores/postgres-errors.ts'
+import { queryPrepared } from '#shared/stores/prepared-query.ts'
 import { type DayFigures, readDays } from './daily.ts'
 import { type AnalyticsEvent, COUNT_MAX } from './events.ts'
 

@@ -1,13 +1,20 @@
 import { appendActivity } from '#shared/activity.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
-import { type ClientRecord, findClient, insertClient, markClientRevoked, type NewClient } from './clients.ts'
+import {
+  type ClientRecord,
+  findClient,
+  insertClient,
+  markClientRevoked,
+  type NewClient,
+  setClientName,
+} from './clients.ts'
 
 /** Inserts a client with its activity entry. Call it in a transaction. */
 export async function createClient(transaction: Queryable, client: NewClient): Promise<void> {
   const { vendorId, clientId, createdBy: userId, name, scopes } = client
   await insertClient(transaction, client)
-  const detail = { name, scopes }
+  const detail = { name, scopes, ...(client.replaces !== undefined && { replaces: client.replaces }) }
   await appendActivity(transaction, { vendorId, userId, action: 'client.created', subject: clientId, detail })
 }
 
@@ -39,4 +46,26 @@ export async function revokeClient(
     if (error instanceof NoSuchClient) return undefined
     throw error
   }
+}
+
+/**
+ * Gives a client another name, and leaves its activity entry. Call it in a transaction.
+ * @returns undefined when the company has no such client.
+ */
+export async function renameClient(
+  transaction: Queryable,
+  { vendorId, clientId, name, userId }: { vendorId: string; clientId: string; name: string; userId: string },
+): Promise<ClientRecord | undefined> {
+  const before = await setClientName(transaction, { vendorId, clientId, name })
+  if (before !== undefined && before !== name) {
+    const detail = { before: { name: before }, after: { name } }
+    await appendActivity(transaction, {
+      vendorId,
+      userId,
+      action: 'client.renamed',
+      subject: clientId,
+      detail,
+    })
+  }
+  return findClient(transaction, { vendorId, clientId })
 }

@@ -8,6 +8,10 @@ export interface NewClient {
   name: string
   scopes: readonly Scope[]
   secretHash: Buffer
+  /** The secret's last four characters, by which a person recognizes it. */
+  secretHint?: string
+  /** The client that this one takes over from. */
+  replaces?: string | undefined
   /** null: an operator. */
   createdBy: string | null
   createdAt: Date
@@ -15,14 +19,17 @@ export interface NewClient {
 
 export async function insertClient(db: Queryable, client: NewClient): Promise<void> {
   await db.raw(
-    `insert into oauth_clients (client_id, vendor_id, name, scopes, secret_hash, created_at, created_by)
-     values (?, ?, ?, ?, ?, ?, ?)`,
+    `insert into oauth_clients
+       (client_id, vendor_id, name, scopes, secret_hash, secret_hint, replaces, created_at, created_by)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     [
       client.clientId,
       client.vendorId,
       client.name,
       client.scopes as string[],
       client.secretHash,
+      client.secretHint ?? null,
+      client.replaces ?? null,
       client.createdAt,
       client.createdBy,
     ],
@@ -60,12 +67,52 @@ export async function countActiveClients(transaction: Queryable, vendorId: strin
   return rows[0].active
 }
 
+/**
+ * Whether a client is Active and no Active one replaces it. If so, it is not revoked until the transaction ends; call
+ * it after countActiveClients, which keeps another replacement from being made meanwhile.
+ */
+export async function holdReplaceable(
+  transaction: Queryable,
+  { vendorId, clientId }: { vendorId: string; clientId: string },
+): Promise<boolean> {
+  const { rows } = await transaction.raw(
+    `select from oauth_clients c where client_id = ? and vendor_id = ? and status = 'Active'
+       and not exists (select from oauth_clients r where r.replaces = c.client_id and r.status = 'Active')
+     for share`,
+    [clientId, vendorId],
+  )
+  return rows.length === 1
+}
+
+/** @returns the name until now; undefined when the company has no such client. */
+export async function setClientName(
+  transaction: Queryable,
+  { vendorId, clientId, name }: { vendorId: string; clientId: string; name: string },
+): Promise<string | undefined> {
+  const { rows } = await transaction.raw(
+    'select name from oauth_clients where client_id = ? and vendor_id = ? for no key update',
+    [clientId, vendorId],
+  )
+  await transaction.raw('update oauth_clients set name = ? where client_id = ? and vendor_id = ?', [
+    name,
+    clientId,
+    vendorId,
+  ])
+  return rows[0]?.name
+}
+
 /** A client as its company sees it. */
 export interface ClientRecord {
   clientId: string
   name: string
   scopes: Scope[]
+  /** null: created before hints were kept. */
+  secretHint: string | null
   status: ClientStatus
+  /** The client that this one takes over from. */
+  replaces: string | null
+  /** The client that takes over from this one: the Active one, else the newest. */
+  replacedBy: string | null
   createdAt: Date
   /** null: an operator. */
   createdBy: string | null
@@ -79,7 +126,9 @@ export interface ClientRecord {
 }
 
 const CLIENT_RECORD = `
-  select c.client_id as "clientId", c.name, c.scopes, c.status, c.created_at as "createdAt",
+  select c.client_id as "clientId", c.name, c.scopes, c.secret_hint as "secretHint", c.status, c.replaces,
+    (select r.client_id from oauth_clients r where r.replaces = c.client_id
+     order by r.status, r.created_at desc, r.client_id limit 1) as "replacedBy", c.created_at as "createdAt",
     c.created_by as "createdBy", creator.name as "createdByName", c.revoked_at as "revokedAt",
     c.revoked_by as "revokedBy", revoker.name as "revokedByName",
     to_char(c.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as position
@@ -97,6 +146,18 @@ export async function findClient(
     vendorId,
   ])
   return rows[0]
+}
+
+/** Those of these clients that the company has. */
+export async function findClients(
+  db: Queryable,
+  { vendorId, clientIds }: { vendorId: string; clientIds: readonly string[] },
+): Promise<ClientRecord[]> {
+  const { rows } = await db.raw(`${CLIENT_RECORD} where c.client_id = any(?::text[]) and c.vendor_id = ?`, [
+    clientIds as string[],
+    vendorId,
+  ])
+  return rows
 }
 
 export interface ClientPage {

@@ -45,11 +45,16 @@ const generate = promisify(generateKeyPair)
 /** A stored private key does not open with the key encryption key that this process was given. */
 export class SigningKeyUnreadable extends Error {}
 
+/** The newest key encryption key, which encrypts, and the older ones, which only open what they encrypted; each 32 bytes. */
+export type EncryptionKeys = Buffer | readonly Buffer[]
+
+const allOf = (keys: EncryptionKeys): readonly Buffer[] => (Buffer.isBuffer(keys) ? [keys] : keys)
+
 /** What making a key takes. */
 export interface SigningKeyOptions {
   alg: SigningAlg
-  /** 32 bytes, which never enter the database. */
-  encryptionKey: Buffer
+  /** They never enter the database. */
+  encryptionKey: EncryptionKeys
   clock: Clock
 }
 
@@ -176,9 +181,11 @@ async function newKeyPair(alg: SigningAlg): Promise<{ kid: string; jwk: JWK; pri
   return kid.startsWith('-') ? newKeyPair(alg) : { kid, jwk, privateKey }
 }
 
-function encrypt(privateKey: KeyObject, kid: string, encryptionKey: Buffer): Buffer {
+function encrypt(privateKey: KeyObject, kid: string, encryptionKey: EncryptionKeys): Buffer {
   const nonce = randomBytes(NONCE_BYTES)
-  const cipher = createCipheriv('aes-256-gcm', checked(encryptionKey), nonce).setAAD(Buffer.from(kid))
+  const cipher = createCipheriv('aes-256-gcm', checked(allOf(encryptionKey)[0]), nonce).setAAD(
+    Buffer.from(kid),
+  )
   const plain = privateKey.export({ format: 'der', type: 'pkcs8' })
   return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()])
 }
@@ -190,8 +197,21 @@ function encrypt(privateKey: KeyObject, kid: string, encryptionKey: Buffer): Buf
  */
 export function openSigningKey(
   key: StoredSigningKey,
-  encryptionKey: Buffer,
+  encryptionKey: EncryptionKeys,
 ): { privateKey: KeyObject; publicJwk: JWK } {
+  for (const each of allOf(encryptionKey)) {
+    const privateKey = decrypted(key, each)
+    if (!privateKey) continue
+    const jwk = createPublicKey(privateKey).export({ format: 'jwk' }) as JWK
+    return { privateKey, publicJwk: { ...jwk, kid: key.kid, alg: key.alg, use: 'sig' } }
+  }
+  throw new SigningKeyUnreadable(
+    `The signing key ${key.kid} cannot be decrypted. Is KEY_ENCRYPTION_KEY the one that it was stored with?`,
+  )
+}
+
+/** @returns undefined when another key encrypted it. */
+function decrypted(key: StoredSigningKey, encryptionKey: Buffer): KeyObject | undefined {
   const sealed = key.privateKeyEncrypted
   try {
     const nonce = sealed.subarray(0, NONCE_BYTES)
@@ -200,17 +220,40 @@ export function openSigningKey(
     })
     decipher.setAAD(Buffer.from(key.kid)).setAuthTag(sealed.subarray(-TAG_BYTES))
     const plain = Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()])
-    const privateKey = createPrivateKey({ key: plain, format: 'der', type: 'pkcs8' })
-    const jwk = createPublicKey(privateKey).export({ format: 'jwk' }) as JWK
-    return { privateKey, publicJwk: { ...jwk, kid: key.kid, alg: key.alg, use: 'sig' } }
+    return createPrivateKey({ key: plain, format: 'der', type: 'pkcs8' })
   } catch {
-    throw new SigningKeyUnreadable(
-      `The signing key ${key.kid} cannot be decrypted. Is KEY_ENCRYPTION_KEY the one that it was stored with?`,
-    )
+    return undefined
   }
 }
 
-function checked(encryptionKey: Buffer): Buffer {
-  if (encryptionKey.length !== KEY_BYTES) throw new Error('a key encryption key is 32 bytes')
+/**
+ * Encrypts every signing key anew that the newest key encryption key did not encrypt. Services that know both keys
+ * read either form, so they go on meanwhile.
+ * @returns the ids of the keys that it rewrote, and of those that none of `keys` opens.
+ */
+export async function reencryptSigningKeys(
+  db: Database,
+  keys: readonly Buffer[],
+): Promise<{ rewritten: string[]; unreadable: string[] }> {
+  const rewritten: string[] = []
+  const unreadable: string[] = []
+  await db.transaction(async (transaction) => {
+    for (const key of await listSigningKeys(transaction)) {
+      const opening = keys.findIndex((each) => decrypted(key, each) !== undefined)
+      if (opening < 0) unreadable.push(key.kid)
+      if (opening <= 0) continue
+      const { privateKey } = openSigningKey(key, keys)
+      await transaction.raw('update signing_keys set private_key_encrypted = ? where kid = ?', [
+        encrypt(privateKey, key.kid, keys),
+        key.kid,
+      ])
+      rewritten.push(key.kid)
+    }
+  })
+  return { rewritten, unreadable }
+}
+
+function checked(encryptionKey: Buffer | undefined): Buffer {
+  if (encryptionKey?.length !== KEY_BYTES) throw new Error('a key encryption key is 32 bytes')
   return encryptionKey
 }

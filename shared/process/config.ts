@@ -174,13 +174,13 @@ const addressRanges = addressRangeList.transform((ranges) => {
   return list
 })
 
-const KEY_ENCRYPTION_KEY = /^[A-Za-z0-9+/]{43}=$/
+const KEY_ENCRYPTION_KEYS = /^[A-Za-z0-9+/]{43}=(?:,[A-Za-z0-9+/]{43}=){0,7}$/
 
-/** 32 bytes in base64. */
+/** One key of 32 bytes in base64, or several, separated by commas: the newest first, which encrypts. */
 export const keyEncryptionKey = z
   .string()
-  .regex(KEY_ENCRYPTION_KEY, 'must be 32 bytes in base64')
-  .transform((text) => Buffer.from(text, 'base64'))
+  .regex(KEY_ENCRYPTION_KEYS, 'must be 32 bytes in base64, or several of these with commas between')
+  .transform((text) => text.split(',').map((key) => Buffer.from(key, 'base64')))
 
 const LONGEST_DRAIN_DELAY_S = 300
 const redisProtocols = ['redis:', 'rediss:', 'redis+sentinel:']

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { type BlockList, isIP, isIPv6, type Socket } from 'node:net'
-import { CLIENT_SECRET_PATTERN, SESSION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
+import { CLIENT_SECRET_PATTERN, INVITATION_TOKEN_PATTERN, SESSION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
 
+const SECRETS = [CLIENT_SECRET_PATTERN, SESSION_TOKEN_PATTERN, INVITATION_TOKEN_PATTERN]
 const CALLER_REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
 
 /** Who sent a request, and under which id it is logged and answered. */
@@ -80,5 +81,5 @@ const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d
 /** A secret that somebody sends as an id, by mistake, must not reach a log by that way. */
 function usableId(header: string | string[] | undefined): string | undefined {
   if (typeof header !== 'string' || !CALLER_REQUEST_ID.test(header)) return undefined
-  return CLIENT_SECRET_PATTERN.test(header) || SESSION_TOKEN_PATTERN.test(header) ? undefined : header
+  return SECRETS.some((pattern) => pattern.test(header)) ? undefined : header
 }

@@ -32,6 +32,8 @@ export interface ServiceProcessOptions {
 const EXIT_CONFIG = 78
 const DRAIN_DEADLINE_MS = 10_000
 const RETRY_MS = 1_000
+/** A process that is not ready by then listens all the same, so that /readyz can say so. */
+const LISTEN_WITHIN_MS = 3_000
 
 /**
  * Runs a service until SIGTERM, SIGINT, or the end of the IPC channel to the process that started it. From then on
@@ -64,9 +66,14 @@ async function runServer(options: ServiceProcessOptions, stopped: Promise<void>)
   const server = createHttpServer(service.handle)
   const stopping = new AbortController()
   void stopped.then(() => stopping.abort())
+  const starting = startService(service, log, stopping.signal)
+  // It is waited for below; until then a failure must not count as unhandled.
+  starting.catch(() => {})
+  // A proxy without health checks sends requests to whoever listens.
+  await Promise.race([starting, sleep(LISTEN_WITHIN_MS)])
   const listeningOn = await listen(server, { host, port })
   if (cluster.isPrimary) log.info({ host, port: listeningOn }, 'listening')
-  await startService(service, log, stopping.signal)
+  await starting
   await stopped
   service.drain()
   server.prependListener('request', (_request, response) => response.setHeader('Connection', 'close'))
@@ -104,7 +111,9 @@ async function runWorkers({ processes, log }: ServiceProcessOptions, stopped: Pr
         if (stopping) {
           if (workers.size === 0) resolve()
         } else if (listening < processes || code === EXIT_CONFIG) {
-          reject(new ConfigError(`A process ended with code ${code ?? signal} before all were up.`))
+          const sentence = `A process ended with ${signal ?? `code ${code}`} before all were up.`
+          // Only what the process itself says of its settings lasts; the next start may have the memory it needs.
+          reject(code === EXIT_CONFIG ? new ConfigError(sentence) : new Error(sentence))
         } else {
           log.error({ worker: worker.process.pid, code, signal }, 'a process ended and is replaced')
           setTimeout(() => !stopping && start(), RETRY_MS)

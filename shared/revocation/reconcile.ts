@@ -9,8 +9,8 @@ import {
   type RecentRevocations,
   readRecentRevocations,
   replaceNamedServer,
-} from './records.ts'
-import { ADD, BEGIN, MARK } from './scripts.ts'
+} from './recent.ts'
+import { ADD, BEGIN, MARK } from './round-scripts.ts'
 import { PRODUCTION_TIMINGS, type Timings } from './timings.ts'
 
 /** What a round came to. */

@@ -8,11 +8,11 @@
  * (Only Redis Cluster needs KEYS.)
  */
 
-const PRIMARY = `if string.find(redis.call('info', 'replication'), 'role:slave', 1, true) then
+export const PRIMARY = `if string.find(redis.call('info', 'replication'), 'role:slave', 1, true) then
   return redis.error_reply('READONLY a replica answers')
 end`
 
-const SERVER = `${PRIMARY}
+export const SERVER = `${PRIMARY}
 local info = redis.call('info', 'server')
 local run_id = string.match(info, 'run_id:(%x+)')`
 
@@ -31,44 +31,3 @@ export const REVOKE = `#!lua
 ${SERVER}
 redis.call('set', ARGV[1], '1', 'px', ARGV[2])
 return {run_id, redis.call('get', ARGV[3])}`
-
-/**
- * ARGV: nonce key, new nonce, its life in ms, tick counter, marker
- * → [run_id, eviction policy, keys evicted so far, time in ms, tick, old nonce, marker, life left to it in ms].
- */
-export const BEGIN = `#!lua
-${SERVER}
-local time = redis.call('time')
-local old_nonce = redis.call('get', ARGV[1])
-redis.call('set', ARGV[1], ARGV[2], 'px', ARGV[3])
-return {
-  run_id,
-  string.match(redis.call('info', 'memory'), 'maxmemory_policy:(%S+)'),
-  string.match(redis.call('info', 'stats'), 'evicted_keys:(%d+)'),
-  time[1] * 1000 + math.floor(time[2] / 1000),
-  redis.call('incr', ARGV[4]),
-  old_nonce or '',
-  redis.call('get', ARGV[5]) or '',
-  redis.call('pttl', ARGV[5]),
-}`
-
-/** ARGV: nonce key, nonce, life of an entry in ms, entries… → 1, or 0 when the nonce is gone. */
-export const ADD = `#!lua
-${PRIMARY}
-if redis.call('get', ARGV[1]) ~= ARGV[2] then return 0 end
-for i = 4, #ARGV do redis.call('set', ARGV[i], '1', 'px', ARGV[3]) end
-return 1`
-
-/**
- * ARGV: run_id, keys evicted at the beginning, nonce key, nonce, marker, its value, its end in ms since the epoch
- * → 'marked', or why not.
- */
-export const MARK = `#!lua
-${SERVER}
-if run_id ~= ARGV[1] then return 'another server answers' end
-local policy = string.match(redis.call('info', 'memory'), 'maxmemory_policy:(%S+)')
-if policy ~= 'noeviction' then return 'the eviction policy is ' .. policy end
-if string.match(redis.call('info', 'stats'), 'evicted_keys:(%d+)') ~= ARGV[2] then return 'keys were evicted' end
-if redis.call('get', ARGV[3]) ~= ARGV[4] then return 'the server was flushed' end
-redis.call('set', ARGV[5], ARGV[6], 'pxat', ARGV[7])
-return 'marked'`

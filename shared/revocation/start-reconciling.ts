@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '#shared/process/log.ts'
+import { PURGE_BATCH, purgeExpiredTokens } from './recent.ts'
 import { createReconciler, type ReconcilerOptions, type Round } from './reconcile.ts'
-import { PURGE_BATCH, purgeExpiredTokens } from './records.ts'
 import { PRODUCTION_TIMINGS } from './timings.ts'
 
 const PURGE_EVERY_MS = 600_000

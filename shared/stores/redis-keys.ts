@@ -24,10 +24,17 @@ export const redisKeys = {
   usagePending: 'usage:pending',
   /** The same hash, renamed while it is being stored. */
   usageDraining: 'usage:draining',
+  /** List of a client's refused requests, newest first. Lives for a day after the last one. */
+  refusals: (clientId: string) => `refusals:of:${clientId}`,
+  /** The same for requests that anyone may have sent in the client's name. */
+  unprovenRefusals: (clientId: string) => `refusals:unproven:${clientId}`,
+  /** Sorted set: a company's clients with such lists, by the time of the last one. Lives as long as they do. */
+  refusedClients: (vendorId: string) => `refusals:clients:${vendorId}`,
 } as const
 
 export const redisLifetimes = {
   revocationEntry_ms: HOUR_MS,
   revocationMarker_ms: 5 * SECOND_MS,
   revocationNonce_ms: 60 * SECOND_MS,
+  refusals_ms: 24 * HOUR_MS,
 } as const

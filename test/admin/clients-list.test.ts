@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { insertClient, markClientRevoked } from '#shared/oauth/clients.ts'
-import { hashSecret, newClientId } from '#shared/oauth/ids.ts'
+import { hashSecret } from '#shared/oauth/ids.ts'
+import { newClientId } from '#shared/oauth/new-ids.ts'
 import { createAcme, startAdmin, type TestAdmin } from '../support/admin.ts'
 
 describe('admin clients list', () => {

@@ -16,6 +16,7 @@ const COMMANDS = [
   'client revoke',
   'key list',
   'key rotate',
+  'key reencrypt',
   'key revoke',
   'config reference',
   'config check',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { lockMembers } from '#shared/people.ts'
 import { addPerson, createAcme, startAdmin, type TestAdmin } from '../support/admin.ts'
 
 describe('admin member set-role', () => {
@@ -34,9 +35,21 @@ describe('admin member set-role', () => {
     assert.deepEqual(await roles(), { owner: 'admin', member: 'owner', admin: 'admin' })
   })
 
+  it('leaves an activity entry by an operator for each person that it changes', async () => {
+    await setRole('member', 'owner')
+    const { rows } = await operator.db.raw(
+      `select a.user_id as by, a.action, u.email, a.detail -> 'after' ->> 'role' as role
+       from activity a join users u on u.user_id = a.subject order by entry_id`,
+    )
+    assert.deepEqual(rows, [
+      { by: null, action: 'person.changed', email: 'owner@acme.example', role: 'admin' },
+      { by: null, action: 'person.changed', email: 'member@acme.example', role: 'owner' },
+    ])
+  })
+
   it('waits for another change of the company’s people', async () => {
     const other = await operator.db.transaction()
-    await other.raw(`select from companies where vendor_id = 'ven_acme' for no key update`)
+    await lockMembers(other, 'ven_acme')
     let ended = false
     const change = setRole('member', 'admin').finally(() => {
       ended = true

@@ -77,6 +77,49 @@ describe('GET /v1/vendor/{vendor_id}/activity', () => {
     }
   })
 
+  it('filters by person, kind, client and time, together too', async () => {
+    const other = await api.createPerson({ vendorId, role: 'admin' })
+    const client = `cli_${'a'.repeat(22)}`
+    const entries = [
+      { userId: owner.userId, action: 'client.created', subject: client },
+      { userId: other.userId, action: 'client.revoked', subject: client },
+      { userId: null, action: 'client.revoked', subject: 'cli_other' },
+      { userId: other.userId, action: 'callback.saved', subject: 'hooks.example' },
+    ] as const
+    for (const entry of entries) await appendActivity(api.db, { vendorId, ...entry })
+    // One entry a day, the newest on the 4th.
+    await api.db.raw(
+      `update activity set at = timestamptz '2026-11-01T12:00:00Z' + (entry_id - first) * interval '1 day'
+       from (select min(entry_id) as first from activity where vendor_id = ?) f where vendor_id = ?`,
+      [vendorId, vendorId],
+    )
+    for (const [search, expected] of [
+      [`?userId=${other.userId}`, [3, 1]],
+      ['?userId=operator', [2]],
+      ['?userId=usr_nobody', []],
+      ['?action=client.revoked', [2, 1]],
+      [`?clientId=${client}`, [1, 0]],
+      ['?from=2026-11-03T12:00:00Z', [3, 2]],
+      ['?to=2026-11-03T12:00:00Z', [1, 0]],
+      ['?from=2026-11-02T13:00:00%2B01:00&to=2026-11-03T12:00:00.001Z', [2, 1]],
+      [`?clientId=${client}&userId=${owner.userId}&action=client.created`, [0]],
+    ] as const) {
+      const { status, json, text } = await list(search)
+      assert.equal(status, 200, text)
+      assert.deepEqual(
+        json.entries.map(
+          ({ action, subject }: { action: string; subject: string }) => `${action} ${subject}`,
+        ),
+        expected.map((index) => `${entries[index]?.action} ${entries[index]?.subject}`),
+        search,
+      )
+    }
+    const first = await list(`?userId=${other.userId}&limit=1`)
+    const second = await list(`?userId=${other.userId}&limit=1&cursor=${first.json.nextCursor}`)
+    assert.equal(second.json.entries[0].action, 'client.revoked')
+    assert.equal(second.json.nextCursor, null)
+  })
+
   for (const [search, pointer] of [
     ['?limit=0', '?limit'],
     ['?limit=201', '?limit'],
@@ -85,6 +128,14 @@ describe('GET /v1/vendor/{vendor_id}/activity', () => {
     [`?cursor=${Buffer.from('[-1]').toString('base64url')}`, '?cursor'],
     [`?cursor=${Buffer.from('[1e300]').toString('base64url')}`, '?cursor'],
     ['?user=1', '?user'],
+    ['?userId=me', '?userId'],
+    [`?userId=usr_${'a'.repeat(70)}`, '?userId'],
+    ['?action=client.deleted', '?action'],
+    ['?clientId=x', '?clientId'],
+    ['?from=2026-11-01', '?from'],
+    ['?from=2026-11-01T00:00:00', '?from'],
+    ['?to=0000-01-01T00:00:00Z', '?to'],
+    ['?to=yesterday', '?to'],
   ] as const) {
     it(`refuses ${search}`, async () => {
       assertInvalid(await list(search), pointer)

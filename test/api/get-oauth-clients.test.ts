@@ -36,7 +36,10 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
         clientId: client.clientId,
         name: 'A client',
         scopes: ['boost:read'],
+        secretHint: null,
         status: 'Active',
+        replaces: null,
+        replacedBy: null,
         createdAt: client.createdAt.toISOString(),
         createdBy: { userId: owner.userId, name: owner.name },
         revokedAt: null,
@@ -179,14 +182,14 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
         return { lastUsedAt, tokensIssued24h }
       }
       const usedAt = new Date(api.clock.now()).toISOString()
-      counter.count(clientId)
-      counter.count(clientId)
+      counter.count(clientId, 'analytics:read', '192.0.2.1')
+      counter.count(clientId, 'analytics:read', '192.0.2.1')
       await counter.flush()
       assert.deepEqual(await usage(), { lastUsedAt: usedAt, tokensIssued24h: 2 })
       await drainUsage({ redis, db })
       assert.deepEqual(await usage(), { lastUsedAt: usedAt, tokensIssued24h: 2 })
       api.clock.advance(3_600_000)
-      counter.count(clientId)
+      counter.count(clientId, 'analytics:read', '192.0.2.1')
       await counter.flush()
       const later = new Date(api.clock.now()).toISOString()
       assert.deepEqual(await usage(), { lastUsedAt: later, tokensIssued24h: 3 })

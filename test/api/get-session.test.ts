@@ -18,7 +18,7 @@ describe('GET /v1/session', () => {
     assert.deepEqual(json, {
       expiresIn: 39_600,
       user: { userId, name, email },
-      companies: [{ vendorId, name: 'Acme', role: 'member', status: 'active' }],
+      companies: [{ vendorId, name: 'Acme', role: 'member', status: 'active', ownerName: null }],
     })
   })
 

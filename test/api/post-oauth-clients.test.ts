@@ -39,7 +39,10 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
     assert.deepEqual(rest, {
       name: 'Warehouse',
       scopes: ['boost:read', 'analytics:read'],
+      secretHint: clientSecret.slice(-4),
       status: 'Active',
+      replaces: null,
+      replacedBy: null,
       createdAt: new Date(api.clock.now()).toISOString(),
       createdBy: { userId: owner.userId, name: owner.name },
       revokedAt: null,

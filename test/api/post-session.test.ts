@@ -28,8 +28,20 @@ describe('POST /v1/session', () => {
       expiresIn: 43_200,
       user: { userId: person.userId, name: person.name, email: person.email },
       companies: [
-        { vendorId: acme.vendorId, name: 'Acme', role: 'owner', status: 'active' },
-        { vendorId: globex.vendorId, name: 'Globex', role: 'admin', status: 'suspended' },
+        {
+          vendorId: acme.vendorId,
+          name: 'Acme',
+          role: 'owner',
+          status: 'active',
+          ownerName: person.name,
+        },
+        {
+          vendorId: globex.vendorId,
+          name: 'Globex',
+          role: 'admin',
+          status: 'suspended',
+          ownerName: null,
+        },
       ],
     })
     assert.equal((await api.request('GET', '/v1/session', { token: sessionToken })).status, 200)

@@ -6,9 +6,14 @@ const ROUTES = [
   ['GET', 'oauth-clients'],
   ['POST', 'oauth-clients'],
   ['GET', `oauth-clients/cli_${'a'.repeat(22)}`],
+  ['PATCH', `oauth-clients/cli_${'a'.repeat(22)}`],
+  ['GET', `oauth-clients/cli_${'a'.repeat(22)}/usage`],
   ['POST', `oauth-clients/cli_${'a'.repeat(22)}/revoke`],
   ['GET', 'analytics/daily'],
   ['GET', 'activity'],
+  ['GET', 'people'],
+  ['GET', 'refusals'],
+  ['GET', 'refusals/some-request'],
 ] as const
 
 describe('who may act for a company', () => {

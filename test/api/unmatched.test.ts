@@ -40,7 +40,7 @@ describe('paths and methods that nothing serves', () => {
     ['PUT', '/v1/session', 'DELETE, GET, HEAD, POST'],
     ['OPTIONS', '/v1/session', 'DELETE, GET, HEAD, POST'],
     ['DELETE', '/v1/vendor/ven_a/oauth-clients', 'GET, HEAD, POST'],
-    ['PATCH', '/v1/vendor/ven_a/oauth-clients/x', 'GET, HEAD'],
+    ['DELETE', '/v1/vendor/ven_a/oauth-clients/x', 'GET, HEAD, PATCH'],
     ['GET', '/v1/vendor/ven_a/oauth-clients/x/revoke', 'POST'],
     ['POST', '/v1/analytics/ven_a/daily', 'GET, HEAD'],
     ['OPTIONS', '/v1/analytics/ven_a/daily', 'GET, HEAD'],

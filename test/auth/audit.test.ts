@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { decodeJwt } from 'jose'
-import { newClientId, newClientSecret } from '#shared/oauth/ids.ts'
+import { newClientId, newClientSecret } from '#shared/oauth/new-ids.ts'
 import { basic, startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
 import { cutOffDatabase } from '../support/stores.ts'
 

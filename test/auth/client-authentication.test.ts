@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { Redis } from 'ioredis'
-import { newClientId, newClientSecret } from '#shared/oauth/ids.ts'
+import { newClientId, newClientSecret } from '#shared/oauth/new-ids.ts'
 import {
   type AuthResponse,
   basic,

@@ -10,7 +10,7 @@ import { startAuth, TEST_ISSUER, TEST_RESOURCE, type TestAuth, type TestClient }
 
 const SCOPE = 'analytics:read'
 
-describe('OAuth client libraries as they are', () => {
+describe('OAuth client libraries', () => {
   let auth: TestAuth
   let client: TestClient
   before(async () => {
@@ -78,12 +78,12 @@ describe('OAuth client libraries as they are', () => {
   })
 
   for (const authorizationMethod of ['header', 'body'] as const) {
-    it(`simple-oauth2 gets and revokes a token with the secret in the ${authorizationMethod}`, async () => {
+    it(`simple-oauth2, given http: { json: true }, gets and revokes a token with the secret in the ${authorizationMethod}`, async () => {
       const library = new ClientCredentials({
         client: { id: client.clientId, secret: client.clientSecret },
         auth: { tokenHost: auth.url, tokenPath: '/v1/oauth/token', revokePath: '/v1/oauth/revoke' },
         options: { authorizationMethod },
-        // By default it takes nothing but JSON, and the answer to a revocation has no body.
+        // Without it the library refuses an answer that is not JSON, and the answer to a revocation has no body.
         http: { json: true },
       })
       const token = await library.getToken({ scope: SCOPE })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { markClientRevoked } from '#shared/oauth/clients.ts'
-import { newClientId } from '#shared/oauth/ids.ts'
+import { newClientId } from '#shared/oauth/new-ids.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import {
   CLIENT_RECORD_LIFETIME_MS,

@@ -1,5 +1,6 @@
 import { strict as assert } from 'node:assert'
-import { createPostgres, type Database, sqlState } from '#shared/stores/postgres.ts'
+import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import { sqlState } from '#shared/stores/postgres-errors.ts'
 import { startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
 
 const INSUFFICIENT_PRIVILEGE = '42501'

@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert'
-import { newClientId } from '#shared/oauth/ids.ts'
+import { newClientId } from '#shared/oauth/new-ids.ts'
 import { type AuthResponse, startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
 
 const LIMITS = {

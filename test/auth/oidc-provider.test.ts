@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import Provider from 'oidc-provider'
 import type { ClientCredentials } from '#shared/oauth/client-credentials.ts'
-import { newClientId } from '#shared/oauth/ids.ts'
+import { newClientId } from '#shared/oauth/new-ids.ts'
 import type { Scope } from '#shared/oauth/scopes.ts'
 import { createGrantJudge, type GrantRequest } from '../../apps/auth/grant-judge.ts'
 

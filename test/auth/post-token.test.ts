@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { createLocalJWKSet, jwtVerify } from 'jose'
-import { newClientId } from '#shared/oauth/ids.ts'
+import { newClientId } from '#shared/oauth/new-ids.ts'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import {
   type AuthResponse,

@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import type { ClientCredentials } from '#shared/oauth/client-credentials.ts'
-import { newClientId } from '#shared/oauth/ids.ts'
+import { newClientId } from '#shared/oauth/new-ids.ts'
 import { createRememberingJudge, type GrantRequest } from '../../apps/auth/grant-judge.ts'
 import { Refusal } from '../../apps/auth/refusal.ts'
 

@@ -53,7 +53,11 @@ describe('the usage of clients', () => {
       const hour = Math.floor(auth.clock.now() / HOUR_MS)
       assert.deepEqual(hash, {
         [`${client.clientId}|${hour}`]: '2',
+        [`${client.clientId}|m|${Math.floor(auth.clock.now() / 60_000)}`]: '2',
+        [`${client.clientId}|a|127.0.0.1`]: '2',
         [`${client.clientId}|last`]: String(auth.clock.now()),
+        [`${client.clientId}|l|127.0.0.1`]: String(auth.clock.now()),
+        [`${client.clientId}|s|analytics:read`]: String(auth.clock.now()),
       })
     })
   })
@@ -61,11 +65,11 @@ describe('the usage of clients', () => {
   it('move to Postgres, by hour, and add up', async () => {
     const usage = counter()
     const start_ms = auth.clock.now()
-    for (const _ of [1, 2, 3]) usage.count(client.clientId)
+    for (const _ of [1, 2, 3]) usage.count(client.clientId, 'analytics:read', '192.0.2.1')
     await usage.flush()
     assert.equal(await drainUsage({ redis, db }), 1)
     auth.clock.advance(HOUR_MS)
-    usage.count(client.clientId)
+    usage.count(client.clientId, 'analytics:read', '192.0.2.1')
     await usage.flush()
     assert.equal(await drainUsage({ redis, db }), 1)
     assert.deepEqual(await stored(client), { last: new Date(start_ms + HOUR_MS), tokens: 4 })
@@ -84,11 +88,11 @@ describe('the usage of clients', () => {
   it('never go back in time', async () => {
     const usage = counter()
     const late = auth.clock.now()
-    usage.count(client.clientId)
+    usage.count(client.clientId, 'analytics:read', '192.0.2.1')
     await usage.flush()
     await drainUsage({ redis, db })
     auth.clock.advance(-60_000)
-    usage.count(client.clientId)
+    usage.count(client.clientId, 'analytics:read', '192.0.2.1')
     await usage.flush()
     await drainUsage({ redis, db })
     assert.equal((await stored(client)).last?.getTime(), late)
@@ -97,7 +101,7 @@ describe('the usage of clients', () => {
 
   it('are stored once when several processes drain at the same time', async () => {
     const usage = counter()
-    usage.count(client.clientId)
+    usage.count(client.clientId, 'analytics:read', '192.0.2.1')
     await usage.flush()
     const drained = await Promise.all([1, 2, 3, 4].map(() => drainUsage({ redis, db })))
     assert.equal(
@@ -109,10 +113,10 @@ describe('the usage of clients', () => {
 
   it('left behind by a crash are stored by the next drain, and what came since by the one after', async () => {
     const usage = counter()
-    usage.count(client.clientId)
+    usage.count(client.clientId, 'analytics:read', '192.0.2.1')
     await usage.flush()
     await admin.rename('usage:pending', 'usage:draining')
-    usage.count(client.clientId)
+    usage.count(client.clientId, 'analytics:read', '192.0.2.1')
     await usage.flush()
     await drainUsage({ redis, db })
     assert.equal((await stored(client)).tokens, 1)
@@ -122,8 +126,8 @@ describe('the usage of clients', () => {
 
   it('of a client that Postgres does not know are dropped', async () => {
     const usage = counter()
-    usage.count('cli_0000000000000000000000')
-    usage.count(client.clientId)
+    usage.count('cli_0000000000000000000000', 'analytics:read', '192.0.2.1')
+    usage.count(client.clientId, 'analytics:read', '192.0.2.1')
     await usage.flush()
     await drainUsage({ redis, db })
     assert.equal((await stored(client)).tokens, 1)
@@ -136,7 +140,7 @@ describe('the usage of clients', () => {
     await new Promise((resolve) => setTimeout(resolve, 1_500))
     await auth.redis.start()
     await assertSoon(async () => {
-      assert.equal(Object.keys(await admin.hgetall('usage:pending')).length, 2)
+      assert.ok(await admin.hexists('usage:pending', `${client.clientId}|last`))
     })
   }).timeout(30_000)
 
@@ -144,7 +148,7 @@ describe('the usage of clients', () => {
     const other = await startAuth({ beside: auth })
     await other.token(client)
     await other.stop()
-    assert.equal((await admin.hkeys('usage:pending')).length, 2)
+    assert.ok(await admin.hexists('usage:pending', `${client.clientId}|last`))
   })
 })
 

@@ -7,6 +7,9 @@ export type Place = 'server' | 'generator' | 'stores' | 'anywhere'
 
 const cores = availableParallelism()
 const pinnable = cores > 1 && canRun('taskset')
+/** The core that servers are bound to; undefined where they cannot be. */
+export const serverCore = pinnable ? 0 : undefined
+
 const CORES: Record<Place, string> = {
   server: '0',
   generator: '1',
@@ -36,6 +39,18 @@ export function cpuSeconds(pids: number[]): number {
     ticks += Number(fields[11]) + Number(fields[12])
   }
   return ticks / TICKS_PER_SECOND
+}
+
+/**
+ * CPU seconds that everyone together has used of a core so far (proc(5), /proc/stat). Interrupts are left out: most
+ * of them are the packets of the server itself.
+ */
+export function coreSeconds(core: number): number {
+  const line = new RegExp(`^cpu${core} (.*)$`, 'm').exec(readFileSync('/proc/stat', 'utf8'))?.[1] ?? ''
+  const [user = 0, nice = 0, system = 0, _idle, _iowait, _irq, _softirq, steal = 0] = line
+    .split(' ')
+    .map(Number)
+  return (user + nice + system + steal) / TICKS_PER_SECOND
 }
 
 /** Resident memory of a process in bytes. */

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { drawChart } from './chart.ts'
 import { goalText, meets } from './goals.ts'
 import { readOptions } from './options.ts'
+import { businessText, quietRounds } from './quiet.ts'
 import { spread } from './statistics.ts'
 import { findingsTable } from './table.ts'
 
@@ -35,6 +39,18 @@ describe('the figures of the bench', () => {
     assert.equal(new Set(lines.map(({ length }) => length)).size, 1)
   })
 
+  it('are judged by CPU where it is known', () => {
+    const finding = {
+      what: 'ours',
+      value: spread([0.1]),
+      unit: 'ratio' as const,
+      perCpuSecond: spread([0.8]),
+    }
+    const table = findingsTable([{ findings: [{ ...finding, goal: { least: 0.7 } }], loads: [] }])
+    assert.match(table, /met/)
+    assert.doesNotMatch(table, /missed/)
+  })
+
   it('are told in words by the chart, and are no markup there', () => {
     const bar = { label: 'a < b', beside: '"c" & d', ratio: 0.5, goal: { least: 1 }, met: false }
     const chart = drawChart('Ratios', [bar])
@@ -46,16 +62,44 @@ describe('the figures of the bench', () => {
 })
 
 describe('the options of the bench', () => {
-  it('name what is wrong', () => {
-    assert.throws(() => readOptions(['--rounds', '0'], {}), /--rounds must be a whole number from 1/)
-    assert.throws(() => readOptions(['--fast'], {}), /--fast/)
+  it('name what is wrong', async () => {
+    await assert.rejects(readOptions(['--rounds', '0']), /--rounds must be a whole number from 1/)
+    await assert.rejects(readOptions(['--fast']), /--fast/)
   })
 
-  it('take the client of another endpoint from the environment only', () => {
-    const args = ['--token-url', 'http://127.0.0.1/token']
-    assert.throws(() => readOptions(args, {}), /BENCH_CLIENT_ID and BENCH_CLIENT_SECRET/)
-    const { external } = readOptions(args, { BENCH_CLIENT_ID: 'id', BENCH_CLIENT_SECRET: 'secret' })
-    assert.equal(external?.clientSecret, 'secret')
-    assert.throws(() => readOptions([...args, '--client-secret', 'x'], {}), /--client-secret/)
+  it('read the descriptions of peers, and name what is wrong in them', async () => {
+    const file = join(await mkdtemp(join(tmpdir(), 'bench-peers-')), 'peers.json')
+    const peer = { name: 'other', note: 'no log', tokenUrl: 'http://127.0.0.1:1/token', body: 'grant_type=x' }
+    await writeFile(file, JSON.stringify([peer]))
+    const { peers } = await readOptions(['--peers', file])
+    assert.deepEqual(peers, [{ ...peer, headers: {}, env: {} }])
+    await writeFile(file, JSON.stringify([{ ...peer, tokenUrl: 'nowhere', comand: [] }]))
+    await assert.rejects(readOptions(['--peers', file]), /tokenUrl[\s\S]*comand|comand[\s\S]*tokenUrl/)
+  })
+})
+
+describe('the rounds of the bench', () => {
+  const roundsOf = (...busy: number[]) => {
+    const left = busy.values()
+    return async (attempt: number) => ({ others: left.next().value ?? 1, samples: attempt })
+  }
+
+  it('are repeated when others kept the core busy', async () => {
+    const { rounds, business } = await quietRounds(2, roundsOf(0.01, 0.06, 0.03))
+    assert.deepEqual(
+      rounds.map(({ samples }) => samples),
+      [1, 3],
+    )
+    assert.deepEqual(business, { others: { median: 0.02, min: 0.01, max: 0.03 }, repeated: 1, busy: 0 })
+  })
+
+  it('are the quietest of three times as many where the machine is never quiet', async () => {
+    const { rounds, business } = await quietRounds(2, roundsOf(0.9, 0.2, 0.8, 0.04, 0.7, 0.6, 0.01))
+    assert.deepEqual(
+      rounds.map(({ others }) => others),
+      [0.2, 0.04],
+    )
+    assert.deepEqual([business.repeated, business.busy], [4, 1])
+    assert.match(businessText([{ business: [business] }]), /20 % at most.*1 rounds count although others did/)
   })
 })

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Knex } from 'knex'
-import { hashSecret, newClientId, newClientSecret } from '../../shared/oauth/ids.ts'
+import { hashSecret } from '../../shared/oauth/ids.ts'
+import { newClientId, newClientSecret } from '../../shared/oauth/new-ids.ts'
 import { type HttpRequest, send } from './requests.ts'
 import type { Server } from './servers.ts'
 

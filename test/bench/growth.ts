@@ -2,7 +2,7 @@ import { startKoa } from './daily.ts'
 import { fillTables } from './filled-tables.ts'
 import { addClientsOfMany, analyze, type BenchClient, tokenRequest } from './fixtures.ts'
 import type { Goal } from './goals.ts'
-import { figuresOf, measureFor, measureInterleaved, throughputRatio } from './measure.ts'
+import { figuresOf, measureInterleaved, throughputRatio } from './measure.ts'
 import { plansOf } from './plans.ts'
 import { createReaders } from './readers.ts'
 import type { Bench, Measurement, Row } from './row.ts'
@@ -10,9 +10,6 @@ import { spread } from './statistics.ts'
 import type { World } from './world.ts'
 
 const CLIENTS = [10, 1_000, 100_000] as const
-/** Enough for the seconds: none comes twice. */
-const STRANGERS = 50_000
-const STRANGERS_SECONDS = 5
 const DAYS = [30, 366] as const
 const EVENTS = 10_000_000
 const DAY_MS = 86_400_000
@@ -41,20 +38,14 @@ async function clients(bench: Bench): Promise<Measurement> {
     subject(CLIENTS[1]),
     subject(CLIENTS[2]),
   ])
-  const strangers = (await addClientsOfMany(world.db, STRANGERS)).map((client) => tokenRequest(client))
-  const name = 'token endpoint, clients that this process has not met'
-  const first = await measureFor(bench, { name, server: world.auth, requests: strangers }, STRANGERS_SECONDS)
   return {
-    findings: [
-      ...[thousand, most].map((more) => ({
-        what: more.subject.name,
-        beside: 'the same with 10',
-        goal: NOT_DEARER,
-        ...throughputRatio(more, ten),
-      })),
-      { what: name, beside: 'clients that it has', ...throughputRatio(first, ten) },
-    ],
-    loads: [ten, thousand, most, first].map(figuresOf),
+    findings: [thousand, most].map((more) => ({
+      what: more.subject.name,
+      beside: 'the same with 10',
+      goal: NOT_DEARER,
+      ...throughputRatio(more, ten),
+    })),
+    loads: [ten, thousand, most].map(figuresOf),
     plans: await plansOf(world, 'auth', [tokenRequest(all.at(-1) as BenchClient)]),
   }
 }
@@ -96,7 +87,7 @@ async function events(bench: Bench): Promise<Measurement> {
   const world = await bench.world()
   await fillTables(world)
   const readers = await createReaders(world)
-  const koa = await startKoa(bench, readers)
+  const koa = await startKoa(bench, world, readers)
   const pair = (name: string) =>
     measureInterleaved(bench, [
       { name, server: world.api, requests: readers.requests },

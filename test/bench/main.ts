@@ -1,8 +1,9 @@
 import { moveTo } from './cores.ts'
-import { externalRow } from './external.ts'
 import { HELP, type Options, readOptions } from './options.ts'
+import { peerRow } from './peers.ts'
 import { planText } from './plans.ts'
 import { createProgress, type Progress } from './progress.ts'
+import { type Business, businessText } from './quiet.ts'
 import { machine, type RowResult, saveResults, writeResults } from './results.ts'
 import type { Bench, Row } from './row.ts'
 import { ROWS } from './rows.ts'
@@ -19,7 +20,7 @@ interface Outcome {
 }
 
 async function main(): Promise<number> {
-  const options = optionsOrExit()
+  const options = await optionsOrExit()
   const rows = selected(options)
   if (options.help) return show(HELP)
   if (options.list) return show(`${rows.map(({ name }) => name).join('\n')}\n`)
@@ -27,7 +28,9 @@ async function main(): Promise<number> {
   moveTo('stores')
   const { results, failures } = await measureAll(rows, options)
   const measured = { machine: machine(), rows: results }
-  process.stdout.write(`\n${measured.machine}\n\n${findingsTable(results)}\n\n${loadsTable(results)}\n`)
+  process.stdout.write(
+    `\n${measured.machine}. ${businessText(results)}\n\n${findingsTable(results)}\n\n${loadsTable(results)}\n`,
+  )
   for (const { name, plans = [] } of results)
     for (const plan of plans) process.stdout.write(`\n${name}: ${planText(plan)}\n`)
   if (options.json) await writeResults(options.json, measured)
@@ -36,16 +39,16 @@ async function main(): Promise<number> {
   return failures.length > 0 ? 1 : 0
 }
 
-function optionsOrExit(): Options {
+async function optionsOrExit(): Promise<Options> {
   try {
-    return readOptions(process.argv.slice(2), process.env)
+    return await readOptions(process.argv.slice(2))
   } catch (error) {
     process.exit(complain(`${(error as Error).message}\n\n${HELP}`, EXIT_USAGE))
   }
 }
 
-function selected({ parts, only, external, list }: Options): Row[] {
-  if (external) return [externalRow(external)]
+function selected({ parts, only, peers, list }: Options): Row[] {
+  if (peers.length > 0) return peers.map(peerRow)
   return ROWS.filter(({ name, part }) => (list || parts.has(part)) && name.includes(only))
 }
 
@@ -65,6 +68,7 @@ async function measureAll(rows: Row[], { conditions }: Options): Promise<Outcome
   try {
     for (const row of rows) {
       progress.next(row.name)
+      const business: Business[] = []
       const bench: Bench = {
         conditions,
         servers,
@@ -73,6 +77,7 @@ async function measureAll(rows: Row[], { conditions }: Options): Promise<Outcome
           return world
         },
         progress: progress.say,
+        measuredWhile: (noted) => void business.push(noted),
       }
       try {
         const measurement = await row.measure(bench)
@@ -81,6 +86,7 @@ async function measureAll(rows: Row[], { conditions }: Options): Promise<Outcome
           measuredAt: new Date().toISOString(),
           conditions,
           ...measurement,
+          business,
         })
       } catch (error) {
         progress.say(`failed: ${(error as Error).message}`)

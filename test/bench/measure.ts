@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { cpuSeconds } from './cores.ts'
+import { quietRounds, watchCore } from './quiet.ts'
 import { type HttpRequest, send, writeRequests } from './requests.ts'
 import type { Bench, LoadFigures } from './row.ts'
 import type { Server } from './servers.ts'
@@ -27,6 +28,8 @@ export interface Subject {
   status?: number
   /** The share of them that is meant to be refused. Default 0. */
   refused?: number
+  /** Not warmed up, and no request is sent twice: its server has met none of them. */
+  unmet?: boolean
   /** In place of what the command says. */
   connections?: number
 }
@@ -39,6 +42,8 @@ export interface Sample {
   cores: number
   p50_ms: number
   p99_ms: number
+  /** The share of the server's core that others used. */
+  others: number
 }
 
 export interface Measured {
@@ -48,7 +53,7 @@ export interface Measured {
 
 /**
  * Warms every subject up, and then loads each in turn, round after round, so that what the machine does meanwhile
- * falls on all alike.
+ * falls on all alike. Rounds in which others kept the server's core busy are repeated.
  * @throws Error when a subject refused or failed what it should have answered.
  */
 export async function measureInterleaved<T extends Subject[]>(
@@ -59,14 +64,20 @@ export async function measureInterleaved<T extends Subject[]>(
   const runs = await Promise.all(subjects.map((subject) => prepare(bench, subject)))
   for (const run of runs) {
     bench.progress(`warming up ${run.subject.name}`)
-    await run.warmUp()
+    if (!run.subject.unmet) await run.warmUp()
   }
-  for (let round = 1; round <= rounds; round++) {
-    bench.progress(`round ${round} of ${rounds}`)
-    for (const run of runs) run.samples.push(await run.once(bench.conditions.seconds))
-  }
+  const quiet = await quietRounds(rounds, async (attempt) => {
+    bench.progress(`round ${attempt} for ${rounds} quiet ones`)
+    const samples: Sample[] = []
+    for (const run of runs) samples.push(await run.once(bench.conditions.seconds))
+    return { samples, others: Math.max(...samples.map(({ others }) => others)) }
+  })
+  bench.measuredWhile(quiet.business)
   await bench.servers.forgetLogs()
-  return runs.map(({ subject, samples }) => ({ subject, samples })) as { [K in keyof T]: Measured }
+  return subjects.map((subject, i) => ({
+    subject,
+    samples: quiet.rounds.map(({ samples }) => samples[i] as Sample),
+  })) as { [K in keyof T]: Measured }
 }
 
 /** Loads one subject without a break. */
@@ -105,7 +116,7 @@ export function figuresOf({ subject, samples }: Measured): LoadFigures {
 }
 
 async function prepare({ servers, conditions }: Bench, subject: Subject) {
-  const { server, requests, connections = conditions.connections } = subject
+  const { server, requests, unmet, connections = conditions.connections } = subject
   const requestsFile = join(servers.directory, `${randomUUID()}.txt`)
   await writeRequests(requestsFile, requests)
   await probe(subject)
@@ -113,12 +124,17 @@ async function prepare({ servers, conditions }: Bench, subject: Subject) {
 
   async function once(seconds: number): Promise<Sample> {
     let before = 0
+    let watched = (_seconds: number) => 0
     const load = { origin: server.url, requestsFile, first: sent % requests.length, connections, seconds }
     const generated = await generate(load, () => {
       before = cpuSeconds(server.pids)
+      watched = watchCore(server)
     })
     const cpu = cpuSeconds(server.pids) - before
+    const others = watched(generated.seconds)
     sent += generated.requests
+    if (unmet && sent > requests.length)
+      throw new Error(`${subject.name}: there were too few requests to send each once`)
     requireExpected(subject, generated, connections)
     const good = generated.requests - generated.refused
     return {
@@ -127,12 +143,12 @@ async function prepare({ servers, conditions }: Bench, subject: Subject) {
       cores: cpu / generated.seconds,
       p50_ms: generated.p50_ms,
       p99_ms: generated.p99_ms,
+      others,
     }
   }
 
   return {
     subject,
-    samples: [] as Sample[],
     once,
     async warmUp() {
       const deadline = Date.now() + WARM_UP_LIMIT_MS

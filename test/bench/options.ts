@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import type { External } from './external.ts'
+import { type Peer, readPeers } from './peers.ts'
 import type { Conditions, Part } from './row.ts'
 
 export const HELP = `npm run bench -- [options]
@@ -11,9 +11,7 @@ What is measured:
   --memory             in place of it, the memory of both services under load (npm run bench:long)
   --suite              in place of it, how long npm test takes
   --only TEXT          only rows with this in their name; --list shows the names
-  --token-url URL      in place of all that, another token endpoint beside the floor of ours; its client is
-                       BENCH_CLIENT_ID and BENCH_CLIENT_SECRET of the environment
-  --scope TEXT         what to ask that endpoint for; default: nothing
+  --peers FILE         in place of all that, other token endpoints beside ours; the README says what the file holds
 
 How much:
   --rounds N           rounds of each row, after warming up; default 10
@@ -32,7 +30,7 @@ What becomes of it:
 export interface Options {
   parts: Set<Part>
   only: string
-  external: External | undefined
+  peers: Peer[]
   conditions: Conditions
   json: string | undefined
   save: boolean
@@ -41,7 +39,7 @@ export interface Options {
 }
 
 /** @throws Error that says which option is wrong. */
-export function readOptions(args: string[], env: NodeJS.ProcessEnv): Options {
+export async function readOptions(args: string[]): Promise<Options> {
   const { values } = parseArgs({
     args,
     options: {
@@ -49,8 +47,7 @@ export function readOptions(args: string[], env: NodeJS.ProcessEnv): Options {
       memory: { type: 'boolean', default: false },
       suite: { type: 'boolean', default: false },
       only: { type: 'string', default: '' },
-      'token-url': { type: 'string' },
-      scope: { type: 'string', default: '' },
+      peers: { type: 'string' },
       rounds: { type: 'string', default: '10' },
       seconds: { type: 'string', default: '1' },
       connections: { type: 'string', default: '16' },
@@ -62,13 +59,10 @@ export function readOptions(args: string[], env: NodeJS.ProcessEnv): Options {
     },
   })
   const asked = (['growth', 'memory', 'suite'] as const).filter((part) => values[part])
-  const tokenUrl = values['token-url']
-  if (tokenUrl !== undefined && values.save)
-    throw new Error('--save keeps our own figures: use --json with --token-url')
   return {
     ...values,
     parts: new Set<Part>(asked.length > 0 ? asked : ['speed']),
-    external: tokenUrl === undefined ? undefined : externalAt(tokenUrl, values.scope, env),
+    peers: values.peers === undefined ? [] : await readPeers(values.peers),
     conditions: {
       rounds: wholeNumber('rounds', values.rounds),
       seconds: wholeNumber('seconds', values.seconds),
@@ -82,12 +76,4 @@ export function readOptions(args: string[], env: NodeJS.ProcessEnv): Options {
 function wholeNumber(name: string, text: string): number {
   if (!/^[1-9]\d*$/.test(text)) throw new Error(`--${name} must be a whole number from 1`)
   return Number(text)
-}
-
-function externalAt(tokenUrl: string, scope: string, env: NodeJS.ProcessEnv): External {
-  const { BENCH_CLIENT_ID: clientId, BENCH_CLIENT_SECRET: clientSecret } = env
-  if (!URL.canParse(tokenUrl)) throw new Error('--token-url must be a URL')
-  if (!clientId || !clientSecret)
-    throw new Error('--token-url needs BENCH_CLIENT_ID and BENCH_CLIENT_SECRET in the environment')
-  return { tokenUrl: new URL(tokenUrl), clientId, clientSecret, scope }
 }

@@ -3,7 +3,9 @@ import { cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { type Bar, drawChart } from './chart.ts'
 import { meets } from './goals.ts'
-import type { Conditions, Measurement } from './row.ts'
+import { PEER_PREFIX } from './peers.ts'
+import { type Business, businessText } from './quiet.ts'
+import { type Conditions, judged, type Measurement } from './row.ts'
 import { ROWS } from './rows.ts'
 import { findingsTable, loadsTable } from './table.ts'
 
@@ -17,6 +19,8 @@ export interface RowResult extends Measurement {
   name: string
   measuredAt: string
   conditions: Conditions
+  /** Empty where nothing was measured in rounds. */
+  business: Business[]
 }
 
 export interface Results {
@@ -41,23 +45,27 @@ export async function saveResults(results: Results): Promise<void> {
   const before: Results = JSON.parse(await readFile(RESULTS, 'utf8').catch(() => '{"machine":"","rows":[]}'))
   const kept = before.machine === results.machine ? before.rows : []
   const byName = new Map([...kept, ...results.rows].map((row) => [row.name, row]))
-  const rows = ROWS.flatMap(({ name }) => byName.get(name) ?? [])
+  const peers = [...byName.keys()].filter((name) => name.startsWith(PEER_PREFIX))
+  const rows = [...ROWS.map(({ name }) => name), ...peers].flatMap((name) => byName.get(name) ?? [])
   await writeResults(RESULTS, { ...results, rows })
   await writeFile(CHART, drawChart('Measured beside the goals', rows.flatMap(barsOf)))
   await writeFile(README, withTables(await readFile(README, 'utf8'), { ...results, rows }))
 }
 
 function barsOf({ findings }: RowResult): Bar[] {
-  return findings.flatMap(({ what, beside = '', value, unit, goal }) =>
-    unit === 'ratio' && goal
-      ? [{ label: what, beside, ratio: value.median, goal, met: meets(goal, value.median) }]
-      : [],
-  )
+  return findings.flatMap((finding) => {
+    const { what: label, beside = '', unit, goal } = finding
+    const ratio = judged(finding)
+    return unit === 'ratio' && goal ? [{ label, beside, ratio, goal, met: meets(goal, ratio) }] : []
+  })
 }
 
 const TABLES = /(<!-- results: begin -->\n)[\s\S]*(<!-- results: end -->)/
 
 function withTables(text: string, { machine, rows }: Results): string {
   const tables = [findingsTable(rows), loadsTable(rows)].join('\n\n')
-  return text.replace(TABLES, (_all, begin, end) => `${begin}\n${machine}.\n\n${tables}\n\n${end}`)
+  return text.replace(
+    TABLES,
+    (_all, begin, end) => `${begin}\n${machine}. ${businessText(rows)}\n\n${tables}\n\n${end}`,
+  )
 }

@@ -1,4 +1,5 @@
 import type { Goal } from './goals.ts'
+import type { Business } from './quiet.ts'
 import type { Servers } from './servers.ts'
 import type { Spread } from './statistics.ts'
 import type { World } from './world.ts'
@@ -30,6 +31,8 @@ export interface Bench {
   world(): Promise<World>
   /** Shown while the row is being measured. */
   progress(text: string): void
+  /** Notes how busy others kept the server's core meanwhile. */
+  measuredWhile(business: Business): void
 }
 
 export interface Measurement {
@@ -57,6 +60,9 @@ export interface Finding {
   /** The same ratio by requests per CPU second of the servers. */
   perCpuSecond?: Spread
 }
+
+/** What a goal is judged by: CPU where it is known, since it says the most on a busy machine too. */
+export const judged = ({ value, perCpuSecond = value }: Finding): number => perCpuSecond.median
 
 /** What one load did to one server. */
 export interface LoadFigures {

@@ -7,7 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { startChild } from '../../infra/local/child.ts'
 import { freePorts } from '../support/ports.ts'
-import { onCore } from './cores.ts'
+import { onCore, residentBytes } from './cores.ts'
+import { addClientsOfMany, type BenchClient, requestToken } from './fixtures.ts'
+import type { Goal } from './goals.ts'
 import type { Bench, Measurement, Row } from './row.ts'
 import { single, spread } from './statistics.ts'
 
@@ -17,11 +19,64 @@ const READY_DEADLINE_MS = 120_000
 const STOP_DEADLINE_MS = 40_000
 const POLL_MS = 20
 const AGAIN = 3
+const STARTS = 5
+
+const IDLE_AFTER_MS = 5_000
+const MEBIBYTE = 1_048_576
+const FIRST_TOKEN_GOAL: Goal = { most: 0.4 }
+const IDLE_GOALS = { auth: { most: 90 }, api: { most: 110 } } as const
 
 export const startRows: Row[] = [
+  { name: 'start and idle memory', part: 'speed', measure: measureServices },
   { name: 'npm start', part: 'speed', measure: measureStart },
   { name: 'npm test', part: 'suite', measure: measureSuite },
 ]
+
+/** Alone on the server's core. The first start only fills Node's compile cache. */
+async function measureServices(bench: Bench): Promise<Measurement> {
+  const { db, startService } = await bench.world()
+  const [client] = (await addClientsOfMany(db, 1)) as [BenchClient]
+  const firstToken_s: number[] = []
+  const idle: Record<'auth' | 'api', number[]> = { auth: [], api: [] }
+  for (let start = 0; start <= STARTS; start++) {
+    bench.progress(`start ${start} of ${STARTS}`)
+    const started_ms = performance.now()
+    const auth = await startService('auth')
+    await requestToken(auth, client)
+    const seconds = (performance.now() - started_ms) / 1e3
+    const api = await startService('api')
+    await sleep(IDLE_AFTER_MS)
+    if (start > 0) {
+      firstToken_s.push(seconds)
+      idle.auth.push(residentBytes(auth.pids[0] as number) / MEBIBYTE)
+      idle.api.push(residentBytes(api.pids[0] as number) / MEBIBYTE)
+    }
+    await Promise.all([auth.stop(), api.stop()])
+  }
+  return {
+    findings: [
+      {
+        what: 'first token of a started authorization server',
+        goal: FIRST_TOKEN_GOAL,
+        value: spread(firstToken_s),
+        unit: 's',
+      },
+      {
+        what: 'memory of the authorization server, idle',
+        goal: IDLE_GOALS.auth,
+        value: spread(idle.auth),
+        unit: 'MiB',
+      },
+      {
+        what: 'memory of the resource API, idle',
+        goal: IDLE_GOALS.api,
+        value: spread(idle.api),
+        unit: 'MiB',
+      },
+    ],
+    loads: [],
+  }
+}
 
 /** From the command to `ready`, in a clone of what is committed, with the packages installed. */
 async function measureStart(bench: Bench): Promise<Measurement> {

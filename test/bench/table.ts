@@ -1,5 +1,5 @@
 import { goalText, meets } from './goals.ts'
-import type { Finding, LoadFigures, Measurement, Unit } from './row.ts'
+import { type Finding, judged, type LoadFigures, type Measurement, type Unit } from './row.ts'
 import type { Spread } from './statistics.ts'
 
 /** What was found, beside the goals, as a Markdown table that also reads well in a terminal. */
@@ -20,8 +20,9 @@ export function loadsTable(rows: readonly Measurement[]): string {
   )
 }
 
-function findingCells({ what, beside = '', value, unit, goal, perCpuSecond }: Finding): string[] {
-  const verdict = goal ? (meets(goal, value.median) ? 'met' : 'missed') : ''
+function findingCells(finding: Finding): string[] {
+  const { what, beside = '', value, unit, goal, perCpuSecond } = finding
+  const verdict = goal ? (meets(goal, judged(finding)) ? 'met' : 'missed') : ''
   const byCpu = perCpuSecond ? spreadText(perCpuSecond, 'ratio') : ''
   return [what, beside, spreadText(value, unit), byCpu, goal ? goalText(goal) : '', verdict]
 }
@@ -39,7 +40,7 @@ function loadCells({ name, perSecond, perCpuSecond, cores, p50_ms, p99_ms }: Loa
 
 /** The median, and in brackets the least and the most when they are not the same. */
 function spreadText({ median, min, max }: Spread, unit: Unit): string {
-  const digits = unit === 'ratio' || unit === 'ms' ? 2 : unit === 's' ? 1 : 0
+  const digits = unit === 'MiB' ? 0 : 2
   const [middle, from, to] = [median, min, max].map((value) => value.toFixed(digits))
   const text = from === to ? `${middle}` : `${middle} (${from}–${to})`
   return unit === 'ratio' ? text : `${text} ${unit}`

@@ -11,8 +11,6 @@ import type { Server, Servers } from './servers.ts'
 
 /** In force and counted on every request, but never reached. */
 const ROOMY = '100000000/60'
-/** Where requests come from: it is believed which address they were forwarded for. */
-const GENERATOR = '127.0.0.1'
 /** A newly named Redis server is trusted after 6 s; until then every question goes to Postgres. */
 const TRUST_MS = 9_000
 export const POSTGRES_LOG = 'log'
@@ -24,6 +22,8 @@ export interface ServiceOptions {
   place?: Place
   /** The database role to be; its password is that of all. */
   role?: string
+  /** Default `info`, as in production. */
+  logLevel?: 'info' | 'error'
 }
 
 /** Postgres, Redis and both services, as they run in production. */
@@ -36,6 +36,8 @@ export interface World {
   /** What tokens are issued by and for. */
   issuer: string
   password: string
+  /** For floors that ask the stores, as users that may do anything. */
+  stores: { BENCH_DATABASE_URL: string; BENCH_REDIS_URL: string }
   /** One more process, or cluster, of a service. */
   startService(name: ServiceName, options?: ServiceOptions): Promise<Server>
   stop(): Promise<void>
@@ -58,7 +60,18 @@ export async function createWorld(servers: Servers): Promise<World> {
       startService(servers, stores, name, { ...options, issuer: name === 'api' ? auth.url : undefined })
     const api = await start('api')
     await sleep(TRUST_MS)
-    return { directory, db, auth, api, issuer: auth.url, password, startService: start, stop }
+    const floorStores = { BENCH_DATABASE_URL: postgres.url('postgres'), BENCH_REDIS_URL: redis.url('admin') }
+    return {
+      directory,
+      db,
+      auth,
+      api,
+      issuer: auth.url,
+      password,
+      stores: floorStores,
+      startService: start,
+      stop,
+    }
   } catch (error) {
     await stop()
     throw error
@@ -94,14 +107,19 @@ function startService(
   servers: Servers,
   { postgres, redis, password }: Stores,
   name: ServiceName,
-  { processes = 1, place, role, issuer }: ServiceOptions & { issuer?: string | undefined } = {},
+  {
+    processes = 1,
+    place,
+    role,
+    logLevel = 'info',
+    issuer,
+  }: ServiceOptions & { issuer?: string | undefined } = {},
 ): Promise<Server> {
   const database = new URL(postgres.url('postgres'))
   database.username = role ?? `integration_${name}`
   database.password = password
   return servers.start({
     program: `apps/${name}/main.ts`,
-    processes,
     ...(place && { place }),
     env: (url) => ({
       DATABASE_URL: database.href,
@@ -109,7 +127,7 @@ function startService(
       PROCESSES: String(processes),
       ISSUER: issuer ?? url,
       API_RESOURCE: issuer ?? url,
-      LOG_LEVEL: 'info',
+      LOG_LEVEL: logLevel,
       DRAIN_DELAY_S: '0',
       ...(name === 'auth'
         ? {
@@ -117,7 +135,7 @@ function startService(
             RATE_TOKEN_PER_CLIENT: ROOMY,
             RATE_TOKEN_FAILURES_PER_ADDRESS: ROOMY,
           }
-        : { RATE_API_PER_CLIENT: ROOMY, TRUSTED_PROXIES: GENERATOR }),
+        : { RATE_API_PER_CLIENT: ROOMY }),
     }),
   })
 }

@@ -1,3 +1,4 @@
+import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
 import {
   api,
@@ -43,7 +44,7 @@ const STATES: State[] = [
     path: '/ven_other',
     reach: heading('Not one of your companies'),
   },
-  { name: 'no such page', as: OWNER, path: '/ven_acme/nothing', reach: heading('There is no such page') },
+  { name: 'no such page', as: OWNER, path: '/ven_acme/nothing', reach: heading('Page not found') },
   { name: 'not for a member', as: MEMBER, path: CLIENTS, reach: heading('OAuth2 Clients') },
   { name: 'clients', as: OWNER, path: CLIENTS, reach: (page) => page.getByRole('row').nth(1).waitFor() },
   {
@@ -76,7 +77,7 @@ const STATES: State[] = [
       await dialog(page).getByRole('button', { name: 'Create client' }).click()
       await dialog(page).getByText('Client secret').waitFor()
       await page.keyboard.press('Escape')
-      await dialog(page).getByText('once closed, the secret is gone').waitFor()
+      await dialog(page).getByText('once this is closed, the secret is gone').waitFor()
     },
   },
   {
@@ -91,7 +92,7 @@ const STATES: State[] = [
     path: async () => `${CLIENTS}/${(await newClient('Nearly revoked')).clientId}`,
     async reach(page) {
       await page.getByRole('button', { name: 'Revoke' }).click()
-      await dialog(page).getByRole('button', { name: 'Revoke for ever' }).click()
+      await dialog(page).getByRole('button', { name: 'Revoke permanently' }).click()
       await dialog(page).getByText('That is not the name.').waitFor()
     },
   },
@@ -122,7 +123,7 @@ const STATES: State[] = [
       await requestToken(replacement)
       return `${CLIENTS}/${old.clientId}/rotate?replacement=${replacement.clientId}`
     },
-    reach: (page) => page.getByText(/Quiet for/).waitFor(),
+    reach: (page) => page.getByText('In use now').waitFor(),
   },
   {
     name: 'analytics',
@@ -135,6 +136,29 @@ const STATES: State[] = [
     as: OWNER,
     path: '/ven_acme/activity',
     reach: (page) => page.getByRole('listitem').nth(5).waitFor(),
+  },
+  {
+    name: 'analytics, compared',
+    as: OWNER,
+    path: '/ven_acme/analytics?compare=',
+    reach: (page) => page.getByText('Compared with').waitFor(),
+  },
+  {
+    name: 'a search that finds nothing',
+    as: OWNER,
+    path: `${CLIENTS}?q=nothing-like-it`,
+    reach: (page) => page.getByText('No active client matches').waitFor(),
+  },
+  {
+    name: 'the palette',
+    as: OWNER,
+    path: CLIENTS,
+    async reach(page) {
+      await page.getByRole('row').nth(1).waitFor()
+      await page.keyboard.press('Control+k')
+      await page.getByRole('combobox').fill('client')
+      await page.getByRole('option').first().waitFor()
+    },
   },
   { name: 'webhooks', as: OWNER, path: '/ven_acme/integrations/webhooks', reach: heading('Webhooks') },
 ]
@@ -149,7 +173,7 @@ describe('workspace: accessible in both themes, and as wide as the window', func
       tab = await visit({ ...(as && { as }), path: typeof path === 'string' ? path : await path() })
       await reach(tab.page)
       await assertAccessible(tab.page)
-      for (const width of [1600, 900, 360]) {
+      for (const width of [1600, 900, 360, 320]) {
         await tab.page.setViewportSize({ width, height: 800 })
         await assertFits(tab.page)
       }
@@ -157,6 +181,102 @@ describe('workspace: accessible in both themes, and as wide as the window', func
       await assertAccessible(tab.page)
     })
   }
+})
+
+describe('workspace: what axe does not see', function () {
+  this.timeout(60_000)
+  let tab: Visit
+  afterEach(() => tab?.leave())
+
+  it('no two buttons of a dialog have one name', async () => {
+    tab = await visit({ as: OWNER, path: CLIENTS })
+    const { page } = tab
+    await page.getByRole('button', { name: 'Create client' }).click()
+    await dialog(page).getByLabel('Name').fill('One name each')
+    await dialog(page).getByRole('checkbox').first().check()
+    await dialog(page).getByRole('button', { name: 'Create client' }).click()
+    await dialog(page).getByText('Client secret').waitFor()
+    const names = await dialog(page)
+      .getByRole('button')
+      .evaluateAll((buttons) => buttons.map((it) => it.getAttribute('aria-label') ?? it.textContent))
+    assert.equal(new Set(names).size, names.length, names.join(', '))
+  })
+
+  it('a control that cannot be used says why when it is touched', async () => {
+    tab = await visit({ as: MEMBER, path: CLIENTS, width: 390, height: 844 })
+    const { page } = tab
+    await page.getByRole('button', { name: 'Create client' }).click({ force: true })
+    const reason = page.locator('.button-reason')
+    await reason.waitFor()
+    assert.match(await reason.innerText(), /your role here is Member/)
+  })
+
+  it('the button that closes the secret says what it waits for', async () => {
+    tab = await visit({ as: OWNER, path: CLIENTS, width: 390, height: 844 })
+    const { page } = tab
+    await page.getByRole('button', { name: 'Create client' }).click()
+    await dialog(page).getByLabel('Name').fill('Waits')
+    await dialog(page).getByRole('checkbox').first().check()
+    await dialog(page).getByRole('button', { name: 'Create client' }).click()
+    await dialog(page).getByRole('button', { name: 'Done' }).click({ force: true })
+    await dialog(page).getByText('Tick the box first: once').waitFor()
+  })
+
+  for (const [width, height] of [
+    [1024, 768],
+    [390, 844],
+    [320, 568],
+  ] as const) {
+    it(`a dialog’s buttons are in view at ${width} by ${height}`, async () => {
+      tab = await visit({ as: OWNER, path: CLIENTS, width, height })
+      const { page } = tab
+      await page.getByRole('button', { name: 'Create client' }).click()
+      const button = dialog(page).getByRole('button', { name: 'Create client' })
+      const box = (await button.boundingBox()) as { y: number; height: number }
+      assert.ok(box.y + box.height <= height, `ends at ${box.y + box.height}`)
+    })
+  }
+
+  it('400 % zoom: no bar stays, and nothing scrolls sideways', async () => {
+    tab = await visit({ as: OWNER, path: '/ven_acme/analytics', width: 320, height: 256 })
+    const { page } = tab
+    await page.locator('canvas').waitFor()
+    await assertFits(page)
+    await page.evaluate(() => window.scrollTo(0, 600))
+    for (const bar of ['.rail', '.nav']) {
+      const box = (await page.locator(bar).boundingBox()) as { y: number; height: number }
+      assert.ok(box.y + box.height <= 0, `${bar} ends at ${box.y + box.height}`)
+    }
+  })
+
+  it('forced colours keep what is chosen, and what stands for something', async () => {
+    tab = await visit({ as: OWNER, path: '/ven_acme/analytics' })
+    const { page } = tab
+    await page.emulateMedia({ forcedColors: 'active' })
+    await page.locator('canvas').waitFor()
+    const outlined = (selector: string) =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate((it) => getComputedStyle(it).outlineStyle)
+    for (const chosen of ['.total:has(:checked)', '.nav-item[aria-current]', '.segment:has(:checked) span']) {
+      assert.equal(await outlined(chosen), 'solid', chosen)
+    }
+    const ground = await page
+      .locator('.day-mark-final')
+      .first()
+      .evaluate((it) => getComputedStyle(it).backgroundColor)
+    const paper = await page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+    assert.notEqual(ground, paper)
+    await page.goto(`${tab.baseUrl}${CLIENTS}?show=all`)
+    await page.locator('.status-active').first().waitFor()
+    const dot = (selector: string) =>
+      page
+        .locator(selector)
+        .first()
+        .evaluate((it) => getComputedStyle(it, '::before').backgroundColor)
+    assert.notEqual(await dot('.status-active'), paper)
+  })
 })
 
 const newClient = async (name: string) => createClient(await sessionToken(OWNER), { name })

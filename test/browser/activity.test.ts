@@ -1,4 +1,5 @@
 import { strict as assert } from 'node:assert'
+import { readFile } from 'node:fs/promises'
 import { api, createClient, OWNER, sessionToken, type Visit, visit } from '../support/workspace.ts'
 
 describe('workspace: Activity', function () {
@@ -15,6 +16,33 @@ describe('workspace: Activity', function () {
     await entries.filter({ hasText: 'created the client' }).waitFor()
     await entries.filter({ hasText: 'revoked the client' }).getByRole('link').click()
     await tab.page.getByText('This client is revoked').waitFor()
+  })
+
+  it('says what a destination was before', async () => {
+    const token = await sessionToken(OWNER)
+    const save = (callbackUrl: string) =>
+      api('/v1/vendor/ven_acme/callback-url', { token, method: 'PATCH', body: { callbackUrl } })
+    await save('https://first.acme-receiver.com/')
+    await save('https://second.acme-receiver.com/')
+    tab = await visit({ sessionToken: token, path: '/ven_acme/activity' })
+    await tab.page
+      .getByText('changed the webhook destination from first.acme-receiver.com to second.acme-receiver.com')
+      .waitFor()
+  })
+
+  it('exports everything as CSV, also what is not on the page yet', async () => {
+    const token = await sessionToken(OWNER)
+    const { clientId } = await createClient(token, { name: '=1+1, "quoted"' })
+    tab = await visit({ sessionToken: token, path: '/ven_acme/activity' })
+    const downloading = tab.page.waitForEvent('download')
+    await tab.page.getByRole('button', { name: 'Export all as CSV' }).click()
+    const download = await downloading
+    assert.match(download.suggestedFilename(), /^activity_ven_acme_\d{4}-\d\d-\d\d\.csv$/)
+    const [header, newest, ...others] = (await readFile(await download.path(), 'utf8')).split('\r\n')
+    assert.equal(header, 'at,action,subject,by,by_user_id,detail')
+    assert.match(newest ?? '', new RegExp(`client.created,${clientId},.+,usr_`))
+    assert.ok((newest ?? '').includes('""name"":""=1+1, \\""quoted\\""""'), newest)
+    assert.ok(others.some((line) => line.includes('Demo client of the local stack')))
   })
 
   it('goes back as far as there is anything', async () => {

@@ -90,6 +90,60 @@ describe('workspace: Analytics', function () {
     assert.ok(painted.pale > 100, `${painted.pale} pixels of provisional ground`)
   })
 
+  it('says – of a range without reports, not zero, and how many days were reported', async () => {
+    tab = await visit({ as: OWNER, path: '/ven_acme/analytics?from=2020-01-01&to=2020-01-20' })
+    await tab.page.getByText('0 of 20 days reported').waitFor()
+    await tab.page.getByRole('radio', { name: 'Revenue –' }).waitFor({ state: 'attached' })
+    assert.doesNotMatch(await tab.page.locator('.totals').innerText(), /0/)
+    await tab.page.getByRole('radio', { name: '12 months' }).check({ force: true })
+    await tab.page.getByText(/\d+ of 366 days reported/).waitFor()
+  })
+
+  it('compares with the previous period, in the address too', async () => {
+    const token = await sessionToken(OWNER)
+    tab = await visit({ sessionToken: token, path: '/ven_acme/analytics?days=7' })
+    const { page } = tab
+    await rowCount(page, 7)
+    await page.getByLabel('Compare with the previous period').check()
+    const [from, to] = await Promise.all(
+      ['First day', 'Last day'].map((name) => page.getByLabel(name).inputValue()),
+    )
+    const day = (date: string, days: number) =>
+      new Date(Date.parse(date) + days * 86_400_000).toISOString().slice(0, 10)
+    const range = (days: number) => `from=${day(from as string, days)}&to=${day(to as string, days)}`
+    const [now, before] = await Promise.all(
+      [0, -7].map((days) => api(`/v1/vendor/ven_acme/analytics/daily?${range(days)}`, { token })),
+    )
+    const clicks = page.locator('.total').filter({ hasText: 'Clicks' })
+    await clicks.getByText(`from ${before.totals.clicks.toLocaleString('en')}`).waitFor()
+    const percent = new Intl.NumberFormat('en', {
+      style: 'percent',
+      maximumFractionDigits: 1,
+      signDisplay: 'exceptZero',
+    })
+    await clicks
+      .getByText(percent.format(now.totals.clicks / before.totals.clicks - 1), { exact: true })
+      .waitFor()
+    assert.equal(new URL(page.url()).search, '?days=7&compare=')
+    await page.getByRole('radio', { name: '30 days' }).check({ force: true })
+    assert.equal(new URL(page.url()).search, '?compare=')
+  })
+
+  it('puts the chart’s line on the middle of a bar', async () => {
+    tab = await visit({ as: OWNER, path: '/ven_acme/analytics?days=7' })
+    const { page } = tab
+    await page.locator('canvas').waitFor()
+    const over = page.locator('.u-over')
+    const { width } = (await over.boundingBox()) as { width: number }
+    const lines = new Set<number>()
+    for (let x = 5; x < width; x += 13) {
+      await over.hover({ position: { x, y: 80 } })
+      const line = (await page.locator('.u-cursor-x').boundingBox()) as { x: number }
+      lines.add(Math.round(line.x))
+    }
+    assert.equal(lines.size, 7)
+  })
+
   it('is shown in a browser whose language is none that Intl knows', async () => {
     tab = await visit({ as: OWNER })
     const { context, page, baseUrl } = tab

@@ -40,17 +40,17 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     assert.equal(await dialog.getByLabel('Name').inputValue(), 'Whole way 2')
     await dialog.getByRole('button', { name: 'Create replacement' }).click()
     const replacement = await revealed(page)
-    await closeReveal(page, 'Go on with the rotation')
-    await page.getByText('Waiting for its first token request').waitFor()
+    await closeReveal(page, 'Continue the rotation')
+    await page.getByText('No token request yet').waitFor()
     assert.equal(new URL(page.url()).searchParams.get('replacement'), replacement.clientId)
     assert.equal((await requestToken(replacement)).status, 200)
     await page.getByText('Asks for tokens', { exact: true }).waitFor()
-    await page.getByText(/Quiet for 0:\d\d of 15:00/).waitFor()
+    await page.getByText('In use now').waitFor()
 
     await page.getByRole('button', { name: 'Revoke the old client' }).click()
     await dialog.getByText('It may still be in use').waitFor()
     await dialog.getByLabel(/Type the client/).fill('Whole way')
-    await dialog.getByRole('button', { name: 'Revoke for ever' }).click()
+    await dialog.getByRole('button', { name: 'Revoke permanently' }).click()
     await page.getByText('The rotation is complete.').waitFor()
     assert.deepEqual((await requestToken(old)).body.error, 'invalid_client')
     const refused = await api('/v1/analytics/ven_acme/daily', { token: token.body.access_token as string })
@@ -65,7 +65,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     const { clientSecret } = await revealed(page)
     const dialog = page.getByRole('dialog')
     await page.keyboard.press('Escape')
-    await dialog.getByText('once closed, the secret is gone').waitFor()
+    await dialog.getByText('once this is closed, the secret is gone').waitFor()
     await dialog.getByRole('button', { name: 'Close' }).click()
     await dialog.getByRole('button', { name: 'Done' }).click({ force: true })
     assert.equal(await dialog.isVisible(), true)
@@ -107,9 +107,13 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     await dialog.getByRole('button', { name: 'Create client' }).click()
     await dialog.getByText('At most 100 characters; this has 101.').waitFor()
     await dialog.getByRole('checkbox', { name: /Read daily analytics/ }).check()
-    await dialog.getByText('This client can read, and change nothing.').waitFor()
+    await dialog
+      .getByText('Anyone with this client’s secret can read daily analytics, and change nothing.')
+      .waitFor()
     await dialog.getByRole('checkbox', { name: /Change boosts/ }).check()
-    await dialog.getByText("Whoever holds this client's secret can change boosts.").waitFor()
+    await dialog
+      .getByText('Anyone with this client’s secret can read daily analytics and change boosts.')
+      .waitFor()
   })
 
   it('creates a client once when the answer to the first try was lost', async () => {
@@ -129,7 +133,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
       { times: 1 },
     )
     await dialog.getByRole('button', { name: 'Create client' }).click()
-    await dialog.getByText('it will not be created twice').waitFor()
+    await dialog.getByText('it is never created twice').waitFor()
     await dialog.getByRole('button', { name: 'Create client' }).click()
     await dialog.getByText('Created, but its secret is lost').waitFor()
     await dialog
@@ -151,43 +155,127 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     await dialog.getByText('It has never been used.').waitFor()
     const name = dialog.getByLabel(/Type the client/)
     await name.fill('to be revoked')
-    await dialog.getByRole('button', { name: 'Revoke for ever' }).click()
+    await dialog.getByRole('button', { name: 'Revoke permanently' }).click()
     await dialog.getByText('That is not the name.').waitFor()
     assert.equal((await requestToken(client)).status, 200)
     await name.fill(client.clientId)
     await name.press('Enter')
     await page.getByText('To be revoked is revoked').first().waitFor()
     const row = page.getByRole('row').filter({ hasText: client.clientId })
-    assert.equal(await row.getByText('Revoked', { exact: true }).isVisible(), true)
-    assert.equal((await requestToken(client)).body.error, 'invalid_client')
-    await page.getByRole('link', { name: 'Active', exact: true }).click()
     await row.waitFor({ state: 'detached' })
-    await page.getByRole('link', { name: 'Revoked', exact: true }).click()
-    await row.waitFor()
+    assert.equal((await requestToken(client)).body.error, 'invalid_client')
+    await page.getByRole('radio', { name: /^Revoked/ }).check({ force: true })
+    await row.getByText('Revoked', { exact: true }).waitFor()
   })
 
-  it('advises to revoke the old client once it has been quiet for as long as a token lasts', async () => {
+  it('takes a token from before the secret was put away for a trial, not for a deployment', async () => {
+    const old = await createClient(await sessionToken(OWNER), { name: 'Only tried' })
+    await requestToken(old)
+    tab = await visit({ as: OWNER, path: `${CLIENTS}/${old.clientId}/rotate` })
+    const { page } = tab
+    await page.getByText('Do this last, when the replacement has taken over.').waitFor()
+    await page.getByRole('button', { name: 'Create replacement' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Create replacement' }).click()
+    const replacement = await revealed(page)
+    await requestToken(replacement)
+    await page.getByText('This client works.').waitFor()
+    await closeReveal(page, 'Continue the rotation')
+    await page.getByText('Only a trial so far').waitFor()
+    await page.getByText('The replacement has only been tried out, not deployed.').waitFor()
+    assert.equal(await currentStep(page), 'Deploy it')
+    await requestToken(replacement)
+    await page.getByText('Asks for tokens', { exact: true }).waitFor()
+    assert.equal(await currentStep(page), 'See the token requests move')
+  })
+
+  it('is not green for a replacement that fell silent, nor quiet for an old client in use', async () => {
     const token = await sessionToken(OWNER)
     const old = await createClient(token, { name: 'Quiet one' })
     const replacement = await createClient(token, { name: 'Quiet one 2' })
-    await requestToken(old)
-    await requestToken(replacement)
+    for (let tokens = 0; tokens < 100; tokens++) await requestToken(old)
     tab = await visit()
-    await tab.page.clock.install()
-    await tab.page.evaluate((value) => sessionStorage.setItem('session-token', value), token)
-    await tab.page.goto(`${tab.baseUrl}${CLIENTS}/${old.clientId}/rotate`)
-    await tab.page.getByText('It exists already').click()
-    const existing = tab.page.getByRole('listitem').filter({ hasText: replacement.clientId })
+    const { page } = tab
+    await page.clock.install()
+    await page.evaluate((value) => sessionStorage.setItem('session-token', value), token)
+    await page.goto(`${tab.baseUrl}${CLIENTS}/${old.clientId}/rotate`)
+    await page.getByText('Use an existing client').click()
+    const existing = page.getByRole('listitem').filter({ hasText: replacement.clientId })
     await existing.getByRole('button', { name: 'Use this one' }).click()
-    await tab.page.getByText(/Quiet for \d:\d\d of 15:00/).waitFor()
-    await tab.page.clock.fastForward('14:00')
-    await tab.page.getByText(/Quiet for 14:\d\d of 15:00/).waitFor()
-    await tab.page.clock.fastForward('01:01')
-    await tab.page.getByText('No longer asks for tokens').waitFor()
-    await tab.page.getByText('Nothing that runs all the time uses it any more.').waitFor()
-    await requestToken(old)
-    await tab.page.clock.setSystemTime(new Date())
-    await tab.page.getByText(/Quiet for 0:\d\d of 15:00/).waitFor()
+    await page.getByText('In use now').waitFor()
+    await page.waitForTimeout(1_100)
+    await requestToken(replacement)
+    await page.getByText('Asks for tokens', { exact: true }).waitFor()
+    await page.clock.fastForward('05:00')
+    await page.getByText('Quiet for 5 minutes').waitFor()
+    await page.getByText(/got 100 tokens in the last 24 hours, so a pause of 5 minutes says little/).waitFor()
+    await page.clock.fastForward('11:00')
+    await page.getByText('Silent for 16 minutes').waitFor()
+    await page.getByText('The replacement has not asked for a token for 16 minutes.').waitFor()
+    assert.equal(await page.locator('.lane-good').count(), 0)
+    assert.equal(await currentStep(page), 'See the token requests move')
+  })
+
+  it('remembers a rotation on the way back to it', async () => {
+    const token = await sessionToken(OWNER)
+    const old = await createClient(token, { name: 'Left alone' })
+    const replacement = await createClient(token, { name: 'Left alone 2' })
+    const place = `${CLIENTS}/${old.clientId}/rotate?replacement=${replacement.clientId}`
+    tab = await visit({ sessionToken: token, path: place })
+    await tab.page.getByText('No token request yet').waitFor()
+    await tab.page.getByRole('link', { name: 'Back to the client' }).click()
+    await tab.page.getByRole('button', { name: 'Continue the rotation' }).click()
+    await tab.page.getByText('No token request yet').waitFor()
+    assert.equal(await tab.page.getByRole('button', { name: 'Create replacement' }).count(), 0)
+    assert.equal(new URL(tab.page.url()).searchParams.get('replacement'), replacement.clientId)
+  })
+
+  it('knows in the list what the dialog has learned, and marks the new row once', async () => {
+    tab = await visit({ as: OWNER, path: CLIENTS })
+    const { page } = tab
+    await create(page, 'Known at once', ['Read daily analytics'])
+    await requestToken(await revealed(page))
+    await page.getByText('This client works.').waitFor()
+    await closeReveal(page, 'Done')
+    const row = page.getByRole('row').filter({ hasText: 'Known at once' })
+    assert.match(await row.innerText(), /just now/)
+    assert.doesNotMatch(await row.innerText(), /Never used/)
+    assert.match((await row.getAttribute('class')) ?? '', /row-new/)
+    await page.getByRole('link', { name: 'Activity' }).click()
+    await page.getByRole('link', { name: 'OAuth2 Clients' }).first().click()
+    await row.waitFor()
+    await page.waitForFunction(() => document.querySelector('.row-new') === null, null, { timeout: 15_000 })
+  })
+
+  it('keeps a half-filled dialog over the end of the session, with the email filled in', async () => {
+    const token = await sessionToken(OWNER)
+    tab = await visit({ sessionToken: token, path: CLIENTS })
+    const { page } = tab
+    await page.getByRole('button', { name: 'Create client' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('Half filled')
+    await dialog.getByRole('checkbox', { name: /Read boosts/ }).check()
+    await api('/v1/session', { token, method: 'DELETE' })
+    await dialog.getByRole('button', { name: 'Create client' }).click()
+    await page.getByText('Your session has ended').waitFor()
+    assert.equal(await page.getByLabel('Email address').inputValue(), OWNER)
+    const { stack } = await testWorkspace()
+    await page.getByLabel('Password').fill(stack.demoPassword)
+    await page.keyboard.press('Enter')
+    assert.equal(await dialog.getByLabel('Name').inputValue(), 'Half filled')
+    assert.equal(await dialog.getByRole('checkbox', { name: /Read boosts/ }).isChecked(), true)
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('link', { name: 'Activity' }).click()
+    await page.getByRole('link', { name: 'OAuth2 Clients' }).first().click()
+    await page.getByRole('button', { name: 'Create client' }).waitFor()
+    assert.equal(await dialog.count(), 0)
+  })
+
+  it('says that nothing was sent while it is offline', async () => {
+    tab = await visit({ as: OWNER, path: CLIENTS })
+    await tab.page.getByRole('row').nth(1).waitFor()
+    await tab.context.setOffline(true)
+    await create(tab.page, 'Offline', ['Read boosts'])
+    await tab.page.getByText('Nothing was sent. Try again once you are connected.').waitFor()
   })
 
   it('shows names as text, whatever is in them', async () => {
@@ -205,7 +293,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     await assertFits(tab.page)
   })
 
-  it('shows a hundred clients, a page at a time, and says when there is no room for another', async () => {
+  it('lists a hundred clients, and says when there is no room for another', async () => {
     const token = await sessionToken(GLOBEX_OWNER)
     const path = '/v1/vendor/ven_globex/oauth-clients'
     const { clients } = await api(`${path}?status=Active&limit=200`, { token })
@@ -214,17 +302,18 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     }
     tab = await visit({ sessionToken: token, path: '/ven_globex/integrations/oauth2-clients' })
     const rows = tab.page.locator('tbody tr')
-    await rows.first().waitFor()
-    assert.equal(await rows.count(), 50)
-    await tab.page.getByRole('button', { name: 'Show more' }).click()
     await rows.nth(99).waitFor()
+    assert.equal(await rows.count(), 100)
     await create(tab.page, 'One too many', ['Read boosts'])
     await tab.page.getByText('Your company has 100 active clients').waitFor()
   })
 
   it('says that there is no such client', async () => {
     tab = await visit({ as: OWNER, path: `${CLIENTS}/cli_0000000000000000000000` })
-    await tab.page.getByText('The company has no such client.').waitFor()
+    await tab.page.getByText('No client with this id in Acme Outfitters').waitFor()
+    assert.equal(await tab.page.getByRole('button', { name: 'Try again' }).count(), 0)
+    await tab.page.getByRole('link', { name: 'All clients' }).click()
+    await tab.page.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
   })
 })
 
@@ -239,17 +328,19 @@ async function create(page: Page, name: string, scopes: string[]): Promise<void>
 /** What the dialog shows, read the way that a person takes it: from the clipboard. */
 async function revealed(page: Page): Promise<{ clientId: string; clientSecret: string; curl: string }> {
   const dialog = page.getByRole('dialog')
-  const copied = async (name: RegExp, index = 0) => {
-    await dialog.getByRole('button', { name }).nth(index).click()
+  const copied = async (name: string) => {
+    await dialog.getByRole('button', { name }).click()
     return page.evaluate(() => navigator.clipboard.readText())
   }
   await dialog.getByText('Client secret').waitFor()
-  const clientId = await copied(/^Cop(?:y|ied)$/, 0)
-  const clientSecret = await copied(/^Cop(?:y|ied)$/, 1)
-  const curl = await copied(/Copy curl command/)
+  const clientId = await copied('Copy client id')
+  const clientSecret = await copied('Copy client secret')
+  const curl = await copied('Copy curl command')
   assert.match(clientId, /^cli_/)
   return { clientId, clientSecret, curl }
 }
+
+const currentStep = (page: Page) => page.locator('[aria-current="step"] h2').innerText()
 
 async function closeReveal(page: Page, button: string): Promise<void> {
   const dialog = page.getByRole('dialog')

@@ -34,12 +34,12 @@ describe('workspace: by keyboard alone', function () {
     }
     await tab.page.getByRole('checkbox', { name: /Read boosts/ }).focus()
     await keyboard.press('Space')
-    await tab.page.getByLabel('Name').focus()
+    await tab.page.getByRole('dialog').getByLabel('Name').focus()
     await keyboard.press('Enter')
     await tab.page.getByText('Client secret').waitFor()
     assert.equal(await focusIsInDialog(tab.page), true)
     await keyboard.press('Escape')
-    await tab.page.getByText('once closed, the secret is gone').waitFor()
+    await tab.page.getByText('once this is closed, the secret is gone').waitFor()
     await tab.page.getByRole('checkbox', { name: 'I have saved the secret' }).focus()
     await keyboard.press('Space')
     await keyboard.press('Escape')
@@ -54,7 +54,7 @@ describe('workspace: by keyboard alone', function () {
     await tab.page.keyboard.press('ArrowRight')
     await tab.page.getByRole('region', { name: '.env file' }).waitFor()
     await tab.page.keyboard.press('End')
-    await tab.page.getByRole('region', { name: 'Python program' }).waitFor()
+    await tab.page.getByRole('region', { name: 'PHP program' }).waitFor()
   })
 
   it('opens a row’s menu, and comes back to it from the dialog', async () => {

@@ -10,9 +10,10 @@ import {
   visit,
 } from '../support/workspace.ts'
 
-const FIRST_LOAD_BYTES = 150_000
+const FIRST_LOAD_BYTES = 85_000
 /** Of what Google calls good, a fifth. */
 const LAYOUT_SHIFT = 0.02
+const LONGEST_TASK_MS = 200
 const SCREENS = ['integrations/oauth2-clients', 'integrations/webhooks', 'analytics', 'activity']
 
 describe('workspace: the page', function () {
@@ -38,6 +39,26 @@ describe('workspace: the page', function () {
       bytes += Number(response.headers.get('content-length'))
     }
     assert.ok(bytes > 10_000 && bytes < FIRST_LOAD_BYTES, `${bytes} bytes`)
+  })
+
+  it('preloads a font, which is used', async () => {
+    tab = await visit()
+    const href = (await tab.page.locator('link[rel="preload"][as="font"]').getAttribute('href')) as string
+    const font = await fetch(tab.baseUrl + href)
+    assert.equal(font.status, 200)
+    assert.equal(font.headers.get('content-type'), 'font/woff2')
+    const families = await tab.page.evaluate(async (url) => {
+      await document.fonts.ready
+      const styles = [...document.styleSheets].flatMap((sheet) => [...sheet.cssRules])
+      const rule = styles.find((each) =>
+        each.cssText.includes(url.split('/').at(-1) as string),
+      ) as CSSFontFaceRule
+      const loaded = [...document.fonts]
+        .filter(({ status }) => status === 'loaded')
+        .map(({ family }) => family)
+      return { wanted: rule.style.getPropertyValue('font-family'), loaded }
+    }, href)
+    assert.ok(families.loaded.includes(families.wanted.replaceAll('"', '')), JSON.stringify(families))
   })
 
   it('is served with its security headers, under every address', async () => {
@@ -82,6 +103,24 @@ describe('workspace: the page', function () {
     })
   }
 
+  it('has no task over 200 ms on a machine four times slower', async () => {
+    tab = await visit({ as: OWNER })
+    const { page, context, baseUrl } = tab
+    const devtools = await context.newCDPSession(page)
+    await devtools.send('Emulation.setCPUThrottlingRate', { rate: 4 })
+    for (const screen of SCREENS) {
+      // What else the machine does only makes tasks longer, so the best of a few loads is the screen's own.
+      let longest = Number.POSITIVE_INFINITY
+      for (let load = 0; load < 5 && longest > LONGEST_TASK_MS; load++) {
+        await page.goto(`${baseUrl}/ven_acme/${screen}`)
+        await page.getByRole('heading', { level: 1 }).waitFor()
+        await page.waitForLoadState('networkidle')
+        longest = await longestTask(page)
+      }
+      assert.ok(longest <= LONGEST_TASK_MS, `${screen}: ${longest} ms`)
+    }
+  })
+
   it('follows the system’s colours until one chooses, and remembers the choice', async () => {
     tab = await visit({ as: OWNER, theme: 'dark' })
     const dark = () => tab.page.evaluate(() => getComputedStyle(document.documentElement).colorScheme)
@@ -92,7 +131,7 @@ describe('workspace: the page', function () {
     await tab.page.reload()
     assert.equal(await dark(), 'light')
     await tab.page.getByRole('button', { name: OWNER }).click()
-    await tab.page.getByRole('menuitemradio', { name: 'As the system' }).click()
+    await tab.page.getByRole('menuitemradio', { name: 'System' }).click()
     assert.equal(await dark(), 'dark')
     assert.deepEqual(await tab.page.evaluate(() => ({ ...localStorage })), {})
   })
@@ -129,7 +168,7 @@ describe('workspace: the page', function () {
     await tab.page.getByText('You are offline.').waitFor()
     assert.equal(await row.isVisible(), true)
     await tab.page.getByRole('link', { name: 'Activity' }).click()
-    await tab.page.getByText('This will load when the connection is back.').waitFor()
+    await tab.page.getByText('This loads as soon as you are back online.').waitFor()
     await tab.context.setOffline(false)
     await tab.page.getByRole('listitem').filter({ hasText: 'created the client' }).first().waitFor()
   })
@@ -141,6 +180,19 @@ async function loaded(page: Page, file: string): Promise<void> {
     (name) =>
       performance.getEntriesByType('resource').some((entry) => new RegExp(`/${name}-.*js$`).test(entry.name)),
     file,
+  )
+}
+
+async function longestTask(page: Page): Promise<number> {
+  return page.evaluate(
+    () =>
+      new Promise((resolve) => {
+        let longest = 0
+        new PerformanceObserver((list) => {
+          longest = Math.max(longest, ...list.getEntries().map(({ duration }) => duration))
+        }).observe({ type: 'longtask', buffered: true })
+        setTimeout(() => resolve(longest), 1_000)
+      }),
   )
 }
 

@@ -31,7 +31,7 @@ describe('workspace: signing in and out', function () {
       .and(tab.page.locator(':not([aria-busy])'))
       .waitFor()
     assert.equal(await notice.textContent(), said)
-    assert.match(said ?? '', /email address or the password is wrong/)
+    assert.match(said ?? '', /Email or password is incorrect/)
   })
 
   it('names an empty field before it asks the service', async () => {

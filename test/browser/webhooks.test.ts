@@ -85,11 +85,11 @@ describe('workspace: Integrations, Webhooks', function () {
     await save('https://HOOKS.acme-receiver.com/events/7f3a')
     await saved().getByText('https://hooks.acme-receiver.com/events/7f3a').waitFor()
     assert.equal(await field().inputValue(), 'https://hooks.acme-receiver.com/events/7f3a')
-    await saved().getByText('Its name led to public addresses').waitFor()
+    await saved().getByText('Resolves to public addresses').waitFor()
     await field().fill('https://another.acme-receiver.com/')
-    await saved().getByText('Goes to this saved destination, not to your unsaved edit.').waitFor()
+    await saved().getByText('Goes to the saved destination, not to your unsaved edit.').waitFor()
     await tab.page.getByText('Not saved', { exact: true }).waitFor()
-    await button('Discard the edit').click()
+    await button('Discard changes').click()
     assert.equal(await field().inputValue(), 'https://hooks.acme-receiver.com/events/7f3a')
     await looksRight()
   })
@@ -127,7 +127,7 @@ describe('workspace: Integrations, Webhooks', function () {
   it('says when the name could not be looked up', async () => {
     resolution = { addresses: [], complete: false, failure: 'not_found' } as Resolution
     await save('https://not-yet.acme.com/')
-    await saved().getByText('Its name could not be looked up when it was saved').waitFor()
+    await saved().getByText('Its name did not resolve when it was saved.').waitFor()
   })
 
   it('sends the test to the saved destination while another is typed, and keeps the result on the page', async () => {
@@ -143,8 +143,7 @@ describe('workspace: Integrations, Webhooks', function () {
     await field().fill('https://typed.acme.com/')
     await button('Send test event').click()
     const result = tab.page.getByRole('region', { name: 'Last test' })
-    await result.getByText('Your receiver took it').waitFor()
-    await result.getByText('200', { exact: true }).waitFor()
+    await saved().getByText('Delivered: your receiver answered 200').waitFor()
     await result.getByText(/^Valid until/).waitFor()
     assert.equal(await result.getByRole('row').count(), 5)
     const payload = await result.getByRole('region', { name: 'payload' }).innerText()
@@ -154,9 +153,9 @@ describe('workspace: Integrations, Webhooks', function () {
     assert.ok((await result.getByRole('region', { name: 'receiver log' }).innerText()).includes('thank'))
     assert.equal(await result.locator('b').count(), 0)
     await tab.page.getByRole('link', { name: 'Activity' }).click()
-    await tab.page.getByText('saved the callback destination at').waitFor()
+    await tab.page.getByText('saved the webhook destination at').waitFor()
     await tab.page.getByRole('link', { name: 'Webhooks' }).click()
-    await result.getByText('Your receiver took it').waitFor()
+    await result.getByText('Yes: the receiver answered with status 200').waitFor()
     assert.equal(await field().inputValue(), 'https://typed.acme.com/')
     await looksRight()
   })
@@ -166,17 +165,78 @@ describe('workspace: Integrations, Webhooks', function () {
     await save(missing.url)
     await saved().getByText(missing.url).waitFor()
     await button('Send test event').click()
-    await tab.page.getByText('Your receiver answered, but not with success').waitFor()
-    await tab.page.getByText('404', { exact: true }).waitFor()
+    await saved().getByText('Your receiver answered 404, which is not a success').waitFor()
     await looksRight()
     const closed = await receiver(startTlsReceiver({ talk: (socket) => socket.destroy() }))
     await save(closed.url)
     await saved().getByText(closed.url).waitFor()
     await tab.page.getByText('which is no longer the saved destination').waitFor()
     await button('Send test event').click()
-    await tab.page.getByText('No answer: it may not have arrived').waitFor()
+    await saved().getByText('No answer: the event may not have arrived').waitFor()
     await tab.page.getByText('Not confirmed: no valid answer came').waitFor()
     await assertAccessible(tab.page)
+  })
+
+  it('says Not sent when nothing was', async () => {
+    await save(`https://${RECEIVER_NAME}/gone`)
+    await saved().getByText(`https://${RECEIVER_NAME}/gone`).waitFor()
+    resolution = { addresses: [], complete: false, failure: 'not_found' } as Resolution
+    await button('Send test event').click()
+    await saved().getByText('Not sent: no secure connection to your receiver').waitFor()
+    const result = tab.page.getByRole('region', { name: 'Last test' })
+    await result.getByText('No: nothing was sent').waitFor()
+    await result.getByText('What would have been sent').waitFor()
+    assert.equal(await tab.page.getByText(/may not have arrived|^Sent$|What was sent/).count(), 0)
+    await looksRight()
+  })
+
+  it('shows the result where a phone shows the button', async () => {
+    await tab.page.setViewportSize({ width: 390, height: 844 })
+    const { url } = await receiver(startHttpsReceiver((_request, response) => response.end()))
+    await save(url)
+    await saved().getByText(url).waitFor()
+    await button('Send test event').click()
+    const verdict = saved().getByText('Delivered: your receiver answered 200')
+    await verdict.waitFor()
+    const box = await verdict.boundingBox()
+    const scrolled = await tab.page.evaluate(() => window.scrollY)
+    assert.ok(box && box.y + box.height < 844 - 60, `at ${box?.y}, scrolled by ${scrolled}`)
+  })
+
+  it('says before the first test what will arrive, and keeps the tests of this visit', async () => {
+    const requests: string[] = []
+    let status = 500
+    const { url } = await receiver(
+      startHttpsReceiver(async (request, response) => {
+        let body = ''
+        for await (const chunk of request) body += chunk
+        const fields: string[] = []
+        for (let at = 0; at < request.rawHeaders.length; at += 2) {
+          fields.push(`${request.rawHeaders[at]?.toLowerCase()}: ${request.rawHeaders[at + 1]}`)
+        }
+        requests.push([`${request.method} ${request.url} HTTP/1.1`, ...fields, '', body].join('\n'))
+        response.writeHead(status).end()
+      }),
+    )
+    await save(url)
+    await saved().getByText(url).waitFor()
+    const example = await tab.page.getByRole('region', { name: 'request of a test event' }).innerText()
+    await button('Send test event').click()
+    await saved().getByText('Your receiver answered 500, which is not a success').waitFor()
+    for (const line of example.trim().split('\n').slice(0, -1)) {
+      const field = line.replace(/^[\w-]+:/, (name) => name.toLowerCase())
+      assert.ok(requests[0]?.split('\n').includes(field), `${field} in\n${requests[0]}`)
+    }
+    status = 204
+    await button('Send test event').click()
+    await saved().getByText('Delivered: your receiver answered 204').waitFor()
+    const tests = tab.page
+      .getByRole('list', { name: 'Tests of this visit, newest first' })
+      .getByRole('button')
+    assert.equal(await tests.count(), 2)
+    await tests.nth(1).click()
+    await tab.page.getByText('Yes: the receiver answered with status 500').waitFor()
+    await looksRight()
   })
 
   it('says that it is sending, and does not send twice', async () => {
@@ -189,13 +249,13 @@ describe('workspace: Integrations, Webhooks', function () {
     await save(slow.url)
     await saved().getByText(slow.url).waitFor()
     await button('Send test event').click()
-    await saved().getByText('Sending, and waiting for your receiver').waitFor()
+    await saved().getByText('Sending and waiting for your receiver').waitFor()
     await button('Send test event').click({ force: true })
     const deadline = Date.now() + 10_000
     while (!answer && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20))
     assert.ok(answer, 'nothing was sent')
     answer()
-    await tab.page.getByText('Your receiver took it').waitFor()
+    await saved().getByText('Delivered: your receiver answered 200').waitFor()
     assert.equal(slow.connections, 1)
   })
 })

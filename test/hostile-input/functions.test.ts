@@ -14,6 +14,7 @@ import { CreationHeaders, NewOAuthClient } from '../../apps/api/clients/schemas.
 import { bearerOf } from '../../apps/api/http/bearer.ts'
 import { parseQuery } from '../../apps/api/http/input.ts'
 import { pageParameters } from '../../apps/api/http/page.ts'
+import { createSessionCookie } from '../../apps/api/sessions/cookie.ts'
 import { SignIn } from '../../apps/api/sessions/schemas.ts'
 import { credentialsInQuery } from '../../apps/auth/client-request.ts'
 import { readCredentials } from '../../apps/auth/credentials.ts'
@@ -34,6 +35,7 @@ const requestWith = (headers: Record<string, string>) =>
   }) as unknown as IncomingMessage
 
 const rule = createAddressRule()
+const cookie = createSessionCookie({ baseUrl: 'https://api.test' })
 const fields = new Set(['grant_type', 'client_id', 'client_secret', 'scope', 'resource'])
 const page = z.strictObject(pageParameters(z.tuple([z.string(), z.string()])))
 const rules = { now_ms: Date.now(), ageMax_ms: 1_000, currency: 'EUR', dateOf: createDateOf('Europe/Berlin') }
@@ -103,6 +105,11 @@ const READERS: [what: string, limit: number, read: (input: string) => unknown][]
     'the name of a client',
     64 * KIB,
     (input) => NewOAuthClient.safeParse({ name: input, scopes: ['analytics:read'] }),
+  ],
+  [
+    'a session cookie',
+    HEADER_CHARACTERS,
+    (input) => cookie.read({ get: () => `a=b; __Host-session=${input}` } as never),
   ],
   ['a sign-in', 64 * KIB, (input) => SignIn.safeParse({ email: input, password: input })],
   [

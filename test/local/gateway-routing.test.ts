@@ -70,8 +70,6 @@ describe('the gateway: where a path goes', () => {
     '/companies/ven_acme/clients?tab=1',
     '/V1/session',
     '/documents',
-    '/healthz',
-    '/readyz',
     '/v1',
   ]) {
     it(`answers GET ${target} with the workspace`, async () => {

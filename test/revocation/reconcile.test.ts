@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { markClientRevoked } from '#shared/oauth/clients.ts'
+import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
 import { createReconciler, type Step } from '#shared/revocation/reconcile.ts'
-import { insertRevokedSigningKey, insertRevokedToken } from '#shared/revocation/records.ts'
+import { insertRevokedToken } from '#shared/revocation/records.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import {
   insertRevokedSigningKey,
-  insertRevokedToken,
   PURGE_BATCH,
   purgeExpiredTokens,
   readRecentRevocations,
   replaceNamedServer,
-} from '#shared/revocation/records.ts'
+} from '#shared/revocation/recent.ts'
+import { insertRevokedToken } from '#shared/revocation/records.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createSubjects, newJti, type Subjects } from '../support/revocation.ts'
 import { createTestDatabase, type TestDatabase } from '../support/servers.ts'

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readClientCredentials } from '#shared/oauth/client-credentials.ts'
-import { newClientId } from '#shared/oauth/ids.ts'
+import { newClientId } from '#shared/oauth/new-ids.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
-import { createPostgres, type Database, isUnavailable } from '#shared/stores/postgres.ts'
+import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import { isUnavailable } from '#shared/stores/postgres-errors.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import {
   asAdmin,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect, createServer, type Server, type Socket } from 'node:net'
-import { createPostgres, type Database, isUnavailable } from '#shared/stores/postgres.ts'
+import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import { isUnavailable } from '#shared/stores/postgres-errors.ts'
 import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
 
 /** A server that accepts connections and then does `then`. */

@@ -1,14 +1,14 @@
 import knex, { type Knex } from 'knex'
 import { pino } from 'pino'
 import { insertClient, type NewClient } from '#shared/oauth/clients.ts'
+import { hashSecret } from '#shared/oauth/ids.ts'
 import {
-  hashSecret,
   newClientId,
   newClientSecret,
   newSessionToken,
   newUserId,
   newVendorId,
-} from '#shared/oauth/ids.ts'
+} from '#shared/oauth/new-ids.ts'
 import { hashPassword } from '#shared/passwords.ts'
 import {
   type Company,

@@ -110,8 +110,8 @@ export interface TestRedis extends LocalRedis {
 }
 
 /** A Redis server of its own, with the users and rights of the local stack. */
-export async function createTestRedis(): Promise<TestRedis> {
-  const folder = join(given('TEST_FOLDER'), `redis-${randomUUID()}`)
+export async function createTestRedis(parent = given('TEST_FOLDER')): Promise<TestRedis> {
+  const folder = join(parent, `redis-${randomUUID()}`)
   const passwords: Record<RedisUser, string> = { admin: 'a', auth: 'b', api: 'c' }
   const port = await freePort()
   let server = await startRedis({ directory: folder, port, passwords })

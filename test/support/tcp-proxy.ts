@@ -9,6 +9,10 @@ export interface TcpProxy {
   stall(): void
   /** Lets everything through; what a stall held back arrives now. */
   heal(): void
+  /** Ends every connection with a TCP reset; new ones are taken. */
+  reset(): void
+  /** Lets everything through this much later in each direction, in order; 0 ends it. */
+  delay(duration_ms: number): void
   /** Leads new connections to another port. */
   lead(port: number): void
   close(): Promise<void>
@@ -20,6 +24,7 @@ export async function createTcpProxy(target: number): Promise<TcpProxy> {
   const pairs = new Set<[Socket, Socket]>()
   let port = target
   let state: State = 'open'
+  let delay_ms = 0
   const server = createServer({ pauseOnConnect: true }, (near) => {
     if (state === 'cut') return near.resetAndDestroy()
     const far = dial({ port, host: '127.0.0.1' })
@@ -27,7 +32,17 @@ export async function createTcpProxy(target: number): Promise<TcpProxy> {
     pairs.add(pair)
     for (const [from, to] of [pair, [far, near] as const]) {
       from.setNoDelay(true)
-      from.on('data', (chunk) => to.write(chunk))
+      // Whichever timer fires, the oldest chunk goes first.
+      const late: Buffer[] = []
+      const sendOldest = () => {
+        const chunk = late.shift()
+        if (chunk && to.writable) to.write(chunk)
+      }
+      from.on('data', (chunk) => {
+        late.push(chunk)
+        if (delay_ms === 0 && late.length === 1) sendOldest()
+        else setTimeout(sendOldest, delay_ms)
+      })
       from.on('error', () => {})
       from.on('close', () => {
         pairs.delete(pair)
@@ -55,6 +70,12 @@ export async function createTcpProxy(target: number): Promise<TcpProxy> {
     heal() {
       state = 'open'
       each((socket) => socket.resume())
+    },
+    reset() {
+      each((socket) => socket.resetAndDestroy())
+    },
+    delay(duration_ms) {
+      delay_ms = duration_ms
     },
     lead(to) {
       port = to

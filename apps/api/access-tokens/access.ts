@@ -2,8 +2,8 @@ import { Problem } from '#shared/problems.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import { type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { bearerChallenge } from '../http/bearer.ts'
-import type { RequireAccessToken } from '../http/integrator.ts'
 import { unavailable } from '../http/problem.ts'
+import type { RequireAccessToken } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
 import { presentedToken } from './presented-token.ts'
 import type { RefusalReason, VerifiedToken, VerifyToken } from './verify.ts'
@@ -25,6 +25,16 @@ const DESCRIPTIONS: Record<RefusalReason, string> = {
   revoked: 'The token, its client or its key was revoked',
 }
 
+const PROBLEMS = [
+  'unauthenticated',
+  'invalid_request',
+  'invalid_token',
+  'insufficient_scope',
+  'forbidden',
+  'rate_limited',
+  'unavailable',
+] as const
+
 export interface AccessTokenDependencies {
   verify: VerifyToken
   revocation: Revocation
@@ -36,9 +46,10 @@ export interface AccessTokenDependencies {
 }
 
 /**
- * Admits whoever carries a good access token with a scope, for the company of the path, and counts the request against
- * the limit of its client. Anyone else gets a Problem by RFC 6750 §3.1: 401 without a good token, 403 if it lacks the
- * scope or is for another company; 429 over the limit; 503 if nobody can tell whether it is good.
+ * Judges the access token of a request, asks whether it was revoked, and counts it against its client's limit.
+ * @returns what makes the access of one scope. It throws Problem by RFC 6750 §3.1: 401 without a good token, 403 if the
+ * token lacks the scope or is for another company; 429 over the limit of its client; 503 if nobody can tell whether it
+ * is good.
  */
 export function createAccessTokenAccess({
   verify,
@@ -83,16 +94,24 @@ export function createAccessTokenAccess({
 
   async function verified(ctx: ApiContext): Promise<VerifiedToken> {
     const judged = await verify(await tokenOf(ctx))
-    if (judged.verdict === 'refused') throw invalid(judged.reason)
+    if (judged.verdict === 'refused') {
+      if (judged.client) ctx.state.client = judged.client
+      ctx.state.refusal = { reason: judged.reason }
+      throw invalid(judged.reason)
+    }
     if (judged.verdict === 'undecided')
       throw unavailable('We cannot fetch the key right now that this token is signed with.')
     const { token } = judged
+    ctx.state.client = { clientId: token.clientId, vendorId: token.vendorId }
     // One wait, and neither rejects: both commands are written to Redis before either answer is read.
     const asked = revocation.ask({ clientId: token.clientId, jti: token.jti, kid: token.kid })
     const counted = rateLimit.consume(token.clientId)
     const standing = await asked
     const rate = await counted
-    if (typeof standing === 'object') throw invalid('revoked')
+    if (typeof standing === 'object') {
+      ctx.state.refusal = { reason: 'revoked' }
+      throw invalid('revoked')
+    }
     if (standing === 'undecided')
       throw unavailable('We cannot check right now whether this token was revoked.')
     // Past Koa's `set`, which costs more than the fields themselves.
@@ -105,6 +124,7 @@ export function createAccessTokenAccess({
     async admit(ctx) {
       const { clientId, vendorId, scopes } = await verified(ctx)
       if (!scopes.includes(scope)) {
+        ctx.state.refusal = { reason: 'insufficient_scope', about: scope }
         throw new Problem('insufficient_scope', `The access token lacks the scope ${scope}.`, {
           headers: challenge({
             error: 'insufficient_scope',
@@ -116,19 +136,10 @@ export function createAccessTokenAccess({
       if (vendorId !== ctx.params.vendorId) {
         throw new Problem('forbidden', 'The access token is for another company.')
       }
-      ctx.state.clientId = clientId
       ctx.state.vendorId = vendorId
-      return { clientId, vendorId }
+      return { clientId, vendorId, scopes }
     },
     security: { scheme: 'accessToken', scope },
-    problems: [
-      'unauthenticated',
-      'invalid_request',
-      'invalid_token',
-      'insufficient_scope',
-      'forbidden',
-      'rate_limited',
-      'unavailable',
-    ],
+    problems: PROBLEMS,
   })
 }

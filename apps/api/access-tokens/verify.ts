@@ -37,12 +37,22 @@ export type RefusalReason =
 /** `valid` holds until the token expires, as long as its key stays the same. `undecided`: the key is not known yet. */
 export type TokenVerdict =
   | { verdict: 'valid'; token: VerifiedToken; signingKey: SigningKey; expiresAt_s: number }
-  | { verdict: 'refused'; reason: RefusalReason }
+  | { verdict: 'refused'; reason: RefusalReason; client?: TokenClient }
   | { verdict: 'undecided' }
+
+/** Whose token it is, if its signature was right. */
+export interface TokenClient {
+  clientId: string
+  vendorId: string
+}
 
 export type VerifyToken = (token: string) => Promise<TokenVerdict>
 
-export const refused = (reason: RefusalReason): TokenVerdict => ({ verdict: 'refused', reason })
+export const refused = (reason: RefusalReason, client?: TokenClient): TokenVerdict => ({
+  verdict: 'refused',
+  reason,
+  ...(client && { client }),
+})
 
 /** Judges access tokens by RFC 9068 §4, except whether they were revoked. Never rejects. */
 export function createTokenVerification({
@@ -78,7 +88,7 @@ export function createTokenVerification({
       })
       return judgeClaims(payload, key, Math.floor(clock.now() / 1_000))
     } catch (error) {
-      return refused(reasonOf(error))
+      return refused(reasonOf(error), clientOf(error))
     }
   }
 }
@@ -118,6 +128,14 @@ function judgeClaims(payload: Record<string, unknown>, signingKey: SigningKey, n
 
 const isId = (claim: unknown): claim is string =>
   typeof claim === 'string' && claim !== '' && claim.length <= CLAIM_LIMIT_CHARACTERS
+
+/** jose looks at claims only when the signature is right. */
+function clientOf(error: unknown): TokenClient | undefined {
+  if (!(error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed))
+    return undefined
+  const { client_id: clientId, vendor_id: vendorId } = error.payload
+  return isId(clientId) && isId(vendorId) ? { clientId, vendorId } : undefined
+}
 
 function reasonOf(error: unknown): RefusalReason {
   if (error instanceof errors.JWSSignatureVerificationFailed) return 'signature'

@@ -1,21 +1,56 @@
 import { z } from 'zod'
-import { type ActivityRecord, listActivity } from '#shared/activity.ts'
+import { ACTIVITY_ACTIONS, type ActivityRecord, listActivity } from '#shared/activity.ts'
+import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { Manager } from '../http/manager.ts'
 import { nextCursor, page, pageParameters } from '../http/page.ts'
 import { type Access, type Route, route } from '../http/route.ts'
 import { actor, actorOf, instant } from '../http/schemas.ts'
 
-const ActivityQuery = z.strictObject(pageParameters(z.tuple([z.int().positive()])))
+const time = (description: string) =>
+  z.iso
+    .datetime({ offset: true, error: 'must be an RFC 3339 time' })
+    .transform((text, context) => {
+      const at = new Date(text)
+      // Postgres knows times up to the year 294276, and no year 0.
+      if (at.getUTCFullYear() >= 1) return at
+      context.addIssue({ code: 'custom', message: 'must be an RFC 3339 time' })
+      return z.NEVER
+    })
+    .optional()
+    .meta({ type: 'string', format: 'date-time', description })
+
+const ActivityQuery = z.strictObject({
+  ...pageParameters(z.tuple([z.int().positive()])),
+  userId: z
+    .string()
+    .max(64, 'must be the id of a person, or operator')
+    .regex(/^(usr_[A-Za-z0-9]+|operator)$/, 'must be the id of a person, or operator')
+    .optional()
+    .meta({ description: 'Only what this person did; `operator`: what operators of the service did.' }),
+  action: z
+    .enum(ACTIVITY_ACTIONS, `must be one of ${ACTIVITY_ACTIONS.join(', ')}`)
+    .optional()
+    .meta({ description: 'Only entries of this kind.' }),
+  clientId: z
+    .string()
+    .regex(CLIENT_ID_PATTERN, 'must be the id of a client')
+    .optional()
+    .meta({ description: 'Only what was done to this client.' }),
+  from: time('Only from this time on.'),
+  to: time('Only before this time.'),
+})
 
 const ActivityEntry = z
   .object({
     entryId: z.string(),
     at: instant,
     by: actor,
-    action: z.enum(['client.created', 'client.revoked', 'callback.saved']),
-    subject: z.string().meta({ description: 'The id of the client, or the host of the callback.' }),
-    detail: z.record(z.string(), z.unknown()).meta({ description: 'What else is worth telling.' }),
+    action: z.enum(ACTIVITY_ACTIONS),
+    subject: z.string().meta({ description: 'The id of the client or person, or the host of the callback.' }),
+    detail: z
+      .record(z.string(), z.unknown())
+      .meta({ description: 'What else is worth knowing; `before` and `after` where something was changed.' }),
   })
   .meta({ id: 'ActivityEntry' })
 
@@ -38,8 +73,15 @@ export const createActivityRoutes = ({
     by: manager,
     query: ActivityQuery,
     answers: { 200: { description: 'A page of entries.', schema: ActivityPage } },
-    async handle({ vendorId, query: { limit, cursor } }) {
-      const records = await listActivity(db, { vendorId, before: cursor?.[0], limit: limit + 1 })
+    async handle({ vendorId, query: { limit, cursor, userId, clientId, ...filter } }) {
+      const records = await listActivity(db, {
+        vendorId,
+        before: cursor?.[0],
+        limit: limit + 1,
+        userId: userId === 'operator' ? null : userId,
+        subject: clientId,
+        ...filter,
+      })
       const { rows, nextCursor } = page(records, limit, ({ entryId }) => [entryId])
       return { entries: rows.map(shown), nextCursor }
     },

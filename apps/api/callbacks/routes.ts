@@ -1,14 +1,22 @@
+import type { z } from 'zod'
+import { appendActivity } from '#shared/activity.ts'
+import { CALLBACK_URL_PROBLEMS, type CallbackUrlProblemCode } from '#shared/callback-url-problems.ts'
+import { Problem } from '#shared/problems.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import type { RateLimit } from '#shared/stores/rate-limit.ts'
+import { type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import type { Manager } from '../http/manager.ts'
-import type { Access, Route } from '../http/route.ts'
-import type { AddressRule } from './address-verdict.ts'
-import { getCallback } from './get-callback.ts'
-import { patchCallback } from './patch-callback.ts'
-import { postCallbackTest } from './post-callback-test.ts'
+import { unavailable } from '../http/problem.ts'
+import { type Access, type Route, route } from '../http/route.ts'
+import { actorOf } from '../http/schemas.ts'
+import type { ApiContext } from '../http/state.ts'
+import type { AddressReason, AddressRule } from './address-verdict.ts'
+import { beginTest, endTest, findDestination, saveDestination } from './destinations.ts'
+import { judgeName } from './name-verdict.ts'
 import type { Resolve } from './resolver.ts'
+import { Callback, CallbackTest, NewCallback } from './schemas.ts'
 import type { TestSender } from './sender.ts'
+import { type CallbackUrl, hostToLog, judgeCallbackUrl } from './url-verdict.ts'
 
 export interface CallbackDependencies {
   db: Database
@@ -17,7 +25,6 @@ export interface CallbackDependencies {
   resolve: Resolve
   judgeAddress: AddressRule
   sender: TestSender
-  /** By company. */
   testLimit: RateLimit
 }
 
@@ -26,3 +33,135 @@ export const createCallbackRoutes = (deps: CallbackDependencies): Route[] => [
   patchCallback(deps),
   postCallbackTest(deps),
 ]
+
+const getCallback = ({ db, manager: by }: CallbackDependencies): Route =>
+  route({
+    method: 'get',
+    path: '/v1/vendor/:vendorId/callback-url',
+    operationId: 'readCallback',
+    tag: 'Callback',
+    summary: 'Get the callback of a company',
+    by,
+    answers: { 200: { description: 'The saved callback.', schema: Callback } },
+    handle: ({ vendorId }) => shown(db, vendorId),
+  })
+
+function patchCallback({ db, clock, manager: by, resolve, judgeAddress }: CallbackDependencies): Route {
+  /** @throws Problem when DNS names an address that is not public. No answer is no reason to refuse: a send fails closed. */
+  async function verify(ctx: ApiContext, url: CallbackUrl): Promise<boolean> {
+    if (url.address !== null) return true
+    const verdict = await judgeName(url.hostname, { resolve, judgeAddress })
+    if (verdict.kind === 'not_public') {
+      const code = 'callback_url_resolves_to_private_address'
+      const { sentence } = CALLBACK_URL_PROBLEMS[code]
+      throw refused(ctx, { code, sentence, host: url.hostname, addressReason: verdict.reason })
+    }
+    return verdict.kind === 'public' && verdict.complete
+  }
+
+  return route({
+    method: 'patch',
+    path: '/v1/vendor/:vendorId/callback-url',
+    operationId: 'saveCallback',
+    tag: 'Callback',
+    summary: 'Save the callback of a company',
+    description: 'It replaces the one that was saved. A refused one changes nothing.',
+    by,
+    body: NewCallback,
+    answers: { 200: { description: 'The saved callback.', schema: Callback } },
+    problems: Object.keys(CALLBACK_URL_PROBLEMS) as CallbackUrlProblemCode[],
+    async handle({ vendorId, session: { userId }, body: { callbackUrl: typed } }, ctx) {
+      const verdict = judgeCallbackUrl(typed, judgeAddress)
+      if (!verdict.ok) throw refused(ctx, { ...verdict, host: hostToLog(typed) })
+      const verified = await verify(ctx, verdict.url)
+      const { href: callbackUrl, host } = verdict.url
+      await db.transaction(async (transaction) => {
+        const saved = { vendorId, callbackUrl, verified, updatedAt: new Date(clock.now()), updatedBy: userId }
+        await saveDestination(transaction, saved)
+        // The host only: what follows it may be known to the receiver alone.
+        await appendActivity(transaction, { vendorId, userId, action: 'callback.saved', subject: host })
+      })
+      return shown(db, vendorId)
+    },
+  })
+}
+
+const postCallbackTest = ({ db, manager: by, sender, testLimit }: CallbackDependencies): Route =>
+  route({
+    method: 'post',
+    path: '/v1/vendor/:vendorId/callback-test',
+    operationId: 'sendTestEvent',
+    tag: 'Callback',
+    summary: 'Send a test event to the saved callback',
+    description:
+      'One POST of `{"type":"test_event","vendorId":…,"sentAt":…}`, tried once, without following redirects. ' +
+      'Whatever the receiver does is a result and not an error. It takes 10 seconds at most.',
+    by,
+    answers: { 200: { description: 'What became of it.', schema: CallbackTest } },
+    problems: ['callback_not_configured', 'test_in_progress', 'rate_limited'],
+    async handle({ vendorId }, ctx) {
+      const rate = await testLimit.consume(vendorId)
+      ctx.set(rateLimitHeaders(rate))
+      if (!rate.allowed)
+        throw new Problem('rate_limited', 'There were too many test events for this company.')
+      const begun = await beginTest(db, vendorId)
+      if (!begun) throw await notBegun(db, vendorId)
+      const caller = callerSignal(ctx)
+      const { result, ...verdict } = await sender
+        .send({ url: begun.callbackUrl, vendorId, signal: caller })
+        .finally(() =>
+          endTest(db, { vendorId, lease: begun.lease }).catch((error: Error) =>
+            // The lease runs out by itself; the result matters more.
+            ctx.state.log.warn({ error: error.message }, 'the end of a callback test could not be noted'),
+          ),
+        )
+      const outcome = result?.outcome ?? 'unconfirmed'
+      ctx.state.log.info(
+        { event: 'callback.tested', vendorId, outcome, status: result?.status, ...verdict },
+        'callback tested',
+      )
+      if (!result && !caller.aborted)
+        throw unavailable('The service is restarting. Send the test event again.')
+      // Without a result the caller has gone, and nobody reads what is answered.
+      return result as z.infer<typeof CallbackTest>
+    },
+  })
+
+async function notBegun(db: Database, vendorId: string): Promise<Problem> {
+  const destination = await findDestination(db, vendorId)
+  return destination
+    ? new Problem('test_in_progress', 'A test event of this company is being sent. Wait for its result.')
+    : new Problem('callback_not_configured', 'Save a callback URL first.')
+}
+
+async function shown(db: Database, vendorId: string): Promise<z.infer<typeof Callback>> {
+  const saved = await findDestination(db, vendorId)
+  return {
+    vendorId,
+    callbackUrl: saved?.callbackUrl ?? null,
+    verified: saved?.verified ?? false,
+    updatedAt: saved?.updatedAt.toISOString() ?? null,
+    updatedBy: saved ? actorOf(saved.updatedBy, saved.updatedByName) : null,
+  }
+}
+
+interface RefusedUrl {
+  code: CallbackUrlProblemCode
+  sentence: string
+  /** What may be logged of the URL, which may hold a secret. */
+  host: string | null
+  addressReason: AddressReason | null
+}
+
+function refused(ctx: ApiContext, { code, sentence, host, addressReason }: RefusedUrl): Problem {
+  ctx.state.log.info({ event: 'callback.refused', code, host, addressReason }, 'callback URL refused')
+  return new Problem(code, sentence, { errors: [{ pointer: '/callbackUrl', detail: sentence }] })
+}
+
+/** Aborted when the caller's connection closes before it has its answer. */
+function callerSignal(ctx: ApiContext): AbortSignal {
+  const caller = new AbortController()
+  ctx.res.once('close', () => caller.abort())
+  if (ctx.res.destroyed) caller.abort()
+  return caller.signal
+}

@@ -11,12 +11,15 @@ export function clientAnswer(
   record: ClientRecord,
   used: ClientUsage | undefined,
 ): z.infer<typeof OAuthClient> {
-  const { clientId, name, scopes, status, createdAt, revokedAt } = record
+  const { clientId, name, scopes, secretHint, status, replaces, replacedBy, createdAt, revokedAt } = record
   return {
     clientId,
     name,
     scopes,
+    secretHint,
     status,
+    replaces,
+    replacedBy,
     createdAt: createdAt.toISOString(),
     createdBy: actorOf(record.createdBy, record.createdByName),
     revokedAt: revokedAt?.toISOString() ?? null,

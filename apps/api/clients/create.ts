@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
 import { createClient as storeClient } from '#shared/oauth/client-changes.ts'
-import { type ClientRecord, countActiveClients, findClient } from '#shared/oauth/clients.ts'
-import { hashSecret, newClientId, newClientSecret } from '#shared/oauth/ids.ts'
+import { type ClientRecord, countActiveClients, findClient, holdReplaceable } from '#shared/oauth/clients.ts'
+import { hashSecret } from '#shared/oauth/ids.ts'
+import { newClientId, newClientSecret, secretHint } from '#shared/oauth/new-ids.ts'
 import type { Scope } from '#shared/oauth/scopes.ts'
 import { Problem } from '#shared/problems.ts'
 import type { Database } from '#shared/stores/postgres.ts'
@@ -21,6 +22,8 @@ export interface Creation {
   userId: string
   name: string
   scopes: readonly Scope[]
+  /** The client that the new one takes over from. */
+  replaces: string | undefined
   /** What the caller sent as Idempotency-Key. */
   idempotencyKey: string | undefined
   at: Date
@@ -51,12 +54,22 @@ export function createClient(db: Database, creation: Creation): Promise<Created>
 }
 
 async function insert(transaction: Knex.Transaction, creation: Creation): Promise<Created> {
-  const { vendorId, userId, name, scopes, at } = creation
+  const { vendorId, userId, name, scopes, replaces, at } = creation
   if ((await countActiveClients(transaction, vendorId)) >= ACTIVE_CLIENTS_MAX) {
     throw new Problem(
       'client_limit_reached',
       `A company may have ${ACTIVE_CLIENTS_MAX} active clients. Revoke one that is no longer used.`,
     )
+  }
+  if (replaces !== undefined && !(await holdReplaceable(transaction, { vendorId, clientId: replaces }))) {
+    throw new Problem('invalid_input', 'The client to replace cannot be replaced.', {
+      errors: [
+        {
+          pointer: '/replaces',
+          detail: 'must be an Active client of this company that no Active client replaces yet',
+        },
+      ],
+    })
   }
   const clientId = newClientId()
   const clientSecret = newClientSecret()
@@ -66,6 +79,8 @@ async function insert(transaction: Knex.Transaction, creation: Creation): Promis
     name,
     scopes,
     secretHash: hashSecret(clientSecret),
+    secretHint: secretHint(clientSecret),
+    replaces,
     createdBy: userId,
     createdAt: at,
   })
@@ -109,7 +124,7 @@ async function existing(
 }
 
 /** Two bodies that ask for the same client are the same request: the order of the scopes does not count. */
-const requestHash = ({ name, scopes }: Creation): Buffer =>
+const requestHash = ({ name, scopes, replaces }: Creation): Buffer =>
   createHash('sha256')
-    .update(JSON.stringify([name, [...scopes].sort()]))
+    .update(JSON.stringify([name, [...scopes].sort(), ...(replaces === undefined ? [] : [replaces])]))
     .digest()

@@ -32,7 +32,9 @@ export const postClient = ({ db, redis, clock, manager: by }: ClientDependencies
       const { client, clientSecret } = await createClient(db, {
         vendorId,
         userId: session.userId,
-        ...body,
+        name: body.name,
+        scopes: body.scopes,
+        replaces: body.replaces,
         idempotencyKey: headers['Idempotency-Key'],
         at: new Date(clock.now()),
       })

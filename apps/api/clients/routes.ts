@@ -6,6 +6,8 @@ import type { Manager } from '../http/manager.ts'
 import type { Access, Route } from '../http/route.ts'
 import { getClient } from './get-client.ts'
 import { getClients } from './get-clients.ts'
+import { getUsage } from './get-usage.ts'
+import { patchClient } from './patch-client.ts'
 import { postClient } from './post-client.ts'
 import { postRevoke } from './post-revoke.ts'
 
@@ -21,5 +23,7 @@ export const createClientRoutes = (deps: ClientDependencies): Route[] => [
   getClients(deps),
   postClient(deps),
   getClient(deps),
+  patchClient(deps),
+  getUsage(deps),
   postRevoke(deps),
 ]

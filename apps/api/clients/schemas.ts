@@ -9,15 +9,24 @@ const NAME_MAX_CHARACTERS = 100
 
 const scope = z.enum(SCOPES, `must be one of ${SCOPES.join(', ')}`).meta({ id: 'Scope' })
 
+const name = oneLine(1, NAME_MAX_CHARACTERS).meta({ minLength: 1, maxLength: NAME_MAX_CHARACTERS })
+
+export const RenamedOAuthClient = z.strictObject({ name }).meta({ id: 'RenamedOAuthClient' })
+
 export const NewOAuthClient = z
   .strictObject({
-    name: oneLine(1, NAME_MAX_CHARACTERS).meta({ minLength: 1, maxLength: NAME_MAX_CHARACTERS }),
+    name,
     scopes: z
       .array(scope, 'must be a list of scopes')
       .min(1, 'must name at least one scope')
       .max(SCOPES.length, 'must not name a scope twice')
       .refine((scopes) => new Set(scopes).size === scopes.length, 'must not name a scope twice')
       .meta({ uniqueItems: true, description: 'The smallest subset that does.' }),
+    replaces: z
+      .string('must be the id of a client')
+      .regex(CLIENT_ID_PATTERN, 'must be the id of a client')
+      .optional()
+      .meta({ description: 'The Active client that the new one takes over from.' }),
   })
   .meta({ id: 'NewOAuthClient' })
 
@@ -25,7 +34,13 @@ const client = {
   clientId: z.string(),
   name: z.string(),
   scopes: z.array(scope),
+  secretHint: z
+    .string()
+    .nullable()
+    .meta({ description: "The secret's last four characters; null: created before they were kept." }),
   status: z.enum(['Active', 'Revoked']),
+  replaces: z.string().nullable().meta({ description: 'The client that it takes over from.' }),
+  replacedBy: z.string().nullable().meta({ description: 'The client that takes over from it.' }),
   createdAt: instant,
   createdBy: actor,
   revokedAt: instant.nullable(),
@@ -48,6 +63,25 @@ export const CreatedOAuthClient = z
 export const ClientPage = z
   .object({ clients: z.array(OAuthClient), nextCursor })
   .meta({ id: 'OAuthClientPage' })
+
+const count = z.int().min(0)
+
+export const OAuthClientUsage = z
+  .object({
+    hours: z
+      .array(z.object({ hour: instant, tokens: count, refused: count }))
+      .meta({ description: 'Every hour of the last 14 days, oldest first; the last one is not over.' }),
+    minutes: z
+      .array(z.object({ minute: instant, tokens: count, refused: count }))
+      .meta({ description: 'Every minute of the last 60, oldest first; the last one is not over.' }),
+    scopes: z
+      .array(z.object({ scope, lastUsedAt: instant.nullable() }))
+      .meta({ description: 'Each scope of the client; null: never asked for.' }),
+    addresses: z
+      .array(z.object({ address: z.string(), tokens: count, lastSeenAt: instant }))
+      .meta({ description: 'Where tokens were asked for: the 20 latest addresses of the last 14 days.' }),
+  })
+  .meta({ id: 'OAuthClientUsage' })
 
 const position = z.tuple([
   // Postgres has no year 0.

@@ -1,15 +1,19 @@
 import type { Clock } from '#shared/process/clock.ts'
-import type { Database } from '#shared/stores/postgres.ts'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { type PendingUsage, parseUsage } from './pending-usage.ts'
+import { ADDRESS_AGE_MAX_MS, ADDRESSES_SHOWN, HOURS_SHOWN, MINUTES_SHOWN } from './usage-history.ts'
 
-const HOUR_MS = 3_600_000
-const HOURS_KEPT = 48
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+/** Longer than they are shown, since what is late is stored all the same. */
+const HOURS_KEPT = HOURS_SHOWN + 24
+const MINUTES_KEPT = 2 * MINUTES_SHOWN
 
 /**
- * Moves what is pending in Redis to client_usage and client_usage_hourly. One process at a time does it; another
- * that calls it meanwhile does nothing. A crash in the middle loses what was being moved or leaves it for the next
- * call; nothing is counted twice.
+ * Moves what is pending in Redis to Postgres. One process at a time does it; another that calls it meanwhile does
+ * nothing. A crash in the middle loses what was being moved or leaves it for the next call; nothing is counted twice.
  * @returns how many clients it stored something for.
  */
 export async function drainUsage({ redis, db }: { redis: Redis; db: Database }): Promise<number> {
@@ -20,31 +24,12 @@ export async function drainUsage({ redis, db }: { redis: Redis; db: Database }):
     if (!rows[0].mine) return 0
     // Not when a crash left something behind: that goes first.
     await redis.renamenx(redisKeys.usagePending, redisKeys.usageDraining).catch(ignoreMissingKey)
-    const { hours, last } = parse(await redis.hgetall(redisKeys.usageDraining))
-    if (last.length === 0) return 0
-    await transaction.raw(
-      `insert into client_usage (client_id, last_used_at)
-       select u.client_id, to_timestamp(u.at / 1000.0)
-       from unnest(?::text[], ?::double precision[]) as u (client_id, at) join oauth_clients using (client_id)
-       on conflict (client_id) do update
-       set last_used_at = greatest(client_usage.last_used_at, excluded.last_used_at)`,
-      [last.map(({ clientId }) => clientId), last.map(({ at }) => at)],
-    )
-    await transaction.raw(
-      `insert into client_usage_hourly (client_id, hour, tokens)
-       select u.client_id, to_timestamp(u.hour * 3600), u.tokens
-       from unnest(?::text[], ?::bigint[], ?::bigint[]) as u (client_id, hour, tokens)
-       join oauth_clients using (client_id)
-       on conflict (client_id, hour) do update set tokens = client_usage_hourly.tokens + excluded.tokens`,
-      [
-        hours.map(({ clientId }) => clientId),
-        hours.map(({ hour }) => hour),
-        hours.map(({ tokens }) => tokens),
-      ],
-    )
+    const clients = parseUsage(Object.entries(await redis.hgetall(redisKeys.usageDraining)))
+    if (clients.size === 0) return 0
+    await store(transaction, [...clients])
     // Before the commit: a crash between the two loses counts, the other way round it would count them twice.
     await redis.del(redisKeys.usageDraining)
-    return last.length
+    return clients.size
   })
 }
 
@@ -52,28 +37,90 @@ function ignoreMissingKey(error: Error): void {
   if (!error.message.includes('no such key')) throw error
 }
 
-function parse(hash: Record<string, string>) {
-  const hours: { clientId: string; hour: number; tokens: number }[] = []
-  const last: { clientId: string; at: number }[] = []
-  for (const [field, value] of Object.entries(hash)) {
-    const [clientId = '', kind = ''] = field.split('|')
-    if (kind === 'last') last.push({ clientId, at: Number(value) })
-    else hours.push({ clientId, hour: Number(kind), tokens: Number(value) })
-  }
-  return { hours, last }
+async function store(transaction: Queryable, clients: [clientId: string, PendingUsage][]): Promise<void> {
+  const lines = <T>(each: (usage: PendingUsage) => Iterable<T>) =>
+    clients.flatMap(([clientId, usage]) => [...each(usage)].map((line) => ({ clientId, ...line })))
+  const write = (sql: string, rows: readonly object[]) =>
+    rows.length === 0 ? undefined : transaction.raw(sql, [JSON.stringify(rows)])
+
+  const used = lines(({ lastUsedAt_ms: at }) => (at === undefined ? [] : [{ at }]))
+  await write(STORE_LAST_USE, used)
+  await write(
+    storeCounts('client_usage_hourly', 'hour'),
+    lines(({ hours }) => [...hours].map(([at, counts]) => ({ at, ...counts }))),
+  )
+  await write(
+    storeCounts('client_usage_by_minute', 'minute'),
+    lines(({ minutes }) => [...minutes].map(([at, counts]) => ({ at, ...counts }))),
+  )
+  await write(
+    STORE_SCOPES,
+    lines(({ scopes }) => [...scopes].map(([scope, at]) => ({ scope, at }))),
+  )
+  const seen = lines(({ addresses }) =>
+    [...addresses].map(([address, { tokens, seenAt_ms: at }]) => ({ address, tokens, at })),
+  )
+  await write(STORE_ADDRESSES, seen)
+  await write(KEEP_LATEST_ADDRESSES, seen)
 }
 
-/** Removes hours that no answer counts any more, at most `limit` of them. @returns how many. */
+/** The parameter is a JSON list with an object a row. Times come in milliseconds; unknown clients are left out. */
+const from = (columns = '') => `
+  from jsonb_to_recordset(?::jsonb) as u ("clientId" text, at double precision${columns})
+  join oauth_clients c on c.client_id = u."clientId"`
+
+const STORE_LAST_USE = `
+  insert into client_usage (client_id, last_used_at)
+  select c.client_id, to_timestamp(u.at / 1000) ${from()}
+  on conflict (client_id) do update
+  set last_used_at = greatest(client_usage.last_used_at, excluded.last_used_at)`
+
+const storeCounts = (table: string, width: string) => `
+  insert into ${table} (client_id, ${width}, tokens, refused)
+  select c.client_id, to_timestamp(u.at / 1000), u.tokens, u.refused ${from(', tokens bigint, refused bigint')}
+  on conflict (client_id, ${width}) do update
+  set tokens = ${table}.tokens + excluded.tokens, refused = ${table}.refused + excluded.refused`
+
+const STORE_SCOPES = `
+  insert into client_scope_usage (client_id, scope, last_used_at)
+  select c.client_id, u.scope, to_timestamp(u.at / 1000) ${from(', scope text')}
+  on conflict (client_id, scope) do update
+  set last_used_at = greatest(client_scope_usage.last_used_at, excluded.last_used_at)`
+
+const STORE_ADDRESSES = `
+  insert into client_address_usage (client_id, address, tokens, last_seen_at)
+  select c.client_id, u.address, u.tokens, to_timestamp(u.at / 1000) ${from(', address text, tokens bigint')}
+  on conflict (client_id, address) do update
+  set tokens = client_address_usage.tokens + excluded.tokens,
+    last_seen_at = greatest(client_address_usage.last_seen_at, excluded.last_seen_at)`
+
+const KEEP_LATEST_ADDRESSES = `
+  delete from client_address_usage a using (
+    select client_id, address, row_number() over (partition by client_id order by last_seen_at desc, address) as place
+    from client_address_usage
+    where client_id in (select u."clientId" from jsonb_to_recordset(?::jsonb) as u ("clientId" text))
+  ) ranked
+  where a.client_id = ranked.client_id and a.address = ranked.address and ranked.place > ${ADDRESSES_SHOWN}`
+
+/** Removes what no answer shows any more, at most `limit` rows of each kind. @returns how many. */
 export async function deleteOldUsage(
   db: Database,
   { now, limit }: { now: number; limit: number },
 ): Promise<number> {
-  const { rowCount } = await db.raw(
-    `delete from client_usage_hourly where (client_id, hour) in
-       (select client_id, hour from client_usage_hourly where hour < to_timestamp(? * 3600) order by hour limit ?)`,
-    [Math.floor(now / HOUR_MS) - HOURS_KEPT, limit],
-  )
-  return rowCount
+  let deleted = 0
+  for (const [table, column, kept_ms] of [
+    ['client_usage_hourly', 'hour', HOURS_KEPT * HOUR_MS],
+    ['client_usage_by_minute', 'minute', MINUTES_KEPT * MINUTE_MS],
+    ['client_address_usage', 'last_seen_at', ADDRESS_AGE_MAX_MS],
+  ] as const) {
+    const { rowCount } = await db.raw(
+      `delete from ${table} where ctid = any(array(
+         select ctid from ${table} where ${column} < ? order by ${column} limit ?))`,
+      [new Date(now - kept_ms), limit],
+    )
+    deleted += rowCount
+  }
+  return deleted
 }
 
 export interface UsageStores {

@@ -9,7 +9,7 @@ export interface OAuthPaths {
 
 const TAG = 'OAuth'
 const EXAMPLE_TOKEN = 'eyJ0eXAiOiJhdCtqd3QiLCJhbGciOiJFUzI1NiIsImtpZCI6IjEifQ.e30.c2ln'
-const CLIENT_ID = 'cli_4f1d2c3b5a69788796a5b4c3d2e1f001'
+const CLIENT_ID = 'cli_4f1D2c3B5a69q78796a5w4'
 
 const credentials = {
   client_id: { type: 'string', description: 'Left out if the client authenticates by HTTP Basic.' },

@@ -65,6 +65,7 @@ const TAGS: Record<string, string> = {
   Clients: 'The OAuth clients of a company.',
   Callback: 'Where a company receives events.',
   Activity: 'Who did what, and when.',
+  People: 'The people of a company, and invitations to join it.',
   Session: 'Sign-in to the workspace.',
   Discovery: 'What machines read to find their way.',
 }
@@ -100,7 +101,10 @@ const HEADERS: Record<string, Header> = {
     'A strong tag of the answer, which changes exactly when the answer does.',
     text('"3q2-7wAAAAAAAAAAAAAAAAAAAAA"'),
   ),
-  Location: field('The path of the client.', text('/v1/vendor/ven_acme/oauth-clients/cli_4f1d')),
+  Location: field(
+    'The path of the client.',
+    text('/v1/vendor/ven_acme/oauth-clients/cli_4f1D2c3B5a69q78796a5w4'),
+  ),
   'Set-Cookie': field('The session, if it is kept in a cookie.', text('__Host-session=…; HttpOnly')),
 }
 
@@ -185,7 +189,7 @@ export function createApiDocument({
 type Schemas = Record<string, JsonSchema>
 
 function operation(path: string, route: RouteDescription, schemas: Schemas): Operation {
-  const { operationId, summary, description, tag, by, query, headers, body } = route
+  const { operationId, summary, description, tag, by, query, headers, body, publishedBody = body } = route
   return {
     operationId,
     tags: [tag],
@@ -197,8 +201,8 @@ function operation(path: string, route: RouteDescription, schemas: Schemas): Ope
       ...(query ? parameters(query, 'query', schemas) : []),
       ...(headers ? parameters(headers, 'header', schemas) : []),
     ],
-    ...(body && {
-      requestBody: { required: true, content: json(jsonSchema(body, 'input', schemas)) },
+    ...(publishedBody && {
+      requestBody: { required: true, content: json(jsonSchema(publishedBody, 'input', schemas)) },
     }),
     responses: { ...answers(route, schemas), ...problems(problemsOf(route)) },
   }
@@ -225,10 +229,7 @@ const pathParameter = (name: string): Parameter => ({
   name,
   in: 'path',
   required: true,
-  schema: {
-    type: 'string',
-    examples: [name === 'vendorId' ? 'ven_acme' : 'cli_4f1d2c3b5a69788796a5b4c3d2e1f001'],
-  },
+  schema: { type: 'string', examples: [exampleOf({ type: 'string' }, {}, name)] },
 })
 
 function parameters(schema: z.ZodObject, place: 'query' | 'header', schemas: Schemas): Parameter[] {

@@ -20,10 +20,15 @@ export const problemAdvice: Record<ProblemCode, string> = {
   insufficient_scope:
     'The client was not given the scope that WWW-Authenticate names. Scopes cannot be added to a client.',
   not_found: 'Check the path: case counts, and so does a slash at the end.',
+  invitation_not_valid: 'Ask the owner of the company for a new link: each works once, within 72 hours.',
   method_not_allowed: 'The Allow header names the methods of this path.',
   request_timeout: 'Send the body without long pauses, within ten seconds. Nothing was done.',
   client_limit_reached: 'Revoke clients that are not used any more.',
   idempotency_in_progress: 'Repeat the request, with the same key and body, after Retry-After.',
+  already_member: 'Change the role or status of the person instead.',
+  owner_required:
+    'An owner cannot be suspended, removed or given another role. Hand ownership over first, to an active person.',
+  people_limit_reached: 'Remove people who have left, and withdraw invitations that nobody will accept.',
   callback_not_configured: 'Save a callback URL first; only the saved one is tested.',
   test_in_progress: 'Wait for its result: at most ten seconds.',
   precondition_failed: 'Read the resource again, or leave out If-Match. Nothing was done.',

@@ -17,8 +17,8 @@ export interface BodyOptions {
 
 /**
  * @returns what reads the JSON body of a request and gives what `schema` makes of it. It is called once the caller is
- * known, so that nobody's body is read for a stranger. It throws Problem 415 for another media type or encoding, 413
- * above the limit, 408 if it takes too long to arrive, 400 for what is not JSON in UTF-8, and 422 for what is nested too
+ * known, so that a stranger's body is not read. It throws Problem 415 for another media type or encoding, 413 above the
+ * limit, 408 if the body takes too long to arrive, 400 for what is not JSON in UTF-8, and 422 for what is nested too
  * deep or what `schema` refuses.
  */
 export function bodyReader<Schema extends z.ZodType>(

@@ -3,6 +3,8 @@ import { type InputError, Problem } from '#shared/problems.ts'
 import type { ApiContext } from './state.ts'
 
 const ERRORS_SHOWN = 20
+/** Said of a member whose name is the caller's own, and may be anything. */
+export const UNKNOWN_MEMBER = 'is not known here'
 
 /**
  * What zod found, as `errors[]` of a problem. No value that was sent is repeated.
@@ -25,7 +27,7 @@ export function inputErrors(
 
 const findings = (issue: z.core.$ZodIssue): { path: PropertyKey[]; detail: string }[] =>
   issue.code === 'unrecognized_keys'
-    ? issue.keys.map((key) => ({ path: [...issue.path, key], detail: 'is not known here' }))
+    ? issue.keys.map((key) => ({ path: [...issue.path, key], detail: UNKNOWN_MEMBER }))
     : [{ path: issue.path, detail: sentence(issue) }]
 
 /** zod's own words for a wrong type become like those that the schemas bring. */
@@ -80,6 +82,15 @@ export function headersReader<Schema extends z.ZodObject>(
     })
   }
 }
+
+const EMAIL_MAX_CHARACTERS = 254
+
+/** An address as far as it can be judged without sending to it; it is compared in lower case. */
+export const emailAddress = z
+  .string('must be a string')
+  .max(EMAIL_MAX_CHARACTERS, `must have at most ${EMAIL_MAX_CHARACTERS} characters`)
+  .refine((text) => /^[^\s@]+@[^\s@]+$/.test(text) && !UNPRINTABLE.test(text), 'must be an email address')
+  .meta({ format: 'email' })
 
 // Controls, line separators and bidirectional overrides: nothing that a person types into a name.
 const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069]/u

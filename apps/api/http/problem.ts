@@ -1,6 +1,8 @@
-import type { Middleware } from 'koa'
+import type { Middleware, ParameterizedContext } from 'koa'
 import { PROBLEMS, Problem } from '#shared/problems.ts'
-import { isUnavailable } from '#shared/stores/postgres.ts'
+import type { Refusals } from '#shared/refusals.ts'
+import { isUnavailable } from '#shared/stores/postgres-errors.ts'
+import { UNKNOWN_MEMBER } from './input.ts'
 import type { ApiState } from './state.ts'
 
 const RETRY_AFTER_S = 2
@@ -13,7 +15,13 @@ export const problemType = (apiResource: string, code: string): string =>
  * Answers whatever a handler throws as application/problem+json (RFC 9457). A database that is down or too slow is
  * 503, anything unforeseen 500; the latter is logged here, once, with its stack and nothing of the request.
  */
-export function createProblemMiddleware({ apiResource }: { apiResource: string }): Middleware<ApiState> {
+export function createProblemMiddleware({
+  apiResource,
+  refusals,
+}: {
+  apiResource: string
+  refusals: Pick<Refusals, 'note'>
+}): Middleware<ApiState> {
   return async (ctx, next) => {
     try {
       await next()
@@ -24,6 +32,7 @@ export function createProblemMiddleware({ apiResource }: { apiResource: string }
         ctx.state.log.error({ problem: problem.code, ...described(cause) }, 'request failed')
       }
       ctx.state.problem = problem.code
+      noteRefusal(ctx, problem, refusals)
       ctx.status = problem.status
       ctx.set(problem.headers)
       ctx.set('Cache-Control', 'no-store')
@@ -39,6 +48,41 @@ export function createProblemMiddleware({ apiResource }: { apiResource: string }
       })
     }
   }
+}
+
+const NOTED_STATUS = [401, 403, 422, 429]
+/** Names of fields and positions in a list. What a caller could have put there by mistake looks different. */
+const PLAIN_POINTER = /^[?/][A-Za-z0-9/]{0,60}$/
+const POINTERS_NOTED = 3
+
+function noteRefusal(
+  ctx: ParameterizedContext<ApiState>,
+  problem: Problem,
+  refusals: Pick<Refusals, 'note'>,
+): void {
+  const { client, refusal, request } = ctx.state
+  if (!client || !NOTED_STATUS.includes(problem.status)) return
+  const { code, status } = problem
+  const about = refusal?.about ?? faultsOf(problem)
+  refusals.note({
+    ...client,
+    proven: true,
+    requestId: request.requestId,
+    route: `${ctx.method} ${String((ctx as { _matchedRoute?: unknown })._matchedRoute).replaceAll(/:(\w+)/g, '{$1}')}`,
+    status,
+    code,
+    reason: refusal?.reason ?? code,
+    ...(about !== undefined && { about }),
+  })
+}
+
+function faultsOf({ errors = [] }: Problem): string | undefined {
+  const faults = errors
+    .filter(({ pointer, detail }) => PLAIN_POINTER.test(pointer) && detail !== UNKNOWN_MEMBER)
+    .slice(0, POINTERS_NOTED)
+  return faults.length === 0
+    ? undefined
+    : faults.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')
 }
 
 /** @returns the problem `unavailable`, with Retry-After. `cause` is logged, not shown. */

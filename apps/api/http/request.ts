@@ -20,7 +20,8 @@ class RequestState implements ApiState {
   declare session?: SessionState
   declare userId?: string
   declare vendorId?: string
-  declare clientId?: string
+  declare client?: { clientId: string; vendorId: string }
+  declare refusal?: { reason: string; about?: string }
   declare problem?: string
   readonly request: RequestContext
   readonly #parent: Log
@@ -73,7 +74,7 @@ export function createRequestMiddleware({
         problem: state.problem,
         vendorId: state.vendorId,
         userId: state.session?.userId ?? state.userId,
-        clientId: state.clientId,
+        clientId: state.client?.clientId,
         duration_ms: Math.round((performance.now() - started_ms) * 100) / 100,
       },
       'request',

@@ -5,7 +5,7 @@ import { Problem, type ProblemCode } from '#shared/problems.ts'
 import { type BodyOptions, bodyReader } from './body.ts'
 import { headersReader, queryReader } from './input.ts'
 import { createRouter } from './routes.ts'
-import type { ApiContext, ApiMiddleware, ApiRouter } from './state.ts'
+import type { AccessTokenState, ApiContext, ApiMiddleware, ApiRouter } from './state.ts'
 
 export type Security = { scheme: 'session' } | { scheme: 'accessToken'; scope: Scope }
 
@@ -16,6 +16,9 @@ export interface Access<Caller extends object> {
   security?: Security
   problems: readonly ProblemCode[]
 }
+
+/** Makes the access of an access token with `scope` for the company of the path. */
+export type RequireAccessToken = (scope: Scope) => Access<AccessTokenState>
 
 export const anyone: Access<object> = { admit: async () => ({}), problems: [] }
 
@@ -40,6 +43,8 @@ export interface RouteDescription {
   query?: z.ZodObject
   headers?: z.ZodObject
   body?: z.ZodType
+  /** In place of `body`, which may leave more to the handler. */
+  publishedBody?: z.ZodType
   answers: Record<number, Answer>
   /** Besides those of `by` and of the input. */
   problems?: readonly ProblemCode[]
@@ -70,15 +75,12 @@ interface Definition<Path extends string, Caller extends object, Query, Headers,
   query?: Query & z.ZodObject
   headers?: Headers & z.ZodObject
   body?: Body & z.ZodType
-  answers: Answers & Record<number, Answer>
   bodyOptions?: BodyOptions
-  /** The schema to publish, if `body` only validates a part and the handler the rest. */
-  publishedBody?: z.ZodType
-  /** Waits until the caller may go on. `rest` reads the input, the body too, and handles the request. */
-  turn?(caller: Caller, ctx: ApiContext, rest: () => Promise<void>): Promise<void>
+  answers: Answers & Record<number, Answer>
+  /** Goes around the rest, from before the body is read. It calls `next` once, unless it throws. */
+  around?(caller: Caller, ctx: ApiContext, next: () => Promise<void>): Promise<void>
   /**
-   * @returns the body of the answer; undefined if there is none, or if it is on `ctx` already. Its status is the first of
-   * `answers` unless the handler sets another on `ctx`.
+   * @returns the body of the answer. Its status is the first of `answers` unless the handler sets another on `ctx`.
    */
   handle(
     request: Caller & {
@@ -88,7 +90,7 @@ interface Definition<Path extends string, Caller extends object, Query, Headers,
       body: Parsed<Body>
     },
     ctx: ApiContext,
-  ): Promise<BodyOf<Answers> | undefined>
+  ): Promise<BodyOf<Answers>>
 }
 
 /**
@@ -98,18 +100,18 @@ interface Definition<Path extends string, Caller extends object, Query, Headers,
 export function route<
   const Path extends string,
   Caller extends object,
-  const Answers,
+  Answers,
   Query = undefined,
   Headers = undefined,
   Body = undefined,
 >(definition: Definition<Path, Caller, Query, Headers, Body, Answers>): Route {
-  const { by, query, headers, body, bodyOptions, publishedBody, answers, turn, handle } = definition
-  const readBody = body && bodyReader(body, bodyOptions)
+  const { by, query, headers, body, answers, around, handle } = definition
+  const readBody = body && bodyReader(body, definition.bodyOptions)
   const readQuery = query && queryReader(query)
   const readHeaders = headers && headersReader(headers)
   const status = Number(Object.keys(answers)[0])
   const tagged = 'If-Match' in (headers?.shape ?? {})
-  const proceed = async (caller: Caller, ctx: ApiContext): Promise<void> => {
+  async function answer(ctx: ApiContext, caller: Caller): Promise<void> {
     // What has no tag matches none.
     if (!tagged && failsIfMatch(ctx.headers['if-match'], undefined)) throw preconditionFailed()
     const input = {
@@ -124,10 +126,10 @@ export function route<
   }
   const handler: ApiMiddleware = async (ctx) => {
     const caller = await by.admit(ctx)
-    if (turn) await turn(caller, ctx, () => proceed(caller, ctx))
-    else await proceed(caller, ctx)
+    if (around) await around(caller, ctx, () => answer(ctx, caller))
+    else await answer(ctx, caller)
   }
-  return { ...definition, ...(publishedBody && { body: publishedBody }), handler }
+  return { ...definition, handler }
 }
 
 /** RFC 9110 §13.1.1: a request with If-Match must not be carried out unless a tag matches. */

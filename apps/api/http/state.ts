@@ -1,5 +1,6 @@
 import type Router from '@koa/router'
 import type { Middleware, ParameterizedContext } from 'koa'
+import type { Scope } from '#shared/oauth/scopes.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { RequestContext } from '#shared/process/request-context.ts'
 
@@ -15,7 +16,14 @@ export interface SessionState {
   expiresAt: Date
 }
 
-/** What is learned about a request, for its log line and its answer. */
+/** The claims of an access token that has passed every check. */
+export interface AccessTokenState {
+  clientId: string
+  vendorId: string
+  scopes: readonly Scope[]
+}
+
+/** What the middlewares before a handler leave in `ctx.state`. */
 export interface ApiState {
   request: RequestContext
   /** Logs with the request's id. */
@@ -26,8 +34,10 @@ export interface ApiState {
   userId?: string
   /** The company of the path, set once the caller may act for it. */
   vendorId?: string
-  /** Set once the client's access token is known to be good and to suffice. */
-  clientId?: string
+  /** The client that sent the request for certain, known before it is decided whether it may. */
+  client?: { clientId: string; vendorId: string }
+  /** More than the problem says about why that client is refused: a word, and the scope that it is about. */
+  refusal?: { reason: string; about?: string }
   /** The `code` of the problem that was answered. */
   problem?: string
 }

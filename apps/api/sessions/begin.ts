@@ -1,5 +1,6 @@
 import type { z } from 'zod'
-import { hashSecret, newSessionToken } from '#shared/oauth/ids.ts'
+import { hashSecret } from '#shared/oauth/ids.ts'
+import { newSessionToken } from '#shared/oauth/new-ids.ts'
 import type { User } from '#shared/people.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'

@@ -3,11 +3,13 @@ import type { SessionAccess } from './access.ts'
 import { deleteSession } from './delete-session.ts'
 import { getSession } from './get-session.ts'
 import { getSessions } from './get-sessions.ts'
-import { postSession, type SignInDependencies } from './post-session.ts'
+import { type InvitationDependencies, postInvitation } from './post-invitation.ts'
+import { postSession } from './post-session.ts'
 
-export const createSessionRoutes = (deps: SignInDependencies & { session: SessionAccess }): Route[] => [
+export const createSessionRoutes = (deps: InvitationDependencies & { session: SessionAccess }): Route[] => [
   postSession(deps),
   getSession(deps),
   deleteSession(deps),
   getSessions(deps),
+  postInvitation(deps),
 ]

@@ -13,6 +13,11 @@ export const password = z
     `must have at most ${PASSWORD_MAX_BYTES} bytes`,
   )
 
+const cookie = z
+  .boolean('must be true or false')
+  .default(false)
+  .meta({ description: 'true: the session comes as an HttpOnly cookie, and not in the answer.' })
+
 export const SignIn = z
   .strictObject({
     email: z
@@ -21,12 +26,17 @@ export const SignIn = z
       .max(EMAIL_MAX_CHARACTERS, `must have at most ${EMAIL_MAX_CHARACTERS} characters`)
       .refine((text) => !text.includes('\0'), 'must be an email address'),
     password,
-    cookie: z
-      .boolean('must be true or false')
-      .default(false)
-      .meta({ description: 'true: the session comes as an HttpOnly cookie, and not in the answer.' }),
+    cookie,
   })
   .meta({ id: 'SignIn' })
+
+export const AcceptedInvitation = z
+  .strictObject({
+    token: z.string('must be a string').max(100, 'must be the token of an invitation'),
+    password,
+    cookie,
+  })
+  .meta({ id: 'AcceptedInvitation' })
 
 const session = {
   expiresIn: z.int().meta({ description: 'Seconds from now. Using the session does not extend it.' }),
@@ -37,6 +47,7 @@ const session = {
       name: z.string(),
       role: z.enum(['owner', 'admin', 'member']),
       status: z.enum(['active', 'suspended']),
+      ownerName: z.string().nullable().meta({ description: 'Whom to ask for permission.' }),
     }),
   ),
 }

@@ -6,6 +6,8 @@ export const SESSION_LIFETIME_S = 12 * 3_600
 /** How exactly it is noted when a session was last used. */
 export const SEEN_EVERY_MS = 60_000
 const USER_AGENT_MAX_CHARACTERS = 200
+/** An IPv6 address with its zone may be longer. */
+const ADDRESS_MAX_CHARACTERS = 60
 
 export interface SessionRecord {
   sessionId: string
@@ -35,7 +37,7 @@ export async function insertSession(db: Queryable, session: NewSessionRecord): P
       session.createdAt,
       session.createdAt,
       session.expiresAt,
-      session.address ?? null,
+      session.address?.slice(0, ADDRESS_MAX_CHARACTERS) ?? null,
       session.userAgent?.replaceAll('\0', '').slice(0, USER_AGENT_MAX_CHARACTERS) ?? null,
     ],
   )

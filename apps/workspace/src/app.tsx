@@ -9,7 +9,7 @@ import { Opening } from './shell/Opening.tsx'
 const loadWorkspace = () => import('./workspace.tsx')
 const Workspace = lazy(loadWorkspace)
 
-/** The screen of whoever is there. Signing in happens in place, so that it leads back to the same address. */
+/** Signing in happens in place, so that it leads back to the same address. */
 export function App() {
   return (
     <CrashBoundary>
@@ -36,7 +36,7 @@ function Screen() {
   )
 }
 
-/** What one person typed is not there for the next. */
+/** What one person typed is gone before the next signs in. */
 function useForgetting(): void {
   useEffect(() => {
     let user: string | undefined

@@ -20,7 +20,7 @@ const queryClient = new QueryClient({
   },
 })
 
-// What was read under one session is not there for the next.
+// Data of one session is gone before the next.
 subscribe((session) => {
   if (session.state === 'signed-out') queryClient.clear()
 })

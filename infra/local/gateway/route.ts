@@ -1,5 +1,25 @@
 export type Destination = 'auth' | 'api' | 'pages'
 
+/** A path, or all paths that begin with a prefix, and the service that answers them. */
+export interface Route {
+  path: string
+  match: 'exact' | 'prefix'
+  to: 'auth' | 'api'
+}
+
+/** The first that matches counts; what none matches is the workspace's. The proxies' configurations are made from it. */
+export const ROUTES: readonly Route[] = [
+  // Where clients look for the authorization server's metadata (RFC 8414 §3 and §5).
+  { path: '/.well-known/oauth-authorization-server', match: 'exact', to: 'auth' },
+  { path: '/.well-known/openid-configuration', match: 'exact', to: 'auth' },
+  { path: '/v1/oauth/', match: 'prefix', to: 'auth' },
+  { path: '/v1/', match: 'prefix', to: 'api' },
+  { path: '/.well-known/', match: 'prefix', to: 'api' },
+  { path: '/openapi.json', match: 'exact', to: 'api' },
+  { path: '/docs', match: 'exact', to: 'api' },
+  { path: '/docs/', match: 'prefix', to: 'api' },
+]
+
 const REFUSED_SEGMENT = /^\.{1,2}$/
 const ENCODED_DOT = /%2e/gi
 /** A separator or an end that hides behind an encoding: a slash, a backslash, a NUL. */
@@ -20,13 +40,11 @@ export function destinationOf(target: string): Destination | undefined {
   if (!PATH.test(path) || path.includes('//') || HIDDEN_SEPARATOR.test(path)) return undefined
   const segments = path.replace(ENCODED_DOT, '.').split('/')
   if (segments.some((segment) => REFUSED_SEGMENT.test(segment))) return undefined
-  if (isOAuth(path)) return 'auth'
-  const ofTheApi = path.startsWith('/v1/') || path.startsWith('/.well-known/') || /^\/docs(?:$|\/)/.test(path)
-  return ofTheApi || path === '/openapi.json' ? 'api' : 'pages'
+  return ROUTES.find((route) => matches(route, path))?.to ?? 'pages'
 }
 
-/** Paths whose errors are OAuth's own JSON (RFC 6749 §5.2) and not problem+json. */
-export const isOAuth = (path: string): boolean => path.startsWith('/v1/oauth/') || METADATA.has(path)
+const matches = (route: Route, path: string): boolean =>
+  route.match === 'exact' ? path === route.path : path.startsWith(route.path)
 
-/** Where clients look for the authorization server's metadata (RFC 8414 §3 and §5). */
-const METADATA = new Set(['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'])
+/** Paths whose errors are OAuth's own JSON (RFC 6749 §5.2) and not problem+json. */
+export const isOAuth = (path: string): boolean => ROUTES.find((route) => matches(route, path))?.to === 'auth'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Temporal } from 'temporal-polyfill'
 import { insertMissingDays, newestStoredDate } from '#shared/analytics/daily.ts'
-import { newUserId } from '#shared/oauth/ids.ts'
+import { newUserId } from '#shared/oauth/new-ids.ts'
 import { hashPassword } from '#shared/passwords.ts'
 import {
   findCompany,

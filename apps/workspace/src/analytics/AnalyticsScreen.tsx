@@ -9,6 +9,7 @@ import { Button } from '../ui/Button.tsx'
 import { download } from '../ui/csv.ts'
 import { DownloadIcon } from '../ui/icons.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
+import { useLater } from '../ui/later.ts'
 import { Chart } from './Chart.tsx'
 import { csvOf } from './csv.ts'
 import { DailyTable } from './DailyTable.tsx'
@@ -77,6 +78,7 @@ interface DailyProps {
 function Daily({ daily, before, pending }: DailyProps & { pending: boolean }) {
   const [metric, setMetric] = useState<Metric>('impressions')
   const { range, vendorId } = daily
+  const later = useLater()
   return (
     <div className={pending ? 'daily daily-pending' : 'daily'} aria-busy={pending}>
       <Coverage daily={daily} before={before} />
@@ -91,7 +93,7 @@ function Daily({ daily, before, pending }: DailyProps & { pending: boolean }) {
           Download CSV
         </Button>
       </div>
-      <DailyTable daily={daily} />
+      {later && <DailyTable daily={daily} />}
     </div>
   )
 }
@@ -143,7 +145,7 @@ function Totals({ daily, before, metric, onChoose }: TotalsProps) {
           <span className="total-value">{totalText(each, daily)}</span>
           {before && (
             <span className="total-before">
-              <span>{changeText(each, daily, before)}</span> <span>before: {totalText(each, before)}</span>
+              <span>{changeText(each, daily, before)}</span> <span>from {totalText(each, before)}</span>
             </span>
           )}
         </label>

@@ -59,7 +59,7 @@ export function Chart({ daily, before, metric }: ChartProps) {
           {before && (
             <li>
               <span className="day-mark day-mark-before" aria-hidden="true" />
-              The days before
+              Previous period
             </li>
           )}
         </ul>

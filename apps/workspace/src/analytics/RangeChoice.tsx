@@ -72,7 +72,7 @@ export function RangeChoice({ chosen, comparing, shown, today = '' }: RangeChoic
             setSearch(next, { replace: true })
           }}
         />
-        <span>Compare with the days before</span>
+        <span>Compare with the previous period</span>
       </label>
       <p className="range-error" role="status">
         {own.error}

@@ -50,9 +50,9 @@ export const useActiveClients = (vendorId: string, enabled = true) =>
   useClientPages(vendorId, 'Active', { refresh_ms: LIST_REFRESH_MS, enabled })
 
 /**
- * Every client, newest first in each status, so that one can be found whatever page it is on. Revoked ones do not
- * change any more; their older pages follow by themselves, and `complete` says whether they all are there.
- * @param enabled false for whoever may not see them: asks nothing.
+ * Every client, newest first in each status, so that any of them can be found. Revoked clients never change, so their
+ * older pages load once, in the background; `complete` says whether all of them are loaded.
+ * @param enabled false when this person may not see clients: nothing is requested.
  */
 export function useAllClients(vendorId: string, enabled = true) {
   const active = useActiveClients(vendorId, enabled)
@@ -122,7 +122,7 @@ export const createClient = (
 export const revokeClient = (vendorId: string, clientId: string): Promise<OAuthClient> =>
   asMe<OAuthClient>(`${clientPath(vendorId, clientId)}/revoke`, { method: 'POST' })
 
-/** What one screen has learned about a client is not contradicted by another. */
+/** Keeps the lists from contradicting what another screen has just learned about a client. */
 function showInLists(queryClient: QueryClient, vendorId: string, client: OAuthClient): void {
   queryClient.setQueriesData<InfiniteData<ClientPage>>({ queryKey: listKey(vendorId) }, (data) =>
     data
@@ -137,7 +137,7 @@ function showInLists(queryClient: QueryClient, vendorId: string, client: OAuthCl
   )
 }
 
-/** Shows a client as it now is, at once and wherever it is shown, and lets the lists and the activity follow. */
+/** Shows the client's new state everywhere at once, then reloads the lists and the activity. */
 export function clientChanged(queryClient: QueryClient, vendorId: string, client: OAuthClient): void {
   queryClient.setQueryData(clientKey(vendorId, client.clientId), client)
   showInLists(queryClient, vendorId, client)

@@ -131,7 +131,8 @@ function ClientFacts({ client }: { client: OAuthClient }) {
           <h2 id="use-title">Use it</h2>
           <p className="quiet">
             Put in the secret that you saved when the client was created. Lost or exposed? Rotate it: create a
-            replacement, deploy it, then revoke this client.
+            replacement, deploy it, then revoke this client. Routes, scopes and errors are in the{' '}
+            <a href="/docs">API documentation</a>.
           </p>
           <AccessCode access={access} />
         </section>

@@ -39,7 +39,9 @@ export function ClientSearch({ wanted, counts, complete, onWant }: ClientSearchP
           onChange={(event) => onWant({ typed: event.target.value })}
           onKeyDown={leave}
         />
-        <kbd>/</kbd>
+        <span className="key" aria-hidden="true">
+          /
+        </span>
       </div>
       <fieldset className="filter">
         <legend className="off-screen">Show</legend>

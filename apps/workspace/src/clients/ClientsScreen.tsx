@@ -47,7 +47,7 @@ export function ClientsScreen() {
   )
 }
 
-/** The dialog opens for whoever comes with `?new`, and again for input that the end of a session interrupted. */
+/** The dialog opens by `?new` in the address, and reopens with input that an ended session interrupted. */
 function useCreating(vendorId: string): [boolean, (creating: boolean) => void] {
   const [search, setSearch] = useSearchParams()
   const [creating, setCreating] = useState(() => draftOf(creationDraft(vendorId)) !== undefined)

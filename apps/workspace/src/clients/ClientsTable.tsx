@@ -6,6 +6,7 @@ import { SCREENS, useCompany } from '../shell/company.ts'
 import { Ago } from '../ui/Ago.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
 import { CloseIcon, MoreIcon, RotateIcon } from '../ui/icons.tsx'
+import { useLater } from '../ui/later.ts'
 import { Menu, MenuItem } from '../ui/Menu.tsx'
 import type { Order, Wanted } from './find-clients.ts'
 import { RevokeClient } from './RevokeClient.tsx'
@@ -20,6 +21,7 @@ export interface ClientsTableProps {
 }
 
 const MARKED_MS = 8_000
+const ROWS_AT_FIRST = 20
 
 export function ClientsTable({ clients, wanted, onWant }: ClientsTableProps) {
   const [revoking, setRevoking] = useState<OAuthClient>()
@@ -29,6 +31,7 @@ export function ClientsTable({ clients, wanted, onWant }: ClientsTableProps) {
     const timer = setTimeout(forgetFresh, MARKED_MS)
     return () => clearTimeout(timer)
   }, [fresh])
+  const later = useLater()
   const statusTold = wanted.view === 'all' || wanted.view === 'revoked'
   return (
     <>
@@ -59,7 +62,7 @@ export function ClientsTable({ clients, wanted, onWant }: ClientsTableProps) {
           </tr>
         </thead>
         <tbody>
-          {clients.map((client) => (
+          {(later ? clients : clients.slice(0, ROWS_AT_FIRST)).map((client) => (
             <ClientRow
               key={client.clientId}
               client={client}

@@ -11,7 +11,7 @@ import { Button } from '../ui/Button.tsx'
 import { CheckIcon } from '../ui/icons.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
-import { clock } from '../ui/time.ts'
+import { clock, dateTime, day } from '../ui/time.ts'
 import { CreateClient } from './CreateClient.tsx'
 import { NoSuchClient } from './NoSuchClient.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
@@ -75,12 +75,13 @@ function Rotating({ clientId, back }: { clientId: string; back: { to: string; la
 /** The rotation as the address has it; without one there, as this tab last knew it. */
 function useRotationInAddress(clientId: string) {
   const [search, setSearch] = useSearchParams()
-  const known = search.has('replacement') ? search : new URLSearchParams(rotationOf(clientId))
+  const inAddress = search.has('replacement')
+  const known = inAddress ? search : new URLSearchParams(rotationOf(clientId))
   const text = known.toString()
   useEffect(() => {
-    keepRotation(clientId, text)
-    if (text !== '') setSearch(new URLSearchParams(text), { replace: true })
-  }, [clientId, text, setSearch])
+    if (inAddress) keepRotation(clientId, text)
+    else if (text !== '') setSearch(new URLSearchParams(text), { replace: true })
+  }, [clientId, inAddress, text, setSearch])
   const at = Date.parse(known.get('since') ?? '')
   return {
     replacementId: known.get('replacement') ?? undefined,
@@ -183,8 +184,8 @@ function Steps({ old, replacement, since, onChoose }: StepsProps) {
           {since && step !== 'done' && (
             <p className="quiet small">
               {step === 'deploy'
-                ? `A token request after ${clock(since)}, when the secret was put away, counts as deployed. Earlier ones were a trial.`
-                : `Asked for a token after ${clock(since)}, when the secret was put away. Was that you, trying it out? Then it is not deployed yet.`}
+                ? `Counting token requests from ${sinceText(since)}. Earlier ones were trials.`
+                : `It has asked for a token since ${sinceText(since)}. If that was you trying it out, it is not deployed yet.`}
             </p>
           )}
         </Step>
@@ -249,6 +250,9 @@ function Complete({ old, replacement }: { old: OAuthClient; replacement: OAuthCl
     </>
   )
 }
+
+/** The day too, unless it is today. */
+const sinceText = (since: Date): string => (day(since) === day(new Date()) ? clock(since) : dateTime(since))
 
 const watchState = (step: string): StepState =>
   step === 'create' || step === 'deploy' ? 'later' : step === 'watch' ? 'now' : 'done'

@@ -2,7 +2,7 @@ import { type KeyboardEvent, useId } from 'react'
 import type { Scope } from '#shared/oauth/scopes.ts'
 import { SCOPE_WORDS } from './scopes.ts'
 
-/** One scope as it is; several as how many read and write, with the list for whoever points at it or focuses it. */
+/** A single scope by name; several as counts, with the list on hover or focus. */
 export function ScopesInBrief({ scopes }: { scopes: readonly Scope[] }) {
   const id = useId()
   const [only] = scopes

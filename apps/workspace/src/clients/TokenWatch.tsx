@@ -50,7 +50,7 @@ function QuietTime({ old: { use, seconds, pause_s } }: Pick<Progress, 'old'>) {
       <p className="small quiet">
         {use === 'quiet'
           ? `Quiet for longer than it usually pauses.`
-          : `Quiet means no token request for ${duration(pause_s)}, judged by its last 24 hours.`}{' '}
+          : `Quiet means no token request for about ${duration(pause_s)}, judged by its last 24 hours.`}{' '}
         A job that runs once a week or a month may still hold the old secret: check those yourself.
       </p>
     </div>

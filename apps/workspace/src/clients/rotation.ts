@@ -4,7 +4,7 @@ import { duration } from '../ui/time.ts'
 /** A token lives this long, so a system that runs all the time asks for another within it. */
 export const TOKEN_LIFE_S = 15 * 60
 const DAY_S = 24 * 60 * 60
-/** Whoever asked within this time is using its client now, however often the page looks. */
+/** A client that asked for a token within this time is in use now. */
 const IN_USE_S = 60
 
 type Used = Pick<OAuthClient, 'lastUsedAt' | 'tokensIssued24h'>
@@ -27,8 +27,8 @@ export interface Rotation {
 }
 
 /**
- * How far a rotation has come, from what the two clients have asked for. A client's pauses are judged by its own
- * habit: one that asks once a night is not gone because it was quiet for an hour.
+ * How far a rotation has come, judged by the two clients' token requests. A pause is judged by the client's own habit:
+ * one that asks once a night has not stopped because it was quiet for an hour.
  */
 export function progressOf({ old, replacement, since }: Rotation, now: Date): Progress {
   const pause_s = usualPause(old)
@@ -69,7 +69,7 @@ function stepOf(
 const quietFor = ({ lastUsedAt }: Used, now: Date): number | undefined =>
   lastUsedAt === null ? undefined : Math.max(0, (now.getTime() - Date.parse(lastUsedAt)) / 1000)
 
-/** The longest pause that says nothing, in seconds: the mean of its last 24 hours, and never less than a token's life. */
+/** A pause of up to this many seconds is normal: its mean of the last 24 hours, and at least a token's lifetime. */
 const usualPause = ({ tokensIssued24h }: Used): number =>
   Math.min(DAY_S, Math.max(TOKEN_LIFE_S, DAY_S / Math.max(1, tokensIssued24h)))
 

@@ -36,7 +36,8 @@ TOKEN=$(${curlToken(access)} |
   sed -E 's/.*"access_token":"([^"]+)".*/\\1/')
 
 # Read the last 30 days
-curl -sS ${analyticsUrl(access)} -H "Authorization: Bearer $TOKEN"
+curl -sS ${analyticsUrl(access)} \\
+  -H "Authorization: Bearer $TOKEN"
 `
     : `# Get a token, valid for 15 minutes
 ${curlToken(access)}

@@ -12,9 +12,9 @@ import './session.css'
 
 export interface SignInProps {
   reason: 'expired' | 'left' | undefined
-  /** Of whoever was signed in until the session ended. */
+  /** Filled in: the person whose session has ended. */
   email: string | undefined
-  /** At the first key. */
+  /** Called when something is typed. */
   onBegin?: () => void
 }
 

@@ -9,7 +9,7 @@ import { ApiProblem, type ApiRequest, request } from '../api/request.ts'
 const STORAGE_KEY = 'session-token'
 
 export type Session =
-  /** `email`: of whoever's session ran out. */
+  /** `email`: of the person whose session expired. */
   | { state: 'signed-out'; reason?: 'expired' | 'left' | undefined; email?: string | undefined }
   /** A token from before a reload, not yet known to be good. */
   | { state: 'checking' }
@@ -93,7 +93,7 @@ export async function checkSession(): Promise<void> {
   }
 }
 
-/** A request in the name of whoever has signed in. A 401 ends the session; a 403 asks for the roles again. */
+/** A request by the signed-in person. A 401 ends the session; a 403 reloads the roles. */
 export async function asMe<T>(path: string, options: ApiRequest = {}): Promise<T> {
   const sent = token
   try {

@@ -4,7 +4,7 @@ import { Menu, MenuItem, MenuLine } from '../ui/Menu.tsx'
 import { clockShort } from '../ui/time.ts'
 import { ThemeOptions } from './Theme.tsx'
 
-/** Who has signed in, until when, the colours, and the way out. */
+/** Who is signed in and until when, the theme, the documentation, and signing out. */
 export function AccountMenu() {
   const { user, expiresAt } = useSignedIn()
   const [, navigate] = useLocation()
@@ -35,6 +35,7 @@ export function AccountMenu() {
       <MenuLine />
       <ThemeOptions />
       <MenuLine />
+      <MenuItem onSelect={() => location.assign('/docs')}>API documentation</MenuItem>
       <MenuItem onSelect={() => void leave()}>Sign out</MenuItem>
     </Menu>
   )

@@ -10,7 +10,7 @@ import { focusAgain, openerOf } from '../ui/opener.ts'
 import { type CurrentCompany, SCREENS, useCompany } from './company.ts'
 import { setTheme, THEMES } from './theme.ts'
 
-/** Of one group; whoever has more types another letter. */
+/** At most, of one group. */
 const SHOWN = 8
 
 interface Command {
@@ -26,11 +26,11 @@ interface Command {
 interface Group {
   title: string
   commands: Command[]
-  /** Only for whoever has typed something. */
+  /** Not listed until something is typed. */
   onlyFound?: boolean
 }
 
-/** Goes anywhere and does anything by its name. */
+/** Finds clients, screens and actions by name. */
 export default function Palette({ onClose }: { onClose: () => void }) {
   const [opener] = useState(openerOf)
   const [left, setLeft] = useState(false)

@@ -22,13 +22,12 @@ export function PaletteButton() {
       <button
         type="button"
         className="palette-button"
-        aria-label="Search or jump to"
         aria-keyshortcuts={ON_MAC ? 'Meta+K' : 'Control+K'}
         onClick={() => setOpen(true)}
       >
         <SearchIcon />
         <span className="palette-words">Search</span>
-        <kbd>{ON_MAC ? '⌘K' : 'Ctrl K'}</kbd>
+        <span className="key">{ON_MAC ? '⌘K' : 'Ctrl K'}</span>
       </button>
       {open && (
         <Suspense>

@@ -19,6 +19,7 @@ const loadRotate = () => import('../clients/RotateScreen.tsx')
 const loadWebhooks = () => import('../webhooks/WebhooksScreen.tsx')
 const loadAnalytics = () => import('../analytics/AnalyticsScreen.tsx')
 const loadActivity = () => import('../activity/ActivityScreen.tsx')
+const loadPalette = () => import('./Palette.tsx')
 const RotateScreen = lazy(loadRotate)
 const WebhooksScreen = lazy(loadWebhooks)
 const AnalyticsScreen = lazy(loadAnalytics)
@@ -30,7 +31,8 @@ const IDLE_MS = 300
 function useRestLoaded(): void {
   useEffect(() => {
     const timer = setTimeout(() => {
-      for (const load of [loadWebhooks, loadAnalytics, loadActivity, loadRotate]) load().catch(() => {})
+      for (const load of [loadWebhooks, loadAnalytics, loadActivity, loadRotate, loadPalette])
+        load().catch(() => {})
     }, IDLE_MS)
     return () => clearTimeout(timer)
   }, [])

@@ -10,7 +10,7 @@ export interface CurrentCompany extends Company {
 
 export const CompanyContext = createContext<CurrentCompany | undefined>(undefined)
 
-/** The company that the address names, seen by whoever has signed in. */
+/** The company in the address, with the signed-in person's role in it. */
 export function useCompany(): CurrentCompany {
   const company = useContext(CompanyContext)
   if (!company) throw new Error('shown outside a company')

@@ -31,7 +31,7 @@ export const Moment = ({ at }: { at: string }) => (
   </>
 )
 
-/** "3 minutes ago", with the exact time, and who did it, for whoever points at it. */
+/** "3 minutes ago"; pointing at it shows the exact time, and who did it. */
 export function Ago({ at, by }: { at: string; by?: string }) {
   const date = new Date(at)
   // The text, not the time: a row is drawn again when it says something else, not once a second.

@@ -6,6 +6,7 @@ import { useCompany } from '../shell/company.ts'
 import { NotForYou } from '../shell/NotForYou.tsx'
 import { Page } from '../shell/Page.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
+import { useLater } from '../ui/later.ts'
 import { DestinationForm, draftKey } from './DestinationForm.tsx'
 import { SavedDestination } from './SavedDestination.tsx'
 import { TestResults } from './TestResult.tsx'
@@ -52,13 +53,14 @@ function Known({ destination }: { destination: CallbackDestination }) {
   const saved = destination.callbackUrl ?? ''
   const [typed, setTyped] = useState(() => draftOf(draftKey(vendorId)) ?? saved)
   const test = useTestSend(vendorId)
+  const later = useLater()
   const unsaved = typed.trim() !== saved
   return (
     <>
       <SavedDestination destination={destination} unsaved={unsaved} test={test} />
       <DestinationForm destination={destination} typed={typed} onType={setTyped} unsaved={unsaved} />
       {test.results.length > 0 && <TestResults results={test.results} vendorId={vendorId} saved={saved} />}
-      <WhatArrives callbackUrl={destination.callbackUrl} />
+      {later && <WhatArrives callbackUrl={destination.callbackUrl} />}
     </>
   )
 }

@@ -6,7 +6,7 @@ import { exampleRequest } from './test-event.ts'
 
 const EXAMPLE_URL = 'https://hooks.your-company.com/events'
 
-/** What a receiver will get, byte for byte but for the time, and the least that it has to do. */
+/** The request that a receiver will get, and a receiver to start from. */
 export function WhatArrives({ callbackUrl }: { callbackUrl: string | null }) {
   const { vendorId } = useCompany()
   return (

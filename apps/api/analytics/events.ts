@@ -1,0 +1,140 @@
+import { z } from 'zod'
+import { createDateOf } from '#shared/analytics/calendar.ts'
+import { LATE_EVENTS_MS } from '#shared/analytics/daily.ts'
+import { type AnalyticsEvent, analyticsEventSchema, judgeEvent } from '#shared/analytics/events.ts'
+import { parseUnrounded } from '#shared/analytics/exact-numbers.ts'
+import { SumTooLargeError, storeEvents } from '#shared/analytics/ingest.ts'
+import { type InputError, Problem } from '#shared/problems.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import { createLine } from '#shared/process/line.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import { type RateLimit, type RateLimitVerdict, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
+import { unavailable } from '../http/problem.ts'
+import { declaredLength } from '../http/received-bytes.ts'
+import { type RequireAccessToken, type Route, route } from '../http/route.ts'
+import type { CompanyCalendar, FindCompanyCalendar } from './companies.ts'
+import { eventErrors } from './event-errors.ts'
+
+const BODY_LIMIT_BYTES = 1_024 * 1_024
+const EVENTS_MAX = 1_000
+
+/** The bodies that a process holds at once, over all companies. */
+const BODIES_LIMIT_BYTES = 32 * BODY_LIMIT_BYTES
+/** More at once would only wait for each other in the rows of the company's days. */
+const CALLS_AT_ONCE_PER_COMPANY = 2
+/** Over all companies. One company may fill the line while it is alone; others then take places from it. */
+const CALLS_WAITING_MAX = 200
+/** Shorter than a proxy in front waits for an answer, and short enough for a slow body to arrive afterwards. */
+const CALL_WAIT_MS = 15_000
+
+const events = <T extends z.ZodType>(element: T) =>
+  z.strictObject(
+    {
+      events: z
+        .array(element, 'must be an array')
+        .min(1, 'must hold at least one event')
+        .max(EVENTS_MAX, `must hold at most ${EVENTS_MAX} events`),
+    },
+    'must be an object',
+  )
+
+/** What is read first: each event is then judged on its own, so that the answer can name every bad one. */
+const Envelope = events(z.unknown())
+const EventsBody = events(analyticsEventSchema).meta({ id: 'AnalyticsEvents' })
+
+const EventsAnswer = z
+  .object({
+    accepted: z.int().min(0).meta({ description: 'Counted by this call.' }),
+    duplicates: z
+      .int()
+      .min(0)
+      .meta({ description: 'Not counted again: the id came before, in this call or an earlier one.' }),
+  })
+  .meta({ id: 'AnalyticsEventsAnswer' })
+
+export interface EventIntakeDependencies {
+  db: Database
+  clock: Clock
+  accessToken: RequireAccessToken
+  findCompanyCalendar: FindCompanyCalendar
+  /** Counts events by client. */
+  eventLimit: RateLimit
+}
+
+export function postEvents(deps: EventIntakeDependencies): Route {
+  const { db, accessToken, findCompanyCalendar, eventLimit } = deps
+  const judge = createJudge(deps)
+  const line = createLine({
+    atOnce: BODIES_LIMIT_BYTES,
+    atOncePerKey: CALLS_AT_ONCE_PER_COMPANY,
+    waitingMax: CALLS_WAITING_MAX,
+    wait_ms: CALL_WAIT_MS,
+    refusal: () => unavailable('Too many calls with events are waiting. Try again in a moment.'),
+  })
+  return route({
+    method: 'post',
+    path: '/v1/analytics/:vendorId/events',
+    operationId: 'reportEvents',
+    tag: 'Analytics',
+    summary: 'Report events',
+    description: `1 to ${EVENTS_MAX} events, at most 1 MiB. All of them are stored, or with a 422 none. A call can be repeated safely: what was counted is not counted again.`,
+    by: accessToken('analytics:write'),
+    body: Envelope,
+    bodyOptions: { limit_bytes: BODY_LIMIT_BYTES, parse: parseUnrounded },
+    publishedBody: EventsBody,
+    answers: {
+      200: { description: 'Stored durably; the next daily read shows it.', schema: EventsAnswer },
+    },
+    problems: ['not_found'],
+    async around({ clientId, vendorId }, ctx, next) {
+      // How many events a call holds is known only when it was read: one whose client has none left is not read.
+      const rate = await eventLimit.consume(clientId, 0)
+      if (rate.remaining === 0) throw overLimit(rate)
+      // A place is taken before the body is read, so that calls that wait hold none.
+      const size_bytes = Math.min(declaredLength(ctx.req) ?? BODY_LIMIT_BYTES, BODY_LIMIT_BYTES)
+      await line(vendorId, next, size_bytes)
+    },
+    async handle({ clientId, vendorId, body: { events: sent } }, ctx) {
+      const rate = await eventLimit.consume(clientId, sent.length)
+      if (!rate.allowed) throw overLimit(rate)
+      for (const [name, value] of Object.entries(rateLimitHeaders(rate))) ctx.res.appendHeader(name, value)
+      const company = await findCompanyCalendar(vendorId)
+      if (!company) throw new Problem('not_found', 'There is no such company any more.')
+      return storeEvents(db, vendorId, judge(sent, company)).catch((error: unknown) => {
+        throw error instanceof SumTooLargeError ? refused(error.indexes.map(tooLarge)) : error
+      })
+    },
+  })
+}
+
+/** @returns what judges the events of a call. It throws Problem invalid_input that names every bad one. */
+function createJudge({ clock }: { clock: Clock }) {
+  const dateFinders = new Map<string, (at_ms: number) => string>()
+
+  function dateOf(timezone: string): (at_ms: number) => string {
+    const finder = dateFinders.get(timezone) ?? createDateOf(timezone)
+    dateFinders.set(timezone, finder)
+    return finder
+  }
+
+  return (sent: readonly unknown[], { timezone, currency }: CompanyCalendar): AnalyticsEvent[] => {
+    const rules = { now_ms: clock.now(), ageMax_ms: LATE_EVENTS_MS, currency, dateOf: dateOf(timezone) }
+    const judged = sent.map((one) => judgeEvent(one, rules))
+    const errors = eventErrors(judged.map((one) => ('faults' in one ? one.faults : [])))
+    if (errors.length > 0) throw refused(errors)
+    return judged.flatMap((one) => ('event' in one ? [one.event] : []))
+  }
+}
+
+const overLimit = (rate: RateLimitVerdict): Problem =>
+  new Problem('rate_limited', 'This client sends too many events.', {
+    headers: rateLimitHeaders({ ...rate, allowed: false }),
+  })
+
+const tooLarge = (index: number): InputError => ({
+  pointer: `/events/${index}`,
+  detail: 'must not take a sum of its day past 9007199254740991',
+})
+
+const refused = (errors: InputError[]): Problem =>
+  new Problem('invalid_input', 'Nothing was stored; errors names each event that breaks a rule.', { errors })

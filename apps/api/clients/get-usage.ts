@@ -1,0 +1,39 @@
+import { findClient } from '#shared/oauth/clients.ts'
+import { type Route, route } from '../http/route.ts'
+import { knownClientId, noSuchClient } from './client-answer.ts'
+import type { ClientDependencies } from './routes.ts'
+import { OAuthClientUsage } from './schemas.ts'
+import { readUsageOf } from './usage-history.ts'
+
+export const getUsage = ({ db, redis, clock, manager: by }: ClientDependencies): Route =>
+  route({
+    method: 'get',
+    path: '/v1/vendor/:vendorId/oauth-clients/:clientId/usage',
+    operationId: 'readUsage',
+    tag: 'Clients',
+    summary: 'What a client does',
+    description: 'Tokens that were issued to it, and its requests to either service that were refused.',
+    by,
+    answers: { 200: { description: 'Its usage.', schema: OAuthClientUsage } },
+    problems: ['not_found'],
+    async handle({ vendorId, params }) {
+      const client = await findClient(db, { vendorId, clientId: knownClientId(params.clientId) })
+      if (!client) throw noSuchClient()
+      const { hours, minutes, scopes, addresses } = await readUsageOf({ db, redis, clock }, client.clientId)
+      return {
+        hours: hours.map(({ at_ms, ...counts }) => ({ hour: instantOf(at_ms), ...counts })),
+        minutes: minutes.map(({ at_ms, ...counts }) => ({ minute: instantOf(at_ms), ...counts })),
+        scopes: client.scopes.map((scope) => {
+          const usedAt_ms = scopes.get(scope)
+          return { scope, lastUsedAt: usedAt_ms === undefined ? null : instantOf(usedAt_ms) }
+        }),
+        addresses: addresses.map(({ address, tokens, seenAt_ms }) => ({
+          address,
+          tokens,
+          lastSeenAt: instantOf(seenAt_ms),
+        })),
+      }
+    },
+  })
+
+const instantOf = (at_ms: number): string => new Date(at_ms).toISOString()

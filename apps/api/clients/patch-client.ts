@@ -1,0 +1,27 @@
+import { renameClient } from '#shared/oauth/client-changes.ts'
+import { type Route, route } from '../http/route.ts'
+import { knownClientId, noSuchClient, oneClientAnswer } from './client-answer.ts'
+import type { ClientDependencies } from './routes.ts'
+import { OAuthClient, RenamedOAuthClient } from './schemas.ts'
+
+export const patchClient = ({ db, redis, clock, manager: by }: ClientDependencies): Route =>
+  route({
+    method: 'patch',
+    path: '/v1/vendor/:vendorId/oauth-clients/:clientId',
+    operationId: 'renameClient',
+    tag: 'Clients',
+    summary: 'Rename a client',
+    description: 'The name is a label. Nothing that decides access can be changed.',
+    by,
+    body: RenamedOAuthClient,
+    answers: { 200: { description: 'The client with its new name.', schema: OAuthClient } },
+    problems: ['not_found'],
+    async handle({ vendorId, session: { userId }, params, body: { name } }) {
+      const clientId = knownClientId(params.clientId)
+      const client = await db.transaction((transaction) =>
+        renameClient(transaction, { vendorId, clientId, name, userId }),
+      )
+      if (!client) throw noSuchClient()
+      return oneClientAnswer({ db, redis, clock }, client)
+    },
+  })

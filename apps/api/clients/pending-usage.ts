@@ -1,0 +1,98 @@
+import type { Redis } from '#shared/stores/redis.ts'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
+
+const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+/** Fields looked at in one step, and the most steps: a hash that is larger still is only read by draining it. */
+const SCAN_FIELDS = 5_000
+const SCAN_STEPS_MAX = 40
+const WHAT_MAX_CHARACTERS = 60
+
+export interface Counts {
+  tokens: number
+  refused: number
+}
+
+/** What a client did that is not yet stored in Postgres. Times are in milliseconds since the Unix epoch. */
+export interface PendingUsage {
+  lastUsedAt_ms: number | undefined
+  hours: Map<number, Counts>
+  minutes: Map<number, Counts>
+  /** When each was last used. */
+  scopes: Map<string, number>
+  addresses: Map<string, { tokens: number; seenAt_ms: number }>
+}
+
+/**
+ * Reads the fields of the hash of pending usage, of which there are seven kinds:
+ *   `{client_id}|last`           when it last got a token
+ *   `{client_id}|{hour}`         tokens issued in that hour, counted from the Unix epoch
+ *   `{client_id}|m|{minute}`     tokens issued in that minute
+ *   `{client_id}|r|{minute}`     its requests that were refused in that minute
+ *   `{client_id}|s|{scope}`      when a token with that scope was last issued
+ *   `{client_id}|a|{address}`    tokens issued to that address
+ *   `{client_id}|l|{address}`    when a token was last issued to it
+ */
+export function parseUsage(fields: Iterable<[field: string, value: string]>): Map<string, PendingUsage> {
+  const clients = new Map<string, PendingUsage>()
+  for (const [field, text] of fields) {
+    const [clientId = '', kind = '', what = ''] = field.split('|')
+    const usage = clients.get(clientId) ?? nothing()
+    clients.set(clientId, usage)
+    // Longer than any address or scope: it must not keep the rest from being stored.
+    add(usage, kind, what.slice(0, WHAT_MAX_CHARACTERS), Number(text))
+  }
+  return clients
+}
+
+const nothing = (): PendingUsage => ({
+  lastUsedAt_ms: undefined,
+  hours: new Map(),
+  minutes: new Map(),
+  scopes: new Map(),
+  addresses: new Map(),
+})
+
+function add(usage: PendingUsage, kind: string, what: string, value: number): void {
+  if (kind === 'last') usage.lastUsedAt_ms = Math.max(usage.lastUsedAt_ms ?? 0, value)
+  else if (kind === 'm') countsAt(usage.minutes, Number(what) * MINUTE_MS).tokens += value
+  else if (kind === 'r') {
+    const minute_ms = Number(what) * MINUTE_MS
+    countsAt(usage.minutes, minute_ms).refused += value
+    countsAt(usage.hours, minute_ms - (minute_ms % HOUR_MS)).refused += value
+  } else if (kind === 's') usage.scopes.set(what, Math.max(usage.scopes.get(what) ?? 0, value))
+  else if (kind === 'a') addressAt(usage, what).tokens += value
+  else if (kind === 'l') addressAt(usage, what).seenAt_ms = Math.max(addressAt(usage, what).seenAt_ms, value)
+  else countsAt(usage.hours, Number(kind) * HOUR_MS).tokens += value
+}
+
+export function countsAt(counts: Map<number, Counts>, at_ms: number): Counts {
+  const there = counts.get(at_ms) ?? { tokens: 0, refused: 0 }
+  counts.set(at_ms, there)
+  return there
+}
+
+function addressAt({ addresses }: PendingUsage, address: string) {
+  const there = addresses.get(address) ?? { tokens: 0, seenAt_ms: 0 }
+  addresses.set(address, there)
+  return there
+}
+
+/** What is pending of one client, also while it is being stored. Without Redis: nothing. */
+export async function readPendingOf(redis: Redis, clientId: string): Promise<PendingUsage> {
+  const keys = [redisKeys.usagePending, redisKeys.usageDraining]
+  const found = await Promise.all(keys.map((key) => scan(redis, key, clientId).catch(() => [])))
+  return parseUsage(found.flat()).get(clientId) ?? nothing()
+}
+
+async function scan(redis: Redis, key: string, clientId: string): Promise<[string, string][]> {
+  const fields = new Map<string, string>()
+  let cursor = '0'
+  for (let step = 0; step < SCAN_STEPS_MAX; step += 1) {
+    const [next, flat] = await redis.hscan(key, cursor, 'MATCH', `${clientId}|*`, 'COUNT', SCAN_FIELDS)
+    for (let i = 0; i < flat.length; i += 2) fields.set(flat[i] as string, flat[i + 1] as string)
+    cursor = next
+    if (cursor === '0') break
+  }
+  return [...fields]
+}

@@ -1,0 +1,43 @@
+import type { Middleware } from 'koa'
+import type { Metrics } from '#shared/process/metrics.ts'
+import type { TestSender } from './callbacks/sender.ts'
+import type { ApiState } from './http/state.ts'
+
+const EVENTS_ROUTE = '/v1/analytics/:vendorId/events'
+
+/** Counts each answer, and the events that a call stored, which its answer tells. */
+export function createMeasuringMiddleware(metrics: Metrics): Middleware<ApiState> {
+  const stored = metrics.counter({
+    name: 'events_total',
+    help: 'Analytics events that integrators reported, by what became of them',
+    labels: ['result'],
+  })
+  return async (ctx, next) => {
+    const started_ms = performance.now()
+    await next()
+    const { method, status } = ctx
+    const route = String((ctx as { _matchedRoute?: unknown })._matchedRoute ?? 'unmatched')
+    metrics.answered({ route, method, status, duration_ms: performance.now() - started_ms })
+    if (route !== EVENTS_ROUTE || status !== 200) return
+    const { accepted, duplicates } = ctx.body as { accepted: number; duplicates: number }
+    stored({ result: 'accepted' }, accepted)
+    stored({ result: 'duplicate' }, duplicates)
+  }
+}
+
+/** The sender that also counts what became of each test event. */
+export function countedSender(sender: TestSender, metrics: Metrics): TestSender {
+  const sent = metrics.counter({
+    name: 'test_sends_total',
+    help: 'Test events sent to callback addresses, by outcome',
+    labels: ['outcome'],
+  })
+  return {
+    ...sender,
+    async send(event) {
+      const ended = await sender.send(event)
+      sent({ outcome: ended.result?.outcome ?? 'stopped' })
+      return ended
+    },
+  }
+}

@@ -1,0 +1,40 @@
+import { appendActivity } from '#shared/activity.ts'
+import { withdrawInvitation } from '#shared/invitations.ts'
+import { removePerson } from '#shared/people-changes.ts'
+import { type Route, route } from '../http/route.ts'
+import { holdAsOwner, knownUserId, orRefuse } from './person-answer.ts'
+import type { PeopleDependencies } from './routes.ts'
+
+export const deletePerson = ({ db, owner: by }: PeopleDependencies): Route =>
+  route({
+    method: 'delete',
+    path: '/v1/vendor/:vendorId/people/:userId',
+    operationId: 'removePerson',
+    tag: 'People',
+    summary: 'Remove a person, or withdraw an invitation',
+    description:
+      'By the owner. It counts from the next request on. Clients that the person created keep working.',
+    by,
+    answers: { 204: { description: 'The person no longer belongs to the company.' } },
+    problems: ['not_found', 'owner_required'],
+    async handle({ vendorId, session, params }) {
+      const userId = knownUserId(params.userId)
+      await db.transaction(async (transaction) => {
+        await holdAsOwner(transaction, { vendorId, session })
+        const withdrawn = await withdrawInvitation(transaction, { vendorId, userId })
+        if (!withdrawn) {
+          orRefuse(await removePerson(transaction, { vendorId, userId, by: session.userId }))
+          return
+        }
+        const { name, email, role } = withdrawn
+        const entry = {
+          vendorId,
+          userId: session.userId,
+          action: 'invitation.withdrawn',
+          subject: userId,
+        } as const
+        await appendActivity(transaction, { ...entry, detail: { name, email, role } })
+      })
+      return undefined
+    },
+  })

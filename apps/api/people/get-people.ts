@@ -1,0 +1,47 @@
+import type { z } from 'zod'
+import { listInvitations } from '#shared/invitations.ts'
+import { listMembers } from '#shared/people.ts'
+import { page } from '../http/page.ts'
+import { type Route, route } from '../http/route.ts'
+import { invitationAnswer, memberAnswer } from './person-answer.ts'
+import type { PeopleDependencies } from './routes.ts'
+import { PeopleQuery, type Person, PersonPage } from './schemas.ts'
+
+type Position = [rank: number, name: string, userId: string]
+type Shown = z.infer<typeof Person>
+
+export const getPeople = ({ db, clock, manager: by }: PeopleDependencies): Route =>
+  route({
+    method: 'get',
+    path: '/v1/vendor/:vendorId/people',
+    operationId: 'listPeople',
+    tag: 'People',
+    summary: 'List the people of a company',
+    description: 'Its owner, admins and members, then those who are invited; each by name.',
+    by,
+    query: PeopleQuery,
+    answers: { 200: { description: 'A page of people.', schema: PersonPage } },
+    async handle({ vendorId, query: { limit, cursor } }) {
+      const [members, invitations] = await Promise.all([
+        listMembers(db, vendorId),
+        listInvitations(db, { vendorId, now: new Date(clock.now()) }),
+      ])
+      const all = [...members.map(memberAnswer), ...invitations.map(invitationAnswer)]
+      const people = all.sort((a, b) => compare(positionOf(a), positionOf(b)))
+      const rest = cursor ? people.filter((one) => compare(positionOf(one), cursor) > 0) : people
+      const { rows, nextCursor } = page(rest.slice(0, limit + 1), limit, positionOf)
+      return { people: [...rows], nextCursor }
+    },
+  })
+
+const positionOf = ({ role, status, name, userId }: Shown): Position => [
+  status === 'invited' ? 3 : ['owner', 'admin', 'member'].indexOf(role),
+  name,
+  userId,
+]
+
+function compare(a: Position, b: Position): number {
+  const different = ([0, 1, 2] as const).find((index) => a[index] !== b[index])
+  if (different === undefined) return 0
+  return (a[different] as string) < (b[different] as string) ? -1 : 1
+}

@@ -1,0 +1,68 @@
+import type { z } from 'zod'
+import type { Invitation } from '#shared/invitations.ts'
+import { USER_ID_PATTERN } from '#shared/oauth/ids.ts'
+import { findOwner, lockMembers, type Member } from '#shared/people.ts'
+import type { PeopleRefusal } from '#shared/people-changes.ts'
+import { Problem } from '#shared/problems.ts'
+import type { Queryable } from '#shared/stores/postgres.ts'
+import type { Manager } from '../http/manager.ts'
+import type { Person } from './schemas.ts'
+
+export const memberAnswer = ({ userId, name, email, role, status }: Member): z.infer<typeof Person> => ({
+  userId,
+  name,
+  email,
+  role,
+  status,
+  expiresAt: null,
+})
+
+export const invitationAnswer = ({
+  userId,
+  name,
+  email,
+  role,
+  expiresAt,
+}: Omit<Invitation, 'vendorId'>): z.infer<typeof Person> => ({
+  userId,
+  name,
+  email,
+  role,
+  status: 'invited',
+  expiresAt: expiresAt.toISOString(),
+})
+
+const noSuchPerson = (): Problem => new Problem('not_found', 'The company has no such person.')
+
+/** @throws Problem not_found for what cannot be a user's id. */
+export function knownUserId(userId: string): string {
+  if (!USER_ID_PATTERN.test(userId)) throw noSuchPerson()
+  return userId
+}
+
+const REFUSALS = {
+  no_such_person: noSuchPerson,
+  owner_required: () =>
+    new Problem(
+      'owner_required',
+      'A company has exactly one owner, who is active. Hand ownership over first.',
+    ),
+}
+
+/** @throws Problem when it is a refusal. */
+export function orRefuse<T extends object>(outcome: T | PeopleRefusal): T {
+  if (typeof outcome === 'string') throw REFUSALS[outcome]()
+  return outcome
+}
+
+/**
+ * Until the transaction ends, nobody else changes the people of the company.
+ * @throws Problem forbidden when ownership was handed over a moment ago.
+ */
+export async function holdAsOwner(transaction: Queryable, { vendorId, session }: Manager): Promise<void> {
+  await lockMembers(transaction, vendorId)
+  const owner = await findOwner(transaction, vendorId)
+  if (owner?.userId !== session.userId) {
+    throw new Problem('forbidden', 'Only the owner of this company may do this.')
+  }
+}

@@ -1,0 +1,64 @@
+import { appendActivity } from '#shared/activity.ts'
+import { INVITATION_LIFETIME_MS, listInvitations, replaceInvitation } from '#shared/invitations.ts'
+import { hashSecret } from '#shared/oauth/ids.ts'
+import { newInvitationToken, newUserId } from '#shared/oauth/new-ids.ts'
+import { listMembers, normalizedEmail } from '#shared/people.ts'
+import { Problem } from '#shared/problems.ts'
+import { type Route, route } from '../http/route.ts'
+import { holdAsOwner, invitationAnswer } from './person-answer.ts'
+import type { PeopleDependencies } from './routes.ts'
+import { InvitedPerson, NewPerson } from './schemas.ts'
+
+const PEOPLE_MAX = 200
+
+export const postPerson = ({ db, clock, owner: by, baseUrl }: PeopleDependencies): Route =>
+  route({
+    method: 'post',
+    path: '/v1/vendor/:vendorId/people',
+    operationId: 'invitePerson',
+    tag: 'People',
+    summary: 'Invite a person',
+    description:
+      'By the owner. The answer holds a link, which works once within 72 hours; nothing is sent by email. Inviting ' +
+      'the same address again makes another link in place of the first.',
+    by,
+    body: NewPerson,
+    answers: { 201: { description: 'The invitation with its link.', schema: InvitedPerson } },
+    problems: ['already_member', 'people_limit_reached'],
+    async handle({ vendorId, session, body: { name, email: typed, role } }) {
+      const token = newInvitationToken()
+      const now = new Date(clock.now())
+      const expiresAt = new Date(now.getTime() + INVITATION_LIFETIME_MS)
+      const invitation = {
+        vendorId,
+        userId: newUserId(),
+        email: normalizedEmail(typed),
+        name,
+        role,
+        expiresAt,
+      }
+      const { userId, email } = invitation
+      await db.transaction(async (transaction) => {
+        await holdAsOwner(transaction, { vendorId, session })
+        const members = await listMembers(transaction, vendorId)
+        if (members.some((one) => one.email === email)) {
+          throw new Problem('already_member', 'This person belongs to the company already.')
+        }
+        const others = (await listInvitations(transaction, { vendorId, now })).filter(
+          (one) => one.email !== email,
+        )
+        if (members.length + others.length >= PEOPLE_MAX) {
+          throw new Problem(
+            'people_limit_reached',
+            `A company may have ${PEOPLE_MAX} people and invitations.`,
+          )
+        }
+        const made = { tokenHash: hashSecret(token), invitedBy: session.userId, createdAt: now }
+        await replaceInvitation(transaction, { ...invitation, ...made })
+        const entry = { vendorId, userId: session.userId, action: 'person.invited', subject: userId } as const
+        await appendActivity(transaction, { ...entry, detail: { name, email, role } })
+      })
+      // A fragment: it is never sent to a server or noted in a log.
+      return { ...invitationAnswer(invitation), invitationUrl: `${baseUrl}/invitation#${token}` }
+    },
+  })

@@ -1,0 +1,51 @@
+import { z } from 'zod'
+import { emailAddress, oneLine } from '../http/input.ts'
+import { nextCursor, pageParameters } from '../http/page.ts'
+import { instant } from '../http/schemas.ts'
+
+const NAME_MAX_CHARACTERS = 200
+
+const role = z.enum(['owner', 'admin', 'member'])
+
+export const Person = z
+  .object({
+    userId: z.string(),
+    name: z.string(),
+    email: z.string(),
+    role,
+    status: z.enum(['active', 'suspended', 'invited']),
+    expiresAt: instant.nullable().meta({ description: 'When the invitation ends; null: not an invitation.' }),
+  })
+  .meta({ id: 'Person' })
+
+export const PersonPage = z.object({ people: z.array(Person), nextCursor }).meta({ id: 'PersonPage' })
+
+export const PeopleQuery = z.strictObject(
+  pageParameters(z.tuple([z.int().min(0).max(3), z.string().max(200), z.string().max(64)])),
+)
+
+export const NewPerson = z
+  .strictObject({
+    name: oneLine(1, NAME_MAX_CHARACTERS).meta({ minLength: 1, maxLength: NAME_MAX_CHARACTERS }),
+    email: emailAddress,
+    role: z.enum(['admin', 'member'], 'must be admin or member'),
+  })
+  .meta({ id: 'NewPerson' })
+
+export const InvitedPerson = z
+  .object({
+    ...Person.shape,
+    invitationUrl: z.string().meta({
+      description:
+        'For the person alone: whoever has it can accept, once, within 72 hours. Shown in this one answer.',
+    }),
+  })
+  .meta({ id: 'InvitedPerson' })
+
+export const PersonChange = z
+  .strictObject({
+    role: z.enum(['owner', 'admin', 'member'], 'must be owner, admin or member').optional(),
+    status: z.enum(['active', 'suspended'], 'must be active or suspended').optional(),
+  })
+  .refine(({ role, status }) => role !== undefined || status !== undefined, 'must hold role or status')
+  .meta({ id: 'PersonChange' })

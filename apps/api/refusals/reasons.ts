@@ -1,0 +1,94 @@
+import type { ClientRecord } from '#shared/oauth/clients.ts'
+import { actorOf } from '../http/schemas.ts'
+import type { StoredRefusal } from './stored.ts'
+
+/** Why a request was refused, and what to do about it: a sentence each, for a person of the client's company. */
+export interface Explanation {
+  reason: string
+  advice: string
+}
+
+const REPLACE = 'Create a replacement client and deploy it.'
+const NEW_TOKEN = 'Ask the token endpoint for a new token; each lives for 15 minutes.'
+const SETTINGS = 'Check which base URL the system is configured with.'
+const CLOCK = 'Tell the operator of this service: a clock is wrong.'
+
+/** By the service's own word for the reason. */
+const REASONS: Record<string, Explanation> = {
+  no_secret: { reason: 'No client secret was sent.', advice: 'Send client_secret, or use HTTP Basic.' },
+  failures_of_address: {
+    reason: 'Too many wrong secrets came from that address, and this one was wrong too.',
+    advice: 'Correct the secret, then wait as long as Retry-After says.',
+  },
+  rate_of_client: {
+    reason: 'The client sent more requests than its limit allows.',
+    advice: 'Reuse a token until it expires, and wait as long as Retry-After says.',
+  },
+  rate_limited: {
+    reason: 'The client sent more requests than its limit allows.',
+    advice: 'Send fewer requests, and wait as long as Retry-After says.',
+  },
+  expired: { reason: 'The access token had expired.', advice: NEW_TOKEN },
+  issuer: { reason: 'The access token is from another issuer.', advice: SETTINGS },
+  audience: { reason: 'The access token is for another API.', advice: SETTINGS },
+  issued_in_future: { reason: 'The access token was issued in the future.', advice: CLOCK },
+  not_yet_valid: { reason: 'The access token is not valid yet.', advice: CLOCK },
+  unsupported_grant_type: {
+    reason: 'grant_type was not client_credentials.',
+    advice: 'Send grant_type=client_credentials.',
+  },
+  forbidden: {
+    reason: "The path names another company than the client's.",
+    advice: 'Put the id of your own company in the path.',
+  },
+}
+
+/** @param client undefined: it could not be read. */
+export function explain(
+  { reason, code, about }: StoredRefusal,
+  client: ClientRecord | undefined,
+): Explanation {
+  switch (reason) {
+    case 'wrong_secret':
+      return {
+        reason: 'The client secret was wrong.',
+        advice: client?.secretHint
+          ? `Check that the deployed secret ends in ${client.secretHint}. If it is lost, create a replacement client.`
+          : 'Check the deployed secret. If it is lost, create a replacement client.',
+      }
+    case 'revoked_client':
+    case 'revoked':
+      return revoked(client)
+    case 'insufficient_scope':
+      return scopeLacking(about, client)
+    case 'invalid_input':
+      return {
+        reason: about === undefined ? 'A field broke a rule.' : `A field broke a rule: ${about}.`,
+        advice: 'The errors of the answer name each field and its rule.',
+      }
+    default:
+      return (
+        REASONS[reason] ?? {
+          reason: `The request was refused with ${code}.`,
+          advice: 'The documentation explains this code.',
+        }
+      )
+  }
+}
+
+function revoked(client: ClientRecord | undefined): Explanation {
+  if (!client?.revokedAt) {
+    return { reason: 'The access token, or the key that it was signed with, was revoked.', advice: NEW_TOKEN }
+  }
+  const { name } = actorOf(client.revokedBy, client.revokedByName)
+  return { reason: `${name} revoked the client at ${client.revokedAt.toISOString()}.`, advice: REPLACE }
+}
+
+function scopeLacking(scope: string | undefined, client: ClientRecord | undefined): Explanation {
+  const reason = `The access token lacks the scope ${scope ?? 'of this route'}.`
+  const has = client?.scopes.some((one) => one === scope)
+  const advice = has
+    ? 'The client has this scope: name it in the token request.'
+    : 'The client does not have this scope: create a replacement client with it.'
+  return { reason, advice }
+}

@@ -1,0 +1,102 @@
+import type { z } from 'zod'
+import { findClient, findClients } from '#shared/oauth/clients.ts'
+import { Problem } from '#shared/problems.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import type { Redis } from '#shared/stores/redis.ts'
+import type { Manager } from '../http/manager.ts'
+import { page } from '../http/page.ts'
+import { unavailable } from '../http/problem.ts'
+import { type Access, type Route, route } from '../http/route.ts'
+import { explain } from './reasons.ts'
+import { Refusal, RefusalPage, RefusalQuery } from './schemas.ts'
+import { refusalsOf, refusalsOfAll, refusedClients, type StoredRefusal } from './stored.ts'
+
+export interface RefusalDependencies {
+  db: Database
+  redis: Redis
+  clock: Clock
+  manager: Access<Manager>
+}
+
+export const createRefusalRoutes = (deps: RefusalDependencies): Route[] => [
+  getRefusals(deps),
+  getRefusal(deps),
+]
+
+const getRefusals = ({ db, redis, clock, manager: by }: RefusalDependencies): Route =>
+  route({
+    method: 'get',
+    path: '/v1/vendor/:vendorId/refusals',
+    operationId: 'listRefusals',
+    tag: 'Clients',
+    summary: "List requests of a company's clients that were refused, newest first",
+    description: 'Of the last 24 hours, and at most 200 of each client.',
+    by,
+    query: RefusalQuery,
+    answers: { 200: { description: 'A page of refusals.', schema: RefusalPage } },
+    problems: ['not_found'],
+    async handle({ vendorId, query: { limit, cursor, clientId } }) {
+      const now_ms = clock.now()
+      if (clientId !== undefined && !(await findClient(db, { vendorId, clientId }))) {
+        throw new Problem('not_found', 'The company has no such client.')
+      }
+      const found = await fromRedis(async () => {
+        if (clientId !== undefined) return refusalsOf(redis, { clientId, now_ms })
+        return refusalsOfAll(redis, { clientIds: await refusedClients(redis, { vendorId, now_ms }), now_ms })
+      })
+      const [at_ms, requestId] = cursor ?? []
+      const rest = at_ms === undefined ? found : found.filter((one) => isAfter(one, at_ms, requestId ?? ''))
+      const { rows, nextCursor } = page(rest.slice(0, limit + 1), limit, (one) => [one.at_ms, one.requestId])
+      return { refusals: await explained(db, vendorId, rows), nextCursor }
+    },
+  })
+
+const getRefusal = ({ db, redis, clock, manager: by }: RefusalDependencies): Route =>
+  route({
+    method: 'get',
+    path: '/v1/vendor/:vendorId/refusals/:requestId',
+    operationId: 'explainRefusal',
+    tag: 'Clients',
+    summary: 'Explain why a request was refused',
+    description: "By the answer's X-Request-Id; for 24 hours, and only to the company whose client it was.",
+    by,
+    answers: { 200: { description: 'The refusal.', schema: Refusal } },
+    problems: ['not_found'],
+    async handle({ vendorId, params: { requestId } }) {
+      const now_ms = clock.now()
+      const isIt = (one: StoredRefusal) => one.requestId === requestId
+      const found = await fromRedis(async () => {
+        const clientIds = await refusedClients(redis, { vendorId, now_ms })
+        return refusalsOfAll(redis, { clientIds, now_ms }, (some) => some.some(isIt))
+      })
+      const [refusal] = await explained(db, vendorId, found.filter(isIt).slice(0, 1))
+      if (!refusal) throw new Problem('not_found', 'No refused request with this id is on record.')
+      return refusal
+    },
+  })
+
+/** Whether it comes after the last one of the page before. */
+const isAfter = (one: StoredRefusal, at_ms: number, requestId: string): boolean =>
+  one.at_ms < at_ms || (one.at_ms === at_ms && one.requestId > requestId)
+
+function fromRedis<T>(read: () => Promise<T>): Promise<T> {
+  return read().catch((error: unknown) => {
+    throw unavailable('We cannot read the record of refused requests right now.', error)
+  })
+}
+
+async function explained(
+  db: Database,
+  vendorId: string,
+  found: readonly StoredRefusal[],
+): Promise<z.infer<typeof Refusal>[]> {
+  const clientIds = [...new Set(found.map(({ clientId }) => clientId))]
+  const records = await findClients(db, { vendorId, clientIds })
+  const clients = new Map(records.map((record) => [record.clientId, record]))
+  return found.map((one) => {
+    const { requestId, at_ms, clientId, route, status, code } = one
+    const at = new Date(at_ms).toISOString()
+    return { requestId, at, clientId, route, status, code, ...explain(one, clients.get(clientId)) }
+  })
+}

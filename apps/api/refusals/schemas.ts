@@ -1,0 +1,28 @@
+import { z } from 'zod'
+import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
+import { nextCursor, pageParameters } from '../http/page.ts'
+import { instant } from '../http/schemas.ts'
+
+export const RefusalQuery = z.strictObject({
+  ...pageParameters(z.tuple([z.int().nonnegative(), z.string().max(64)])),
+  clientId: z
+    .string()
+    .regex(CLIENT_ID_PATTERN, 'must be the id of a client')
+    .optional()
+    .meta({ description: 'Only the requests of this client.' }),
+})
+
+export const Refusal = z
+  .object({
+    requestId: z.string(),
+    at: instant,
+    clientId: z.string(),
+    route: z.string().meta({ examples: ['GET /v1/analytics/{vendorId}/daily'] }),
+    status: z.int(),
+    code: z.string().meta({ description: 'The error code of the answer.' }),
+    reason: z.string().meta({ description: 'Why, in a sentence.' }),
+    advice: z.string().meta({ description: 'What to do, in a sentence.' }),
+  })
+  .meta({ id: 'Refusal' })
+
+export const RefusalPage = z.object({ refusals: z.array(Refusal), nextCursor }).meta({ id: 'RefusalPage' })

@@ -1,0 +1,172 @@
+import { ROUTES, type Route } from '../local/gateway/route.ts'
+import { WORKSPACE_HEADERS, workspaceCacheControl } from '../workspace-headers.ts'
+
+/** Where a proxy listens and what is behind it. The defaults are those of the files beside this one. */
+export interface Installation {
+  /** Instances as `host:port`. */
+  auth: string[]
+  api: string[]
+  /** `443 ssl` for nginx and `:443 ssl crt …` for haproxy, or a plain port for a try. */
+  listen: string
+  /** The built workspace: a folder for nginx, `host:port` of a server of it for haproxy. */
+  workspace: string
+  /** haproxy only: whether a request whose connection fails goes to another instance. */
+  retry?: boolean
+}
+
+/** What a reader further back might take for another path than the proxy did. */
+const AMBIGUOUS = '(?://|/[.]{1,2}(?:/|$)|%(?:2e|2f|5c|00))'
+const PREAMBLE = '# Printed by `node infra/deploy/print.ts`; do not edit. The runbook explains it.\n'
+
+/** The configuration of nginx, which serves the workspace itself. */
+export function nginxConfiguration({ auth, api, listen, workspace }: Installation): string {
+  return `${PREAMBLE}
+${upstream('auth', auth)}
+${upstream('api', api)}
+# By the bytes that came, before the query.
+map $request_uri $integration_path {
+  "~^(?<path>[^?]*)" $path;
+}
+map $integration_path $integration_ambiguous {
+  default 0;
+  "~*${AMBIGUOUS}" 1;
+}
+
+server {
+  listen ${listen};
+  server_name _;
+  server_tokens off;
+  client_max_body_size 1m;
+  client_header_timeout 10s;
+  client_body_timeout 20s;
+  merge_slashes off;
+
+  if ($integration_ambiguous) {
+    return 400;
+  }
+
+  # Callers' own values of these never reach a service.
+  proxy_set_header Host $host;
+  proxy_set_header X-Forwarded-For $remote_addr;
+  proxy_set_header X-Request-Id $request_id;
+  proxy_set_header X-Caller-Request-Id $http_x_request_id;
+  proxy_set_header X-Forwarded-Proto "";
+  proxy_set_header Forwarded "";
+  proxy_set_header traceparent "";
+  proxy_set_header tracestate "";
+  proxy_set_header Connection "";
+  proxy_http_version 1.1;
+  proxy_connect_timeout 1s;
+  proxy_read_timeout 30s;
+  # A request goes to another instance only if the first never got it.
+  proxy_next_upstream error;
+  proxy_next_upstream_tries 2;
+
+${ROUTES.map(nginxLocation).join('\n')}
+${['/healthz', '/readyz', '/metrics'].map((path) => `  location = ${path} {\n    return 404;\n  }\n`).join('')}
+  root ${workspace};
+  location ^~ /assets/ {
+    try_files $uri =404;
+${headers(workspaceCacheControl('/assets/'))}
+  }
+  location ~ [.][^/]*$ {
+    try_files $uri =404;
+${headers(workspaceCacheControl('/'))}
+  }
+  location / {
+    limit_except GET {
+      deny all;
+    }
+    try_files $uri /index.html;
+${headers(workspaceCacheControl('/'))}
+  }
+}
+`
+}
+
+/** Without max_fails an instance that restarts would be left out for ten seconds, and then the other may be down. */
+const upstream = (name: string, instances: string[]): string => `upstream integration_${name} {
+${instances.map((instance) => `  server ${instance} max_fails=0;\n`).join('')}  keepalive 32;
+}
+`
+
+const nginxLocation = ({ path, match, to }: Route): string =>
+  `  location ${match === 'exact' ? '=' : '^~'} ${path} {\n    proxy_pass http://integration_${to};\n  }`
+
+const headers = (cacheControl: string): string =>
+  Object.entries({ ...WORKSPACE_HEADERS, 'Cache-Control': cacheControl })
+    .map(([name, value]) => `    add_header ${name} "${value}" always;`)
+    .join('\n')
+
+/** The configuration of haproxy, which asks every instance each second whether it is ready. */
+export function haproxyConfiguration(installation: Installation): string {
+  const { auth, api, listen, workspace, retry = true } = installation
+  return `${PREAMBLE}
+global
+  maxconn 4000
+
+defaults
+  mode http
+  timeout connect 1s
+  timeout client 30s
+  timeout server 30s
+  timeout http-request 10s
+  timeout http-keep-alive 60s
+${retry ? '  retries 2\n  retry-on conn-failure\n  option redispatch\n' : '  retries 0\n'}
+frontend integration
+  bind ${listen}
+  http-request deny deny_status 400 if { path -m reg -i ${AMBIGUOUS} }
+  http-request deny deny_status 404 if { path /healthz /readyz /metrics }
+  # Callers' own values of these never reach a service.
+  http-request set-header X-Caller-Request-Id %[req.hdr(X-Request-Id)] if { req.hdr(X-Request-Id) -m found }
+  http-request del-header X-Caller-Request-Id unless { req.hdr(X-Request-Id) -m found }
+  unique-id-format %[uuid()]
+  http-request set-header X-Request-Id %[unique-id]
+  http-request set-header X-Forwarded-For %[src]
+  http-request del-header X-Forwarded-Proto
+  http-request del-header Forwarded
+  http-request del-header traceparent
+  http-request del-header tracestate
+${ROUTES.map(haproxyRule).join('\n')}
+  default_backend workspace
+
+${backend('auth', auth)}
+${backend('api', api)}
+backend workspace
+  http-request deny deny_status 405 unless METH_GET
+  server workspace ${workspace}
+${Object.entries(WORKSPACE_HEADERS)
+  .map(([name, value]) => `  http-response set-header ${name} "${value}"`)
+  .join('\n')}
+`
+}
+
+const haproxyRule = ({ path, match, to }: Route): string =>
+  `  use_backend ${to} if { ${match === 'exact' ? 'path' : 'path_beg'} ${path} }`
+
+const backend = (name: string, instances: string[]): string => `backend ${name}
+  option httpchk
+  http-check send meth GET uri /readyz
+  http-check expect status 200
+  default-server check inter 1s fall 1 rise 1
+${instances.map((instance, i) => `  server ${name}-${i + 1} ${instance}`).join('\n')}
+`
+
+const SHIPPED = { auth: ['auth-1:8081', 'auth-2:8081'], api: ['api-1:8082', 'api-2:8082'] }
+
+/** The files of this folder that are made from the code, by their names. */
+export const PROXY_FILES: Record<string, string> = {
+  'nginx.conf': nginxConfiguration({
+    ...SHIPPED,
+    listen: '443 ssl http2',
+    workspace: '/srv/workspace',
+  }).replace(
+    '  server_name _;\n',
+    '  server_name _;\n  ssl_certificate /etc/integration/tls/tls.crt;\n  ssl_certificate_key /etc/integration/tls/tls.key;\n  ssl_protocols TLSv1.2 TLSv1.3;\n',
+  ),
+  'haproxy.cfg': haproxyConfiguration({
+    ...SHIPPED,
+    listen: ':443 ssl crt /etc/integration/tls/tls.pem alpn h2,http/1.1 ssl-min-ver TLSv1.2',
+    workspace: 'workspace:8083',
+  }),
+}

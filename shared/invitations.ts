@@ -1,0 +1,94 @@
+import type { Queryable } from '#shared/stores/postgres.ts'
+
+export const INVITATION_LIFETIME_MS = 72 * 3_600_000
+
+export interface Invitation {
+  vendorId: string
+  /** Names the invitation in the list of people; the user id of somebody who has no account yet. */
+  userId: string
+  email: string
+  name: string
+  role: 'admin' | 'member'
+  expiresAt: Date
+}
+
+const COLUMNS = 'vendor_id as "vendorId", user_id as "userId", email, name, role, expires_at as "expiresAt"'
+
+/** Takes the place of an earlier invitation of the same person to the same company. Call it in a transaction. */
+export async function replaceInvitation(
+  transaction: Queryable,
+  invitation: Invitation & { tokenHash: Buffer; invitedBy: string; createdAt: Date },
+): Promise<void> {
+  const { vendorId, email } = invitation
+  await transaction.raw('delete from invitations where vendor_id = ? and email = ?', [vendorId, email])
+  await transaction.raw(
+    `insert into invitations (token_hash, vendor_id, user_id, email, name, role, invited_by, created_at, expires_at)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    [
+      invitation.tokenHash,
+      vendorId,
+      invitation.userId,
+      email,
+      invitation.name,
+      invitation.role,
+      invitation.invitedBy,
+      invitation.createdAt,
+      invitation.expiresAt,
+    ],
+  )
+}
+
+/** @returns undefined when it was never made, is used, withdrawn or too old. */
+export async function findInvitation(
+  db: Queryable,
+  { tokenHash, now }: { tokenHash: Buffer; now: Date },
+): Promise<Invitation | undefined> {
+  const { rows } = await db.raw(
+    `select ${COLUMNS} from invitations where token_hash = ? and expires_at > ?`,
+    [tokenHash, now],
+  )
+  return rows[0]
+}
+
+/** Those that can still be accepted, by name. */
+export async function listInvitations(
+  db: Queryable,
+  { vendorId, now }: { vendorId: string; now: Date },
+): Promise<Invitation[]> {
+  const { rows } = await db.raw(
+    `select ${COLUMNS} from invitations where vendor_id = ? and expires_at > ? order by name, user_id`,
+    [vendorId, now],
+  )
+  return rows
+}
+
+/** @returns whether it was there: of several that use it at once, one gets true. */
+export async function useInvitation(transaction: Queryable, tokenHash: Buffer): Promise<boolean> {
+  const { rowCount } = await transaction.raw('delete from invitations where token_hash = ?', [tokenHash])
+  return rowCount === 1
+}
+
+/** @returns the invitation that ended; undefined when there was none. */
+export async function withdrawInvitation(
+  transaction: Queryable,
+  { vendorId, userId }: { vendorId: string; userId: string },
+): Promise<Invitation | undefined> {
+  const { rows } = await transaction.raw(
+    `delete from invitations where vendor_id = ? and user_id = ? returning ${COLUMNS}`,
+    [vendorId, userId],
+  )
+  return rows[0]
+}
+
+/** Removes at most `limit` that are too old. @returns how many. */
+export async function deleteExpiredInvitations(
+  db: Queryable,
+  { now, limit }: { now: Date; limit: number },
+): Promise<number> {
+  const { rowCount } = await db.raw(
+    `delete from invitations where token_hash in
+       (select token_hash from invitations where expires_at <= ? order by expires_at limit ?)`,
+    [now, limit],
+  )
+  return rowCount
+}

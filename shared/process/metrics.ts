@@ -1,0 +1,142 @@
+import cluster from 'node:cluster'
+import { createServer } from 'node:http'
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { listen } from './http-server.ts'
+import { VERSION } from './version.ts'
+
+const PREFIX = 'integration_'
+/** Upper bounds in seconds: most answers take milliseconds, none more than the 10 s of a callback test. */
+const DURATION_BUCKETS_S = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+export interface AnsweredRequest {
+  /** The route as it is documented, never the path that was sent; `unmatched` without one. */
+  route: string
+  method: string
+  status: number
+  duration_ms: number
+}
+
+/** A value of a gauge or counter, with its labels. */
+export interface Sample {
+  labels?: Record<string, string>
+  value: number
+}
+
+export interface Description {
+  /** Without the prefix `integration_`; ends with its unit, or `_total`. */
+  name: string
+  help: string
+  labels?: readonly string[]
+}
+
+/** How the values of several processes become one. */
+export type Summed = 'sum' | 'min' | 'max' | 'first'
+
+/** What a process counts. Counting takes about a microsecond and cannot fail. */
+export interface Metrics {
+  readonly registry: Registry
+  answered(request: AnsweredRequest): void
+  /** @returns what counts one more, or `by` more, under the values of its labels. */
+  counter(description: Description): (labels?: Record<string, string>, by?: number) => void
+  /** A counter that is kept elsewhere, and read when somebody asks. */
+  counterOf(description: Description, read: () => Sample[]): void
+  /** A value that is read when somebody asks; one that cannot be read is left out. */
+  gauge(description: Description, summed: Summed, read: () => Sample[] | Promise<Sample[]>): void
+}
+
+/** @param service its name in `integration_build_info`. `ofProcess`: measures memory, CPU and event-loop lag too. */
+export function createMetrics({
+  service,
+  ofProcess = false,
+}: {
+  service: string
+  ofProcess?: boolean
+}): Metrics {
+  const registry = new Registry()
+  const registers = [registry]
+  if (ofProcess) collectDefaultMetrics({ register: registry })
+  const durations = new Histogram({
+    name: `${PREFIX}http_request_duration_seconds`,
+    help: 'Requests by route, method and status, and how long they took',
+    labelNames: ['route', 'method', 'status'],
+    buckets: DURATION_BUCKETS_S,
+    registers,
+  })
+  const options = ({ name, help, labels = [] }: Description) => ({
+    name: PREFIX + name,
+    help,
+    labelNames: labels,
+    registers,
+  })
+  const metrics: Metrics = {
+    registry,
+    answered({ route, method, status, duration_ms }) {
+      durations.observe({ route, method, status }, duration_ms / 1_000)
+    },
+    counter(description) {
+      const counter = new Counter(options(description))
+      // A counter without labels is there from the start, at 0.
+      return (labels = {}, by = 1) => counter.inc(labels, by)
+    },
+    counterOf(description, read) {
+      new Counter({
+        ...options(description),
+        collect() {
+          this.reset()
+          for (const { labels = {}, value } of read()) this.inc(labels, value)
+        },
+      })
+    },
+    gauge(description, summed, read) {
+      new Gauge({
+        ...options(description),
+        aggregator: summed,
+        async collect() {
+          this.reset()
+          const samples = await Promise.resolve()
+            .then(read)
+            .catch(() => [])
+          for (const { labels = {}, value } of samples) this.set(labels, value)
+        },
+      })
+    },
+  }
+  metrics.gauge(
+    { name: 'build_info', help: 'Always 1; the version that runs', labels: ['service', 'version'] },
+    'first',
+    () => [{ labels: { service, version: VERSION }, value: 1 }],
+  )
+  return metrics
+}
+
+/**
+ * Serves `GET /metrics` in the text format of Prometheus on a port of its own, summed over the processes that share
+ * the service's port. To be called in each of them; only the first one listens. The listener keeps no process alive.
+ * @throws the system's error, such as EADDRINUSE.
+ */
+export async function serveMetrics(
+  { registry }: Metrics,
+  { host, port, processes }: { host: string; port: number; processes: number },
+): Promise<void> {
+  if (!cluster.isPrimary) {
+    // It answers the questions of the first process from then on.
+    AggregatorRegistry.setRegistries(registry)
+    new AggregatorRegistry()
+    return
+  }
+  const workers = processes > 1 ? new AggregatorRegistry() : undefined
+  const server = createServer((request, response) => {
+    if (request.method !== 'GET' || request.url !== '/metrics') {
+      response.writeHead(404).end()
+      return
+    }
+    const text = workers ? workers.clusterMetrics() : registry.metrics()
+    text.then(
+      (body) => response.writeHead(200, { 'Content-Type': registry.contentType }).end(body),
+      () => response.writeHead(503).end(),
+    )
+  })
+  server.on('connection', (socket) => socket.unref())
+  await listen(server, { host, port })
+  server.unref()
+}

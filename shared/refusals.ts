@@ -1,0 +1,113 @@
+import type { Redis } from 'ioredis'
+import type { Clock } from '#shared/process/clock.ts'
+import { redisKeys, redisLifetimes } from '#shared/stores/redis-keys.ts'
+
+/*
+ * Why requests of known clients were refused, so that their company can look it up by request id. Kept in Redis for a
+ * day and bounded for each client; losing some of it harms nobody, and writing it never delays a request.
+ */
+
+const FLUSH_EVERY_MS = 1_000
+const MINUTE_MS = 60_000
+/** Clients that one process notes between two flushes. */
+const CLIENTS_MAX = 1_000
+/** Of one client: the newest ones. */
+export const REFUSALS_MAX = 200
+/** Of one client, what anyone who knows its id can cause: kept apart, so that it pushes nothing else out. */
+export const UNPROVEN_MAX = 50
+
+export interface RefusedRequest {
+  clientId: string
+  vendorId: string
+  /** Whether the request came from the client for certain: its secret matched, or its token's signature was right. */
+  proven: boolean
+  requestId: string
+  /** Method and path pattern, such as `POST /v1/oauth/token`. */
+  route: string
+  status: number
+  /** The error code that was answered. */
+  code: string
+  /** Why, in one word of the service's own. Never anything that was sent. */
+  reason: string
+  /** What the reason is about: a scope, or the names of fields. Never a value that was sent. */
+  about?: string
+}
+
+/** As it is kept. */
+export type RefusalRecord = Omit<RefusedRequest, 'clientId' | 'vendorId' | 'proven'> & { at_ms: number }
+
+export interface Refusals {
+  /** Notes a refused request. Takes no time and cannot fail. */
+  note(refused: RefusedRequest): void
+  /** Writes what was noted to Redis. Never rejects; what Redis does not take is dropped. */
+  flush(): Promise<void>
+  /** Flushes about each second from now on. */
+  start(): void
+  /** Ends that, and flushes a last time. */
+  close(): Promise<void>
+}
+
+interface Noted {
+  vendorId: string
+  times: number
+  proven: string[]
+  unproven: string[]
+}
+
+export function createRefusals({ redis, clock }: { redis: Redis; clock: Clock }): Refusals {
+  let clients = new Map<string, Noted>()
+  let timer: NodeJS.Timeout | undefined
+
+  function notedOf(clientId: string, vendorId: string): Noted | undefined {
+    const known = clients.get(clientId)
+    if (known || clients.size >= CLIENTS_MAX) return known
+    const noted = { vendorId, times: 0, proven: [], unproven: [] }
+    clients.set(clientId, noted)
+    return noted
+  }
+
+  async function flush(): Promise<void> {
+    if (clients.size === 0 || redis.status !== 'ready') return
+    const pipeline = redis.pipeline()
+    const now_ms = clock.now()
+    const life_ms = redisLifetimes.refusals_ms
+    for (const [clientId, { vendorId, times, proven, unproven }] of clients) {
+      for (const [key, records, max] of [
+        [redisKeys.refusals(clientId), proven, REFUSALS_MAX],
+        [redisKeys.unprovenRefusals(clientId), unproven, UNPROVEN_MAX],
+      ] as const) {
+        if (records.length === 0) continue
+        pipeline.lpush(key, ...records)
+        pipeline.ltrim(key, 0, max - 1)
+        pipeline.pexpire(key, life_ms)
+      }
+      const index = redisKeys.refusedClients(vendorId)
+      pipeline.zadd(index, now_ms, clientId)
+      pipeline.zremrangebyscore(index, 0, now_ms - life_ms)
+      pipeline.pexpire(index, life_ms)
+      pipeline.hincrby(redisKeys.usagePending, `${clientId}|r|${Math.floor(now_ms / MINUTE_MS)}`, times)
+    }
+    clients = new Map()
+    await pipeline.exec().catch(() => {})
+  }
+
+  return {
+    note({ clientId, vendorId, proven, ...request }) {
+      const noted = notedOf(clientId, vendorId)
+      if (!noted) return
+      noted.times += 1
+      const [records, max] = proven ? [noted.proven, REFUSALS_MAX] : [noted.unproven, UNPROVEN_MAX]
+      const record: RefusalRecord = { ...request, at_ms: clock.now() }
+      records.push(JSON.stringify(record))
+      if (records.length > max) records.shift()
+    },
+    flush,
+    start() {
+      timer = setInterval(() => void flush(), FLUSH_EVERY_MS).unref()
+    },
+    async close() {
+      clearInterval(timer)
+      await flush()
+    },
+  }
+}

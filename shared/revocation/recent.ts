@@ -1,0 +1,81 @@
+import type { Queryable } from '#shared/stores/postgres.ts'
+import { StandbyError } from './records.ts'
+
+/** A verifier's clock may be this far behind the database's, and then some. */
+const CLOCK_MARGIN_S = 300
+export const PURGE_BATCH = 1_000
+
+/** Records that a signing key is revoked, by its `kid`; again changes nothing. */
+export async function insertRevokedSigningKey(db: Queryable, kid: string): Promise<void> {
+  await db.raw(
+    `insert into revoked_signing_keys (kid, revoked_at) values (?, clock_timestamp()) on conflict (kid) do nothing`,
+    [kid],
+  )
+}
+
+/** @returns how many revocations of tokens that expired over an hour ago it removed, at most PURGE_BATCH. */
+export async function purgeExpiredTokens(db: Queryable): Promise<number> {
+  const { rows } = await db.raw('select purge_expired_revoked_tokens(?) as purged', [PURGE_BATCH])
+  return rows[0].purged
+}
+
+/** The Redis server that Postgres names as the only one to be trusted; another `since` is another naming. */
+export interface NamedServer {
+  runId: string
+  since: string | null
+}
+
+/** Names another server. @returns the new naming, committed; undefined when `old` had been replaced meanwhile. */
+export async function replaceNamedServer(
+  db: Queryable,
+  old: NamedServer,
+  runId: string,
+): Promise<NamedServer | undefined> {
+  const { rows } = await db.raw(
+    `update revocation_trust set run_id = ?, since = clock_timestamp()
+     where run_id = ? and since is not distinct from ?::timestamptz
+     returning run_id as "runId", since::text`,
+    [runId, old.runId, old.since],
+  )
+  return rows[0]
+}
+
+export interface RecentRevocations {
+  named: NamedServer
+  /** The database's wall clock, in ms since the epoch. */
+  now_ms: number
+  /** Every transaction before this one had ended: what it wrote was seen. A transaction id (xid8). */
+  watermark: string
+  clients: string[]
+  tokens: string[]
+  keys: string[]
+}
+
+/**
+ * Everything whose revocation can still matter: clients revoked within `within_ms`, every signing key that was ever
+ * revoked, since whoever stole it can sign a fresh token at any time, and tokens not yet expired; of those, with the
+ * `watermark` of an earlier read, only the ones that it did not see. One statement, so one snapshot. The watermark
+ * goes by transaction ids and not by `revoked_at`, since transactions become visible in another order than they were
+ * stamped.
+ * @throws StandbyError when the database is one.
+ */
+export async function readRecentRevocations(
+  db: Queryable,
+  within_ms: number,
+  watermark?: string,
+): Promise<RecentRevocations> {
+  const unseen = watermark === undefined ? '' : 'and age(xmin) <= age(?::xid8::xid)'
+  const { rows } = await db.raw(
+    `select pg_is_in_recovery() as standby, run_id as "runId", since::text,
+       (extract(epoch from now()) * 1000)::bigint as now_ms,
+       pg_snapshot_xmin(pg_current_snapshot())::text as watermark,
+       array(select client_id from oauth_clients where revoked_at > now() - make_interval(secs => ?)) as clients,
+       array(select jti from revoked_tokens where expires_at > now() - make_interval(secs => ?) ${unseen}) as tokens,
+       array(select kid from revoked_signing_keys) as keys
+     from revocation_trust`,
+    [within_ms / 1_000, CLOCK_MARGIN_S, ...(watermark === undefined ? [] : [watermark])],
+  )
+  const [{ standby, runId, since, ...recent }] = rows
+  if (standby) throw new StandbyError()
+  return { named: { runId, since }, ...recent }
+}

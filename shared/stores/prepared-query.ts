@@ -1,0 +1,27 @@
+import type { Database } from './postgres.ts'
+
+export interface PreparedQuery {
+  /** The statement is planned once a connection under this name. */
+  name: string
+  /** With `$1` for the first value. */
+  text: string
+  values: readonly unknown[]
+}
+
+/**
+ * Runs a named prepared statement on a connection of the pool, past knex's query builder, which would cost more
+ * than the query itself.
+ * @returns the rows, each an array of its columns.
+ */
+export async function queryPrepared<Row extends unknown[]>(
+  db: Database,
+  query: PreparedQuery,
+): Promise<Row[]> {
+  const connection = await db.client.acquireConnection()
+  try {
+    const { rows } = await connection.query({ ...query, rowMode: 'array' })
+    return rows
+  } finally {
+    db.client.releaseConnection(connection)
+  }
+}

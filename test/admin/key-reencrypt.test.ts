@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { ensureSigningKeys, listSigningKeys, openSigningKey } from '#shared/oauth/signing-keys.ts'
+import { systemClock } from '#shared/process/clock.ts'
+import { runAdmin, startAdmin, type TestAdmin } from '../support/admin.ts'
+
+describe('npm run admin -- key reencrypt', () => {
+  let operator: TestAdmin
+  const old = randomBytes(32)
+  const next = randomBytes(32)
+  before(async () => {
+    operator = await startAdmin()
+    await ensureSigningKeys(operator.db, { alg: 'ES256', encryptionKey: old, clock: systemClock })
+  })
+  after(() => operator.stop())
+
+  const reencrypt = (...keys: Buffer[]) =>
+    runAdmin(['key', 'reencrypt', '--json'], {
+      env: { ...operator.env, KEY_ENCRYPTION_KEY: keys.map((key) => key.toString('base64')).join(',') },
+    })
+
+  it('says which keys it cannot open, and leaves them', async () => {
+    const { code, json } = await reencrypt(next, randomBytes(32))
+    assert.equal(code, 1)
+    const keys = await listSigningKeys(operator.db)
+    assert.deepEqual(json, { rewritten: [], unreadable: keys.map(({ kid }) => kid) })
+    for (const key of keys) openSigningKey(key, old)
+  })
+
+  it('encrypts with the first key what the others open: afterwards the first is enough', async () => {
+    const before = await listSigningKeys(operator.db)
+    const { code, json } = await reencrypt(next, old)
+    assert.equal(code, 0)
+    assert.deepEqual(json, { rewritten: before.map(({ kid }) => kid), unreadable: [] })
+    for (const key of await listSigningKeys(operator.db)) {
+      const { publicJwk } = openSigningKey(key, next)
+      assert.equal(publicJwk.kid, key.kid)
+      assert.throws(() => openSigningKey(key, old))
+      openSigningKey(key, [randomBytes(32), next])
+    }
+  })
+
+  it('has nothing to do the second time', async () => {
+    const { code, json } = await reencrypt(next, old)
+    assert.equal(code, 0)
+    assert.deepEqual(json, { rewritten: [], unreadable: [] })
+  })
+})

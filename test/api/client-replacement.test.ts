@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { type Person, startApi, type TestApi } from '../support/api.ts'
+import { assertInvalid } from '../support/problem.ts'
+
+describe('a client that replaces another', () => {
+  let api: TestApi
+  let vendorId: string
+  let owner: Person
+  let old: string
+  before(async () => {
+    api = await startApi()
+  })
+  beforeEach(async () => {
+    ;({ vendorId } = await api.createCompany())
+    owner = await api.createPerson({ vendorId })
+    ;({ clientId: old } = await api.createClient({ vendorId }))
+  })
+  after(() => api.stop())
+
+  const call = (method: string, path: string, more: object = {}) =>
+    api.request(method, `/v1/vendor/${vendorId}/${path}`, { token: owner.sessionToken, ...more })
+  const create = (replaces: unknown, headers = {}) =>
+    call('POST', 'oauth-clients', { body: { name: 'New', scopes: ['boost:read'], replaces }, headers })
+  const read = async (id: string) => (await call('GET', `oauth-clients/${id}`)).json
+
+  it('is named by both, and in the activity', async () => {
+    const { status, json } = await create(old)
+    assert.equal(status, 201)
+    assert.equal(json.replaces, old)
+    assert.equal(json.replacedBy, null)
+    assert.equal((await read(old)).replacedBy, json.clientId)
+    const [{ detail }] = (await call('GET', 'activity')).json.entries
+    assert.deepEqual(detail, { name: 'New', scopes: ['boost:read'], replaces: old })
+  })
+
+  it('shows the last four characters of its secret, which the hint keeps', async () => {
+    const { clientId, clientSecret, secretHint } = (await create(old)).json
+    assert.equal(secretHint, clientSecret.slice(-4))
+    assert.equal((await read(clientId)).secretHint, secretHint)
+  })
+
+  for (const [what, target] of [
+    ['no client', async () => `cli_${'a'.repeat(22)}`],
+    [
+      "another company's",
+      async () => {
+        const other = await api.createCompany()
+        return (await api.createClient({ vendorId: other.vendorId })).clientId
+      },
+    ],
+    [
+      'Revoked',
+      async () => {
+        await call('POST', `oauth-clients/${old}/revoke`)
+        return old
+      },
+    ],
+    [
+      'replaced already',
+      async () => {
+        await create(old)
+        return old
+      },
+    ],
+    ['no id', async () => 'x'],
+    ['not a string', async () => 7],
+  ] as const) {
+    it(`cannot replace what is ${what}`, async () => {
+      const replaces = await target()
+      const before = (await call('GET', 'oauth-clients')).json.clients.length
+      assertInvalid(await create(replaces), '/replaces')
+      assert.equal((await call('GET', 'oauth-clients')).json.clients.length, before)
+    })
+  }
+
+  it('is one, however many are asked for at once', async () => {
+    const statuses = (await Promise.all([1, 2, 3, 4].map(() => create(old)))).map(({ status }) => status)
+    assert.deepEqual(statuses.sort(), [201, 422, 422, 422])
+  })
+
+  it('makes room for another when it is revoked itself', async () => {
+    const first = (await create(old)).json.clientId
+    await call('POST', `oauth-clients/${first}/revoke`)
+    const second = (await create(old)).json.clientId
+    assert.equal((await read(old)).replacedBy, second)
+    assert.equal((await read(first)).replaces, old)
+  })
+
+  it('stays known when the old one is revoked', async () => {
+    const { clientId } = (await create(old)).json
+    const { json } = await call('POST', `oauth-clients/${old}/revoke`)
+    assert.equal(json.replacedBy, clientId)
+    assert.equal((await read(clientId)).replaces, old)
+  })
+
+  it('is told apart from one that replaces nothing under the same Idempotency-Key', async () => {
+    const headers = { 'idempotency-key': 'k' }
+    const first = await create(old, headers)
+    assert.equal(first.status, 201)
+    const again = await create(old, headers)
+    assert.equal(again.status, 200)
+    assert.equal(again.json.clientId, first.json.clientId)
+    assert.equal((await create(undefined, headers)).json.code, 'idempotency_key_reused')
+  })
+})

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import type { Redis } from 'ioredis'
+import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import { createRedis, redisReady } from '#shared/stores/redis.ts'
+import { deleteOldUsage, drainUsage } from '../../apps/api/clients/usage.ts'
+import { createUsageCounter } from '../../apps/auth/usage-counter.ts'
+import { startApi, type TestApi } from '../support/api.ts'
+import { assertProblem } from '../support/problem.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+
+interface Counts {
+  hour?: string
+  minute?: string
+  tokens: number
+  refused: number
+}
+
+describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
+  let api: TestApi
+  let db: Database
+  let redis: Redis
+  let vendorId: string
+  let userId: string
+  let clientId: string
+  before(async () => {
+    api = await startApi()
+    db = createPostgres({ url: api.database.apiUrl, poolSize: 2, applicationName: 'test' })
+    redis = createRedis({ url: api.redis.url('api'), connectionName: 'test' })
+    await redisReady(redis)
+  })
+  beforeEach(async () => {
+    api.clock.set('2026-11-20T10:30:30Z')
+    ;({ vendorId } = await api.createCompany())
+    ;({ userId } = await api.createPerson({ vendorId }))
+    ;({ clientId } = await api.createClient({ vendorId, scopes: ['analytics:read', 'boost:read'] }))
+  })
+  after(async () => {
+    redis.disconnect()
+    await db.destroy()
+    await api.stop()
+  })
+
+  const usage = async (id = clientId, company = vendorId) =>
+    api.request('GET', `/v1/vendor/${company}/oauth-clients/${id}/usage`, {
+      token: await api.createSession(userId),
+    })
+  const issue = async (scope: string, address: string, times = 1) => {
+    const counter = createUsageCounter({ redis, clock: api.clock })
+    for (let n = 0; n < times; n += 1) counter.count(clientId, scope, address)
+    await counter.flush()
+  }
+  const busy = (counts: Counts[]) => counts.filter(({ tokens, refused }) => tokens + refused > 0)
+
+  it('lists every hour of 14 days and every minute of the last hour, oldest first', async () => {
+    const { status, json } = await usage()
+    assert.equal(status, 200)
+    assert.equal(json.hours.length, 336)
+    assert.deepEqual(json.hours[0], { hour: '2026-11-06T11:00:00.000Z', tokens: 0, refused: 0 })
+    assert.equal(json.hours[335].hour, '2026-11-20T10:00:00.000Z')
+    assert.equal(json.minutes.length, 60)
+    assert.equal(json.minutes[0].minute, '2026-11-20T09:31:00.000Z')
+    assert.equal(json.minutes[59].minute, '2026-11-20T10:30:00.000Z')
+    assert.deepEqual(json.scopes, [
+      { scope: 'analytics:read', lastUsedAt: null },
+      { scope: 'boost:read', lastUsedAt: null },
+    ])
+    assert.deepEqual(json.addresses, [])
+  })
+
+  it('shows what happened as soon as it is in Redis, and the same when it is stored', async () => {
+    await issue('analytics:read', '192.0.2.1', 3)
+    api.clock.advance(MINUTE_MS)
+    await issue('analytics:read boost:read', '2001:db8::1', 2)
+    await redis.hincrby('usage:pending', `${clientId}|r|${Math.floor(api.clock.now() / MINUTE_MS)}`, 4)
+    const pending = (await usage()).json
+    await drainUsage({ redis, db })
+    const stored = (await usage()).json
+    for (const { hours, minutes, scopes, addresses } of [pending, stored]) {
+      assert.deepEqual(busy(hours), [{ hour: '2026-11-20T10:00:00.000Z', tokens: 5, refused: 4 }])
+      assert.deepEqual(busy(minutes), [
+        { minute: '2026-11-20T10:30:00.000Z', tokens: 3, refused: 0 },
+        { minute: '2026-11-20T10:31:00.000Z', tokens: 2, refused: 4 },
+      ])
+      assert.deepEqual(scopes, [
+        { scope: 'analytics:read', lastUsedAt: '2026-11-20T10:31:30.000Z' },
+        { scope: 'boost:read', lastUsedAt: '2026-11-20T10:31:30.000Z' },
+      ])
+      assert.deepEqual(addresses, [
+        { address: '2001:db8::1', tokens: 2, lastSeenAt: '2026-11-20T10:31:30.000Z' },
+        { address: '192.0.2.1', tokens: 3, lastSeenAt: '2026-11-20T10:30:30.000Z' },
+      ])
+    }
+  })
+
+  it('adds what comes later to what is stored', async () => {
+    await issue('analytics:read', '192.0.2.1')
+    await drainUsage({ redis, db })
+    await issue('analytics:read', '192.0.2.1')
+    await drainUsage({ redis, db })
+    await issue('analytics:read', '192.0.2.1')
+    const { hours, addresses } = (await usage()).json
+    assert.equal(busy(hours)[0]?.tokens, 3)
+    assert.equal(addresses[0].tokens, 3)
+  })
+
+  it('stores an address that is longer than any should be, cut', async () => {
+    await issue('analytics:read', `fe80::1%${'z'.repeat(100)}`)
+    await drainUsage({ redis, db })
+    assert.equal((await usage()).json.addresses[0].address.length, 60)
+  })
+
+  it('keeps the 20 latest addresses', async () => {
+    for (let host = 1; host <= 30; host += 1) {
+      api.clock.advance(1_000)
+      await issue('analytics:read', `192.0.2.${host}`)
+      if (host % 10 === 0) await drainUsage({ redis, db })
+    }
+    const { rows } = await api.db.raw('select from client_address_usage where client_id = ?', [clientId])
+    assert.equal(rows.length, 20)
+    const { addresses } = (await usage()).json
+    assert.equal(addresses.length, 20)
+    assert.equal(addresses[0].address, '192.0.2.30')
+    assert.equal(addresses[19].address, '192.0.2.11')
+  })
+
+  it('forgets hours after 14 days, minutes after an hour and addresses after 14 days', async () => {
+    await issue('analytics:read', '192.0.2.1')
+    await drainUsage({ redis, db })
+    api.clock.advance(HOUR_MS)
+    assert.deepEqual(busy((await usage()).json.minutes), [])
+    assert.equal(busy((await usage()).json.hours).length, 1)
+    api.clock.advance(14 * 24 * HOUR_MS)
+    const { hours, addresses, scopes } = (await usage()).json
+    assert.deepEqual(busy(hours), [])
+    assert.deepEqual(addresses, [])
+    assert.equal(scopes[0].lastUsedAt, '2026-11-20T10:30:30.000Z')
+    api.clock.advance(24 * HOUR_MS)
+    assert.equal((await deleteOldUsage(db, { now: api.clock.now(), limit: 100 })) >= 3, true)
+    for (const table of ['client_usage_hourly', 'client_usage_by_minute', 'client_address_usage']) {
+      const { rows } = await api.db.raw(`select from ${table} where client_id = ?`, [clientId])
+      assert.equal(rows.length, 0, table)
+    }
+  })
+
+  it('answers the same 404 for an unknown client, another company and what is no id', async () => {
+    const other = await api.createCompany()
+    const foreign = await api.createClient({ vendorId: other.vendorId })
+    for (const id of [`cli_${'a'.repeat(22)}`, foreign.clientId, 'x', '%00']) {
+      assertProblem(await usage(id), 'not_found')
+    }
+    assertProblem(await usage(foreign.clientId, other.vendorId), 'forbidden')
+  })
+
+  it('is what Postgres knows when Redis is gone', async () => {
+    await issue('analytics:read', '192.0.2.1')
+    await drainUsage({ redis, db })
+    await api.redis.stop('SIGKILL')
+    assert.equal(busy((await usage()).json.hours)[0]?.tokens, 1)
+    await api.redis.start()
+  })
+})

@@ -1,0 +1,245 @@
+import assert from 'node:assert/strict'
+import { Redis } from 'ioredis'
+import { createRefusals, type RefusedRequest } from '#shared/refusals.ts'
+import { createRedis, redisReady } from '#shared/stores/redis.ts'
+import { type ApiResponse, type Person, startApi, type TestApi } from '../support/api.ts'
+import { assertInvalid, assertProblem } from '../support/problem.ts'
+
+const DAY_MS = 24 * 3_600_000
+
+describe('the refused requests of clients', () => {
+  let api: TestApi
+  let vendorId: string
+  let owner: Person
+  let clientId: string
+  let redis: ReturnType<typeof createRedis>
+  before(async () => {
+    api = await startApi()
+    redis = createRedis({ url: api.redis.url('auth'), connectionName: 'test' })
+    await redisReady(redis)
+  })
+  beforeEach(async () => {
+    ;({ vendorId } = await api.createCompany())
+    owner = await api.createPerson({ vendorId })
+    ;({ clientId } = await api.createClient({ vendorId, name: 'Warehouse' }))
+  })
+  after(async () => {
+    redis.disconnect()
+    await api.stop()
+  })
+
+  const list = async (search = '', company = vendorId, { userId } = owner) =>
+    api.request('GET', `/v1/vendor/${company}/refusals${search}`, { token: await api.createSession(userId) })
+  const explain = async (requestId: string, company = vendorId, { userId } = owner) =>
+    api.request('GET', `/v1/vendor/${company}/refusals/${requestId}`, {
+      token: await api.createSession(userId),
+    })
+  /** As the authorization server does it. */
+  async function note(...refused: Partial<RefusedRequest>[]): Promise<void> {
+    const refusals = createRefusals({ redis, clock: api.clock })
+    for (const one of refused) {
+      refusals.note({
+        clientId,
+        vendorId,
+        proven: true,
+        requestId: crypto.randomUUID(),
+        route: 'POST /v1/oauth/token',
+        status: 429,
+        code: 'temporarily_unavailable',
+        reason: 'rate_of_client',
+        ...one,
+      })
+    }
+    await refusals.flush()
+  }
+  async function soon(response: ApiResponse): Promise<ApiResponse> {
+    const deadline = Date.now() + 10_000
+    for (;;) {
+      const explained = await explain(response.headers.get('x-request-id') ?? '')
+      if (explained.status === 200 || Date.now() > deadline) return explained
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+  }
+  const daily = (token: string, search = '', company = vendorId) =>
+    api.request('GET', `/v1/analytics/${company}/daily${search}`, { token })
+
+  it('are none at first', async () => {
+    assert.deepEqual((await list()).json, { refusals: [], nextCursor: null })
+  })
+
+  describe('by the resource API', () => {
+    const token = (claims: { scope?: string } = {}) => api.issuer.token({ clientId, vendorId, ...claims })
+
+    it('are explained within seconds: a scope that is lacking', async () => {
+      const response = await daily(await token({ scope: 'boost:read' }))
+      const { status, json } = await soon(response)
+      assert.equal(status, 200)
+      assert.deepEqual(json, {
+        requestId: response.headers.get('x-request-id'),
+        at: new Date(api.clock.now()).toISOString(),
+        clientId,
+        route: 'GET /v1/analytics/{vendorId}/daily',
+        status: 403,
+        code: 'insufficient_scope',
+        reason: 'The access token lacks the scope analytics:read.',
+        advice: 'The client has this scope: name it in the token request.',
+      })
+      assert.deepEqual((await list()).json, { refusals: [json], nextCursor: null })
+    })
+
+    it('are explained: an expired token', async () => {
+      const expired = await token()
+      api.clock.advance(901_000)
+      const { json } = await soon(await daily(expired))
+      assert.equal(json.code, 'invalid_token')
+      assert.equal(json.reason, 'The access token had expired.')
+    })
+
+    it('are explained: a revoked client, by whom and when', async () => {
+      const good = await token()
+      await api.request('POST', `/v1/vendor/${vendorId}/oauth-clients/${clientId}/revoke`, {
+        token: owner.sessionToken,
+      })
+      const { json } = await soon(await daily(good))
+      assert.match(json.reason, /^A owner revoked the client at \d{4}-\d\d-\d\dT[\d:.]+Z\.$/)
+      assert.equal(json.status, 401)
+    })
+
+    it('are explained to the company of the client when another one was named', async () => {
+      const other = await api.createCompany()
+      const { json } = await soon(await daily(await token(), '', other.vendorId))
+      assert.equal(json.code, 'forbidden')
+      const stranger = await api.createPerson({ vendorId: other.vendorId })
+      assert.deepEqual((await list('', other.vendorId, stranger)).json.refusals, [])
+      assertProblem(await explain(json.requestId, other.vendorId, stranger), 'not_found')
+    })
+
+    it('are explained: a bad field, without a value or a name that the caller made up', async () => {
+      const secret = 'ias_0123456789abcdefghij'
+      const { json } = await soon(await daily(await token(), `?from=${secret}&${secret}=1&hunter2=1`))
+      assert.equal(json.code, 'invalid_input')
+      assert.equal(json.reason, 'A field broke a rule: ?from must be a date, YYYY-MM-DD.')
+      const admin = new Redis(api.redis.url('admin'))
+      const kept = await admin.lrange(`refusals:of:${clientId}`, 0, -1)
+      admin.disconnect()
+      assert.equal(kept.length, 1)
+      for (const foreign of [secret, 'hunter2']) assert.equal(kept.join('').includes(foreign), false)
+    })
+
+    it('are not kept for a token that nobody signed', async () => {
+      const [header, payload] = (await token()).split('.')
+      const forged = `${header}.${payload}.${Buffer.alloc(64).toString('base64url')}`
+      const response = await daily(forged)
+      assert.equal(response.status, 401)
+      await new Promise((resolve) => setTimeout(resolve, 1_500))
+      assertProblem(await explain(response.headers.get('x-request-id') ?? ''), 'not_found')
+    })
+  })
+
+  it('are explained by the reasons of the authorization server too', async () => {
+    const { clientSecret, ...made } = (
+      await api.request('POST', `/v1/vendor/${vendorId}/oauth-clients`, {
+        token: owner.sessionToken,
+        body: { name: 'With a hint', scopes: ['boost:read'] },
+      })
+    ).json
+    const refused = { clientId: made.clientId, status: 401, code: 'invalid_client' }
+    await note({ ...refused, reason: 'wrong_secret', proven: false, requestId: 'r1' })
+    await note({ ...refused, reason: 'something new', requestId: 'r2' })
+    const { json } = await explain('r1')
+    assert.equal(json.reason, 'The client secret was wrong.')
+    assert.ok(json.advice.includes(`ends in ${clientSecret.slice(-4)}.`))
+    assert.equal((await explain('r2')).json.reason, 'The request was refused with invalid_client.')
+  })
+
+  it('are at most 200 of a client, the newest, and wrong secrets push none of them out', async () => {
+    for (let batch = 0; batch < 5; batch += 1) {
+      api.clock.advance(1_000)
+      await note(...Array.from({ length: 50 }, (_, index) => ({ requestId: `${batch}-${index}` })))
+    }
+    api.clock.advance(1_000)
+    const guesses = Array.from({ length: 500 }, () => ({ proven: false, reason: 'wrong_secret' }))
+    await note(...guesses)
+    await note(...guesses)
+    const seen: { requestId: string; code: string }[] = []
+    let cursor: string | null = null
+    do {
+      const { json } = await list(`?clientId=${clientId}&limit=100${cursor ? `&cursor=${cursor}` : ''}`)
+      seen.push(...json.refusals)
+      cursor = json.nextCursor
+    } while (cursor)
+    assert.equal(seen.length, 250)
+    assert.equal(new Set(seen.map(({ requestId }) => requestId)).size, 250)
+    assert.ok(seen.some(({ requestId }) => requestId === '1-0'))
+    assert.ok(!seen.some(({ requestId }) => requestId === '0-49'))
+  })
+
+  it('are counted in the usage of the client', async () => {
+    await note({}, {}, { proven: false })
+    const { json } = await api.request('GET', `/v1/vendor/${vendorId}/oauth-clients/${clientId}/usage`, {
+      token: await api.createSession(owner.userId),
+    })
+    assert.equal(json.hours.at(-1).refused, 3)
+    assert.equal(json.minutes.at(-1).refused, 3)
+  })
+
+  it('are gone after 24 hours', async () => {
+    await note({ requestId: 'old' })
+    api.clock.advance(DAY_MS - 1)
+    assert.equal((await explain('old')).status, 200)
+    api.clock.advance(1)
+    assertProblem(await explain('old'), 'not_found')
+    assert.deepEqual((await list()).json.refusals, [])
+  })
+
+  it('are listed for all clients of the company together, or for one', async () => {
+    const second = await api.createClient({ vendorId })
+    await note({ requestId: 'a' })
+    api.clock.advance(1)
+    await note({ requestId: 'b', clientId: second.clientId })
+    api.clock.advance(1)
+    await note({ requestId: 'c' })
+    const ids = async (search = '') =>
+      (await list(search)).json.refusals.map(({ requestId }: { requestId: string }) => requestId)
+    assert.deepEqual(await ids(), ['c', 'b', 'a'])
+    assert.deepEqual(await ids(`?clientId=${clientId}`), ['c', 'a'])
+    assert.deepEqual(await ids('?limit=2'), ['c', 'b'])
+  })
+
+  it('are not shown to another company, whose clients they are not', async () => {
+    await note({ requestId: 'mine' })
+    const other = await api.createCompany()
+    const stranger = await api.createPerson({ vendorId: other.vendorId })
+    assertProblem(await explain('mine', other.vendorId, stranger), 'not_found')
+    assertProblem(await list(`?clientId=${clientId}`, other.vendorId, stranger), 'not_found')
+    assertProblem(await list('', vendorId, stranger), 'forbidden')
+    assertProblem(await explain('mine', vendorId, stranger), 'forbidden')
+  })
+
+  for (const [search, pointer] of [
+    ['?clientId=x', '?clientId'],
+    ['?limit=0', '?limit'],
+    ['?cursor=x', '?cursor'],
+    ['?status=401', '?status'],
+  ] as const) {
+    it(`are not listed for ${search}`, async () => {
+      assertInvalid(await list(search), pointer)
+    })
+  }
+
+  for (const id of ['%00', 'x'.repeat(5_000), '..%2f', '*']) {
+    it(`are not found as ${id.slice(0, 10)}`, async () => {
+      assertProblem(await explain(id), 'not_found')
+    })
+  }
+
+  it('are unknown without Redis, which disturbs nothing else', async () => {
+    await api.redis.stop('SIGKILL')
+    assertProblem(await list(), 'unavailable')
+    assert.equal(
+      (await daily(await api.issuer.token({ clientId, vendorId, scope: 'boost:read' }))).status,
+      403,
+    )
+    await api.redis.start()
+  })
+})

@@ -1,0 +1,407 @@
+import assert from 'node:assert/strict'
+import { type Person, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
+import { assertInvalid, assertProblem } from '../support/problem.ts'
+
+const HOUR_MS = 3_600_000
+
+describe('/v1/vendor/{vendor_id}/people', () => {
+  let api: TestApi
+  let vendorId: string
+  let owner: Person
+  let admin: Person
+  before(async () => {
+    api = await startApi()
+  })
+  beforeEach(async () => {
+    ;({ vendorId } = await api.createCompany())
+    owner = await api.createPerson({ vendorId })
+    admin = await api.createPerson({ vendorId, role: 'admin' })
+  })
+  after(() => api.stop())
+
+  const call = (method: string, path = '', body?: unknown, { sessionToken: token }: Person = owner) =>
+    api.request(method, `/v1/vendor/${vendorId}/people${path}`, {
+      token,
+      ...(body !== undefined && { body }),
+    })
+  const invite = (more: object = {}, person = owner) =>
+    call('POST', '', { name: 'Kim R.', email: 'Kim@People.example', role: 'admin', ...more }, person)
+  const activity = async () =>
+    (
+      await api.request('GET', `/v1/vendor/${vendorId}/activity`, { token: owner.sessionToken })
+    ).json.entries.map(({ action, subject, detail, by }: Record<string, unknown>) => ({
+      action,
+      subject,
+      detail,
+      by,
+    }))
+  const byOwner = () => ({ userId: owner.userId, name: owner.name })
+  const tokenOf = ({ json }: { json: { invitationUrl: string } }) => json.invitationUrl.split('#')[1] ?? ''
+  const accept = (token: string, password: string, more = {}) =>
+    api.request('POST', '/v1/invitation', { body: { token, password, ...more } })
+  /** Emails are unique in the whole installation. */
+  const newEmail = () => `${crypto.randomUUID()}@people.example`
+
+  describe('GET', () => {
+    it('lists the owner, admins, members and the invited, to the owner and to admins', async () => {
+      const member = await api.createPerson({ vendorId, role: 'member', status: 'suspended' })
+      const invited = (await invite()).json
+      for (const person of [owner, admin]) {
+        const { status, json } = await call('GET', '', undefined, person)
+        assert.equal(status, 200)
+        const shown = (one: Person, role: string, state = 'active') => ({
+          userId: one.userId,
+          name: one.name,
+          email: one.email,
+          role,
+          status: state,
+          expiresAt: null,
+        })
+        const { invitationUrl, ...listed } = invited
+        assert.deepEqual(json, {
+          people: [
+            shown(owner, 'owner'),
+            shown(admin, 'admin'),
+            shown(member, 'member', 'suspended'),
+            listed,
+          ],
+          nextCursor: null,
+        })
+      }
+      assertProblem(await call('GET', '', undefined, member), 'forbidden')
+    })
+
+    it('goes through all pages without a double or a gap', async () => {
+      for (let n = 0; n < 3; n += 1) await api.createPerson({ vendorId, role: 'member' })
+      await invite()
+      const seen: string[] = []
+      let cursor: string | null = null
+      do {
+        const { json } = await call('GET', `?limit=2${cursor ? `&cursor=${cursor}` : ''}`)
+        seen.push(...json.people.map(({ userId }: { userId: string }) => userId))
+        cursor = json.nextCursor
+      } while (cursor)
+      assert.equal(seen.length, 6)
+      assert.equal(new Set(seen).size, 6)
+    })
+
+    it('refuses a query that it does not know', async () => {
+      assertInvalid(await call('GET', '?role=owner'), '?role')
+      assertInvalid(await call('GET', '?cursor=x'), '?cursor')
+    })
+  })
+
+  describe('POST', () => {
+    it('answers 201 with a link for 72 hours, whose token is not stored, and tells so in the activity', async () => {
+      const { status, json, headers } = await invite()
+      assert.equal(status, 201)
+      assert.equal(headers.get('cache-control'), 'no-store')
+      const { invitationUrl, userId, ...rest } = json
+      assert.match(invitationUrl, /^https:\/\/api\.test\/invitation#inv_[0-9A-Za-z]{43}$/)
+      assert.deepEqual(rest, {
+        name: 'Kim R.',
+        email: 'kim@people.example',
+        role: 'admin',
+        status: 'invited',
+        expiresAt: new Date(api.clock.now() + 72 * HOUR_MS).toISOString(),
+      })
+      const { rows } = await api.db.raw('select i::text from invitations i')
+      assert.equal(JSON.stringify(rows).includes(invitationUrl.slice(-40)), false)
+      assert.equal(api.logLines.join('').includes(invitationUrl.slice(-40)), false)
+      assert.deepEqual(await activity(), [
+        {
+          action: 'person.invited',
+          subject: userId,
+          detail: { name: 'Kim R.', email: 'kim@people.example', role: 'admin' },
+          by: byOwner(),
+        },
+      ])
+    })
+
+    it('makes another link in place of the first', async () => {
+      const email = newEmail()
+      const first = tokenOf(await invite({ email }))
+      const second = tokenOf(await invite({ email: email.toUpperCase(), role: 'member' }))
+      assertProblem(await accept(first, TEST_PASSWORD), 'invitation_not_valid')
+      assert.equal((await accept(second, TEST_PASSWORD)).json.companies[0].role, 'member')
+    })
+
+    it('refuses somebody who belongs to the company already', async () => {
+      assertProblem(await invite({ email: admin.email.toUpperCase() }), 'already_member')
+    })
+
+    it('answers alike whether or not there is an account elsewhere', async () => {
+      const known = await api.createPerson()
+      const shape = ({ status, json }: { status: number; json: object }) => [status, Object.keys(json)]
+      assert.deepEqual(
+        shape(await invite({ email: known.email })),
+        shape(await invite({ email: newEmail() })),
+      )
+      const { json } = await call('GET')
+      assert.equal(JSON.stringify(json).includes(known.userId), false)
+    })
+
+    it('stops at 200 people and invitations', async () => {
+      await api.db.raw(
+        `insert into invitations select sha256(n::text::bytea || ?::bytea), ?, 'usr_' || md5(n || ?), n || '@many.example', 'x',
+           'member', ?, now(), 'infinity' from generate_series(1, 198) n`,
+        [vendorId, vendorId, vendorId, owner.userId],
+      )
+      assertProblem(await invite({ email: newEmail() }), 'people_limit_reached')
+      assert.equal((await invite({ email: '7@many.example' })).status, 201)
+    })
+
+    for (const [what, more, pointer] of [
+      ['no name', { name: '' }, '/name'],
+      ['a name of two lines', { name: 'a\nb' }, '/name'],
+      ['a name of 201 characters', { name: 'a'.repeat(201) }, '/name'],
+      ['no address', { email: 'kim' }, '/email'],
+      ['an address with a space', { email: 'kim r@people.example' }, '/email'],
+      ['an address with a NUL', { email: 'kim\0@people.example' }, '/email'],
+      ['an address of 255 characters', { email: `${'a'.repeat(242)}@people.example` }, '/email'],
+      ['another owner', { role: 'owner' }, '/role'],
+      ['a status', { status: 'active' }, '/status'],
+    ] as const) {
+      it(`refuses ${what}`, async () => {
+        assertInvalid(await invite(more), pointer)
+      })
+    }
+  })
+
+  describe('PATCH', () => {
+    const change = (userId: string, body: object, person = owner) => call('PATCH', `/${userId}`, body, person)
+
+    it('sets role and status, which count at once, and tells before and after', async () => {
+      const { status, json } = await change(admin.userId, { status: 'suspended' })
+      assert.equal(status, 200)
+      assert.equal(json.status, 'suspended')
+      assertProblem(await call('GET', '', undefined, admin), 'forbidden')
+      assert.equal((await change(admin.userId, { role: 'member', status: 'active' })).json.role, 'member')
+      const entry = { action: 'person.changed', subject: admin.userId, by: byOwner() }
+      const [active, suspended, member] = [
+        { role: 'admin', status: 'active' },
+        { role: 'admin', status: 'suspended' },
+        { role: 'member', status: 'active' },
+      ]
+      assert.deepEqual(await activity(), [
+        { ...entry, detail: { name: admin.name, before: suspended, after: member } },
+        { ...entry, detail: { name: admin.name, before: active, after: suspended } },
+      ])
+    })
+
+    it('leaves no entry when nothing changes', async () => {
+      assert.equal((await change(admin.userId, { role: 'admin' })).status, 200)
+      assert.deepEqual(await activity(), [])
+    })
+
+    it('hands ownership over: the owner becomes an admin and may no longer do this', async () => {
+      assert.equal((await change(admin.userId, { role: 'owner' })).json.role, 'owner')
+      assertProblem(await change(owner.userId, { role: 'member' }), 'forbidden')
+      const { people } = (await call('GET', '', undefined, admin)).json
+      assert.deepEqual(
+        people.map(({ userId, role }: Record<string, unknown>) => [userId, role]),
+        [
+          [admin.userId, 'owner'],
+          [owner.userId, 'admin'],
+        ],
+      )
+      assert.deepEqual(
+        (await activity()).map(({ subject, detail }: { subject: string; detail: { after: object } }) => [
+          subject,
+          detail.after,
+        ]),
+        [
+          [admin.userId, { role: 'owner', status: 'active' }],
+          [owner.userId, { role: 'admin', status: 'active' }],
+        ],
+      )
+    })
+
+    it('leaves one owner when several are made at once', async () => {
+      const others = [admin, await api.createPerson({ vendorId, role: 'admin' })]
+      const statuses = (await Promise.all(others.map(({ userId }) => change(userId, { role: 'owner' })))).map(
+        ({ status }) => status,
+      )
+      assert.deepEqual(statuses.sort(), [200, 403])
+    })
+
+    it('never leaves a company without an active owner', async () => {
+      for (const body of [
+        { role: 'admin' },
+        { status: 'suspended' },
+        { role: 'member', status: 'suspended' },
+      ]) {
+        assertProblem(await change(owner.userId, body), 'owner_required')
+      }
+      await change(admin.userId, { status: 'suspended' })
+      assertProblem(await change(admin.userId, { role: 'owner' }), 'owner_required')
+      assert.equal((await change(admin.userId, { role: 'owner', status: 'active' })).status, 200)
+    })
+
+    for (const [what, body, pointer] of [
+      ['nothing', {}, ''],
+      ['an unknown role', { role: 'root' }, '/role'],
+      ['an unknown status', { status: 'invited' }, '/status'],
+      ['a name', { role: 'admin', name: 'x' }, '/name'],
+    ] as const) {
+      it(`refuses ${what}`, async () => {
+        assertInvalid(await change(admin.userId, body), pointer)
+      })
+    }
+  })
+
+  describe('DELETE', () => {
+    it('removes a person at once, who keeps the account and other companies', async () => {
+      const other = await api.createCompany()
+      await api.db('memberships').insert({ vendor_id: other.vendorId, user_id: admin.userId, role: 'owner' })
+      assert.equal((await call('DELETE', `/${admin.userId}`)).status, 204)
+      assertProblem(await call('GET', '', undefined, admin), 'forbidden')
+      const { json } = await api.request('GET', '/v1/session', { token: admin.sessionToken })
+      assert.deepEqual(
+        json.companies.map((company: { vendorId: string }) => company.vendorId),
+        [other.vendorId],
+      )
+      const detail = { name: admin.name, email: admin.email, role: 'admin' }
+      assert.deepEqual(await activity(), [
+        { action: 'person.removed', subject: admin.userId, detail, by: byOwner() },
+      ])
+    })
+
+    it('withdraws an invitation', async () => {
+      const invited = await invite({ email: newEmail() })
+      assert.equal((await call('DELETE', `/${invited.json.userId}`)).status, 204)
+      assertProblem(await accept(tokenOf(invited), TEST_PASSWORD), 'invitation_not_valid')
+      assert.equal((await activity())[0].action, 'invitation.withdrawn')
+    })
+
+    it('does not remove the owner', async () => {
+      assertProblem(await call('DELETE', `/${owner.userId}`), 'owner_required')
+    })
+  })
+
+  for (const method of ['PATCH', 'DELETE']) {
+    it(`${method} answers the same 404 for nobody, a person of another company and what is no id`, async () => {
+      const other = await api.createCompany()
+      const stranger = await api.createPerson({ vendorId: other.vendorId, role: 'admin' })
+      for (const id of ['usr_nobody', stranger.userId, 'x', '%00', 'a'.repeat(3_000)]) {
+        const response = await call(method, `/${id}`, method === 'PATCH' ? { role: 'member' } : undefined)
+        assertProblem(response, 'not_found')
+      }
+      const { role } = await api.db('memberships').where({ user_id: stranger.userId }).first('role')
+      assert.equal(role, 'admin')
+    })
+  }
+
+  it('lets the owner alone change anything', async () => {
+    const other = await api.createCompany()
+    const people = [
+      admin,
+      await api.createPerson({ vendorId, role: 'member' }),
+      await api.createPerson({ vendorId, role: 'admin', status: 'suspended' }),
+      await api.createPerson({ vendorId: other.vendorId }),
+      await api.createPerson(),
+    ]
+    for (const person of people) {
+      assertProblem(await invite({}, person), 'forbidden')
+      assertProblem(await call('PATCH', `/${admin.userId}`, { role: 'owner' }, person), 'forbidden')
+      assertProblem(await call('DELETE', `/${admin.userId}`, undefined, person), 'forbidden')
+    }
+    const { clientId } = await api.createClient({ vendorId })
+    const token = await api.issuer.token({ clientId, vendorId })
+    assertProblem(await invite({}, { ...owner, sessionToken: token }), 'unauthenticated')
+    assert.equal((await call('GET')).json.people.length, 4)
+  })
+
+  describe('POST /v1/invitation', () => {
+    it('makes an account with the password, signs in, and works once', async () => {
+      const email = newEmail()
+      const invited = await invite({ email })
+      const { status, json } = await accept(tokenOf(invited), TEST_PASSWORD)
+      assert.equal(status, 201)
+      const { sessionToken, ...rest } = json
+      assert.deepEqual(rest, {
+        expiresIn: 43_200,
+        user: { userId: invited.json.userId, name: 'Kim R.', email },
+        companies: [{ vendorId, name: 'Acme', role: 'admin', status: 'active', ownerName: owner.name }],
+      })
+      assert.equal((await api.request('GET', '/v1/session', { token: sessionToken })).status, 200)
+      assertProblem(await accept(tokenOf(invited), TEST_PASSWORD), 'invitation_not_valid')
+      const body = { email, password: TEST_PASSWORD }
+      assert.equal((await api.request('POST', '/v1/session', { body })).status, 201)
+      assert.deepEqual((await activity())[0], {
+        action: 'person.joined',
+        subject: invited.json.userId,
+        detail: { name: 'Kim R.', email, role: 'admin' },
+        by: { userId: invited.json.userId, name: 'Kim R.' },
+      })
+    })
+
+    it('takes the session as a cookie too, from the workspace', async () => {
+      const token = tokenOf(await invite({ email: newEmail() }))
+      assertProblem(await accept(token, TEST_PASSWORD, { cookie: true }), 'forbidden')
+      const response = await api.request('POST', '/v1/invitation', {
+        body: { token, password: TEST_PASSWORD, cookie: true },
+        headers: { origin: 'https://api.test' },
+      })
+      assert.equal(response.status, 201)
+      assert.match(response.headers.get('set-cookie') ?? '', /^__Host-session=ses_/)
+    })
+
+    it('asks somebody with an account for the password they have, and changes none', async () => {
+      const known = await api.createPerson()
+      const token = tokenOf(await invite({ email: known.email }))
+      assertProblem(await accept(token, 'another password altogether'), 'invalid_credentials')
+      const { json } = await accept(token, TEST_PASSWORD)
+      assert.equal(json.user.userId, known.userId)
+      assert.equal(json.user.name, known.name)
+      assert.equal(json.companies[0].role, 'admin')
+    })
+
+    it('refuses a new password that is too short or too long, and the link stays good', async () => {
+      const token = tokenOf(await invite({ email: newEmail() }))
+      assertInvalid(await accept(token, 'elevenchars'), '/password')
+      assertInvalid(await accept(token, 'a'.repeat(1_025)), '/password')
+      assert.equal((await accept(token, 'twelve chars')).status, 201)
+    })
+
+    it('works once, however often it is tried at the same time', async () => {
+      const email = newEmail()
+      const token = tokenOf(await invite({ email }))
+      const statuses = (await Promise.all([1, 2, 3].map(() => accept(token, TEST_PASSWORD)))).map(
+        ({ status }) => status,
+      )
+      assert.equal(statuses.filter((status) => status === 201).length, 1, String(statuses))
+      const { rows } = await api.db.raw('select from users where email = ?', [email])
+      assert.equal(rows.length, 1)
+    })
+
+    it('ends after 72 hours', async () => {
+      const late = tokenOf(await invite({ email: newEmail() }))
+      const inTime = tokenOf(await invite({ email: newEmail() }))
+      api.clock.advance(72 * HOUR_MS - 1)
+      assert.equal((await accept(inTime, TEST_PASSWORD)).status, 201)
+      api.clock.advance(1)
+      assertProblem(await accept(late, TEST_PASSWORD), 'invitation_not_valid')
+    })
+
+    it('answers the same to every token that is none', async () => {
+      const bodies = []
+      for (const token of [`inv_${'a'.repeat(43)}`, 'x', '', '\0', admin.sessionToken]) {
+        const response = await accept(token, TEST_PASSWORD)
+        assertProblem(response, 'invitation_not_valid')
+        bodies.push({ ...response.json, requestId: '' })
+      }
+      for (const body of bodies) assert.deepEqual(body, bodies[0])
+      assertInvalid(await accept('x'.repeat(101), TEST_PASSWORD), '/token')
+      assertInvalid(await accept('x', TEST_PASSWORD, { email: 'a@b.example' }), '/email')
+    })
+
+    it('limits guesses by address', async () => {
+      const limited = await startApi({ beside: api, env: { RATE_SESSION_GUESSES_PER_ADDRESS: '1/60' } })
+      const body = { token: 'x', password: TEST_PASSWORD }
+      await limited.request('POST', '/v1/invitation', { body })
+      assertProblem(await limited.request('POST', '/v1/invitation', { body }), 'rate_limited')
+      await limited.stop()
+    })
+  })
+})

@@ -1,0 +1,83 @@
+import { strict as assert } from 'node:assert'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { newClientId } from '#shared/oauth/new-ids.ts'
+import type { RefusalRecord } from '#shared/refusals.ts'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
+
+describe('what is noted of a refused request', () => {
+  let auth: TestAuth
+  let redis: Redis
+  let client: TestClient
+
+  before(async () => {
+    auth = await startAuth({ env: { RATE_TOKEN_PER_CLIENT: '5/60' } })
+    redis = new Redis(auth.redis.url('admin'))
+  })
+  after(async () => {
+    redis.disconnect()
+    await auth.stop()
+  })
+  beforeEach(async () => {
+    client = await auth.createClient()
+  })
+
+  /** As it is found within three seconds; empty if nothing is noted by then. */
+  async function noted(key: string): Promise<RefusalRecord[]> {
+    for (let tries = 0; tries < 30; tries += 1) {
+      const records = await redis.lrange(key, 0, -1)
+      if (records.length > 0) return records.map((record) => JSON.parse(record))
+      await sleep(100)
+    }
+    return []
+  }
+
+  it('says what was wrong with a request of the client, under its request id', async () => {
+    const { headers } = await auth.token(client, { scope: 'boost:write' })
+    const [record] = await noted(redisKeys.refusals(client.clientId))
+    assert.ok(record)
+    const { at_ms, ...rest } = record
+    assert.ok(Math.abs(at_ms - auth.clock.now()) < 60_000)
+    assert.deepEqual(rest, {
+      requestId: headers.get('x-request-id'),
+      route: 'POST /v1/oauth/token',
+      status: 400,
+      code: 'invalid_scope',
+      reason: 'invalid_scope',
+    })
+  })
+
+  it('keeps wrong secrets apart, so that a stranger who knows the id pushes nothing out', async () => {
+    await auth.token(client, { client_secret: 'wrong' })
+    const [record] = await noted(redisKeys.unprovenRefusals(client.clientId))
+    assert.equal(record?.reason, 'wrong_secret')
+    assert.equal(await redis.exists(redisKeys.refusals(client.clientId)), 0)
+  })
+
+  it('says that the client was revoked, where the caller learns only invalid_client', async () => {
+    await auth.markRevoked(client)
+    await auth.token(client)
+    const [record] = await noted(redisKeys.refusals(client.clientId))
+    assert.deepEqual(
+      [record?.status, record?.code, record?.reason],
+      [401, 'invalid_client', 'revoked_client'],
+    )
+  })
+
+  it('says that the client was over its rate', async () => {
+    for (let times = 0; times < 6; times += 1) await auth.token(client)
+    const [record] = await noted(redisKeys.refusals(client.clientId))
+    assert.deepEqual([record?.status, record?.reason], [429, 'rate_of_client'])
+  })
+
+  it('holds no secret, and nothing about a client that does not exist', async () => {
+    const unknown = newClientId()
+    await auth.token({ ...client, clientId: unknown })
+    await auth.token(client, { scope: client.clientSecret })
+    const records = await noted(redisKeys.refusals(client.clientId))
+    assert.equal(records.length, 1)
+    assert.ok(!JSON.stringify(records).includes(tokenFields(client).client_secret as string))
+    assert.equal(await redis.exists(redisKeys.refusals(unknown), redisKeys.unprovenRefusals(unknown)), 0)
+  })
+})

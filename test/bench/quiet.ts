@@ -1,0 +1,67 @@
+import { coreSeconds, cpuSeconds } from './cores.ts'
+import type { Server } from './servers.ts'
+import { type Spread, spread } from './statistics.ts'
+
+/** A round in which others used more of the server's core than this is thrown away and repeated. */
+const OTHERS_MAX = 0.05
+/** With all that are repeated, at most so many times as many rounds as were asked for. */
+const ATTEMPTS_PER_ROUND = 3
+
+/** How busy others kept the server's core while a row was measured. */
+export interface Business {
+  /** The share of the core in the rounds that count. */
+  others: Spread
+  /** Rounds that were repeated. */
+  repeated: number
+  /** Rounds that count though others used more than they may: there were no better ones. */
+  busy: number
+}
+
+export interface Round<T> {
+  /** The share of the server's core that others used, at most, while one of the subjects was loaded. */
+  others: number
+  samples: T
+}
+
+/** Runs rounds until enough are quiet, or there were too many. @returns the quietest, in the order they ran in. */
+export async function quietRounds<T>(
+  wanted: number,
+  run: (attempt: number) => Promise<Round<T>>,
+): Promise<{ rounds: Round<T>[]; business: Business }> {
+  const all: Round<T>[] = []
+  const quiet = () => all.filter(({ others }) => others <= OTHERS_MAX).length
+  while (quiet() < wanted && all.length < wanted * ATTEMPTS_PER_ROUND) all.push(await run(all.length + 1))
+  const quietest = new Set(all.toSorted((a, b) => a.others - b.others).slice(0, wanted))
+  const rounds = all.filter((round) => quietest.has(round))
+  const business = {
+    others: spread(rounds.map(({ others }) => others)),
+    repeated: all.length - rounds.length,
+    busy: rounds.filter(({ others }) => others > OTHERS_MAX).length,
+  }
+  return { rounds, business }
+}
+
+/** Starts to watch a server's core. @returns ends it, with the share that others used; 0 where it has none. */
+export function watchCore({ core, pids }: Server): (seconds: number) => number {
+  if (core === undefined) return () => 0
+  const others_s = () => coreSeconds(core) - cpuSeconds(pids)
+  const before_s = others_s()
+  return (seconds) => Math.max(0, (others_s() - before_s) / seconds)
+}
+
+const percent = (share: number): string => `${Math.round(share * 100)} %`
+
+/** A sentence for people about all rows together. */
+export function businessText(rows: readonly { business?: Business[] }[]): string {
+  const known = rows.flatMap(({ business = [] }) => business)
+  if (known.length === 0) return ''
+  const total = (pick: (one: Business) => number) => known.reduce((sum, one) => sum + pick(one), 0)
+  const usual = spread(known.map(({ others }) => others.median)).median
+  const most = Math.max(...known.map(({ others }) => others.max))
+  const busy = total((one) => one.busy)
+  return [
+    `Others used ${percent(usual)} of the server's core, ${percent(most)} at most.`,
+    `${total((one) => one.repeated)} rounds were repeated, as others used more than ${percent(OTHERS_MAX)}.`,
+    ...(busy > 0 ? [`${busy} rounds count although others did: the machine was too busy.`] : []),
+  ].join(' ')
+}

@@ -1,0 +1,183 @@
+import { strict as assert } from 'node:assert'
+import type { Page } from 'playwright-core'
+import {
+  api,
+  createClient,
+  MEMBER,
+  OWNER,
+  requestToken,
+  sessionToken,
+  type Visit,
+  visit,
+} from '../support/workspace.ts'
+
+const CLIENTS = '/ven_acme/integrations/oauth2-clients'
+
+describe('workspace: finding', function () {
+  this.timeout(60_000)
+  let tab: Visit
+  let used: { clientId: string; clientSecret: string }
+  let token: string
+  before(async () => {
+    token = await sessionToken(OWNER)
+    used = await createClient(token, { name: 'Zebra crossing', scopes: ['analytics:read', 'boost:write'] })
+    await requestToken(used)
+    await createClient(token, { name: 'Zébra unused' })
+    const { clientId } = await createClient(token, { name: 'Zebra revoked' })
+    await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}/revoke`, { token, method: 'POST' })
+  })
+  afterEach(() => tab?.leave())
+
+  const names = (page: Page) => page.locator('tbody th').allInnerTexts()
+  const show = (page: Page, label: string) =>
+    page.getByRole('radio', { name: new RegExp(`^${label}`) }).check({ force: true })
+
+  it('a client by its name, from the key / on, with the accents or without', async () => {
+    tab = await visit({ sessionToken: token, path: CLIENTS })
+    const { page } = tab
+    await page.getByRole('row').nth(1).waitFor()
+    await page.keyboard.press('/')
+    await page.keyboard.type('zebra')
+    await page.getByRole('row').nth(3).waitFor({ state: 'detached' })
+    assert.deepEqual(await names(page), ['Zébra unused', 'Zebra crossing'])
+    for (const [label, count] of Object.entries({ Active: 2, 'Never used': 1, Revoked: 1, All: 3 })) {
+      await page.getByRole('radio', { name: `${label} ${count}`, exact: true }).waitFor({ state: 'attached' })
+    }
+    assert.equal(new URL(page.url()).search, '?q=zebra')
+    await show(page, 'Revoked')
+    assert.deepEqual(await names(page), ['Zebra revoked'])
+    await show(page, 'Never used')
+    assert.deepEqual(await names(page), ['Zébra unused'])
+    await page.reload()
+    await page.getByRole('row').nth(1).waitFor()
+    assert.deepEqual(await names(page), ['Zébra unused'])
+    await page.getByRole('searchbox').press('Escape')
+    assert.equal(new URL(page.url()).search, '?show=unused')
+  })
+
+  it('a client by its id, and says where else there is a match', async () => {
+    tab = await visit({ sessionToken: token, path: CLIENTS })
+    const { page } = tab
+    await page.getByRole('searchbox').fill(used.clientId.slice(0, 14))
+    await page.getByRole('row').nth(2).waitFor({ state: 'detached' })
+    assert.deepEqual(await names(page), ['Zebra crossing'])
+    await page.getByRole('searchbox').fill('zebra revoked')
+    await page.getByText('No active client matches “zebra revoked”.').waitFor()
+    await page.getByRole('button', { name: 'Show 1 in all clients' }).click()
+    assert.deepEqual(await names(page), ['Zebra revoked'])
+  })
+
+  it('the one that was used last, the first name, the oldest', async () => {
+    tab = await visit({ sessionToken: token, path: `${CLIENTS}?q=zebra&show=all` })
+    const { page } = tab
+    const sort = (name: string) => page.getByRole('columnheader', { name }).getByRole('button').click()
+    await page.getByRole('row').nth(3).waitFor()
+    assert.deepEqual(await names(page), ['Zebra revoked', 'Zébra unused', 'Zebra crossing'])
+    await sort('Last used')
+    assert.equal((await names(page))[0], 'Zebra crossing')
+    await sort('Client')
+    assert.deepEqual(await names(page), ['Zebra crossing', 'Zebra revoked', 'Zébra unused'])
+    assert.equal(
+      await page.getByRole('columnheader', { name: 'Client' }).first().getAttribute('aria-sort'),
+      'ascending',
+    )
+    await sort('Client')
+    assert.deepEqual(await names(page), ['Zébra unused', 'Zebra revoked', 'Zebra crossing'])
+    await sort('Added')
+    await sort('Added')
+    assert.deepEqual(await names(page), ['Zebra crossing', 'Zébra unused', 'Zebra revoked'])
+    assert.equal(new URL(page.url()).searchParams.get('sort'), '-added')
+  })
+
+  it('shows at least 12 rows at 1440 by 900, and rows of a table down to 860 px', async () => {
+    for (let number = 0; number < 12; number++) await createClient(token, { name: `Row ${number}` })
+    tab = await visit({ sessionToken: token, path: CLIENTS, width: 1440, height: 900 })
+    const { page } = tab
+    await page.getByRole('row').nth(12).waitFor()
+    const bottom = (await page.getByRole('row').nth(12).boundingBox()) as { y: number; height: number }
+    assert.ok(bottom.y + bottom.height <= 900, `the 12th row ends at ${bottom.y + bottom.height}`)
+    await page.setViewportSize({ width: 860, height: 800 })
+    assert.equal(
+      await page.locator('thead').evaluate((it) => getComputedStyle(it).display),
+      'table-header-group',
+    )
+  })
+
+  it('heads a row by the name alone, and lists scopes for whoever focuses them', async () => {
+    tab = await visit({ sessionToken: token, path: `${CLIENTS}?q=crossing`, width: 1440 })
+    const { page } = tab
+    assert.equal(await page.getByRole('rowheader').innerText(), 'Zebra crossing')
+    assert.equal(await page.getByRole('rowheader').getByRole('button').count(), 0)
+    const scopes = page.getByRole('button', { name: 'read ×1, write ×1' })
+    await scopes.focus()
+    await page.getByText('boost:write').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByText('boost:write').waitFor({ state: 'hidden' })
+  })
+
+  it('anything, by Ctrl and K: a client, a screen, an action', async () => {
+    tab = await visit({ sessionToken: token, path: '/ven_acme/activity' })
+    const { page } = tab
+    const open = async (typed: string) => {
+      await page.keyboard.press('Control+k')
+      await page.getByRole('combobox').fill(typed)
+    }
+    await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
+    await open('zebra cro')
+    await page.getByRole('option', { name: /^Zebra crossing/, selected: true }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Zebra crossing' }).waitFor()
+    await open('rotate zebra cro')
+    await page.getByRole('option', { name: 'Rotate Zebra crossing' }).click()
+    await page.getByRole('heading', { name: 'Rotate the secret' }).waitFor()
+    await open('analy')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Analytics', level: 1 }).waitFor()
+    await open('dark')
+    await page.keyboard.press('Enter')
+    assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'dark')
+    await open('create')
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog', { name: 'Create a client' }).waitFor()
+    await page.keyboard.press('Control+k')
+    assert.equal(await page.getByRole('dialog').count(), 1)
+    await page.keyboard.press('Escape')
+    await open('no such thing at all')
+    await page.getByText('Nothing found.').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await open('openapi')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/openapi.json')
+  })
+
+  it('goes through the results with the arrow keys', async () => {
+    tab = await visit({ sessionToken: token, path: CLIENTS })
+    const { page } = tab
+    await page.getByRole('button', { name: /^Search/ }).click()
+    const selected = () => page.getByRole('option', { selected: true }).innerText()
+    assert.equal(await selected(), 'OAuth2 Clients')
+    await page.keyboard.press('ArrowDown')
+    assert.equal(await selected(), 'Webhooks')
+    await page.keyboard.press('ArrowUp')
+    await page.keyboard.press('ArrowUp')
+    assert.equal(await selected(), 'Sign out')
+    await page.keyboard.press('Escape')
+    const focused = await page.evaluate(() => document.activeElement?.className)
+    assert.equal(focused, 'palette-button')
+  })
+
+  it('asks for no clients in the name of whoever may not see them', async () => {
+    tab = await visit({ as: MEMBER })
+    const asked: string[] = []
+    tab.page.on('request', (request) => {
+      if (request.url().includes('/v1/vendor/')) asked.push(request.url())
+    })
+    await tab.page.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
+    await tab.page.keyboard.press('Control+k')
+    await tab.page.getByRole('combobox').fill('c')
+    await tab.page.getByRole('option', { name: 'OAuth2 Clients' }).waitFor()
+    assert.equal(await tab.page.getByRole('option', { name: 'Create a client' }).count(), 0)
+    assert.deepEqual(asked, [])
+  })
+})

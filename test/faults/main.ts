@@ -1,0 +1,84 @@
+import { parseArgs } from 'node:util'
+import { FAULTS } from './faults.ts'
+import { createRandom } from './random.ts'
+import { runFaults } from './run.ts'
+import { faultLine, faultsTable } from './table.ts'
+
+const HELP = `npm run faults -- [options]
+
+Runs two processes of each service on a real Postgres and Redis behind proxies, lets faults strike one after another
+while clients come, go and are revoked, and checks what the services promise. Prints what each fault cost. Ends with
+code 1 and every broken promise if there was one. Everything is on loopback and removed at the end. A seed repeats the
+faults and the choices; time is real, so a narrow race may take several runs to show again.
+
+  --seed N       order and length of the faults, and who asks whom; default: another one each time
+  --minutes N    no fault begins later; default 5, enough for each fault once
+  --only TEXT    only faults with this in their name
+  --list         show the faults and end
+  --help         show this and end
+`
+const EXIT_USAGE = 64
+const EXIT_INTERRUPTED = 130
+const VIOLATIONS_SHOWN = 100
+const MINUTES_MAX = 24 * 60
+
+function readOptions() {
+  const { values } = parseArgs({
+    options: {
+      seed: { type: 'string', default: String(Date.now() % 2 ** 31) },
+      minutes: { type: 'string', default: '5' },
+      only: { type: 'string', default: '' },
+      list: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  const [seed, minutes] = [Number(values.seed), Number(values.minutes)]
+  const faults = FAULTS.filter(({ name }) => name.includes(values.only))
+  if (!Number.isSafeInteger(seed) || seed < 0) throw new Error('--seed must be a whole number')
+  if (!(minutes > 0 && minutes <= MINUTES_MAX)) throw new Error(`--minutes must be at most ${MINUTES_MAX}`)
+  if (faults.length === 0) throw new Error('No fault has such a name: see --list.')
+  return { seed, minutes, faults, list: values.list, help: values.help, only: values.only }
+}
+
+function optionsOrExit(): ReturnType<typeof readOptions> {
+  try {
+    return readOptions()
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n\n${HELP}`)
+    process.exit(EXIT_USAGE)
+  }
+}
+
+async function main(): Promise<number> {
+  const { seed, minutes, faults, list, help, only } = optionsOrExit()
+  if (help) process.stdout.write(HELP)
+  if (list) process.stdout.write(`${faults.map(({ name }) => name).join('\n')}\n`)
+  if (help || list) return 0
+  const aborted = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => aborted.abort())
+  const again = `npm run faults -- --seed ${seed} --minutes ${minutes}${only && ` --only '${only}'`}`
+  process.stderr.write(`${again}\n`)
+  const outcome = await runFaults({
+    seed,
+    faults: createRandom(seed).shuffled(faults),
+    limit_ms: minutes * 60_000,
+    progress: (row) => process.stderr.write(`${faultLine(row)}\n`),
+    signal: aborted.signal,
+  }).catch((error) => {
+    if (aborted.signal.aborted) return undefined
+    throw error
+  })
+  if (!outcome) return EXIT_INTERRUPTED
+  const { rows, violations, requests, events, clients, revocations } = outcome
+  process.stdout.write(`\n${faultsTable(rows)}\n\n`)
+  process.stdout.write(
+    `${requests} requests; ${events} events, ${clients} clients and ${revocations} revocations acknowledged; ` +
+      `${violations.length} promises broken\n`,
+  )
+  if (violations.length === 0) return 0
+  for (const violation of violations.slice(0, VIOLATIONS_SHOWN)) process.stdout.write(`${violation}\n`)
+  process.stdout.write(`\nTo see it again: ${again}\n`)
+  return 1
+}
+
+process.exit(await main())

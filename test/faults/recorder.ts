@@ -1,0 +1,140 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Site } from './site.ts'
+
+/** What the table counts; a probe asks for what was revoked, and is no part of it. */
+export const OPERATIONS = ['read', 'token', 'ingest', 'workspace', 'revoke'] as const
+export type Operation = (typeof OPERATIONS)[number] | 'probe'
+
+const ANSWER_MAX_MS = 10_000
+const GIVE_UP_MS = 14_000
+/** A request that came just before the stores were gone may still be answered by what they said. */
+const ALREADY_ASKED_MS = 500
+const POLL_MS = 50
+
+export interface Call {
+  operation: Operation
+  site: Site
+  method?: 'GET' | 'POST'
+  path: string
+  headers?: Record<string, string>
+  body?: string
+  /** Runs at the moment that the head of the answer is there. */
+  atHead?(status: number): void
+}
+
+/** Times are of performance.now(). */
+export interface Answer {
+  operation: Operation
+  site: Site
+  began_ms: number
+  ended_ms: number
+  /** undefined: there was none. */
+  status: number | undefined
+  // biome-ignore lint/suspicious/noExplicitAny: answers of any shape.
+  json: any
+  good: boolean
+  /** Whether it says anything of its process, which it does not if that was stopped or gone meanwhile. */
+  counts: boolean
+}
+
+export interface Recorder {
+  /** Sends a request, and checks what must hold of every answer. Never rejects. */
+  call(call: Call): Promise<Answer>
+  /** All answers since they were last forgotten. */
+  answers(): readonly Answer[]
+  forget(): void
+  total(): number
+  violation(text: string): void
+  violations(): readonly string[]
+  /** What is going on; named in each violation. */
+  during(what: string): void
+  /** From now on until the next call with `false`, neither store can be asked. */
+  storesGone(gone: boolean): void
+  /** Resolves when every request that began before now has ended. */
+  settled(): Promise<void>
+}
+
+export function createRecorder(): Recorder {
+  const origin_ms = performance.now()
+  const violations: string[] = []
+  const pending = new Set<{ began_ms: number }>()
+  let answers: Answer[] = []
+  let total = 0
+  let phase = 'start'
+  let goneSince_ms: number | undefined
+  const at = (time_ms: number) => `${((time_ms - origin_ms) / 1_000).toFixed(3)} s`
+
+  function violation(text: string): void {
+    violations.push(`[${at(performance.now())}, ${phase}] ${text}`)
+  }
+
+  function check({ operation, site, began_ms, ended_ms, status, json, counts }: Answer, error: string): void {
+    const what = `${operation} at ${site.name}, ${at(began_ms)} to ${at(ended_ms)}`
+    if (status !== undefined && status >= 500 && status !== 503)
+      violation(`${what}: ${status} ${JSON.stringify(json)}`)
+    if (status === undefined && counts) violation(`${what}: no answer from a process that runs: ${error}`)
+    if (counts && ended_ms - began_ms > ANSWER_MAX_MS)
+      violation(`${what}: an answer after ${Math.round(ended_ms - began_ms)} ms`)
+    const undecidable = goneSince_ms !== undefined && began_ms > goneSince_ms + ALREADY_ASKED_MS
+    if (undecidable && isGood(status)) violation(`${what}: ${status} though neither store could be asked`)
+  }
+
+  return {
+    async call({ operation, site, method = 'GET', path, headers, body, atHead }) {
+      const began_ms = performance.now()
+      const entry = { began_ms }
+      pending.add(entry)
+      let status: number | undefined
+      let text = ''
+      let error = ''
+      try {
+        const signal = AbortSignal.timeout(GIVE_UP_MS)
+        const response = await fetch(site.url + path, {
+          method,
+          signal,
+          headers,
+          body: body ?? null,
+        } as RequestInit)
+        atHead?.(response.status)
+        text = await response.text()
+        status = response.status
+      } catch (caught) {
+        error = reasonOf(caught)
+      }
+      pending.delete(entry)
+      const ended_ms = performance.now()
+      const json = text.startsWith('{') ? JSON.parse(text) : undefined
+      // 409: the first of two requests with one Idempotency-Key is still running somewhere.
+      const counts = !site.wasDown(began_ms, ended_ms) && status !== 409
+      const answer = { operation, site, began_ms, ended_ms, status, json, good: isGood(status), counts }
+      total += 1
+      if (operation !== 'probe') answers.push(answer)
+      check(answer, error)
+      return answer
+    },
+    answers: () => answers,
+    forget() {
+      answers = []
+    },
+    total: () => total,
+    violation,
+    violations: () => violations,
+    during(what) {
+      phase = what
+    },
+    storesGone(gone) {
+      goneSince_ms = gone ? performance.now() : undefined
+    },
+    async settled() {
+      const now_ms = performance.now()
+      while ([...pending].some(({ began_ms }) => began_ms < now_ms)) await sleep(POLL_MS)
+    },
+  }
+}
+
+const isGood = (status: number | undefined): boolean => status !== undefined && status < 300
+
+function reasonOf(error: unknown): string {
+  const { message, cause } = error as Error
+  return cause instanceof Error ? `${message}: ${cause.message}` : message
+}

@@ -1,0 +1,168 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Fault, Scene } from './faults.ts'
+import { createLedger, recountAll } from './ledger.ts'
+import { createCompany } from './people.ts'
+import { createRandom } from './random.ts'
+import { type Answer, createRecorder, OPERATIONS, type Recorder } from './recorder.ts'
+import { createRevokedThings } from './revoked.ts'
+import { startTraffic } from './traffic.ts'
+import { createWorld, type World } from './world.ts'
+
+const RECOVERY_MAX_MS = 15_000
+/** This long without a bad answer, and every process has given a good one: it has recovered. */
+const GOOD_FOR_MS = 1_000
+const POLL_MS = 100
+const LASTS_MIN_MS = 3_000
+const LASTS_MAX_MS = 4_500
+const WARM_UP_MS = 2_000
+
+export interface RunOptions {
+  seed: number
+  /** One after another, in this order. */
+  faults: readonly Fault[]
+  /** No fault begins later than this after the first. */
+  limit_ms: number
+  /** Called with each fault that is over. */
+  progress?(row: Row): void
+  /** Aborted: everything is stopped where it is, and the run rejects. */
+  signal?: AbortSignal
+}
+
+/** What one fault did. */
+export interface Row {
+  fault: string
+  /** Good answers and all, of requests that began while it lasted. */
+  availability: Record<(typeof OPERATIONS)[number], { good: number; all: number }>
+  /** The longest of the revokes that were answered 200; 0: there was none. */
+  slowestRevoke_ms: number
+  /** From the fault's end to the beginning of the last request that failed; 0: none did. */
+  recovery_ms: number
+}
+
+export interface Outcome {
+  rows: Row[]
+  violations: readonly string[]
+  requests: number
+  events: number
+  clients: number
+  revocations: number
+}
+
+/** Runs both services, traffic and faults, and checks the promises; stops and removes everything that it started. */
+export async function runFaults(options: RunOptions): Promise<Outcome> {
+  const world = await createWorld()
+  const aborted = Promise.withResolvers<never>()
+  options.signal?.addEventListener('abort', () => aborted.reject(new Error('interrupted')))
+  try {
+    return await Promise.race([withTraffic(world, options), aborted.promise])
+  } finally {
+    await world.stop()
+  }
+}
+
+async function withTraffic(world: World, options: RunOptions): Promise<Outcome> {
+  const { auth, api, sites, db } = world
+  const random = createRandom(options.seed)
+  const company = await createCompany(db)
+  const recorder = createRecorder()
+  const ledger = createLedger()
+  const revoked = createRevokedThings(sites, company, recorder)
+  const traffic = await startTraffic({ auth, api, company, recorder, ledger, revoked, random })
+  const scene: Scene = { world, random: random.named('faults'), recorder, traffic, revoked }
+  const rows: Row[] = []
+  try {
+    await sleep(WARM_UP_MS)
+    const end_ms = performance.now() + options.limit_ms
+    for (const fault of options.faults) {
+      if (performance.now() > end_ms) break
+      const row = await suffer(fault, scene)
+      rows.push(row)
+      options.progress?.(row)
+    }
+  } finally {
+    await traffic.stop()
+  }
+  recorder.during('end')
+  await revoked.lastLook()
+  await recountAll(ledger, { db, company, api, recorder, token: traffic.token() })
+  return {
+    rows,
+    violations: recorder.violations(),
+    requests: recorder.total(),
+    events: ledger.eventsAcknowledged.size,
+    clients: [...ledger.clients.values()].filter((id) => id !== undefined).length,
+    revocations: revoked.count(),
+  }
+}
+
+async function suffer(fault: Fault, scene: Scene): Promise<Row> {
+  const { world, random, recorder } = scene
+  const varied_ms = LASTS_MIN_MS + random.next() * (LASTS_MAX_MS - LASTS_MIN_MS)
+  recorder.forget()
+  recorder.during(fault.name)
+  const began_ms = performance.now()
+  const end = await fault.strike(scene)
+  if (fault.storesGone) recorder.storesGone(true)
+  try {
+    await sleep(fault.lasts_ms ?? varied_ms)
+  } finally {
+    recorder.storesGone(false)
+    await end()
+  }
+  const ended_ms = performance.now()
+  recorder.during(`after ${fault.name}`)
+  await recovered(world, recorder, ended_ms)
+  await recorder.settled()
+  if (!(await world.trusted(RECOVERY_MAX_MS)))
+    recorder.violation(`Redis is not trusted again ${RECOVERY_MAX_MS} ms later`)
+  for (const site of world.sites) {
+    const crash = site.crash()
+    if (crash) recorder.violation(crash)
+  }
+  return rowOf(fault.name, recorder.answers(), { began_ms, ended_ms })
+}
+
+/** Waits until every process answers everything well again; a violation if some do not in time. */
+async function recovered({ sites }: World, recorder: Recorder, since_ms: number): Promise<void> {
+  const wanted = sites.flatMap(({ name, service }) =>
+    service === 'auth'
+      ? [`token at ${name}`]
+      : ['read', 'ingest', 'workspace'].map((what) => `${what} at ${name}`),
+  )
+  for (;;) {
+    await sleep(POLL_MS)
+    const now_ms = performance.now()
+    const later = recorder.answers().filter(({ began_ms, counts }) => counts && began_ms >= since_ms)
+    const well = new Set(later.filter(({ good }) => good).map(nameOf))
+    const bad = later.filter(({ good, began_ms }) => !good && began_ms > now_ms - GOOD_FOR_MS).map(nameOf)
+    const missing = [...wanted.filter((name) => !well.has(name)), ...new Set(bad)]
+    if (missing.length === 0 && now_ms - since_ms >= GOOD_FOR_MS) return
+    if (now_ms - since_ms > RECOVERY_MAX_MS)
+      return recorder.violation(`not recovered after ${RECOVERY_MAX_MS} ms: ${missing.join(', ')}`)
+  }
+}
+
+const nameOf = ({ operation, site }: Answer): string => `${operation} at ${site.name}`
+
+function rowOf(
+  fault: string,
+  answers: readonly Answer[],
+  { began_ms, ended_ms }: { began_ms: number; ended_ms: number },
+): Row {
+  const counted = answers.filter((answer) => answer.counts && answer.began_ms >= began_ms)
+  const during = counted.filter((answer) => answer.began_ms < ended_ms)
+  const availability = Object.fromEntries(
+    OPERATIONS.map((operation) => {
+      const of = during.filter((answer) => answer.operation === operation)
+      return [operation, { good: of.filter(({ good }) => good).length, all: of.length }]
+    }),
+  ) as Row['availability']
+  const revokes = counted.filter(({ operation, good }) => operation === 'revoke' && good)
+  const failed = counted.filter((answer) => !answer.good && answer.began_ms >= ended_ms)
+  return {
+    fault,
+    availability,
+    slowestRevoke_ms: Math.max(0, ...revokes.map((answer) => answer.ended_ms - answer.began_ms)),
+    recovery_ms: Math.max(0, ...failed.map((answer) => answer.began_ms - ended_ms)),
+  }
+}

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { FAULTS } from './faults.ts'
+import { runFaults } from './run.ts'
+
+/** One of each kind whose damage is mended soon; `npm run faults` has them all. */
+const SHORT = [
+  'postgres killed, back at once',
+  'postgres clock two hours ahead, redis flushed',
+  'both stores gone',
+]
+const SEED = 20_633_011
+const LIMIT_MS = 200_000
+
+describe('while stores and clocks fail', () => {
+  it('nothing revoked is accepted, nothing acknowledged is lost, and everything recovers', async function () {
+    this.timeout(240_000)
+    const faults = SHORT.map((name) => FAULTS.find((fault) => fault.name === name))
+    const { rows, violations, revocations, events } = await runFaults({
+      seed: SEED,
+      faults: faults.filter((fault) => fault !== undefined),
+      limit_ms: LIMIT_MS,
+    })
+    assert.deepEqual(violations, [])
+    assert.deepEqual(
+      rows.map(({ fault }) => fault),
+      SHORT,
+    )
+    assert.ok(revocations > 0 && events > 0, 'there was no traffic')
+  })
+})

@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createMetrics } from '#shared/process/metrics.ts'
+import { VERSION } from '#shared/process/version.ts'
+import { freePort } from '../../infra/local/ports.ts'
+import { startApi, type TestApi } from '../support/api.ts'
+import { startAuth, type TestAuth, tokenFields } from '../support/auth.ts'
+import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
+import { type ServiceChild, startServiceChild } from '../support/process.ts'
+
+const INFRA = join(import.meta.dirname, '../../infra')
+const ALERTS = readFileSync(join(INFRA, 'monitoring/alerts.yaml'), 'utf8')
+const DASHBOARD = readFileSync(join(INFRA, 'monitoring/dashboard.json'), 'utf8')
+const RUNBOOK = readFileSync(join(INFRA, 'README.md'), 'utf8')
+
+/** The value of a series, whose labels are in the order of the output. */
+function seriesValue(text: string, series: string): number | undefined {
+  const line = text.split('\n').find((each) => each.startsWith(`${series} `))
+  return line === undefined ? undefined : Number(line.slice(series.length + 1))
+}
+
+const namesIn = (text: string): Set<string> =>
+  new Set(text.match(/\b(?:integration_|nodejs_|process_(?:resident|cpu))\w+/g))
+
+describe('metrics', function () {
+  this.timeout(60_000)
+  let auth: TestAuth
+  let api: TestApi
+  const children: ServiceChild[] = []
+  const scraped = { auth: '', api: '' }
+  let scrape: { auth: () => Promise<string>; api: () => Promise<string> }
+
+  async function start(name: 'auth' | 'api', env: Record<string, string>) {
+    const [port, metricsPort] = [await freePort(), await freePort()]
+    const child = startServiceChild(`apps/${name}/main.ts`, {
+      ...env,
+      PORT: String(port),
+      METRICS_PORT: String(metricsPort),
+    })
+    children.push(child)
+    await child.logged('listening')
+    await child.logged('ready')
+    const read = async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
+    return { url: `http://127.0.0.1:${port}`, metricsPort, read }
+  }
+
+  before(async () => {
+    ;[auth, api] = await Promise.all([startAuth(), startApi()])
+    const tokens = await start('auth', { ...auth.env, PROCESSES: '2', RATE_TOKEN_PER_CLIENT: '11/60' })
+    const client = await auth.createClient()
+    const ask = (fields: object) =>
+      fetch(`${tokens.url}/v1/oauth/token`, {
+        method: 'POST',
+        body: new URLSearchParams({ ...tokenFields(client), ...fields }),
+        headers: { connection: 'close' },
+      })
+    for (let i = 0; i < 11; i += 1) assert.equal((await ask({})).status, 200)
+    assert.equal((await ask({})).status, 429)
+    assert.equal((await ask({ client_secret: 'wrong' })).status, 401)
+    await fetch(`${tokens.url}/no/such/path?client_secret=hunter2`)
+
+    const data = await start('api', {
+      DATABASE_URL: api.database.apiUrl,
+      REDIS_URL: api.redis.url('api'),
+      ISSUER,
+      API_RESOURCE,
+      JWKS_URL: api.issuer.jwksUrl,
+    })
+    api.clock.set(Date.now())
+    const { vendorId } = await api.createCompany()
+    const writer = await api.createClient({ vendorId, scopes: ['analytics:write'] })
+    const token = await api.issuer.token({ clientId: writer.clientId, vendorId, scope: 'analytics:write' })
+    const event = { eventId: 'e1', type: 'click', occurredAt: new Date().toISOString() }
+    const stored = await fetch(`${data.url}/v1/analytics/${vendorId}/events`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ events: [event, event] }),
+    })
+    assert.equal(stored.status, 200, await stored.text())
+    await sleep(1_000)
+    scrape = { auth: tokens.read, api: data.read }
+    scraped.auth = await tokens.read()
+    scraped.api = await data.read()
+  })
+  after(async () => {
+    await Promise.all(children.map((child) => child.kill()))
+    await Promise.all([auth?.stop(), api?.stop()])
+  })
+
+  for (const [series, expected] of [
+    ['integration_tokens_issued_total', 11],
+    ['integration_oauth_refusals_total{reason="wrong_secret"}', 1],
+    ['integration_rate_limit_hits_total{limit="token-client"}', 1],
+    [
+      'integration_http_request_duration_seconds_count{route="/v1/oauth/token",method="POST",status="200"}',
+      11,
+    ],
+    [
+      'integration_http_request_duration_seconds_count{route="/v1/oauth/token",method="POST",status="429"}',
+      1,
+    ],
+    ['integration_http_request_duration_seconds_count{route="unmatched",method="GET",status="404"}', 1],
+    ['integration_postgres_connections_max{pool="main"}', 20],
+    ['integration_redis_usable{redis="redis"}', 1],
+    ['integration_signing_keys{state="active"}', 1],
+    [`integration_build_info{service="auth",version="${VERSION}"}`, 1],
+  ] as const)
+    it(`of the authorization server, summed over its two processes: ${series}`, () => {
+      assert.equal(seriesValue(scraped.auth, series), expected, scraped.auth)
+    })
+
+  for (const [series, expected] of [
+    ['integration_events_total{result="accepted"}', 1],
+    ['integration_events_total{result="duplicate"}', 1],
+    [
+      'integration_http_request_duration_seconds_count{route="/v1/analytics/:vendorId/events",method="POST",status="200"}',
+      1,
+    ],
+    ['integration_redis_trusted', 1],
+  ] as const)
+    it(`of the resource API: ${series}`, async () => {
+      for (let tries = 0; tries < 50 && seriesValue(scraped.api, series) !== expected; tries += 1) {
+        await sleep(200)
+        scraped.api = await scrape.api()
+      }
+      assert.equal(seriesValue(scraped.api, series), expected, scraped.api)
+    })
+
+  it('tell how old the last round is, and who decided', () => {
+    assert.ok((seriesValue(scraped.api, 'integration_revocation_round_age_seconds') ?? 99) < 30)
+    const decided = ['redis', 'postgres'].map((by) =>
+      seriesValue(scraped.auth, `integration_revocation_decisions_total{by="${by}"}`),
+    )
+    assert.ok(
+      decided.some((n) => (n ?? 0) > 0),
+      scraped.auth,
+    )
+  })
+
+  it('hold nothing that a caller sent', () => {
+    assert.doesNotMatch(scraped.auth + scraped.api, /hunter2|no\/such|cli_|ven_/)
+  })
+
+  it('that the alerts and the dashboard name are there', () => {
+    const names = new Set(
+      [...(scraped.auth + scraped.api).matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name = '', type]) =>
+        type === 'histogram' ? [`${name}_bucket`, `${name}_count`, `${name}_sum`] : [name],
+      ),
+    )
+    for (const name of [...namesIn(ALERTS), ...namesIn(DASHBOARD)]) assert.ok(names.has(name), name)
+    assert.ok(namesIn(ALERTS).size > 8 && namesIn(DASHBOARD).size > 15)
+  })
+
+  it('have an alert each with its cure in the runbook', () => {
+    const alerts = [...ALERTS.matchAll(/- alert: (\w+)/g)].map(([, name]) => name as string)
+    assert.ok(alerts.length > 10)
+    for (const name of alerts)
+      assert.match(RUNBOOK, new RegExp(`^\\| \`${name}\` \\| .{20,} \\| .{20,} \\|$`, 'm'))
+  })
+
+  it('cost a token request some microseconds', () => {
+    const metrics = createMetrics({ service: 'test' })
+    const issued = metrics.counter({ name: 'tokens_issued_total', help: 'x' })
+    const request = { route: '/v1/oauth/token', method: 'POST', status: 200, duration_ms: 3 }
+    const best = Math.min(
+      ...Array.from({ length: 20 }, () => {
+        const began = performance.now()
+        for (let i = 0; i < 1_000; i += 1) {
+          metrics.answered(request)
+          issued()
+        }
+        return performance.now() - began
+      }),
+    )
+    // Of about 300 µs that a token request takes of a core, 2 % are 6 µs.
+    assert.ok(best < 6, `${best} µs`)
+  })
+})
