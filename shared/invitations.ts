@@ -80,6 +80,14 @@ export async function withdrawInvitation(
   return rows[0]
 }
 
+/** Ends the invitation of a company to an address, if there is one. */
+export async function withdrawInvitationTo(
+  transaction: Queryable,
+  { vendorId, email }: { vendorId: string; email: string },
+): Promise<void> {
+  await transaction.raw('delete from invitations where vendor_id = ? and email = ?', [vendorId, email])
+}
+
 /** Removes at most `limit` that are too old. @returns how many. */
 export async function deleteExpiredInvitations(
   db: Queryable,

@@ -1,4 +1,5 @@
 import { appendActivity } from '#shared/activity.ts'
+import { withdrawInvitationTo } from '#shared/invitations.ts'
 import {
   deleteMembership,
   findMember,
@@ -68,6 +69,8 @@ export async function removePerson(
   if (member.role === 'owner') return 'owner_required'
   await deleteMembership(transaction, { vendorId, userId })
   const { name, email, role } = member
+  // A link that is still out would bring the person back.
+  await withdrawInvitationTo(transaction, { vendorId, email })
   const detail = { name, email, role }
   await appendActivity(transaction, {
     vendorId,

@@ -11,6 +11,8 @@ const FLUSH_EVERY_MS = 1_000
 const MINUTE_MS = 60_000
 /** Clients that one process notes between two flushes. */
 const CLIENTS_MAX = 1_000
+/** Of one company: those refused last. As many as it may have Active ones. */
+export const REFUSED_CLIENTS_MAX = 100
 /** Of one client: the newest ones. */
 export const REFUSALS_MAX = 200
 /** Of one client, what anyone who knows its id can cause: kept apart, so that it pushes nothing else out. */
@@ -84,6 +86,7 @@ export function createRefusals({ redis, clock }: { redis: Redis; clock: Clock })
       const index = redisKeys.refusedClients(vendorId)
       pipeline.zadd(index, now_ms, clientId)
       pipeline.zremrangebyscore(index, 0, now_ms - life_ms)
+      pipeline.zremrangebyrank(index, 0, -REFUSED_CLIENTS_MAX - 1)
       pipeline.pexpire(index, life_ms)
       pipeline.hincrby(redisKeys.usagePending, `${clientId}|r|${Math.floor(now_ms / MINUTE_MS)}`, times)
     }

@@ -79,6 +79,12 @@ export function createAuthenticate({
     return invalidClient(record ? 'wrong_secret' : 'unknown_client')
   }
 
+  /** Counts a failure: every client that cannot authenticate is limited alike. */
+  async function fail({ context }: Exchange, refusal: Refusal): Promise<Refusal> {
+    const rate = await failures.consume(addressSubject(context.clientAddress))
+    return rate.allowed ? refusal : tooManyRequests('failures_of_address', rate)
+  }
+
   /** Whatever signs in the end has been asked about: the successor of a revoked key as well. */
   async function standingWith(
     active: TokenSigner,
@@ -100,11 +106,7 @@ export function createAuthenticate({
     const active = keys.signer()
     if (!active) return unavailable('no_signing_key')
     const record = await match(exchange, credentials)
-    if (record instanceof Refusal) {
-      if (record.error !== 'invalid_client') return record
-      const rate = await failures.consume(addressSubject(exchange.context.clientAddress))
-      return rate.allowed ? record : tooManyRequests('failures_of_address', rate)
-    }
+    if (record instanceof Refusal) return record.error === 'invalid_client' ? fail(exchange, record) : record
     const [{ standing, signer }, rate] = await Promise.all([
       standingWith(active, clientId),
       limit.consume(clientId),
@@ -112,7 +114,7 @@ export function createAuthenticate({
     if (record.status === 'Revoked' || typeof standing === 'object') {
       // As slow as a wrong secret.
       await clients.read(clientId).catch(() => {})
-      return invalidClient('revoked_client')
+      return fail(exchange, invalidClient('revoked_client'))
     }
     exchange.rate = rate
     return { record, signer, hold: holdFor(rate, standing) }

@@ -31,6 +31,7 @@ interface CompanyOptions {
   currency: string
   ownerEmail: string
   ownerName?: string
+  existingAccount?: true
   vendorId?: string
 }
 
@@ -38,7 +39,7 @@ function addCompanyCommands(company: Command, run: Run, askPassword: AskPassword
   command(
     company,
     'create',
-    "Create a company with its owner. The owner's password is asked for, or read from standard input, unless the owner has an account already.",
+    "Create a company with its owner. The owner's password is asked for, or read from standard input for a new account.",
     'company create --name "Initech" --timezone America/Chicago --currency USD --owner-email bill@initech.example --owner-name "Bill L."',
   )
     .requiredOption('--name <name>', 'name of the company')
@@ -46,6 +47,7 @@ function addCompanyCommands(company: Command, run: Run, askPassword: AskPassword
     .requiredOption('--currency <code>', 'ISO 4217 currency of its figures')
     .requiredOption('--owner-email <email>', 'email address that the owner signs in with')
     .option('--owner-name <name>', 'name of the owner, for a new account')
+    .option('--existing-account', 'take the account that the email address has already')
     .option('--vendor-id <id>', 'identifier of the company (default: a random one)')
     .action((options: CompanyOptions) =>
       run(async ({ db }) => {
@@ -58,6 +60,7 @@ function addCompanyCommands(company: Command, run: Run, askPassword: AskPassword
             email: options.ownerEmail,
             name: options.ownerName,
             password: () => askPassword(options.ownerEmail),
+            existingAccount: options.existingAccount === true,
           },
         })
         return {
@@ -83,22 +86,29 @@ function addCompanyCommands(company: Command, run: Run, askPassword: AskPassword
   )
 }
 
+interface NewMemberOptions {
+  name?: string
+  role: 'admin' | 'member'
+  existingAccount?: boolean
+}
+
 function addMemberCommands(member: Command, run: Run, askPassword: AskPassword): void {
   command(
     member,
     'add',
-    'Add a person to a company. A password is asked for, or read from standard input, unless the person has an account already.',
+    'Add a person to a company. A password is asked for, or read from standard input for a new account.',
     'member add ven_acme kim@acme.example --name "Kim R." --role admin',
   )
     .argument('<vendor_id>')
     .argument('<email>')
     .option('--name <name>', 'name of the person, for a new account')
+    .option('--existing-account', 'take the account that the email address has already')
     .addOption(
       new Option('--role <role>', 'role in the company').choices(['admin', 'member']).makeOptionMandatory(),
     )
-    .action((vendorId: string, email: string, { name, role }: { name?: string; role: 'admin' | 'member' }) =>
+    .action((vendorId: string, email: string, { name, role, existingAccount = false }: NewMemberOptions) =>
       run(async ({ db }) => {
-        const person = { email, name, password: () => askPassword(email) }
+        const person = { email, name, password: () => askPassword(email), existingAccount }
         const added = await addMember(db, { vendorId, role, person })
         return { text: `${added.email} is a new ${role} of ${vendorId}.`, data: added }
       }),

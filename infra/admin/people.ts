@@ -35,6 +35,8 @@ export interface NewPerson {
   name: string | undefined
   /** Asked for when the account is new, so that nobody types a password that is not used. */
   password: () => Promise<string>
+  /** Take the account that the address has, if it has one. An invitation never proved whose address it is. */
+  existingAccount: boolean
 }
 
 export interface NewCompany {
@@ -178,7 +180,7 @@ const shownUser = ({ userId, email, name }: User): User => ({ userId, email, nam
 /** Finds the account or prepares a new one, which `store` inserts. Asks for the password last of all. */
 async function preparePerson(
   db: Queryable,
-  { email: given, name, password }: NewPerson,
+  { email: given, name, password, existingAccount }: NewPerson,
   check: (user: User) => Promise<void> = async () => {},
 ): Promise<{ user: User; store(transaction: Queryable): Promise<void> }> {
   const email = normalizedEmail(given)
@@ -187,6 +189,10 @@ async function preparePerson(
   const known = await findUserByEmail(db, email)
   if (known) {
     await check(known)
+    if (!existingAccount)
+      throw new OperatorError(
+        `${email} has an account already, which somebody else may have made for that address. If you know that it is this person's, repeat the command with --existing-account.`,
+      )
     return { user: shownUser(known), store: async () => {} }
   }
   if (name === undefined) throw new OperatorError(`${email} has no account yet: give the person's name too.`)

@@ -238,6 +238,7 @@ export async function reencryptSigningKeys(
   const rewritten: string[] = []
   const unreadable: string[] = []
   await db.transaction(async (transaction) => {
+    await lockSigningKeys(transaction)
     for (const key of await listSigningKeys(transaction)) {
       const opening = keys.findIndex((each) => decrypted(key, each) !== undefined)
       if (opening < 0) unreadable.push(key.kid)

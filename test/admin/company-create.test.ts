@@ -22,7 +22,9 @@ describe('admin company create', () => {
         'company',
         'create',
         '--json',
-        ...Object.entries({ ...good, ...changes }).flatMap(([k, v]) => (v === undefined ? [] : [k, v])),
+        ...Object.entries({ ...good, ...changes }).flatMap(([k, v]) =>
+          v === undefined ? [] : v === '' ? [k] : [k, v],
+        ),
       ],
       password,
     )
@@ -49,11 +51,24 @@ describe('admin company create', () => {
     assert.equal((await create({ '--vendor-id': 'ven_initech' })).json.company.vendorId, 'ven_initech')
   })
 
+  it('takes an account that exists already only when told to: anyone may have made it', async () => {
+    await createAcme(operator)
+    const { code, stderr } = await create({ '--owner-email': 'owner@acme.example' })
+    assert.equal(code, 1)
+    assert.match(stderr, /has an account already.*--existing-account/)
+    assert.equal(await count('companies'), 1)
+  })
+
   it('makes an account that exists already the owner, and leaves its password', async () => {
     await createAcme(operator)
     const before = await operator.db('users').first()
-    const { code } = await create({ '--owner-email': 'owner@acme.example', '--owner-name': undefined }, '')
-    assert.equal(code, 0)
+    const owner = {
+      '--owner-email': 'owner@acme.example',
+      '--owner-name': undefined,
+      '--existing-account': '',
+    }
+    const { code, stderr } = await create(owner, '')
+    assert.equal(code, 0, stderr)
     assert.deepEqual(await operator.db('users').first(), before)
     assert.equal(await count('memberships'), 2)
   })

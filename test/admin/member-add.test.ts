@@ -30,7 +30,10 @@ describe('admin member add', () => {
       ],
       PASSWORD,
     )
-    const { code, stderr } = await add('else@other.example', ['--role', 'member'], '')
+    const unsaid = await add('else@other.example', ['--role', 'member'], '')
+    assert.equal(unsaid.code, 1)
+    assert.match(unsaid.stderr, /has an account already.*--existing-account/)
+    const { code, stderr } = await add('else@other.example', ['--role', 'member', '--existing-account'], '')
     assert.equal(code, 0, stderr)
   })
 

@@ -19,6 +19,8 @@ export interface DailyAnswer {
   tag: string
 }
 
+const FIRST_DATE = '0001-01-01'
+
 /** @throws Problem invalid_input for a range that is not one, ends after today or is too long. */
 export function dailyRange(
   { from, to }: { from?: string | undefined; to?: string | undefined },
@@ -30,6 +32,9 @@ export function dailyRange(
   const errors: InputError[] = []
   if (last > today) errors.push({ pointer: '?to', detail: `must not be after today, ${today}` })
   if (first > last) errors.push({ pointer: '?from', detail: `must not be after ${last}` })
+  // ISO 8601 has a year 0, Postgres has not.
+  if (first < FIRST_DATE)
+    errors.push({ pointer: '?to', detail: `must leave room for 30 days after ${FIRST_DATE}` })
   if (daysBetween(first, last) >= RANGE_MAX_DAYS) {
     errors.push({ pointer: '?from', detail: `must be less than ${RANGE_MAX_DAYS} days before ${last}` })
   }

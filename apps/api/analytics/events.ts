@@ -95,7 +95,11 @@ export function postEvents(deps: EventIntakeDependencies): Route {
     },
     async handle({ clientId, vendorId, body: { events: sent } }, ctx) {
       const rate = await eventLimit.consume(clientId, sent.length)
-      if (!rate.allowed) throw overLimit(rate)
+      if (!rate.allowed) {
+        // A smaller call may still fit.
+        await eventLimit.consume(clientId, -sent.length)
+        throw overLimit(rate)
+      }
       for (const [name, value] of Object.entries(rateLimitHeaders(rate))) ctx.res.appendHeader(name, value)
       const company = await findCompanyCalendar(vendorId)
       if (!company) throw new Problem('not_found', 'There is no such company any more.')

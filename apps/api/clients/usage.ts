@@ -6,6 +6,8 @@ import { type PendingUsage, parseUsage } from './pending-usage.ts'
 import { ADDRESS_AGE_MAX_MS, ADDRESSES_SHOWN, HOURS_SHOWN, MINUTES_SHOWN } from './usage-history.ts'
 
 const MINUTE_MS = 60_000
+const FIELDS_A_STEP = 1_000
+const CLIENTS_A_STATEMENT = 1_000
 const HOUR_MS = 60 * MINUTE_MS
 /** Longer than they are shown, since what is late is stored all the same. */
 const HOURS_KEPT = HOURS_SHOWN + 24
@@ -24,13 +26,27 @@ export async function drainUsage({ redis, db }: { redis: Redis; db: Database }):
     if (!rows[0].mine) return 0
     // Not when a crash left something behind: that goes first.
     await redis.renamenx(redisKeys.usagePending, redisKeys.usageDraining).catch(ignoreMissingKey)
-    const clients = parseUsage(Object.entries(await redis.hgetall(redisKeys.usageDraining)))
+    const clients = parseUsage(await fieldsOf(redis, redisKeys.usageDraining))
     if (clients.size === 0) return 0
-    await store(transaction, [...clients])
+    const all = [...clients]
+    for (let from = 0; from < all.length; from += CLIENTS_A_STATEMENT)
+      await store(transaction, all.slice(from, from + CLIENTS_A_STATEMENT))
     // Before the commit: a crash between the two loses counts, the other way round it would count them twice.
     await redis.del(redisKeys.usageDraining)
     return clients.size
   })
+}
+
+/** A hash that grew while nothing was stored is too long to be read by one command within its time-out. */
+async function fieldsOf(redis: Redis, key: string): Promise<[field: string, value: string][]> {
+  const fields = new Map<string, string>()
+  let cursor = '0'
+  do {
+    const [next, flat] = await redis.hscan(key, cursor, 'COUNT', FIELDS_A_STEP)
+    for (let i = 0; i < flat.length; i += 2) fields.set(flat[i] as string, flat[i + 1] as string)
+    cursor = next
+  } while (cursor !== '0')
+  return [...fields]
 }
 
 function ignoreMissingKey(error: Error): void {

@@ -89,6 +89,9 @@ const EMAIL_MAX_CHARACTERS = 254
 export const emailAddress = z
   .string('must be a string')
   .max(EMAIL_MAX_CHARACTERS, `must have at most ${EMAIL_MAX_CHARACTERS} characters`)
+  // Lower case can be longer than what was typed.
+  .refine((text) => text.toLowerCase().length <= EMAIL_MAX_CHARACTERS, 'must be shorter in lower case')
+  .refine((text) => text.isWellFormed(), 'must be valid Unicode')
   .refine((text) => /^[^\s@]+@[^\s@]+$/.test(text) && !UNPRINTABLE.test(text), 'must be an email address')
   .meta({ format: 'email' })
 

@@ -66,7 +66,8 @@ function noteRefusal(
   const about = refusal?.about ?? faultsOf(problem)
   refusals.note({
     ...client,
-    proven: true,
+    // An expired token may be anyone's find by now.
+    proven: refusal?.reason !== 'expired',
     requestId: request.requestId,
     route: `${ctx.method} ${String((ctx as { _matchedRoute?: unknown })._matchedRoute).replaceAll(/:(\w+)/g, '{$1}')}`,
     status,

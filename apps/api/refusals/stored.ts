@@ -1,4 +1,4 @@
-import { REFUSALS_MAX, type RefusalRecord, UNPROVEN_MAX } from '#shared/refusals.ts'
+import { REFUSALS_MAX, REFUSED_CLIENTS_MAX, type RefusalRecord, UNPROVEN_MAX } from '#shared/refusals.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys, redisLifetimes } from '#shared/stores/redis-keys.ts'
 
@@ -10,7 +10,7 @@ export interface StoredRefusal extends RefusalRecord {
 }
 
 /**
- * The clients of a company of which a request was refused in the last 24 hours, the latest first.
+ * The clients of a company of which a request was refused in the last 24 hours, the latest first, at most 100.
  * @throws when Redis does not answer.
  */
 export const refusedClients = (
@@ -23,6 +23,9 @@ export const refusedClients = (
     `(${now_ms - redisLifetimes.refusals_ms}`,
     'BYSCORE',
     'REV',
+    'LIMIT',
+    0,
+    REFUSED_CLIENTS_MAX,
   )
 
 /**

@@ -14,7 +14,7 @@ import { beginSession } from './begin.ts'
 import { type SignInDependencies, wrongCredentials } from './post-session.ts'
 import { AcceptedInvitation, NewSession } from './schemas.ts'
 import { isKnownAddress } from './sign-in-addresses.ts'
-import { countAttempt, countStranger } from './sign-in-limits.ts'
+import { countAttempt, countFailure, refuseStranger } from './sign-in-limits.ts'
 
 const TOKEN = new RegExp(`^${INVITATION_TOKEN_PATTERN.source}$`)
 const UNIQUE_VIOLATION = '23505'
@@ -55,8 +55,11 @@ export function postInvitation(deps: InvitationDependencies): Route {
       address: addressSubject(address),
       now_ms: clock.now(),
     })
-    if (!known) await countStranger(ctx, deps.limits, email)
-    if (!(await passwords.check({ address, known }, password, there.passwordHash))) throw wrongCredentials()
+    if (!known) await refuseStranger(ctx, deps.limits, email)
+    if (!(await passwords.check({ address, known }, password, there.passwordHash))) {
+      if (!known) await countFailure(deps.limits, email)
+      throw wrongCredentials()
+    }
     return { user: there, isNew: false }
   }
 
