@@ -193,10 +193,9 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     const old = await createClient(token, { name: 'Quiet one' })
     const replacement = await createClient(token, { name: 'Quiet one 2' })
     for (let tokens = 0; tokens < 100; tokens++) await requestToken(old)
-    tab = await visit()
+    tab = await visit({ sessionToken: token, path: '/favicon.svg' })
     const { page } = tab
     await page.clock.install()
-    await page.evaluate((value) => sessionStorage.setItem('session-token', value), token)
     await page.goto(`${tab.baseUrl}${CLIENTS}/${old.clientId}/rotate`)
     await page.getByText('Use an existing client').click()
     const existing = page.getByRole('listitem').filter({ hasText: replacement.clientId })

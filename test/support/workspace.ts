@@ -51,7 +51,7 @@ export interface VisitOptions {
   height?: number
 }
 
-/** A tab of its own, with nothing in its storage. */
+/** A tab in a browser of its own, with nothing in its storage. */
 export interface Visit {
   page: Page
   context: BrowserContext
@@ -77,10 +77,7 @@ export async function visit(options: VisitOptions = {}): Promise<Visit> {
   const page = await context.newPage()
   const troubles = watch(page, baseUrl)
   const token = options.sessionToken ?? (as && (await sessionToken(as)))
-  if (token) {
-    await page.goto(`${baseUrl}/favicon.svg`)
-    await page.evaluate((value) => sessionStorage.setItem('session-token', value), token)
-  }
+  if (token) await carrySession(context, token, baseUrl)
   await page.goto(baseUrl + path)
   return {
     page,
@@ -93,6 +90,10 @@ export async function visit(options: VisitOptions = {}): Promise<Visit> {
     },
   }
 }
+
+/** Gives the browser a session, as the service's cookie would. */
+export const carrySession = (context: BrowserContext, token: string, baseUrl: string): Promise<void> =>
+  context.addCookies([{ name: 'session', value: token, url: baseUrl, httpOnly: true, sameSite: 'Strict' }])
 
 function watch(page: Page, baseUrl: string): string[] {
   const troubles: string[] = []
