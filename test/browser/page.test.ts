@@ -1,13 +1,7 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
 import { WORKSPACE_HEADERS } from '../../infra/workspace-headers.ts'
-import {
-  assertAccessible,
-  OWNER,
-  testWorkspace,
-  type Visit,
-  visit,
-} from '../support/workspace.ts'
+import { assertAccessible, OWNER, testWorkspace, type Visit, visit } from '../support/workspace.ts'
 
 const FIRST_LOAD_BYTES = 85_000
 /** Of what Google calls good, a fifth. */

@@ -35,6 +35,7 @@ after(async function () {
 })
 
 export const OWNER = 'owner@acme.example'
+export const ADMIN = 'admin@acme.example'
 export const MEMBER = 'member@acme.example'
 export const SUSPENDED = 'suspended@acme.example'
 export const GLOBEX_OWNER = 'owner@globex.example'
@@ -167,9 +168,10 @@ export async function createClient(
     vendorId = 'ven_acme',
     name,
     scopes = ['analytics:read'],
-  }: { vendorId?: string; name: string; scopes?: string[] },
+    replaces,
+  }: { vendorId?: string; name: string; scopes?: string[]; replaces?: string },
 ): Promise<{ clientId: string; clientSecret: string }> {
-  return api(`/v1/vendor/${vendorId}/oauth-clients`, { token, body: { name, scopes } })
+  return api(`/v1/vendor/${vendorId}/oauth-clients`, { token, body: { name, scopes, replaces } })
 }
 
 /** @throws AssertionError naming every rule of axe that what is on the page breaks. */

@@ -26,17 +26,23 @@ export interface OAuthClient {
   clientId: string
   name: string
   scopes: Scope[]
+  /** The secret's last four characters; null: created before they were kept. */
+  secretHint: string | null
   status: 'Active' | 'Revoked'
   createdAt: string
   createdBy: Actor | null
   revokedAt: string | null
   revokedBy: Actor | null
+  /** The client that this one takes over from. */
+  replaces: string | null
+  /** The client that takes over from this one: an Active one, if there is one. */
+  replacedBy: string | null
   lastUsedAt: string | null
   tokensIssued24h: number
 }
 
-/** `clientSecret` is missing when the answer repeats an earlier creation. */
-export type CreatedClient = OAuthClient & { clientSecret?: string }
+/** `clientSecret` is null when the answer repeats an earlier creation. */
+export type CreatedClient = OAuthClient & { clientSecret: string | null }
 
 export interface ClientPage {
   clients: OAuthClient[]

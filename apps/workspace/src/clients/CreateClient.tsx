@@ -19,9 +19,8 @@ const NAME_MAX = 100
 
 export interface CreateClientProps {
   onClose: () => void
-  /** The client whose scopes the new one takes over. */
+  /** The client that the new one takes over from, with its scopes. */
   replaces?: OAuthClient
-  onCreated?: (client: OAuthClient) => void
 }
 
 export function CreateClient(props: CreateClientProps) {
@@ -122,7 +121,7 @@ interface Draft {
   scopes: Scope[]
 }
 
-function useCreation({ onClose, replaces, onCreated }: CreateClientProps) {
+function useCreation({ onClose, replaces }: CreateClientProps) {
   const { vendorId } = useCompany()
   const queryClient = useQueryClient()
   const key = creationDraft(vendorId, replaces)
@@ -179,14 +178,14 @@ function useCreation({ onClose, replaces, onCreated }: CreateClientProps) {
     await submission.run(async () => {
       const { clientSecret, ...client } = await createClient(
         vendorId,
-        { name, scopes },
+        { name, scopes, replaces: replaces?.clientId },
         keyFor(JSON.stringify([name, scopes])),
       )
       clientChanged(queryClient, vendorId, client)
-      if (clientSecret === undefined) return setLost(client)
+      if (replaces) clientChanged(queryClient, vendorId, { ...replaces, replacedBy: client.clientId })
+      if (clientSecret === null) return setLost(client)
       close()
       setReveal({ vendorId, client, clientSecret, replaces })
-      onCreated?.(client)
     })
   }
   return {
@@ -233,6 +232,12 @@ function explained(error: unknown): Failure {
     return {
       title: 'Your company has 100 active clients',
       text: 'First revoke one that you no longer need.',
+    }
+  }
+  if (error.errors.some(({ pointer }) => pointer === '/replaces')) {
+    return {
+      title: 'This client cannot be replaced any more',
+      text: 'It has just been revoked, or a teammate has already created its replacement. Cancel to see which.',
     }
   }
   return { title: 'The client was not created', text: error.message }
