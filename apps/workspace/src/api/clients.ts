@@ -121,6 +121,9 @@ export const createClient = (
     headers: { 'Idempotency-Key': idempotencyKey },
   })
 
+export const renameClient = (vendorId: string, clientId: string, name: string): Promise<OAuthClient> =>
+  asMe<OAuthClient>(clientPath(vendorId, clientId), { method: 'PATCH', body: { name } })
+
 export const revokeClient = (vendorId: string, clientId: string): Promise<OAuthClient> =>
   asMe<OAuthClient>(`${clientPath(vendorId, clientId)}/revoke`, { method: 'POST' })
 

@@ -49,6 +49,34 @@ export interface ClientPage {
   nextCursor: string | null
 }
 
+export interface ClientUsage {
+  /** Every hour of the last 14 days, oldest first; the last one is not over. */
+  hours: { hour: string; tokens: number; refused: number }[]
+  /** Every minute of the last 60, likewise. */
+  minutes: { minute: string; tokens: number; refused: number }[]
+  /** When each was last asked for; null: never. */
+  scopes: { scope: Scope; lastUsedAt: string | null }[]
+  /** The latest first. */
+  addresses: { address: string; tokens: number; lastSeenAt: string }[]
+}
+
+/** A request that was refused; `reason` and `advice` are a sentence each. */
+export interface Refusal {
+  requestId: string
+  at: string
+  clientId: string
+  route: string
+  status: number
+  code: string
+  reason: string
+  advice: string
+}
+
+export interface RefusalPage {
+  refusals: Refusal[]
+  nextCursor: string | null
+}
+
 export interface CallbackDestination {
   vendorId: string
   callbackUrl: string | null

@@ -12,7 +12,10 @@ import { RotateIcon } from '../ui/icons.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { AccessCode } from './AccessCode.tsx'
+import { ClientUsage } from './ClientUsage.tsx'
 import { NoSuchClient } from './NoSuchClient.tsx'
+import { Refusals } from './Refusals.tsx'
+import { RenameClient } from './RenameClient.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
 import { type Pair, pairOf } from './rotation.ts'
 import { LastUsed, Status } from './Status.tsx'
@@ -40,6 +43,7 @@ function KnownClient({ clientId, back }: { clientId: string; back: { to: string;
   const client = query.data
   const pair = useRotation(client)
   const [revoking, setRevoking] = useState(false)
+  const [renaming, setRenaming] = useState(false)
   const [, navigate] = useLocation()
   return (
     <Page
@@ -49,6 +53,9 @@ function KnownClient({ clientId, back }: { clientId: string; back: { to: string;
       actions={
         client?.status === 'Active' && (
           <>
+            <Button variant="quiet" onClick={() => setRenaming(true)}>
+              Rename
+            </Button>
             {pair === undefined && (
               <Button icon={<RotateIcon />} onClick={() => navigate(`${back.to}/${clientId}/rotate`)}>
                 Rotate the secret
@@ -69,6 +76,7 @@ function KnownClient({ clientId, back }: { clientId: string; back: { to: string;
           </>
         )}
       </Loaded>
+      {renaming && client && <RenameClient client={client} onClose={() => setRenaming(false)} />}
       {revoking && client && <RevokeClient client={client} onClose={() => setRevoking(false)} />}
     </Page>
   )
@@ -140,6 +148,18 @@ function ClientFacts({ client }: { client: OAuthClient }) {
           </dd>
         </div>
         <div>
+          <dt>Client secret</dt>
+          <dd>
+            {client.secretHint ? (
+              <>
+                ends in <code>…{client.secretHint}</code>
+              </>
+            ) : (
+              'shown once, when the client was created'
+            )}
+          </dd>
+        </div>
+        <div>
           <dt>Last used</dt>
           <dd>
             <LastUsed client={client} />
@@ -168,6 +188,8 @@ function ClientFacts({ client }: { client: OAuthClient }) {
           </dd>
         </div>
       </dl>
+      <ClientUsage clientId={client.clientId} />
+      <Refusals clientId={client.clientId} />
       {client.status === 'Active' && (
         <section className="section" aria-labelledby="use-title">
           <h2 id="use-title">Use it</h2>

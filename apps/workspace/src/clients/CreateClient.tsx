@@ -11,11 +11,10 @@ import { Dialog } from '../ui/Dialog.tsx'
 import { Field } from '../ui/Field.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { type Failure, useSubmission } from '../ui/submit.ts'
+import { fieldErrors, nameError, nextName } from './client-name.ts'
 import { setReveal } from './reveal.ts'
 import { ScopeChoice } from './ScopeChoice.tsx'
 import { Scopes } from './Status.tsx'
-
-const NAME_MAX = 100
 
 export interface CreateClientProps {
   onClose: () => void
@@ -202,23 +201,6 @@ function useCreation({ onClose, replaces }: CreateClientProps) {
   }
 }
 
-function nameError(name: string): { name?: string } {
-  const length = [...name].length
-  if (length === 0) return { name: 'Give it a name.' }
-  return length > NAME_MAX ? { name: `At most ${NAME_MAX} characters; this has ${length}.` } : {}
-}
-
-function fieldErrors(error: unknown): { name?: string; scopes?: string } {
-  if (!(error instanceof ApiProblem)) return {}
-  const about = (pointer: string) => error.errors.find((each) => each.pointer.startsWith(pointer))?.detail
-  const name = about('/name')
-  const scopes = about('/scopes')
-  return {
-    ...(name && { name: `The name ${name}.` }),
-    ...(scopes && { scopes: `The choice of scopes ${scopes}.` }),
-  }
-}
-
 function explained(error: unknown): Failure {
   if (error instanceof Offline)
     return { title: 'You are offline', text: 'Nothing was sent. Try again once you are connected.' }
@@ -241,11 +223,4 @@ function explained(error: unknown): Failure {
     }
   }
   return { title: 'The client was not created', text: error.message }
-}
-
-/** "Warehouse", "Warehouse 2", "Warehouse 3", within the length that a name may have. */
-export function nextName(name: string): string {
-  const [, stem = name, number] = /^(.*?)(?: (\d{1,4}))?$/s.exec(name) ?? []
-  const suffix = ` ${Number(number ?? 1) + 1}`
-  return [...stem].slice(0, NAME_MAX - suffix.length).join('') + suffix
 }
