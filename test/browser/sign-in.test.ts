@@ -122,7 +122,7 @@ describe('workspace: signing in and out', function () {
     const { page } = tab
     await page.route('**/v1/session', (route) => route.abort('connectionreset'), { times: 1 })
     await page.goto(`${tab.baseUrl}/ven_acme/activity`)
-    await page.getByText('The service cannot be reached').waitFor()
+    await page.getByText('The workspace could not be opened').waitFor()
     await page.getByRole('button', { name: 'Try again' }).click()
     await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
   })

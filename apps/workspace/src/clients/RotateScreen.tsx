@@ -156,7 +156,7 @@ function Steps({ old, replacement, since, onCreate }: StepsProps) {
           {since && step !== 'done' && (
             <p className="quiet small">
               {step === 'deploy'
-                ? `Counting token requests from ${sinceText(since)}. Earlier ones were trials.`
+                ? `Counting token requests from ${sinceText(since)}. Earlier ones count as trials.`
                 : `It has asked for a token since ${sinceText(since)}. If that was you trying it out, it is not deployed yet.`}
             </p>
           )}

@@ -12,7 +12,7 @@ export function Opening({ error }: { error?: Error }) {
       {error ? (
         <Notice
           tone="warn"
-          title="The service cannot be reached"
+          title="The workspace could not be opened"
           live
           actions={
             <Button variant="primary" onClick={() => void checkSession()}>
@@ -20,7 +20,7 @@ export function Opening({ error }: { error?: Error }) {
             </Button>
           }
         >
-          Whether you are signed in is not known yet. {error.message}
+          {error.message}
         </Notice>
       ) : (
         <p className="opening-line" role="status">
