@@ -28,7 +28,7 @@ export interface Revocation {
   revoke<T>(entry: Entry, commit: (transaction: Knex.Transaction) => Promise<T>): Promise<T>
   /** How `ask` has decided since the start of the process. */
   counts(): { redis: number; postgres: number; neither: number }
-  /** Stops watching the connection; what is being asked or revoked still finishes. */
+  /** Stops watching the connection; questions and revocations in progress still finish. */
   close(): void
 }
 
@@ -53,13 +53,13 @@ const entryKey = ({ kind, id }: Entry): string => keyOfKind[kind](id)
 /** Far below what a Lua stack holds, and over in a fraction of a millisecond. */
 const SUBJECTS_A_COMMAND = 200
 
-/** What Redis holds of a subject, and whether it may be believed that it holds nothing more. */
+/** What Redis holds about a subject, and whether that can be trusted to be complete. */
 interface Found {
   revoked: Entry['kind'] | undefined
   vouched: boolean
 }
 
-/** Asks about revocations and makes them, by the protocol that README.md beside this file explains. */
+/** Asks about revocations and makes them, by the protocol in the README.md beside this file. */
 export function createRevocation({
   redis,
   db,
@@ -77,7 +77,7 @@ export function createRevocation({
     return standing
   }
 
-  /** Reads the marker once for all of them, in the same moment as their entries. */
+  /** Reads the marker once for all of them, together with their entries. */
   const read = batchPerTurn(
     async (subjects: Subject[]): Promise<Found[]> => {
       const entriesOfEach = subjects.map(entriesOf)

@@ -7,7 +7,7 @@ import { ADDRESS_AGE_MAX_MS, ADDRESSES_SHOWN, HOURS_SHOWN, MINUTES_SHOWN } from 
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
-/** Longer than they are shown, since what is late is stored all the same. */
+/** Longer than they are shown, since late counts are stored too. */
 const HOURS_KEPT = HOURS_SHOWN + 24
 const MINUTES_KEPT = 2 * MINUTES_SHOWN
 
@@ -22,12 +22,12 @@ export async function drainUsage({ redis, db }: { redis: Redis; db: Database }):
       `select pg_try_advisory_xact_lock(hashtext('client_usage')) as mine`,
     )
     if (!rows[0].mine) return 0
-    // Not when a crash left something behind: that goes first.
+    // Not if a crash left something behind: that goes first.
     await redis.renamenx(redisKeys.usagePending, redisKeys.usageDraining).catch(ignoreMissingKey)
     const clients = parseUsage(Object.entries(await redis.hgetall(redisKeys.usageDraining)))
     if (clients.size === 0) return 0
     await store(transaction, [...clients])
-    // Before the commit: a crash between the two loses counts, the other way round it would count them twice.
+    // Before the commit: a crash between the two loses counts; in the other order it would count them twice.
     await redis.del(redisKeys.usageDraining)
     return clients.size
   })
@@ -64,7 +64,7 @@ async function store(transaction: Queryable, clients: [clientId: string, Pending
   await write(KEEP_LATEST_ADDRESSES, seen)
 }
 
-/** The parameter is a JSON list with an object a row. Times come in milliseconds; unknown clients are left out. */
+/** The parameter is a JSON list with one object per row. Times are in milliseconds; unknown clients are left out. */
 const from = (columns = '') => `
   from jsonb_to_recordset(?::jsonb) as u ("clientId" text, at double precision${columns})
   join oauth_clients c on c.client_id = u."clientId"`
@@ -102,7 +102,7 @@ const KEEP_LATEST_ADDRESSES = `
   ) ranked
   where a.client_id = ranked.client_id and a.address = ranked.address and ranked.place > ${ADDRESSES_SHOWN}`
 
-/** Removes what no answer shows any more, at most `limit` rows of each kind. @returns how many. */
+/** Removes what is no longer shown, at most `limit` rows of each kind. @returns how many. */
 export async function deleteOldUsage(
   db: Database,
   { now, limit }: { now: number; limit: number },
