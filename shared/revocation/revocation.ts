@@ -21,7 +21,7 @@ export interface Revocation {
   ask(subject: Subject): Promise<Standing>
   /**
    * Runs `commit` in one Postgres transaction, which must leave the entry revoked there (now or already), and
-   * resolves with its result when no process can accept the entry any more. That can take 6 s when Redis cannot
+   * resolves with its result once no process can accept the entry. That can take 6 s when Redis cannot
    * vouch for it, after at most 3 s until its commit. Rejects, with nothing changed, when `commit` rejects or those
    * 3 s are over; when the transaction's own commit fails it rejects too, and only a repeat tells whether it counted.
    */
