@@ -18,7 +18,7 @@ export type PeopleRefusal = 'no_such_person' | 'owner_required'
 export interface PersonChange {
   vendorId: string
   userId: string
-  /** Default: as it is. */
+  /** Default: unchanged. */
   role?: Role | undefined
   status?: MembershipStatus | undefined
   /** Who changes it. null: an operator. */
@@ -26,7 +26,7 @@ export interface PersonChange {
 }
 
 /**
- * Sets role and status of a person, and leaves the activity entry. A new owner takes the place of the present one, who
+ * Sets the role and status of a person, and adds the activity entry. A new owner replaces the current one, who
  * becomes an admin. Call it in a transaction that holds lockMembers.
  */
 export async function changePerson(

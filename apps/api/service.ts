@@ -31,7 +31,7 @@ export interface ServiceOptions {
   config: ApiConfig
   clock: Clock
   log: Log
-  /** What stands between the callbacks and the internet. Left out: the system's name servers and the real rules. */
+  /** What stands between the callbacks and the internet. Default: the system's name servers and the real rules. */
   outside?: {
     resolve?: Resolve
     judgeAddress?: AddressRule
@@ -76,7 +76,7 @@ export function createService({
   measurePools(metrics, { ...pools })
   measureRedis(metrics, watched, revocationWatch)
   measureDecisions(metrics, revocation)
-  /** Of the process's clock: until the first time, its start counts. */
+  /** By the process's clock; until the first time, its start counts. */
   let markedAt_ms = 0
   metrics.gauge(
     { name: 'revocation_round_age_seconds', help: 'Time since a process last made Redis trusted' },

@@ -24,7 +24,7 @@ export interface AuthenticatedClient {
 }
 
 /**
- * Leaves in the exchange which client it is about.
+ * Notes in the exchange which client it is about.
  * @param limit counts the requests of an authenticated client, so that a stranger cannot use it up.
  */
 export type Authenticate = (
@@ -41,9 +41,9 @@ interface AuthenticateDependencies {
   failures: RateLimit
 }
 
-/** The active key, the one that stood by, and a new one. */
+/** The active key, the former standby key, and a new one. */
 const KEYS_TRIED_MAX = 3
-/** Compared with in place of the hash of a client that does not exist: no secret hashes to random bytes. */
+/** Stands in for the hash of a client that does not exist: no secret hashes to random bytes. */
 const NO_HASH = randomBytes(32)
 
 /**
@@ -79,13 +79,13 @@ export function createAuthenticate({
     return invalidClient(record ? 'wrong_secret' : 'unknown_client')
   }
 
-  /** Counts a failure: every client that cannot authenticate is limited alike. */
+  /** Counts a failure: all clients that cannot authenticate are limited alike. */
   async function fail({ context }: Exchange, refusal: Refusal): Promise<Refusal> {
     const rate = await failures.consume(addressSubject(context.clientAddress))
     return rate.allowed ? refusal : tooManyRequests('failures_of_address', rate)
   }
 
-  /** Whatever signs in the end has been asked about: the successor of a revoked key as well. */
+  /** The key that signs has always been checked for revocation, even the successor of a revoked key. */
   async function standingWith(
     active: TokenSigner,
     clientId: string,

@@ -23,7 +23,7 @@ const READ_FOR_UNKNOWN_EVERY_MS = 1_000
 export interface KeyRing {
   /** undefined until the first load. */
   signer(): TokenSigner | undefined
-  /** Keys that a live token may have been signed with, and the one that stands by. */
+  /** Keys that may have signed a live token, and the standby key. */
   published(): readonly VerificationKey[]
   /** The JWK set (RFC 7517 §5) as JSON; undefined until the first load. */
   jwks(): string | undefined
@@ -105,7 +105,7 @@ export function createKeyRing({ db, clock, log, alg, encryptionKey }: KeyRingDep
   let attemptedAt_ms = Number.NEGATIVE_INFINITY
   let timer: NodeJS.Timeout | undefined
 
-  /** Applies what is stored to the time that it is. */
+  /** Derives the keys' states from what is stored and the current time. */
   function apply(): void {
     const live = liveKeys(stored, clock.now())
     const active = live.find(({ state }) => state === 'active')
@@ -120,7 +120,7 @@ export function createKeyRing({ db, clock, log, alg, encryptionKey }: KeyRingDep
   async function read(): Promise<void> {
     const closedKids = new Set<string>()
     let usable = await ensureSigningKeys(db, { alg, encryptionKey, clock })
-    // A row that does not open was not written by one who has the key encryption key, or this process lacks it.
+    // A row that cannot be decrypted was written without the key encryption key, or this process has the wrong one.
     for (;;) {
       const live = liveKeys(usable, clock.now())
       if (!live.some(({ state }) => state === 'active')) throw new SigningKeyUnreadable(NONE_OPENS)

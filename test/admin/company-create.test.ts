@@ -74,7 +74,7 @@ describe('admin company create', () => {
   })
 
   const refused: [why: string, changes: Record<string, string | undefined>, sentence: RegExp][] = [
-    ['a vendor id that is none', { '--vendor-id': 'acme' }, /^\{"error":"A vendor id is ven_ and/],
+    ['a vendor id that is none', { '--vendor-id': 'acme' }, /^\{"error":"A vendor id is ven_ followed by/],
     ['a time zone that is none', { '--timezone': 'Mars/Base' }, /is not an IANA time zone/],
     ['an offset for a time zone', { '--timezone': '+02:00' }, /is not an IANA time zone/],
     ['a currency that is none', { '--currency': 'QQQ' }, /is not an ISO 4217 currency/],
@@ -97,7 +97,7 @@ describe('admin company create', () => {
     await createAcme(operator)
     const { code, stderr } = await create({ '--vendor-id': 'ven_acme' })
     assert.equal(code, 1)
-    assert.match(stderr, /There is a company ven_acme already/)
+    assert.match(stderr, /The company ven_acme already exists/)
     assert.equal(await count('users'), 1)
   })
 
@@ -105,7 +105,10 @@ describe('admin company create', () => {
     for (const password of ['', 'short', 'x'.repeat(1_025)]) {
       const { code, stderr } = await create({}, password)
       assert.equal(code, 1)
-      assert.match(stderr, /A password has at (least 12 characters|most 1024 bytes): nothing was changed/)
+      assert.match(
+        stderr,
+        /A password (must have at least 12 characters|can have at most 1024 bytes)\. Nothing was changed/,
+      )
     }
     assert.equal(await count('companies'), 0)
   })

@@ -51,7 +51,7 @@ export function createProblemMiddleware({
 }
 
 const NOTED_STATUS = [401, 403, 422, 429]
-/** Names of fields and positions in a list. What a caller could have put there by mistake looks different. */
+/** Field names and list positions. Anything a caller put there by mistake looks different. */
 const PLAIN_POINTER = /^[?/][A-Za-z0-9/]{0,60}$/
 const POINTERS_NOTED = 3
 

@@ -10,7 +10,7 @@ export interface StoredRefusal extends RefusalRecord {
 }
 
 /**
- * The clients of a company of which a request was refused in the last 24 hours, the latest first, at most 100.
+ * The clients of a company that had a request refused in the last 24 hours, the latest first, at most 100.
  * @throws when Redis does not answer.
  */
 export const refusedClients = (
@@ -29,7 +29,7 @@ export const refusedClients = (
   )
 
 /**
- * What was refused to one client in the last 24 hours, newest first: at most 200, and 50 more that anyone who knows
+ * The refused requests of one client in the last 24 hours, newest first: at most 200, and 50 more that anyone who knows
  * its id can have caused.
  * @throws when Redis does not answer.
  */
@@ -48,7 +48,7 @@ export async function refusalsOf(
     .sort(newestFirst)
 }
 
-/** The same of several clients together, a few at a time, until `enough` says so of what was found in a step. */
+/** The same for several clients together, a few at a time, until `enough` accepts what a step found. */
 export async function refusalsOfAll(
   redis: Redis,
   { clientIds, now_ms }: { clientIds: readonly string[]; now_ms: number },

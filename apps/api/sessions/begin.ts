@@ -17,8 +17,8 @@ class PasswordChanged extends Error {}
 
 /**
  * Begins a session for someone who has just proved who they are, and hands it over: in the answer, or in a cookie.
- * @param prepare is done first, in the same transaction.
- * @returns undefined when the password has been changed meanwhile, and nothing was done.
+ * @param prepare runs first, in the same transaction.
+ * @returns undefined when the password has been changed meanwhile; nothing is done then.
  */
 export async function beginSession(
   ctx: ApiContext,

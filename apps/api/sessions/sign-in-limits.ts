@@ -9,7 +9,7 @@ export interface SignInLimits {
   perAccount: RateLimit
   /** Of one address, and of the IPv6 networks around it. */
   perAddress: { 64: RateLimit; 56: RateLimit; 48: RateLimit }
-  /** Of one account, from all addresses together that its owner has not lately signed in from. */
+  /** Of one account, from all addresses together that its owner has not recently signed in from. */
   strangersPerAccount: RateLimit
 }
 
@@ -24,7 +24,7 @@ export async function countAttempt(ctx: ApiContext, limits: SignInLimits, email:
   for (const bits of clientAddress.includes(':') ? ([64, 56, 48] as const) : ([64] as const)) {
     await count(ctx, limits.perAddress[bits], addressSubject(clientAddress, bits))
   }
-  // An account is counted apart for each address, so that a stranger cannot lock its owner out.
+  // An account is counted separately for each address: a stranger cannot lock its owner out.
   await count(ctx, limits.perAccount, accountSubject(email, address))
 }
 
