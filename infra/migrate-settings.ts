@@ -5,9 +5,9 @@ const password = (role: string) =>
   z
     .string()
     .optional()
-    .meta({ secret: true, description: `new password of the role ${role}, which may then log in` })
+    .meta({ secret: true, description: `new password for the role ${role}; lets it log in` })
 
-/** The settings of `npm run migrate`, besides those of an operator's command. */
+/** The settings of `npm run migrate`, besides those of the admin command. */
 export const MIGRATE_SHAPE = {
   DATABASE_URL: storeUrl(['postgres:', 'postgresql:']).optional().meta({
     secret: true,

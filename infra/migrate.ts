@@ -15,7 +15,7 @@ export interface MigrateOptions {
 
 /**
  * Brings the database to the newest schema. Safe to run again, at the same time from several places, and after a
- * run that was killed half way: each migration is one transaction.
+ * run that was killed halfway: each migration is one transaction.
  * @returns the names of the migrations that it ran.
  */
 export async function migrate({ ownerUrl, passwords }: MigrateOptions): Promise<string[]> {
@@ -42,7 +42,7 @@ async function newestMigration(directory: string): Promise<number> {
   return Math.max(...numbers.filter(Number.isInteger))
 }
 
-/** A schema that this code does not know yet is left alone. @throws Error that says so. */
+/** Leaves a schema alone that this code does not know yet. @throws Error that says so. */
 async function refuseNewerDatabase(db: knex.Knex, known: number): Promise<void> {
   if (!(await db.schema.hasTable('knex_migrations'))) return
   const { rows } = await db.raw('select max(name) as newest from knex_migrations')

@@ -6,7 +6,7 @@ import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { readRunning } from './local/running.ts'
 
-/** An operator's command cannot be done; `message` is a sentence that says why. */
+/** An operator's command cannot be carried out; `message` is a sentence that says why. */
 export class OperatorError extends Error {}
 
 /** Where the stores are: from the environment, or from the local stack that runs on this machine. */
@@ -28,22 +28,22 @@ export const OPERATOR_SHAPE = {
   REDIS_URL: redisSchema.meta({
     secret: true,
     fallback: 'the local stack',
-    description: 'for commands that revoke, as a user with the rights of `api`',
+    description: 'needed to revoke, as a user with the rights of `api`',
   }),
   REVOCATION_REDIS_URL: redisSchema.meta({
     secret: true,
     fallback: '`REDIS_URL`',
-    description: 'the server for revocations, if they have one of their own',
+    description: 'the separate server for revocations, if there is one',
   }),
   KEY_ENCRYPTION_KEY: keyEncryptionKey.optional().meta({
     secret: true,
     fallback: 'the local stack',
-    description: 'for commands that make or encrypt signing keys, as the authorization server has it',
+    description: 'needed to create or encrypt signing keys; the same value as for the authorization server',
   }),
   DATA_DIR: z
     .string()
     .default('.data')
-    .meta({ description: 'the data of the local stack that is meant when DATABASE_URL is not set' }),
+    .meta({ description: 'the data folder of the local stack, used when DATABASE_URL is not set' }),
 }
 
 const STATEMENT_TIMEOUT_MS = 30_000
@@ -66,7 +66,7 @@ export async function operatorStores(env: NodeJS.ProcessEnv): Promise<OperatorSt
   const running = await readRunning(dataDir)
   if (!running)
     throw new OperatorError(
-      `No local stack runs on ${dataDir}: start it with npm start, or set DATABASE_URL to the database that is meant.`,
+      `No local stack runs on ${dataDir}: start it with npm start, or set DATABASE_URL.`,
     )
   return {
     databaseUrl: running.databaseUrl,
@@ -97,7 +97,7 @@ export function createOperator({ databaseUrl, redisUrl, keyEncryptionKey }: Oper
     db,
     revocation() {
       if (redisUrl === undefined)
-        throw new OperatorError('Set REDIS_URL too: revoking has to reach every process.')
+        throw new OperatorError('Set REDIS_URL too: a revocation must reach every process.')
       const redis = createRedis({ url: redisUrl, connectionName: 'integration-admin' })
       const revocation = createRevocation({ redis, db })
       closing.push(
@@ -109,7 +109,7 @@ export function createOperator({ databaseUrl, redisUrl, keyEncryptionKey }: Oper
     encryptionKey() {
       if (!keyEncryptionKey)
         throw new OperatorError(
-          'Set KEY_ENCRYPTION_KEY too, to the one of the authorization server: it encrypts the new key.',
+          'Set KEY_ENCRYPTION_KEY too, to the value that the authorization server uses: it encrypts the new key.',
         )
       return keyEncryptionKey
     },

@@ -15,7 +15,7 @@ const COMMON = [
   '~rate:* +eval +set +incrby +pttl',
   '(%R~revoked:* %R~revocation:marker +get +mget)',
   '(%RW~revocation:tick +incr)',
-  '(~refusals:* +lpush +ltrim +pexpire +zadd +zremrangebyscore)',
+  '(~refusals:* +lpush +ltrim +pexpire +zadd +zremrangebyscore +zremrangebyrank)',
 ]
 
 export const REDIS_USER_RULES = {
@@ -25,7 +25,7 @@ export const REDIS_USER_RULES = {
     '(%W~revoked:client:* %W~revoked:token:* %W~revoked:key:* +set)',
     '+time',
     '(%RW~revocation:marker %RW~revocation:nonce:* +get +set +pttl)',
-    '(~usage:* +eval +hincrby +hset +hget +hmget +hgetall +hscan +rename +renamenx +del)',
+    '(~usage:* +eval +hincrby +hmget +hscan +renamenx +del)',
     '(%R~refusals:* +lrange +zrange)',
   ].join(' '),
 } as const

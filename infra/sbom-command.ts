@@ -16,8 +16,8 @@ interface Component {
 }
 
 /*
- * Writes what a release consists of into the folder that is named, `release` without one: sbom.json (CycloneDX) and
- * licences.md, both of the packages that are shipped and no others.
+ * Writes what a release consists of into the given folder, by default `release`: sbom.json (CycloneDX) and
+ * licences.md, both covering only the packages that are shipped.
  */
 const folder = resolve(process.argv[2] ?? join(ROOT, 'release'))
 const { stdout } = await run('npm', ['sbom', '--sbom-format=cyclonedx'], {

@@ -23,7 +23,7 @@ export interface ActivityEntry {
   detail?: Record<string, unknown>
 }
 
-/** Appends an entry; call it in the transaction of the change that it tells of. */
+/** Appends an entry; call it in the transaction of the change that it records. */
 export async function appendActivity(db: Queryable, entry: ActivityEntry): Promise<void> {
   await db.raw('insert into activity (vendor_id, user_id, action, subject, detail) values (?, ?, ?, ?, ?)', [
     entry.vendorId,

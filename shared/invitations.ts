@@ -4,7 +4,7 @@ export const INVITATION_LIFETIME_MS = 72 * 3_600_000
 
 export interface Invitation {
   vendorId: string
-  /** Names the invitation in the list of people; the user id of somebody who has no account yet. */
+  /** Identifies the invitation in the list of people; becomes the user id of a person without an account. */
   userId: string
   email: string
   name: string
@@ -14,7 +14,7 @@ export interface Invitation {
 
 const COLUMNS = 'vendor_id as "vendorId", user_id as "userId", email, name, role, expires_at as "expiresAt"'
 
-/** Takes the place of an earlier invitation of the same person to the same company. Call it in a transaction. */
+/** Replaces an earlier invitation of the same person to the same company. Call it in a transaction. */
 export async function replaceInvitation(
   transaction: Queryable,
   invitation: Invitation & { tokenHash: Buffer; invitedBy: string; createdAt: Date },
@@ -38,7 +38,7 @@ export async function replaceInvitation(
   )
 }
 
-/** @returns undefined when it was never made, is used, withdrawn or too old. */
+/** @returns undefined if it never existed, was used or withdrawn, or is too old. */
 export async function findInvitation(
   db: Queryable,
   { tokenHash, now }: { tokenHash: Buffer; now: Date },
@@ -62,7 +62,7 @@ export async function listInvitations(
   return rows
 }
 
-/** @returns whether it was there: of several that use it at once, one gets true. */
+/** @returns whether it was there: of several uses at once, only one gets true. */
 export async function useInvitation(transaction: Queryable, tokenHash: Buffer): Promise<boolean> {
   const { rowCount } = await transaction.raw('delete from invitations where token_hash = ?', [tokenHash])
   return rowCount === 1
@@ -78,6 +78,14 @@ export async function withdrawInvitation(
     [vendorId, userId],
   )
   return rows[0]
+}
+
+/** Ends the invitation of a company to an address, if there is one. */
+export async function withdrawInvitationTo(
+  transaction: Queryable,
+  { vendorId, email }: { vendorId: string; email: string },
+): Promise<void> {
+  await transaction.raw('delete from invitations where vendor_id = ? and email = ?', [vendorId, email])
 }
 
 /** Removes at most `limit` that are too old. @returns how many. */

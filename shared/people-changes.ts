@@ -1,4 +1,5 @@
 import { appendActivity } from '#shared/activity.ts'
+import { withdrawInvitationTo } from '#shared/invitations.ts'
 import {
   deleteMembership,
   findMember,
@@ -17,7 +18,7 @@ export type PeopleRefusal = 'no_such_person' | 'owner_required'
 export interface PersonChange {
   vendorId: string
   userId: string
-  /** Default: as it is. */
+  /** Default: unchanged. */
   role?: Role | undefined
   status?: MembershipStatus | undefined
   /** Who changes it. null: an operator. */
@@ -25,7 +26,7 @@ export interface PersonChange {
 }
 
 /**
- * Sets role and status of a person, and leaves the activity entry. A new owner takes the place of the present one, who
+ * Sets the role and status of a person, and adds the activity entry. A new owner replaces the current one, who
  * becomes an admin. Call it in a transaction that holds lockMembers.
  */
 export async function changePerson(
@@ -68,6 +69,8 @@ export async function removePerson(
   if (member.role === 'owner') return 'owner_required'
   await deleteMembership(transaction, { vendorId, userId })
   const { name, email, role } = member
+  // A link that is still out would bring the person back.
+  await withdrawInvitationTo(transaction, { vendorId, email })
   const detail = { name, email, role }
   await appendActivity(transaction, {
     vendorId,

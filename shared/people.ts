@@ -74,8 +74,8 @@ export async function findUserByEmail(
 }
 
 /**
- * Whoever starts a session holds this in shared mode while it looks whether the password is still the one that was
- * checked; a reset holds it alone. So a sign-in with the old password cannot slip past a reset.
+ * Starting a session holds this lock in shared mode while it checks that the password is still the one that was
+ * verified; a reset holds it exclusively. So a sign-in with the old password cannot slip past a reset.
  */
 const PASSWORD_LOCK = `hashtextextended('password of ' || ?, 0)`
 
@@ -102,7 +102,7 @@ export async function resetPassword(
   await db.raw('delete from sessions where user_id = ?', [userId])
 }
 
-/** Adds the membership, or gives the one that is there this role and status. */
+/** Adds the membership, or changes the role and status of an existing one. */
 export async function saveMembership(
   db: Queryable,
   { vendorId, userId, role, status }: Membership,

@@ -1,29 +1,29 @@
 import { CALLBACK_URL_PROBLEMS } from '#shared/callback-url-problems.ts'
 
 /**
- * Every problem that the resource API can answer with (RFC 9457): its status and its title. The key is `code`,
- * which callers may rely on; `detail` is for people and may change.
+ * Every problem that the resource API can answer with (RFC 9457): its status and title. The key is `code`, which
+ * callers may rely on; `detail` is for people and may change.
  */
 export const PROBLEMS = {
   malformed_json: { status: 400, title: 'The body is not valid JSON' },
   invalid_request: { status: 400, title: 'The request is not well formed' },
-  unauthenticated: { status: 401, title: 'Authentication is needed' },
+  unauthenticated: { status: 401, title: 'Authentication is required' },
   invalid_token: { status: 401, title: 'The access token is not valid' },
   invalid_credentials: { status: 401, title: 'Email or password is incorrect' },
-  forbidden: { status: 403, title: 'You may not do this' },
+  forbidden: { status: 403, title: 'You are not allowed to do this' },
   insufficient_scope: { status: 403, title: 'The access token lacks a scope' },
   not_found: { status: 404, title: 'There is nothing here' },
   invitation_not_valid: { status: 404, title: 'The invitation is not valid' },
   method_not_allowed: { status: 405, title: 'This method is not available here' },
   request_timeout: { status: 408, title: 'The body took too long to arrive' },
-  client_limit_reached: { status: 409, title: 'The company has as many active clients as it may have' },
+  client_limit_reached: { status: 409, title: 'The company has reached its limit of active clients' },
   idempotency_in_progress: {
     status: 409,
     title: 'The first request with this Idempotency-Key is still running',
   },
-  already_member: { status: 409, title: 'The person belongs to the company already' },
+  already_member: { status: 409, title: 'The person already belongs to the company' },
   owner_required: { status: 409, title: 'The company needs an active owner' },
-  people_limit_reached: { status: 409, title: 'The company has as many people as it may have' },
+  people_limit_reached: { status: 409, title: 'The company has reached its limit of people' },
   callback_not_configured: { status: 409, title: 'No callback destination is saved' },
   test_in_progress: { status: 409, title: 'A test event is being sent' },
   precondition_failed: { status: 412, title: 'The resource is not in the state that If-Match names' },
@@ -49,8 +49,9 @@ export interface InputError {
 }
 
 /**
- * Thrown by a handler; the error middleware writes it as application/problem+json. It has no stack trace: it is an
- * answer, and a flood of refusals would pay for what nobody reads. A fault of ours that it stands for is its `cause`.
+ * Thrown by a handler; the error middleware writes it as application/problem+json. It has no stack trace:
+ * it is an answer, and a flood of refusals should not pay for traces that nobody reads. If it stands for a fault of
+ * ours, that fault is its `cause`.
  */
 export class Problem extends Error {
   readonly code: ProblemCode

@@ -3,7 +3,7 @@ import type { Clock } from '#shared/process/clock.ts'
 import { redisKeys, redisLifetimes } from '#shared/stores/redis-keys.ts'
 
 /*
- * Why requests of known clients were refused, so that their company can look it up by request id. Kept in Redis for a
+ * Why requests of known clients were refused, for their company to look up by request id. Kept in Redis for a
  * day and bounded for each client; losing some of it harms nobody, and writing it never delays a request.
  */
 
@@ -11,15 +11,17 @@ const FLUSH_EVERY_MS = 1_000
 const MINUTE_MS = 60_000
 /** Clients that one process notes between two flushes. */
 const CLIENTS_MAX = 1_000
+/** Of one company: those refused last. As many as it may have Active ones. */
+export const REFUSED_CLIENTS_MAX = 100
 /** Of one client: the newest ones. */
 export const REFUSALS_MAX = 200
-/** Of one client, what anyone who knows its id can cause: kept apart, so that it pushes nothing else out. */
+/** Of one client, what anyone who knows its id can cause: kept apart, so it cannot displace anything else. */
 export const UNPROVEN_MAX = 50
 
 export interface RefusedRequest {
   clientId: string
   vendorId: string
-  /** Whether the request came from the client for certain: its secret matched, or its token's signature was right. */
+  /** Whether the request certainly came from the client: its secret matched, or its token's signature was right. */
   proven: boolean
   requestId: string
   /** Method and path pattern, such as `POST /v1/oauth/token`. */
@@ -39,7 +41,7 @@ export type RefusalRecord = Omit<RefusedRequest, 'clientId' | 'vendorId' | 'prov
 export interface Refusals {
   /** Notes a refused request. Takes no time and cannot fail. */
   note(refused: RefusedRequest): void
-  /** Writes what was noted to Redis. Never rejects; what Redis does not take is dropped. */
+  /** Writes what was noted to Redis. Never rejects; what Redis does not accept is dropped. */
   flush(): Promise<void>
   /** Flushes about each second from now on. */
   start(): void
@@ -84,6 +86,7 @@ export function createRefusals({ redis, clock }: { redis: Redis; clock: Clock })
       const index = redisKeys.refusedClients(vendorId)
       pipeline.zadd(index, now_ms, clientId)
       pipeline.zremrangebyscore(index, 0, now_ms - life_ms)
+      pipeline.zremrangebyrank(index, 0, -REFUSED_CLIENTS_MAX - 1)
       pipeline.pexpire(index, life_ms)
       pipeline.hincrby(redisKeys.usagePending, `${clientId}|r|${Math.floor(now_ms / MINUTE_MS)}`, times)
     }

@@ -37,20 +37,20 @@ import type { SignInLimits } from './sessions/sign-in-limits.ts'
 
 /** The stores' own time-outs end most waits before this: one connection and one statement take 8 s at most. */
 const REQUEST_DEADLINE_MS = 8_000
-/** They wait for their turn and a slow sender, a receiver elsewhere, and the last lease. */
+/** These wait for a turn and a slow sender, for a receiver elsewhere, and for the last lease. */
 const OWN_DEADLINE = [
   'POST /v1/analytics/:vendorId/events',
   'POST /v1/vendor/:vendorId/callback-test',
   'POST /v1/vendor/:vendorId/oauth-clients/:clientId/revoke',
 ]
 
-/** Connections to the Postgres primary, apart by whom they serve. */
+/** Connections to the Postgres primary, separated by purpose. */
 export interface ApiPools {
-  /** Rounds and questions of revocation, and readiness. */
+  /** For revocation rounds and questions, and for readiness. */
   decisions: Database
-  /** What access tokens are presented for. */
+  /** For requests with access tokens. */
   integrators: Database
-  /** What sessions are presented for, sign-in, and housekeeping. */
+  /** For requests with sessions, sign-in, and housekeeping. */
   workspace: Database
 }
 
@@ -78,7 +78,7 @@ export interface ApiDependencies {
   ran?: (route: string) => void
   /** Whether the process is about to end. */
   draining: () => boolean
-  /** The stores that are refused or gone, and done without. */
+  /** The stores that the service is running without. */
   degraded: () => string[]
   metrics: Metrics
 }
@@ -106,7 +106,7 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
   return app
 }
 
-/** What access tokens are for, and the daily figures of the workspace, which are the same. */
+/** The routes for access tokens, and the workspace's daily figures, which are the same. */
 function integratorRoutes(deps: ApiDependencies): Route[] {
   const { settings, clock, pools, revocation, signingKeys, limits } = deps
   const { issuer, apiResource } = settings
@@ -123,7 +123,7 @@ function integratorRoutes(deps: ApiDependencies): Route[] {
   return createAnalyticsRoutes({ db: pools.integrators, clock, manager, accessToken, eventLimit })
 }
 
-/** What sessions are for, and how to get one. */
+/** The routes for sessions, and those that begin one. */
 function workspaceRoutes(deps: ApiDependencies): Route[] {
   const { settings, clock, pools, redis, revocation, limits, callbacks } = deps
   const { workspace: db } = pools

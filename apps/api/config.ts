@@ -8,36 +8,36 @@ export const apiShape = {
   /** At least one connection for each of the pools in service.ts, and three for decisions. */
   DATABASE_POOL_SIZE: integer(5, 200, 13).meta({
     description:
-      'connections of each process, at most: 3 for deciding about revocation, of the others at most half for the workspace',
+      'maximum connections per process: 3 are for revocation checks, and the workspace gets at most half of the others',
   }),
   JWKS_URL: httpUrl.optional().meta({
     fallback: '`ISSUER` + `/v1/oauth/jwks`',
-    description: 'where the public keys of the authorization server are fetched',
+    description: 'where to fetch the public keys of the authorization server',
   }),
   EVENT_RETENTION_DAYS: integer(EVENT_RETENTION_DAYS_MIN, 3_650, EVENT_RETENTION_DAYS_DEFAULT).meta({
     unit: 'days',
-    description: 'how long single events are kept; the daily figures stay',
+    description: 'how long individual events are kept; daily figures are kept permanently',
   }),
-  RATE_API_PER_CLIENT: rate('6000/60').meta({ description: 'API requests of a client' }),
+  RATE_API_PER_CLIENT: rate('6000/60').meta({ description: 'API requests by a client' }),
   RATE_API_EVENTS_PER_CLIENT: rate('600000/60').meta({
-    description: 'events that a client reports, each as one; a call with more than are left is refused whole',
+    description: 'events reported by a client; a call with more events than are left is refused as a whole',
   }),
-  RATE_SIGN_IN_PER_ACCOUNT: rate('20/300').meta({ description: 'sign-ins to an account from an address' }),
+  RATE_SIGN_IN_PER_ACCOUNT: rate('20/300').meta({ description: 'sign-ins to one account from one address' }),
   RATE_SIGN_IN_PER_ADDRESS: rate('100/300').meta({
     description: 'sign-ins from an address (IPv6: a /64; twice as many from a /56, four times from a /48)',
   }),
   RATE_SIGN_IN_STRANGERS_PER_ACCOUNT: rate('100/86400').meta({
     description:
-      'sign-ins to an account from all addresses together that its owner has not signed in from in the last 30 days',
+      'sign-ins to one account from all addresses that its owner has not signed in from in the last 30 days, taken together',
   }),
   RATE_SESSION_GUESSES_PER_ADDRESS: rate('300/60').meta({
     description: 'wrong session tokens and invitations from an address (IPv6: a /64)',
   }),
-  RATE_API_PER_SESSION: rate('1200/60').meta({ description: 'requests of a session' }),
-  RATE_CALLBACK_TEST_PER_COMPANY: rate('20/60').meta({ description: 'test events of a company' }),
+  RATE_API_PER_SESSION: rate('1200/60').meta({ description: 'requests in a session' }),
+  RATE_CALLBACK_TEST_PER_COMPANY: rate('20/60').meta({ description: 'test events for a company' }),
   CALLBACK_DENY_RANGES: addressRangeList.meta({
     description:
-      'addresses and ranges that no test event goes to, besides all that are not public: your own public ones, a NAT64 prefix',
+      'more addresses and ranges to block test events to, besides all non-public ones: your own public addresses, a NAT64 prefix',
   }),
 }
 

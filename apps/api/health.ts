@@ -13,11 +13,11 @@ export interface HealthDependencies {
   keysUsable: () => boolean
   /** Whether the process is about to end. */
   draining: () => boolean
-  /** What is refused, gone or wrong without stopping the service, such as `redis` or `clocks`. */
+  /** What the service is running without, such as `redis` or `clocks`. */
   degraded: () => string[]
 }
 
-/** What /readyz waits for, by what is known of the database. */
+/** What /readyz waits for, by the state of the database. */
 const DATABASE_WAITS: Record<SchemaState | 'silent', string[]> = {
   usable: [],
   missing: ['migrations'],

@@ -12,9 +12,9 @@ import { deleteOldAddresses } from './sessions/sign-in-addresses.ts'
 const USAGE_EVERY_MS = 60_000
 const PURGE_EVERY_MS = 600_000
 const EVENTS_EVERY_MS = 600_000
-/** At most so many rows a purge, so that none takes long. What is left goes the next time. */
+/** At most this many rows per purge, to keep each short. The rest goes next time. */
 const PURGE_ROWS = 5_000
-/** A row a minute for each client that is in use. */
+/** One row per minute for each client in use. */
 const PURGE_USAGE_ROWS = 200_000
 
 export interface HousekeepingDependencies {
@@ -22,14 +22,14 @@ export interface HousekeepingDependencies {
   redis: Redis
   clock: Clock
   log: Log
-  /** How long events are kept; the daily figures stay. */
+  /** How long events are kept; daily figures are kept permanently. */
   eventRetention_days: number
 }
 
 /**
  * What any process does beside the requests: stores usage each minute and removes what has expired. It may run in
  * every process at once, and a failure only means that it is done later.
- * @returns what ends it, when what is under way is done.
+ * @returns a function that stops it once the work in progress is done.
  */
 export function startHousekeeping({
   db,

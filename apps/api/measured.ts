@@ -5,7 +5,7 @@ import type { ApiState } from './http/state.ts'
 
 const EVENTS_ROUTE = '/v1/analytics/:vendorId/events'
 
-/** Counts each answer, and the events that a call stored, which its answer tells. */
+/** Counts each answer, and the events stored by a call, which its answer states. */
 export function createMeasuringMiddleware(metrics: Metrics): Middleware<ApiState> {
   const stored = metrics.counter({
     name: 'events_total',
@@ -25,7 +25,7 @@ export function createMeasuringMiddleware(metrics: Metrics): Middleware<ApiState
   }
 }
 
-/** The sender that also counts what became of each test event. */
+/** The sender that also counts the outcome of each test event. */
 export function countedSender(sender: TestSender, metrics: Metrics): TestSender {
   const sent = metrics.counter({
     name: 'test_sends_total',

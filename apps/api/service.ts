@@ -31,7 +31,7 @@ export interface ServiceOptions {
   config: ApiConfig
   clock: Clock
   log: Log
-  /** What stands between the callbacks and the internet. Left out: the system's name servers and the real rules. */
+  /** What stands between the callbacks and the internet. Default: the system's name servers and the real rules. */
   outside?: {
     resolve?: Resolve
     judgeAddress?: AddressRule
@@ -162,7 +162,7 @@ function degradedBy(reconciling: Reconciling | undefined, watches: readonly Redi
 
 /** @returns what is called each time this process has made Redis trusted. */
 function measureRoundAge(metrics: Metrics): () => void {
-  /** Of the process's clock: until the first time, its start counts. */
+  /** By the process's clock; until the first time, its start counts. */
   let markedAt_ms = 0
   metrics.gauge(
     { name: 'revocation_round_age_seconds', help: 'Time since a process last made Redis trusted' },

@@ -106,19 +106,26 @@ export interface OwnToken {
   expiresAt: Date
 }
 
+/** @returns the id of the key that a token says it is signed with; undefined when it is no JWT or names none. */
+export function kidOf(token: string): string | undefined {
+  try {
+    const { kid } = decodeProtectedHeader(token)
+    return typeof kid === 'string' ? kid : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /**
  * Verifies a token that is to be revoked. Its expiry is not looked at: the clock of a resource server may be behind
  * this one, and revoking an expired token harms nobody.
- * @returns undefined when this server did not sign it with one of `keys`.
+ * @returns undefined when this server did not sign it with `key`.
  */
 export async function verifyOwnToken(
   token: string,
-  { keys, issuer, audience }: { keys: readonly VerificationKey[]; issuer: string; audience: string },
+  { key, issuer, audience }: { key: VerificationKey; issuer: string; audience: string },
 ): Promise<OwnToken | undefined> {
   try {
-    const { kid } = decodeProtectedHeader(token)
-    const key = keys.find((candidate) => candidate.kid === kid)
-    if (!key) return undefined
     const { payload } = await jwtVerify<{ jti: string; exp: number }>(token, key.publicKey, {
       algorithms: [key.alg],
       typ: 'at+jwt',

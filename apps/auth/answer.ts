@@ -5,7 +5,7 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** RFC 6749 §5.1: no cache may keep an answer that can hold a token; errors are treated alike. */
+/** RFC 6749 §5.1: no cache may keep an answer that can hold a token; errors are treated the same way. */
 const UNCACHED = Object.freeze({ 'Cache-Control': 'no-store', Pragma: 'no-cache' })
 export const UNCACHED_JSON = Object.freeze({ 'Content-Type': 'application/json', ...UNCACHED })
 
@@ -16,7 +16,7 @@ export const answerUncached = (body: object, status = 200): Answer => ({
 })
 
 const EMPTY: Answer = Object.freeze({ status: 200, body: '', headers: UNCACHED })
-/** 200 without a body and so without a Content-Type: a client would try to parse it. */
+/** 200 without a body, and without a Content-Type, which would make clients try to parse it. */
 export const answerEmpty = (): Answer => EMPTY
 
 export const answerCached = (json: string, maxAge_s: number): Answer => ({

@@ -6,7 +6,7 @@ import type { Refusal } from './refusal.ts'
 import type { Exchange } from './route.ts'
 
 /**
- * One line for everything that a security team asks about afterwards. Fields are named one by one: nothing of a
+ * One line for everything that a security team may ask about later. Fields are named one by one: nothing of a
  * request is logged but the ids and the address. What was sent as client id is logged only when it looks like one,
  * since people paste secrets into the wrong field.
  */

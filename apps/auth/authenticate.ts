@@ -24,7 +24,7 @@ export interface AuthenticatedClient {
 }
 
 /**
- * Leaves in the exchange which client it is about.
+ * Notes in the exchange which client it is about.
  * @param limit counts the requests of an authenticated client, so that a stranger cannot use it up.
  */
 export type Authenticate = (
@@ -41,9 +41,9 @@ interface AuthenticateDependencies {
   failures: RateLimit
 }
 
-/** The active key, the one that stood by, and a new one. */
+/** The active key, the former standby key, and a new one. */
 const KEYS_TRIED_MAX = 3
-/** Compared with in place of the hash of a client that does not exist: no secret hashes to random bytes. */
+/** Stands in for the hash of a client that does not exist: no secret hashes to random bytes. */
 const NO_HASH = randomBytes(32)
 
 /**
@@ -79,7 +79,13 @@ export function createAuthenticate({
     return invalidClient(record ? 'wrong_secret' : 'unknown_client')
   }
 
-  /** Whatever signs in the end has been asked about: the successor of a revoked key as well. */
+  /** Counts a failure: all clients that cannot authenticate are limited alike. */
+  async function fail({ context }: Exchange, refusal: Refusal): Promise<Refusal> {
+    const rate = await failures.consume(addressSubject(context.clientAddress))
+    return rate.allowed ? refusal : tooManyRequests('failures_of_address', rate)
+  }
+
+  /** The key that signs has always been checked for revocation, even the successor of a revoked key. */
   async function standingWith(
     active: TokenSigner,
     clientId: string,
@@ -100,11 +106,7 @@ export function createAuthenticate({
     const active = keys.signer()
     if (!active) return unavailable('no_signing_key')
     const record = await match(exchange, credentials)
-    if (record instanceof Refusal) {
-      if (record.error !== 'invalid_client') return record
-      const rate = await failures.consume(addressSubject(exchange.context.clientAddress))
-      return rate.allowed ? record : tooManyRequests('failures_of_address', rate)
-    }
+    if (record instanceof Refusal) return record.error === 'invalid_client' ? fail(exchange, record) : record
     const [{ standing, signer }, rate] = await Promise.all([
       standingWith(active, clientId),
       limit.consume(clientId),
@@ -112,7 +114,7 @@ export function createAuthenticate({
     if (record.status === 'Revoked' || typeof standing === 'object') {
       // As slow as a wrong secret.
       await clients.read(clientId).catch(() => {})
-      return invalidClient('revoked_client')
+      return fail(exchange, invalidClient('revoked_client'))
     }
     exchange.rate = rate
     return { record, signer, hold: holdFor(rate, standing) }

@@ -7,18 +7,18 @@ import type { Queryable } from '#shared/stores/postgres.ts'
 /** Counted from the start of the read; using a record does not prolong it. */
 export const CLIENT_RECORD_LIFETIME_MS = 5 * 60_000
 const CLIENT_RECORDS_MAX = 200_000
-/** So few that Postgres looks each up by the index. */
+/** Few enough for Postgres to look each one up by the index. */
 const CLIENTS_A_QUERY = 50
 
 /**
- * What clients were given, never that it still stands: Revocation.ask answers that, on every request. A record never
+ * What clients were granted, but not whether it still stands: Revocation.ask says that, on every request. A record never
  * changes but for its revocation, and is forgotten early enough that the revocation entries in Redis outlive it.
  */
 export interface ClientRecords {
   /** The record as it was in Postgres at most five minutes ago, if this process has read it since. */
   remembered(clientId: string): ClientCredentials | undefined
   /**
-   * Reads the record from Postgres and remembers it. What is asked for in one turn of the event loop is one query, so
+   * Reads the record from Postgres and remembers it. All reads in one turn of the event loop are one query, so
    * that a flood of unknown ids costs Postgres little.
    * @returns undefined when no client has this id. Rejects with the database's error.
    */

@@ -28,7 +28,7 @@ export async function readClientRequest(
   return { form, credentials }
 }
 
-/** RFC 6749 §2.3.1: credentials are never in the request URI, where every log on the way keeps them. */
+/** RFC 6749 §2.3.1: credentials are never in the request URI, which every log on the way keeps. */
 export function credentialsInQuery(query: string, names: ReadonlySet<string>): Refusal | undefined {
   if (query === '') return undefined
   for (const name of new URLSearchParams(query).keys()) {

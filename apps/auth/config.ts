@@ -7,16 +7,16 @@ export const authShape = {
   KEY_ENCRYPTION_KEY: keyEncryptionKey.meta({
     secret: true,
     description:
-      'encrypts the private signing keys in the database: 32 bytes in base64; or several such keys with commas between, the newest first, which encrypts, while the older ones only open',
+      'encrypts the private signing keys in the database: 32 bytes in base64. To replace it, give several keys separated by commas, newest first: the first encrypts, the others only decrypt',
   }),
   SIGNING_ALG: z
     .enum(['ES256', 'RS256'])
     .default('ES256')
     .meta({ description: 'algorithm of the first signing keys: ES256 or RS256' }),
   RATE_TOKEN_PER_CLIENT: rate('3000/60').meta({
-    description: 'token requests of a client that authenticated',
+    description: 'token requests by an authenticated client',
   }),
-  RATE_TOKEN_REVOCATIONS_PER_CLIENT: rate('300/60').meta({ description: 'token revocations of a client' }),
+  RATE_TOKEN_REVOCATIONS_PER_CLIENT: rate('300/60').meta({ description: 'token revocations by a client' }),
   RATE_TOKEN_FAILURES_PER_ADDRESS: rate('300/60').meta({
     description: 'wrong secrets from an address (IPv6: a /64)',
   }),

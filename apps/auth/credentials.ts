@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { type Form, formDecode } from './form.ts'
 import { invalidRequest, type Refusal } from './refusal.ts'
 
-/** What a request says about who sent it. Nothing of it is verified. */
+/** Who a request claims to be from. None of it is verified. */
 export interface PresentedCredentials {
   clientId: string
   /** Empty when none was sent. */
@@ -27,14 +27,14 @@ export function readCredentials(request: IncomingMessage, form: Form): Presented
     if (clientId === undefined) return NO_CLIENT_ID
     return { clientId, secret: secret ?? '' }
   }
-  // Of a repeated Authorization header Node keeps the first and says nothing.
+  // Node silently keeps the first of several Authorization headers.
   if (secret !== undefined || (request.headersDistinct.authorization?.length ?? 0) > 1) return TWO_WAYS
   return readBasic(authorization, clientId)
 }
 
 function readBasic(authorization: string, bodyClientId: string | undefined): PresentedCredentials | Refusal {
   if (!/^basic(?: |$)/i.test(authorization)) {
-    // This server knows no other scheme: as if there were no secret.
+    // This server knows no other scheme, so it counts as no secret.
     return bodyClientId === undefined ? NO_CLIENT_ID : { clientId: bodyClientId, secret: '' }
   }
   const [, encoded] = BASIC.exec(authorization) ?? []

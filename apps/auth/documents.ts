@@ -46,7 +46,7 @@ const HEALTHY: Answer = answerUncached({ status: 'ok', version: VERSION })
 /** GET /healthz: this process answers. */
 export const getHealth: Handler = () => HEALTHY
 
-/** GET /readyz: a request could be served now. Redis is not waited for, only named as `degraded`. */
+/** GET /readyz: a request could be served now. Redis is not required, only named in `degraded`. */
 export const createGetReadiness =
   ({ isReady, degraded }: { isReady: () => boolean; degraded: () => string[] }): Handler =>
   () => {

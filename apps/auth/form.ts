@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { invalidRequest, Refusal } from './refusal.ts'
 
 const BODY_MAX_BYTES = 8 * 1_024
-/** A longer body is read to its end and thrown away up to here, so that its sender gets to read the answer. */
+/** A longer body, up to this size, is read and discarded, to let its sender read the answer. */
 const DISCARD_MAX_BYTES = 1_024 * 1_024
 const FORM = /^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i
 
@@ -74,7 +74,7 @@ export function parseForm(body: string, names: ReadonlySet<string>): Form | Refu
   return form
 }
 
-/** @returns undefined when a percent sign is not followed by what it must be, or the bytes are not UTF-8. */
+/** @returns undefined when a percent-encoding is malformed, or the bytes are not UTF-8. */
 export function formDecode(text: string): string | undefined {
   if (!text.includes('%') && !text.includes('+')) return text
   try {

@@ -23,7 +23,7 @@ export interface GrantRequest {
  */
 export type GrantJudge = (request: GrantRequest) => Promise<Refusal | undefined>
 
-/** All orders of all scopes of a client would be 325; a client uses one or two. */
+/** All scopes of a client in all orders make 325; a client uses one or two. */
 const VERDICTS_PER_RECORD = 16
 
 /**
@@ -44,7 +44,7 @@ export function createRememberingJudge(judge: GrantJudge): GrantJudge {
 }
 
 const TOKEN_PATH = '/v1/oauth/token'
-/** What oidc-provider gives out in place of a token. */
+/** What oidc-provider returns in place of a token. */
 const GRANTED = 'granted'
 
 /**
@@ -67,7 +67,7 @@ class JudgedRequest {
     const fields = {
       grant_type: grant.grantType,
       client_id: grant.record.clientId,
-      // The secret was verified and goes no further; oidc-provider wants a field to be there.
+      // The secret was verified and goes no further; oidc-provider requires the field.
       client_secret: 'verified',
       scope: grant.scope,
       resource: grant.resource,
@@ -101,7 +101,7 @@ class UnsentResponse {
   }
 }
 
-/** The request that the running code of oidc-provider is about. */
+/** The request that oidc-provider is currently judging. */
 function current(): GrantRequest {
   const request: unknown = Provider.ctx?.req
   if (request instanceof JudgedRequest) return request.grant
@@ -113,7 +113,7 @@ export function createGrantJudge({ issuer, resource }: { issuer: string; resourc
   const provider = new Provider(issuer, configuration(resource))
   overrideClientLookup(provider)
   overrideSigning(provider)
-  // Koa's own callback would answer on a socket; this runs the one middleware that a Provider is.
+  // Koa's own callback would answer on a socket; this runs the Provider's one middleware.
   const [run] = provider.middleware
   if (!run || provider.middleware.length !== 1)
     throw new Error('oidc-provider is not one middleware any more')
@@ -166,13 +166,13 @@ function configuration(resource: string): Configuration {
   }
 }
 
-/** Signing is ours; oidc-provider wants a key to start, and gets one that nothing was or will be signed with. */
+/** We do the signing; oidc-provider needs a key to start, and gets one that never signs anything. */
 function throwAwayKey() {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   return { ...privateKey.export({ format: 'jwk' }), alg: 'ES256', use: 'sig' } as never
 }
 
-/** Nothing of oidc-provider is stored: clients come with the request, JWT access tokens are not kept. */
+/** oidc-provider stores nothing: clients come with the request, JWT access tokens are not kept. */
 class NoStorage {
   private refuse(): never {
     throw new Error('oidc-provider asked for storage that it has no use for')
@@ -218,13 +218,13 @@ function overrideClientLookup(provider: Provider): void {
     }
     return Reflect.construct(provider.Client, [metadata]) as Client
   }
-  // The secret was compared before; this confirms that it was for this client and no other.
+  // The secret was compared before; this confirms that it was for this client.
   provider.Client.prototype.compareClientSecret = function (this: Client) {
     return current().record.clientId === this.clientId
   }
 }
 
-/** The last step before oidc-provider would sign a token: it says so instead. */
+/** The last step before oidc-provider would sign a token: it returns `granted` instead. */
 function overrideSigning(provider: Provider): void {
   provider.ClientCredentials.prototype.save = async function () {
     const { record, scope } = current()

@@ -17,15 +17,22 @@ import { createTokenSigner, type TokenSigner, type VerificationKey } from './acc
 const POLL_MS = 15_000
 /** While nothing can sign. */
 const POLL_UNABLE_MS = 1_000
+const READ_FOR_UNKNOWN_EVERY_MS = 1_000
 
 /** The signing keys of this process: one that signs, and all that are published. */
 export interface KeyRing {
   /** undefined until the first load. */
   signer(): TokenSigner | undefined
-  /** Keys that a live token may have been signed with, and the one that stands by. */
+  /** Keys that may have signed a live token, and the standby key. */
   published(): readonly VerificationKey[]
   /** The JWK set (RFC 7517 §5) as JSON; undefined until the first load. */
   jwks(): string | undefined
+  /**
+   * The key of this id that a live token may have been signed with. An id that is not known makes this process read
+   * the table, at most once a second.
+   * @returns `unreadable` when the table has such a key and this process cannot open it. Never rejects.
+   */
+  find(kid: string): Promise<VerificationKey | 'unreadable' | undefined>
   /** Reads the table. @throws SigningKeyUnreadable when no stored key opens; whatever the database throws. */
   load(): Promise<void>
   /**
@@ -93,11 +100,12 @@ export function createKeyRing({ db, clock, log, alg, encryptionKey }: KeyRingDep
   let published: readonly VerificationKey[] = []
   let jwks: string | undefined
   let stored: readonly StoredSigningKey[] = []
+  let unreadable: ReadonlySet<string> = new Set()
   let loading: Promise<void> | undefined
   let attemptedAt_ms = Number.NEGATIVE_INFINITY
   let timer: NodeJS.Timeout | undefined
 
-  /** Applies what is stored to the time that it is. */
+  /** Derives the keys' states from what is stored and the current time. */
   function apply(): void {
     const live = liveKeys(stored, clock.now())
     const active = live.find(({ state }) => state === 'active')
@@ -110,16 +118,19 @@ export function createKeyRing({ db, clock, log, alg, encryptionKey }: KeyRingDep
   }
 
   async function read(): Promise<void> {
+    const closedKids = new Set<string>()
     let usable = await ensureSigningKeys(db, { alg, encryptionKey, clock })
-    // A row that does not open was not written by one who has the key encryption key, or this process lacks it.
+    // A row that cannot be decrypted was written without the key encryption key, or this process has the wrong one.
     for (;;) {
       const live = liveKeys(usable, clock.now())
       if (!live.some(({ state }) => state === 'active')) throw new SigningKeyUnreadable(NONE_OPENS)
       const closed = new Set(live.map(({ key }) => key).filter((key) => !readable(key)))
       if (closed.size === 0) break
+      for (const { kid } of closed) closedKids.add(kid)
       usable = usable.filter((key) => !closed.has(key))
     }
     stored = usable
+    unreadable = closedKids
     apply()
   }
 
@@ -145,6 +156,12 @@ export function createKeyRing({ db, clock, log, alg, encryptionKey }: KeyRingDep
     published: () => published,
     jwks: () => jwks,
     load,
+    async find(kid) {
+      const known = () => published.find((key) => key.kid === kid)
+      if (!known() && performance.now() - attemptedAt_ms >= READ_FOR_UNKNOWN_EVERY_MS) await attempt()
+      else if (!known()) await loading?.catch(() => {})
+      return known() ?? (unreadable.has(kid) ? 'unreadable' : undefined)
+    },
     async successorOf(kid) {
       if (signer?.kid === kid) {
         const revokedAt = new Date(clock.now())

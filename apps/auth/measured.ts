@@ -4,7 +4,7 @@ import type { Metrics, Sample } from '#shared/process/metrics.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { Audit } from './audit.ts'
 
-/** The audit that also counts what it writes down. */
+/** The audit that also counts its lines. */
 export function countedAudit(audit: Audit, metrics: Metrics): Audit {
   const issued = metrics.counter({ name: 'tokens_issued_total', help: 'Access tokens issued' })
   const revoked = metrics.counter({

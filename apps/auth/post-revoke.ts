@@ -1,7 +1,7 @@
 import { insertRevokedToken } from '#shared/revocation/records.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
-import { verifyOwnToken } from './access-token.ts'
+import { kidOf, verifyOwnToken } from './access-token.ts'
 import { answerEmpty } from './answer.ts'
 import type { Audit } from './audit.ts'
 import type { Authenticate } from './authenticate.ts'
@@ -44,7 +44,10 @@ export function createPostRevoke({
     if (client.hold) return client.hold
 
     const { clientId } = client.record
-    const claims = await verifyOwnToken(token, { keys: keys.published(), issuer, audience })
+    const kid = kidOf(token)
+    const key = kid === undefined ? undefined : await keys.find(kid)
+    if (key === 'unreadable') return unavailable('signing_key_unreadable')
+    const claims = key && (await verifyOwnToken(token, { key, issuer, audience }))
     if (claims?.clientId !== clientId) return answerEmpty()
     const { jti, expiresAt } = claims
     try {

@@ -1,7 +1,7 @@
 import { type RateLimitVerdict, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { type Answer, UNCACHED_JSON } from './answer.ts'
 
-/** An error answer of RFC 6749 §5.2, and the reason that only the audit log learns. */
+/** An error answer of RFC 6749 §5.2, and the reason, which only the audit log gets. */
 export class Refusal {
   readonly answer: Answer
   readonly error: string
@@ -46,7 +46,7 @@ const unauthenticated = (reason: string): Refusal =>
     headers: { 'WWW-Authenticate': 'Basic realm="oauth", charset="UTF-8"' },
   })
 
-/** Made once: a flood of wrong secrets is refused with them. */
+/** Made once, since they answer floods of wrong secrets. */
 const INVALID_CLIENT = {
   unknown_client: unauthenticated('unknown_client'),
   revoked_client: unauthenticated('revoked_client'),

@@ -12,7 +12,7 @@ export interface Exchange {
   readonly path: string
   /** What follows the question mark; empty when there is none. */
   readonly query: string
-  /** The client that the request claims to come from. For the log; nothing is decided by it. */
+  /** The client that the request claims to come from. Only for the log; it decides nothing. */
   clientId?: string
   /** The record of that client, if it exists, and whether the secret matched. */
   client?: { record: ClientCredentials; proven: boolean }

@@ -48,9 +48,9 @@ export interface AuthServerDependencies {
   }
   usage: UsageCounter
   refusals: Refusals
-  /** The stores that are refused or gone, and done without. */
+  /** The stores that the service is running without. */
   degraded: () => string[]
-  /** Notes the path of a request that ran, for the watch on the event loop. */
+  /** Notes the path of a request that ran, for the event-loop monitor. */
   ran: (path: string) => void
   metrics: Metrics
 }
@@ -65,7 +65,7 @@ export interface AuthServer {
   ready(): Promise<void>
   /** From now on /readyz answers 503; everything else is answered as before. */
   drain(): void
-  /** Ends what runs beside the requests and stores the last counts. */
+  /** Stops background work and stores the last counts. */
   close(): Promise<void>
 }
 
@@ -164,7 +164,7 @@ function exchangeOf(request: IncomingMessage, trustedProxies: BlockList): Exchan
   return { request, context: requestContext(request, trustedProxies), path, query }
 }
 
-/** For the company whose client it was; nothing is its fault when the stores could not decide. */
+/** For the client's company. Not noted if the stores could not decide, which is nobody's mistake. */
 function noteRefusal(
   refusals: Refusals,
   { request, context, path, client }: Exchange,

@@ -4,7 +4,7 @@ import { redisKeys } from '#shared/stores/redis-keys.ts'
 
 /*
  * Which clients were used, how often, when, for which scopes and from where. The authorization server may not write
- * that to Postgres, so it counts in its memory, adds the counts to a hash in Redis about each second, and the resource
+ * that to Postgres, so it counts in memory and adds the counts to a hash in Redis about every second; the resource
  * API moves that to Postgres. Losing some of it is allowed; disturbing a request for it is not. Fields of the hash:
  *   `{client_id}|last`           when it last got a token, in milliseconds since the Unix epoch
  *   `{client_id}|{hour}`         tokens issued in that hour, counted from the Unix epoch
@@ -21,7 +21,7 @@ const CLIENTS_PER_CALL = 200
 /** Of one client, between two flushes. */
 const ADDRESSES_MAX = 20
 
-/** ARGV: field and what to add to it, by turns; after `=`, field and what to set it to. */
+/** ARGV: pairs of a field and what to add to it; after `=`, pairs of a field and its new value. */
 const ADD = `
 local command = 'HINCRBY'
 local i = 1
@@ -34,10 +34,10 @@ while i <= #ARGV do
   i = i + 2
 end`
 
-/** What a client did since the last flush. */
+/** The usage of a client since the last flush. */
 interface Uses {
   tokens: number
-  /** As they were asked for: several, separated by spaces. */
+  /** As requested: several, separated by spaces. */
   scopes: Set<string>
   addresses: Map<string, number>
 }

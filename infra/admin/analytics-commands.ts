@@ -12,34 +12,37 @@ const EXIT_STOPPED = 1
 const EXIT_LINES_REFUSED = 3
 
 const EXPLANATION = `
-FILE is CSV with a header line, or NDJSON (one JSON object a line). Its columns, or members, are those of
+FILE is CSV with a header line, or NDJSON (one JSON object per line). Its columns or members are those of
 POST /v1/analytics/{vendor_id}/events: ${CSV_COLUMNS.join(', ')}.
-The same rules hold, but events of any age from 1970 on are taken. An empty CSV value counts as left out.
+The same rules apply, but events may be as old as 1970. An empty CSV value counts as missing.
 
-Each event counts once by its eventId. Events are stored in pieces, each whole or not at all, so an import
-that was stopped or has crashed is simply run again: what it has stored is passed over. Ids are not
-remembered for ever. Therefore an event whose id is unknown is added to a day only if
+Each eventId counts once. Events are stored in batches, each as a whole or not at all. If an import stops or
+crashes, run it again: it skips what it has already stored. Ids are not remembered permanently, so an event
+with an unknown id is added to a day only if
   - the day has no figures yet, or
-  - the first event of the day was stored in the last ${DAY_OPEN_TO_IMPORTS_DAYS} days, so that all of its ids are remembered.
-Events of other days are refused. So finish an import within ${DAY_OPEN_TO_IMPORTS_DAYS} days. Nothing but this command changes a
-day that the API calls final.
+  - the first event of the day was stored in the last ${DAY_OPEN_TO_IMPORTS_DAYS} days, which means that all its ids are still remembered.
+Events of other days are refused, so finish an import within ${DAY_OPEN_TO_IMPORTS_DAYS} days. Only this command can change
+a day that the API reports as final.
 
 Refused lines are listed in FILE.refused.csv (line, eventId, reason); all others are stored.
-Exit code: 0 when every line was taken, ${EXIT_LINES_REFUSED} when some were refused, ${EXIT_STOPPED} when it was stopped or failed.`
+Exit code: 0 if every line was accepted, ${EXIT_LINES_REFUSED} if some were refused, ${EXIT_STOPPED} if the import stopped or failed.`
 
-/** Events and daily figures. `callerFolder`: where files are named from. */
+/** Events and daily figures. `callerFolder`: what relative file names are relative to. */
 export function addAnalyticsCommands(program: Command, run: Run, callerFolder: string): void {
   const analytics = group(program, 'analytics', 'Events and daily figures')
   command(
     analytics,
     'import',
-    'Store the events of a file, of any age',
+    'Store the events in a file, however old they are',
     'analytics import history.csv --company ven_acme',
   )
     .argument('<file>', 'CSV or NDJSON')
-    .requiredOption('--company <vendor_id>', 'the company whose events they are')
+    .requiredOption('--company <vendor_id>', 'the company that the events belong to')
     .addOption(
-      new Option('--format <format>', 'when the name of the file does not tell').choices(['csv', 'ndjson']),
+      new Option(
+        '--format <format>',
+        'needed if the file name does not end in .csv, .ndjson or .jsonl',
+      ).choices(['csv', 'ndjson']),
     )
     .addHelpText('after', EXPLANATION)
     .action((name: string, { company, format }: { company: string; format?: EventFileFormat }) =>
@@ -53,7 +56,7 @@ export function addAnalyticsCommands(program: Command, run: Run, callerFolder: s
     )
 }
 
-/** Draws a bar on a terminal, and stops after the piece that is being stored when it is asked to end. */
+/** Draws a bar on a terminal. When asked to end, it stops after the batch that is being stored. */
 async function importWithProgress(
   source: ImportOptions,
   { drawn }: { drawn: boolean },
@@ -88,13 +91,13 @@ function formatOf(file: string): EventFileFormat {
   if (extension === '.csv') return 'csv'
   if (extension === '.ndjson' || extension === '.jsonl') return 'ndjson'
   throw new OperatorError(
-    `Whether ${file} is CSV or NDJSON is not in its name: add --format csv or --format ndjson.`,
+    `The name of ${file} does not say whether it is CSV or NDJSON: add --format csv or --format ndjson.`,
   )
 }
 
 function inWords({ lines, accepted, duplicates, refused, refusedFile, stopped }: ImportResult): string {
   const figure = (n: number) => n.toLocaleString('en')
-  const counts = `${figure(lines)} lines: ${figure(accepted)} stored, ${figure(duplicates)} known before, ${figure(refused)} refused.`
+  const counts = `${figure(lines)} lines: ${figure(accepted)} stored, ${figure(duplicates)} already known, ${figure(refused)} refused.`
   return [
     stopped ? `Stopped. ${counts} Run it again to store the rest.` : counts,
     ...(refusedFile ? [`The refused lines are listed in ${refusedFile}`] : []),

@@ -10,11 +10,11 @@ import type { Database } from '#shared/stores/postgres.ts'
 import { OperatorError } from '../operator.ts'
 import { type EventFileFormat, type EventLine, readEvents } from './event-file.ts'
 
-/** Few enough that other writers of the company wait for a moment only, enough to make a million a matter of a minute. */
+/** Small enough that the company's other writers wait only a moment, large enough to store a million events in a minute. */
 const EVENTS_AT_ONCE = 5_000
 
 export interface ImportCounts {
-  /** Lines that hold something, without the header. */
+  /** Lines that are not empty, without the header. */
   lines: number
   accepted: number
   duplicates: number
@@ -24,7 +24,7 @@ export interface ImportCounts {
 export interface ImportResult extends ImportCounts {
   /** CSV of line, eventId and reason, beside the imported file; null when no line was refused. */
   refusedFile: string | null
-  /** The signal stopped it: the rest of the file was not looked at. */
+  /** The signal stopped it: the rest of the file was not read. */
   stopped: boolean
 }
 
@@ -35,7 +35,7 @@ export interface ImportOptions {
   file: string
   format: EventFileFormat
   onProgress?: (progress: ImportCounts & { read_bytes: number; size_bytes: number }) => void
-  /** Stops after the piece that is being stored. */
+  /** Stops after the batch that is being stored. */
   signal?: AbortSignal
 }
 
@@ -45,12 +45,12 @@ interface NumberedEvent {
 }
 
 /**
- * Stores the events of a file, of any age, in pieces of which each is stored whole or not at all; a line that breaks
- * a rule is refused alone. Run again, it passes over what it has stored. An event that is not remembered is added
- * only to a day whose ids are all remembered, or that is still missing: no event can be counted twice, however late
- * a file is imported again.
- * @throws OperatorError when the file, or the company, is not usable: then nothing was stored; or when the database
- * went away: then what was stored stays.
+ * Stores the events of a file, of any age, in batches that are each stored as a whole or not at all. A line that
+ * breaks a rule is refused; the others are stored. Run again, it skips what it has stored. An event that is not
+ * remembered is added only to a day whose ids are all remembered, or that has no figures yet: no event can be counted
+ * twice, however late a file is imported again.
+ * @throws OperatorError when the file or the company cannot be used (then nothing was stored), or when the database
+ * goes away (then what was stored stays).
  */
 export async function importEvents(options: ImportOptions): Promise<ImportResult> {
   const { db, clock, vendorId, file, format, onProgress, signal } = options
@@ -78,7 +78,7 @@ export async function importEvents(options: ImportOptions): Promise<ImportResult
       await refuse(
         line,
         event.eventId,
-        `the day ${event.date} has figures whose ids are not all remembered any more`,
+        `the day ${event.date} has figures whose ids are no longer all remembered`,
       )
     }
     const stored = await storeWhatFits(db, vendorId, closed.open)
@@ -90,7 +90,7 @@ export async function importEvents(options: ImportOptions): Promise<ImportResult
     onProgress?.({ ...counts, read_bytes: source.bytesRead, size_bytes })
   }
 
-  /** The next piece is read while one is stored. Only one at a time, so that what comes first in the file stands. */
+  /** The next batch is read while one is stored. One at a time: of two events with the same id, the first in the file counts. */
   async function flush(): Promise<void> {
     await storing
     storing = store(piece)
@@ -116,7 +116,7 @@ export async function importEvents(options: ImportOptions): Promise<ImportResult
   } catch (error) {
     if (error instanceof OperatorError) throw error
     throw new OperatorError(
-      `The import stopped: ${(error as Error).message}. What was stored stays; run it again to store the rest.`,
+      `The import stopped: ${(error as Error).message}. What was stored is kept; run it again to store the rest.`,
       { cause: error },
     )
   } finally {
@@ -128,7 +128,7 @@ export async function importEvents(options: ImportOptions): Promise<ImportResult
 
 async function sizeOf(file: string): Promise<number> {
   const found = await stat(file).catch(() => undefined)
-  if (!found) throw new OperatorError(`There is no file ${file}.`)
+  if (!found) throw new OperatorError(`The file ${file} does not exist.`)
   if (!found.isFile()) throw new OperatorError(`${file} is not a file.`)
   return found.size
 }
@@ -149,7 +149,7 @@ function createJudge({ timezone, currency }: Company, clock: Clock): (line: Even
   }
 }
 
-/** Takes out the events of days that no import may add to, telling repeats from new ones. */
+/** Removes the events of days that no import may add to, and tells repeats from new ones. */
 async function withoutClosedDays(db: Database, vendorId: string, events: NumberedEvent[]) {
   const dates = [...new Set(events.map(({ event }) => event.date))]
   const closed = await datesClosedToImports(db, vendorId, dates)
@@ -190,10 +190,10 @@ interface Refusals {
   close(refused: number): Promise<void>
 }
 
-/** The file is made at the start, so that it is known then whether it can be. */
+/** The file is created at the start, to find out early whether it can be. */
 async function createRefusals(file: string): Promise<Refusals> {
   const handle = await open(file, 'w').catch((error: Error) => {
-    throw new OperatorError(`The refused lines cannot be listed beside the file: ${error.message}`)
+    throw new OperatorError(`The list of refused lines cannot be created beside the file: ${error.message}`)
   })
   let buffered = 'line,eventId,reason\n'
   let writing: Promise<unknown> = Promise.resolve()

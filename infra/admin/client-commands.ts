@@ -13,7 +13,9 @@ export function addClientCommands(program: Command, run: Run): void {
     'client list ven_acme --status Active',
   )
     .argument('<vendor_id>')
-    .addOption(new Option('--status <status>', 'only these').choices(['Active', 'Revoked']))
+    .addOption(
+      new Option('--status <status>', 'only clients with this status').choices(['Active', 'Revoked']),
+    )
     .action((vendorId: string, { status }: { status?: 'Active' | 'Revoked' }) =>
       run(async ({ db }) => {
         const found = await allClients(db, { vendorId, status })
@@ -26,13 +28,13 @@ export function addClientCommands(program: Command, run: Run): void {
           shownTime(client.revokedAt),
         ])
         const titles = ['CLIENT ID', 'STATUS', 'NAME', 'SCOPES', 'CREATED', 'REVOKED']
-        return { text: table(titles, rows, 'There is no such client.'), data: found.map(shown) }
+        return { text: table(titles, rows, 'There are no such clients.'), data: found.map(shown) }
       }),
     )
   command(
     clients,
     'revoke',
-    'Revoke a client permanently. When the command ends, no process accepts the client or its tokens; that takes up to six seconds when Redis cannot vouch for it.',
+    'Revoke a client permanently. Once the command returns, every process rejects the client and its tokens. This takes up to six seconds if Redis is not available or not trusted.',
     'client revoke ven_acme cli_3I06m0bG6ejtvuyLqFZSbl',
   )
     .argument('<vendor_id>')

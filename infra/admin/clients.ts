@@ -22,8 +22,8 @@ export async function allClients(
 }
 
 /**
- * Revokes a client. When it resolves, no process of either service accepts the client or a token of it any more.
- * Again is no error, and gives the same promise again.
+ * Revokes a client. Once it resolves, every process of both services rejects the client and its tokens. Repeating
+ * it is not an error and gives the same promise again.
  * @throws OperatorError when the company has no such client.
  */
 export async function revokeClient(

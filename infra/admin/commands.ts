@@ -1,7 +1,7 @@
 import type { Command, Help } from 'commander'
 import type { Operator } from '../operator.ts'
 
-/** What a command has to say when it is done: `text` for people, `data` for `--json`. */
+/** The result of a command: `text` for people, `data` for `--json`. */
 export interface Outcome {
   text: string
   data: unknown
@@ -12,14 +12,14 @@ export interface Outcome {
 /** Runs a command with the stores open, and prints its outcome. */
 export type Run = (work: (operator: Operator) => Promise<Outcome>) => Promise<void>
 
-/** Prints what a command without stores has to say. */
+/** Prints the outcome of a command that needs no stores. */
 export type Print = (work: () => Promise<Outcome>) => Promise<void>
 
 const GLOBAL_OPTIONS = { showGlobalOptions: true }
 const DESCRIPTION_INDENT = 6
 
 /**
- * A group of commands, such as `client`, which its plural names too. Its help says what each of its commands needs.
+ * A group of commands, such as `client`, with its plural as an alias. Its help shows what each command needs.
  */
 export function group(program: Command, name: string, description: string, plural?: string): Command {
   const made = program.command(name).description(description)
@@ -27,7 +27,7 @@ export function group(program: Command, name: string, description: string, plura
   return made.configureHelp({ ...GLOBAL_OPTIONS, subcommandTerm: usage, formatItem })
 }
 
-/** What has to be written for a command to run, and that there is more. */
+/** The required arguments of a command, and whether it has further options. */
 function usage(command: Command): string {
   const { registeredArguments, options } = command
   const needed = options.filter(({ mandatory }) => mandatory).map(({ flags }) => flags)

@@ -13,7 +13,7 @@ const ROOT = join(import.meta.dirname, '../..')
 
 type ServiceName = 'auth' | 'api'
 
-/** Which settings there are, and whether those of a service are right. */
+/** Lists all settings, and checks those of a service. */
 export function addConfigCommands(program: Command, print: Print, env: NodeJS.ProcessEnv): void {
   const config = group(program, 'config', 'Settings of all programs')
   command(
@@ -25,10 +25,10 @@ export function addConfigCommands(program: Command, print: Print, env: NodeJS.Pr
   command(
     config,
     'check',
-    'Check the settings of a service in this environment, without starting it. Ends with code 78 if one is wrong, missing or unknown.',
+    'Check the settings of a service in this environment, without starting it. Exits with code 78 if a setting is invalid, missing or unknown.',
     'config check auth',
   )
-    .addArgument(new Argument('<service>', 'whose settings').choices(['auth', 'api']))
+    .addArgument(new Argument('<service>', 'the service to check').choices(['auth', 'api']))
     .action((service: ServiceName) =>
       print(async () => {
         const { text, exitCode } = await ask(service, '--check', env)
@@ -37,7 +37,7 @@ export function addConfigCommands(program: Command, print: Print, env: NodeJS.Pr
     )
 }
 
-/** Asks the service's own program, so that this one need not hold its code. */
+/** Asks the service's own program, which keeps its code out of this one. */
 async function ask(
   service: ServiceName,
   argument: string,
@@ -67,7 +67,7 @@ async function reference(): Promise<Outcome> {
     ['The authorization server', ofAuth.filter((setting) => !isCommon(setting))],
     ['The resource API', ofApi.filter((setting) => !isCommon(setting))],
     ['The migration (`npm run migrate`)', settingsOf(MIGRATE_SHAPE)],
-    ["The operator's command (`npm run admin`)", settingsOf(OPERATOR_SHAPE)],
+    ['The admin command (`npm run admin`)', settingsOf(OPERATOR_SHAPE)],
     ['The local stack (`npm start`)', settingsOf(LOCAL_SHAPE)],
   ]
   return { text: [PREFACE, ...sections.map(section)].join('\n'), data: Object.fromEntries(sections) }
@@ -75,11 +75,11 @@ async function reference(): Promise<Outcome> {
 
 const PREFACE = `# Settings
 
-Every setting is an environment variable. A program that gets a wrong one names it, and every other wrong one, and ends with code 78. Variables that look like a setting and are none are named in the log at start.
+Every setting is an environment variable. A program with invalid settings lists all of them and exits with code 78. At start, the log names variables that look like a setting but are not.
 
-A setting marked with * is a secret: \`<NAME>_FILE\` may name a file that holds it instead. Rates are \`limit/seconds\`. \`npm run admin -- config check auth\` (or \`api\`) checks an environment without starting anything.
+A setting marked with * is a secret: instead, \`<NAME>_FILE\` may name a file that contains it. Rates are \`limit/seconds\`. \`npm run admin -- config check auth\` (or \`api\`) checks an environment without starting anything.
 
-This page is printed by \`npm run admin -- config reference\` from the code that reads the settings.
+\`npm run admin -- config reference\` prints this page, from the code that reads the settings.
 `
 
 function section([title, settings]: [string, SettingReference[]]): string {

@@ -8,15 +8,15 @@ const LINE_FEED = 0x0a
 
 export type EventFileFormat = 'csv' | 'ndjson'
 
-/** A line of the file: what it says, as it would be sent to the API, or why it says nothing. */
+/** A line of the file: an event as it would be sent to the API, or why the line is unusable. */
 export type EventLine = { number: number } & ({ sent: unknown } | { fault: string })
 
 export const CSV_COLUMNS = ['eventId', 'type', 'occurredAt', 'quantity', 'amountMinor', 'currency'] as const
 const CSV_COLUMNS_NEEDED = ['eventId', 'type', 'occurredAt']
 
 /**
- * Reads events, one a line, in pieces of some hundred: memory does not grow with the file, nor with its lines.
- * Empty lines are passed over. A line break within quotes is not known: no value of an event may hold one.
+ * Reads events, one per line, a few hundred at a time: memory does not grow with the file or with its lines. Empty
+ * lines are skipped. Line breaks within quotes are not supported: no value of an event may contain one.
  * @throws OperatorError for a CSV file without a usable header.
  */
 export async function* readEvents(
@@ -69,7 +69,7 @@ async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line[]>
       start = at + 1
     }
     const rest = chunk.subarray(start)
-    // Of a line that is too long already, nothing more is kept.
+    // Once a line is too long, the rest of it is dropped.
     if (rest.length > 0 && begun_bytes <= LINE_MAX_BYTES) begun.push(rest)
     begun_bytes += rest.length
     yield lines
@@ -85,7 +85,7 @@ function readNdjson(text: string): { sent: unknown } | { fault: string } {
   }
 }
 
-/** @throws OperatorError when the header names other columns than an event has, or not all that it needs. */
+/** @throws OperatorError when the header has an unknown column, or lacks a required one. */
 function csvReader(header: string): (text: string) => { sent: unknown } | { fault: string } {
   const columns = csvFields(header) ?? []
   const unknown = columns.filter((name) => !(CSV_COLUMNS as readonly string[]).includes(name))
@@ -97,7 +97,7 @@ function csvReader(header: string): (text: string) => { sent: unknown } | { faul
   }
   return (text) => {
     const fields = csvFields(text)
-    if (!fields) return { fault: 'has quotes that do not match' }
+    if (!fields) return { fault: 'has unbalanced quotes' }
     if (fields.length !== columns.length)
       return { fault: `has ${fields.length} values for ${columns.length} columns` }
     const given = columns.flatMap((name, index) => {
@@ -108,7 +108,7 @@ function csvReader(header: string): (text: string) => { sent: unknown } | { faul
   }
 }
 
-/** RFC 4180. @returns undefined when the quotes do not match. */
+/** RFC 4180. @returns undefined when the quotes are unbalanced. */
 function csvFields(line: string): string[] | undefined {
   if (!line.includes('"')) return line.split(',')
   try {
@@ -118,7 +118,7 @@ function csvFields(line: string): string[] | undefined {
   }
 }
 
-/** What is no whole number stays text, which the rules for events refuse. */
+/** Anything but a whole number stays text, which the rules for events refuse. */
 function csvValue(column: string, value: string): unknown {
   const isNumber = (column === 'quantity' || column === 'amountMinor') && /^\d+$/.test(value)
   return isNumber ? Number(value) : value

@@ -18,7 +18,7 @@ const EXIT_UNREADABLE = 1
 /** The keys that access tokens are signed with. */
 export function addKeyCommands(program: Command, run: Run): void {
   const keys = group(program, 'key', 'The keys that access tokens are signed with', 'keys')
-  command(keys, 'list', 'List the keys and what each is for now', 'key list').action(() =>
+  command(keys, 'list', 'List the keys and their current states', 'key list').action(() =>
     run(async ({ db }) => {
       const states = signingKeyStates(await listSigningKeys(db), systemClock.now())
       const rows = states.map(({ key, state }) => [
@@ -29,7 +29,7 @@ export function addKeyCommands(program: Command, run: Run): void {
         shownTime(key.revokedAt),
       ])
       return {
-        text: table(['KEY ID', 'STATE', 'ALG', 'SIGNS FROM', 'REVOKED'], rows, 'There is no key yet.'),
+        text: table(['KEY ID', 'STATE', 'ALG', 'SIGNS FROM', 'REVOKED'], rows, 'There are no keys yet.'),
         data: states.map(({ key, state }) => shown(key, state)),
       }
     }),
@@ -37,7 +37,7 @@ export function addKeyCommands(program: Command, run: Run): void {
   command(
     keys,
     'rotate',
-    'Have the standby key sign from now on, and publish a new one to stand by. No token is refused at any moment.',
+    'Make the standby key the signing key, and publish a new standby key. No valid token is refused.',
     'key rotate',
   )
     .addOption(
@@ -50,7 +50,7 @@ export function addKeyCommands(program: Command, run: Run): void {
         const options = { alg, encryptionKey: operator.encryptionKey(), clock: systemClock }
         const { active, standby } = await rotateSigningKey(operator.db, options).catch(asOperatorError)
         return {
-          text: `${active.kid} signs from now on; ${standby.kid} stands by.`,
+          text: `${active.kid} is now the signing key; ${standby.kid} is the standby key.`,
           data: { active: shown(active, 'active'), standby: shown(standby, 'standby') },
         }
       }),
@@ -58,13 +58,13 @@ export function addKeyCommands(program: Command, run: Run): void {
   command(
     keys,
     'reencrypt',
-    'Encrypt all private signing keys with the newest key of KEY_ENCRYPTION_KEY, which names it first and the older ones after it, with commas between. When the command ends, no stored key needs the older ones.',
+    'Encrypt all private signing keys with the first key in KEY_ENCRYPTION_KEY, which lists the new key and then the older ones, separated by commas. Once the command returns, the older ones are no longer needed.',
     'key reencrypt',
   ).action(() =>
     run(async (operator) => {
       const { rewritten, unreadable } = await reencryptSigningKeys(operator.db, operator.encryptionKey())
-      const lost = `No key of KEY_ENCRYPTION_KEY opens ${unreadable.join(', ')}.`
-      const done = `Encrypted anew: ${rewritten.length}.`
+      const lost = `No key in KEY_ENCRYPTION_KEY can decrypt ${unreadable.join(', ')}.`
+      const done = `Re-encrypted: ${rewritten.length}.`
       return {
         text: unreadable.length > 0 ? `${done}\n${lost}` : done,
         data: { rewritten, unreadable },
@@ -75,7 +75,7 @@ export function addKeyCommands(program: Command, run: Run): void {
   command(
     keys,
     'revoke',
-    'Revoke a stolen key permanently. When the command ends, no process accepts a token signed with it; if it was the active key, the standby key signs from then on.',
+    'Revoke a stolen key permanently. Once the command returns, every process rejects tokens signed with it. If it was the active key, the standby key takes over.',
     'key revoke 0nW3gBqVZDQy4n0h0x1QcM3cSyAkXjT6Yk3u2gk1p2E',
   )
     .argument('<key_id>')
@@ -98,7 +98,7 @@ function asOperatorError(error: unknown): never {
   if (error instanceof SigningKeyUnreadable) throw new OperatorError(error.message)
   if (error instanceof StandbyTooNew)
     throw new OperatorError(
-      `${error.message} Rotate after ${shownTime(error.usableFrom)}. If the active key was stolen, revoke it: that does not wait.`,
+      `${error.message} Rotate after ${shownTime(error.usableFrom)}. If the active key was stolen, revoke it; that works at once.`,
     )
   throw error
 }

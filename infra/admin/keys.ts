@@ -13,23 +13,23 @@ import {
 import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 
-/** How long a key stands by before it may sign: twice as long as a verifier may cache the key set. */
+/** How long a key is on standby before it may sign: twice as long as a verifier may cache the key set. */
 export const STANDBY_MIN_MS = 600_000
 
-/** The standby key was published so lately that a verifier may not know it yet. */
+/** The standby key was published so recently that a verifier may not know it yet. */
 export class StandbyTooNew extends Error {
   readonly usableFrom: Date
 
   constructor(usableFrom: Date) {
-    super('The standby key is too new to sign: verifiers that cache the key set may not have it yet.')
+    super('The standby key is too new to sign with: verifiers that cache the key set may not have it yet.')
     this.usableFrom = usableFrom
   }
 }
 
 /**
- * Has the standby key sign from now on and publishes a new one, of algorithm `alg`, in its place. No token is refused
- * at any moment of it.
- * @returns the key that signs now, and the one that stands by.
+ * Makes the standby key the signing key, and publishes a new standby key for algorithm `alg`. No valid token is
+ * refused meanwhile.
+ * @returns the key that now signs, and the new standby key.
  * @throws StandbyTooNew when the standby key is younger than 10 minutes; SigningKeyUnreadable when `encryptionKey` is
  * not the services'.
  */

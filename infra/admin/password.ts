@@ -15,25 +15,25 @@ export interface PasswordSource {
 }
 
 /**
- * Takes a new password from the person at the terminal, twice and without showing it, or from a pipe. There is no
- * other way in: a command line is seen by everyone on the machine and kept by the shell.
- * @throws OperatorError when it is too short or too long, differs the second time, or was called off.
+ * Reads a new password from the terminal, twice and without showing it, or from a pipe. It is never an argument: a
+ * command line is visible to everyone on the machine and kept by the shell.
+ * @throws OperatorError when it is too short or too long, differs the second time, or was cancelled.
  */
 export async function askNewPassword(question: string, { input, output }: PasswordSource): Promise<string> {
   if (!input.isTTY) return checked((await readAll(input)).replace(/\r?\n$/, ''))
   const password = checked(await askHidden(`${question}: `, { input, output }))
   if ((await askHidden('Again: ', { input, output })) !== password)
-    throw new OperatorError('The two passwords differ: nothing was changed.')
+    throw new OperatorError('The two passwords differ. Nothing was changed.')
   return password
 }
 
 function checked(password: string): string {
   if ([...password].length < PASSWORD_MIN_CHARACTERS)
     throw new OperatorError(
-      `A password has at least ${PASSWORD_MIN_CHARACTERS} characters: nothing was changed.`,
+      `A password must have at least ${PASSWORD_MIN_CHARACTERS} characters. Nothing was changed.`,
     )
   if (Buffer.byteLength(password) > PASSWORD_MAX_BYTES)
-    throw new OperatorError(`A password has at most ${PASSWORD_MAX_BYTES} bytes: nothing was changed.`)
+    throw new OperatorError(`A password can have at most ${PASSWORD_MAX_BYTES} bytes. Nothing was changed.`)
   return password
 }
 
@@ -48,7 +48,7 @@ async function readAll(input: NodeJS.ReadStream): Promise<string> {
   return Buffer.concat(chunks).toString()
 }
 
-/** Reads a line in raw mode: the terminal shows nothing, so what it does for a line is done here. */
+/** Reads a line in raw mode: the terminal shows nothing, so line editing is done here. */
 function askHidden(question: string, { input, output }: PasswordSource): Promise<string> {
   const terminal = input as ReadStream
   return new Promise((resolve, reject) => {
@@ -64,7 +64,7 @@ function askHidden(question: string, { input, output }: PasswordSource): Promise
       for (const character of text) {
         if (ENTER.has(character)) return finish(() => resolve(typed.join('')))
         if (character === CTRL_C || character === CTRL_D)
-          return finish(() => reject(new OperatorError('Called off: nothing was changed.')))
+          return finish(() => reject(new OperatorError('Cancelled. Nothing was changed.')))
         if (character === CTRL_U) typed = []
         else if (BACKSPACE.has(character)) typed.pop()
         else typed.push(character)

@@ -13,14 +13,14 @@ export function addPeopleCommands(program: Command, run: Run, askPassword: AskPa
   command(
     password,
     'reset',
-    "Set a user's password and end all of the user's sessions. The password is asked for, or read from standard input.",
+    "Set a user's password and end all of the user's sessions. You are prompted for the password, or it is read from standard input.",
     'password reset owner@acme.example',
   )
     .argument('<email>')
     .action((email: string) =>
       run(async ({ db }) => {
         const user = await replacePassword(db, { email, password: () => askPassword(email) })
-        return { text: `${user.email} has a new password; every session was ended.`, data: user }
+        return { text: `${user.email} has a new password; all sessions were ended.`, data: user }
       }),
     )
 }
@@ -31,6 +31,7 @@ interface CompanyOptions {
   currency: string
   ownerEmail: string
   ownerName?: string
+  existingAccount?: true
   vendorId?: string
 }
 
@@ -38,14 +39,15 @@ function addCompanyCommands(company: Command, run: Run, askPassword: AskPassword
   command(
     company,
     'create',
-    "Create a company with its owner. The owner's password is asked for, or read from standard input, unless the owner has an account already.",
+    'Create a company with its owner. For a new account you are prompted for the password, or it is read from standard input.',
     'company create --name "Initech" --timezone America/Chicago --currency USD --owner-email bill@initech.example --owner-name "Bill L."',
   )
     .requiredOption('--name <name>', 'name of the company')
-    .requiredOption('--timezone <zone>', 'IANA time zone that its days are counted in')
+    .requiredOption('--timezone <zone>', 'IANA time zone for its daily figures')
     .requiredOption('--currency <code>', 'ISO 4217 currency of its figures')
     .requiredOption('--owner-email <email>', 'email address that the owner signs in with')
     .option('--owner-name <name>', 'name of the owner, for a new account')
+    .option('--existing-account', 'take the account that the email address has already')
     .option('--vendor-id <id>', 'identifier of the company (default: a random one)')
     .action((options: CompanyOptions) =>
       run(async ({ db }) => {
@@ -58,6 +60,7 @@ function addCompanyCommands(company: Command, run: Run, askPassword: AskPassword
             email: options.ownerEmail,
             name: options.ownerName,
             password: () => askPassword(options.ownerEmail),
+            existingAccount: options.existingAccount === true,
           },
         })
         return {
@@ -76,31 +79,38 @@ function addCompanyCommands(company: Command, run: Run, askPassword: AskPassword
         currency,
       ])
       return {
-        text: table(['VENDOR ID', 'NAME', 'TIME ZONE', 'CURRENCY'], rows, 'There is no company yet.'),
+        text: table(['VENDOR ID', 'NAME', 'TIME ZONE', 'CURRENCY'], rows, 'There are no companies yet.'),
         data: companies,
       }
     }),
   )
 }
 
+interface NewMemberOptions {
+  name?: string
+  role: 'admin' | 'member'
+  existingAccount?: boolean
+}
+
 function addMemberCommands(member: Command, run: Run, askPassword: AskPassword): void {
   command(
     member,
     'add',
-    'Add a person to a company. A password is asked for, or read from standard input, unless the person has an account already.',
+    'Add a person to a company. For a new account you are prompted for a password, or it is read from standard input.',
     'member add ven_acme kim@acme.example --name "Kim R." --role admin',
   )
     .argument('<vendor_id>')
     .argument('<email>')
     .option('--name <name>', 'name of the person, for a new account')
+    .option('--existing-account', 'take the account that the email address has already')
     .addOption(
       new Option('--role <role>', 'role in the company').choices(['admin', 'member']).makeOptionMandatory(),
     )
-    .action((vendorId: string, email: string, { name, role }: { name?: string; role: 'admin' | 'member' }) =>
+    .action((vendorId: string, email: string, { name, role, existingAccount = false }: NewMemberOptions) =>
       run(async ({ db }) => {
-        const person = { email, name, password: () => askPassword(email) }
+        const person = { email, name, password: () => askPassword(email), existingAccount }
         const added = await addMember(db, { vendorId, role, person })
-        return { text: `${added.email} is a new ${role} of ${vendorId}.`, data: added }
+        return { text: `${added.email} was added to ${vendorId} with the role ${role}.`, data: added }
       }),
     )
   command(member, 'list', 'List the people of a company', 'member list ven_acme')
@@ -111,7 +121,7 @@ function addMemberCommands(member: Command, run: Run, askPassword: AskPassword):
         const members = await listMembers(db, vendorId)
         const rows = members.map(({ email, name, role, status }) => [email, name, role, status])
         return {
-          text: table(['EMAIL', 'NAME', 'ROLE', 'STATUS'], rows, 'Nobody belongs to it.'),
+          text: table(['EMAIL', 'NAME', 'ROLE', 'STATUS'], rows, 'The company has no members.'),
           data: members,
         }
       }),
@@ -119,7 +129,7 @@ function addMemberCommands(member: Command, run: Run, askPassword: AskPassword):
   command(
     member,
     'set-role',
-    'Change the role of a person. A new owner takes the place of the present one, who becomes an admin.',
+    'Change the role of a person. A new owner replaces the current one, who becomes an admin.',
     'member set-role ven_acme admin@acme.example owner',
   )
     .argument('<vendor_id>')
@@ -128,9 +138,9 @@ function addMemberCommands(member: Command, run: Run, askPassword: AskPassword):
     .action((vendorId: string, email: string, role: Role) =>
       run(async ({ db }) => {
         const { member: changed, formerOwner } = await setRole(db, { vendorId, email, role })
-        const also = formerOwner ? ` ${formerOwner.email} is an admin now.` : ''
+        const also = formerOwner ? ` ${formerOwner.email} is now an admin.` : ''
         return {
-          text: `${changed.email} is ${role} of ${vendorId}.${also}`,
+          text: `${changed.email} now has the role ${role} in ${vendorId}.${also}`,
           data: { member: changed, formerOwner: formerOwner ?? null },
         }
       }),
@@ -138,7 +148,7 @@ function addMemberCommands(member: Command, run: Run, askPassword: AskPassword):
   command(
     member,
     'set-status',
-    'Suspend a person, or make a suspended one active again. It counts from the next request on.',
+    'Suspend a person, or make a suspended one active again. It takes effect from the next request.',
     'member set-status ven_acme admin@acme.example suspended',
   )
     .argument('<vendor_id>')
@@ -147,7 +157,7 @@ function addMemberCommands(member: Command, run: Run, askPassword: AskPassword):
     .action((vendorId: string, email: string, status: MembershipStatus) =>
       run(async ({ db }) => {
         const changed = await setStatus(db, { vendorId, email, status })
-        return { text: `${changed.email} is ${status} in ${vendorId}.`, data: changed }
+        return { text: `${changed.email} is now ${status} in ${vendorId}.`, data: changed }
       }),
     )
 }

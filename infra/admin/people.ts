@@ -28,13 +28,15 @@ const EMAIL_MAX_CHARACTERS = 254
 const NAME_MAX_CHARACTERS = 200
 const UNIQUE_VIOLATION = '23505'
 
-/** Someone to be added, who may have an account already. */
+/** A person to add, with or without an account. */
 export interface NewPerson {
   email: string
   /** Needed for a new account only. */
   name: string | undefined
-  /** Asked for when the account is new, so that nobody types a password that is not used. */
+  /** Asked for only if the account is new: nobody should type a password that is not used. */
   password: () => Promise<string>
+  /** Take the account that the address has, if it has one. An invitation never proved whose address it is. */
+  existingAccount: boolean
 }
 
 export interface NewCompany {
@@ -52,17 +54,17 @@ export async function createCompany(
   { vendorId = newVendorId(), name, timezone, currency, owner }: NewCompany,
 ): Promise<{ company: Company; owner: Member }> {
   if (!VENDOR_ID_PATTERN.test(vendorId))
-    throw new OperatorError('A vendor id is ven_ and 1 to 60 letters and digits, such as ven_acme.')
+    throw new OperatorError('A vendor id is ven_ followed by 1 to 60 letters and digits, such as ven_acme.')
   const company = {
     vendorId,
     name: checkedName(name),
     timezone: knownTimezone(timezone),
     currency: knownCurrency(currency),
   }
-  if (await findCompany(db, vendorId)) throw new OperatorError(`There is a company ${vendorId} already.`)
+  if (await findCompany(db, vendorId)) throw new OperatorError(`The company ${vendorId} already exists.`)
   const person = await preparePerson(db, owner)
   await refusingDoubles(
-    `There is a company ${vendorId} already, or an account for ${person.user.email}.`,
+    `The company ${vendorId} or an account for ${person.user.email} already exists.`,
     () =>
       db.transaction(async (transaction) => {
         await insertCompany(transaction, company)
@@ -82,10 +84,10 @@ export async function addMember(
   await requireCompany(db, vendorId)
   const refuseMember = async (queryable: Queryable, { userId, email }: User) => {
     if (await findMembership(queryable, { vendorId, userId }))
-      throw new OperatorError(`${email} belongs to ${vendorId} already.`)
+      throw new OperatorError(`${email} already belongs to ${vendorId}.`)
   }
   const person = await preparePerson(db, given, (user) => refuseMember(db, user))
-  await refusingDoubles(`There is an account for ${person.user.email} already.`, () =>
+  await refusingDoubles(`An account for ${person.user.email} already exists.`, () =>
     db.transaction(async (transaction) => {
       await lockMembers(transaction, vendorId)
       await refuseMember(transaction, person.user)
@@ -110,14 +112,14 @@ export async function setRole(
       )
     if (role === 'owner' && status === 'suspended')
       throw new OperatorError(
-        `${user.email} is suspended, and an owner cannot be: make the status active first.`,
+        `${user.email} is suspended, and an owner must be active: set the status to active first.`,
       )
     return changed(await changePerson(transaction, { vendorId, userId: user.userId, role, by: null }))
   })
 }
 
 function changed<T extends object>(outcome: T | PeopleRefusal): T {
-  if (typeof outcome === 'string') throw new OperatorError('The company must keep one active owner.')
+  if (typeof outcome === 'string') throw new OperatorError('The company must have an active owner.')
   return outcome
 }
 
@@ -139,7 +141,7 @@ interface CompanyMember {
   membership: Membership
 }
 
-/** One change of a company's people at a time, so that what was looked at is still so when it is changed. */
+/** Changes a company's people one at a time: what was checked is still true when the change is made. */
 function changingMember<T>(
   db: Database,
   { vendorId, email }: { vendorId: string; email: string },
@@ -175,10 +177,10 @@ export async function requireCompany(db: Queryable, vendorId: string): Promise<C
 
 const shownUser = ({ userId, email, name }: User): User => ({ userId, email, name })
 
-/** Finds the account or prepares a new one, which `store` inserts. Asks for the password last of all. */
+/** Finds the account or prepares a new one, which `store` inserts. Asks for the password last. */
 async function preparePerson(
   db: Queryable,
-  { email: given, name, password }: NewPerson,
+  { email: given, name, password, existingAccount }: NewPerson,
   check: (user: User) => Promise<void> = async () => {},
 ): Promise<{ user: User; store(transaction: Queryable): Promise<void> }> {
   const email = normalizedEmail(given)
@@ -187,6 +189,10 @@ async function preparePerson(
   const known = await findUserByEmail(db, email)
   if (known) {
     await check(known)
+    if (!existingAccount)
+      throw new OperatorError(
+        `${email} has an account already, which somebody else may have made for that address. If you know that it is this person's, repeat the command with --existing-account.`,
+      )
     return { user: shownUser(known), store: async () => {} }
   }
   if (name === undefined) throw new OperatorError(`${email} has no account yet: give the person's name too.`)

@@ -15,7 +15,7 @@ const EXIT_REFUSED = 1
 const EXIT_USAGE = 64
 const EXIT_CONFIG = 78
 
-/** Where a command gets what it needs and leaves what it says: a process, or a test. */
+/** A command's environment and streams: of a process, or of a test. */
 export interface Surroundings {
   env: NodeJS.ProcessEnv
   stdin: NodeJS.ReadStream
@@ -48,7 +48,7 @@ export async function runAdmin(args: readonly string[], surroundings: Surroundin
   addPeopleCommands(program, run, askPassword)
   addClientCommands(program, run)
   addKeyCommands(program, run)
-  // npm runs scripts in the project's folder and says here where it was called.
+  // npm runs scripts in the project's folder; INIT_CWD is the folder it was called from.
   addAnalyticsCommands(program, run, env.INIT_CWD ?? '.')
   addConfigCommands(program, print, env)
   addRedisUsersCommand(program, print)
@@ -67,11 +67,11 @@ export async function runAdmin(args: readonly string[], surroundings: Surroundin
 function createProgram({ stdout, stderr }: Surroundings): Command {
   return new Command('npm run admin --')
     .description(
-      'Administration from the command line. Works on the local stack that runs on DATA_DIR (default .data), or on the installation that DATABASE_URL (as the owner of the tables), REDIS_URL and KEY_ENCRYPTION_KEY name.',
+      'Command-line administration. Works on the local stack running on DATA_DIR (default .data), or on the installation given by DATABASE_URL (as the owner of the tables), REDIS_URL and KEY_ENCRYPTION_KEY.',
     )
     .version(VERSION)
     .option('--json', 'print the result as JSON', false)
-    .showHelpAfterError('(--help explains)')
+    .showHelpAfterError('(add --help for usage)')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => void stdout.write(text),
@@ -80,7 +80,7 @@ function createProgram({ stdout, stderr }: Surroundings): Command {
     .exitOverride()
 }
 
-/** Nothing of a library's error but its message. An error of several addresses has none of its own. */
+/** Only the message of a library's error. An error about several addresses has no message of its own. */
 function sentenceOf(error: unknown): string {
   const { message, errors } = error as AggregateError
   if (error instanceof OperatorError || error instanceof ConfigError) return message

@@ -7,7 +7,7 @@ const EMAIL_WIDTH = 26
 
 /**
  * What a person needs to begin, printed under the `ready` line. On a terminal it shows the demo client's secret;
- * anywhere else, where it may end up in a file, the command reads the secret from the file that only its owner can.
+ * anywhere else, where it may end up in a file, the command reads the secret from a file that only its owner can read.
  */
 export function card(stack: LocalStack, { terminal }: { terminal: boolean }): string {
   const people = DEMO_COMPANIES.flatMap((demo) => demo.people.map((person) => personText(person, demo)))
@@ -39,8 +39,8 @@ const personText = ({ email, role, status }: DemoPerson, { company }: DemoCompan
 
 const passwordText = ({ demoPassword }: LocalStack): string =>
   demoPassword === undefined
-    ? 'the one of the first start (npm run admin -- password reset sets another)'
-    : `${demoPassword}   (shown this once)`
+    ? 'set on the first start (npm run admin -- password reset changes it)'
+    : `${demoPassword}   (shown only once)`
 
 const REVOKED = [
   'The demo client was revoked. Create a client in the workspace, or start again with',
@@ -53,7 +53,7 @@ function curlPair({ baseUrl, demoClient }: LocalStack, terminal: boolean): strin
     ? `-d client_secret=${clientSecret}`
     : `--data-urlencode client_secret@${quoted(secretFile)}`
   return [
-    `Get a token, and read Acme's analytics with it (the secret is in ${shownPath(secretFile)}):`,
+    `Get a token and read Acme's analytics with it (the secret is in ${shownPath(secretFile)}):`,
     '',
     `  TOKEN=$(curl -sS ${baseUrl}/v1/oauth/token -d grant_type=client_credentials -d client_id=${clientId} ${secret} -d scope=analytics:read | sed -nE -e 's/.*"access_token":"([^"]+)".*/\\1/p' -e t -e 'w /dev/stderr')`,
     `  curl -sS ${baseUrl}/v1/analytics/${vendorId}/daily -H "Authorization: Bearer \${TOKEN:?was not issued}"`,

@@ -4,7 +4,7 @@ import { delimiter, join } from 'node:path'
 
 const OUTPUT_KEPT_CHARACTERS = 4_000
 
-/** A process that this one started, in a session of its own so that Ctrl-C in the terminal does not reach it. */
+/** A process that this one started, in its own session: Ctrl-C in the terminal does not reach it. */
 export interface Child {
   readonly process: ChildProcess
   /** Resolves when the process is gone, with how it ended: `exit code 1`, `SIGKILL`, or why it could not start. */
@@ -53,10 +53,10 @@ export function startChild(command: string, args: string[], options: SpawnOption
   }
 }
 
-/** What a store gets of this process's environment: nothing that is secret. */
+/** The part of this process's environment that a store gets: nothing secret. */
 export const storeEnvironment = (): NodeJS.ProcessEnv => ({ PATH: process.env.PATH })
 
-/** The process leads a group of its own, so this reaches its children too and nothing else. */
+/** The process leads its own group, so this reaches it and its children and nothing else. */
 function killGroup(child: ChildProcess): void {
   if (child.pid === undefined) return
   try {
@@ -68,7 +68,7 @@ function killGroup(child: ChildProcess): void {
 
 /**
  * The command, wrapped so that the kernel sends it `signal` should this process die without stopping it. Where
- * that is not to be had (no Linux), the next start finds the process and stops it.
+ * that is not available (not Linux), the next start finds the process and stops it.
  */
 export async function endsWithParent(signal: 'INT' | 'TERM', command: string[]): Promise<string[]> {
   if (process.platform !== 'linux' || !(await onPath('setpriv'))) return command

@@ -6,11 +6,11 @@ import { errorCode, Failure } from './failure.ts'
 const LOCK_FILE = 'lock'
 const SQLITE_BUSY = 5
 const MIB = 1_048_576
-/** A new Postgres takes some 60 MiB with its first log files, a Redis and the rest next to nothing. */
+/** A new Postgres takes about 60 MiB with its first log files; Redis and the rest take next to nothing. */
 const ROOM_FOR_FIRST_START_MIB = 160
 const ROOM_FOR_START_MIB = 48
 
-/** The folder that holds everything the local stack keeps. One stack at a time has it. */
+/** The folder where the local stack keeps everything. Only one stack at a time can use it. */
 export interface DataDir {
   path: string
   /** The path of something in it. */
@@ -19,8 +19,8 @@ export interface DataDir {
 }
 
 /**
- * Makes the folder at the first start, and takes it for this process until `release` or the end of the process.
- * @throws Failure when it cannot be used, is another's, is not a stack's, or another stack has it.
+ * Makes the folder at the first start, and reserves it for this process until `release` or the end of the process.
+ * @throws Failure when it cannot be used, belongs to another user, holds other things, or is in use by another stack.
  */
 export async function openDataDir(
   path: string,
@@ -30,7 +30,7 @@ export async function openDataDir(
   const lock = takeLock(path)
   try {
     await requireOwner(path)
-    // Postgres runs as another user then, and must pass through. Everything in here is closed to others itself.
+    // Postgres then runs as another user and must get through. Everything inside is closed to others anyway.
     if (process.getuid?.() === 0) await chmod(path, 0o711)
     const first = !names.includes('postgres')
     await requireRoom(path, roomNeeded_MiB ?? (first ? ROOM_FOR_FIRST_START_MIB : ROOM_FOR_START_MIB))
@@ -41,19 +41,19 @@ export async function openDataDir(
   return { path, at: (name) => join(path, name), release: () => lock.close() }
 }
 
-/** @returns what it holds, the lock file at least. */
+/** @returns its entries; the lock file is always one of them. */
 async function usableFolder(path: string): Promise<string[]> {
   try {
     await mkdir(path, { recursive: true, mode: 0o700 })
     const names = await readdir(path)
     if (names.length > 0 && !names.includes(LOCK_FILE))
-      throw new Failure(`DATA_DIR ${path} holds other things: set it to a new or empty folder.`)
+      throw new Failure(`DATA_DIR ${path} contains other files: set it to a new or empty folder.`)
     await (await open(join(path, LOCK_FILE), 'a', 0o600)).close()
     return names
   } catch (error) {
     const reason = WHY_UNUSABLE[errorCode(error) ?? '']
     if (!reason) throw error
-    throw new Failure(`DATA_DIR ${path} ${reason}: set it to a folder that can be written.`)
+    throw new Failure(`DATA_DIR ${path} ${reason}: set it to a writable folder.`)
   }
 }
 
@@ -62,9 +62,9 @@ const WHY_UNUSABLE: Record<string, string> = {
   ENOTDIR: 'is a file, or lies below one',
   EACCES: 'may not be written by this user',
   EPERM: 'may not be written by this user',
-  EROFS: 'is on a disk that is read-only',
+  EROFS: 'is on a read-only disk',
   ENOENT: 'leads nowhere',
-  ENAMETOOLONG: 'is too long a name',
+  ENAMETOOLONG: 'is too long',
 }
 
 /**
@@ -80,12 +80,12 @@ function takeLock(path: string): DatabaseSync {
     lock.close()
     if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) throw error
     throw new Failure(
-      `Another local stack is running on DATA_DIR ${path}: stop it first, or set DATA_DIR and PORT to others.`,
+      `Another local stack is running on DATA_DIR ${path}: stop it first, or choose another DATA_DIR and PORT.`,
     )
   }
 }
 
-/** Root may write everywhere, but what it wrote here the owner could not use afterwards. */
+/** Root could write here, but the owner could not use the files afterwards. */
 async function requireOwner(path: string): Promise<void> {
   const { uid } = await stat(join(path, LOCK_FILE))
   if (uid === process.getuid?.() || process.getuid === undefined) return
@@ -99,11 +99,11 @@ async function requireRoom(path: string, needed_MiB: number): Promise<void> {
   const free_MiB = Math.floor((bavail * bsize) / MIB)
   if (free_MiB >= needed_MiB) return
   throw new Failure(
-    `The disk that holds DATA_DIR ${path} is full: ${free_MiB} MiB are free and ${needed_MiB} MiB are needed; make room, or set DATA_DIR to a folder on another disk.`,
+    `The disk that holds DATA_DIR ${path} is full: ${free_MiB} MiB are free, but ${needed_MiB} MiB are needed: make room, or set DATA_DIR to a folder on another disk.`,
   )
 }
 
-/** Writes a file that only its owner may read, whole or not at all. */
+/** Writes a file that only its owner may read, completely or not at all. */
 export async function writePrivateFile(file: string, content: string): Promise<void> {
   const unfinished = `${file}.unfinished`
   await rm(unfinished, { force: true })

@@ -10,22 +10,22 @@ const run = promisify(execFile)
 const APT_DEADLINE_MS = 180_000
 const ABANDONED_AFTER_MS = 3_600_000
 
-/** A program that Debian has a package of. */
+/** A program that Debian packages. */
 export interface DebianProgram {
   /** For people: `Redis`. */
   title: string
   /** Names of its executable; the first that is found is taken. */
   names: string[]
   package: string
-  /** Packages that hold what it links to: apt leaves them out where they are installed. */
+  /** Packages with the libraries it links to; apt skips those that are installed. */
   linksTo?: string[]
-  /** Judges what `--version` prints; a program that does not run here prints nothing. */
+  /** Checks the output of `--version`; a program that does not run here prints nothing. */
   isUsable(version: string): boolean
-  /** The sentence for a person when it is not to be had. */
+  /** The sentence for a person if it cannot be found. */
   missing(why: string): string
 }
 
-/** How to start it: what was unpacked finds its libraries by `env`. */
+/** How to start it: an unpacked program finds its libraries through `env`. */
 export interface Executable {
   command: string
   env: Record<string, string>
@@ -54,7 +54,7 @@ export async function debianProgram(
   return executable
 }
 
-/** The unpacked program if it is there and runs: a library that it needs may have left the machine since. */
+/** The unpacked program if it is there and runs: a library it needs may have been removed since. */
 async function unpackedIn(folder: string, program: DebianProgram): Promise<Executable | undefined> {
   const command = await firstExecutable([join(folder, 'usr/bin')], program.names)
   if (!command) return undefined
@@ -68,7 +68,7 @@ async function unpackedIn(folder: string, program: DebianProgram): Promise<Execu
   return (await isUsable(program, executable)) ? executable : undefined
 }
 
-/** The exit code says nothing: wrk ends with 1 after telling its version. */
+/** The exit code says nothing: wrk exits with 1 after printing its version. */
 async function isUsable(program: DebianProgram, { command, env }: Executable): Promise<boolean> {
   const printed = await run(command, ['--version'], { env: { ...process.env, ...env } }).catch(
     (error: { stdout?: string }) => error,
@@ -97,8 +97,8 @@ async function unpack(program: DebianProgram, cache: string, folder: string): Pr
 }
 
 /**
- * Asks apt which packages this machine lacks to run the program, and downloads these and the named ones. Lists, archives and
- * locks are our own: the system's may be missing, old, or only root's to touch.
+ * Asks apt which packages this machine needs to run the program, and downloads them and the named ones. Lists,
+ * archives and locks are our own: the system's may be missing, old, or writable only by root.
  */
 async function download(names: string[], work: string): Promise<void> {
   await mkdir(join(work, 'lists/partial'), { recursive: true })
@@ -116,7 +116,7 @@ async function download(names: string[], work: string): Promise<void> {
   const options = Object.entries(settings).flatMap(([key, value]) => ['-o', `${key}=${value}`])
   const limits = { timeout: APT_DEADLINE_MS }
   await run('apt-get', [...options, '-q', 'update'], limits)
-  // `--reinstall`: it may be installed and not be on the PATH.
+  // `--reinstall`: it may be installed but not on the PATH.
   const install = ['-q', '-y', '--no-install-recommends', '--download-only', '--reinstall', 'install']
   await run('apt-get', [...options, ...install, ...names], limits)
 }

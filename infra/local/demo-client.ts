@@ -20,8 +20,8 @@ export interface DemoClient {
 }
 
 /**
- * Makes sure that there is a client for trying things out, which may read Acme's analytics. One that was revoked
- * stays; another is made only when `replace` asks for it.
+ * Makes sure that there is a client for trying things out, which may read Acme's analytics. A revoked one
+ * stays; a new one is made only if `replace` is set.
  */
 export async function demoClient({
   db,

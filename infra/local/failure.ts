@@ -7,7 +7,7 @@ export function errorCode(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined
 }
 
-/** The sentence for whatever went wrong: no stack trace, and a full disk is named as such wherever it showed. */
+/** A sentence for any failure: no stack trace, and a full disk is named as such wherever it appeared. */
 export function sentence(error: unknown, dataDir: string): string {
   const text = error instanceof Error ? error.message : String(error)
   if (errorCode(error) === 'ENOSPC' || /no space left on device/i.test(text))

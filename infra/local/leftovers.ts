@@ -12,8 +12,8 @@ const POLL_MS = 50
 const REDIS_ANSWER_MS = 1_000
 
 /**
- * Stops a Postgres that runs on `directory` still, because the stack that started it was killed. The caller holds
- * the data folder's lock, so no living stack uses it.
+ * Stops a Postgres that still runs on `directory` because the stack that started it was killed. The caller holds the
+ * data folder's lock, so no running stack uses it.
  * @returns whether there was one.
  */
 export async function stopLeftoverPostgres(directory: string): Promise<boolean> {
@@ -21,7 +21,7 @@ export async function stopLeftoverPostgres(directory: string): Promise<boolean> 
   const pid = Number((await readFile(pidFile, 'utf8').catch(() => '')).split('\n')[0])
   if (!Number.isInteger(pid) || pid <= 0) return false
   if (!(await commandOf(pid)).includes(directory)) {
-    // The number may be another program's by now, which Postgres would take for a server of its own.
+    // The number may belong to another program by now, and Postgres would take that for its own server.
     await rm(pidFile, { force: true })
     return false
   }
@@ -29,7 +29,7 @@ export async function stopLeftoverPostgres(directory: string): Promise<boolean> 
   return true
 }
 
-/** Stops a Redis that runs on `directory` still. That it takes our password and names our file proves it ours. */
+/** Stops a Redis that still runs on `directory`. It is ours if it accepts our password and names our file. */
 export async function stopLeftoverRedis(directory: string, password: string): Promise<boolean> {
   const file = join(directory, CONFIGURATION_FILE)
   const port = Number(/^port (\d+)$/m.exec(await readFile(file, 'utf8').catch(() => ''))?.[1])
@@ -56,7 +56,7 @@ export async function stopLeftoverRedis(directory: string, password: string): Pr
   }
 }
 
-/** The words of a process's command, or nothing when there is no such process. */
+/** The command line of a process, in words; empty when there is no such process. */
 async function commandOf(pid: number): Promise<string[]> {
   if (process.platform === 'linux')
     return (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0')
@@ -72,7 +72,7 @@ async function endProcess(pid: number, signal: NodeJS.Signals): Promise<void> {
   while (isAlive(pid, next)) {
     next = Date.now() > deadline ? 'SIGKILL' : 0
     if (Date.now() > deadline + END_DEADLINE_MS)
-      throw new Failure(`Process ${pid}, left by an earlier stack, does not end: end it by hand.`)
+      throw new Failure(`Process ${pid}, left by an earlier stack, does not stop: end it by hand.`)
     await new Promise((resolve) => setTimeout(resolve, POLL_MS))
   }
 }

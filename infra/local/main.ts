@@ -8,8 +8,8 @@ import { type LocalSettings, localSettings } from './settings.ts'
 import { startLocalStack } from './stack.ts'
 
 /**
- * npm passes a Ctrl-C on, some time after the terminal itself has sent it here: each then comes twice. (Whoever sends
- * signals to npm alone has to send a third to force it.)
+ * npm forwards a Ctrl-C a moment after the terminal has sent it here, so each one arrives twice. (If you signal npm
+ * alone, send a third to force an end.)
  */
 const SIGNALS_PER_STOP = process.env.npm_lifecycle_event === 'start' ? 2 : 1
 const EXIT_USAGE = 64
@@ -68,7 +68,7 @@ function readOrExit(): { settings: LocalSettings; newDemoClient: boolean } {
   try {
     if (process.env.NODE_ENV === 'production')
       throw new ConfigError(
-        'NODE_ENV is production: npm start brings up a demo, with demo users. infra/README.md says how to install the services.',
+        'NODE_ENV is production, but npm start runs a demo with demo users. infra/README.md says how to install the services.',
       )
     const { values } = parseArgs({ options: { 'new-demo-client': { type: 'boolean', default: false } } })
     return { settings: localSettings(process.env), newDemoClient: values['new-demo-client'] }
@@ -95,7 +95,7 @@ const aborted = (signal: AbortSignal): Promise<undefined> =>
     signal.addEventListener('abort', () => resolve(undefined), { once: true })
   })
 
-// The terminal may be gone (SIGHUP) or the reader of a pipe: that is no reason to leave processes behind.
+// The terminal (SIGHUP) or the reader of a pipe may be gone; still leave no processes behind.
 process.stdout.on('error', () => {})
 process.stderr.on('error', () => {})
 process.exit(await main())

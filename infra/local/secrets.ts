@@ -15,10 +15,10 @@ const secretsSchema = z.object({
   demoClient: z.object({ clientId: z.string(), clientSecret: z.string() }),
 })
 
-/** What the stack makes up for itself at its first start and keeps in the data folder, readable by its owner only. */
+/** Generated at the first start and kept in the data folder, readable only by its owner. */
 export type LocalSecrets = z.infer<typeof secretsSchema>
 
-/** @throws Failure when the file that holds them cannot be read any more. */
+/** @throws Failure when the file that holds them can no longer be read. */
 export async function localSecrets(dataDir: DataDir): Promise<LocalSecrets> {
   const file = dataDir.at(FILE)
   try {

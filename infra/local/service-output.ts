@@ -19,7 +19,7 @@ const EVENT = /"event":"([a-z_.]{1,64})"/
 const LEVEL = /^\{"level":(\d{2})/
 const LINE_MAX_CHARACTERS = 64 * 1_024
 
-/** What a service has to print so that both the audit trail and a person who asked for `wanted` get theirs. */
+/** The log level at which a service prints enough for the audit trail and for a person who asked for `wanted`. */
 export const printedLevel = (wanted: string): string => ((LEVELS[wanted] ?? 0) > INFO ? 'info' : wanted)
 
 /**

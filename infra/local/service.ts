@@ -15,12 +15,12 @@ export interface ServiceOptions {
   program: string
   port: number
   env: Record<string, string>
-  /** Gets what it prints of at least `logLevel`. */
+  /** Receives its output of at least `logLevel`. */
   output: NodeJS.WritableStream
   logLevel: string
-  /** Gets its audit events, whatever `logLevel` is. */
+  /** Receives its audit events, whatever `logLevel` is. */
   auditFile: string
-  /** Gives the start up. */
+  /** Abandons the start. */
   signal: AbortSignal | undefined
 }
 

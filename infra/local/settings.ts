@@ -15,7 +15,7 @@ import { type UnknownSetting, unknownSettings } from '#shared/process/setting-na
 const HIGHEST_PORT = 65_535
 const DEFAULT_PORT = 8_080
 
-/** How the local stack is told what to do. Everything has a default. */
+/** The settings of the local stack. Everything has a default. */
 export interface LocalSettings {
   port: number
   authPort: number
@@ -36,13 +36,13 @@ export interface LocalSettings {
   issuer: string
   apiResource: string
   logLevel: string
-  /** What the services get besides what the stack decides: rate limits and the like. */
+  /** Passed on to the services besides what the stack decides: rate limits and the like. */
   serviceEnv: Record<string, string>
-  /** Variables that look like settings and are none. */
+  /** Variables that look like settings but are not. */
   unknown: UnknownSetting[]
 }
 
-/** Decided by the stack for each service, or none of a service's business. */
+/** Decided by the stack for each service, or of no use to a service. */
 const NOT_PASSED_ON = new Set([
   'HOST',
   'PORT',
@@ -80,7 +80,7 @@ export const LOCAL_SHAPE = {
     .optional()
     .meta({ fallback: '`PORT` + 4', description: 'metrics of the resource API' }),
   DATA_DIR: z.string().default('.data').meta({
-    description: 'everything that is kept: Postgres, Redis, secrets (readable by you only), the audit trail',
+    description: 'where all data is kept: Postgres, Redis, secrets (readable only by you), the audit trail',
   }),
   DEMO_PASSWORD: z
     .string()
@@ -88,33 +88,33 @@ export const LOCAL_SHAPE = {
     .optional()
     .meta({
       secret: true,
-      fallback: 'made up and shown once',
-      description: 'of all demo users, on the first start',
+      fallback: 'generated, shown once',
+      description: 'password of all demo users, set on the first start',
     }),
   DATABASE_URL: storeUrl(['postgres:', 'postgresql:']).optional().meta({
     secret: true,
     fallback: 'starts one',
     description:
-      "a Postgres that runs, as a role that may create tables and roles; the services' two roles get new passwords there",
+      "an existing Postgres; log in as a role that may create tables and roles. The services' two roles get new passwords there",
   }),
   REDIS_URL: storeUrl(['redis:', 'rediss:', 'redis+sentinel:']).optional().meta({
     secret: true,
     fallback: 'starts one',
-    description: 'a Redis that runs, with `maxmemory-policy noeviction`; both services use it by this URL',
+    description: 'an existing Redis with `maxmemory-policy noeviction`; both services use this URL',
   }),
   KEY_ENCRYPTION_KEY: keyEncryptionKey.optional().meta({
     secret: true,
-    fallback: 'made up',
-    description: 'needed again with a database that outlives its `DATA_DIR`',
+    fallback: 'generated',
+    description: 'set it to the old key if the database outlives its `DATA_DIR`',
   }),
   ISSUER: issuerUrl.optional().meta({ fallback: 'the gateway', description: 'the address that callers use' }),
   API_RESOURCE: apiResourceUrl
     .optional()
-    .meta({ fallback: 'the gateway', description: "the API's identifier, the tokens' `aud`" }),
+    .meta({ fallback: 'the gateway', description: "the API's identifier, used as `aud` in tokens" }),
   LOG_LEVEL: z
     .string()
     .default('warn')
-    .meta({ description: 'what the services print on standard error; the audit trail is complete anyway' }),
+    .meta({ description: 'what the services print on standard error; the audit trail is always complete' }),
 }
 
 /** @throws ConfigError naming every variable that is wrong. */

@@ -20,18 +20,18 @@ import { builtWorkspace } from './workspace-build.ts'
 
 const AUDIT_FILE = 'audit.ndjson'
 const ROOT = join(import.meta.dirname, '../..')
-/** Where the gateway connects from, so that the services believe its headers and nobody else's on this machine. */
+/** Where the gateway connects from, which lets the services trust its headers and no others on this machine. */
 const GATEWAY_ADDRESS = '127.0.0.2'
 
 export interface LocalStackOptions {
   settings: LocalSettings
-  /** Make another demo client in place of the one that there is. */
+  /** Replace the demo client with a new one. */
   newDemoClient?: boolean
-  /** Gets a line whenever something was done. */
+  /** Receives a line of progress for each step. */
   say: (line: string) => void
-  /** Gets what the services print. */
+  /** Receives what the services print. */
   output: NodeJS.WritableStream
-  /** Ends the start at the next step. */
+  /** Stops the start at the next step. */
   signal?: AbortSignal
 }
 
@@ -41,20 +41,20 @@ export interface LocalStack {
   apiUrl: string
   /** Of the authorization server and the resource API. */
   metricsUrls: string[]
-  /** Where the audit events are kept, a JSON object a line. */
+  /** Where the audit events are kept, one JSON object per line. */
   auditFile: string
   demoClient: DemoClient
   /** The demo users' password, if this start set it. */
   demoPassword: string | undefined
   stores: { postgres: Store; redis: Store }
   services: { auth: RunningService; api: RunningService }
-  /** Resolves with a sentence when a part ended that nobody stopped. */
+  /** Resolves with a sentence when a part ends without having been stopped. */
   failed: Promise<string>
 }
 
 /**
- * Brings up the whole product on this machine. What it starts is in `parts` from the moment that it runs, also
- * when this rejects: the caller stops them.
+ * Brings up the whole product on this machine. What it starts is in `parts` from the moment it runs, even if
+ * this rejects: the caller stops them.
  * @throws Failure with a sentence for the person who started it.
  */
 export async function startLocalStack(parts: Parts, options: LocalStackOptions): Promise<LocalStack> {
@@ -153,7 +153,7 @@ async function started<T extends Part>(parts: Parts, starting: Promise<T>): Prom
   return part
 }
 
-/** All of them, or the first failure once none of them is at work any more. */
+/** All results, or the first failure once none of them is still running. */
 async function together<T extends readonly unknown[]>(
   ...work: { [K in keyof T]: Promise<T[K]> }
 ): Promise<T> {
@@ -175,13 +175,13 @@ async function migrateTo(
   say(`Database: ${names.length > 0 ? `${names.length} migrations run` : 'up to date'}`)
 }
 
-/** Demo people in an installation for others would be strangers with a key to it. */
+/** In a real installation, demo users would be strangers with access. */
 async function refuseForeignDatabase(ownerUrl: string): Promise<void> {
   const db = createPostgres({ url: ownerUrl, poolSize: 1, applicationName: 'integration-local' })
   try {
     if (await holdsOnlyOthers(db))
       throw new Failure(
-        'The database of DATABASE_URL holds companies, and none of them is of the demo: npm start is for trying things out, and would add demo users there and change the passwords of the services.',
+        'The database of DATABASE_URL already has companies, none of them from the demo. npm start is for trying things out: it would add demo users there and change the passwords of the services.',
       )
   } finally {
     await db.destroy()
@@ -211,7 +211,7 @@ interface ServicesOptions {
   ends: Ends
 }
 
-/** Each service gets its own database role and Redis user, and only the authorization server the key to the keys. */
+/** Each service gets its own database role and Redis user; only the authorization server gets the key encryption key. */
 async function startServices(
   parts: Parts,
   { settings, say, output, signal }: LocalStackOptions,

@@ -12,7 +12,7 @@ import type { LocalSecrets } from './secrets.ts'
 const DATABASE = 'integration'
 const PORT_TRIES = 3
 const ANSWER_DEADLINE_MS = 5_000
-/** Two pools a process, some processes, and room for people with psql. */
+/** Two pools per process, a few processes, and room for psql. */
 const MAX_CONNECTIONS = '200'
 
 /** A store that the stack started, or that was there already; then it has nothing to stop. */

@@ -15,9 +15,10 @@ export interface ZoneDay {
 }
 
 /**
- * The day that a moment belongs to in an IANA time zone. Takes some 20 µs: who asks often keeps it until `end_ms`,
- * or uses createDateOf. An event's day and the end of a day must come from the same rules and the same time zone
- * data, or an event could still reach a day that was called final: so no query derives a day by itself.
+ * The day that a moment belongs to in an IANA time zone. Takes about 20 µs: callers that ask often
+ * should keep the result until `end_ms`, or use createDateOf. An event's day and the end of a day must come from the
+ * same rules and the same time zone data, or an event could still reach a day that was called final. So no query
+ * derives a day on its own.
  * @throws RangeError for an unknown time zone.
  */
 export function dayOf(timezone: string, at_ms: number): ZoneDay {
@@ -40,9 +41,9 @@ const zoneDay = (start: Temporal.ZonedDateTime, next: Temporal.ZonedDateTime): Z
 
 const DAYS_REMEMBERED = 5_000
 
-/** @returns what finds the date of a moment, remembering the days that it met: events come by the thousand. */
+/** @returns a function that finds the date of a moment and remembers the days it met: events come by the thousand. */
 export function createDateOf(timezone: string): (at_ms: number) => string {
-  /** By UTC day, which some three days of the zone touch. */
+  /** By UTC day, which overlaps up to three days of the zone. */
   const met = new Map<number, ZoneDay[]>()
   return (at_ms) => {
     const utcDay = Math.floor(at_ms / DAY_MS)

@@ -5,7 +5,7 @@ import { DAY_OPEN_TO_IMPORTS_DAYS } from './events.ts'
 /** Events may be reported this long after they occurred, so a day may change this long after its end. */
 export const LATE_EVENTS_MS = 72 * 3_600_000
 
-/** The figures of a day that were reported. Amounts are in minor units of the company's currency. */
+/** The reported figures of a day. Amounts are in minor units of the company's currency. */
 export interface DayFigures {
   date: string
   impressions: number
@@ -24,7 +24,7 @@ export interface DailyRange {
 }
 
 /**
- * For each company, what stands for its days as they are now: while it stays the same, so do they. Undefined for a
+ * The current revision of each company's daily figures; it changes whenever they do. Undefined for a
  * company that never had a day.
  */
 export async function readRevisions(
@@ -42,7 +42,7 @@ export async function readRevisions(
 }
 
 export interface StoredDays {
-  /** What `readRevisions` gave at the moment of this read. */
+  /** The revision at the time of this read, as from `readRevisions`. */
   revision: string | undefined
   /** Oldest first; a day that was never reported is left out. */
   days: DayFigures[]
@@ -73,7 +73,7 @@ export interface ReportedDay extends DayFigures {
   lastEventAt: Date
 }
 
-/** Stores days that are missing; a day that is there stays as it is. @returns how many it stored. */
+/** Stores missing days; existing ones stay as they are. @returns how many it stored. */
 export async function insertMissingDays(
   db: Queryable,
   vendorId: string,
@@ -116,7 +116,7 @@ export async function readDays(
 }
 
 /**
- * Which of these dates an import may not add to: those with figures of which some event's id may be forgotten, so
+ * Which of these dates an import may not add to: those with figures whose event ids may be partly forgotten, so
  * that a repeat could not be told from a new event. A date without figures is open.
  */
 export async function datesClosedToImports(

@@ -6,7 +6,7 @@ const HOUR_MS = 60 * MINUTE_MS
 
 /** How far the sender's clock may be ahead. */
 export const EVENT_AHEAD_MAX_MS = 5 * MINUTE_MS
-/** An id that is sent again within this time is known to be a repeat. */
+/** An id sent again within this time is recognised as a repeat. */
 export const EVENT_IDS_REMEMBERED_DAYS = 35
 /**
  * How long after its first event was stored a day is open to imports. All of its ids are remembered then, with days
@@ -14,9 +14,9 @@ export const EVENT_IDS_REMEMBERED_DAYS = 35
  */
 export const DAY_OPEN_TO_IMPORTS_DAYS = 30
 export const EVENT_ID_MAX_CHARACTERS = 255
-/** More would not help anyone: a sender that is wrong once is often wrong a thousand times. */
+/** More would help nobody: a sender that is wrong once is often wrong a thousand times. */
 const FAULTS_MAX = 2
-/** Sums and counts stay below 2^53, so that every JSON reader gets them exactly. */
+/** Sums and counts stay below 2^53, which every JSON reader reads exactly. */
 export const COUNT_MAX = Number.MAX_SAFE_INTEGER
 
 // date-time of RFC 3339 §5.6, where T and Z may be in lower case; a leap second (:60) is left out.
@@ -26,8 +26,8 @@ const CLOCK_TO_MS_CHARACTERS = 'hh:mm:ss.mmm'.length
 const CONTROL_CHARACTER = /\p{Cc}/u
 
 /**
- * What is finer than a millisecond is cut off.
- * @returns Unix time in ms, or NaN for what is not a time, a date that never was, or before 1970.
+ * Fractions of a millisecond are dropped.
+ * @returns Unix time in ms, or NaN for text that is not a time, for a date that does not exist, or before 1970.
  */
 function instant_ms(text: string): number {
   const [, date, clock = '', sign, hours, minutes] = TIME.exec(text) ?? []
@@ -87,7 +87,7 @@ const currency = z
 const counted = <T extends string>(type: T, id: string, what: string) =>
   z.strictObject({ eventId, type: z.literal(type), occurredAt, quantity: count(what) }).meta({ id })
 
-/** One event as it is sent. What each type may hold, and must, is its own. */
+/** One event as it is sent. Each type has its own required and optional members. */
 export const analyticsEventSchema = z.discriminatedUnion(
   'type',
   [
@@ -130,13 +130,13 @@ export interface AnalyticsEvent {
   amountMinor: number | null
 }
 
-/** What an event is judged by, beside its own shape. */
+/** What an event is judged by, besides its own shape. */
 export interface EventRules {
   now_ms: number
   currency: string
   /** The date of an instant in the company's time zone. */
   dateOf: (at_ms: number) => string
-  /** An event of exactly this age is still taken. Infinity: history of any age. */
+  /** The greatest age that is still accepted. Infinity: any age. */
   ageMax_ms: number
 }
 

@@ -1,4 +1,4 @@
-// A number that follows a member's name and has a fraction or an exponent. In a string it does no harm to find one.
+// A number after a member's name, with a fraction or an exponent. Finding one inside a string does no harm.
 const FRACTION_OR_EXPONENT = /"\s*:\s*-?\d+(?:\.\d|e)/i
 
 /** In well-formed JSON: a whole string, or a number without its sign that has a fraction or an exponent. */
@@ -23,7 +23,7 @@ const isRounded = (number: string): boolean => Number.isInteger(Number(number)) 
 
 const PARTS = /^(\d+)(?:\.(\d+))?(?:e([-+]?\d+))?$/i
 
-/** Whether a JSON number stands for a whole one: 1.0 and 1.5e1 do, 1.05e1 does not. */
+/** Whether a JSON number is whole: 1.0 and 1.5e1 are, 1.05e1 is not. */
 function isWhole(number: string): boolean {
   const [, whole = '', fraction = '', exponent = '0'] = PARTS.exec(number) ?? []
   const afterPoint = fraction.length - Number(exponent)

@@ -50,7 +50,7 @@ const ATTEMPTS = 3
 
 /** With these events a sum of a day would pass 2^53 − 1. Nothing was stored. */
 export class SumTooLargeError extends Error {
-  /** Which of the given events, in their order, do not fit beside what is stored and the ones before them. */
+  /** Which of the given events, in order, do not fit on top of what is stored and the events before them. */
   readonly indexes: readonly number[]
 
   constructor(indexes: readonly number[]) {
@@ -61,7 +61,7 @@ export class SumTooLargeError extends Error {
 
 export interface StoredEvents {
   accepted: number
-  /** Ids that were remembered already, or came before in the same call. */
+  /** Ids that were already remembered, or came earlier in the same call. */
   duplicates: number
 }
 
@@ -86,7 +86,7 @@ export async function storeEvents(
       if (!isSumTooLarge(error) || attempt === ATTEMPTS) throw error
       const indexes = await findTooLarge(db, vendorId, events)
       if (indexes.length > 0) throw new SumTooLargeError(indexes)
-      // Another writer has stored some of these ids in the meantime: without them the sums fit.
+      // Another writer has stored some of these ids meanwhile; without them the sums fit.
     }
   }
 }
@@ -110,7 +110,7 @@ function storeValues(vendorId: string, events: readonly AnalyticsEvent[]) {
   ]
 }
 
-/** An array as Postgres writes it, of values that need no quotes. pg would quote each, which takes longer. */
+/** An array in Postgres' notation, of values that need no quotes. pg would quote each, which takes longer. */
 const arrayLiteral = (values: readonly (string | number | null)[]): string =>
   `{${values.map((value) => value ?? 'null').join(',')}}`
 

@@ -21,7 +21,7 @@ export async function createClient(transaction: Queryable, client: NewClient): P
 class NoSuchClient extends Error {}
 
 /**
- * Revokes a client and leaves its activity entry. Once it resolves, no process of either service accepts the client
+ * Revokes a client and adds the activity entry. Once it resolves, no process of either service accepts the client
  * or a token of it. Revoking it again changes nothing and gives the same promise again.
  * @param client `revokedBy` is null for an operator.
  * @returns undefined when the company has no such client.
@@ -34,7 +34,7 @@ export async function revokeClient(
     return await revocation.revoke({ kind: 'client', id: clientId }, async (transaction) => {
       const changed = await markClientRevoked(transaction, { vendorId, clientId, revokedBy })
       const record = await findClient(transaction, { vendorId, clientId })
-      // Thrown, since whatever this returns normally is taken as revoked.
+      // Thrown, since a normal return counts as revoked.
       if (!record) throw new NoSuchClient()
       if (changed) {
         const entry = { vendorId, userId: revokedBy, action: 'client.revoked', subject: clientId } as const
@@ -49,7 +49,7 @@ export async function revokeClient(
 }
 
 /**
- * Gives a client another name, and leaves its activity entry. Call it in a transaction.
+ * Renames a client and adds the activity entry. Call it in a transaction.
  * @returns undefined when the company has no such client.
  */
 export async function renameClient(

@@ -3,7 +3,7 @@ import type { Scope } from './scopes.ts'
 
 export type ClientStatus = 'Active' | 'Revoked'
 
-/** What authenticating a client takes; all of it that the authorization server's role may read. */
+/** What authenticating a client takes; the authorization server's role may read nothing else of a client. */
 export interface ClientCredentials {
   clientId: string
   vendorId: string

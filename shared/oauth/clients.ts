@@ -10,7 +10,7 @@ export interface NewClient {
   secretHash: Buffer
   /** The secret's last four characters, by which a person recognizes it. */
   secretHint?: string
-  /** The client that this one takes over from. */
+  /** The client that this one replaces. */
   replaces?: string | undefined
   /** null: an operator. */
   createdBy: string | null
@@ -53,7 +53,7 @@ export async function markClientRevoked(
 }
 
 /**
- * Counts the Active clients of a company. Until the transaction ends, every other that counts them waits, so that two
+ * Counts the Active clients of a company. Until the transaction ends, others that count them wait, so two
  * creations at once cannot both take the last place.
  */
 export async function countActiveClients(transaction: Queryable, vendorId: string): Promise<number> {
@@ -84,7 +84,7 @@ export async function holdReplaceable(
   return rows.length === 1
 }
 
-/** @returns the name until now; undefined when the company has no such client. */
+/** @returns the previous name; undefined when the company has no such client. */
 export async function setClientName(
   transaction: Queryable,
   { vendorId, clientId, name }: { vendorId: string; clientId: string; name: string },
@@ -109,9 +109,9 @@ export interface ClientRecord {
   /** null: created before hints were kept. */
   secretHint: string | null
   status: ClientStatus
-  /** The client that this one takes over from. */
+  /** The client that this one replaces. */
   replaces: string | null
-  /** The client that takes over from this one: the Active one, else the newest. */
+  /** The client that replaces this one: the Active one, else the newest. */
   replacedBy: string | null
   createdAt: Date
   /** null: an operator. */
@@ -148,7 +148,7 @@ export async function findClient(
   return rows[0]
 }
 
-/** Those of these clients that the company has. */
+/** Those of these clients that belong to the company. */
 export async function findClients(
   db: Queryable,
   { vendorId, clientIds }: { vendorId: string; clientIds: readonly string[] },

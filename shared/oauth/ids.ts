@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-/** What a client secret looks like: a fixed prefix, 256 random bits and a checksum, so that a scanner can find one. */
+/** The form of a client secret: a fixed prefix, 256 random bits and a checksum. Scanners can find one. */
 export const CLIENT_SECRET_PATTERN = /ias_[0-9A-Za-z]{49}/
 export const SESSION_TOKEN_PATTERN = /ses_[0-9A-Za-z]{43}/
 export const INVITATION_TOKEN_PATTERN = /inv_[0-9A-Za-z]{43}/
@@ -11,7 +11,7 @@ export const VENDOR_ID_PATTERN = /^ven_[A-Za-z0-9]{1,60}$/
 export const USER_ID_PATTERN = /^usr_[A-Za-z0-9]{1,60}$/
 
 /**
- * SHA-256 of a random secret: what is stored in its place. A slow hash guards guessable passwords; there is
+ * SHA-256 of a random secret, stored in its place. Slow hashes are for guessable passwords; there is
  * nothing to guess in 256 random bits.
  */
 export const hashSecret = (secret: string): Buffer => hash('sha256', secret, 'buffer')

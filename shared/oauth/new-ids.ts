@@ -34,7 +34,7 @@ export function newClientSecret(): string {
 
 const SECRET_HINT_CHARACTERS = 4
 
-/** What a person recognizes a secret by: its last characters, which belong to its checksum. */
+/** How a person recognizes a secret: by its last characters, which belong to its checksum. */
 export const secretHint = (secret: string): string => secret.slice(-SECRET_HINT_CHARACTERS)
 
 export const newInvitationToken = (): string => `inv_${randomBase62(SECRET_BITS)}`

@@ -1,4 +1,4 @@
-/** The scopes that exist. A client is given a subset of them when it is created; nothing adds one later. */
+/** All scopes. A client is given a subset when it is created; none can be added later. */
 export const SCOPES = [
   'catalog:write',
   'analytics:read',

@@ -21,13 +21,13 @@ export interface StoredSigningKey {
   publicJwk: JWK
   privateKeyEncrypted: Buffer
   createdAt: Date
-  /** When it begins to sign; null for a key that stands by. */
+  /** When it begins to sign; null for a standby key. */
   activatesAt: Date | null
   revokedAt: Date | null
 }
 
 /**
- * `standby`: published, and signs as soon as the active key is rotated or revoked; there is always one, so that a
+ * `standby`: published, and signs as soon as the active key is rotated or revoked. There always is one, so a
  * verifier that caches the key set knows it long before its first token. `active`: signs. `retired`: published while
  * a token of it can live. `gone`: no longer published.
  */
@@ -42,15 +42,15 @@ const KEY_BYTES = 32
 const RSA_BITS = 2_048
 const generate = promisify(generateKeyPair)
 
-/** A stored private key does not open with the key encryption key that this process was given. */
+/** A stored private key cannot be decrypted with this process's key encryption key. */
 export class SigningKeyUnreadable extends Error {}
 
-/** The newest key encryption key, which encrypts, and the older ones, which only open what they encrypted; each 32 bytes. */
+/** The newest key encryption key, which encrypts, then older ones, which only decrypt; each 32 bytes. */
 export type EncryptionKeys = Buffer | readonly Buffer[]
 
 const allOf = (keys: EncryptionKeys): readonly Buffer[] => (Buffer.isBuffer(keys) ? [keys] : keys)
 
-/** What making a key takes. */
+/** The options for making a key. */
 export interface SigningKeyOptions {
   alg: SigningAlg
   /** They never enter the database. */
@@ -58,7 +58,7 @@ export interface SigningKeyOptions {
   clock: Clock
 }
 
-/** Every key there ever was, in the order in which they signed, those that never did last. */
+/** Every key there ever was, in the order in which they signed; keys that never signed come last. */
 export async function listSigningKeys(db: Queryable): Promise<StoredSigningKey[]> {
   const { rows } = await db.raw(
     `select k.kid, k.alg, k.public_jwk as "publicJwk", k.private_key_encrypted as "privateKeyEncrypted",
@@ -96,7 +96,7 @@ export function signingKeyStates(
 }
 
 /**
- * Makes sure that one key signs and another stands by, making what is missing: at the first start, and after a
+ * Makes sure that there are a signing key and a standby key, making what is missing: at the first start, and after a
  * revocation.
  * @returns all keys, as listSigningKeys.
  */
@@ -119,7 +119,7 @@ export async function ensureSigningKeys(
   })
 }
 
-/** Makes whoever changes the line of keys wait for the others. */
+/** Lets only one transaction at a time change the sequence of keys. */
 export async function lockSigningKeys(transaction: Queryable): Promise<void> {
   await transaction.raw(`select pg_advisory_xact_lock(hashtext('signing_keys'))`)
 }
@@ -191,8 +191,8 @@ function encrypt(privateKey: KeyObject, kid: string, encryptionKey: EncryptionKe
 }
 
 /**
- * Decrypts a private key and derives its public half from it. The public half in the table is not believed: being able
- * to write the table is not enough to have a key published, it takes the key encryption key.
+ * Decrypts a private key and derives its public half from it. The public half in the table is not trusted: being able
+ * to write the table is not enough to get a key published; that takes the key encryption key.
  * @throws SigningKeyUnreadable when it was encrypted with another key, for another kid, or altered.
  */
 export function openSigningKey(
@@ -227,9 +227,9 @@ function decrypted(key: StoredSigningKey, encryptionKey: Buffer): KeyObject | un
 }
 
 /**
- * Encrypts every signing key anew that the newest key encryption key did not encrypt. Services that know both keys
+ * Re-encrypts every signing key that the newest key encryption key did not encrypt. Services that know both keys
  * read either form, so they go on meanwhile.
- * @returns the ids of the keys that it rewrote, and of those that none of `keys` opens.
+ * @returns the ids of the keys that it rewrote, and of those that none of `keys` can decrypt.
  */
 export async function reencryptSigningKeys(
   db: Database,
@@ -238,6 +238,7 @@ export async function reencryptSigningKeys(
   const rewritten: string[] = []
   const unreadable: string[] = []
   await db.transaction(async (transaction) => {
+    await lockSigningKeys(transaction)
     for (const key of await listSigningKeys(transaction)) {
       const opening = keys.findIndex((each) => decrypted(key, each) !== undefined)
       if (opening < 0) unreadable.push(key.kid)

@@ -19,7 +19,7 @@ const USAGE = `Runs the service with the settings of its environment. Instead of
 
 /**
  * What a service's program answers when its arguments ask about it.
- * @returns undefined without arguments: then it is to run.
+ * @returns undefined without arguments: the program should then run.
  */
 export function answerArguments(
   args: readonly string[],
@@ -44,5 +44,5 @@ function check(env: Env, read: (env: Env) => unknown): Answered {
   }
   return problems.length === 0
     ? { text: 'The settings are usable.', exitCode: 0 }
-    : { text: ['The configuration is not usable:', ...problems].join('\n'), exitCode: EXIT_CONFIG }
+    : { text: ['The configuration is invalid:', ...problems].join('\n'), exitCode: EXIT_CONFIG }
 }

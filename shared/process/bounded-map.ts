@@ -1,6 +1,5 @@
 /**
- * Sets an entry as the newest of a map, which then forgets its oldest one if it holds more than `max`: a Map keeps the
- * order of insertion.
+ * Inserts an entry, evicting the oldest once the map holds more than `max`: a Map keeps the order of insertion.
  */
 export function setNewest<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, max: number): void {
   map.delete(key)

@@ -2,7 +2,7 @@ import { closeSync, openSync, readSync } from 'node:fs'
 import { BlockList, isIP } from 'node:net'
 import { z } from 'zod'
 
-/** A process's settings are wrong. `message` lists every problem, a line each, and holds no value. */
+/** A process's settings are invalid. `message` lists every problem, one per line, and contains no value. */
 export class ConfigError extends Error {}
 
 export type Env = Record<string, string | undefined>
@@ -11,7 +11,7 @@ const SECRET_FILE_MAX_BYTES = 64 * 1_024
 
 /**
  * Reads a process's settings from its environment, once. A setting whose schema says `secret` in its metadata may
- * instead be in the file that `<NAME>_FILE` names; a line break at the end of that file is no part of it.
+ * instead be in the file that `<NAME>_FILE` names; a line break at the end of that file is ignored.
  * @throws ConfigError naming every variable that is missing or wrong, all at once, without its value.
  */
 export function readConfig<T extends z.ZodRawShape>(env: Env, shape: T): Readonly<z.infer<z.ZodObject<T>>> {
@@ -22,7 +22,7 @@ export function readConfig<T extends z.ZodRawShape>(env: Env, shape: T): Readonl
     const file = isSecret(schema) ? env[`${name}_FILE`] : undefined
     if (value) given[name] = value
     if (!file) continue
-    if (value) problems.push(`${name}: is set twice, here and by ${name}_FILE`)
+    if (value) problems.push(`${name}: is set twice, directly and by ${name}_FILE`)
     try {
       given[name] = readSecretFile(file)
     } catch (error) {
@@ -36,7 +36,7 @@ export function readConfig<T extends z.ZodRawShape>(env: Env, shape: T): Readonl
     problems.push(`${name}: ${name in given ? message : 'is required'}`)
   }
   if (result.success && problems.length === 0) return Object.freeze(result.data)
-  throw new ConfigError(`The configuration is not usable:\n  ${problems.join('\n  ')}`)
+  throw new ConfigError(`The configuration is invalid:\n  ${problems.join('\n  ')}`)
 }
 
 const isSecret = (schema: z.core.$ZodType): boolean => z.globalRegistry.get(schema)?.secret === true
@@ -57,18 +57,18 @@ function readSecretFile(path: string): string {
   }
 }
 
-/** What the reference of all settings says of one. */
+/** One setting, as the settings reference shows it. */
 export interface SettingReference {
   name: string
   description: string
   unit: string
-  /** As it would be written; `required` without one. */
+  /** The default as it would be written, or `required`. */
   fallback: string
-  /** May come by `<NAME>_FILE`. */
+  /** `<NAME>_FILE` may be used instead. */
   secret: boolean
 }
 
-/** The settings of a program, read from the schemas that parse them. */
+/** The settings of a program, taken from the schemas that parse them. */
 export function settingsOf(shape: z.ZodRawShape): SettingReference[] {
   return Object.entries(shape).map(([name, schema]) => {
     const { description = '', unit = '', fallback, secret } = z.globalRegistry.get(schema) ?? {}
@@ -99,7 +99,7 @@ export const integer = (min: number, max: number, fallback: number) =>
 /** A port that a person chooses. */
 export const portNumber = wholeNumber.refine((n) => n >= 1 && n <= 65_535, 'must be between 1 and 65535')
 
-/** Where a service is called inside the installation; in the open only over TLS. */
+/** The URL of a service inside the installation; outside it, services are reached only over TLS. */
 export const httpUrl = z
   .string()
   .refine(isPlainHttpUrl, 'must be an http(s) URL without user, query, fragment or trailing slash')
@@ -112,11 +112,11 @@ function isPlainHttpUrl(text: string): boolean {
 
 const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 
-/** What others rely on: https (RFC 8414 §2, RFC 8707 §2), or http for a try on one machine. */
+/** What others rely on: https (RFC 8414 §2, RFC 8707 §2), or http for trying things out on one machine. */
 const publicUrl = httpUrl.refine((text) => {
   const { protocol, hostname } = URL.canParse(text) ? new URL(text) : { protocol: '', hostname: '' }
   return protocol !== 'http:' || LOOPBACK_HOST.test(hostname)
-}, 'must be https; http is for a loopback host only')
+}, 'must be https; http is allowed only for a loopback host')
 
 /** The API's identifier (RFC 8707 §2), the tokens' `aud`. */
 export const apiResourceUrl = publicUrl
@@ -164,7 +164,7 @@ export const addressRangeList = z
     })
   })
 
-/** The addresses of the proxies whose X-Forwarded-For and X-Request-Id are believed. */
+/** The addresses of the proxies whose X-Forwarded-For and X-Request-Id are trusted. */
 const addressRanges = addressRangeList.transform((ranges) => {
   const list = new BlockList()
   for (const range of ranges) {
@@ -176,10 +176,10 @@ const addressRanges = addressRangeList.transform((ranges) => {
 
 const KEY_ENCRYPTION_KEYS = /^[A-Za-z0-9+/]{43}=(?:,[A-Za-z0-9+/]{43}=){0,7}$/
 
-/** One key of 32 bytes in base64, or several, separated by commas: the newest first, which encrypts. */
+/** One key of 32 bytes in base64, or several, separated by commas, newest first: the first encrypts. */
 export const keyEncryptionKey = z
   .string()
-  .regex(KEY_ENCRYPTION_KEYS, 'must be 32 bytes in base64, or several of these with commas between')
+  .regex(KEY_ENCRYPTION_KEYS, 'must be 32 bytes in base64, or several such keys separated by commas')
   .transform((text) => text.split(',').map((key) => Buffer.from(key, 'base64')))
 
 const LONGEST_DRAIN_DELAY_S = 300
@@ -188,35 +188,36 @@ const redisProtocols = ['redis:', 'rediss:', 'redis+sentinel:']
 /** Settings that both services have. */
 export const commonShape = {
   HOST: z.string().default('127.0.0.1').meta({ description: 'address to listen on' }),
-  PROCESSES: integer(1, 256, 1).meta({ description: 'processes that share the port, one a core' }),
+  PROCESSES: integer(1, 256, 1).meta({ description: 'processes that share the port; one per core is best' }),
   DATABASE_URL: storeUrl(['postgres:', 'postgresql:']).meta({
     secret: true,
     description: 'the Postgres primary, as `integration_auth` or `integration_api`',
   }),
-  DATABASE_POOL_SIZE: integer(1, 200, 10).meta({ description: 'connections of each process' }),
+  DATABASE_POOL_SIZE: integer(1, 200, 10).meta({ description: 'database connections per process' }),
   REDIS_URL: storeUrl(redisProtocols).meta({
     secret: true,
     description: '`redis://`, `rediss://` or `redis+sentinel://user:password@host:26379,…/name`',
   }),
   REVOCATION_REDIS_URL: storeUrl(redisProtocols)
     .optional()
-    .meta({ secret: true, fallback: '`REDIS_URL`', description: 'a server for revocations alone' }),
+    .meta({ secret: true, fallback: '`REDIS_URL`', description: 'a separate server for revocations' }),
   ISSUER: issuerUrl.meta({
-    description: 'the address that tokens name as `iss` and metadata is built from; https, no path',
+    description:
+      'public address of the authorization server, used as `iss` in tokens and in metadata; https, no path',
   }),
-  API_RESOURCE: apiResourceUrl.meta({ description: "the API's identifier, the tokens' `aud`; https" }),
+  API_RESOURCE: apiResourceUrl.meta({ description: "the API's identifier, used as `aud` in tokens; https" }),
   TRUSTED_PROXIES: addressRanges.meta({
     description:
-      'addresses and ranges whose X-Forwarded-For, X-Request-Id and traceparent are believed; behind a proxy that is not named, all callers are one address to the limits',
+      'proxy addresses and ranges whose X-Forwarded-For, X-Request-Id and traceparent are trusted; if your proxy is not listed, rate limits see all callers as one address',
   }),
   DRAIN_DELAY_S: integer(0, LONGEST_DRAIN_DELAY_S, 5).meta({
     unit: 's',
-    description: 'how long requests are still taken after SIGTERM, while `/readyz` answers 503',
+    description: 'how long requests are still accepted after SIGTERM, while `/readyz` answers 503',
   }),
   METRICS_PORT: portNumber
     .optional()
-    .meta({ fallback: 'none', description: 'port that serves `/metrics`, and nothing else' }),
-  METRICS_HOST: z.string().default('127.0.0.1').meta({ description: 'address that `/metrics` is served on' }),
+    .meta({ fallback: 'none', description: 'port that serves only `/metrics`' }),
+  METRICS_HOST: z.string().default('127.0.0.1').meta({ description: 'address to serve `/metrics` on' }),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
     .default('info')

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** Longer than proxies keep an idle connection, so that it is they who close it. */
+/** Longer than proxies keep an idle connection, so the proxy closes it first. */
 const KEEP_ALIVE_TIMEOUT_MS = 75_000
 const CHECK_EVERY_MS = 1_000
 const IDLE_SWEEP_MS = 50
 
-/** What an unknown sender may hold, and how long. */
+/** What an unknown sender may occupy, and for how long. */
 export interface HttpServerLimits {
   /** A request has this long to arrive whole. */
   request_ms: number
@@ -16,7 +16,7 @@ export interface HttpServerLimits {
   headersMax_bytes: number
 }
 
-/** What a sender is told whose bytes cannot be read as a request. */
+/** The answer to bytes that cannot be read as a request. */
 export type UnreadableAnswer = (about: { status: number; requestId: string }) => {
   contentType: string
   body: object
@@ -46,7 +46,7 @@ export function createHttpServer(
   return server
 }
 
-/** What cannot be read as HTTP never becomes a request: it is answered here, if it can be, and the socket closed. */
+/** Bytes that are not HTTP never become a request: they are answered here, if possible, and the socket is closed. */
 function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, unreadable: UnreadableAnswer): void {
   if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) {
     socket.destroy()
@@ -86,7 +86,7 @@ export async function listen(
 /** Takes no new connection, lets requests in flight finish, and cuts what is left after `deadline_ms`. */
 export async function drain(server: Server, deadline_ms: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-  // A connection whose request has just finished is idle from then on, and its caller may keep it for long.
+  // Once its request has finished, a connection is idle, and its caller may keep it for long.
   const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS)
   const timer = setTimeout(() => server.closeAllConnections(), deadline_ms)
   server.closeIdleConnections()

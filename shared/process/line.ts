@@ -7,7 +7,7 @@ export interface LineOptions {
   waitingMax: number
   /** The longest wait. */
   wait_ms: number
-  /** Makes the error for a caller that gets no place. */
+  /** Makes the error for a caller that finds no place. */
   refusal: () => Error
 }
 
@@ -61,7 +61,7 @@ export function createLine({
     return undefined
   }
 
-  /** Lets in whoever is next. A heavy one that does not fit yet is not overtaken, or it might wait in vain. */
+  /** Lets in the next ones. A heavy one that does not fit yet is not overtaken, or it might never get in. */
   function letIn(): void {
     for (;;) {
       const key = nextKey()

@@ -5,13 +5,13 @@ import { VERSION } from './version.ts'
 export type Log = Logger
 
 /**
- * Lines are written together, some under load: a process that is killed outright loses the last of them. A write of
- * up to 4 KiB to a pipe stays in one piece, also between those of other processes (PIPE_BUF, pipe(7)).
+ * Lines are written in batches: a process killed with SIGKILL loses the last of them. A write of
+ * up to 4 KiB to a pipe stays in one piece, even among writes of other processes (PIPE_BUF, pipe(7)).
  */
 const WRITTEN_FROM_BYTES = 3 * 1_024
 const WRITE_MAX_BYTES = 4 * 1_024
 const FLUSH_EVERY_MS = 100
-/** While nothing can be written, so much waits, and what comes then is lost. */
+/** How much is buffered while nothing can be written; anything more is lost. */
 const WAITING_MAX_BYTES = 8 * 1_024 * 1_024
 
 /**
@@ -34,13 +34,13 @@ export function createLog({ service, level }: { service: string; level: string }
 
 /**
  * A full disk must neither end the service nor keep the process from ending: as long as nothing can be written, the
- * last flush, which would try for ever, is left out. Said once each time.
+ * last flush, which would never finish, is skipped. Reported once each time.
  */
 function outliveFailures(stream: ReturnType<typeof destination>): void {
   let failing = false
   const { flushSync } = stream
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    // Without a reader pino says nothing any more, and neither may standard error have one.
+    // Without a reader pino stays silent, and standard error may have no reader either.
     if (error.code === 'EPIPE') return
     if (!failing) process.stderr.write(`The log cannot be written: ${error.code}\n`)
     failing = true

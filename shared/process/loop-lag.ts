@@ -13,7 +13,7 @@ export interface LoopLag {
   stop(): void
 }
 
-/** Watches for how long the event loop is held up: over 200 ms, one warning a second names the routes that ran. */
+/** Measures how long the event loop is held up. Over 200 ms, one warning per second names the routes that ran. */
 export function watchLoopLag(log: Log, lagMax_ms = LAG_MAX_MS): LoopLag {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   delays.enable()
@@ -22,7 +22,7 @@ export function watchLoopLag(log: Log, lagMax_ms = LAG_MAX_MS): LoopLag {
   let now = new Set<string>()
 
   const timer = setInterval(() => {
-    // What is measured is the time between two looks, not how late the second was.
+    // Measured is the time between two samples, not how late the second was.
     last_ms = Math.max(0, Math.round(delays.max / 1e6) - RESOLUTION_MS)
     delays.reset()
     if (last_ms > lagMax_ms)

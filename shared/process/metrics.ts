@@ -38,9 +38,9 @@ export interface Metrics {
   answered(request: AnsweredRequest): void
   /** @returns what counts one more, or `by` more, under the values of its labels. */
   counter(description: Description): (labels?: Record<string, string>, by?: number) => void
-  /** A counter that is kept elsewhere, and read when somebody asks. */
+  /** A counter kept elsewhere, and read on demand. */
   counterOf(description: Description, read: () => Sample[]): void
-  /** A value that is read when somebody asks; one that cannot be read is left out. */
+  /** A value read on demand; if it cannot be read, it is left out. */
   gauge(description: Description, summed: Summed, read: () => Sample[] | Promise<Sample[]>): void
 }
 
@@ -119,7 +119,7 @@ export async function serveMetrics(
   { host, port, processes }: { host: string; port: number; processes: number },
 ): Promise<void> {
   if (!cluster.isPrimary) {
-    // It answers the questions of the first process from then on.
+    // From then on it answers the first process.
     AggregatorRegistry.setRegistries(registry)
     new AggregatorRegistry()
     return

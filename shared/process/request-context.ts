@@ -78,7 +78,7 @@ function includes(list: BlockList, address: string): boolean {
 
 const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '')
 
-/** A secret that somebody sends as an id, by mistake, must not reach a log by that way. */
+/** A secret sent as an id by mistake must not reach a log that way. */
 function usableId(header: string | string[] | undefined): string | undefined {
   if (typeof header !== 'string' || !CALLER_REQUEST_ID.test(header)) return undefined
   return SECRETS.some((pattern) => pattern.test(header)) ? undefined : header

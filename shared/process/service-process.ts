@@ -21,18 +21,18 @@ export interface ServiceProcessOptions {
   port: number
   /** More than one: that many processes that share the port, each as good as any other. */
   processes: number
-  /** How long requests are still taken after the signal, so that whoever sends them can notice that it came. */
+  /** How long requests are still accepted after the signal, to give proxies time to notice it. */
   drainDelay_ms: number
   log: Log
   createHttpServer: (listener: RequestListener) => Server
   createService: () => Service
 }
 
-/** EX_CONFIG of sysexits.h: starting again will not help. */
+/** EX_CONFIG of sysexits.h: restarting will not help. */
 const EXIT_CONFIG = 78
 const DRAIN_DEADLINE_MS = 10_000
 const RETRY_MS = 1_000
-/** A process that is not ready by then listens all the same, so that /readyz can say so. */
+/** A process that is not ready by then listens anyway, to say so on /readyz. */
 const LISTEN_WITHIN_MS = 3_000
 
 /**
@@ -44,7 +44,7 @@ export async function runServiceProcess(options: ServiceProcessOptions): Promise
   const stopped = new Promise<void>((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT', 'disconnect'] as const) process.once(signal, resolve)
   })
-  // A second Ctrl-C of an impatient person, or the one that a terminal sends to a worker too.
+  // An impatient second Ctrl-C, or the one that a terminal also sends to a worker.
   process.on('SIGTERM', () => {})
   process.on('SIGINT', () => {})
   if (cluster.isPrimary && options.processes > 1) await runWorkers(options, stopped)
@@ -67,9 +67,9 @@ async function runServer(options: ServiceProcessOptions, stopped: Promise<void>)
   const stopping = new AbortController()
   void stopped.then(() => stopping.abort())
   const starting = startService(service, log, stopping.signal)
-  // It is waited for below; until then a failure must not count as unhandled.
+  // Awaited below; until then a failure must not count as unhandled.
   starting.catch(() => {})
-  // A proxy without health checks sends requests to whoever listens.
+  // A proxy without health checks sends requests to any process that listens.
   await Promise.race([starting, sleep(LISTEN_WITHIN_MS)])
   const listeningOn = await listen(server, { host, port })
   if (cluster.isPrimary) log.info({ host, port: listeningOn }, 'listening')
@@ -82,7 +82,7 @@ async function runServer(options: ServiceProcessOptions, stopped: Promise<void>)
   await service.stop()
 }
 
-/** Tries until the stores are there: /readyz tells meanwhile that the process is not ready. */
+/** Tries until the stores are there; meanwhile /readyz says that the process is not ready. */
 async function startService(service: Service, log: Log, stopping: AbortSignal): Promise<void> {
   while (!stopping.aborted) {
     try {
@@ -112,7 +112,7 @@ async function runWorkers({ processes, log }: ServiceProcessOptions, stopped: Pr
           if (workers.size === 0) resolve()
         } else if (listening < processes || code === EXIT_CONFIG) {
           const sentence = `A process ended with ${signal ?? `code ${code}`} before all were up.`
-          // Only what the process itself says of its settings lasts; the next start may have the memory it needs.
+          // Only an error about the settings is permanent; the next start may have the memory it needs.
           reject(code === EXIT_CONFIG ? new ConfigError(sentence) : new Error(sentence))
         } else {
           log.error({ worker: worker.process.pid, code, signal }, 'a process ended and is replaced')

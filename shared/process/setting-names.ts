@@ -2,8 +2,8 @@ import cluster from 'node:cluster'
 import type { Log } from './log.ts'
 
 /**
- * Every variable that a program of this product reads. Each program knows them all, so that it can tell a misspelt
- * name from one that is meant for another program.
+ * Every variable that a program of this product reads. Each program knows them all: it can tell a misspelt
+ * name from one meant for another program.
  */
 export const SETTING_NAMES: ReadonlySet<string> = new Set([
   'API_METRICS_PORT',
@@ -46,7 +46,7 @@ export const SETTING_NAMES: ReadonlySet<string> = new Set([
   'TRUSTED_PROXIES',
 ])
 
-/** Names that begin like this are ours or nobody's. */
+/** Only our settings begin like this. */
 const OUR_PREFIX = /^RATE_/
 const FILE_SUFFIX = /_FILE$/
 /** Shorter names are too close to one another, and to those of other programs. */
@@ -61,8 +61,8 @@ export interface UnknownSetting {
 }
 
 /**
- * The variables that look like settings of this product and are none: each begins like one, or is at most two slips
- * away from one. They are named and not refused, so that a version that does not know a setting yet still starts.
+ * The variables that look like settings of this product but are not: each begins like one, or is at most two typos
+ * away from one. They are reported, not refused: an older version must still start with a newer setting.
  */
 export function unknownSettings(env: Record<string, string | undefined>): UnknownSetting[] {
   const unknown: UnknownSetting[] = []
@@ -76,7 +76,7 @@ export function unknownSettings(env: Record<string, string | undefined>): Unknow
   return unknown
 }
 
-/** Says once, at the start, which variables are probably meant for this product and do nothing. */
+/** Logs once, at start, which variables are probably meant for this product but have no effect. */
 export function nameUnknownSettings(env: Record<string, string | undefined>, log: Log): void {
   if (!cluster.isPrimary) return
   for (const unknown of unknownSettings(env))
@@ -85,7 +85,7 @@ export function nameUnknownSettings(env: Record<string, string | undefined>, log
 
 /** One sentence for a person. */
 export const unknownSentence = ({ variable, didYouMean }: UnknownSetting): string =>
-  `${variable}: is not a setting${didYouMean === undefined ? '' : `; did you mean ${didYouMean}?`}`
+  `${variable}: is not a known setting${didYouMean === undefined ? '' : `; did you mean ${didYouMean}?`}`
 
 function nearest(name: string): string | undefined {
   if (name.length < JUDGED_FROM_CHARACTERS || name.length > JUDGED_TO_CHARACTERS) return undefined

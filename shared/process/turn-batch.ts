@@ -1,17 +1,17 @@
 interface Batching {
   /** The most questions of a batch. */
   size: number
-  /** The most batches that run at the same time; what comes meanwhile waits and forms the next. Default: no limit. */
+  /** The most batches that run at once; questions that arrive meanwhile form the next. Default: no limit. */
   atOnce?: number
-  /** A question that waits for this long to be asked is given up before it is twice that. Default: it waits. */
+  /** A question that has waited this long is given up on before twice that time. Default: it waits. */
   wait_ms?: number
 }
 
 /**
  * Gathers the questions of one turn of the event loop and asks them together. A batch begins after each of its
- * questions was put, so its answers are no older than an answer to a question that had been asked alone.
+ * questions was put, so its answers are as fresh as if each question had been asked alone.
  * @param ask gives one answer for each question, in their order; when it rejects, each question of the batch does.
- * @returns what asks one question. Rejects with code ETIMEDOUT when it waited too long.
+ * @returns a function that asks one question. Rejects with code ETIMEDOUT when it waited too long.
  */
 export function batchPerTurn<Question, Answer>(
   ask: (questions: Question[]) => Promise<readonly Answer[]>,

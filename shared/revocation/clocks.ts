@@ -1,19 +1,19 @@
-/** Tokens, entries and purges are reckoned with wall clocks that differ by no more than this. */
+/** The arithmetic of tokens, entries and purges allows for wall clocks that differ by at most this. */
 const APART_MAX_MS = 120_000
 
-/** How far each store's wall clock is ahead of this process's; behind is negative. */
+/** How far each store's wall clock is ahead of this process's; negative if it is behind. */
 export interface ClockOffsets {
   postgres_ms: number
   redis_ms: number
 }
 
-/** Between which two moments of this process's wall clock a store's was read. */
+/** The times before and after a store's clock was read, by this process's wall clock. */
 export interface ReadBetween {
   before_ms: number
   after_ms: number
 }
 
-/** @returns how far `theirs_ms` is ahead at least; 0 if it may be the same time. */
+/** @returns how far `theirs_ms` is at least ahead; 0 if it may be the same time. */
 export function clockOffset_ms(theirs_ms: number, { before_ms, after_ms }: ReadBetween): number {
   if (theirs_ms < before_ms) return theirs_ms - before_ms
   return Math.max(0, theirs_ms - after_ms)

@@ -23,7 +23,7 @@ export async function commitWithin<T>(
   }
   const transaction = db.transaction(async (transaction) => {
     inTime()
-    // So that one that comes too late does not keep its connection waiting for a lock.
+    // One that comes too late must not keep its connection waiting for a lock.
     await transaction.raw(`select set_config('statement_timeout', ?, true)`, [String(deadline_ms)])
     const result = await act(transaction)
     inTime()

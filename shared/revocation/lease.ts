@@ -5,7 +5,7 @@ import type { Timings } from './timings.ts'
 
 /** For how long this process may believe what the Redis server behind its connection says. */
 export interface Lease {
-  /** False until the server is known, and from a failure until it answers again. Then do not even wait for it. */
+  /** False until the server is known, and after a failure until it answers again. While false, do not wait for it. */
   usable(): boolean
   /** The run_id of the server behind the connection, if known. */
   server(): string | undefined
@@ -33,7 +33,7 @@ interface Tick {
  * command; a marker carries the count at which its round began. A marker with at least the count of a tick was
  * therefore begun after that tick was sent, and is believed for `lease_ms` from there, by this process's clock.
  *
- * The run_id is learned on the connection that it is compared on, and forgotten with it.
+ * The run_id is learned on the same connection that it is compared on, and forgotten when that closes.
  */
 export function createLease({ redis, timings, monotonic }: LeaseOptions): Lease {
   const ticksKept = Math.ceil(timings.lease_ms / timings.tick_ms) + 1
@@ -68,7 +68,7 @@ export function createLease({ redis, timings, monotonic }: LeaseOptions): Lease 
   }
 
   function learn(runId: string, latest: Tick): void {
-    // A count that went back tells of a flush: what was counted before it says nothing about now.
+    // A count that went back means a flush: earlier counts say nothing about now.
     if (runId !== server || latest.count <= (ticks[0]?.count ?? 0)) forget()
     server = runId
     ticks = [latest, ...ticks.slice(0, ticksKept - 1)]

@@ -11,7 +11,7 @@ const SUBJECTS_A_STATEMENT = 500
 /**
  * Asks the Postgres primary. Questions that wait go together in one statement, which always begins after each was
  * asked.
- * Postgres text cannot hold NUL: such an id was never issued, and must not fail the statement of its neighbours.
+ * Postgres text cannot hold NUL: an id with one was never issued, and must not fail the shared statement.
  * @returns a function that answers within twice `deadline_ms` at the very most, `undecided` when Postgres cannot,
  * and never rejects.
  */

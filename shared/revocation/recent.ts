@@ -1,11 +1,11 @@
 import type { Queryable } from '#shared/stores/postgres.ts'
 import { StandbyError } from './records.ts'
 
-/** A verifier's clock may be this far behind the database's, and then some. */
+/** A verifier's clock is never further behind the database's than this. */
 const CLOCK_MARGIN_S = 300
 export const PURGE_BATCH = 1_000
 
-/** Records that a signing key is revoked, by its `kid`; again changes nothing. */
+/** Records that a signing key is revoked, by its `kid`; repeating it changes nothing. */
 export async function insertRevokedSigningKey(db: Queryable, kid: string): Promise<void> {
   await db.raw(
     `insert into revoked_signing_keys (kid, revoked_at) values (?, clock_timestamp()) on conflict (kid) do nothing`,
@@ -19,7 +19,7 @@ export async function purgeExpiredTokens(db: Queryable): Promise<number> {
   return rows[0].purged
 }
 
-/** The Redis server that Postgres names as the only one to be trusted; another `since` is another naming. */
+/** The only Redis server to be trusted, as named in Postgres; a different `since` is a new naming. */
 export interface NamedServer {
   runId: string
   since: string | null
@@ -53,7 +53,7 @@ export interface RecentRevocations {
 
 /**
  * Everything whose revocation can still matter: clients revoked within `within_ms`, every signing key that was ever
- * revoked, since whoever stole it can sign a fresh token at any time, and tokens not yet expired; of those, with the
+ * revoked (a thief can sign a fresh token at any time), and tokens not yet expired; of those, with the
  * `watermark` of an earlier read, only the ones that it did not see. One statement, so one snapshot. The watermark
  * goes by transaction ids and not by `revoked_at`, since transactions become visible in another order than they were
  * stamped.

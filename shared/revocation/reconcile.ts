@@ -13,7 +13,7 @@ import {
 import { ADD, BEGIN, MARK } from './round-scripts.ts'
 import { PRODUCTION_TIMINGS, type Timings } from './timings.ts'
 
-/** What a round came to. */
+/** The result of a round. */
 export type Round =
   /** The server may be believed for another `lease_ms`. `added` of the `entries` had to be sent. */
   | { outcome: 'marked'; entries: number; added: number }
@@ -23,7 +23,7 @@ export type Round =
   | { outcome: 'replaced'; from: string; to: string }
   /** Postgres has not named this server for long enough. */
   | { outcome: 'waiting' }
-  /** Wall clocks differ by more than two minutes, so nothing that goes by time can be relied on. */
+  /** Wall clocks differ by more than two minutes, so nothing that depends on time can be relied on. */
   | ({ outcome: 'clocks_apart' } & ClockOffsets)
   | { outcome: 'failed'; why: string }
 
@@ -76,7 +76,7 @@ interface Fill {
 
 class Broken extends Error {}
 
-/** knex puts the statement into its messages; the code says enough, and belongs in a log. */
+/** knex puts the statement into its messages; only the code belongs in a log, and is enough. */
 function fromPostgres(error: Error & { code?: string }): never {
   throw new Broken(`Postgres: ${error.code ?? error.name}`, { cause: error })
 }
@@ -114,7 +114,7 @@ export function createReconciler({
     const unbroken = fill && fill.runId === runId && fill.evicted === evicted && fill.nonce === oldNonce
     fill = fill && unbroken ? { ...fill, nonce } : undefined
     const age_ms = timings.lease_ms - markerLeft_ms
-    // Less than nothing: the server's clock was set back.
+    // Negative: the server's clock was set back.
     const fresh = marker.startsWith(`${runId} `) && age_ms >= 0 && age_ms < FRESH * timings.round_ms
     const offset_ms = clockOffset_ms(time_ms, { before_ms, after_ms: clock.now() })
     if (fresh && naming.holds(runId) && !areApart({ redis_ms: offset_ms, postgres_ms: 0 })) return undefined
@@ -198,7 +198,7 @@ function createNaming({
       const recent = await readRecentRevocations(db, timings.lookBack_ms, watermark).catch(fromPostgres)
       const offset_ms = clockOffset_ms(recent.now_ms, { before_ms, after_ms: clock.now() })
       const unchanged = seen?.named.runId === recent.named.runId && seen.named.since === recent.named.since
-      // The moment after the read: by then the row was there, however long its commit took.
+      // After the read: by then the row was there, however long its commit took.
       if (!unchanged) seen = { named: recent.named, at_ms: monotonic() }
       return { ...recent, offset_ms }
     },

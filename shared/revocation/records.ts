@@ -6,7 +6,7 @@ export class StandbyError extends Error {
   readonly code = 'a standby answers'
 }
 
-/** Records that a token is revoked, by its id (`jti`, RFC 7519 §4.1.7); again changes nothing. */
+/** Records that a token is revoked, by its id (`jti`, RFC 7519 §4.1.7); repeating it changes nothing. */
 export async function insertRevokedToken(
   db: Queryable,
   token: { jti: string; clientId: string; expiresAt: Date },

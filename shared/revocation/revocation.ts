@@ -21,14 +21,14 @@ export interface Revocation {
   ask(subject: Subject): Promise<Standing>
   /**
    * Runs `commit` in one Postgres transaction, which must leave the entry revoked there (now or already), and
-   * resolves with its result when no process can accept the entry any more. That can take 6 s when Redis cannot
+   * resolves with its result once no process can accept the entry. That can take 6 s when Redis cannot
    * vouch for it, after at most 3 s until its commit. Rejects, with nothing changed, when `commit` rejects or those
    * 3 s are over; when the transaction's own commit fails it rejects too, and only a repeat tells whether it counted.
    */
   revoke<T>(entry: Entry, commit: (transaction: Knex.Transaction) => Promise<T>): Promise<T>
   /** How `ask` has decided since the start of the process. */
   counts(): { redis: number; postgres: number; neither: number }
-  /** Stops watching the connection; what is being asked or revoked still finishes. */
+  /** Stops watching the connection; questions and revocations in progress still finish. */
   close(): void
 }
 
@@ -53,13 +53,13 @@ const entryKey = ({ kind, id }: Entry): string => keyOfKind[kind](id)
 /** Far below what a Lua stack holds, and over in a fraction of a millisecond. */
 const SUBJECTS_A_COMMAND = 200
 
-/** What Redis holds of a subject, and whether it may be believed that it holds nothing more. */
+/** What Redis holds about a subject, and whether that can be trusted to be complete. */
 interface Found {
   revoked: Entry['kind'] | undefined
   vouched: boolean
 }
 
-/** Asks about revocations and makes them, by the protocol that README.md beside this file explains. */
+/** Asks about revocations and makes them, by the protocol in the README.md beside this file. */
 export function createRevocation({
   redis,
   db,
@@ -77,7 +77,7 @@ export function createRevocation({
     return standing
   }
 
-  /** Reads the marker once for all of them, in the same moment as their entries. */
+  /** Reads the marker once for all of them, together with their entries. */
   const read = batchPerTurn(
     async (subjects: Subject[]): Promise<Found[]> => {
       const entriesOfEach = subjects.map(entriesOf)

@@ -1,5 +1,5 @@
 /*
- * The scripts that run inside Redis (7 or newer, Valkey too), each one moment.
+ * The scripts that run inside Redis (7 or newer, Valkey too), each atomically.
  *
  * A replica refuses each of them: what it holds may be overwritten by its new primary. `#!lua` without the flag
  * no-writes does that for a replica that is read-only, and PRIMARY for one with `replica-read-only no`.

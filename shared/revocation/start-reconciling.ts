@@ -5,7 +5,7 @@ import { createReconciler, type ReconcilerOptions, type Round } from './reconcil
 import { PRODUCTION_TIMINGS } from './timings.ts'
 
 const PURGE_EVERY_MS = 600_000
-/** Rounds of many processes must not keep step with one another. */
+/** Rounds of different processes must not fall into step. */
 const JITTER = 0.2
 const MINUTE_MS = 60_000
 const NAMINGS_A_MINUTE = 2
@@ -16,9 +16,9 @@ export interface StartReconcilingOptions extends ReconcilerOptions {
 }
 
 export interface Reconciling {
-  /** What the latest round came to; undefined before the first. */
+  /** The result of the latest round; undefined before the first. */
   latest(): Round | undefined
-  /** Resolves when the round that runs has ended, within seconds. */
+  /** Resolves when the current round has ended, within seconds. */
   stop(): Promise<void>
 }
 
@@ -54,7 +54,7 @@ export function startReconciling(options: StartReconcilingOptions): Reconciling 
   async function purge(): Promise<void> {
     if (latest?.outcome !== 'marked' || performance.now() < purgeAt_ms) return
     const removed = await purgeExpiredTokens(db).catch(() => 0)
-    // A full batch: there is more.
+    // A full batch means that there is more.
     purgeAt_ms = performance.now() + (removed < PURGE_BATCH ? purgeEvery_ms : 0)
   }
 
@@ -80,7 +80,7 @@ export function startReconciling(options: StartReconcilingOptions): Reconciling 
 
 /**
  * Warns, once a minute, when this process has named its server more than twice within a minute: then other processes
- * lead to another server and name that one in between, and neither is trusted for long.
+ * are connected to another server and name that one in between, and neither is trusted for long.
  */
 function watchTurns(log: Log): { tell(replaced: { from: string; to: string }): void } {
   let named_ms: number[] = []

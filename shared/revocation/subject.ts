@@ -18,7 +18,7 @@ export interface Entry {
  */
 export type Standing = 'live' | 'undecided' | { revoked: Entry['kind'] }
 
-/** @returns what the subject rests on, in the order in which `Standing` names it. */
+/** @returns what the subject rests on, in the order of `Standing`. */
 export function entriesOf({ clientId, jti, kid }: Subject): Entry[] {
   const entries: Entry[] = [{ kind: 'client', id: clientId }]
   if (kid !== undefined) entries.push({ kind: 'key', id: kid })

@@ -5,13 +5,13 @@ import { redisLifetimes } from '#shared/stores/redis-keys.ts'
  * process's own monotonic clock: the clocks may run apart by a fifth, and may show any time.
  */
 export interface Timings {
-  /** A marker is believed no longer than this after its round began. */
+  /** How long a marker is believed after its round began. */
   lease_ms: number
   /** A revocation that Redis cannot vouch for is answered, and a newly named server trusted, after this long. */
   settle_ms: number
   /** A revocation that has not begun to commit by then is rejected. */
   commit_ms: number
-  /** A revocation's entry stays in Redis; longer than any token or remembered record can matter. */
+  /** How long a revocation's entry stays in Redis: longer than any token or remembered record can matter. */
   entry_ms: number
   /**
    * A round reads the clients that were revoked within this: much longer than it matters, since Postgres' clock may
@@ -20,12 +20,12 @@ export interface Timings {
   lookBack_ms: number
   /** A round's nonce stays in Redis: how long a process may rely on what it added before. */
   nonce_ms: number
-  /** Between two rounds of a process, and between two ticks; varied by a fifth. */
+  /** The time between two rounds of a process, and between two ticks; varied by a fifth. */
   round_ms: number
   tick_ms: number
-  /** Every entry is sent again this often, needed or not. */
+  /** How often every entry is sent again, needed or not. */
   refill_ms: number
-  /** A waiting revocation looks again whether Redis can vouch for it. */
+  /** How often a waiting revocation checks again whether Redis can vouch for it. */
   retry_ms: number
   /** What `ask` gives Postgres before it answers `undecided`. */
   askPostgres_ms: number

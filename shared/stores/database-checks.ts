@@ -10,13 +10,13 @@ export const SCHEMA_NEEDED = 12
  */
 export const SCHEMA_SERVES_FROM = 12
 
-/** Kept as the comment of a table, which every role may read, and which a dump takes along. */
+/** Kept as the comment of a table, which every role may read and every dump includes. */
 const MARK = /^integration schema (\d{1,9}), serves (\d{1,9})$/
 
-/** `missing`: not migrated far enough. `newer`: made by a release that this one is too old for. */
+/** `missing`: not migrated far enough. `newer`: migrated by a release that this one is too old for. */
 export type SchemaState = 'usable' | 'missing' | 'newer'
 
-/** Leaves word of which schema the database has. For the migration, as the owner of the tables. */
+/** Records which schema the database has. For the migration, as the owner of the tables. */
 export async function markSchema(db: Queryable, newest: number, serves = SCHEMA_SERVES_FROM): Promise<void> {
   await db.raw(`comment on table companies is 'integration schema ${newest}, serves ${serves}'`)
 }
@@ -30,7 +30,7 @@ export async function schemaState(db: Queryable): Promise<SchemaState> {
 }
 
 /**
- * A service whose role may do everything would not notice when its rights are wrong.
+ * With a role that may do everything, a service would not notice that its rights are wrong.
  * @throws ConfigError when DATABASE_URL logs in as a superuser; whatever the database throws.
  */
 export async function refuseSuperuser(db: Database): Promise<void> {

@@ -41,7 +41,7 @@ export interface PostgresOptions {
   statementTimeout_ms?: number
 }
 
-/** What a live server has to bring its answer, or its refusal, after a statement has run out of time. */
+/** How long a live server has to answer or refuse after a statement has run out of time. */
 const ANSWER_MARGIN_MS = 1_000
 
 /**
@@ -65,7 +65,7 @@ export function createPostgres({
       keepAlive: true,
       types,
     } as Knex.PgConnectionConfig,
-    // A query that fails says so to its caller; knex would print it, with a stack, as well.
+    // A failed query rejects; knex would print it as well, with a stack.
     log: { warn() {}, error() {}, deprecate() {}, debug() {} },
     pool: {
       min: 0,
@@ -80,7 +80,7 @@ export function createPostgres({
 }
 
 /**
- * Closes a connection that owes an answer and has brought nothing for so long: its server is gone without a word, and
+ * Closes a connection that owes an answer and has brought nothing for this long: its server has silently gone, and
  * knex would wait 5 s more for its ROLLBACK. Whatever was asked there rejects.
  */
 function giveUpWhenSilent(connection: PoolConnection, silence_ms: number): void {

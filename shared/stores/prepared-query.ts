@@ -1,7 +1,7 @@
 import type { Database } from './postgres.ts'
 
 export interface PreparedQuery {
-  /** The statement is planned once a connection under this name. */
+  /** The statement is planned once per connection under this name. */
   name: string
   /** With `$1` for the first value. */
   text: string
@@ -9,7 +9,7 @@ export interface PreparedQuery {
 }
 
 /**
- * Runs a named prepared statement on a connection of the pool, past knex's query builder, which would cost more
+ * Runs a named prepared statement on a connection of the pool, without knex's query builder, which would cost more
  * than the query itself.
  * @returns the rows, each an array of its columns.
  */

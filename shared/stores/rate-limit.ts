@@ -20,7 +20,7 @@ export interface RateLimitVerdict {
 
 export interface RateLimit {
   readonly policy: RateLimitPolicy
-  /** Counts `weight`, 1 by default. Never rejects: without Redis the same rate is kept in this process. */
+  /** Counts `weight`, 1 by default. Never rejects: without Redis this process enforces the same rate alone. */
   consume(subject: string, weight?: number): Promise<RateLimitVerdict>
 }
 
@@ -38,7 +38,7 @@ end
 return answers`
 
 const SUBJECTS_A_COMMAND = 200
-/** The most subjects that a process counts without Redis. The one whose window ends first makes room for a newer one. */
+/** The most subjects that a process counts without Redis. When full, the one whose window ends first is dropped. */
 const SUBJECTS_IN_MEMORY = 100_000
 
 interface Use {
@@ -52,7 +52,7 @@ interface Counted {
   left_ms: number
 }
 
-/** Counts in fixed windows in Redis. Everything that is counted in one tick of the event loop takes one command. */
+/** Counts in fixed windows in Redis. Everything counted in one tick of the event loop takes one command. */
 export function createRateLimit({ redis, policy }: { redis: Redis; policy: RateLimitPolicy }): RateLimit {
   const window_ms = policy.window_s * 1_000
   // Compared with a command for each request, this saves about a tenth of a token request's CPU at 16 at a time.

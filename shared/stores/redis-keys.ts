@@ -12,15 +12,15 @@ export const redisKeys = {
   revokedToken: (jti: string) => `revoked:token:${jti}`,
   /** Present: the signing key with this kid is revoked. */
   revokedSigningKey: (kid: string) => `revoked:key:${kid}`,
-  /** Its value: the run_id of the server that holds every recent revocation, a space, the tick it was begun at. */
+  /** Its value: the run_id of the server that holds every recent revocation, a space, and the tick at its start. */
   revocationMarker: 'revocation:marker',
   /** Set before filling, looked for after it: gone, or another, means that the server was flushed meanwhile. */
   revocationNonce: (reconciler: string) => `revocation:nonce:${reconciler}`,
-  /** A counter that every process moves every second, to tell how old a marker is without any clock of Redis. */
+  /** A counter that every process advances every second. It tells the age of a marker without Redis' clock. */
   revocationTick: 'revocation:tick',
   /** How often the subject was counted. Lives for one window of the policy. */
   rateLimit: (policy: string, subject: string) => `rate:${policy}:${subject}`,
-  /** Hash of what clients did that is not yet stored in Postgres; usage.ts has its fields. Lives until drained. */
+  /** Hash of client usage that is not yet stored in Postgres; usage.ts has its fields. Lives until drained. */
   usagePending: 'usage:pending',
   /** The same hash, renamed while it is being stored. */
   usageDraining: 'usage:draining',

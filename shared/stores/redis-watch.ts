@@ -7,7 +7,7 @@ const PROBE_EVERY_MS = 2_000
 const REPEAT_EVERY_MS = 60_000
 const REASON_MAX_CHARACTERS = 200
 
-/** What both services do in Redis all the time: run a script that reads the marker. */
+/** What both services constantly do in Redis: run a script that reads the marker. */
 const PROBE = `return redis.call('get', ARGV[1])`
 
 export interface RedisWatch {
@@ -15,12 +15,12 @@ export interface RedisWatch {
   trouble(): string | undefined
   /** Whether a revocation marker was there at the last look: then Redis vouches for revocations. */
   vouches(): boolean
-  /** Resolves when nothing is being asked any more. */
+  /** Resolves when no question is open. */
   stop(): Promise<void>
 }
 
 /**
- * Looks every two seconds whether the server lets this process do its work. A server that refuses (wrong password, no
+ * Checks every two seconds whether the server lets this process do its work. A server that refuses (wrong password, no
  * permission, TLS) or does not answer is logged with its own reason when that begins, each minute while it lasts,
  * and once when it ends.
  */
@@ -61,7 +61,7 @@ export function watchRedis({
       tell(undefined)
     } catch (error) {
       vouches = false
-      // Without a connection the command's own failure says nothing; why there is none was said before.
+      // Without a connection the command's own failure says nothing; the reason was logged before.
       tell(isReply(error) ? reasonOf(error as Error) : (connectionError ?? reasonOf(error as Error)))
     }
   }
@@ -80,7 +80,7 @@ export function watchRedis({
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
-      // Nothing is wrong yet with a connection that has only begun.
+      // A connection that has only begun is not yet a failure.
       if (redis.status !== 'connecting' && redis.status !== 'connect') await probe()
       await sleep(probeEvery_ms, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
     }
@@ -101,7 +101,7 @@ export function watchRedis({
 
 const isReply = (error: unknown): boolean => error instanceof Error && error.name === 'ReplyError'
 
-/** A Redis server names no password in its errors; of several addresses' errors the first stands for all. */
+/** Redis never puts a password into its errors. If several addresses failed, the first error stands for all. */
 function reasonOf(error: Error & { code?: string; errors?: Error[] }): string {
   const message = error.message || error.errors?.[0]?.message || error.code || error.name
   return message.slice(0, REASON_MAX_CHARACTERS)

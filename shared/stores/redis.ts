@@ -6,12 +6,12 @@ export type { Redis }
 const COMMAND_TIMEOUT_MS = 250
 const CONNECT_TIMEOUT_MS = 2_000
 const RECONNECT_MAX_MS = 500
-/** A connection that owes answers and brings none for this long is given up, as that to a host that vanished. */
+/** A connection that owes answers and brings none for this long is given up: its host may have vanished. */
 const SILENCE_MAX_MS = 2_000
 
 /**
  * A connection that never queues and never resends: a command is written at once on a ready connection or
- * rejects, so that an answer always belongs to the server and the moment that it was asked.
+ * rejects. So an answer always comes from the server that was asked, at the time it was asked.
  * `redis+sentinel://user:password@host:26379,host2:26379/name` names a Sentinel group; its primary is used.
  */
 export function createRedis({ url, connectionName }: { url: string; connectionName: string }): Redis {
@@ -30,7 +30,7 @@ export function createRedis({ url, connectionName }: { url: string; connectionNa
   const redis = url.startsWith('redis+sentinel:')
     ? new Redis({ ...options, ...sentinelOptions(url) })
     : new Redis(url, options)
-  // Every command's own promise tells of a failure; without a listener ioredis prints each lost connection.
+  // Every command's own promise reports a failure; without a listener ioredis prints each lost connection.
   redis.on('error', () => {})
   return redis
 }

@@ -34,7 +34,7 @@ describe('admin analytics import', () => {
 
   it('tells what it did, in words', async () => {
     const { code, stdout, stderr } = await importing(await fileOf(HEADER + click('a') + click('a')))
-    assert.equal(stdout, '2 lines: 1 stored, 1 known before, 0 refused.\n')
+    assert.equal(stdout, '2 lines: 1 stored, 1 already known, 0 refused.\n')
     assert.equal(stderr, '')
     assert.equal(code, 0)
   })
@@ -66,7 +66,7 @@ describe('admin analytics import', () => {
     const { code, stdout } = await importing(file)
     assert.equal(
       stdout,
-      `2 lines: 1 stored, 0 known before, 1 refused.\nThe refused lines are listed in ${file}.refused.csv\n`,
+      `2 lines: 1 stored, 0 already known, 1 refused.\nThe refused lines are listed in ${file}.refused.csv\n`,
     )
     assert.equal(code, 3)
   })
@@ -74,12 +74,15 @@ describe('admin analytics import', () => {
   it('says in a sentence what is not usable, and exits with 1', async () => {
     const file = await fileOf(HEADER)
     for (const [args, sentence] of [
-      [[join(folder, 'missing.csv'), '--company', 'ven_acme'], /^There is no file .*missing\.csv\.\n$/],
+      [
+        [join(folder, 'missing.csv'), '--company', 'ven_acme'],
+        /^The file .*missing\.csv does not exist\.\n$/,
+      ],
       [[file, '--company', 'ven_nobody'], /^There is no company ven_nobody\.\n$/],
       [[await fileOf('x\n'), '--company', 'ven_acme'], /^The header line must name each column once: .*\n$/],
       [
         [await fileOf('x\n', 'xlsx'), '--company', 'ven_acme'],
-        /^Whether .*\.xlsx is CSV or NDJSON is not in its name/,
+        /^The name of .*\.xlsx does not say whether it is CSV or NDJSON/,
       ],
     ] as const) {
       const { code, stderr, stdout } = await operator.admin(['analytics', 'import', ...args])

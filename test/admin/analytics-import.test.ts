@@ -146,7 +146,7 @@ describe('analytics import', () => {
       ],
       ['x6,click,2020-01-01T12:00:00Z,9007199254740992,,', /^8,"x6","quantity must be a whole number/],
       ['x7,click,2020-01-01T12:00:00Z', /^9,"","has 3 values for 6 columns"/],
-      ['"x8,click,2020-01-01T12:00:00Z,,,', /^10,"","has quotes that do not match"/],
+      ['"x8,click,2020-01-01T12:00:00Z,,,', /^10,"","has unbalanced quotes"/],
       [',click,2020-01-01T12:00:00Z,,,', /^11,"","eventId must be a string"/],
       [
         `${'y'.repeat(70_000)},click,2020-01-01T12:00:00Z,,,`,
@@ -334,11 +334,11 @@ describe('analytics import', () => {
       await assert.rejects(importing(csv(), { vendorId: 'ven_nobody' }), /There is no company ven_nobody/)
       await assert.rejects(
         importing(csv(), { file: join(folder, 'missing.csv') }),
-        /There is no file .*missing\.csv/,
+        /The file .*missing\.csv does not exist/,
       )
       await assert.rejects(importing(csv(), { file: folder }), /is not a file/)
       await mkdir(join(folder, `${vendorId}.csv.refused.csv`))
-      await assert.rejects(importing(csv(...clicks(['a'], '2020-01-01'))), /cannot be listed beside/)
+      await assert.rejects(importing(csv(...clicks(['a'], '2020-01-01'))), /cannot be created beside/)
       assert.deepEqual(await storedDays(owner, vendorId), [])
     })
   })

@@ -22,7 +22,9 @@ describe('admin company create', () => {
         'company',
         'create',
         '--json',
-        ...Object.entries({ ...good, ...changes }).flatMap(([k, v]) => (v === undefined ? [] : [k, v])),
+        ...Object.entries({ ...good, ...changes }).flatMap(([k, v]) =>
+          v === undefined ? [] : v === '' ? [k] : [k, v],
+        ),
       ],
       password,
     )
@@ -49,17 +51,30 @@ describe('admin company create', () => {
     assert.equal((await create({ '--vendor-id': 'ven_initech' })).json.company.vendorId, 'ven_initech')
   })
 
+  it('takes an account that exists already only when told to: anyone may have made it', async () => {
+    await createAcme(operator)
+    const { code, stderr } = await create({ '--owner-email': 'owner@acme.example' })
+    assert.equal(code, 1)
+    assert.match(stderr, /has an account already.*--existing-account/)
+    assert.equal(await count('companies'), 1)
+  })
+
   it('makes an account that exists already the owner, and leaves its password', async () => {
     await createAcme(operator)
     const before = await operator.db('users').first()
-    const { code } = await create({ '--owner-email': 'owner@acme.example', '--owner-name': undefined }, '')
-    assert.equal(code, 0)
+    const owner = {
+      '--owner-email': 'owner@acme.example',
+      '--owner-name': undefined,
+      '--existing-account': '',
+    }
+    const { code, stderr } = await create(owner, '')
+    assert.equal(code, 0, stderr)
     assert.deepEqual(await operator.db('users').first(), before)
     assert.equal(await count('memberships'), 2)
   })
 
   const refused: [why: string, changes: Record<string, string | undefined>, sentence: RegExp][] = [
-    ['a vendor id that is none', { '--vendor-id': 'acme' }, /^\{"error":"A vendor id is ven_ and/],
+    ['a vendor id that is none', { '--vendor-id': 'acme' }, /^\{"error":"A vendor id is ven_ followed by/],
     ['a time zone that is none', { '--timezone': 'Mars/Base' }, /is not an IANA time zone/],
     ['an offset for a time zone', { '--timezone': '+02:00' }, /is not an IANA time zone/],
     ['a currency that is none', { '--currency': 'QQQ' }, /is not an ISO 4217 currency/],
@@ -82,7 +97,7 @@ describe('admin company create', () => {
     await createAcme(operator)
     const { code, stderr } = await create({ '--vendor-id': 'ven_acme' })
     assert.equal(code, 1)
-    assert.match(stderr, /There is a company ven_acme already/)
+    assert.match(stderr, /The company ven_acme already exists/)
     assert.equal(await count('users'), 1)
   })
 
@@ -90,7 +105,10 @@ describe('admin company create', () => {
     for (const password of ['', 'short', 'x'.repeat(1_025)]) {
       const { code, stderr } = await create({}, password)
       assert.equal(code, 1)
-      assert.match(stderr, /A password has at (least 12 characters|most 1024 bytes): nothing was changed/)
+      assert.match(
+        stderr,
+        /A password (must have at least 12 characters|can have at most 1024 bytes)\. Nothing was changed/,
+      )
     }
     assert.equal(await count('companies'), 0)
   })

@@ -32,10 +32,10 @@ describe('npm run admin -- config', () => {
     assert.equal(code, 78)
     assert.equal(
       stdout,
-      `The configuration is not usable:
+      `The configuration is invalid:
   REDIS_URL: is required
-  ISSUER: must be https; http is for a loopback host only
-  RATE_API_PRE_CLIENT: is not a setting; did you mean RATE_API_PER_CLIENT?
+  ISSUER: must be https; http is allowed only for a loopback host
+  RATE_API_PRE_CLIENT: is not a known setting; did you mean RATE_API_PER_CLIENT?
 `,
     )
   })

@@ -16,13 +16,13 @@ describe('admin keys list, rotate', () => {
   it('lists none before there is one', async () => {
     const { code, stdout } = await operator.admin(['keys', 'list'])
     assert.equal(code, 0)
-    assert.equal(stdout, 'There is no key yet.\n')
+    assert.equal(stdout, 'There are no keys yet.\n')
   })
 
   it('does not rotate to a standby key that verifiers may not have yet', async () => {
     const { code, stderr } = await operator.admin(['keys', 'rotate'])
     assert.equal(code, 1)
-    assert.match(stderr, /^The standby key is too new to sign: /)
+    assert.match(stderr, /^The standby key is too new to sign with: /)
     const { json: keys } = await operator.admin(['keys', 'list', '--json'])
     assert.deepEqual(
       keys.map(({ state }: { state: string }) => state),

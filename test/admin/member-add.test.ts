@@ -16,7 +16,7 @@ describe('admin member add', () => {
     it(`adds a new person as ${role}`, async () => {
       const { code, stdout } = await add('Kim@Acme.example', ['--name', 'Kim', '--role', role])
       assert.equal(code, 0)
-      assert.equal(stdout, `kim@acme.example is a new ${role} of ven_acme.\n`)
+      assert.equal(stdout, `kim@acme.example was added to ven_acme with the role ${role}.\n`)
       const { stdout: list } = await operator.admin(['member', 'list', 'ven_acme'])
       assert.match(list, new RegExp(`kim@acme.example +Kim +${role} +active`))
     })
@@ -30,14 +30,17 @@ describe('admin member add', () => {
       ],
       PASSWORD,
     )
-    const { code, stderr } = await add('else@other.example', ['--role', 'member'], '')
+    const unsaid = await add('else@other.example', ['--role', 'member'], '')
+    assert.equal(unsaid.code, 1)
+    assert.match(unsaid.stderr, /has an account already.*--existing-account/)
+    const { code, stderr } = await add('else@other.example', ['--role', 'member', '--existing-account'], '')
     assert.equal(code, 0, stderr)
   })
 
   it('refuses someone who belongs to the company already, and leaves the role', async () => {
     const { code, stderr } = await add('owner@acme.example', ['--role', 'member'])
     assert.equal(code, 1)
-    assert.equal(stderr, 'owner@acme.example belongs to ven_acme already.\n')
+    assert.equal(stderr, 'owner@acme.example already belongs to ven_acme.\n')
     assert.equal((await operator.db('memberships').first()).role, 'owner')
   })
 
@@ -66,7 +69,7 @@ describe('admin member add', () => {
     )
     assert.deepEqual(results.map(({ code }) => code).sort(), [0, 1])
     const lost = results.find(({ code }) => code === 1)
-    assert.match(lost?.stderr ?? '', /already\.\n$/)
+    assert.match(lost?.stderr ?? '', /already exists\.\n$/)
   })
 
   it('is listed after the owner', async () => {

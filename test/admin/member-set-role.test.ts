@@ -31,7 +31,10 @@ describe('admin member set-role', () => {
   it('hands the company over: the owner becomes an admin', async () => {
     const { code, stdout } = await setRole('member', 'owner')
     assert.equal(code, 0)
-    assert.equal(stdout, 'member@acme.example is owner of ven_acme. owner@acme.example is an admin now.\n')
+    assert.equal(
+      stdout,
+      'member@acme.example now has the role owner in ven_acme. owner@acme.example is now an admin.\n',
+    )
     assert.deepEqual(await roles(), { owner: 'admin', member: 'owner', admin: 'admin' })
   })
 
@@ -99,7 +102,7 @@ describe('admin member set-role', () => {
     await operator.admin(['member', 'set-status', 'ven_acme', 'admin@acme.example', 'suspended'])
     const { code, stderr } = await setRole('admin', 'owner')
     assert.equal(code, 1)
-    assert.match(stderr, /^admin@acme\.example is suspended, and an owner cannot be/)
+    assert.match(stderr, /^admin@acme\.example is suspended, and an owner must be active/)
     assert.equal((await roles()).owner, 'owner')
   })
 

@@ -17,7 +17,7 @@ describe('admin member set-status', () => {
   it('suspends an admin, and makes the admin active again', async () => {
     const { code, stdout } = await setStatus('admin', 'suspended')
     assert.equal(code, 0)
-    assert.equal(stdout, 'admin@acme.example is suspended in ven_acme.\n')
+    assert.equal(stdout, 'admin@acme.example is now suspended in ven_acme.\n')
     assert.equal(await status(), 'suspended')
     assert.equal((await setStatus('admin', 'active')).code, 0)
     assert.equal(await status(), 'active')

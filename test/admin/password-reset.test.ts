@@ -31,7 +31,7 @@ describe('admin password reset', () => {
       `${NEW}\n`,
     )
     assert.equal(code, 0, stderr)
-    assert.equal(stdout, 'owner@acme.example has a new password; every session was ended.\n')
+    assert.equal(stdout, 'owner@acme.example has a new password; all sessions were ended.\n')
     assert.ok(await verifyPassword(NEW, await stored()))
     assert.deepEqual(await operator.db('sessions'), [])
   })
@@ -48,9 +48,13 @@ describe('admin password reset', () => {
   })
 
   for (const [what, password, sentence] of [
-    ['11 characters', 'a'.repeat(11), /^A password has at least 12 characters: nothing was changed\.$/m],
-    ['11 characters of 4 bytes each', '🔒'.repeat(11), /^A password has at least 12 characters/m],
-    ['1025 bytes', 'a'.repeat(1_025), /^A password has at most 1024 bytes: nothing was changed\.$/m],
+    [
+      '11 characters',
+      'a'.repeat(11),
+      /^A password must have at least 12 characters\. Nothing was changed\.$/m,
+    ],
+    ['11 characters of 4 bytes each', '🔒'.repeat(11), /^A password must have at least 12 characters/m],
+    ['1025 bytes', 'a'.repeat(1_025), /^A password can have at most 1024 bytes\. Nothing was changed\.$/m],
   ] as const)
     it(`refuses one of ${what} and changes nothing`, async () => {
       const { code, stderr } = await operator.admin(['password', 'reset', 'owner@acme.example'], password)
@@ -109,14 +113,14 @@ describe('admin password reset', () => {
     it('changes nothing when the second differs', async () => {
       const { code, shown } = await typed(`${NEW}\r`, `${NEW}!\r`)
       assert.equal(code, 1)
-      assert.match(shown, /The two passwords differ: nothing was changed\./)
+      assert.match(shown, /The two passwords differ\. Nothing was changed\./)
       assert.ok(await verifyPassword(PASSWORD, await stored()))
     })
 
     it('changes nothing at Ctrl-C', async () => {
       const { code, shown } = await typed(CTRL_C)
       assert.equal(code, 1)
-      assert.match(shown, /Called off: nothing was changed\./)
+      assert.match(shown, /Cancelled\. Nothing was changed\./)
       assert.ok(await verifyPassword(PASSWORD, await stored()))
     })
   })

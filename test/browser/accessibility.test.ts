@@ -118,12 +118,37 @@ const STATES: State[] = [
     as: OWNER,
     path: async () => {
       const old = await newClient('Watched')
-      const replacement = await newClient('Watched 2')
+      const replacement = await newClient('Watched 2', old.clientId)
       await requestToken(old)
       await requestToken(replacement)
-      return `${CLIENTS}/${old.clientId}/rotate?replacement=${replacement.clientId}`
+      return `${CLIENTS}/${old.clientId}/rotate`
     },
     reach: (page) => page.getByText('In use now').waitFor(),
+  },
+  {
+    name: 'a client that takes over, with its evidence',
+    as: OWNER,
+    path: async () => {
+      const old = await newClient('Handing over')
+      const replacement = await newClient('Taking over', old.clientId)
+      await requestToken(replacement)
+      await requestToken({ ...replacement, clientSecret: 'wrong' })
+      return `${CLIENTS}/${replacement.clientId}`
+    },
+    reach: async (page) => {
+      await page.getByText('This client is taking over').waitFor()
+      await page.getByText(/1 token issued/).waitFor()
+    },
+  },
+  {
+    name: 'the two clients of a rotation in the list',
+    as: OWNER,
+    path: async () => {
+      const old = await newClient('Listed')
+      await newClient('Listed 2', old.clientId)
+      return CLIENTS
+    },
+    reach: (page) => page.getByRole('link', { name: 'Being replaced by Listed 2' }).waitFor(),
   },
   {
     name: 'analytics',
@@ -279,4 +304,5 @@ describe('workspace: what axe does not see', function () {
   })
 })
 
-const newClient = async (name: string) => createClient(await sessionToken(OWNER), { name })
+const newClient = async (name: string, replaces?: string) =>
+  createClient(await sessionToken(OWNER), { name, ...(replaces && { replaces }) })

@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
 import {
+  ADMIN,
   api,
   assertFits,
   createClient,
@@ -42,7 +43,6 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     const replacement = await revealed(page)
     await closeReveal(page, 'Continue the rotation')
     await page.getByText('No token request yet').waitFor()
-    assert.equal(new URL(page.url()).searchParams.get('replacement'), replacement.clientId)
     assert.equal((await requestToken(replacement)).status, 200)
     await page.getByText('Asks for tokens', { exact: true }).waitFor()
     await page.getByText('In use now').waitFor()
@@ -191,19 +191,15 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
   it('is not green for a replacement that fell silent, nor quiet for an old client in use', async () => {
     const token = await sessionToken(OWNER)
     const old = await createClient(token, { name: 'Quiet one' })
-    const replacement = await createClient(token, { name: 'Quiet one 2' })
+    const replacement = await createClient(token, { name: 'Quiet one 2', replaces: old.clientId })
     for (let tokens = 0; tokens < 100; tokens++) await requestToken(old)
-    tab = await visit()
+    tab = await visit({ sessionToken: token, path: '/favicon.svg' })
     const { page } = tab
     await page.clock.install()
-    await page.evaluate((value) => sessionStorage.setItem('session-token', value), token)
-    await page.goto(`${tab.baseUrl}${CLIENTS}/${old.clientId}/rotate`)
-    await page.getByText('Use an existing client').click()
-    const existing = page.getByRole('listitem').filter({ hasText: replacement.clientId })
-    await existing.getByRole('button', { name: 'Use this one' }).click()
-    await page.getByText('In use now').waitFor()
-    await page.waitForTimeout(1_100)
+    const since = new Date(Date.now() - 1_000).toISOString()
     await requestToken(replacement)
+    await page.goto(`${tab.baseUrl}${CLIENTS}/${old.clientId}/rotate?since=${since}`)
+    await page.getByText('In use now').waitFor()
     await page.getByText('Asks for tokens', { exact: true }).waitFor()
     await page.clock.fastForward('05:00')
     await page.getByText('Quiet for 5 minutes').waitFor()
@@ -215,18 +211,52 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     assert.equal(await currentStep(page), 'See the token requests move')
   })
 
-  it('remembers a rotation on the way back to it', async () => {
+  it('keeps the pair at the service: a teammate sees it in the list and on both clients, and resumes it', async () => {
+    const old = await createClient(await sessionToken(OWNER), { name: 'Left alone' })
+    tab = await visit({ as: OWNER, path: `${CLIENTS}/${old.clientId}/rotate` })
+    await tab.page.getByRole('button', { name: 'Create replacement' }).click()
+    await tab.page.getByRole('dialog').getByRole('button', { name: 'Create replacement' }).click()
+    const replacement = await revealed(tab.page)
+    await closeReveal(tab.page, 'Continue the rotation')
+    await tab.page.getByText('No token request yet').waitFor()
+    await tab.leave()
+
+    tab = await visit({ as: ADMIN, path: CLIENTS })
+    const { page } = tab
+    await page.getByRole('link', { name: 'Taking over from Left alone' }).waitFor()
+    await page.getByRole('link', { name: 'Being replaced by Left alone 2' }).click()
+    await page.getByText('No token request yet').waitFor()
+    assert.equal(await currentStep(page), 'Deploy it')
+    assert.equal(await page.getByRole('button', { name: 'Create replacement' }).count(), 0)
+    await requestToken(replacement)
+    await page.getByText('Only a trial so far').waitFor()
+
+    await page.getByRole('link', { name: 'Back to the client' }).click()
+    await page.getByText('This client is being replaced').waitFor()
+    await page.getByRole('link', { name: 'Left alone 2' }).click()
+    await page.getByText('This client is taking over').waitFor()
+    await page.getByRole('button', { name: 'Continue the rotation' }).click()
+    await page.getByText('Only a trial so far').waitFor()
+    assert.match(page.url(), new RegExp(`${old.clientId}/rotate$`))
+  })
+
+  it('begins a rotation again after the replacement was revoked', async () => {
     const token = await sessionToken(OWNER)
-    const old = await createClient(token, { name: 'Left alone' })
-    const replacement = await createClient(token, { name: 'Left alone 2' })
-    const place = `${CLIENTS}/${old.clientId}/rotate?replacement=${replacement.clientId}`
-    tab = await visit({ sessionToken: token, path: place })
-    await tab.page.getByText('No token request yet').waitFor()
-    await tab.page.getByRole('link', { name: 'Back to the client' }).click()
-    await tab.page.getByRole('button', { name: 'Continue the rotation' }).click()
-    await tab.page.getByText('No token request yet').waitFor()
-    assert.equal(await tab.page.getByRole('button', { name: 'Create replacement' }).count(), 0)
-    assert.equal(new URL(tab.page.url()).searchParams.get('replacement'), replacement.clientId)
+    const old = await createClient(token, { name: 'Begun twice' })
+    const first = await createClient(token, { name: 'Begun twice 2', replaces: old.clientId })
+    await api(`/v1/vendor/ven_acme/oauth-clients/${first.clientId}/revoke`, { token, method: 'POST' })
+    tab = await visit({ sessionToken: token, path: `${CLIENTS}/${old.clientId}/rotate` })
+    const { page } = tab
+    await page.getByText('The last replacement was revoked').waitFor()
+    await page.getByRole('button', { name: 'Create replacement' }).click()
+    const dialog = page.getByRole('dialog')
+    // Meanwhile a teammate does the same.
+    await createClient(token, { name: 'Begun twice 3', replaces: old.clientId })
+    await dialog.getByRole('button', { name: 'Create replacement' }).click()
+    await dialog.getByText('This client cannot be replaced any more').waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByText('No token request yet').waitFor()
+    await page.getByRole('link', { name: 'Begun twice 3' }).waitFor()
   })
 
   it('knows in the list what the dialog has learned, and marks the new row once', async () => {

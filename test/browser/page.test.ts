@@ -1,14 +1,7 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
 import { WORKSPACE_HEADERS } from '../../infra/workspace-headers.ts'
-import {
-  assertAccessible,
-  OWNER,
-  sessionToken,
-  testWorkspace,
-  type Visit,
-  visit,
-} from '../support/workspace.ts'
+import { assertAccessible, OWNER, testWorkspace, type Visit, visit } from '../support/workspace.ts'
 
 const FIRST_LOAD_BYTES = 85_000
 /** Of what Google calls good, a fifth. */
@@ -137,12 +130,8 @@ describe('workspace: the page', function () {
   })
 
   it('keeps the way around when a screen’s files cannot be loaded, and loads them again when asked', async () => {
-    tab = await visit()
+    tab = await visit({ as: OWNER, path: '/favicon.svg' })
     await tab.page.route('**/ActivityScreen-*.js', (route) => route.abort())
-    await tab.page.evaluate(
-      (value) => sessionStorage.setItem('session-token', value),
-      await sessionToken(OWNER),
-    )
     await tab.page.goto(`${tab.baseUrl}/ven_acme/activity`)
     await tab.page.getByRole('heading', { name: 'This screen could not be shown' }).waitFor()
     await assertAccessible(tab.page)

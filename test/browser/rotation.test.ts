@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import type { OAuthClient } from '../../apps/workspace/src/api/contract.ts'
-import { type Progress, progressOf } from '../../apps/workspace/src/clients/rotation.ts'
+import { countingFrom, type Progress, pairOf, progressOf } from '../../apps/workspace/src/clients/rotation.ts'
 
 const NOW = new Date('2026-11-22T12:00:00Z')
 const ago = (minutes: number) => new Date(NOW.getTime() - minutes * 60_000)
@@ -10,7 +10,10 @@ const client = (minutes: number | null, tokensIssued24h: number): OAuthClient =>
   clientId: 'cli_0000000000000000000000',
   name: 'Any',
   scopes: ['analytics:read'],
+  secretHint: 'abcd',
   status: 'Active',
+  replaces: null,
+  replacedBy: null,
   createdAt: ago(60 * 24 * 90).toISOString(),
   createdBy: null,
   revokedAt: null,
@@ -141,5 +144,46 @@ describe('the progress of a rotation', () => {
   it('is done once the old client is revoked', () => {
     const old: OAuthClient = { ...client(0, 900), status: 'Revoked' }
     assert.equal(progressOf({ old, replacement: undefined, since: undefined }, NOW).step, 'done')
+  })
+})
+
+describe('from when on the tokens of a replacement count', () => {
+  const replacement = { createdAt: '2026-11-22T11:00:00.000Z' }
+
+  it('is the moment that its secret was put away', () => {
+    const putAway = '2026-11-22T11:01:00.000Z'
+    assert.equal(countingFrom(replacement, putAway).toISOString(), putAway)
+  })
+
+  it('is five minutes after it was created when that moment is not known', () => {
+    for (const putAway of [null, '', 'yesterday']) {
+      assert.equal(countingFrom(replacement, putAway).toISOString(), '2026-11-22T11:05:00.000Z')
+    }
+  })
+})
+
+describe('the pair of a rotation', () => {
+  const one: OAuthClient = { ...client(0, 1), clientId: 'one', replacedBy: 'two' }
+  const two: OAuthClient = { ...client(0, 1), clientId: 'two', replaces: 'one' }
+  const pair = (of: OAuthClient, ...others: OAuthClient[]) => {
+    const found = pairOf(of, (clientId) => others.find((other) => other.clientId === clientId))
+    return found && [found.role, found.other.clientId]
+  }
+
+  it('is known from both sides', () => {
+    assert.deepEqual(pair(one, two), ['old', 'two'])
+    assert.deepEqual(pair(two, one), ['replacement', 'one'])
+  })
+
+  it('ends when either is revoked', () => {
+    const revoked = { status: 'Revoked' } as const
+    assert.equal(pair(one, { ...two, ...revoked }), undefined)
+    assert.equal(pair({ ...one, ...revoked }, two), undefined)
+    assert.equal(pair(two, { ...one, ...revoked }), undefined)
+  })
+
+  it('goes on when a replacement is itself replaced', () => {
+    const three: OAuthClient = { ...client(0, 1), clientId: 'three', replaces: 'two' }
+    assert.deepEqual(pair({ ...two, replacedBy: 'three' }, one, three), ['old', 'three'])
   })
 })

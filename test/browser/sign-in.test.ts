@@ -1,4 +1,5 @@
 import { strict as assert } from 'node:assert'
+import type { Page } from 'playwright-core'
 import { api, OWNER, sessionToken, testWorkspace, type Visit, visit } from '../support/workspace.ts'
 
 describe('workspace: signing in and out', function () {
@@ -49,35 +50,81 @@ describe('workspace: signing in and out', function () {
     assert.equal(asked, 0)
   })
 
-  it('keeps the session over a reload, in the tab only', async () => {
-    tab = await visit({ as: OWNER })
-    await tab.page.getByRole('heading', { name: 'OAuth2 Clients' }).waitFor()
-    await tab.page.reload()
-    await tab.page.getByRole('heading', { name: 'OAuth2 Clients' }).waitFor()
-    const other = await tab.context.newPage()
-    await other.goto(tab.baseUrl)
-    await other.getByRole('heading', { name: 'Sign in' }).waitFor()
+  it('keeps the session over a reload and in every tab, where no script can read it', async () => {
+    const { stack } = await testWorkspace()
+    tab = await visit()
+    await fill(OWNER, stack.demoPassword)
+    const { page } = tab
+    await page.getByRole('heading', { name: 'OAuth2 Clients' }).waitFor()
+    await page.reload()
+    await page.getByRole('heading', { name: 'OAuth2 Clients' }).waitFor()
+    const second = await tab.context.newPage()
+    await second.goto(`${tab.baseUrl}/ven_acme/activity`)
+    await second.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
+
+    const [cookie, ...others] = await tab.context.cookies()
+    assert.deepEqual(others, [])
+    assert.equal(cookie?.name, 'session')
+    assert.equal(cookie.httpOnly, true)
+    assert.equal(cookie.sameSite, 'Strict')
+    const readable = await page.evaluate(() => document.cookie)
+    assert.equal(readable, '')
+    assert.deepEqual(await everythingStored(page), NOTHING)
   })
 
-  it('forgets everything on signing out, and ends the session at the service', async () => {
-    tab = await visit({ as: OWNER, path: '/ven_acme/activity' })
+  it('forgets everything in all tabs on signing out, and ends the session at the service', async () => {
+    const token = await sessionToken(OWNER)
+    tab = await visit({ sessionToken: token, path: '/ven_acme/activity' })
     await tab.page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
-    const token = (await tab.page.evaluate(() => sessionStorage.getItem('session-token'))) as string
-    await tab.page.getByRole('button', { name: OWNER }).click()
+    const second = await tab.context.newPage()
+    await second.goto(`${tab.baseUrl}/ven_acme/integrations/oauth2-clients`)
+    await second.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
     const ended = tab.page.waitForResponse((response) => response.request().method() === 'DELETE')
-    await tab.page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await leave(tab.page)
     await tab.page.getByRole('heading', { name: 'Sign in' }).waitFor()
-    await ended
-    assert.deepEqual(await everythingStored(tab), {
-      session: {},
-      local: {},
-      cookies: [],
-      databases: [],
-      caches: [],
-    })
+    await second.getByRole('heading', { name: 'Sign in' }).waitFor()
+    assert.equal((await ended).status(), 204)
+    assert.deepEqual(await everythingStored(tab.page), NOTHING)
+    assert.deepEqual(await tab.context.cookies(), [])
     assert.equal((await api('/v1/session', { token })).code, 'unauthenticated')
     await tab.page.goBack()
     await tab.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  })
+
+  it('signs every tab in with the first, each at its own address', async () => {
+    const { stack } = await testWorkspace()
+    tab = await visit({ path: '/ven_acme/analytics' })
+    const second = await tab.context.newPage()
+    await second.goto(`${tab.baseUrl}/ven_acme/activity`)
+    await second.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await fill(OWNER, stack.demoPassword)
+    await tab.page.getByRole('heading', { name: 'Analytics', level: 1 }).waitFor()
+    await second.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
+  })
+
+  it('says so when the service does not confirm the sign-out, and tries again', async () => {
+    const token = await sessionToken(OWNER)
+    tab = await visit({ sessionToken: token, path: '/ven_acme/activity' })
+    const { page } = tab
+    await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
+    await page.route('**/v1/session', (route) => route.abort('connectionreset'), { times: 1 })
+    await leave(page)
+    await page.getByText('You may still be signed in').waitFor()
+    assert.equal((await api('/v1/session', { token })).user.email, OWNER)
+    await page.getByRole('button', { name: 'Sign out again' }).click()
+    await page.getByText('You may still be signed in').waitFor({ state: 'detached' })
+    await page.waitForFunction(async () => (await fetch('/v1/session')).status === 401)
+    assert.equal((await api('/v1/session', { token })).code, 'unauthenticated')
+  })
+
+  it('asks again when the service cannot be reached at the start', async () => {
+    tab = await visit({ path: '/favicon.svg', as: OWNER })
+    const { page } = tab
+    await page.route('**/v1/session', (route) => route.abort('connectionreset'), { times: 1 })
+    await page.goto(`${tab.baseUrl}/ven_acme/activity`)
+    await page.getByText('The workspace could not be opened').waitFor()
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
   })
 
   it('leads back to the same place after the session has ended at the service', async () => {
@@ -97,17 +144,13 @@ describe('workspace: signing in and out', function () {
   })
 
   it('ends the session here when its time is over', async () => {
-    tab = await visit()
+    tab = await visit({ as: OWNER, path: '/favicon.svg' })
     await tab.page.clock.install()
-    await tab.page.evaluate(
-      (value) => sessionStorage.setItem('session-token', value),
-      await sessionToken(OWNER),
-    )
     await tab.page.goto(`${tab.baseUrl}/ven_acme/activity`)
     await tab.page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
     await tab.page.clock.fastForward('12:00:01')
     await tab.page.getByText('Your session has ended').waitFor()
-    assert.deepEqual((await everythingStored(tab)).session, {})
+    assert.equal(await tab.page.getByLabel('Email address').inputValue(), OWNER)
   })
 
   it('keeps an unsaved edit over the end of the session, and drops it on signing out', async () => {
@@ -122,8 +165,7 @@ describe('workspace: signing in and out', function () {
     await fill(OWNER, stack.demoPassword)
     await tab.page.getByRole('link', { name: 'Webhooks' }).click()
     assert.equal(await field.inputValue(), 'https://hooks.half-typed.com/')
-    await tab.page.getByRole('button', { name: OWNER }).click()
-    await tab.page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await leave(tab.page)
     await fill(OWNER, stack.demoPassword)
     await tab.page.getByRole('link', { name: 'Webhooks' }).click()
     assert.notEqual(await field.inputValue(), 'https://hooks.half-typed.com/')
@@ -139,12 +181,18 @@ describe('workspace: signing in and out', function () {
   })
 })
 
-async function everythingStored({ page, context }: Visit) {
-  const inPage = await page.evaluate(async () => ({
+async function leave(page: Page): Promise<void> {
+  await page.getByRole('button', { name: OWNER }).click()
+  await page.getByRole('menuitem', { name: 'Sign out' }).click()
+}
+
+const NOTHING = { session: {}, local: {}, databases: [], caches: [] }
+
+/** All that a script of the page can read, but its cookies. */
+const everythingStored = (page: Page) =>
+  page.evaluate(async () => ({
     session: { ...sessionStorage },
     local: { ...localStorage },
     databases: await indexedDB.databases(),
     caches: await caches.keys(),
   }))
-  return { ...inPage, cookies: await context.cookies() }
-}

@@ -19,8 +19,8 @@ function imageOf(name: string): { copies: [from: string, to: string][]; command:
 describe('what the images hold', function () {
   this.timeout(30_000)
   for (const [name, args, expected] of [
-    ['auth', [], /^The configuration is not usable:\n {2}DATABASE_URL: is required/],
-    ['api', [], /^The configuration is not usable:\n {2}DATABASE_URL: is required/],
+    ['auth', [], /^The configuration is invalid:\n {2}DATABASE_URL: is required/],
+    ['api', [], /^The configuration is invalid:\n {2}DATABASE_URL: is required/],
     ['operator', [], /^No local stack runs on /],
   ] as const)
     it(`is enough for the command of ${name} to run`, () => {

@@ -39,7 +39,9 @@ describe('npm start that cannot', function () {
       const holder: Server = createServer()
       const port = await listen(holder as never, { host: '127.0.0.1', port: 0 })
       await expectFailure(
-        new RegExp(`^Port ${port} is in use: stop what holds it, or set ${variable} to another one\\.$`),
+        new RegExp(
+          `^Port ${port} is in use: stop the program that uses it, or set ${variable} to another port\\.$`,
+        ),
         { env: { [variable]: String(port) } },
       )
       await new Promise((resolve) => holder.close(resolve))
@@ -76,7 +78,7 @@ describe('npm start that cannot', function () {
 
   it('says that DATA_DIR is a file', async () => {
     await writeFile(dataDir, '')
-    await expectFailure(/^DATA_DIR .* is a file: set it to a folder that can be written\.$/)
+    await expectFailure(/^DATA_DIR .* is a file: set it to a writable folder\.$/)
   })
 
   it('says that DATA_DIR lies below a file', async () => {
@@ -94,7 +96,7 @@ describe('npm start that cannot', function () {
   it('does not touch a folder that holds other things', async () => {
     await mkdir(dataDir)
     await writeFile(join(dataDir, 'thesis.txt'), 'years of work')
-    await expectFailure(/^DATA_DIR .* holds other things: set it to a new or empty folder\.$/)
+    await expectFailure(/^DATA_DIR .* contains other files: set it to a new or empty folder\.$/)
     assert.deepEqual(await readdir(dataDir), ['thesis.txt'])
   })
 
@@ -163,7 +165,7 @@ describe('npm start that cannot', function () {
     await assert.rejects(openDataDir(dataDir, { roomNeeded_MiB: 10 ** 9 }), (error: Error) => {
       assert.match(
         error.message,
-        /^The disk that holds DATA_DIR .* is full: \d+ MiB are free and 1000000000 MiB are needed; make room, or set DATA_DIR to a folder on another disk\.$/,
+        /^The disk that holds DATA_DIR .* is full: \d+ MiB are free, but 1000000000 MiB are needed: make room, or set DATA_DIR to a folder on another disk\.$/,
       )
       return true
     })

@@ -23,7 +23,7 @@ describe('npm start', function () {
     assert.equal(await start.ended(), 1)
     assert.match(
       start.stderr(),
-      /^\s*The database of DATABASE_URL holds companies, and none of them is of the demo: /,
+      /^\s*The database of DATABASE_URL already has companies, none of them from the demo\. /,
     )
     const { rows } = await db.raw('select count(*) as people from users')
     assert.equal(rows[0].people, 0)
@@ -53,6 +53,6 @@ describe('npm start', function () {
   it('refuses to be production', async () => {
     const start = await startProcess({ dataDir, env: { NODE_ENV: 'production' } })
     assert.equal(await start.ended(), 78)
-    assert.match(start.stderr(), /^\s*NODE_ENV is production: npm start brings up a demo/)
+    assert.match(start.stderr(), /^\s*NODE_ENV is production, but npm start runs a demo/)
   })
 })

@@ -75,7 +75,7 @@ describe('npm start', function () {
     })
 
     it('makes a password for the demo users and tells it', async () => {
-      const password = /Password +(\S+) +\(shown this once\)/.exec(start.stdout())?.[1] ?? ''
+      const password = /Password +(\S+) +\(shown only once\)/.exec(start.stdout())?.[1] ?? ''
       for (const email of ['owner@acme.example', 'member@acme.example', 'owner@globex.example'])
         assert.equal((await signIn(start.baseUrl, email, password)).status, 201, email)
       assert.equal((await signIn(start.baseUrl, 'owner@acme.example', `${password}x`)).status, 401)
@@ -162,7 +162,7 @@ describe('npm start', function () {
     })
 
     it('leaves the password as it was', async () => {
-      assert.doesNotMatch(start.stdout(), /shown this once/)
+      assert.doesNotMatch(start.stdout(), /shown only once/)
       assert.equal((await signIn(start.baseUrl, 'owner@acme.example', 'another password')).status, 401)
     })
 

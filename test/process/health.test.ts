@@ -210,7 +210,7 @@ describe('a service with a Redis that refuses it', function () {
   it('names a variable that looks like a setting and is none', async () => {
     const { child } = await start('auth', { RATE_TOKEN_PER_CLIENTS: '1/60' })
     const line = await child.logged(
-      'RATE_TOKEN_PER_CLIENTS: is not a setting; did you mean RATE_TOKEN_PER_CLIENT?',
+      'RATE_TOKEN_PER_CLIENTS: is not a known setting; did you mean RATE_TOKEN_PER_CLIENT?',
     )
     assert.equal(line.event, 'setting.unknown')
   })

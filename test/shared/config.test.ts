@@ -40,11 +40,11 @@ describe('the settings', () => {
       ['http://127.0.0.1:8080', undefined],
       ['http://127.8.9.1', undefined],
       ['http://[::1]:8080', undefined],
-      ['http://auth.example.com', 'must be https; http is for a loopback host only'],
-      ['http://localhost.example.com', 'must be https; http is for a loopback host only'],
-      ['http://127.0.0.1.example.com', 'must be https; http is for a loopback host only'],
-      ['http://10.0.0.1', 'must be https; http is for a loopback host only'],
-      ['http://0.0.0.0', 'must be https; http is for a loopback host only'],
+      ['http://auth.example.com', 'must be https; http is allowed only for a loopback host'],
+      ['http://localhost.example.com', 'must be https; http is allowed only for a loopback host'],
+      ['http://127.0.0.1.example.com', 'must be https; http is allowed only for a loopback host'],
+      ['http://10.0.0.1', 'must be https; http is allowed only for a loopback host'],
+      ['http://0.0.0.0', 'must be https; http is allowed only for a loopback host'],
       ['https://u:p@auth.example.com', 'must be an http(s) URL'],
       ['https://u@auth.example.com', 'must be an http(s) URL'],
       ['https://@auth.example.com', 'must be an http(s) URL'],
@@ -120,7 +120,9 @@ describe('the settings', () => {
 
     it('are not given twice', () => {
       const env = { DATABASE_URL: 'other', DATABASE_URL_FILE: fileOf('secret') }
-      assert.deepEqual(problemsOf(env, shape), ['DATABASE_URL: is set twice, here and by DATABASE_URL_FILE'])
+      assert.deepEqual(problemsOf(env, shape), [
+        'DATABASE_URL: is set twice, directly and by DATABASE_URL_FILE',
+      ])
     })
 
     for (const [what, path, problem] of [

@@ -101,11 +101,16 @@ export async function createAcme({ db }: TestAdmin, vendorId = 'ven_acme'): Prom
     name: 'Acme Outfitters',
     timezone: 'Europe/Berlin',
     currency: 'EUR',
-    owner: { email: 'owner@acme.example', name: 'Olivia', password: async () => PASSWORD },
+    owner: {
+      email: 'owner@acme.example',
+      name: 'Olivia',
+      password: async () => PASSWORD,
+      existingAccount: true,
+    },
   })
 }
 
 export async function addPerson({ db }: TestAdmin, email: string, role: 'admin' | 'member'): Promise<void> {
-  const person = { email, name: 'Someone', password: async () => PASSWORD }
+  const person = { email, name: 'Someone', password: async () => PASSWORD, existingAccount: true }
   await addMember(db, { vendorId: 'ven_acme', role, person })
 }

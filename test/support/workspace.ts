@@ -35,6 +35,7 @@ after(async function () {
 })
 
 export const OWNER = 'owner@acme.example'
+export const ADMIN = 'admin@acme.example'
 export const MEMBER = 'member@acme.example'
 export const SUSPENDED = 'suspended@acme.example'
 export const GLOBEX_OWNER = 'owner@globex.example'
@@ -51,7 +52,7 @@ export interface VisitOptions {
   height?: number
 }
 
-/** A tab of its own, with nothing in its storage. */
+/** A tab in a browser of its own, with nothing in its storage. */
 export interface Visit {
   page: Page
   context: BrowserContext
@@ -77,10 +78,7 @@ export async function visit(options: VisitOptions = {}): Promise<Visit> {
   const page = await context.newPage()
   const troubles = watch(page, baseUrl)
   const token = options.sessionToken ?? (as && (await sessionToken(as)))
-  if (token) {
-    await page.goto(`${baseUrl}/favicon.svg`)
-    await page.evaluate((value) => sessionStorage.setItem('session-token', value), token)
-  }
+  if (token) await carrySession(context, token, baseUrl)
   await page.goto(baseUrl + path)
   return {
     page,
@@ -93,6 +91,10 @@ export async function visit(options: VisitOptions = {}): Promise<Visit> {
     },
   }
 }
+
+/** Gives the browser a session, as the service's cookie would. */
+export const carrySession = (context: BrowserContext, token: string, baseUrl: string): Promise<void> =>
+  context.addCookies([{ name: 'session', value: token, url: baseUrl, httpOnly: true, sameSite: 'Strict' }])
 
 function watch(page: Page, baseUrl: string): string[] {
   const troubles: string[] = []
@@ -166,9 +168,10 @@ export async function createClient(
     vendorId = 'ven_acme',
     name,
     scopes = ['analytics:read'],
-  }: { vendorId?: string; name: string; scopes?: string[] },
+    replaces,
+  }: { vendorId?: string; name: string; scopes?: string[]; replaces?: string },
 ): Promise<{ clientId: string; clientSecret: string }> {
-  return api(`/v1/vendor/${vendorId}/oauth-clients`, { token, body: { name, scopes } })
+  return api(`/v1/vendor/${vendorId}/oauth-clients`, { token, body: { name, scopes, replaces } })
 }
 
 /** @throws AssertionError naming every rule of axe that what is on the page breaks. */

@@ -8,7 +8,7 @@ import type { ApiContext } from '../http/state.ts'
 import { presentedToken } from './presented-token.ts'
 import type { RefusalReason, VerifiedToken, VerifyToken } from './verify.ts'
 
-/** What the caller is told (RFC 6750 §3.1): enough to mend an honest mistake. */
+/** The description that the caller gets (RFC 6750 §3.1): enough to fix an honest mistake. */
 const DESCRIPTIONS: Record<RefusalReason, string> = {
   malformed: 'The token is not a well-formed JWT',
   type: 'The token is not an access token (typ at+jwt)',
@@ -103,7 +103,7 @@ export function createAccessTokenAccess({
       throw unavailable('We cannot fetch the key right now that this token is signed with.')
     const { token } = judged
     ctx.state.client = { clientId: token.clientId, vendorId: token.vendorId }
-    // One wait, and neither rejects: both commands are written to Redis before either answer is read.
+    // One wait; neither rejects. Both commands are written to Redis before either answer is read.
     const asked = revocation.ask({ clientId: token.clientId, jti: token.jti, kid: token.kid })
     const counted = rateLimit.consume(token.clientId)
     const standing = await asked
@@ -114,7 +114,7 @@ export function createAccessTokenAccess({
     }
     if (standing === 'undecided')
       throw unavailable('We cannot check right now whether this token was revoked.')
-    // Past Koa's `set`, which costs more than the fields themselves.
+    // Bypasses Koa's `set`, which costs more than the fields themselves.
     for (const [name, value] of Object.entries(rateLimitHeaders(rate))) ctx.res.setHeader(name, value)
     if (!rate.allowed) throw new Problem('rate_limited', 'This client sends too many requests.')
     return token

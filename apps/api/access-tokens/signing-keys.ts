@@ -12,9 +12,9 @@ const DOCUMENT_LIMIT_BYTES = 256 * 1_024
 const REFRESH_EVERY_MS = 300_000
 const RETRY_FIRST_EVERY_MS = 1_000
 const RETRY_EVERY_MS = 30_000
-/** An unknown kid asks for a fetch at most this often, whether or not the last one worked. */
+/** An unknown kid causes a fetch at most this often, whether or not the last one worked. */
 const UNKNOWN_KID_PAUSE_MS = 10_000
-/** How long the keys of the last good fetch are believed while the authorization server is out of reach. */
+/** How long the keys of the last good fetch are trusted while the authorization server is unreachable. */
 export const STALE_BOUND_MS = 24 * 3_600_000
 
 export interface SigningKey {
@@ -27,12 +27,12 @@ export interface SigningKeys {
   /** Loads the set, and from then on keeps it fresh. Resolves after the first try, whether or not it worked. */
   start(): Promise<void>
   stop(): void
-  /** Whether a set is there that may still be believed. */
+  /** Whether there is a key set that may still be trusted. */
   usable(): boolean
   /** The key as it is known now, without fetching. */
   known(kid: string): SigningKey | undefined
   /**
-   * The key, fetched when it is not known yet and the last fetch is long enough ago. Never rejects.
+   * The key; if it is not known yet, it is fetched, unless the last fetch was too recent. Never rejects.
    * @returns `unknown` when a set that was fetched for it lacks it; `undecided` when no fetch worked or was due.
    */
   find(kid: string): Promise<SigningKey | 'unknown' | 'undecided'>
@@ -104,7 +104,7 @@ export function createSigningKeys({ url, clock, log }: { url: string; clock: Clo
   }
 }
 
-/** @throws Error for anything but a JSON document of bounded size, sent at once and from this very address. */
+/** @throws Error for anything but a JSON document of bounded size, sent promptly and without a redirect. */
 async function fetchDocument(url: string): Promise<unknown> {
   const tooLarge = new AbortController()
   const request = got(url, {

@@ -3,7 +3,7 @@ import { SCOPES, type Scope } from '#shared/oauth/scopes.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { SigningKey, SigningKeys } from './signing-keys.ts'
 
-/** A token may live this long; what Redis keeps of revocations is only enough for that. */
+/** The longest life of a token; Redis keeps revocations only long enough for that. */
 const TOKEN_LIFE_MAX_S = 900
 /** How far the authorization server's clock may be ahead of this one. */
 const CLOCK_SKEW_S = 120
@@ -111,7 +111,7 @@ function hasOneSpelling(text: string): boolean {
   return Buffer.from(signature, 'base64url').toString('base64url') === signature
 }
 
-/** What jose does not look at: the types of our claims, one audience, the token's life, and `iat`. */
+/** Checks what jose does not: the types of our claims, a single audience, the token's life, and `iat`. */
 function judgeClaims(payload: Record<string, unknown>, signingKey: SigningKey, now_s: number): TokenVerdict {
   const { aud, sub, client_id: clientId, vendor_id: vendorId, scope, jti, iat, exp } = payload
   if (typeof aud !== 'string') return refused('audience')
@@ -129,7 +129,7 @@ function judgeClaims(payload: Record<string, unknown>, signingKey: SigningKey, n
 const isId = (claim: unknown): claim is string =>
   typeof claim === 'string' && claim !== '' && claim.length <= CLAIM_LIMIT_CHARACTERS
 
-/** jose looks at claims only when the signature is right. */
+/** jose checks claims only if the signature is right. */
 function clientOf(error: unknown): TokenClient | undefined {
   if (!(error instanceof errors.JWTExpired || error instanceof errors.JWTClaimValidationFailed))
     return undefined

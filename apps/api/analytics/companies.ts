@@ -15,10 +15,10 @@ export interface DateRange {
   to: string
 }
 
-/** A company and where it stands in its calendar. */
+/** A company and its current calendar days. */
 export interface CompanyCalendar extends Company {
   today: string
-  /** The last day that cannot change any more. */
+  /** The last day that can no longer change. */
   finalThrough: string
   /** The last 30 days, first and last: what is read when no range is asked for. */
   recent: DateRange

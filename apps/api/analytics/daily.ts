@@ -8,16 +8,18 @@ import type { CompanyCalendar, DateRange } from './companies.ts'
 
 export const RANGE_MAX_DAYS = 366
 const ANSWERS_LIMIT_BYTES = 16 * 1_024 * 1_024
-/** So that reads leave connections of the pool to others, and none waits long when Postgres stands still. */
+/** Leaves connections of the pool to others, and keeps waits short when Postgres hangs. */
 const REVISIONS_READ = { size: 500, atOnce: 3, wait_ms: 2_000 }
 const METRICS = ['impressions', 'clicks', 'orders', 'unitsSold', 'revenueMinor', 'boostSpendMinor'] as const
 const MISSING = Object.fromEntries(METRICS.map((metric) => [metric, null]))
 
-/** The answer of a daily read: its JSON as UTF-8, which is sent as it is, and the entity tag of that. */
+/** The answer of a daily read: its JSON in UTF-8, sent as it is, and its entity tag. */
 export interface DailyAnswer {
   body: Buffer
   tag: string
 }
+
+const FIRST_DATE = '0001-01-01'
 
 /** @throws Problem invalid_input for a range that is not one, ends after today or is too long. */
 export function dailyRange(
@@ -30,6 +32,9 @@ export function dailyRange(
   const errors: InputError[] = []
   if (last > today) errors.push({ pointer: '?to', detail: `must not be after today, ${today}` })
   if (first > last) errors.push({ pointer: '?from', detail: `must not be after ${last}` })
+  // ISO 8601 has a year 0, Postgres has not.
+  if (first < FIRST_DATE)
+    errors.push({ pointer: '?to', detail: `must leave room for 30 days after ${FIRST_DATE}` })
   if (daysBetween(first, last) >= RANGE_MAX_DAYS) {
     errors.push({ pointer: '?from', detail: `must be less than ${RANGE_MAX_DAYS} days before ${last}` })
   }
@@ -80,7 +85,7 @@ export function createDailyRead({ db }: { db: Database }): ReadDaily {
   }
 }
 
-/** In memory of its own: Buffer.from would take a piece of a larger block, and being kept, keep the whole block. */
+/** In its own memory: Buffer.from would use part of a larger block and, being kept, keep the whole block. */
 function bytesOf(text: string): Buffer {
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
   bytes.write(text)
@@ -113,5 +118,5 @@ const totals = (days: readonly DayFigures[]): Record<string, unknown> =>
     }),
   )
 
-/** A number that JSON.stringify writes as it is given; TypeScript does not know it yet. */
+/** A number that JSON.stringify writes exactly as given; TypeScript does not know it yet. */
 const { rawJSON } = JSON as typeof JSON & { rawJSON: (text: string) => unknown }

@@ -20,7 +20,7 @@ const EVENTS_MAX = 1_000
 
 /** The bodies that a process holds at once, over all companies. */
 const BODIES_LIMIT_BYTES = 32 * BODY_LIMIT_BYTES
-/** More at once would only wait for each other in the rows of the company's days. */
+/** More at once would only wait for each other's locks on the company's days. */
 const CALLS_AT_ONCE_PER_COMPANY = 2
 /** Over all companies. One company may fill the line while it is alone; others then take places from it. */
 const CALLS_WAITING_MAX = 200
@@ -38,7 +38,7 @@ const events = <T extends z.ZodType>(element: T) =>
     'must be an object',
   )
 
-/** What is read first: each event is then judged on its own, so that the answer can name every bad one. */
+/** Read first; each event is then judged on its own, which lets the answer name every bad one. */
 const Envelope = events(z.unknown())
 const EventsBody = events(analyticsEventSchema).meta({ id: 'AnalyticsEvents' })
 
@@ -87,19 +87,23 @@ export function postEvents(deps: EventIntakeDependencies): Route {
     },
     problems: ['not_found'],
     async around({ clientId, vendorId }, ctx, next) {
-      // How many events a call holds is known only when it was read: one whose client has none left is not read.
+      // How many events a call holds is known only once it is read; if the client has none left, it is not read.
       const rate = await eventLimit.consume(clientId, 0)
       if (rate.remaining === 0) throw overLimit(rate)
-      // A place is taken before the body is read, so that calls that wait hold none.
+      // A place is taken before the body is read, so waiting calls hold no bodies.
       const size_bytes = Math.min(declaredLength(ctx.req) ?? BODY_LIMIT_BYTES, BODY_LIMIT_BYTES)
       await line(vendorId, next, size_bytes)
     },
     async handle({ clientId, vendorId, body: { events: sent } }, ctx) {
       const rate = await eventLimit.consume(clientId, sent.length)
-      if (!rate.allowed) throw overLimit(rate)
+      if (!rate.allowed) {
+        // A smaller call may still fit.
+        await eventLimit.consume(clientId, -sent.length)
+        throw overLimit(rate)
+      }
       for (const [name, value] of Object.entries(rateLimitHeaders(rate))) ctx.res.appendHeader(name, value)
       const company = await findCompanyCalendar(vendorId)
-      if (!company) throw new Problem('not_found', 'There is no such company any more.')
+      if (!company) throw new Problem('not_found', 'This company no longer exists.')
       return storeEvents(db, vendorId, judge(sent, company)).catch((error: unknown) => {
         throw error instanceof SumTooLargeError ? refused(error.indexes.map(tooLarge)) : error
       })

@@ -1,9 +1,9 @@
 import { EVENT_IDS_REMEMBERED_DAYS } from '#shared/analytics/events.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 
-/** Partitions of a week each that stand ready: so long may the housekeeping fail before the default one is needed. */
+/** Weekly partitions made in advance: how long the housekeeping may fail before the default one is needed. */
 const WEEKS_AHEAD = 4
-/** A statement of so many ids takes some 50 ms, and a round of so many statements less than a shutdown may wait. */
+/** A statement with this many ids takes about 50 ms; a round of this many statements, less than a shutdown may wait. */
 const IDS_FORGOTTEN_AT_ONCE = 10_000
 const STATEMENTS_A_ROUND = 20
 

@@ -130,7 +130,7 @@ export function createAnalyticsRoutes(deps: AnalyticsDependencies): Route[] {
     ctx: ApiContext,
   ): Promise<undefined> {
     const company = await findCompanyCalendar(vendorId)
-    if (!company) throw new Problem('not_found', 'There is no such company any more.')
+    if (!company) throw new Problem('not_found', 'This company no longer exists.')
     const { body, tag } = await readDaily(company, dailyRange(query, company))
     if (failsIfMatch(headers['If-Match'], tag)) throw preconditionFailed()
     ctx.res.setHeader('ETag', tag)

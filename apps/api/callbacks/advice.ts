@@ -2,7 +2,7 @@ import type { CertificateFacts } from './certificate.ts'
 import { CONNECT_TIMEOUT_MS, FIRST_BYTE_TIMEOUT_MS, SEND_TIMEOUT_MS, TLS_TIMEOUT_MS } from './exchange.ts'
 import type { Failure } from './failures.ts'
 
-/** What a sentence may mention. Nothing in it comes from a receiver whose address was not judged public. */
+/** What a sentence may mention. None of it comes from a receiver at an address that was not judged public. */
 export interface AdviceFacts {
   host: string
   certificate: CertificateFacts | null

@@ -46,7 +46,7 @@ function chainOf(peer: DetailedPeerCertificate): X509Certificate[] {
       current = issuer === current ? undefined : issuer
     }
   } catch {
-    // What cannot be read is not reported; verification has the last word anyway.
+    // What cannot be read is not reported; verification decides anyway.
   }
   return chain
 }

@@ -10,7 +10,7 @@ export const CONNECT_TIMEOUT_MS = 3_000
 export const TLS_TIMEOUT_MS = 3_000
 export const SEND_TIMEOUT_MS = 3_000
 export const FIRST_BYTE_TIMEOUT_MS = 5_000
-/** The status is in, and only the start of a body is shown: not worth making the person wait for the rest. */
+/** The status is in, and only the start of a body is shown: the rest is not worth waiting for. */
 export const BODY_TIMEOUT_MS = 2_000
 export const BODY_LIMIT_BYTES = 16 * 1_024
 export const HEADERS_LIMIT_BYTES = 16 * 1_024

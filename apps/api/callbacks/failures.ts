@@ -53,7 +53,7 @@ const CLIENT_CERTIFICATE =
 /** The connection reached an address that was not judged. */
 export class PeerError extends Error {}
 
-/** Names what ended an exchange without an answer, by how far it had got. `error` undefined: it just closed. */
+/** Names what ended an exchange without an answer, by how far it got. `error` undefined: the connection just closed. */
 export function failureOf(
   error: Error | undefined,
   { connected, secured }: { connected: boolean; secured: boolean },

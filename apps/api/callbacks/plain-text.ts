@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noControlCharactersInRegex: control characters are what this file looks for
 
 /**
- * Terminal escapes (ECMA-48). A string without its end stays, but for the characters that introduce it, which are
+ * Terminal escapes (ECMA-48). A string without an end stays, except for the characters that introduce it, which are
  * controls.
  */
 const ESCAPES: readonly RegExp[] = [
@@ -39,7 +39,7 @@ export function plainText(text: string): string {
     .replaceAll('\t', ' ')
     .replace(UNSEEN, '')
   let plain = withoutHiddenElements(visible).replace(BLOCK_TAG, '\n')
-  // Removing a tag can make another one of what was around it.
+  // Removing a tag can turn the text around it into another one.
   for (let round = 0; round < TAG_ROUNDS; round++) plain = plain.replace(TAG, '')
   return plain
     .replaceAll('<', '‹')

@@ -47,7 +47,7 @@ const getCallback = ({ db, manager: by }: CallbackDependencies): Route =>
   })
 
 function patchCallback({ db, clock, manager: by, resolve, judgeAddress }: CallbackDependencies): Route {
-  /** @throws Problem when DNS names an address that is not public. No answer is no reason to refuse: a send fails closed. */
+  /** @throws Problem when DNS names an address that is not public. Without an answer it is saved: a send fails closed. */
   async function verify(ctx: ApiContext, url: CallbackUrl): Promise<boolean> {
     if (url.address !== null) return true
     const verdict = await judgeName(url.hostname, { resolve, judgeAddress })
@@ -65,7 +65,7 @@ function patchCallback({ db, clock, manager: by, resolve, judgeAddress }: Callba
     operationId: 'saveCallback',
     tag: 'Callback',
     summary: 'Save the callback of a company',
-    description: 'It replaces the one that was saved. A refused one changes nothing.',
+    description: 'Replaces the saved URL. A refused URL changes nothing.',
     by,
     body: NewCallback,
     answers: { 200: { description: 'The saved callback.', schema: Callback } },
@@ -78,7 +78,7 @@ function patchCallback({ db, clock, manager: by, resolve, judgeAddress }: Callba
       await db.transaction(async (transaction) => {
         const saved = { vendorId, callbackUrl, verified, updatedAt: new Date(clock.now()), updatedBy: userId }
         await saveDestination(transaction, saved)
-        // The host only: what follows it may be known to the receiver alone.
+        // The host only: the rest of the URL may be known only to the receiver.
         await appendActivity(transaction, { vendorId, userId, action: 'callback.saved', subject: host })
       })
       return shown(db, vendorId)
@@ -95,9 +95,9 @@ const postCallbackTest = ({ db, manager: by, sender, testLimit }: CallbackDepend
     summary: 'Send a test event to the saved callback',
     description:
       'One POST of `{"type":"test_event","vendorId":…,"sentAt":…}`, tried once, without following redirects. ' +
-      'Whatever the receiver does is a result and not an error. It takes 10 seconds at most.',
+      'Whatever the receiver answers, the call succeeds and reports it. It takes at most 10 seconds.',
     by,
-    answers: { 200: { description: 'What became of it.', schema: CallbackTest } },
+    answers: { 200: { description: 'The result of the test.', schema: CallbackTest } },
     problems: ['callback_not_configured', 'test_in_progress', 'rate_limited'],
     async handle({ vendorId }, ctx) {
       const rate = await testLimit.consume(vendorId)
@@ -111,7 +111,7 @@ const postCallbackTest = ({ db, manager: by, sender, testLimit }: CallbackDepend
         .send({ url: begun.callbackUrl, vendorId, signal: caller })
         .finally(() =>
           endTest(db, { vendorId, lease: begun.lease }).catch((error: Error) =>
-            // The lease runs out by itself; the result matters more.
+            // The lease expires on its own; the result matters more.
             ctx.state.log.warn({ error: error.message }, 'the end of a callback test could not be noted'),
           ),
         )
@@ -122,7 +122,7 @@ const postCallbackTest = ({ db, manager: by, sender, testLimit }: CallbackDepend
       )
       if (!result && !caller.aborted)
         throw unavailable('The service is restarting. Send the test event again.')
-      // Without a result the caller has gone, and nobody reads what is answered.
+      // Without a result the caller has gone, and nobody reads the answer.
       return result as z.infer<typeof CallbackTest>
     },
   })
@@ -130,7 +130,10 @@ const postCallbackTest = ({ db, manager: by, sender, testLimit }: CallbackDepend
 async function notBegun(db: Database, vendorId: string): Promise<Problem> {
   const destination = await findDestination(db, vendorId)
   return destination
-    ? new Problem('test_in_progress', 'A test event of this company is being sent. Wait for its result.')
+    ? new Problem(
+        'test_in_progress',
+        'A test event for this company is already being sent. Wait for its result.',
+      )
     : new Problem('callback_not_configured', 'Save a callback URL first.')
 }
 
@@ -148,7 +151,7 @@ async function shown(db: Database, vendorId: string): Promise<z.infer<typeof Cal
 interface RefusedUrl {
   code: CallbackUrlProblemCode
   sentence: string
-  /** What may be logged of the URL, which may hold a secret. */
+  /** The part of the URL that may be logged; the rest may hold a secret. */
   host: string | null
   addressReason: AddressReason | null
 }

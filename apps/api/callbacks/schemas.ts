@@ -58,7 +58,7 @@ export const CallbackTest = z
       .meta({ description: 'null if no connection was made.' }),
     log: z.array(z.string()).meta({
       description:
-        'What happened and what the receiver answered, as plain text without secrets. Show it as text.',
+        'What happened and what the receiver answered: plain text without secrets. Show it as text, not as HTML.',
     }),
     advice: z.string().meta({ description: 'One sentence that says what to do next.' }),
   })

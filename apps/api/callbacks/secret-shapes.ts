@@ -1,4 +1,4 @@
-import { CLIENT_SECRET_PATTERN, SESSION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
+import { CLIENT_SECRET_PATTERN, INVITATION_TOKEN_PATTERN, SESSION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
 
 /*
  * Secrets with a recognisable form. A callback URL must not contain one, and a receiver's answer is never shown with
@@ -9,6 +9,7 @@ import { CLIENT_SECRET_PATTERN, SESSION_TOKEN_PATTERN } from '#shared/oauth/ids.
 export const SECRET_SHAPES: readonly RegExp[] = [
   CLIENT_SECRET_PATTERN,
   SESSION_TOKEN_PATTERN,
+  INVITATION_TOKEN_PATTERN,
   // JSON Web Token: three base64url parts, the first of which is a JSON object (RFC 7519); JWE has five. It begins at
   // the first `eyJ` of a word, since trying each of them would be quadratic.
   /(?<![\w-])(?:(?!eyJ)[\w-])*eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*){1,3}/,
@@ -53,7 +54,7 @@ export const SECRET_SHAPES: readonly RegExp[] = [
 
 /** The first part of a secret that was cut off: hidden, but not refused in a URL. */
 export const SECRET_STARTS: readonly RegExp[] = [
-  /(?<![A-Za-z0-9])(?:ias|ses)_(?=[a-z]*[0-9A-Z])[0-9A-Za-z]{8,}/,
+  /(?<![A-Za-z0-9])(?:ias|ses|inv)_(?=[a-z]*[0-9A-Z])[0-9A-Za-z]{8,}/,
   /(?<![A-Za-z0-9])eyJ[\w-]{10,}(?:\.[\w-]*)*/,
   /gh[opusr]_[A-Za-z0-9]{10,}/,
   /(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{6,}/,

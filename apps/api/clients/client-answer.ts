@@ -29,7 +29,7 @@ export function clientAnswer(
   }
 }
 
-/** The clients with what they did. */
+/** The clients with their usage. */
 export async function clientAnswers(stores: UsageStores, records: readonly ClientRecord[]) {
   const clientIds = records.map(({ clientId }) => clientId)
   const used = await readUsage(stores, clientIds)
@@ -43,7 +43,7 @@ export async function oneClientAnswer(stores: UsageStores, record: ClientRecord)
 
 export const noSuchClient = (): Problem => new Problem('not_found', 'The company has no such client.')
 
-/** @throws Problem not_found for what cannot be a client's id. */
+/** @throws Problem not_found for anything that cannot be a client's id. */
 export function knownClientId(clientId: string): string {
   if (!CLIENT_ID_PATTERN.test(clientId)) throw noSuchClient()
   return clientId

@@ -22,14 +22,14 @@ export interface Creation {
   userId: string
   name: string
   scopes: readonly Scope[]
-  /** The client that the new one takes over from. */
+  /** The client that the new one replaces. */
   replaces: string | undefined
   /** What the caller sent as Idempotency-Key. */
   idempotencyKey: string | undefined
   at: Date
 }
 
-/** `clientSecret` is there only when this very call made the client. */
+/** `clientSecret` is set only if this call created the client. */
 export type Created = { client: ClientRecord; clientSecret?: string }
 
 /**

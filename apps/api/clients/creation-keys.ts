@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { Queryable } from '#shared/stores/postgres.ts'
 
-/** For this long a repeat of a creation with the same Idempotency-Key answers with the first client. */
+/** How long a repeat with the same Idempotency-Key answers with the first client. */
 export const CREATION_KEY_LIFETIME_MS = 24 * 3_600_000
 
 export interface CreationKey {
@@ -35,7 +35,7 @@ export async function findCreation(
   return rows[0]
 }
 
-/** Remembers the creation; one under the same key that is past its time is replaced. */
+/** Remembers the creation, replacing an expired one under the same key. */
 export async function saveCreation(
   db: Queryable,
   { vendorId, userId, idempotencyKey }: CreationKey,
@@ -50,7 +50,7 @@ export async function saveCreation(
   )
 }
 
-/** Removes at most `limit` that are past their time. @returns how many. */
+/** Removes at most `limit` expired ones. @returns how many. */
 export async function deleteExpiredCreations(
   db: Queryable,
   { before, limit }: { before: Date; limit: number },

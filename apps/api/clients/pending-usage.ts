@@ -3,7 +3,7 @@ import { redisKeys } from '#shared/stores/redis-keys.ts'
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
-/** Fields looked at in one step, and the most steps: a hash that is larger still is only read by draining it. */
+/** Fields read in one step, and the most steps: an even larger hash is only read by draining it. */
 const SCAN_FIELDS = 5_000
 const SCAN_STEPS_MAX = 40
 const WHAT_MAX_CHARACTERS = 60
@@ -13,7 +13,7 @@ export interface Counts {
   refused: number
 }
 
-/** What a client did that is not yet stored in Postgres. Times are in milliseconds since the Unix epoch. */
+/** The usage of a client that is not yet stored in Postgres. Times are in milliseconds since the Unix epoch. */
 export interface PendingUsage {
   lastUsedAt_ms: number | undefined
   hours: Map<number, Counts>
@@ -39,7 +39,7 @@ export function parseUsage(fields: Iterable<[field: string, value: string]>): Ma
     const [clientId = '', kind = '', what = ''] = field.split('|')
     const usage = clients.get(clientId) ?? nothing()
     clients.set(clientId, usage)
-    // Longer than any address or scope: it must not keep the rest from being stored.
+    // Longer than any address or scope; it must not keep the rest from being stored.
     add(usage, kind, what.slice(0, WHAT_MAX_CHARACTERS), Number(text))
   }
   return clients
@@ -78,7 +78,7 @@ function addressAt({ addresses }: PendingUsage, address: string) {
   return there
 }
 
-/** What is pending of one client, also while it is being stored. Without Redis: nothing. */
+/** What is pending for one client, even while it is being stored. Without Redis: nothing. */
 export async function readPendingOf(redis: Redis, clientId: string): Promise<PendingUsage> {
   const keys = [redisKeys.usagePending, redisKeys.usageDraining]
   const found = await Promise.all(keys.map((key) => scan(redis, key, clientId).catch(() => [])))

@@ -21,12 +21,12 @@ export const NewOAuthClient = z
       .min(1, 'must name at least one scope')
       .max(SCOPES.length, 'must not name a scope twice')
       .refine((scopes) => new Set(scopes).size === scopes.length, 'must not name a scope twice')
-      .meta({ uniqueItems: true, description: 'The smallest subset that does.' }),
+      .meta({ uniqueItems: true, description: 'Only the scopes that the integration needs.' }),
     replaces: z
       .string('must be the id of a client')
       .regex(CLIENT_ID_PATTERN, 'must be the id of a client')
       .optional()
-      .meta({ description: 'The Active client that the new one takes over from.' }),
+      .meta({ description: 'The Active client that the new client replaces.' }),
   })
   .meta({ id: 'NewOAuthClient' })
 
@@ -34,19 +34,20 @@ const client = {
   clientId: z.string(),
   name: z.string(),
   scopes: z.array(scope),
-  secretHint: z
-    .string()
-    .nullable()
-    .meta({ description: "The secret's last four characters; null: created before they were kept." }),
+  secretHint: z.string().nullable().meta({
+    description: "The secret's last four characters; null for clients created before they were kept.",
+  }),
   status: z.enum(['Active', 'Revoked']),
-  replaces: z.string().nullable().meta({ description: 'The client that it takes over from.' }),
-  replacedBy: z.string().nullable().meta({ description: 'The client that takes over from it.' }),
+  replaces: z.string().nullable().meta({ description: 'The client that this client replaces.' }),
+  replacedBy: z.string().nullable().meta({ description: 'The client that replaces this client.' }),
   createdAt: instant,
   createdBy: actor,
   revokedAt: instant.nullable(),
   revokedBy: actor.nullable(),
   lastUsedAt: instant.nullable().meta({ description: 'When it last got a token; null: never.' }),
-  tokensIssued24h: z.int().meta({ description: 'How many tokens it got in the last 24 hours, to the hour.' }),
+  tokensIssued24h: z
+    .int()
+    .meta({ description: 'How many tokens it got in the last 24 hours, counted in whole hours.' }),
 }
 
 export const OAuthClient = z.object(client).meta({ id: 'OAuthClient' })
@@ -55,7 +56,7 @@ export const CreatedOAuthClient = z
   .object({
     ...client,
     clientSecret: z.string().nullable().meta({
-      description: 'Shown in this one answer; only its hash is kept. null when the request is repeated.',
+      description: 'Shown only in this answer; only its hash is kept. null if the request is a repeat.',
     }),
   })
   .meta({ id: 'CreatedOAuthClient' })
@@ -70,16 +71,16 @@ export const OAuthClientUsage = z
   .object({
     hours: z
       .array(z.object({ hour: instant, tokens: count, refused: count }))
-      .meta({ description: 'Every hour of the last 14 days, oldest first; the last one is not over.' }),
+      .meta({ description: 'Every hour of the last 14 days, oldest first; the last one is still running.' }),
     minutes: z
       .array(z.object({ minute: instant, tokens: count, refused: count }))
-      .meta({ description: 'Every minute of the last 60, oldest first; the last one is not over.' }),
+      .meta({ description: 'Every minute of the last 60, oldest first; the last one is still running.' }),
     scopes: z
       .array(z.object({ scope, lastUsedAt: instant.nullable() }))
-      .meta({ description: 'Each scope of the client; null: never asked for.' }),
+      .meta({ description: 'Each scope of the client, with the time a token last had it; null: never.' }),
     addresses: z
       .array(z.object({ address: z.string(), tokens: count, lastSeenAt: instant }))
-      .meta({ description: 'Where tokens were asked for: the 20 latest addresses of the last 14 days.' }),
+      .meta({ description: 'The 20 addresses that most recently got a token, from the last 14 days.' }),
   })
   .meta({ id: 'OAuthClientUsage' })
 
@@ -94,7 +95,7 @@ export const ClientQuery = z.strictObject({
   status: z.enum(['Active', 'Revoked'], 'must be Active or Revoked').optional(),
 })
 
-// Visible ASCII, so that it is the same text wherever it is logged or stored.
+// Visible ASCII stays the same wherever it is logged or stored.
 const IDEMPOTENCY_KEY = /^[\x21-\x7E]{1,255}$/
 
 export const CreationHeaders = z.object({
@@ -104,6 +105,6 @@ export const CreationHeaders = z.object({
     .optional()
     .meta({
       description:
-        'Makes a repeat safe for 24 hours: it answers 200 with the client of the first request, without the secret.',
+        'Makes repeating the request safe for 24 hours: a repeat answers 200 with the client that the first request created, without its secret.',
     }),
 })

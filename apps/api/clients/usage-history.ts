@@ -24,13 +24,13 @@ export interface UsageHistory {
   addresses: { address: string; tokens: number; seenAt_ms: number }[]
 }
 
-/** What one client did, as stored in Postgres and as pending in Redis. Without Redis it is what Postgres knows. */
+/** The usage of one client, from Postgres and, still pending, from Redis. Without Redis it is what Postgres knows. */
 export async function readUsageOf(
   { db, redis, clock }: UsageStores,
   clientId: string,
 ): Promise<UsageHistory> {
   const now_ms = clock.now()
-  // Pending first: what is stored between the two reads is then counted twice for a moment, and not missing.
+  // Pending first: what is stored between the two reads is briefly counted twice instead of missing.
   const pending = await readPendingOf(redis, clientId)
   const rows = async <Row>(sql: string, since_ms: number): Promise<Row[]> =>
     (await db.raw(sql, [clientId, new Date(since_ms)])).rows

@@ -6,8 +6,10 @@ import { type PendingUsage, parseUsage } from './pending-usage.ts'
 import { ADDRESS_AGE_MAX_MS, ADDRESSES_SHOWN, HOURS_SHOWN, MINUTES_SHOWN } from './usage-history.ts'
 
 const MINUTE_MS = 60_000
+const FIELDS_A_STEP = 1_000
+const CLIENTS_A_STATEMENT = 1_000
 const HOUR_MS = 60 * MINUTE_MS
-/** Longer than they are shown, since what is late is stored all the same. */
+/** Longer than they are shown, since late counts are stored too. */
 const HOURS_KEPT = HOURS_SHOWN + 24
 const MINUTES_KEPT = 2 * MINUTES_SHOWN
 
@@ -22,15 +24,29 @@ export async function drainUsage({ redis, db }: { redis: Redis; db: Database }):
       `select pg_try_advisory_xact_lock(hashtext('client_usage')) as mine`,
     )
     if (!rows[0].mine) return 0
-    // Not when a crash left something behind: that goes first.
+    // Not if a crash left something behind: that goes first.
     await redis.renamenx(redisKeys.usagePending, redisKeys.usageDraining).catch(ignoreMissingKey)
-    const clients = parseUsage(Object.entries(await redis.hgetall(redisKeys.usageDraining)))
+    const clients = parseUsage(await fieldsOf(redis, redisKeys.usageDraining))
     if (clients.size === 0) return 0
-    await store(transaction, [...clients])
-    // Before the commit: a crash between the two loses counts, the other way round it would count them twice.
+    const all = [...clients]
+    for (let from = 0; from < all.length; from += CLIENTS_A_STATEMENT)
+      await store(transaction, all.slice(from, from + CLIENTS_A_STATEMENT))
+    // Before the commit: a crash between the two loses counts; in the other order it would count them twice.
     await redis.del(redisKeys.usageDraining)
     return clients.size
   })
+}
+
+/** A hash that grew while nothing was stored is too long to be read by one command within its time-out. */
+async function fieldsOf(redis: Redis, key: string): Promise<[field: string, value: string][]> {
+  const fields = new Map<string, string>()
+  let cursor = '0'
+  do {
+    const [next, flat] = await redis.hscan(key, cursor, 'COUNT', FIELDS_A_STEP)
+    for (let i = 0; i < flat.length; i += 2) fields.set(flat[i] as string, flat[i + 1] as string)
+    cursor = next
+  } while (cursor !== '0')
+  return [...fields]
 }
 
 function ignoreMissingKey(error: Error): void {
@@ -64,7 +80,7 @@ async function store(transaction: Queryable, clients: [clientId: string, Pending
   await write(KEEP_LATEST_ADDRESSES, seen)
 }
 
-/** The parameter is a JSON list with an object a row. Times come in milliseconds; unknown clients are left out. */
+/** The parameter is a JSON list with one object per row. Times are in milliseconds; unknown clients are left out. */
 const from = (columns = '') => `
   from jsonb_to_recordset(?::jsonb) as u ("clientId" text, at double precision${columns})
   join oauth_clients c on c.client_id = u."clientId"`
@@ -102,7 +118,7 @@ const KEEP_LATEST_ADDRESSES = `
   ) ranked
   where a.client_id = ranked.client_id and a.address = ranked.address and ranked.place > ${ADDRESSES_SHOWN}`
 
-/** Removes what no answer shows any more, at most `limit` rows of each kind. @returns how many. */
+/** Removes what is no longer shown, at most `limit` rows of each kind. @returns how many. */
 export async function deleteOldUsage(
   db: Database,
   { now, limit }: { now: number; limit: number },

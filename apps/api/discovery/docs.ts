@@ -4,13 +4,13 @@ import type { Answer, ApiDocument, JsonSchema, Operation, Parameter } from './op
 import { problemAdvice } from './problem-advice.ts'
 import { DOCS_STYLE } from './style.ts'
 
-/** The documentation page, and the policy that lets nothing but its own style run. */
+/** The documentation page, and a policy that allows nothing but its own style. */
 export interface DocsPage {
   html: string
   contentSecurityPolicy: string
 }
 
-/** One page without script or anything from elsewhere, made from the OpenAPI document once at start. */
+/** One page without scripts or external resources, made from the OpenAPI document once at start. */
 export function createDocsPage(document: ApiDocument): DocsPage {
   const styleHash = createHash('sha256').update(DOCS_STYLE).digest('base64')
   return {
@@ -80,12 +80,12 @@ function authentication(document: ApiDocument): string {
   ].join('\n')
   const rows = Object.entries(scopes).map(([scope, text]) => [code(scope), escaped(text)])
   return `<section id="authentication"><h2>Authentication</h2>
-<p>A company's own systems use an OAuth 2.0 client: they trade its id and secret for an access token, which lives
-15 minutes, and send that token. When it expires they ask for a new one; there is no refresh token. Keep the secret on a
-server: never in a browser, a mobile app, source control, a log or a callback.</p>
+<p>A company's own systems use an OAuth 2.0 client: they trade its id and secret for an access token, which is
+valid for 15 minutes, and send that token. When it expires, they ask for a new one; there is no refresh token. Keep the
+secret on a server, and never put it in a browser, a mobile app, source control, a log or a callback.</p>
 <pre tabindex="0"><code>${escaped(example)}</code></pre>
 ${table(['Scope', 'What it allows'], rows)}
-<p>The workspace uses a session token instead. One kind of token is never taken for the other.</p></section>`
+<p>The workspace uses a session token instead. Neither kind of token is accepted in place of the other.</p></section>`
 }
 
 function operationSection({ path, method, operation }: Entry): string {

@@ -108,7 +108,7 @@ const HEADERS: Record<string, Header> = {
   'Set-Cookie': field('The session, if it is kept in a cookie.', text('__Host-session=…; HttpOnly')),
 }
 
-/** Scopes in words, for the authorization screen of whatever reads the document. */
+/** Scopes in words, for the authorization screen of tools that read the document. */
 const SCOPE_DESCRIPTIONS: Record<(typeof SCOPES)[number], string> = {
   'catalog:write': 'Change the catalog',
   'analytics:read': 'Read analytics',
@@ -148,7 +148,7 @@ export function createApiDocument({
     info: {
       title: 'Integration Access Service',
       version: '1',
-      description: 'Scoped OAuth 2.0 clients, daily analytics and the callback receiver of a company.',
+      description: "A company's scoped OAuth 2.0 clients, daily analytics and callback.",
       contact: { name: 'Integration Access Service', url: `${apiResource}/docs` },
       license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
     },
@@ -179,7 +179,7 @@ export function createApiDocument({
           in: 'cookie',
           name: apiResource.startsWith('https:') ? '__Host-session' : 'session',
           description:
-            'The same session in a browser. A request that changes something must come from the workspace itself.',
+            'The same session in a browser. A request that changes something must come from the workspace.',
         },
       },
     },
@@ -214,7 +214,7 @@ function securityOf(security: Security | undefined): Operation['security'] {
   return [{ session: [] }, { sessionCookie: [] }]
 }
 
-/** Each that its caller, its input or its handler can lead to. */
+/** Every problem that the caller, the input or the handler can cause. */
 const problemsOf = ({ by, query, headers, body, problems = [] }: RouteDescription): ProblemCode[] => [
   ...new Set([
     ...by.problems,
@@ -376,7 +376,7 @@ const problemSchema = (): JsonSchema => ({
     status: { type: 'integer' },
     detail: { type: 'string' },
     code: { type: 'string', enum: Object.keys(PROBLEMS) },
-    requestId: { type: 'string', description: 'Name it when you ask for help.' },
+    requestId: { type: 'string', description: 'Quote it when you ask for help.' },
     errors: {
       type: 'array',
       description: 'What is wrong with the input.',

@@ -34,7 +34,7 @@ export function resourceMetadataUrl(apiResource: string): string {
   return `${origin}${METADATA_PATH}${pathname === '/' ? '' : pathname}`
 }
 
-/** What machines and people read to find their way; public, and made once. */
+/** Documents for machines and people to find their way; public, and made once. */
 export function createDiscoveryRoutes({ issuer, apiResource, routes }: DiscoveryDependencies): ApiRouter {
   const metadata: z.infer<typeof ResourceMetadata> = {
     resource: apiResource,

@@ -11,7 +11,7 @@ export type Bearer =
 const BEARER = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i
 const BEARER_SCHEME = /^bearer(?: |$)/i
 
-/** Another scheme than Bearer counts as no token, as RFC 6750 §3.1 has it for a request without authentication. */
+/** A scheme other than Bearer counts as no token, and so as a request without authentication (RFC 6750 §3.1). */
 export function bearerOf(request: IncomingMessage): Bearer {
   const { authorization } = request.headers
   if (authorization === undefined) return { kind: 'none' }
@@ -21,7 +21,7 @@ export function bearerOf(request: IncomingMessage): Bearer {
   return { kind: BEARER_SCHEME.test(authorization) ? 'malformed' : 'none' }
 }
 
-/** Node keeps the first of two Authorization fields without a word; a proxy may have looked at the second. */
+/** Node silently keeps the first of two Authorization fields; a proxy may have used the second. */
 function isRepeated(rawHeaders: readonly string[], name: string): boolean {
   let times = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {

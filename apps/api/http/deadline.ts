@@ -4,7 +4,7 @@ import type { ApiMiddleware } from './state.ts'
 
 /**
  * Answers 503 when a request has not been answered after `deadline_ms`, however many slow statements it is made of.
- * What was begun goes on and may still count, as with any 503.
+ * Work that was begun continues and may still take effect, as with any 503.
  * @param ownDeadline the routes, such as `POST /v1/a/:b`, that wait for more than a store and bound that themselves.
  */
 export function createDeadlineMiddleware({

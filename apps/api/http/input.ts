@@ -3,7 +3,7 @@ import { type InputError, Problem } from '#shared/problems.ts'
 import type { ApiContext } from './state.ts'
 
 const ERRORS_SHOWN = 20
-/** Said of a member whose name is the caller's own, and may be anything. */
+/** Used for a member whose name the caller made up. */
 export const UNKNOWN_MEMBER = 'is not known here'
 
 /**
@@ -18,7 +18,7 @@ export function inputErrors(
   for (const issue of issues) {
     for (const { path, detail } of findings(issue)) {
       const pointer = pointerOf(jsonPointer(path))
-      // What is of the wrong type often breaks other rules too; the first says enough.
+      // A value of the wrong type often breaks other rules too; the first is enough.
       if (!errors.has(pointer)) errors.set(pointer, { pointer, detail })
     }
   }
@@ -30,7 +30,7 @@ const findings = (issue: z.core.$ZodIssue): { path: PropertyKey[]; detail: strin
     ? issue.keys.map((key) => ({ path: [...issue.path, key], detail: UNKNOWN_MEMBER }))
     : [{ path: issue.path, detail: sentence(issue) }]
 
-/** zod's own words for a wrong type become like those that the schemas bring. */
+/** Rewords zod's own message for a wrong type to match those of the schemas. */
 const sentence = (issue: z.core.$ZodIssue): string =>
   issue.code === 'invalid_type' && issue.message.startsWith('Invalid input')
     ? `must be of type ${issue.expected}`
@@ -89,6 +89,9 @@ const EMAIL_MAX_CHARACTERS = 254
 export const emailAddress = z
   .string('must be a string')
   .max(EMAIL_MAX_CHARACTERS, `must have at most ${EMAIL_MAX_CHARACTERS} characters`)
+  // Lower case can be longer than what was typed.
+  .refine((text) => text.toLowerCase().length <= EMAIL_MAX_CHARACTERS, 'must be shorter in lower case')
+  .refine((text) => text.isWellFormed(), 'must be valid Unicode')
   .refine((text) => /^[^\s@]+@[^\s@]+$/.test(text) && !UNPRINTABLE.test(text), 'must be an email address')
   .meta({ format: 'email' })
 

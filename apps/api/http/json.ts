@@ -1,6 +1,6 @@
 import { Problem } from '#shared/problems.ts'
 
-/** Deeper than any body of this API, and shallow enough for whatever walks through one by recursion. */
+/** Deeper than any body of this API, and shallow enough for recursive code. */
 const DEPTH_MAX = 32
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
@@ -38,7 +38,7 @@ const malformed = (detail: string): Problem => new Problem('malformed_json', det
 const [QUOTE, BACKSLASH] = Buffer.from('"\\')
 const [OPEN_ARRAY, OPEN_OBJECT, CLOSE_ARRAY, CLOSE_OBJECT] = Buffer.from('[{]}')
 
-/** Looks at each byte once. What it says of a text that is not JSON does not matter: that is refused anyway. */
+/** Looks at each byte once. Its result for text that is not JSON does not matter: that is refused anyway. */
 function isTooDeep(bytes: Buffer): boolean {
   let depth = 0
   let isInString = false

@@ -51,7 +51,7 @@ export function createProblemMiddleware({
 }
 
 const NOTED_STATUS = [401, 403, 422, 429]
-/** Names of fields and positions in a list. What a caller could have put there by mistake looks different. */
+/** Field names and list positions. Anything a caller put there by mistake looks different. */
 const PLAIN_POINTER = /^[?/][A-Za-z0-9/]{0,60}$/
 const POINTERS_NOTED = 3
 
@@ -66,7 +66,8 @@ function noteRefusal(
   const about = refusal?.about ?? faultsOf(problem)
   refusals.note({
     ...client,
-    proven: true,
+    // An expired token may be anyone's find by now.
+    proven: refusal?.reason !== 'expired',
     requestId: request.requestId,
     route: `${ctx.method} ${String((ctx as { _matchedRoute?: unknown })._matchedRoute).replaceAll(/:(\w+)/g, '{$1}')}`,
     status,

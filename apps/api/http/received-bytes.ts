@@ -3,7 +3,7 @@ import { koaBody } from 'koa-body'
 import { Problem } from '#shared/problems.ts'
 import type { ApiContext } from './state.ts'
 
-/** A sender that goes silent for this long is given up. */
+/** A sender that is silent for this long is given up on. */
 const SILENCE_MAX_MS = 3_000
 /** The whole body must arrive within this time, which leaves some of a request's 8 s for the work. */
 const ARRIVAL_MAX_MS = 6_000
@@ -24,7 +24,7 @@ export function byteReader(limit_bytes: number): (ctx: ApiContext) => Promise<Bu
     text: true,
     textTypes: ['application/json'],
     textLimit: limit_bytes,
-    // A character a byte: whether they are UTF-8 is judged later.
+    // One character per byte; UTF-8 is checked later.
     encoding: 'latin1',
     json: false,
     urlencoded: false,
@@ -47,7 +47,7 @@ export function byteReader(limit_bytes: number): (ctx: ApiContext) => Promise<Bu
     try {
       await Promise.race([reading, late.promise])
     } catch (error) {
-      // Whatever else arrives is not wanted any more.
+      // Whatever else arrives is ignored.
       reading.catch(() => {})
       ctx.req.pause()
       throw error

@@ -13,7 +13,7 @@ const HEADERS = [
   ['X-Content-Type-Options', 'nosniff'],
 ] as const
 
-/** Asked every second or so by whoever watches the process. */
+/** Requested about every second by whatever monitors the process. */
 const PROBES: ReadonlySet<unknown> = new Set(['/healthz', '/readyz'])
 
 class RequestState implements ApiState {

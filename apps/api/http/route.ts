@@ -11,7 +11,7 @@ export type Security = { scheme: 'session' } | { scheme: 'accessToken'; scope: S
 
 /** Who may call a route. */
 export interface Access<Caller extends object> {
-  /** @returns what is known about the caller. @throws Problem when the caller may not. */
+  /** @returns what is known about the caller. @throws Problem when the caller is not allowed. */
   admit(ctx: ApiContext): Promise<Caller>
   security?: Security
   problems: readonly ProblemCode[]
@@ -26,7 +26,7 @@ export const anyone: Access<object> = { admit: async () => ({}), problems: [] }
 export interface Answer {
   description: string
   schema?: z.ZodType
-  /** Header fields of this answer, with what they say. */
+  /** Header fields of this answer, with their descriptions. */
   headers?: Record<string, string>
 }
 
@@ -43,7 +43,7 @@ export interface RouteDescription {
   query?: z.ZodObject
   headers?: z.ZodObject
   body?: z.ZodType
-  /** In place of `body`, which may leave more to the handler. */
+  /** Published in place of `body`, which may leave more to the handler. */
   publishedBody?: z.ZodType
   answers: Record<number, Answer>
   /** Besides those of `by` and of the input. */

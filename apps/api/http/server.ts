@@ -11,6 +11,6 @@ const LIMITS: shared.HttpServerLimits = {
 export const createHttpServer = (listener: RequestListener): Server =>
   shared.createHttpServer(listener, LIMITS, ({ status, requestId }) => ({
     contentType: 'application/problem+json',
-    // No request could be read, so there is no more to say than the status (RFC 9457 §4.2.1).
+    // No request could be read, so the status says it all (RFC 9457 §4.2.1).
     body: { type: 'about:blank', title: STATUS_CODES[status], status, requestId },
   }))

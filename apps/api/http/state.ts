@@ -6,7 +6,7 @@ import type { RequestContext } from '#shared/process/request-context.ts'
 
 /** The person behind a session token. */
 export interface SessionState {
-  /** Names it to its user; it cannot be used in place of the token. */
+  /** Identifies the session to its user; it cannot be used in place of the token. */
   sessionId: string
   userId: string
   name: string
@@ -23,7 +23,7 @@ export interface AccessTokenState {
   scopes: readonly Scope[]
 }
 
-/** What the middlewares before a handler leave in `ctx.state`. */
+/** What the middlewares before a handler put into `ctx.state`. */
 export interface ApiState {
   request: RequestContext
   /** Logs with the request's id. */
@@ -34,9 +34,9 @@ export interface ApiState {
   userId?: string
   /** The company of the path, set once the caller may act for it. */
   vendorId?: string
-  /** The client that sent the request for certain, known before it is decided whether it may. */
+  /** The client that certainly sent the request, known before the request is allowed or refused. */
   client?: { clientId: string; vendorId: string }
-  /** More than the problem says about why that client is refused: a word, and the scope that it is about. */
+  /** Why that client is refused, in more detail than the problem gives: a word, and the scope it is about. */
   refusal?: { reason: string; about?: string }
   /** The `code` of the problem that was answered. */
   problem?: string

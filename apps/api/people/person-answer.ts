@@ -34,7 +34,7 @@ export const invitationAnswer = ({
 
 const noSuchPerson = (): Problem => new Problem('not_found', 'The company has no such person.')
 
-/** @throws Problem not_found for what cannot be a user's id. */
+/** @throws Problem not_found for anything that cannot be a user's id. */
 export function knownUserId(userId: string): string {
   if (!USER_ID_PATTERN.test(userId)) throw noSuchPerson()
   return userId
@@ -43,10 +43,7 @@ export function knownUserId(userId: string): string {
 const REFUSALS = {
   no_such_person: noSuchPerson,
   owner_required: () =>
-    new Problem(
-      'owner_required',
-      'A company has exactly one owner, who is active. Hand ownership over first.',
-    ),
+    new Problem('owner_required', 'A company always has exactly one active owner. Transfer ownership first.'),
 }
 
 /** @throws Problem when it is a refusal. */
@@ -56,7 +53,7 @@ export function orRefuse<T extends object>(outcome: T | PeopleRefusal): T {
 }
 
 /**
- * Until the transaction ends, nobody else changes the people of the company.
+ * Until the transaction ends, nobody else can change the people of the company.
  * @throws Problem forbidden when ownership was handed over a moment ago.
  */
 export async function holdAsOwner(transaction: Queryable, { vendorId, session }: Manager): Promise<void> {

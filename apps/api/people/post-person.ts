@@ -19,8 +19,8 @@ export const postPerson = ({ db, clock, owner: by, baseUrl }: PeopleDependencies
     tag: 'People',
     summary: 'Invite a person',
     description:
-      'By the owner. The answer holds a link, which works once within 72 hours; nothing is sent by email. Inviting ' +
-      'the same address again makes another link in place of the first.',
+      'Only the owner may do this. The answer holds a link that works once, within 72 hours; no email is sent. ' +
+      'Inviting the same address again replaces the link.',
     by,
     body: NewPerson,
     answers: { 201: { description: 'The invitation with its link.', schema: InvitedPerson } },
@@ -42,7 +42,7 @@ export const postPerson = ({ db, clock, owner: by, baseUrl }: PeopleDependencies
         await holdAsOwner(transaction, { vendorId, session })
         const members = await listMembers(transaction, vendorId)
         if (members.some((one) => one.email === email)) {
-          throw new Problem('already_member', 'This person belongs to the company already.')
+          throw new Problem('already_member', 'This person already belongs to the company.')
         }
         const others = (await listInvitations(transaction, { vendorId, now })).filter(
           (one) => one.email !== email,
@@ -58,7 +58,7 @@ export const postPerson = ({ db, clock, owner: by, baseUrl }: PeopleDependencies
         const entry = { vendorId, userId: session.userId, action: 'person.invited', subject: userId } as const
         await appendActivity(transaction, { ...entry, detail: { name, email, role } })
       })
-      // A fragment: it is never sent to a server or noted in a log.
+      // A fragment is never sent to a server, so no log has it.
       return { ...invitationAnswer(invitation), invitationUrl: `${baseUrl}/invitation#${token}` }
     },
   })

@@ -13,7 +13,7 @@ const NEW_TOKEN = 'Ask the token endpoint for a new token; each lives for 15 min
 const SETTINGS = 'Check which base URL the system is configured with.'
 const CLOCK = 'Tell the operator of this service: a clock is wrong.'
 
-/** By the service's own word for the reason. */
+/** By the reason, in the service's own word. */
 const REASONS: Record<string, Explanation> = {
   no_secret: { reason: 'No client secret was sent.', advice: 'Send client_secret, or use HTTP Basic.' },
   failures_of_address: {

@@ -76,7 +76,7 @@ const getRefusal = ({ db, redis, clock, manager: by }: RefusalDependencies): Rou
     },
   })
 
-/** Whether it comes after the last one of the page before. */
+/** Whether it comes after the last entry of the previous page. */
 const isAfter = (one: StoredRefusal, at_ms: number, requestId: string): boolean =>
   one.at_ms < at_ms || (one.at_ms === at_ms && one.requestId > requestId)
 

@@ -1,4 +1,4 @@
-import { REFUSALS_MAX, type RefusalRecord, UNPROVEN_MAX } from '#shared/refusals.ts'
+import { REFUSALS_MAX, REFUSED_CLIENTS_MAX, type RefusalRecord, UNPROVEN_MAX } from '#shared/refusals.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys, redisLifetimes } from '#shared/stores/redis-keys.ts'
 
@@ -10,7 +10,7 @@ export interface StoredRefusal extends RefusalRecord {
 }
 
 /**
- * The clients of a company of which a request was refused in the last 24 hours, the latest first.
+ * The clients of a company that had a request refused in the last 24 hours, the latest first, at most 100.
  * @throws when Redis does not answer.
  */
 export const refusedClients = (
@@ -23,10 +23,13 @@ export const refusedClients = (
     `(${now_ms - redisLifetimes.refusals_ms}`,
     'BYSCORE',
     'REV',
+    'LIMIT',
+    0,
+    REFUSED_CLIENTS_MAX,
   )
 
 /**
- * What was refused to one client in the last 24 hours, newest first: at most 200, and 50 more that anyone who knows
+ * The refused requests of one client in the last 24 hours, newest first: at most 200, and 50 more that anyone who knows
  * its id can have caused.
  * @throws when Redis does not answer.
  */
@@ -45,7 +48,7 @@ export async function refusalsOf(
     .sort(newestFirst)
 }
 
-/** The same of several clients together, a few at a time, until `enough` says so of what was found in a step. */
+/** The same for several clients together, a few at a time, until `enough` accepts what a step found. */
 export async function refusalsOfAll(
   redis: Redis,
   { clientIds, now_ms }: { clientIds: readonly string[]; now_ms: number },

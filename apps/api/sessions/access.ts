@@ -19,18 +19,18 @@ export interface SessionAccessDependencies {
   clock: Clock
   cookie: SessionCookie
   limits: {
-    /** Counts what is taken for a session token and is none, by address. */
+    /** Counts invalid session tokens by address. */
     guessesPerAddress: RateLimit
     requestsPerSession: RateLimit
   }
 }
 
 /**
- * Admits whoever carries a live session, as Bearer or, only without one, as a cookie; anyone else gets 401. An access
+ * Admits requests with a live session, as Bearer or, failing that, as a cookie; others get 401. An access
  * token is not a session token.
  */
 export function createSessionAccess({ db, clock, cookie, limits }: SessionAccessDependencies): SessionAccess {
-  /** @returns undefined for what cannot be a session token. */
+  /** @returns undefined for anything that cannot be a session token. */
   function presentedToken(ctx: ApiContext): string | undefined {
     const bearer = bearerOf(ctx.req)
     if (bearer.kind === 'token') return TOKEN.test(bearer.token) ? bearer.token : undefined

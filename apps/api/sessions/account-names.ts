@@ -4,11 +4,11 @@ import type { Queryable } from '#shared/stores/postgres.ts'
 
 const NAME_CHARACTERS = 16
 
-/** @returns the same short name for the same email address, on every process; it does not reveal the address. */
+/** @returns a short name for an email address, the same in every process; it does not reveal the address. */
 export type AccountName = (email: string) => Promise<string>
 
 /**
- * Names accounts in the log, so that guesses at one account can be seen without logging whose it is. The key is in
+ * Names accounts in the log: guesses at one account can be seen without logging whose it is. The key is in
  * Postgres and stays there: without it, nobody can try addresses against the log.
  */
 export function createAccountNames(db: Queryable): AccountName {

@@ -12,10 +12,13 @@ import { sessionAnswer } from './session-answer.ts'
 import { SESSION_LIFETIME_S, startSession } from './sessions.ts'
 import { noteAddress } from './sign-in-addresses.ts'
 
+/** Undoes what the transaction has done. */
+class PasswordChanged extends Error {}
+
 /**
  * Begins a session for someone who has just proved who they are, and hands it over: in the answer, or in a cookie.
- * @param prepare is done first, in the same transaction.
- * @returns undefined when the password has been changed meanwhile, and nothing was done.
+ * @param prepare runs first, in the same transaction.
+ * @returns undefined when the password has been changed meanwhile; nothing is done then.
  */
 export async function beginSession(
   ctx: ApiContext,
@@ -27,13 +30,18 @@ export async function beginSession(
   const tokenHash = hashSecret(sessionToken)
   const now = new Date(clock.now())
   const { clientAddress } = ctx.state.request
-  const answer = await db.transaction(async (transaction) => {
-    await prepare(transaction)
-    const from = { address: clientAddress, userAgent: ctx.get('User-Agent') }
-    if (!(await startSession(transaction, { tokenHash, user, now, ...from }))) return undefined
-    await noteAddress(transaction, { userId: user.userId, address: addressSubject(clientAddress), now })
-    return sessionAnswer(transaction, user, SESSION_LIFETIME_S)
-  })
+  const answer = await db
+    .transaction(async (transaction) => {
+      await prepare(transaction)
+      const from = { address: clientAddress, userAgent: ctx.get('User-Agent') }
+      if (!(await startSession(transaction, { tokenHash, user, now, ...from }))) throw new PasswordChanged()
+      await noteAddress(transaction, { userId: user.userId, address: addressSubject(clientAddress), now })
+      return sessionAnswer(transaction, user, SESSION_LIFETIME_S)
+    })
+    .catch((error: unknown) => {
+      if (error instanceof PasswordChanged) return undefined
+      throw error
+    })
   if (!answer) return undefined
   ctx.state.userId = user.userId
   if (!inCookie) return { sessionToken, ...answer }

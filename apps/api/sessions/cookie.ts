@@ -36,7 +36,7 @@ export function createSessionCookie({ baseUrl }: { baseUrl: string }): SessionCo
     clear: (ctx) => write(ctx, '', 0),
     requireOwnPage(ctx) {
       if (READS.includes(ctx.method)) return
-      // A browser sets both, and lets no script choose either. Sec-Fetch-Site says more, so it decides where it is sent.
+      // Browsers set both, and no script can choose either. Sec-Fetch-Site says more, so it decides if it is present.
       const site = ctx.get('Sec-Fetch-Site')
       if (site === '' ? ctx.get('Origin') === origin : site === 'same-origin') return
       throw new Problem('forbidden', 'A session cookie only counts on requests from the workspace itself.')

@@ -38,7 +38,8 @@ export const deleteSession = ({
     async handle({ session, query: { all } }, ctx) {
       if (all === 'true') await deleteSessionsOf(db, session.userId)
       else await endSession(db, session.tokenHash)
-      if (cookie.read(ctx) !== undefined) cookie.clear(ctx)
+      // Beside a Bearer header the cookie is not looked at: it may be another session's.
+      if (ctx.headers.authorization === undefined && cookie.read(ctx) !== undefined) cookie.clear(ctx)
       return undefined
     },
   })

@@ -9,12 +9,12 @@ const WAIT_MS = 8_000
 
 export interface PasswordWork {
   /**
-   * Does `work`, which hashes one password, when its turn has come. Addresses take turns. Addresses that are known to
+   * Does `work`, which hashes one password, when its turn comes. Addresses take turns. Addresses that are known to
    * the account have a line of their own, so that strangers, however many, cannot keep its owner out.
-   * @throws Problem unavailable when too many wait already.
+   * @throws Problem unavailable when too many are already waiting.
    */
   inLine<T>(from: { address: string; known: boolean }, work: () => Promise<T>): Promise<T>
-  /** Compares a password with a user's hash, or does the same work with nobody's when there is none. */
+  /** Compares a password with a user's hash, or with a dummy hash if there is no user. The work is the same. */
   check(
     from: { address: string; known: boolean },
     password: string,

@@ -14,13 +14,13 @@ import { beginSession } from './begin.ts'
 import { type SignInDependencies, wrongCredentials } from './post-session.ts'
 import { AcceptedInvitation, NewSession } from './schemas.ts'
 import { isKnownAddress } from './sign-in-addresses.ts'
-import { countAttempt, countStranger } from './sign-in-limits.ts'
+import { countAttempt, countFailure, refuseStranger } from './sign-in-limits.ts'
 
 const TOKEN = new RegExp(`^${INVITATION_TOKEN_PATTERN.source}$`)
 const UNIQUE_VIOLATION = '23505'
 
 export interface InvitationDependencies extends SignInDependencies {
-  /** Counts tokens of invitations that there are not, by address. */
+  /** Counts unknown invitation tokens by address. */
   guessesPerAddress: RateLimit
 }
 
@@ -35,12 +35,12 @@ export function postInvitation(deps: InvitationDependencies): Route {
     if (invitation) return { ...invitation, tokenHash }
     const guesses = await guessesPerAddress.consume(addressSubject(ctx.state.request.clientAddress))
     if (guesses.allowed) throw notValid()
-    throw new Problem('rate_limited', 'There were too many wrong invitations.', {
+    throw new Problem('rate_limited', 'Too many invalid invitations were sent from this address.', {
       headers: rateLimitHeaders(guesses),
     })
   }
 
-  /** The invited person's account. @throws Problem as signing in does, if there is one already. */
+  /** The invited person's account. If there already is one, @throws Problem as signing in does. */
   async function accountOf(ctx: ApiContext, { userId, email, name }: Invitation, password: string) {
     const { clientAddress: address } = ctx.state.request
     const there = await findUserByEmail(db, email)
@@ -55,8 +55,11 @@ export function postInvitation(deps: InvitationDependencies): Route {
       address: addressSubject(address),
       now_ms: clock.now(),
     })
-    if (!known) await countStranger(ctx, deps.limits, email)
-    if (!(await passwords.check({ address, known }, password, there.passwordHash))) throw wrongCredentials()
+    if (!known) await refuseStranger(ctx, deps.limits, email)
+    if (!(await passwords.check({ address, known }, password, there.passwordHash))) {
+      if (!known) await countFailure(deps.limits, email)
+      throw wrongCredentials()
+    }
     return { user: there, isNew: false }
   }
 
@@ -67,7 +70,7 @@ export function postInvitation(deps: InvitationDependencies): Route {
     tag: 'Session',
     summary: 'Accept an invitation and sign in',
     description:
-      'With the token of the link. Somebody without an account chooses a password; anyone else sends the one they have.',
+      'Send the token from the link. A person without an account chooses a password; others send their current one.',
     by: anyone,
     body: AcceptedInvitation,
     answers: {
@@ -89,7 +92,7 @@ export function postInvitation(deps: InvitationDependencies): Route {
         await addMember(transaction, invitation, user.userId)
       }
       const begun = await beginSession(ctx, deps, { user, inCookie }, join).catch((error: unknown) => {
-        // Somebody made an account for this address just now; it has a password of its own.
+        // An account for this address was created just now, with its own password.
         if (sqlState(error) === UNIQUE_VIOLATION) throw unavailable('Try again in a moment.')
         throw error
       })

@@ -12,7 +12,7 @@ import type { SessionCookie } from './cookie.ts'
 import type { PasswordWork } from './password-check.ts'
 import { NewSession, SignIn } from './schemas.ts'
 import { isKnownAddress } from './sign-in-addresses.ts'
-import { countAttempt, countStranger, type SignInLimits } from './sign-in-limits.ts'
+import { countAttempt, countFailure, refuseStranger, type SignInLimits } from './sign-in-limits.ts'
 
 export interface SignInDependencies {
   db: Database
@@ -51,11 +51,12 @@ export function postSession(deps: SignInDependencies): Route {
         address: addressSubject(address),
         now_ms: clock.now(),
       })
-      if (!known) await countStranger(ctx, limits, email)
+      if (!known) await refuseStranger(ctx, limits, email)
       const user = await findUserByEmail(db, email)
       const right = await passwords.check({ address, known }, password, user?.passwordHash)
       const begun = right && user && (await beginSession(ctx, deps, { user, inCookie }))
       if (begun) return begun
+      if (!known) await countFailure(limits, email)
       const account = await accountName(email)
       ctx.state.log.info({ event: 'sign_in.failed', clientAddress: address, account }, 'sign-in failed')
       throw wrongCredentials()

@@ -13,10 +13,9 @@ export const password = z
     `must have at most ${PASSWORD_MAX_BYTES} bytes`,
   )
 
-const cookie = z
-  .boolean('must be true or false')
-  .default(false)
-  .meta({ description: 'true: the session comes as an HttpOnly cookie, and not in the answer.' })
+const cookie = z.boolean('must be true or false').default(false).meta({
+  description: 'true: the session is set as an HttpOnly cookie instead of being part of the answer.',
+})
 
 export const SignIn = z
   .strictObject({

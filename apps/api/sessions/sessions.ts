@@ -3,7 +3,7 @@ import type { Queryable } from '#shared/stores/postgres.ts'
 
 /** A session lasts this long from its beginning; use does not extend it. */
 export const SESSION_LIFETIME_S = 12 * 3_600
-/** How exactly it is noted when a session was last used. */
+/** How precisely the last use of a session is recorded. */
 export const SEEN_EVERY_MS = 60_000
 const USER_AGENT_MAX_CHARACTERS = 200
 /** An IPv6 address with its zone may be longer. */
@@ -53,7 +53,7 @@ export interface SessionStart {
 
 /**
  * Begins a session for someone whose password was right a moment ago. Call it in a transaction.
- * @returns undefined when the password has been changed since, and no session was begun.
+ * @returns undefined when the password has been changed since; no session is begun then.
  */
 export async function startSession(
   transaction: Queryable,

@@ -5,7 +5,7 @@ import type { Queryable } from '#shared/stores/postgres.ts'
 const KNOWN_FOR_MS = 30 * 24 * 3_600_000
 const KNOWN_PER_USER_MAX = 10
 
-/** Whether the owner of the account, if there is one, has lately signed in from this address. */
+/** Whether the owner of the account, if it exists, has recently signed in from this address. */
 export async function isKnownAddress(
   db: Queryable,
   { email, address, now_ms }: { email: string; address: string; now_ms: number },

@@ -9,7 +9,7 @@ export interface SignInLimits {
   perAccount: RateLimit
   /** Of one address, and of the IPv6 networks around it. */
   perAddress: { 64: RateLimit; 56: RateLimit; 48: RateLimit }
-  /** Of one account, from all addresses together that its owner has not lately signed in from. */
+  /** Of one account, from all addresses together that its owner has not recently signed in from. */
   strangersPerAccount: RateLimit
 }
 
@@ -24,13 +24,27 @@ export async function countAttempt(ctx: ApiContext, limits: SignInLimits, email:
   for (const bits of clientAddress.includes(':') ? ([64, 56, 48] as const) : ([64] as const)) {
     await count(ctx, limits.perAddress[bits], addressSubject(clientAddress, bits))
   }
-  // An account is counted apart for each address, so that a stranger cannot lock its owner out.
+  // An account is counted separately for each address: a stranger cannot lock its owner out.
   await count(ctx, limits.perAccount, accountSubject(email, address))
 }
 
-/** Counts an attempt from an address that is not known to the account. @throws Problem rate_limited */
-export const countStranger = (ctx: ApiContext, limits: SignInLimits, email: string): Promise<void> =>
-  count(ctx, limits.strangersPerAccount, accountSubject(email))
+/**
+ * Refuses an address that is not known to the account once as many attempts of such addresses have failed as may.
+ * @throws Problem rate_limited
+ */
+export async function refuseStranger(ctx: ApiContext, limits: SignInLimits, email: string): Promise<void> {
+  const verdict = await limits.strangersPerAccount.consume(accountSubject(email), 0)
+  if (verdict.remaining > 0) return
+  ctx.set(rateLimitHeaders({ ...verdict, allowed: false }))
+  throw tooMany()
+}
+
+/** Counts a failed attempt from an address that is not known to the account. */
+export async function countFailure(limits: SignInLimits, email: string): Promise<void> {
+  await limits.strangersPerAccount.consume(accountSubject(email))
+}
+
+const tooMany = (): Problem => new Problem('rate_limited', 'There were too many attempts to sign in.')
 
 const accountSubject = (email: string, address = ''): string =>
   createHash('sha256')
@@ -39,6 +53,7 @@ const accountSubject = (email: string, address = ''): string =>
 
 async function count(ctx: ApiContext, limit: RateLimit, subject: string): Promise<void> {
   const verdict = await limit.consume(subject)
+  if (verdict.allowed) return
   ctx.set(rateLimitHeaders(verdict))
-  if (!verdict.allowed) throw new Problem('rate_limited', 'There were too many attempts to sign in.')
+  throw tooMany()
 }

@@ -42,7 +42,7 @@ function Screens() {
   const session = useSession()
   if (session.state === 'signed-out') return <SignIn reason={session.reason} email={session.email} />
   return (
-    <Switch>
+    <Switch key={session.state === 'signed-in' ? session.user.userId : undefined}>
       <Route path="/" component={ChooseCompany} />
       <Route path="/:vendorId/*?">{({ vendorId }) => <Shell key={vendorId} vendorId={vendorId} />}</Route>
     </Switch>

@@ -9,7 +9,7 @@ import type { Pages } from './pages.ts'
 import { createProxy, type ReverseProxy, type Upstream } from './proxy.ts'
 import { destinationOf, pathOf } from './route.ts'
 
-/** A whole request must be in by then, its head sooner. Below the proxy's own limit, so that the caller is named. */
+/** The deadline for a whole request; its head is due sooner. Below the proxy's own limit, so the caller is blamed. */
 const REQUEST_TIMEOUT_MS = 25_000
 const HEADERS_TIMEOUT_MS = 10_000
 const DRAIN_DEADLINE_MS = 10_000
@@ -99,7 +99,7 @@ async function startServer(handle: RequestListener, host: string, port: number):
   return server
 }
 
-/** What is not HTTP, too large a head, or too slow: there is no request to answer, only a connection. */
+/** For input that is not HTTP, has too large a head, or is too slow: there is only a connection to answer. */
 function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
   const statuses: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }
   const status = statuses[error.code ?? ''] ?? 400

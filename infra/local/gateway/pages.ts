@@ -68,7 +68,7 @@ export async function loadPages(directory: string): Promise<Pages> {
   }
 }
 
-/** A name with a dot is a file's; the others are what the services answer when they are called directly. */
+/** A name with a dot is a file; the other paths are those that the services answer when called directly. */
 const isScreen = (path: string): boolean =>
   !path.slice(path.lastIndexOf('/')).includes('.') && !['/healthz', '/readyz', '/metrics'].includes(path)
 
@@ -107,7 +107,7 @@ function send(page: Page, incoming: IncomingMessage, response: ServerResponse, r
   response.writeHead(200, headers).end(incoming.method === 'HEAD' ? undefined : body)
 }
 
-/** The best encoding that both sides have. A weight of 0 means no (RFC 9110 §12.5.3); other weights are not ranked. */
+/** The best encoding that both sides support. A weight of 0 means no (RFC 9110 §12.5.3); other weights are ignored. */
 function acceptedEncoding(header: string | undefined, bodies: Page['bodies']): Encoding {
   const accepted = new Set<string>()
   for (const part of (header ?? '').toLowerCase().split(',')) {

@@ -2,11 +2,11 @@ import { Agent, type ClientRequest, type IncomingMessage, request, type ServerRe
 import { Transform } from 'node:stream'
 import type { Refusal } from './answer.ts'
 
-/** Nothing sent or received for this long, connecting included: longer than the slowest answer of a service. */
+/** The longest silence, connecting included: longer than the slowest answer of a service. */
 const IDLE_TIMEOUT_MS = 30_000
 const CALLER_REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
 
-/** Fields that mean this connection only (RFC 9110 §7.6.1); what Connection names comes on top. */
+/** Fields for this connection only (RFC 9110 §7.6.1), besides those that Connection names. */
 const HOP_BY_HOP = [
   'connection',
   'keep-alive',
@@ -18,7 +18,7 @@ const HOP_BY_HOP = [
   'transfer-encoding',
   'upgrade',
 ]
-/** What a caller may not say for itself, and Expect, which is answered here. */
+/** Fields that a caller may not set, and Expect, which is answered here. */
 const OURS_TO_SAY = [
   'expect',
   'forwarded',
@@ -74,7 +74,7 @@ export function createProxy({ localAddress, idleTimeout_ms = IDLE_TIMEOUT_MS }: 
         outgoing.destroy()
       })
       outgoing.on('error', () => {
-        // Whatever the caller still sends has no reader any more; it is let through so that it gets the answer.
+        // Nothing reads what the caller still sends; it is drained to let the caller read the answer.
         incoming.unpipe().resume()
         if (response.destroyed || progress() === 'whole') return
         if (progress() === 'begun') response.destroy()
@@ -105,7 +105,7 @@ const TIMED_OUT: Refusal = {
 const afterReading = (): Transform =>
   new Transform({ transform: (chunk, _encoding, done) => void setImmediate(done, null, chunk) })
 
-/** Streams the answer; an answer that breaks off breaks off here too. @returns how far it has come. */
+/** Streams the answer; if it breaks off, this one does too. @returns how far it got. */
 function answerFrom(
   outgoing: ClientRequest,
   response: ServerResponse,
@@ -130,7 +130,7 @@ function answerFrom(
   }
 }
 
-/** The fields to pass on, in order and with doubles as they came, so that a service sees what the caller sent. */
+/** The fields to pass on, in their order and with duplicates: the service sees what the caller sent. */
 function requestFields(incoming: IncomingMessage, requestId: string): string[] {
   const fields = withoutHop(incoming).filter(([name]) => !OURS_TO_SAY.includes(name.toLowerCase()))
   fields.push(
@@ -158,5 +158,5 @@ function withoutHop({ rawHeaders, headers }: IncomingMessage): [string, string][
   return kept
 }
 
-/** Naming one of these in Connection would take from a request what decides it. */
+/** Naming one of these in Connection would strip a request of what decides it. */
 const END_TO_END = new Set(['authorization', 'content-length', 'content-type', 'host', 'cache-control'])

@@ -7,7 +7,7 @@ export interface Route {
   to: 'auth' | 'api'
 }
 
-/** The first that matches counts; what none matches is the workspace's. The proxies' configurations are made from it. */
+/** The first match counts; everything else is the workspace's. The proxies' configurations are made from it. */
 export const ROUTES: readonly Route[] = [
   // Where clients look for the authorization server's metadata (RFC 8414 §3 and §5).
   { path: '/.well-known/oauth-authorization-server', match: 'exact', to: 'auth' },
@@ -22,18 +22,18 @@ export const ROUTES: readonly Route[] = [
 
 const REFUSED_SEGMENT = /^\.{1,2}$/
 const ENCODED_DOT = /%2e/gi
-/** A separator or an end that hides behind an encoding: a slash, a backslash, a NUL. */
+/** An encoded separator or terminator: a slash, a backslash, a NUL. */
 const HIDDEN_SEPARATOR = /%(?:2f|5c|00)/i
-/** What RFC 3986 lets stand in a path, and percent-encodings that are whole. */
+/** The characters that RFC 3986 allows in a path, and complete percent-encodings. */
 const PATH = /^\/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-Fa-f]{2})*$/
 
-/** The path of an origin-form request target (RFC 9112 §3.2.1): what stands before the query. */
+/** The path of an origin-form request target (RFC 9112 §3.2.1): everything before the query. */
 export const pathOf = (target: string): string => target.split('?', 1)[0] ?? ''
 
 /**
  * Where a request target goes, by its bytes as they were sent. It is passed on as it came, so a target that another
  * reader might take for a different path (dot segments, doubled or encoded slashes, absolute form) goes nowhere.
- * @returns undefined for such a one.
+ * @returns undefined for such a target.
  */
 export function destinationOf(target: string): Destination | undefined {
   const path = pathOf(target)

@@ -7,7 +7,7 @@ export interface DemoPerson {
   status: MembershipStatus
 }
 
-/** How a demo company's days look: what an ordinary day brings, and how days differ. */
+/** The pattern of a demo company's days: an ordinary day, and how days differ. */
 export interface DemoTrade {
   impressions: number
   /** Clicks of impressions, orders of clicks. */
@@ -15,7 +15,7 @@ export interface DemoTrade {
   orderRate: number
   unitsPerOrder: number
   orderValueMinor: number
-  /** What a click costs on a day on which the company pays for reach. */
+  /** The cost of a click on a day with paid reach. */
   boostClickCostMinor: number
   /** Monday to Sunday, 1 being an ordinary day. */
   week: readonly [number, number, number, number, number, number, number]

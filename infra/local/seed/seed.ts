@@ -27,7 +27,7 @@ export interface SeedResult {
   days: number
 }
 
-/** Whether there are companies, and none of the demo's is among them: then this is no database to seed. */
+/** Whether there are companies but none of the demo's: such a database must not be seeded. */
 export async function holdsOnlyOthers(db: Queryable): Promise<boolean> {
   const { rows } = await db.raw(`select to_regclass('companies') is not null as migrated`)
   if (!rows[0].migrated) return false
@@ -36,8 +36,8 @@ export async function holdsOnlyOthers(db: Queryable): Promise<boolean> {
 }
 
 /**
- * Adds what is missing of the demo companies, their people and their days; changes nothing that is there.
- * @param password for the people that are new; without one it is made up and returned.
+ * Adds missing demo companies, people and days; changes nothing that exists.
+ * @param password for new people; without one it is generated and returned.
  */
 export async function seed({
   db,
@@ -89,7 +89,7 @@ async function seedPeople(
   }
 }
 
-/** The 90 days that end today, and before them whatever passed since the stack last ran. */
+/** The last 90 days up to today, and any earlier days since the stack last ran. */
 async function seedDays(db: Queryable, { company, trade }: DemoCompany, now: number): Promise<number> {
   const { vendorId, timezone } = company
   const ninety = dateAt(now, timezone).subtract({ days: DAYS_SEEDED - 1 })

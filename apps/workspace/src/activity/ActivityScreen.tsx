@@ -134,10 +134,20 @@ function Day({ title, entries, formerHosts }: DayProps) {
 }
 
 function Said({ entry, formerHost }: { entry: ActivityEntry; formerHost: string | undefined }) {
+  const { to } = useCompany()
   if (entry.action === 'client.created')
     return (
       <>
         created the client <Client entry={entry} />
+      </>
+    )
+  if (entry.action === 'client.renamed')
+    return (
+      <>
+        renamed the client <bdi>{nameIn(entry.detail.before)}</bdi> to{' '}
+        <Link href={`${to(SCREENS.clients)}/${entry.subject}`}>
+          <bdi>{nameIn(entry.detail.after)}</bdi>
+        </Link>
       </>
     )
   if (entry.action === 'client.revoked')
@@ -166,6 +176,10 @@ function Said({ entry, formerHost }: { entry: ActivityEntry; formerHost: string 
     </>
   )
 }
+
+/** The name in what was before a change, or is after it. */
+const nameIn = (detail: unknown): string =>
+  typeof detail === 'object' && detail !== null && 'name' in detail ? String(detail.name) : ''
 
 function GivenScopes({ entry: { detail } }: { entry: ActivityEntry }) {
   if (!Array.isArray(detail.scopes)) return null

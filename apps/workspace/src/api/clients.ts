@@ -78,16 +78,18 @@ export function useAllClients(vendorId: string, enabled = true) {
   }
 }
 
-export function useClient(vendorId: string, clientId: string, refresh_ms = CLIENT_REFRESH_MS) {
+/** @param clientId null: nothing is requested. */
+export function useClient(vendorId: string, clientId: string | null, refresh_ms = CLIENT_REFRESH_MS) {
   const queryClient = useQueryClient()
   return useQuery({
-    queryKey: clientKey(vendorId, clientId),
+    queryKey: clientKey(vendorId, clientId ?? ''),
+    enabled: clientId !== null,
     queryFn: async ({ signal }) => {
-      const client = await asMe<OAuthClient>(clientPath(vendorId, clientId), { signal })
+      const client = await asMe<OAuthClient>(clientPath(vendorId, clientId ?? ''), { signal })
       showInLists(queryClient, vendorId, client)
       return client
     },
-    placeholderData: () => knownFromList(queryClient, vendorId, clientId),
+    placeholderData: () => (clientId === null ? undefined : knownFromList(queryClient, vendorId, clientId)),
     refetchInterval: refresh_ms,
   })
 }
@@ -110,7 +112,7 @@ function knownFromList(
  */
 export const createClient = (
   vendorId: string,
-  client: { name: string; scopes: Scope[] },
+  client: { name: string; scopes: Scope[]; replaces?: string | undefined },
   idempotencyKey: string,
 ): Promise<CreatedClient> =>
   asMe<CreatedClient>(clientsPath(vendorId), {
@@ -118,6 +120,9 @@ export const createClient = (
     body: client,
     headers: { 'Idempotency-Key': idempotencyKey },
   })
+
+export const renameClient = (vendorId: string, clientId: string, name: string): Promise<OAuthClient> =>
+  asMe<OAuthClient>(clientPath(vendorId, clientId), { method: 'PATCH', body: { name } })
 
 export const revokeClient = (vendorId: string, clientId: string): Promise<OAuthClient> =>
   asMe<OAuthClient>(`${clientPath(vendorId, clientId)}/revoke`, { method: 'POST' })

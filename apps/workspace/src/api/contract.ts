@@ -26,20 +26,54 @@ export interface OAuthClient {
   clientId: string
   name: string
   scopes: Scope[]
+  /** The secret's last four characters; null: created before they were kept. */
+  secretHint: string | null
   status: 'Active' | 'Revoked'
   createdAt: string
   createdBy: Actor | null
   revokedAt: string | null
   revokedBy: Actor | null
+  /** The client that this one takes over from. */
+  replaces: string | null
+  /** The client that takes over from this one: an Active one, if there is one. */
+  replacedBy: string | null
   lastUsedAt: string | null
   tokensIssued24h: number
 }
 
-/** `clientSecret` is missing when the answer repeats an earlier creation. */
-export type CreatedClient = OAuthClient & { clientSecret?: string }
+/** `clientSecret` is null when the answer repeats an earlier creation. */
+export type CreatedClient = OAuthClient & { clientSecret: string | null }
 
 export interface ClientPage {
   clients: OAuthClient[]
+  nextCursor: string | null
+}
+
+export interface ClientUsage {
+  /** Every hour of the last 14 days, oldest first; the last one is not over. */
+  hours: { hour: string; tokens: number; refused: number }[]
+  /** Every minute of the last 60, likewise. */
+  minutes: { minute: string; tokens: number; refused: number }[]
+  /** When each was last asked for; null: never. */
+  scopes: { scope: Scope; lastUsedAt: string | null }[]
+  /** The latest first. */
+  addresses: { address: string; tokens: number; lastSeenAt: string }[]
+}
+
+/** A request that was refused; `reason` and `advice` are a sentence each. */
+export interface Refusal {
+  requestId: string
+  at: string
+  clientId: string
+  route: string
+  status: number
+  code: string
+  reason: string
+  advice: string
+}
+
+export interface RefusalPage {
+  refusals: Refusal[]
   nextCursor: string | null
 }
 

@@ -5,8 +5,6 @@ const DEADLINE_MS = 30_000
 
 export interface ApiRequest {
   method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** Sent as Authorization: Bearer. */
-  token?: string | undefined
   /** Sent as JSON. */
   body?: unknown
   headers?: Record<string, string>
@@ -67,7 +65,7 @@ interface ProblemBody {
  */
 export async function request<T>(
   path: string,
-  { method = 'GET', token, body, headers = {}, signal }: ApiRequest = {},
+  { method = 'GET', body, headers = {}, signal }: ApiRequest = {},
 ): Promise<T> {
   if (!navigator.onLine) throw new Offline()
   const deadline = AbortSignal.timeout(DEADLINE_MS)
@@ -78,14 +76,13 @@ export async function request<T>(
       method,
       headers: {
         Accept: 'application/json',
-        ...(token && { Authorization: `Bearer ${token}` }),
         ...(body !== undefined && { 'Content-Type': 'application/json' }),
         ...headers,
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
       cache: 'no-store',
-      credentials: 'omit',
+      credentials: 'same-origin',
       redirect: 'error',
       referrerPolicy: 'no-referrer',
     })

@@ -1,8 +1,7 @@
 import { useState } from 'react'
-import { useLocation } from 'wouter'
+import { Link, useLocation } from 'wouter'
 import { useClient } from '../api/clients.ts'
 import type { Actor, OAuthClient } from '../api/contract.ts'
-import { rotationOf } from '../session/drafts.ts'
 import { SCREENS, useCompany } from '../shell/company.ts'
 import { NotForYou } from '../shell/NotForYou.tsx'
 import { Page } from '../shell/Page.tsx'
@@ -13,8 +12,12 @@ import { RotateIcon } from '../ui/icons.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { AccessCode } from './AccessCode.tsx'
+import { ClientUsage } from './ClientUsage.tsx'
 import { NoSuchClient } from './NoSuchClient.tsx'
+import { Refusals } from './Refusals.tsx'
+import { RenameClient } from './RenameClient.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
+import { type Pair, pairOf } from './rotation.ts'
 import { LastUsed, Status } from './Status.tsx'
 import { SCOPE_WORDS } from './scopes.ts'
 import './clients.css'
@@ -38,7 +41,9 @@ function KnownClient({ clientId, back }: { clientId: string; back: { to: string;
   const company = useCompany()
   const query = useClient(company.vendorId, clientId)
   const client = query.data
+  const pair = useRotation(client)
   const [revoking, setRevoking] = useState(false)
+  const [renaming, setRenaming] = useState(false)
   const [, navigate] = useLocation()
   return (
     <Page
@@ -48,9 +53,14 @@ function KnownClient({ clientId, back }: { clientId: string; back: { to: string;
       actions={
         client?.status === 'Active' && (
           <>
-            <Button icon={<RotateIcon />} onClick={() => navigate(`${back.to}/${clientId}/rotate`)}>
-              {rotationOf(clientId) ? 'Continue the rotation' : 'Rotate the secret'}
+            <Button variant="quiet" onClick={() => setRenaming(true)}>
+              Rename
             </Button>
+            {pair === undefined && (
+              <Button icon={<RotateIcon />} onClick={() => navigate(`${back.to}/${clientId}/rotate`)}>
+                Rotate the secret
+              </Button>
+            )}
             <Button variant="danger" onClick={() => setRevoking(true)}>
               Revoke
             </Button>
@@ -59,10 +69,50 @@ function KnownClient({ clientId, back }: { clientId: string; back: { to: string;
       }
     >
       <Loaded query={query} skeleton={<Skeleton lines={8} />} missing={<NoSuchClient clientId={clientId} />}>
-        {(loaded) => <ClientFacts client={loaded} />}
+        {(loaded) => (
+          <>
+            {pair && <InRotation client={loaded} pair={pair} />}
+            <ClientFacts client={loaded} />
+          </>
+        )}
       </Loaded>
+      {renaming && client && <RenameClient client={client} onClose={() => setRenaming(false)} />}
       {revoking && client && <RevokeClient client={client} onClose={() => setRevoking(false)} />}
     </Page>
+  )
+}
+
+/** The rotation that the client is in, once what it replaces and what replaces it are known. */
+function useRotation(client: OAuthClient | undefined): Pair | undefined {
+  const { vendorId } = useCompany()
+  const successor = useClient(vendorId, client?.replacedBy ?? null).data
+  const predecessor = useClient(vendorId, client?.replaces ?? null).data
+  const others = [successor, predecessor]
+  return client && pairOf(client, (clientId) => others.find((other) => other?.clientId === clientId))
+}
+
+function InRotation({ client, pair: { role, other } }: { client: OAuthClient; pair: Pair }) {
+  const { to } = useCompany()
+  const [, navigate] = useLocation()
+  const old = role === 'old' ? client : other
+  return (
+    <Notice
+      tone="info"
+      title={role === 'old' ? 'This client is being replaced' : 'This client is taking over'}
+      actions={
+        <Button onClick={() => navigate(`${to(SCREENS.clients)}/${old.clientId}/rotate`)}>
+          Continue the rotation
+        </Button>
+      }
+    >
+      {role === 'old' ? 'Its replacement is ' : 'It replaces '}
+      <Link href={`${to(SCREENS.clients)}/${other.clientId}`}>
+        <bdi>{other.name}</bdi>
+      </Link>
+      {role === 'old'
+        ? '. Both work until this one is revoked.'
+        : '. Both work until the old one is revoked.'}
+    </Notice>
   )
 }
 
@@ -98,6 +148,18 @@ function ClientFacts({ client }: { client: OAuthClient }) {
           </dd>
         </div>
         <div>
+          <dt>Client secret</dt>
+          <dd>
+            {client.secretHint ? (
+              <>
+                ends in <code>…{client.secretHint}</code>
+              </>
+            ) : (
+              'shown once, when the client was created'
+            )}
+          </dd>
+        </div>
+        <div>
           <dt>Last used</dt>
           <dd>
             <LastUsed client={client} />
@@ -126,6 +188,8 @@ function ClientFacts({ client }: { client: OAuthClient }) {
           </dd>
         </div>
       </dl>
+      <ClientUsage clientId={client.clientId} />
+      <Refusals clientId={client.clientId} />
       {client.status === 'Active' && (
         <section className="section" aria-labelledby="use-title">
           <h2 id="use-title">Use it</h2>

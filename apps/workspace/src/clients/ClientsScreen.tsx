@@ -75,7 +75,12 @@ function ClientList({ onCreate }: { onCreate: () => void }) {
           <>
             <ClientSearch wanted={wanted} counts={found.counts} complete={query.complete} onWant={want} />
             {found.clients.length > 0 ? (
-              <ClientsTable clients={found.clients} wanted={wanted} onWant={want} />
+              <ClientsTable
+                clients={found.clients}
+                find={(clientId) => all.find((client) => client.clientId === clientId)}
+                wanted={wanted}
+                onWant={want}
+              />
             ) : (
               <Nothing wanted={wanted} counts={found.counts} onWant={want} />
             )}

@@ -1,7 +1,6 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { OAuthClient } from '../api/contract.ts'
-import { rotationOf } from '../session/drafts.ts'
 import { SCREENS, useCompany } from '../shell/company.ts'
 import { Ago } from '../ui/Ago.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
@@ -11,11 +10,14 @@ import { Menu, MenuItem } from '../ui/Menu.tsx'
 import type { Order, Wanted } from './find-clients.ts'
 import { RevokeClient } from './RevokeClient.tsx'
 import { forgetFresh, useFresh } from './reveal.ts'
+import { type Pair, pairOf } from './rotation.ts'
 import { ScopesInBrief } from './ScopesInBrief.tsx'
 import { LastUsed, Status } from './Status.tsx'
 
 export interface ClientsTableProps {
   clients: readonly OAuthClient[]
+  /** Finds any client of the company, shown or not. */
+  find: (clientId: string) => OAuthClient | undefined
   wanted: Wanted
   onWant: (part: Partial<Wanted>) => void
 }
@@ -23,7 +25,7 @@ export interface ClientsTableProps {
 const MARKED_MS = 8_000
 const ROWS_AT_FIRST = 20
 
-export function ClientsTable({ clients, wanted, onWant }: ClientsTableProps) {
+export function ClientsTable({ clients, find, wanted, onWant }: ClientsTableProps) {
   const [revoking, setRevoking] = useState<OAuthClient>()
   const fresh = useFresh()
   useEffect(() => {
@@ -66,6 +68,7 @@ export function ClientsTable({ clients, wanted, onWant }: ClientsTableProps) {
             <ClientRow
               key={client.clientId}
               client={client}
+              pair={pairOf(client, find)}
               statusTold={statusTold}
               fresh={client.clientId === fresh}
               onRevoke={() => setRevoking(client)}
@@ -78,7 +81,7 @@ export function ClientsTable({ clients, wanted, onWant }: ClientsTableProps) {
   )
 }
 
-interface SortableProps extends Omit<ClientsTableProps, 'clients'> {
+interface SortableProps extends Omit<ClientsTableProps, 'clients' | 'find'> {
   order: Order
   className?: string
   children: ReactNode
@@ -110,13 +113,14 @@ function Sortable({ order, wanted, onWant, className, children }: SortableProps)
 
 interface ClientRowProps {
   client: OAuthClient
+  pair: Pair | undefined
   statusTold: boolean
   /** Just created: marked once. */
   fresh: boolean
   onRevoke: () => void
 }
 
-function ClientRow({ client, statusTold, fresh, onRevoke }: ClientRowProps) {
+function ClientRow({ client, pair, statusTold, fresh, onRevoke }: ClientRowProps) {
   const { to } = useCompany()
   const [, navigate] = useLocation()
   const row = useRef<HTMLTableRowElement>(null)
@@ -151,6 +155,7 @@ function ClientRow({ client, statusTold, fresh, onRevoke }: ClientRowProps) {
       )}
       <td data-label="Last used">
         <LastUsed client={client} />
+        {pair && <PairNote client={client} pair={pair} />}
       </td>
       <td data-label="Tokens, 24 h" className="number tokens-cell">
         {client.tokensIssued24h.toLocaleString('en')}
@@ -168,7 +173,7 @@ function ClientRow({ client, statusTold, fresh, onRevoke }: ClientRowProps) {
             }
           >
             <MenuItem icon={<RotateIcon />} onSelect={() => navigate(`${href}/rotate`)}>
-              {rotationOf(client.clientId) ? 'Continue the rotation' : 'Rotate the secret'}
+              {pair?.role === 'old' ? 'Continue the rotation' : 'Rotate the secret'}
             </MenuItem>
             <MenuItem icon={<CloseIcon />} danger onSelect={onRevoke}>
               Revoke
@@ -177,6 +182,21 @@ function ClientRow({ client, statusTold, fresh, onRevoke }: ClientRowProps) {
         )}
       </td>
     </tr>
+  )
+}
+
+/** Leads to the rotation from both of its clients. */
+function PairNote({ client, pair: { role, other } }: { client: OAuthClient; pair: Pair }) {
+  const { to } = useCompany()
+  const old = role === 'old' ? client : other
+  return (
+    <Link className="pair-note" href={`${to(SCREENS.clients)}/${old.clientId}/rotate`}>
+      {role === 'old' ? 'Being replaced' : 'Taking over'}
+      <span className="off-screen">
+        {role === 'old' ? ' by ' : ' from '}
+        {other.name}
+      </span>
+    </Link>
   )
 }
 

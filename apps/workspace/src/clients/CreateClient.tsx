@@ -11,17 +11,15 @@ import { Dialog } from '../ui/Dialog.tsx'
 import { Field } from '../ui/Field.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { type Failure, useSubmission } from '../ui/submit.ts'
+import { fieldErrors, nameError, nextName } from './client-name.ts'
 import { setReveal } from './reveal.ts'
 import { ScopeChoice } from './ScopeChoice.tsx'
 import { Scopes } from './Status.tsx'
 
-const NAME_MAX = 100
-
 export interface CreateClientProps {
   onClose: () => void
-  /** The client whose scopes the new one takes over. */
+  /** The client that the new one takes over from, with its scopes. */
   replaces?: OAuthClient
-  onCreated?: (client: OAuthClient) => void
 }
 
 export function CreateClient(props: CreateClientProps) {
@@ -122,7 +120,7 @@ interface Draft {
   scopes: Scope[]
 }
 
-function useCreation({ onClose, replaces, onCreated }: CreateClientProps) {
+function useCreation({ onClose, replaces }: CreateClientProps) {
   const { vendorId } = useCompany()
   const queryClient = useQueryClient()
   const key = creationDraft(vendorId, replaces)
@@ -179,14 +177,14 @@ function useCreation({ onClose, replaces, onCreated }: CreateClientProps) {
     await submission.run(async () => {
       const { clientSecret, ...client } = await createClient(
         vendorId,
-        { name, scopes },
+        { name, scopes, replaces: replaces?.clientId },
         keyFor(JSON.stringify([name, scopes])),
       )
       clientChanged(queryClient, vendorId, client)
-      if (clientSecret === undefined) return setLost(client)
+      if (replaces) clientChanged(queryClient, vendorId, { ...replaces, replacedBy: client.clientId })
+      if (clientSecret === null) return setLost(client)
       close()
       setReveal({ vendorId, client, clientSecret, replaces })
-      onCreated?.(client)
     })
   }
   return {
@@ -200,23 +198,6 @@ function useCreation({ onClose, replaces, onCreated }: CreateClientProps) {
     lost,
     submit,
     close,
-  }
-}
-
-function nameError(name: string): { name?: string } {
-  const length = [...name].length
-  if (length === 0) return { name: 'Give it a name.' }
-  return length > NAME_MAX ? { name: `At most ${NAME_MAX} characters; this has ${length}.` } : {}
-}
-
-function fieldErrors(error: unknown): { name?: string; scopes?: string } {
-  if (!(error instanceof ApiProblem)) return {}
-  const about = (pointer: string) => error.errors.find((each) => each.pointer.startsWith(pointer))?.detail
-  const name = about('/name')
-  const scopes = about('/scopes')
-  return {
-    ...(name && { name: `The name ${name}.` }),
-    ...(scopes && { scopes: `The choice of scopes ${scopes}.` }),
   }
 }
 
@@ -235,12 +216,11 @@ function explained(error: unknown): Failure {
       text: 'First revoke one that you no longer need.',
     }
   }
+  if (error.errors.some(({ pointer }) => pointer === '/replaces')) {
+    return {
+      title: 'This client cannot be replaced any more',
+      text: 'It has just been revoked, or a teammate has already created its replacement. Cancel to see which.',
+    }
+  }
   return { title: 'The client was not created', text: error.message }
-}
-
-/** "Warehouse", "Warehouse 2", "Warehouse 3", within the length that a name may have. */
-export function nextName(name: string): string {
-  const [, stem = name, number] = /^(.*?)(?: (\d{1,4}))?$/s.exec(name) ?? []
-  const suffix = ` ${Number(number ?? 1) + 1}`
-  return [...stem].slice(0, NAME_MAX - suffix.length).join('') + suffix
 }

@@ -1,8 +1,7 @@
-import { type ReactNode, useEffect, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
-import { useActiveClients, useClient } from '../api/clients.ts'
+import { useClient } from '../api/clients.ts'
 import type { OAuthClient } from '../api/contract.ts'
-import { keepRotation, rotationOf } from '../session/drafts.ts'
 import { SCREENS, useCompany } from '../shell/company.ts'
 import { NotForYou } from '../shell/NotForYou.tsx'
 import { Page } from '../shell/Page.tsx'
@@ -16,7 +15,7 @@ import { CreateClient } from './CreateClient.tsx'
 import { NoSuchClient } from './NoSuchClient.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
 import { useReveal } from './reveal.ts'
-import { progressOf } from './rotation.ts'
+import { countingFrom, progressOf } from './rotation.ts'
 import { Scopes } from './Status.tsx'
 import { TokenWatch } from './TokenWatch.tsx'
 import './clients.css'
@@ -25,8 +24,8 @@ import './rotate.css'
 const WATCH_MS = 3_000
 
 /**
- * From the old client to its replacement, without a gap. Which client replaces it, and since when its tokens count,
- * stands in the address, so the page can be left and come back to: deploying takes its time.
+ * From the old client to its replacement, without a gap. The service keeps which client replaces it, so the page can be
+ * left and anyone who manages the company's clients can resume it: deploying takes its time.
  */
 export default function RotateScreen({ clientId }: { clientId: string }) {
   const company = useCompany()
@@ -44,7 +43,8 @@ export default function RotateScreen({ clientId }: { clientId: string }) {
 function Rotating({ clientId, back }: { clientId: string; back: { to: string; label: string } }) {
   const { vendorId } = useCompany()
   const query = useClient(vendorId, clientId, WATCH_MS)
-  const { replacementId, since, choose } = useRotationInAddress(clientId)
+  const [creating, setCreating] = useState(false)
+  const create = () => setCreating(true)
   return (
     <Page
       title="Rotate the secret"
@@ -61,101 +61,73 @@ function Rotating({ clientId, back }: { clientId: string; back: { to: string; la
     >
       <Loaded query={query} skeleton={<Skeleton lines={10} />} missing={<NoSuchClient clientId={clientId} />}>
         {(old) =>
-          replacementId ? (
-            <WithReplacement old={old} replacementId={replacementId} since={since} onChoose={choose} />
+          old.replacedBy === null ? (
+            <Steps old={old} onCreate={create} />
           ) : (
-            <Steps old={old} onChoose={choose} />
+            <WithReplacement old={old} replacementId={old.replacedBy} onCreate={create} />
           )
         }
       </Loaded>
+      {creating && query.data && <CreateClient replaces={query.data} onClose={() => setCreating(false)} />}
     </Page>
   )
 }
 
-/** The rotation as the address has it; without one there, as this tab last knew it. */
-function useRotationInAddress(clientId: string) {
-  const [search, setSearch] = useSearchParams()
-  const inAddress = search.has('replacement')
-  const known = inAddress ? search : new URLSearchParams(rotationOf(clientId))
-  const text = known.toString()
-  useEffect(() => {
-    if (inAddress) keepRotation(clientId, text)
-    else if (text !== '') setSearch(new URLSearchParams(text), { replace: true })
-  }, [clientId, inAddress, text, setSearch])
-  const at = Date.parse(known.get('since') ?? '')
-  return {
-    replacementId: known.get('replacement') ?? undefined,
-    since: Number.isNaN(at) ? undefined : new Date(at),
-    choose(id: string | undefined, from?: Date) {
-      if (id === undefined) keepRotation(clientId, '')
-      setSearch(id ? { replacement: id, ...(from && { since: from.toISOString() }) } : {}, { replace: true })
-    },
-  }
-}
-
-type Choose = (clientId: string | undefined, since?: Date) => void
-
 interface WithReplacementProps {
   old: OAuthClient
   replacementId: string
-  since: Date | undefined
-  onChoose: Choose
+  onCreate: () => void
 }
 
-function WithReplacement({ old, replacementId, since, onChoose }: WithReplacementProps) {
+function WithReplacement({ old, replacementId, onCreate }: WithReplacementProps) {
   const { vendorId } = useCompany()
   const query = useClient(vendorId, replacementId, WATCH_MS)
   return (
     <Loaded query={query} skeleton={<Skeleton lines={10} />}>
       {(replacement) =>
-        replacement.status === 'Revoked' || replacement.clientId === old.clientId ? (
-          <Notice
-            tone="warn"
-            title="That replacement cannot be used"
-            actions={<Button onClick={() => onChoose(undefined)}>Choose another</Button>}
-          >
-            <bdi>{replacement.name}</bdi>{' '}
-            {replacement.status === 'Revoked' ? 'is revoked.' : 'is the client itself.'}
-          </Notice>
+        replacement.status === 'Revoked' && old.status === 'Active' ? (
+          <>
+            <Notice tone="info" title="The last replacement was revoked">
+              <bdi>{replacement.name}</bdi> no longer works, so the rotation begins again.
+            </Notice>
+            <Steps old={old} onCreate={onCreate} />
+          </>
         ) : (
-          <Counting replacement={replacement} since={since} onChoose={onChoose}>
-            <Steps old={old} replacement={replacement} since={since} onChoose={onChoose} />
-          </Counting>
+          <Deploying old={old} replacement={replacement} onCreate={onCreate} />
         )
       }
     </Loaded>
   )
 }
 
-/** Tokens count from the moment that the secret is put away: what came before was somebody's trial. */
-function Counting({
-  replacement: { clientId, lastUsedAt },
-  since,
-  onChoose,
-  children,
-}: {
+interface DeployingProps extends Omit<WithReplacementProps, 'replacementId'> {
   replacement: OAuthClient
-  since: Date | undefined
-  onChoose: Choose
-  children: ReactNode
-}) {
-  const shown = useReveal()?.client.clientId === clientId
-  const begin = !since && !shown
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once, when counting begins.
+}
+
+/** Tokens count from the moment that the secret is put away: what came before was somebody's trial. */
+function Deploying({ old, replacement, onCreate }: DeployingProps) {
+  const [search, setSearch] = useSearchParams()
+  const shown = useReveal()?.client.clientId === replacement.clientId
+  const wasShown = useRef(shown)
+  const lastUsed_ms = Date.parse(replacement.lastUsedAt ?? '') || 0
   useEffect(() => {
-    if (begin) onChoose(clientId, new Date(Math.max(Date.now(), Date.parse(lastUsedAt ?? '') || 0)))
-  }, [begin])
-  return children
+    if (wasShown.current && !shown) {
+      setSearch({ since: new Date(Math.max(Date.now(), lastUsed_ms)).toISOString() }, { replace: true })
+    }
+    wasShown.current = shown
+  }, [shown, lastUsed_ms, setSearch])
+  const since = shown ? undefined : countingFrom(replacement, search.get('since'))
+  return <Steps old={old} replacement={replacement} since={since} onCreate={onCreate} />
 }
 
 interface StepsProps {
   old: OAuthClient
   replacement?: OAuthClient
   since?: Date | undefined
-  onChoose: Choose
+  onCreate: () => void
 }
 
-function Steps({ old, replacement, since, onChoose }: StepsProps) {
+function Steps({ old, replacement, since, onCreate }: StepsProps) {
   const progress = progressOf({ old, replacement, since }, useNow())
   const { step } = progress
   const [revoking, setRevoking] = useState(false)
@@ -168,7 +140,7 @@ function Steps({ old, replacement, since, onChoose }: StepsProps) {
           ) : old.status === 'Revoked' ? (
             <p>This client is already revoked: there is nothing to rotate.</p>
           ) : (
-            <ChooseReplacement old={old} onChoose={onChoose} />
+            <NoReplacement old={old} onCreate={onCreate} />
           )}
         </Step>
         <Step
@@ -178,13 +150,13 @@ function Steps({ old, replacement, since, onChoose }: StepsProps) {
         >
           <p>
             Replace the old id and secret with the new ones in every system that uses <bdi>{old.name}</bdi>.
-            The old client keeps working meanwhile. You can leave this page and come back to it from the
-            client.
+            The old client keeps working meanwhile. You can leave this page: you or a teammate can continue
+            from either client.
           </p>
           {since && step !== 'done' && (
             <p className="quiet small">
               {step === 'deploy'
-                ? `Counting token requests from ${sinceText(since)}. Earlier ones were trials.`
+                ? `Counting token requests from ${sinceText(since)}. Earlier ones count as trials.`
                 : `It has asked for a token since ${sinceText(since)}. If that was you trying it out, it is not deployed yet.`}
             </p>
           )}
@@ -295,43 +267,14 @@ function ClientLine({ client }: { client: OAuthClient }) {
   )
 }
 
-function ChooseReplacement({ old, onChoose }: { old: OAuthClient; onChoose: Choose }) {
-  const { vendorId } = useCompany()
-  const [creating, setCreating] = useState(false)
-  const { data } = useActiveClients(vendorId)
-  const suitable = (data?.pages.flatMap((page) => page.clients) ?? []).filter(
-    (client) =>
-      client.createdAt > old.createdAt && old.scopes.every((scope) => client.scopes.includes(scope)),
-  )
+function NoReplacement({ old, onCreate }: { old: OAuthClient; onCreate: () => void }) {
   return (
     <>
       <p>It gets the same scopes, and its own id and secret. The secret is shown once.</p>
       <Scopes scopes={old.scopes} />
-      <Button variant="primary" onClick={() => setCreating(true)}>
+      <Button variant="primary" onClick={onCreate}>
         Create replacement
       </Button>
-      {suitable.length > 0 && (
-        <details className="already">
-          <summary>Use an existing client</summary>
-          <ul>
-            {suitable.map((client) => (
-              <li key={client.clientId}>
-                <span>
-                  <bdi>{client.name}</bdi> <code>{client.clientId}</code>
-                </span>
-                <Button onClick={() => onChoose(client.clientId)}>Use this one</Button>
-              </li>
-            ))}
-          </ul>
-        </details>
-      )}
-      {creating && (
-        <CreateClient
-          replaces={old}
-          onClose={() => setCreating(false)}
-          onCreated={(client) => onChoose(client.clientId)}
-        />
-      )}
     </>
   )
 }

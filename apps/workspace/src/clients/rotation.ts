@@ -3,6 +3,8 @@ import { duration } from '../ui/time.ts'
 
 /** A token lives this long, so a system that runs all the time asks for another within it. */
 export const TOKEN_LIFE_S = 15 * 60
+/** A token this soon after the client was created is taken for a trial, unless it is known when its secret was put away. */
+const TRIAL_S = 5 * 60
 const DAY_S = 24 * 60 * 60
 /** A client that asked for a token within this time is in use now. */
 const IN_USE_S = 60
@@ -63,6 +65,37 @@ function stepOf(
   if (!replacement) return 'create'
   if (use === 'none' || use === 'trial') return 'deploy'
   return caution ? 'watch' : 'revoke'
+}
+
+/**
+ * From when on a replacement's tokens count as its deployment.
+ * @param putAway when its secret was put away, if that is known here.
+ */
+export function countingFrom({ createdAt }: Pick<OAuthClient, 'createdAt'>, putAway: string | null): Date {
+  const at = Date.parse(putAway ?? '')
+  return new Date(Number.isNaN(at) ? Date.parse(createdAt) + TRIAL_S * 1000 : at)
+}
+
+export interface Pair {
+  /** What the client is in its rotation. */
+  role: 'old' | 'replacement'
+  other: OAuthClient
+}
+
+/** The rotation that a client is in: as long as it and the other one are both Active. */
+export function pairOf(
+  client: OAuthClient,
+  find: (clientId: string) => OAuthClient | undefined,
+): Pair | undefined {
+  if (client.status === 'Revoked') return undefined
+  const active = (clientId: string | null) => {
+    const found = clientId === null ? undefined : find(clientId)
+    return found?.status === 'Active' ? found : undefined
+  }
+  const successor = active(client.replacedBy)
+  if (successor) return { role: 'old', other: successor }
+  const predecessor = active(client.replaces)
+  return predecessor && { role: 'replacement', other: predecessor }
 }
 
 /** Seconds since the last token; undefined when there was none. */

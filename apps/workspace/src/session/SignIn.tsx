@@ -7,11 +7,11 @@ import { Button } from '../ui/Button.tsx'
 import { Field } from '../ui/Field.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { type Failure, useSubmission } from '../ui/submit.ts'
-import { signIn } from './session.ts'
+import { type Session, signIn, signOut } from './session.ts'
 import './session.css'
 
 export interface SignInProps {
-  reason: 'expired' | 'left' | undefined
+  reason: Extract<Session, { state: 'signed-out' }>['reason']
   /** Filled in: the person whose session has ended. */
   email: string | undefined
   /** Called when something is typed. */
@@ -32,6 +32,17 @@ export function SignIn({ reason, email, onBegin }: SignInProps) {
         {reason === 'expired' && !form.failure && (
           <Notice tone="info" title="Your session has ended">
             Sign in to continue where you left off.
+          </Notice>
+        )}
+        {reason === 'unfinished' && !form.failure && (
+          <Notice
+            tone="warn"
+            title="You may still be signed in"
+            live
+            actions={<Button onClick={() => void signOut()}>Sign out again</Button>}
+          >
+            The service did not confirm that your session has ended. Until it does, opening this page again in
+            this browser may show your workspace.
           </Notice>
         )}
         {form.failure && (

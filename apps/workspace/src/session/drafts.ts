@@ -11,14 +11,6 @@ export function keepDraft(key: string, text: string | undefined): void {
   else drafts.set(key, text)
 }
 
-const rotationKey = (clientId: string) => `rotation ${clientId}`
-
-/** The query of a rotation's address, so that the way back to it is not lost; empty when there is none. */
-export const rotationOf = (clientId: string): string => draftOf(rotationKey(clientId)) ?? ''
-
-export const keepRotation = (clientId: string, query: string): void =>
-  keepDraft(rotationKey(clientId), query || undefined)
-
 export function forgetDrafts(): void {
   drafts.clear()
 }

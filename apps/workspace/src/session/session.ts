@@ -3,21 +3,30 @@ import type { SessionAnswer } from '../api/contract.ts'
 import { ApiProblem, type ApiRequest, request } from '../api/request.ts'
 
 /*
- * The session token lives in memory and in sessionStorage, so that a reload keeps it and closing the tab forgets it.
- * It is in no URL, no log and no query cache.
+ * The session is a cookie that no script can read. What is known of it here came from the service, and the tabs of one
+ * browser tell each other when someone signs in or out.
  */
-const STORAGE_KEY = 'session-token'
+const tabs = new BroadcastChannel('session')
 
 export type Session =
-  /** `email`: of the person whose session expired. */
-  | { state: 'signed-out'; reason?: 'expired' | 'left' | undefined; email?: string | undefined }
-  /** A token from before a reload, not yet known to be good. */
+  /**
+   * `unfinished`: someone signed out, but the service did not confirm it, so the cookie may still be good.
+   * `email`: of the person whose session expired.
+   */
+  | {
+      state: 'signed-out'
+      reason?: 'expired' | 'left' | 'unfinished' | undefined
+      email?: string | undefined
+    }
+  /** Not yet known: the service has been asked. */
   | { state: 'checking' }
   | { state: 'unreachable'; error: Error }
   | ({ state: 'signed-in'; expiresAt: number } & Pick<SessionAnswer, 'user' | 'companies'>)
 
-let token = sessionStorage.getItem(STORAGE_KEY) ?? undefined
-let session: Session = token ? { state: 'checking' } : { state: 'signed-out' }
+let session: Session = { state: 'checking' }
+/** Counts sign-ins and sign-outs, so that a late answer says nothing about the session after its own. */
+let turn = 0
+let signingOut: Promise<void> | undefined
 let expiry: ReturnType<typeof setTimeout> | undefined
 const listeners = new Set<(session: Session) => void>()
 
@@ -41,65 +50,80 @@ function become(next: Session): void {
   for (const listener of listeners) listener(session)
 }
 
-function keep(next: string | undefined): void {
-  token = next
-  if (next === undefined) sessionStorage.removeItem(STORAGE_KEY)
-  else sessionStorage.setItem(STORAGE_KEY, next)
-}
-
 function enter({ user, companies, expiresIn }: SessionAnswer): void {
+  // Someone else has signed in in another tab: nothing of the first person may stay.
+  if (session.state === 'signed-in' && session.user.userId !== user.userId) leave({ reason: 'left' })
   clearTimeout(expiry)
   expiry = setTimeout(expire, expiresIn * 1000)
   become({ state: 'signed-in', user, companies, expiresAt: Date.now() + expiresIn * 1000 })
 }
 
-function expire(): void {
+function leave(how: Omit<Extract<Session, { state: 'signed-out' }>, 'state'>): void {
+  turn++
   clearTimeout(expiry)
-  keep(undefined)
-  const email = session.state === 'signed-in' ? session.user.email : undefined
-  become({ state: 'signed-out', reason: 'expired', email })
+  become({ state: 'signed-out', ...how })
+}
+
+function expire(): void {
+  if (session.state === 'signed-in') leave({ reason: 'expired', email: session.user.email })
+  else if (session.state !== 'signed-out') leave({})
 }
 
 /** @throws ApiProblem `invalid_credentials` or `rate_limited`, or NoAnswer. */
 export async function signIn(email: string, password: string): Promise<void> {
-  const answer = await request<SessionAnswer & { sessionToken: string }>('/v1/session', {
+  // The answer to signing out clears the cookie, so it must not come after the new one.
+  await signingOut
+  const answer = await request<SessionAnswer>('/v1/session', {
     method: 'POST',
-    body: { email, password },
+    body: { email, password, cookie: true },
   })
-  keep(answer.sessionToken)
+  turn++
   enter(answer)
+  tabs.postMessage('signed in')
 }
 
-/** Ends the session here at once, whether or not the service hears of it. */
-export async function signOut(): Promise<void> {
-  const ending = token
-  clearTimeout(expiry)
-  keep(undefined)
-  become({ state: 'signed-out', reason: 'left' })
-  await request('/v1/session', { method: 'DELETE', token: ending }).catch(() => {})
+/** Shows nothing of the session any more, in all tabs at once, and ends it at the service, which alone can. */
+export function signOut(): Promise<void> {
+  leave({ reason: 'left' })
+  tabs.postMessage('signed out')
+  signingOut = endSession(turn)
+  return signingOut
 }
+
+async function endSession(left: number): Promise<void> {
+  try {
+    await request('/v1/session', { method: 'DELETE' })
+  } catch (error) {
+    const ended = error instanceof ApiProblem && error.status === 401
+    if (!ended && turn === left) become({ state: 'signed-out', reason: 'unfinished' })
+  }
+}
+
+tabs.addEventListener('message', ({ data }) => {
+  if (data === 'signed in') void checkSession()
+  else if (session.state !== 'signed-out') leave({ reason: 'left' })
+})
 
 /** Asks who this is, and which role they have where: at the start, and when the API refuses what a role should allow. */
 export async function checkSession(): Promise<void> {
-  const asked = token
-  if (!asked) return
+  const asked = turn
   try {
-    const answer = await request<SessionAnswer>('/v1/session', { token: asked })
-    if (token === asked) enter(answer)
+    const answer = await request<SessionAnswer>('/v1/session')
+    if (turn === asked) enter(answer)
   } catch (error) {
-    if (token !== asked) return
+    if (turn !== asked) return
     if (error instanceof ApiProblem && error.status === 401) expire()
-    else if (session.state !== 'signed-in') become({ state: 'unreachable', error: error as Error })
+    else if (session.state === 'checking') become({ state: 'unreachable', error: error as Error })
   }
 }
 
 /** A request by the signed-in person. A 401 ends the session; a 403 reloads the roles. */
 export async function asMe<T>(path: string, options: ApiRequest = {}): Promise<T> {
-  const sent = token
+  const sent = turn
   try {
-    return await request<T>(path, { ...options, token: sent })
+    return await request<T>(path, options)
   } catch (error) {
-    if (error instanceof ApiProblem && token === sent) {
+    if (error instanceof ApiProblem && turn === sent) {
       if (error.status === 401) expire()
       if (error.status === 403) void checkSession()
     }

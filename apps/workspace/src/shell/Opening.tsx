@@ -1,9 +1,9 @@
-import { checkSession, signOut } from '../session/session.ts'
+import { checkSession } from '../session/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { Brand } from './Brand.tsx'
 
-/** Between a reload and the answer to who this is. */
+/** Until the service has said who is signed in. */
 export function Opening({ error }: { error?: Error }) {
   return (
     <main className="opening">
@@ -12,20 +12,15 @@ export function Opening({ error }: { error?: Error }) {
       {error ? (
         <Notice
           tone="warn"
-          title="The service cannot be reached"
+          title="The workspace could not be opened"
           live
           actions={
-            <>
-              <Button variant="primary" onClick={() => void checkSession()}>
-                Try again
-              </Button>
-              <Button variant="quiet" onClick={() => void signOut()}>
-                Sign out
-              </Button>
-            </>
+            <Button variant="primary" onClick={() => void checkSession()}>
+              Try again
+            </Button>
           }
         >
-          You are still signed in. {error.message}
+          {error.message}
         </Notice>
       ) : (
         <p className="opening-line" role="status">

@@ -1,0 +1,108 @@
+import type { ClientUsage as Usage } from '../api/contract.ts'
+import { useUsage } from '../api/usage.ts'
+import { useCompany } from '../shell/company.ts'
+import { Ago } from '../ui/Ago.tsx'
+import { Loaded, Skeleton } from '../ui/Loaded.tsx'
+import { dateTime, day } from '../ui/time.ts'
+import './usage.css'
+
+/** Tokens and refusals of the last 14 days, and from which addresses. */
+export function ClientUsage({ clientId }: { clientId: string }) {
+  const { vendorId } = useCompany()
+  const query = useUsage(vendorId, clientId)
+  return (
+    <section className="section" aria-labelledby="usage-title">
+      <h2 id="usage-title">The last 14 days</h2>
+      <Loaded query={query} skeleton={<Skeleton lines={5} />}>
+        {(usage) => (
+          <>
+            <HourlyTokens hours={usage.hours} />
+            {usage.addresses.length > 0 && <Addresses addresses={usage.addresses} />}
+          </>
+        )}
+      </Loaded>
+    </section>
+  )
+}
+
+const HEIGHT = 100
+
+function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
+  const tokens = hours.reduce((sum, each) => sum + each.tokens, 0)
+  const refused = hours.reduce((sum, each) => sum + each.refused, 0)
+  const busiest = hours.reduce((most, each) => (each.tokens > most.tokens ? each : most), {
+    hour: '',
+    tokens: 0,
+  })
+  const most = Math.max(1, ...hours.map((each) => Math.max(each.tokens, each.refused)))
+  const bars = (count: (each: Usage['hours'][number]) => number) =>
+    hours
+      .map((each, index) => [index, (count(each) / most) * HEIGHT] as const)
+      .filter(([, height]) => height > 0)
+      .map(([index, height]) => `M${index},${HEIGHT}h0.8v${-Math.max(2, height).toFixed(1)}h-0.8z`)
+      .join('')
+  const said = `${tokens === 0 ? 'No' : tokens.toLocaleString('en')} ${plural(tokens, 'token')} issued, ${refused === 0 ? 'no' : refused.toLocaleString('en')} ${plural(refused, 'request')} refused.`
+  const first = hours[0]
+  return (
+    <>
+      <p>
+        {said}
+        {tokens > 0 &&
+          ` Busiest hour: ${dateTime(new Date(busiest.hour))}, ${busiest.tokens.toLocaleString('en')} ${plural(busiest.tokens, 'token')}.`}
+      </p>
+      {tokens + refused > 0 && first && (
+        <figure className="usage-chart">
+          <svg
+            viewBox={`0 0 ${hours.length} ${HEIGHT}`}
+            preserveAspectRatio="none"
+            role="img"
+            aria-label={`Tokens and refused requests an hour. ${said}`}
+          >
+            <path className="usage-tokens" d={bars((each) => each.tokens)} />
+            <path className="usage-refused" d={bars((each) => each.refused)} />
+          </svg>
+          <figcaption>
+            <span>{day(new Date(first.hour))}</span>
+            <span className="usage-legend">
+              <span className="usage-key-tokens">Tokens an hour</span>
+              {refused > 0 && <span className="usage-key-refused">Refused</span>}
+            </span>
+            <span>now</span>
+          </figcaption>
+        </figure>
+      )}
+    </>
+  )
+}
+
+function Addresses({ addresses }: Pick<Usage, 'addresses'>) {
+  return (
+    <table className="table usage-addresses">
+      <caption>Where tokens were asked for</caption>
+      <thead>
+        <tr>
+          <th scope="col">Address</th>
+          <th scope="col" className="number">
+            Tokens
+          </th>
+          <th scope="col">Last seen</th>
+        </tr>
+      </thead>
+      <tbody>
+        {addresses.map(({ address, tokens, lastSeenAt }) => (
+          <tr key={address}>
+            <th scope="row">
+              <code>{address}</code>
+            </th>
+            <td className="number">{tokens.toLocaleString('en')}</td>
+            <td>
+              <Ago at={lastSeenAt} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+const plural = (count: number, what: string): string => (count === 1 ? what : `${what}s`)

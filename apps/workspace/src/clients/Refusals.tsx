@@ -1,0 +1,61 @@
+import type { Refusal } from '../api/contract.ts'
+import { REFUSALS_SHOWN, useRefusals } from '../api/usage.ts'
+import { useCompany } from '../shell/company.ts'
+import { Moment } from '../ui/Ago.tsx'
+import { CopyButton } from '../ui/CopyButton.tsx'
+import { Loaded, Skeleton } from '../ui/Loaded.tsx'
+import './usage.css'
+
+/** Which of a client's requests were refused in the last 24 hours, why, and what to do about it. */
+export function Refusals({ clientId }: { clientId: string }) {
+  const { vendorId } = useCompany()
+  const query = useRefusals(vendorId, clientId)
+  return (
+    <section className="section" aria-labelledby="refusals-title">
+      <h2 id="refusals-title">Refused requests</h2>
+      <Loaded query={query} skeleton={<Skeleton lines={3} />}>
+        {({ refusals, nextCursor }) =>
+          refusals.length === 0 ? (
+            <p className="quiet">None in the last 24 hours.</p>
+          ) : (
+            <>
+              <ul className="refusals">
+                {refusals.map((refusal) => (
+                  <RefusedRequest key={refusal.requestId} refusal={refusal} />
+                ))}
+              </ul>
+              {nextCursor && <p className="small quiet">The newest {REFUSALS_SHOWN} of the last 24 hours.</p>}
+            </>
+          )
+        }
+      </Loaded>
+    </section>
+  )
+}
+
+function RefusedRequest({
+  refusal: { requestId, at, route, status, code, reason, advice },
+}: {
+  refusal: Refusal
+}) {
+  return (
+    <li>
+      <p>
+        <span className="strong">{reason}</span> {advice}
+      </p>
+      <p className="small quiet">
+        <Moment at={at} />
+      </p>
+      <p className="small refusal-facts">
+        <code>{route}</code>
+        <code>
+          {status} {code}
+        </code>
+        <span className="with-copy">
+          <span className="quiet">Request</span> <code>{requestId}</code>
+          <CopyButton text={requestId} what={`request id ${requestId}`} />
+        </span>
+      </p>
+    </li>
+  )
+}

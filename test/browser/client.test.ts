@@ -1,0 +1,72 @@
+import { strict as assert } from 'node:assert'
+import {
+  assertAccessible,
+  assertFits,
+  createClient,
+  OWNER,
+  requestToken,
+  sessionToken,
+  type Visit,
+  visit,
+} from '../support/workspace.ts'
+
+const CLIENTS = '/ven_acme/integrations/oauth2-clients'
+
+describe('workspace: one client', function () {
+  this.timeout(60_000)
+  let tab: Visit
+  afterEach(() => tab?.leave())
+
+  it('says how its secret ends, what it did, and why its requests were refused', async () => {
+    const client = await createClient(await sessionToken(OWNER), { name: 'With evidence' })
+    for (let tokens = 0; tokens < 3; tokens++) await requestToken(client)
+    const refused = await requestToken({ ...client, clientSecret: `${client.clientSecret}x` })
+    assert.equal(refused.status, 401)
+    // Counts and refusals are written a moment after the answer.
+    await new Promise((resolve) => setTimeout(resolve, 2_000))
+    tab = await visit({ as: OWNER, path: `${CLIENTS}/${client.clientId}` })
+    const { page } = tab
+    await page.getByText(`ends in …${client.clientSecret.slice(-4)}`).waitFor()
+    await page.getByText('3 tokens issued, 1 request refused.').waitFor()
+    await page.getByRole('img', { name: /^Tokens and refused requests an hour/ }).waitFor()
+    const addresses = page.getByRole('table', { name: 'Where tokens were asked for' })
+    await addresses.getByRole('row').nth(1).waitFor()
+    const refusal = page.getByRole('listitem').filter({ hasText: 'The client secret was wrong.' })
+    await refusal
+      .getByText(`Check that the deployed secret ends in ${client.clientSecret.slice(-4)}.`)
+      .waitFor()
+    await refusal.getByText('401 invalid_client').waitFor()
+    await refusal.getByRole('button', { name: /^Copy request id/ }).waitFor()
+    assert.equal((await page.content()).includes(client.clientSecret), false)
+    await assertAccessible(page)
+    await page.setViewportSize({ width: 320, height: 700 })
+    await assertFits(page)
+  })
+
+  it('says that a new one did nothing yet', async () => {
+    const { clientId } = await createClient(await sessionToken(OWNER), { name: 'Without evidence' })
+    tab = await visit({ as: OWNER, path: `${CLIENTS}/${clientId}` })
+    await tab.page.getByText('No tokens issued, no requests refused.').waitFor()
+    await tab.page.getByText('None in the last 24 hours.').waitFor()
+  })
+
+  it('is renamed everywhere at once, and the activity names both', async () => {
+    const { clientId } = await createClient(await sessionToken(OWNER), { name: 'Before' })
+    tab = await visit({ as: OWNER, path: `${CLIENTS}/${clientId}` })
+    const { page } = tab
+    await page.getByRole('button', { name: 'Rename' }).click()
+    const dialog = page.getByRole('dialog')
+    const name = dialog.getByLabel('Name')
+    await name.fill(' ')
+    await name.press('Enter')
+    await dialog.getByText('Give it a name.').waitFor()
+    await name.fill('After, <b>bold</b>')
+    await assertAccessible(page)
+    await name.press('Enter')
+    await page.getByRole('heading', { name: 'After, <b>bold</b>', level: 1 }).waitFor()
+    await page.getByRole('link', { name: 'OAuth2 Clients' }).first().click()
+    await page.getByRole('link', { name: 'After, <b>bold</b>' }).waitFor()
+    await page.getByRole('link', { name: 'Activity' }).click()
+    await page.getByText('renamed the client Before to After, <b>bold</b>').waitFor()
+  })
+})
