@@ -46,7 +46,8 @@ export function createAnswerCheck(document: ApiDocument): CheckAnswer {
   }
 
   return (method, target, { status, headers, text }) => {
-    const path = target.split('?')[0] ?? ''
+    // As it was sent: without dot segments.
+    const path = new URL(`http://server${target}`).pathname
     if (NOT_DESCRIBED.test(path)) return
     const at = `${method} ${path} answered ${status}`
     const found = patterns.find(({ pattern }) => pattern.test(path))

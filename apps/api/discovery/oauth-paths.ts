@@ -25,6 +25,8 @@ const form = (name: string, example: unknown): NonNullable<Operation['requestBod
 
 const ALWAYS = ['X-Request-Id', 'Cache-Control']
 const LIMITED = ['RateLimit', 'RateLimit-Policy']
+/** A bad request is told what is wrong with it even over the limit, which then shows in Retry-After. */
+const REFUSED = [...LIMITED, 'Retry-After']
 
 const headersOf = (names: readonly string[]): NonNullable<Answer['headers']> =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
@@ -105,7 +107,7 @@ const issueToken = (): Operation => ({
     400: answer({
       description:
         '`invalid_request`: not a form, a field is missing or sent twice, or the credentials were sent in two ways or in the query. `invalid_scope`: scope is missing, unknown, repeated or not assigned to the client. `unsupported_grant_type`. `invalid_target`: resource is not this API.',
-      headers: LIMITED,
+      headers: REFUSED,
       ...error('invalid_scope', "scope is missing: name one or more of the client's scopes"),
     }),
     ...clientErrors,
@@ -130,7 +132,7 @@ const revokeToken = (): Operation => ({
     400: answer({
       description:
         '`invalid_request`: not a form, a field is missing or sent twice, or the credentials were sent in two ways or in the query.',
-      headers: LIMITED,
+      headers: REFUSED,
       ...error('invalid_request', 'token is missing'),
     }),
     ...clientErrors,
