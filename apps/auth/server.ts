@@ -4,6 +4,7 @@ import type { EncryptionKeys, SigningAlg } from '#shared/oauth/signing-keys.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
+import { createProxyWarning } from '#shared/process/proxy-warning.ts'
 import { requestContext } from '#shared/process/request-context.ts'
 import type { Refusals } from '#shared/refusals.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
@@ -80,6 +81,7 @@ export function createAuthServer(dependencies: AuthServerDependencies): AuthServ
   const judge = createRememberingJudge(createGrantJudge({ issuer, resource }))
   const getMetadata = createGetMetadata({ issuer, resource })
   const shared = { authenticate, audit, issuer, resource }
+  const untrusted = createProxyWarning(log)
   let ready = false
 
   const routes = new Map<string, Methods>([
@@ -115,7 +117,7 @@ export function createAuthServer(dependencies: AuthServerDependencies): AuthServ
   return {
     listener(request, response) {
       const started_ms = performance.now()
-      const exchange = exchangeOf(request, trustedProxies)
+      const exchange = exchangeOf(request, trustedProxies, untrusted)
       void answer(exchange).then((given) => {
         if (!given) return
         write(response, given, exchange)
@@ -156,12 +158,16 @@ const get = (handler: Handler): Methods =>
     ['HEAD', handler],
   ])
 
-function exchangeOf(request: IncomingMessage, trustedProxies: BlockList): Exchange {
+function exchangeOf(
+  request: IncomingMessage,
+  trustedProxies: BlockList,
+  untrusted: (peer: string) => void,
+): Exchange {
   const target = request.url ?? ''
   const mark = target.indexOf('?')
   const path = mark < 0 ? target : target.slice(0, mark)
   const query = mark < 0 ? '' : target.slice(mark + 1)
-  return { request, context: requestContext(request, trustedProxies), path, query }
+  return { request, context: requestContext(request, trustedProxies, untrusted), path, query }
 }
 
 /** For the client's company. Not noted if the stores could not decide, which is nobody's mistake. */

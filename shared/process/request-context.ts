@@ -21,9 +21,15 @@ export interface RequestContext {
 /**
  * A trusted proxy overwrites X-Request-Id and X-Forwarded-For, and passes the caller's own id on as
  * X-Caller-Request-Id. It may add a traceparent. From anyone else these headers say nothing.
+ * @param untrusted is told of a peer that sends X-Forwarded-For without being trusted.
  */
-export function requestContext(request: IncomingMessage, trustedProxies: BlockList): RequestContext {
+export function requestContext(
+  request: IncomingMessage,
+  trustedProxies: BlockList,
+  untrusted: (peer: string) => void = () => {},
+): RequestContext {
   const { peer, trusted } = peerOf(request.socket, trustedProxies)
+  if (!trusted && request.headers['x-forwarded-for'] !== undefined) untrusted(peer)
   const requestId = usableId(trusted ? request.headers['x-request-id'] : undefined) ?? randomUUID()
   const callerRequestId = usableId(request.headers[trusted ? 'x-caller-request-id' : 'x-request-id'])
   const clientAddress = trusted ? forwardedAddress(request, trustedProxies, peer) : peer

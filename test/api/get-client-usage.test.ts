@@ -21,6 +21,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
   let api: TestApi
   let db: Database
   let redis: Redis
+  let authRedis: Redis
   let vendorId: string
   let userId: string
   let clientId: string
@@ -28,7 +29,8 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
     api = await startApi()
     db = createPostgres({ url: api.database.apiUrl, poolSize: 2, applicationName: 'test' })
     redis = createRedis({ url: api.redis.url('api'), connectionName: 'test' })
-    await redisReady(redis)
+    authRedis = createRedis({ url: api.redis.url('auth'), connectionName: 'test' })
+    await Promise.all([redisReady(redis), redisReady(authRedis)])
   })
   beforeEach(async () => {
     api.clock.set('2026-11-20T10:30:30Z')
@@ -38,6 +40,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
   })
   after(async () => {
     redis.disconnect()
+    authRedis.disconnect()
     await db.destroy()
     await api.stop()
   })
@@ -47,7 +50,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
       token: await api.createSession(userId),
     })
   const issue = async (scope: string, address: string, times = 1) => {
-    const counter = createUsageCounter({ redis, clock: api.clock })
+    const counter = createUsageCounter({ redis: authRedis, clock: api.clock })
     for (let n = 0; n < times; n += 1) counter.count(clientId, scope, address)
     await counter.flush()
   }

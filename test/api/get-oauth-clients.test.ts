@@ -174,8 +174,9 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
     it('are there as soon as they are in Redis, and stay when they are stored', async () => {
       const db = createPostgres({ url: api.database.apiUrl, poolSize: 2, applicationName: 'test' })
       const redis = createRedis({ url: api.redis.url('api'), connectionName: 'test' })
-      await redisReady(redis)
-      const counter = createUsageCounter({ redis, clock: api.clock })
+      const authRedis = createRedis({ url: api.redis.url('auth'), connectionName: 'test' })
+      await Promise.all([redisReady(redis), redisReady(authRedis)])
+      const counter = createUsageCounter({ redis: authRedis, clock: api.clock })
       const { clientId } = await api.createClient({ vendorId })
       const usage = async () => {
         const [{ lastUsedAt, tokensIssued24h }] = (await list()).json.clients
@@ -200,6 +201,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
       api.clock.advance(3_600_000)
       assert.deepEqual(await usage(), { lastUsedAt: later, tokensIssued24h: 0 })
       redis.disconnect()
+      authRedis.disconnect()
       await db.destroy()
     })
 

@@ -39,8 +39,12 @@ for (const store of ['with Redis', 'without Redis']) {
       assertStored(await company.send(...clicks(600)), 600)
     })
 
-    it('refuses a call with more events than are left, whole, and then any call', async () => {
+    it('refuses a call with more events than are left, whole; those that are left are still taken', async () => {
       assertStored(await company.send(...clicks(1_000)), 1_000)
+      const tooMany = await company.send(...clicks(501))
+      assertProblem(tooMany, 'rate_limited')
+      assert.match(tooMany.headers.get('ratelimit') ?? '', /^"api-events";r=500;t=\d+$/)
+      assertStored(await company.send(...clicks(500)), 500)
       for (const events of [clicks(501), [click()]]) {
         const response = await company.send(...events)
         assertProblem(response, 'rate_limited')
@@ -48,11 +52,11 @@ for (const store of ['with Redis', 'without Redis']) {
         const wait_s = Number(response.headers.get('retry-after'))
         assert.ok(wait_s >= 1 && wait_s <= 60, `Retry-After ${wait_s}`)
       }
-      assert.equal((await company.read()).json.totals.clicks, 1_000)
+      assert.equal((await company.read()).json.totals.clicks, 1_500)
     })
 
     it('counts the events of a call that is refused for what is in them', async () => {
-      for (const status of [422, 429]) {
+      for (const status of [422, 429, 429]) {
         const response = await company.send(...clicks(800).map((event) => ({ ...event, type: 'view' })))
         assert.equal(response.status, status)
       }

@@ -12,6 +12,7 @@ describe('the usage of clients', () => {
   let auth: TestAuth
   let db: Database
   let redis: ReturnType<typeof createRedis>
+  let authRedis: Redis
   let admin: Redis
   let client: TestClient
 
@@ -19,12 +20,14 @@ describe('the usage of clients', () => {
     auth = await startAuth()
     db = createPostgres({ url: auth.database.apiUrl, poolSize: 4, applicationName: 'test' })
     redis = createRedis({ url: auth.redis.url('api'), connectionName: 'test' })
+    authRedis = createRedis({ url: auth.redis.url('auth'), connectionName: 'test' })
     admin = new Redis(auth.redis.url('admin'))
     admin.on('error', () => {})
-    await redisReady(redis)
+    await Promise.all([redisReady(redis), redisReady(authRedis)])
   })
   after(async () => {
     redis.disconnect()
+    authRedis.disconnect()
     admin.disconnect()
     await db.destroy()
     await auth.stop()
@@ -34,7 +37,7 @@ describe('the usage of clients', () => {
     client = await auth.createClient()
   })
 
-  const counter = () => createUsageCounter({ redis, clock: auth.clock })
+  const counter = () => createUsageCounter({ redis: authRedis, clock: auth.clock })
   async function stored({ clientId }: TestClient): Promise<{ last: Date | undefined; tokens: number }> {
     const last = await auth.db.raw('select last_used_at from client_usage where client_id = ?', [clientId])
     const hours = await auth.db.raw(
@@ -54,6 +57,7 @@ describe('the usage of clients', () => {
       assert.deepEqual(hash, {
         [`${client.clientId}|${hour}`]: '2',
         [`${client.clientId}|m|${Math.floor(auth.clock.now() / 60_000)}`]: '2',
+        [`${client.clientId}|r|${Math.floor(auth.clock.now() / 60_000)}`]: '1',
         [`${client.clientId}|a|127.0.0.1`]: '2',
         [`${client.clientId}|last`]: String(auth.clock.now()),
         [`${client.clientId}|l|127.0.0.1`]: String(auth.clock.now()),

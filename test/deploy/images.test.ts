@@ -53,6 +53,7 @@ describe('what the images hold', function () {
       'shared/stores',
       'shared/oauth',
       'shared/revocation',
+      'shared/refusals.ts',
       'apps/auth',
     ])
   })

@@ -17,7 +17,9 @@ const LENGTH = 16 * 1_024
 /** Expressions that are put together at run time, and what of. Each part is a literal, so it is checked as one. */
 const PUT_TOGETHER: Record<string, string> = {
   'apps/api/callbacks/redaction.ts': 'the shapes of secrets, with the flag g',
-  'apps/api/sessions/middleware.ts': 'the shape of a session token, from start to end: a bounded length',
+  'apps/api/sessions/access.ts': 'the shape of a session token, from start to end: a bounded length',
+  'apps/api/sessions/cookie.ts': 'the same after one fixed name',
+  'apps/api/sessions/post-invitation.ts': 'the shape of an invitation, from start to end: a bounded length',
 }
 
 interface Found {

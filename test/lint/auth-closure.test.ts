@@ -5,7 +5,7 @@ import { dirname, join, normalize } from 'node:path'
 const ROOT = join(import.meta.dirname, '../..')
 const GUIDE = 'apps/auth/README.md'
 /** A bound that only grows on purpose. */
-const LINES_MAX = 4_500
+const LINES_MAX = 4_600
 const IMPORT = /(?:from|import) '((?:\.|#shared\/)[^']+)'|import\('((?:\.|#shared\/)[^']+)'\)/g
 
 const read = (file: string) => readFile(join(ROOT, file), 'utf8')

@@ -97,7 +97,7 @@ describe('the Redis users of the services', () => {
     'set revoked:client:c 1 PX 1',
     'set revoked:key:k 1 PX 1',
     'del usage:pending',
-    'rename usage:pending usage:draining',
+    'renamenx usage:pending usage:draining',
   ]
   it('let only the resource API mark a server and revoke clients and keys', async () => {
     assert.deepEqual(await allowedAmong('auth', FORBIDDEN_TO_AUTH), [])

@@ -98,8 +98,7 @@ export function postEvents(deps: EventIntakeDependencies): Route {
       const rate = await eventLimit.consume(clientId, sent.length)
       if (!rate.allowed) {
         // A smaller call may still fit.
-        await eventLimit.consume(clientId, -sent.length)
-        throw overLimit(rate)
+        throw overLimit(await eventLimit.consume(clientId, -sent.length))
       }
       for (const [name, value] of Object.entries(rateLimitHeaders(rate))) ctx.res.appendHeader(name, value)
       const company = await findCompanyCalendar(vendorId)

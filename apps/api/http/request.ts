@@ -2,6 +2,7 @@ import type { BlockList } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import type { Middleware } from 'koa'
 import type { Log } from '#shared/process/log.ts'
+import { createProxyWarning } from '#shared/process/proxy-warning.ts'
 import { type RequestContext, requestContext } from '#shared/process/request-context.ts'
 import type { ApiState, SessionState } from './state.ts'
 
@@ -52,9 +53,10 @@ export function createRequestMiddleware({
   /** Called with method and route of each request that was answered. */
   ran?: ((route: string) => void) | undefined
 }): Middleware<ApiState> {
+  const untrusted = createProxyWarning(log)
   return async (ctx, next) => {
     const started_ms = performance.now()
-    const request = requestContext(ctx.req, trustedProxies)
+    const request = requestContext(ctx.req, trustedProxies, untrusted)
     const state = new RequestState(request, log)
     ctx.state = state
     ctx.res.setHeader('X-Request-Id', request.requestId)
