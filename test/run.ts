@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /*
- * All tests, in three processes side by side: those that need at most Postgres and Redis, which spend most of their
- * time waiting and so run several files at once; those of the local stack; those of the screens, which share a browser.
+ * All tests. Those that need at most Postgres and Redis spend most of their time waiting, so several files run at once.
+ * Beside them run those of the local stack, and then those of the screens, which share a browser.
  * `--no-browser` leaves out the last. With TEST_TOTALS set, the numbers of passed and failed tests go to that file.
  */
 const ROOT = join(import.meta.dirname, '..')
 const MOCHA = join(createRequire(import.meta.url).resolve('mocha/package.json'), '../bin/mocha.js')
-const FILES_AT_ONCE = 4
+const FILES_AT_ONCE = 3
 const DEADLINE_MS = 20 * 60_000
 
 /** They wait for the protocol's real times, or try many inputs: started first, they end among the others. */
@@ -81,7 +81,15 @@ function readTotals(file: string): number[] {
 }
 
 const started = performance.now()
-const results = await Promise.all(Object.entries(parts).map(([name, args]) => run(name, args)))
+/** The local stack and the screens each start everything: one after the other, they leave the other tests in peace. */
+async function inTurn(names: string[]): Promise<Result[]> {
+  const results: Result[] = []
+  for (const name of names) results.push(await run(name, parts[name] as string[]))
+  return results
+}
+
+const [first = '', ...rest] = Object.keys(parts)
+const results = (await Promise.all([inTurn([first]), inTurn(rest)])).flat()
 rmSync(folder, { recursive: true })
 const sum = (count: 'passed' | 'failed') => results.reduce((total, result) => total + result[count], 0)
 for (const { failed, report } of results) if (failed > 0) process.stdout.write(report)
