@@ -1,4 +1,5 @@
 import { strict as assert } from 'node:assert'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import {
   api,
@@ -133,6 +134,8 @@ const STATES: State[] = [
       const replacement = await newClient('Taking over', old.clientId)
       await requestToken(replacement)
       await requestToken({ ...replacement, clientSecret: 'wrong' })
+      // Counts and refusals reach the API within about a second.
+      await sleep(2_000)
       return `${CLIENTS}/${replacement.clientId}`
     },
     reach: async (page) => {

@@ -7,6 +7,7 @@ import { loadPages } from '../../infra/local/gateway/pages.ts'
 import { builtWorkspace } from '../../infra/local/workspace-build.ts'
 import { ruleWith } from '../api/callbacks/sending.ts'
 import { startApi, type TestApi } from '../support/api.ts'
+import { freePorts } from '../support/ports.ts'
 import {
   authority,
   RECEIVER_NAME,
@@ -30,7 +31,10 @@ describe('workspace: Integrations, Webhooks', function () {
 
   // The real API in this process, which may therefore be told to take receivers on loopback for public ones.
   before(async () => {
+    const [port = 0] = await freePorts(1)
     service = await startApi({
+      // The session is a cookie of the gateway's address.
+      env: { API_RESOURCE: `http://127.0.0.1:${port}` },
       outside: {
         resolve: async () => resolution,
         judgeAddress: ruleWith('127.0.0.1'),
@@ -39,7 +43,7 @@ describe('workspace: Integrations, Webhooks', function () {
     })
     const api = { host: '127.0.0.1', port: Number(new URL(service.url).port) }
     const pages = await loadPages(await builtWorkspace(ROOT, () => {}))
-    gateway = await startGateway({ port: 0, auth: api, api, pages, apiResource: service.url })
+    gateway = await startGateway({ port, auth: api, api, pages, apiResource: service.url })
   })
   after(async () => {
     await gateway.stop()
@@ -117,7 +121,7 @@ describe('workspace: Integrations, Webhooks', function () {
     await saved().getByText(`https://${RECEIVER_NAME}/first`).waitFor()
     resolution = found('10.0.0.7')
     await save('https://inside.acme.com/')
-    await tab.page.getByText('DNS names an address for this host that is not public').waitFor()
+    await tab.page.getByText('DNS returned an address for this host that is not public').waitFor()
     await tab.page.getByText('Nothing was changed.').waitFor()
     assert.equal(await saved().getByText(`https://${RECEIVER_NAME}/first`).isVisible(), true)
     await field().fill('')
