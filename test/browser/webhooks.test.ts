@@ -125,7 +125,7 @@ describe('workspace: Integrations, Webhooks', function () {
     await tab.page.getByText('Nothing was changed.').waitFor()
     assert.equal(await saved().getByText(`https://${RECEIVER_NAME}/first`).isVisible(), true)
     await field().fill('')
-    await tab.page.getByText('a callback can be replaced by another one, but not removed').waitFor()
+    await tab.page.getByText('Enter a URL. A callback can be replaced, but not removed').waitFor()
   })
 
   it('says when the name could not be looked up', async () => {
