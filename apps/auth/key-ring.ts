@@ -23,8 +23,6 @@ const READ_FOR_UNKNOWN_EVERY_MS = 1_000
 export interface KeyRing {
   /** undefined until the first load. */
   signer(): TokenSigner | undefined
-  /** Keys that may have signed a live token, and the standby key. */
-  published(): readonly VerificationKey[]
   /** The JWK set (RFC 7517 §5) as JSON; undefined until the first load. */
   jwks(): string | undefined
   /**
@@ -153,7 +151,6 @@ export function createKeyRing({ db, clock, log, alg, encryptionKey }: KeyRingDep
 
   return {
     signer: () => signer,
-    published: () => published,
     jwks: () => jwks,
     load,
     async find(kid) {

@@ -21,7 +21,7 @@ export interface RequestContext {
 /**
  * A trusted proxy overwrites X-Request-Id and X-Forwarded-For, and passes the caller's own id on as
  * X-Caller-Request-Id. It may add a traceparent. From anyone else these headers say nothing.
- * @param untrusted is told of a peer that sends X-Forwarded-For without being trusted.
+ * @param untrusted is called with the address of an untrusted peer that sends X-Forwarded-For.
  */
 export function requestContext(
   request: IncomingMessage,

@@ -25,7 +25,7 @@ const form = (name: string, example: unknown): NonNullable<Operation['requestBod
 
 const ALWAYS = ['X-Request-Id', 'Cache-Control']
 const LIMITED = ['RateLimit', 'RateLimit-Policy']
-/** A bad request is told what is wrong with it even over the limit, which then shows in Retry-After. */
+/** A client over its limit still learns what is wrong with its request; Retry-After then says how long to wait. */
 const REFUSED = [...LIMITED, 'Retry-After']
 
 const headersOf = (names: readonly string[]): NonNullable<Answer['headers']> =>
