@@ -3,15 +3,16 @@ import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { serviceEnvironment } from '../infra/service-environment.ts'
 
 /*
  * All tests. Those that need at most Postgres and Redis spend most of their time waiting, so several files run at once.
- * Beside them run those of the local stack, and then those of the screens, which share a browser.
+ * Beside them run those of the local stack, and those of the screens, which share a browser.
  * `--no-browser` leaves out the last. With TEST_TOTALS set, the numbers of passed and failed tests go to that file.
  */
 const ROOT = join(import.meta.dirname, '..')
 const MOCHA = join(createRequire(import.meta.url).resolve('mocha/package.json'), '../bin/mocha.js')
-const FILES_AT_ONCE = 3
+const FILES_AT_ONCE = 4
 const DEADLINE_MS = 20 * 60_000
 
 /** They wait for the protocol's real times, or try many inputs: started first, they end among the others. */
@@ -56,6 +57,7 @@ function run(name: string, args: string[]): Promise<Result> {
   // What ends is reported at once, on standard error; the failures are kept for the end.
   const child = spawn(process.execPath, [MOCHA, ...color, ...reporter, ...args], {
     cwd: ROOT,
+    env: { ...process.env, ...serviceEnvironment() },
     stdio: ['ignore', 'pipe', 'inherit'],
     timeout: DEADLINE_MS,
   })
@@ -81,15 +83,7 @@ function readTotals(file: string): number[] {
 }
 
 const started = performance.now()
-/** The local stack and the screens each start everything: one after the other, they leave the other tests in peace. */
-async function inTurn(names: string[]): Promise<Result[]> {
-  const results: Result[] = []
-  for (const name of names) results.push(await run(name, parts[name] as string[]))
-  return results
-}
-
-const [first = '', ...rest] = Object.keys(parts)
-const results = (await Promise.all([inTurn([first]), inTurn(rest)])).flat()
+const results = await Promise.all(Object.entries(parts).map(([name, args]) => run(name, args)))
 rmSync(folder, { recursive: true })
 const sum = (count: 'passed' | 'failed') => results.reduce((total, result) => total + result[count], 0)
 for (const { failed, report } of results) if (failed > 0) process.stdout.write(report)

@@ -1,4 +1,5 @@
 import { strict as assert } from 'node:assert'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import {
   api,
@@ -13,6 +14,15 @@ import {
 
 const CLIENTS = '/ven_acme/integrations/oauth2-clients'
 
+/** The list says that a client was used about a second after its first token. */
+async function untilUsed(token: string, clientId: string): Promise<void> {
+  for (const deadline = Date.now() + 10_000; Date.now() < deadline; await sleep(100)) {
+    const { lastUsedAt } = await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}`, { token })
+    if (lastUsedAt) return
+  }
+  throw new Error('its use was not seen within 10 s')
+}
+
 describe('workspace: finding', function () {
   this.timeout(60_000)
   let tab: Visit
@@ -22,6 +32,7 @@ describe('workspace: finding', function () {
     token = await sessionToken(OWNER)
     used = await createClient(token, { name: 'Zebra crossing', scopes: ['analytics:read', 'boost:write'] })
     await requestToken(used)
+    await untilUsed(token, used.clientId)
     await createClient(token, { name: 'Zébra unused' })
     const { clientId } = await createClient(token, { name: 'Zebra revoked' })
     await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}/revoke`, { token, method: 'POST' })

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { serviceEnvironment } from '../../infra/service-environment.ts'
 
 export interface ServiceChild {
   process: ChildProcess
@@ -19,7 +20,7 @@ export function startServiceChild(main: string, env: Record<string, string>): Se
   const path = join(import.meta.dirname, '../..', main)
   const child = fork(path, {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    env: { PATH: process.env.PATH, DRAIN_DELAY_S: '0', ...env },
+    env: { PATH: process.env.PATH, DRAIN_DELAY_S: '0', ...serviceEnvironment(), ...env },
   })
   const lines: Record<string, unknown>[] = []
   let stderr = ''
