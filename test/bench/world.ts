@@ -135,7 +135,7 @@ function startService(
             RATE_TOKEN_PER_CLIENT: ROOMY,
             RATE_TOKEN_FAILURES_PER_ADDRESS: ROOMY,
           }
-        : { RATE_API_PER_CLIENT: ROOMY }),
+        : { RATE_API_PER_CLIENT: ROOMY, RATE_API_EVENTS_PER_CLIENT: ROOMY, RATE_API_PER_SESSION: ROOMY }),
     }),
   })
 }
