@@ -1,3 +1,4 @@
+import cluster from 'node:cluster'
 import { hostname } from 'node:os'
 import { destination, type Logger, pino } from 'pino'
 import { VERSION } from './version.ts'
@@ -5,11 +6,12 @@ import { VERSION } from './version.ts'
 export type Log = Logger
 
 /**
- * Lines are written in batches: a process killed with SIGKILL loses the last of them. A write of
- * up to 4 KiB to a pipe stays in one piece, even among writes of other processes (PIPE_BUF, pipe(7)).
+ * Lines are written in batches: a process killed with SIGKILL loses the last of them. Workers share one standard
+ * output, where a write of up to 4 KiB to a pipe stays in one piece among those of others (PIPE_BUF, pipe(7)). A
+ * process that writes alone makes larger and fewer writes, each of which costs as much as several lines.
  */
-const WRITTEN_FROM_BYTES = 3 * 1_024
-const WRITE_MAX_BYTES = 4 * 1_024
+const WRITE_MAX_BYTES = cluster.isWorker ? 4 * 1_024 : 16 * 1_024
+const WRITTEN_FROM_BYTES = WRITE_MAX_BYTES - 1_024
 const FLUSH_EVERY_MS = 100
 /** How much is buffered while nothing can be written; anything more is lost. */
 const WAITING_MAX_BYTES = 8 * 1_024 * 1_024

@@ -2,6 +2,7 @@ import type { BlockList } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import type { Middleware } from 'koa'
 import type { Log } from '#shared/process/log.ts'
+import { infoLines } from '#shared/process/log-line.ts'
 import { createProxyWarning } from '#shared/process/proxy-warning.ts'
 import { type RequestContext, requestContext } from '#shared/process/request-context.ts'
 import type { ApiState, SessionState } from './state.ts'
@@ -54,6 +55,7 @@ export function createRequestMiddleware({
   ran?: ((route: string) => void) | undefined
 }): Middleware<ApiState> {
   const untrusted = createProxyWarning(log)
+  const writeInfo = infoLines(log)
   return async (ctx, next) => {
     const started_ms = performance.now()
     const request = requestContext(ctx.req, trustedProxies, untrusted)
@@ -64,22 +66,21 @@ export function createRequestMiddleware({
     await next()
     const route = (ctx as { _matchedRoute?: unknown })._matchedRoute
     ran(`${ctx.method} ${route}`)
-    log[PROBES.has(route) ? 'debug' : 'info'](
-      {
-        requestId: request.requestId,
-        callerRequestId: request.callerRequestId,
-        traceId: request.traceId,
-        clientAddress: request.clientAddress,
-        method: ctx.method,
-        route,
-        status: ctx.status,
-        problem: state.problem,
-        vendorId: state.vendorId,
-        userId: state.session?.userId ?? state.userId,
-        clientId: state.client?.clientId,
-        duration_ms: Math.round((performance.now() - started_ms) * 100) / 100,
-      },
-      'request',
-    )
+    const fields = {
+      requestId: request.requestId,
+      callerRequestId: request.callerRequestId,
+      traceId: request.traceId,
+      clientAddress: request.clientAddress,
+      method: ctx.method,
+      route,
+      status: ctx.status,
+      problem: state.problem,
+      vendorId: state.vendorId,
+      userId: state.session?.userId ?? state.userId,
+      clientId: state.client?.clientId,
+      duration_ms: Math.round((performance.now() - started_ms) * 100) / 100,
+    }
+    if (PROBES.has(route)) log.debug(fields, 'request')
+    else writeInfo(JSON.stringify(fields).slice(1, -1), 'request')
   }
 }
