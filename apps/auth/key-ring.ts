@@ -1,17 +1,15 @@
-import { createPublicKey } from 'node:crypto'
 import {
-  type EncryptionKeys,
   ensureSigningKeys,
   openSigningKey,
-  type SigningAlg,
+  type SigningKeyOptions,
+  type SigningKeyState,
   SigningKeyUnreadable,
   type StoredSigningKey,
   signingKeyStates,
 } from '#shared/oauth/signing-keys.ts'
-import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { createTokenSigner, type TokenSigner, type VerificationKey } from './access-token.ts'
+import { createTokenKey, type TokenKey } from './access-token.ts'
 
 /** A retired key is still good, so a rotation need not be noticed quickly. */
 const POLL_MS = 15_000
@@ -22,22 +20,24 @@ const READ_FOR_UNKNOWN_EVERY_MS = 1_000
 /** The signing keys of this process: one that signs, and all that are published. */
 export interface KeyRing {
   /** undefined until the first load. */
-  signer(): TokenSigner | undefined
+  signer(): TokenKey | undefined
   /** The JWK set (RFC 7517 §5) as JSON; undefined until the first load. */
   jwks(): string | undefined
+  /** The usable keys in their current states; empty until the first load. */
+  live(): { key: StoredSigningKey; state: SigningKeyState }[]
   /**
    * The key of this id that a live token may have been signed with. An id that is not known makes this process read
    * the table, at most once a second.
    * @returns `unreadable` when the table has such a key and this process cannot open it. Never rejects.
    */
-  find(kid: string): Promise<VerificationKey | 'unreadable' | undefined>
+  find(kid: string): Promise<TokenKey | 'unreadable' | undefined>
   /** Reads the table. @throws SigningKeyUnreadable when no stored key opens; whatever the database throws. */
   load(): Promise<void>
   /**
    * What signs instead of a key that was found to be revoked: the standby key, at once, even without Postgres.
    * @returns undefined when there is none and none can be made. Never rejects.
    */
-  successorOf(kid: string): Promise<TokenSigner | undefined>
+  successorOf(kid: string): Promise<TokenKey | undefined>
   /** Reads the table every 15 s from now on, every second while nothing can sign. */
   poll(): void
   close(): void
@@ -46,37 +46,20 @@ export interface KeyRing {
 const NONE_OPENS =
   'No signing key can be decrypted. Is KEY_ENCRYPTION_KEY the one that they were stored with?'
 
-interface KeyRingDependencies {
-  db: Database
-  clock: Clock
-  log: Log
-  alg: SigningAlg
-  encryptionKey: EncryptionKeys
-}
-
-interface OpenedKey {
-  signer: TokenSigner
-  verification: VerificationKey
-}
-
 /** Private keys, decrypted once and kept for as long as they are published. */
-function createOpenedKeys(encryptionKey: EncryptionKeys, log: Log) {
-  const opened = new Map<string, OpenedKey>()
+function createOpenedKeys(encryptionKey: SigningKeyOptions['encryptionKey'], log: Log) {
+  const opened = new Map<string, TokenKey>()
 
-  function open(key: StoredSigningKey): OpenedKey {
-    const known = opened.get(key.kid)
-    if (known) return known
-    const { kid } = key
-    const { privateKey, publicJwk } = openSigningKey(key, encryptionKey)
-    const verification = { kid, alg: key.alg, publicKey: createPublicKey(privateKey), publicJwk }
-    const entry = { signer: createTokenSigner({ kid, alg: key.alg, privateKey }), verification }
-    opened.set(kid, entry)
-    return entry
+  function open(key: StoredSigningKey): TokenKey {
+    const { kid, alg } = key
+    const known = opened.get(kid) ?? createTokenKey({ kid, alg, ...openSigningKey(key, encryptionKey) })
+    opened.set(kid, known)
+    return known
   }
 
   return {
     open,
-    readable(key: StoredSigningKey): boolean {
+    isReadable(key: StoredSigningKey): boolean {
       try {
         open(key)
         return true
@@ -86,16 +69,21 @@ function createOpenedKeys(encryptionKey: EncryptionKeys, log: Log) {
         return false
       }
     },
-    keepOnly(kids: ReadonlySet<string>): void {
-      for (const kid of opened.keys()) if (!kids.has(kid)) opened.delete(kid)
+    keepOnly(keys: readonly TokenKey[]): void {
+      for (const [kid, key] of opened) if (!keys.includes(key)) opened.delete(kid)
     },
   }
 }
 
-export function createKeyRing({ db, clock, log, alg, encryptionKey }: KeyRingDependencies): KeyRing {
-  const { open, readable, keepOnly } = createOpenedKeys(encryptionKey, log)
-  let signer: TokenSigner | undefined
-  let published: readonly VerificationKey[] = []
+export function createKeyRing({
+  db,
+  log,
+  ...options
+}: SigningKeyOptions & { db: Database; log: Log }): KeyRing {
+  const { clock } = options
+  const { open, isReadable, keepOnly } = createOpenedKeys(options.encryptionKey, log)
+  let signer: TokenKey | undefined
+  let published: readonly TokenKey[] = []
   let jwks: string | undefined
   let stored: readonly StoredSigningKey[] = []
   let unreadable: ReadonlySet<string> = new Set()
@@ -108,27 +96,26 @@ export function createKeyRing({ db, clock, log, alg, encryptionKey }: KeyRingDep
     const live = liveKeys(stored, clock.now())
     const active = live.find(({ state }) => state === 'active')
     const before = signer?.kid
-    signer = active && open(active.key).signer
-    published = live.map(({ key }) => open(key).verification)
+    signer = active && open(active.key)
+    published = live.map(({ key }) => open(key))
     jwks = JSON.stringify({ keys: published.map(({ publicJwk }) => publicJwk) })
-    keepOnly(new Set(published.map(({ kid }) => kid)))
+    keepOnly(published)
     if (signer?.kid !== before) log.info({ event: 'signing_key.active', kid: signer?.kid }, 'signing key')
   }
 
   async function read(): Promise<void> {
-    const closedKids = new Set<string>()
-    let usable = await ensureSigningKeys(db, { alg, encryptionKey, clock })
+    const closed = new Set<string>()
+    let usable = await ensureSigningKeys(db, options)
     // A row that cannot be decrypted was written without the key encryption key, or this process has the wrong one.
-    for (;;) {
+    for (let left = -1; left !== usable.length; ) {
+      left = usable.length
       const live = liveKeys(usable, clock.now())
       if (!live.some(({ state }) => state === 'active')) throw new SigningKeyUnreadable(NONE_OPENS)
-      const closed = new Set(live.map(({ key }) => key).filter((key) => !readable(key)))
-      if (closed.size === 0) break
-      for (const { kid } of closed) closedKids.add(kid)
-      usable = usable.filter((key) => !closed.has(key))
+      for (const { key } of live) if (!isReadable(key)) closed.add(key.kid)
+      usable = usable.filter(({ kid }) => !closed.has(kid))
     }
     stored = usable
-    unreadable = closedKids
+    unreadable = closed
     apply()
   }
 
@@ -152,6 +139,7 @@ export function createKeyRing({ db, clock, log, alg, encryptionKey }: KeyRingDep
   return {
     signer: () => signer,
     jwks: () => jwks,
+    live: () => liveKeys(stored, clock.now()),
     load,
     async find(kid) {
       const known = () => published.find((key) => key.kid === kid)
@@ -179,5 +167,5 @@ export function createKeyRing({ db, clock, log, alg, encryptionKey }: KeyRingDep
   }
 }
 
-const liveKeys = (keys: readonly StoredSigningKey[], now: number) =>
-  signingKeyStates(keys, now).filter(({ state }) => state !== 'gone' && state !== 'revoked')
+const liveKeys = (keys: readonly StoredSigningKey[], now_ms: number) =>
+  signingKeyStates(keys, now_ms).filter(({ state }) => state !== 'gone' && state !== 'revoked')
