@@ -223,6 +223,31 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
     assert.match(response.headers.get('www-authenticate') ?? '', /error="invalid_request"/)
   })
 
+  describe('with a form', () => {
+    const events = () => `/v1/analytics/${vendorId}/events`
+    const form = { 'content-type': 'application/x-www-form-urlencoded' }
+
+    it('is refused when the form has it as well', async () => {
+      const token = await api.issuer.token({ clientId, vendorId, scope: 'analytics:write' })
+      const post = (body: string) => api.request('POST', events(), { token, headers: form, body })
+      const response = await post(`a=b&access_token=${token}`)
+      assertProblem(response, 'invalid_request')
+      assert.match(response.headers.get('www-authenticate') ?? '', /error="invalid_request"/)
+      assertProblem(await post('a=b'), 'unsupported_media_type')
+    })
+
+    it("is judged before anything of a stranger's form is read", async () => {
+      const answer = await rawRequest(api.url, [
+        `POST ${events()} HTTP/1.1`,
+        'Authorization: Bearer abc',
+        'Content-Type: application/x-www-form-urlencoded',
+        // It never comes.
+        'Content-Length: 100',
+      ])
+      assert.match(answer, /^HTTP\/1\.1 401 /)
+    })
+  })
+
   it('is refused when the Authorization field comes twice', async () => {
     const token = await signed()
     const answer = await rawRequest(api.url, [
