@@ -9,5 +9,5 @@ await runService(process.env, process.argv.slice(2), {
   shape: apiShape,
   readConfig: readApiConfig,
   createHttpServer,
-  createService: (process) => createService({ ...process, clock: systemClock }),
+  createService: (parts) => createService({ ...parts, clock: systemClock }),
 })

@@ -38,42 +38,12 @@ export interface KeyRing {
    * @returns undefined when there is none and none can be made. Never rejects.
    */
   successorOf(kid: string): Promise<TokenKey | undefined>
-  /** Reads the table every 15 s from now on, every second while nothing can sign. */
-  poll(): void
-  close(): void
+  /** Reads the table every 15 s, every second while nothing can sign. @returns what ends that. */
+  poll(): () => void
 }
 
 const NONE_OPENS =
   'No signing key can be decrypted. Is KEY_ENCRYPTION_KEY the one that they were stored with?'
-
-/** Private keys, decrypted once and kept for as long as they are published. */
-function createOpenedKeys(encryptionKey: SigningKeyOptions['encryptionKey'], log: Log) {
-  const opened = new Map<string, TokenKey>()
-
-  function open(key: StoredSigningKey): TokenKey {
-    const { kid, alg } = key
-    const known = opened.get(kid) ?? createTokenKey({ kid, alg, ...openSigningKey(key, encryptionKey) })
-    opened.set(kid, known)
-    return known
-  }
-
-  return {
-    open,
-    isReadable(key: StoredSigningKey): boolean {
-      try {
-        open(key)
-        return true
-      } catch (error) {
-        if (!(error instanceof SigningKeyUnreadable)) throw error
-        log.error({ event: 'signing_key.unreadable', kid: key.kid }, error.message)
-        return false
-      }
-    },
-    keepOnly(keys: readonly TokenKey[]): void {
-      for (const [kid, key] of opened) if (!keys.includes(key)) opened.delete(kid)
-    },
-  }
-}
 
 export function createKeyRing({
   db,
@@ -81,41 +51,29 @@ export function createKeyRing({
   ...options
 }: SigningKeyOptions & { db: Database; log: Log }): KeyRing {
   const { clock } = options
-  const { open, isReadable, keepOnly } = createOpenedKeys(options.encryptionKey, log)
-  let signer: TokenKey | undefined
-  let published: readonly TokenKey[] = []
-  let jwks: string | undefined
   let stored: readonly StoredSigningKey[] = []
+  /** Those of `stored` that are published, decrypted once. */
+  let opened: ReadonlyMap<string, TokenKey> = new Map()
   let unreadable: ReadonlySet<string> = new Set()
+  let signer: TokenKey | undefined
+  let jwks: string | undefined
   let loading: Promise<void> | undefined
   let attemptedAt_ms = Number.NEGATIVE_INFINITY
-  let timer: NodeJS.Timeout | undefined
 
   /** Derives the keys' states from what is stored and the current time. */
   function apply(): void {
     const live = liveKeys(stored, clock.now())
-    const active = live.find(({ state }) => state === 'active')
+    const published = live.flatMap(({ key }) => opened.get(key.kid) ?? [])
     const before = signer?.kid
-    signer = active && open(active.key)
-    published = live.map(({ key }) => open(key))
+    opened = new Map(published.map((key) => [key.kid, key]))
+    signer = opened.get(live.find(({ state }) => state === 'active')?.key.kid ?? '')
     jwks = JSON.stringify({ keys: published.map(({ publicJwk }) => publicJwk) })
-    keepOnly(published)
     if (signer?.kid !== before) log.info({ event: 'signing_key.active', kid: signer?.kid }, 'signing key')
   }
 
   async function read(): Promise<void> {
-    const closed = new Set<string>()
-    let usable = await ensureSigningKeys(db, options)
-    // A row that cannot be decrypted was written without the key encryption key, or this process has the wrong one.
-    for (let left = -1; left !== usable.length; ) {
-      left = usable.length
-      const live = liveKeys(usable, clock.now())
-      if (!live.some(({ state }) => state === 'active')) throw new SigningKeyUnreadable(NONE_OPENS)
-      for (const { key } of live) if (!isReadable(key)) closed.add(key.kid)
-      usable = usable.filter(({ kid }) => !closed.has(kid))
-    }
-    stored = usable
-    unreadable = closed
+    const rows = await ensureSigningKeys(db, options)
+    ;({ usable: stored, opened, unreadable } = openLive(rows, opened, { ...options, log }))
     apply()
   }
 
@@ -142,7 +100,7 @@ export function createKeyRing({
     live: () => liveKeys(stored, clock.now()),
     load,
     async find(kid) {
-      const known = () => published.find((key) => key.kid === kid)
+      const known = () => opened.get(kid)
       if (!known() && performance.now() - attemptedAt_ms >= READ_FOR_UNKNOWN_EVERY_MS) await attempt()
       else if (!known()) await loading?.catch(() => {})
       return known() ?? (unreadable.has(kid) ? 'unreadable' : undefined)
@@ -158,12 +116,42 @@ export function createKeyRing({
       return signer
     },
     poll() {
-      timer = setInterval(() => {
+      const timer = setInterval(() => {
         const every_ms = signer ? POLL_MS : POLL_UNABLE_MS
         if (performance.now() - attemptedAt_ms >= every_ms) void attempt()
       }, POLL_UNABLE_MS).unref()
+      return () => clearInterval(timer)
     },
-    close: () => clearInterval(timer),
+  }
+}
+
+/**
+ * Opens every live key that is not in `known`. A row that cannot be decrypted was written without the key encryption
+ * key, or this process has the wrong one: it counts for nothing, so without it the others may be in other states.
+ * @throws SigningKeyUnreadable when none is left to sign.
+ */
+function openLive(
+  rows: readonly StoredSigningKey[],
+  known: ReadonlyMap<string, TokenKey>,
+  { clock, encryptionKey, log }: Pick<SigningKeyOptions, 'clock' | 'encryptionKey'> & { log: Log },
+) {
+  const opened = new Map(known)
+  const unreadable = new Set<string>()
+  for (let usable = rows; ; usable = usable.filter(({ kid }) => !unreadable.has(kid))) {
+    const live = liveKeys(usable, clock.now())
+    if (!live.some(({ state }) => state === 'active')) throw new SigningKeyUnreadable(NONE_OPENS)
+    const before = unreadable.size
+    for (const { key } of live.filter(({ key }) => !opened.has(key.kid))) {
+      const { kid, alg } = key
+      try {
+        opened.set(kid, createTokenKey({ kid, alg, ...openSigningKey(key, encryptionKey) }))
+      } catch (error) {
+        if (!(error instanceof SigningKeyUnreadable)) throw error
+        log.error({ event: 'signing_key.unreadable', kid }, error.message)
+        unreadable.add(kid)
+      }
+    }
+    if (unreadable.size === before) return { usable, opened, unreadable }
   }
 }
 

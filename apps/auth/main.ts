@@ -9,5 +9,5 @@ await runService(process.env, process.argv.slice(2), {
   shape: authShape,
   readConfig: readAuthConfig,
   createHttpServer,
-  createService: (process) => createAuthService({ ...process, clock: systemClock }),
+  createService: (parts) => createAuthService({ ...parts, clock: systemClock }),
 })

@@ -93,12 +93,13 @@ export function createAuthService({
 
   const flush = () => Promise.all([usage.flush(), refusals.flush()])
   let flushing: NodeJS.Timeout | undefined
+  let endPolling = () => {}
   return {
     handle: createListener({ routes, trustedProxies, log, audit, metrics, refusals, ran: lag.ran }),
     async start() {
       await refuseSuperuser(db)
       await keys.load().catch(hopeless)
-      keys.poll()
+      endPolling = keys.poll()
       flushing = setInterval(flush, FLUSH_EVERY_MS).unref()
       ready = true
     },
@@ -107,7 +108,7 @@ export function createAuthService({
     },
     async stop() {
       clearInterval(flushing)
-      keys.close()
+      endPolling()
       await flush()
       revocation.close()
       lag.stop()

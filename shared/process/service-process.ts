@@ -25,7 +25,7 @@ export interface ServiceProgram<Config extends CommonConfig> {
   shape: z.ZodRawShape
   readConfig: (env: Env) => Config
   createHttpServer: (listener: RequestListener) => Server
-  createService: (process: { config: Config; log: Log; metrics: Metrics }) => Service
+  createService: (parts: { config: Config; log: Log; metrics: Metrics }) => Service
 }
 
 /** EX_CONFIG of sysexits.h: restarting will not help. */
