@@ -7,7 +7,6 @@ import { redisKeys, redisLifetimes } from '#shared/stores/redis-keys.ts'
  * day and bounded for each client; losing some of it harms nobody, and writing it never delays a request.
  */
 
-const FLUSH_EVERY_MS = 1_000
 const MINUTE_MS = 60_000
 /** Clients that one process notes between two flushes. */
 const CLIENTS_MAX = 1_000
@@ -41,12 +40,8 @@ export type RefusalRecord = Omit<RefusedRequest, 'clientId' | 'vendorId' | 'prov
 export interface Refusals {
   /** Notes a refused request. Takes no time and cannot fail. */
   note(refused: RefusedRequest): void
-  /** Writes what was noted to Redis. Never rejects; what Redis does not accept is dropped. */
+  /** Writes what was noted to Redis: to be called about each second. Never rejects; what Redis refuses is dropped. */
   flush(): Promise<void>
-  /** Flushes about each second from now on. */
-  start(): void
-  /** Ends that, and flushes a last time. */
-  close(): Promise<void>
 }
 
 interface Noted {
@@ -58,7 +53,6 @@ interface Noted {
 
 export function createRefusals({ redis, clock }: { redis: Redis; clock: Clock }): Refusals {
   let clients = new Map<string, Noted>()
-  let timer: NodeJS.Timeout | undefined
 
   function notedOf(clientId: string, vendorId: string): Noted | undefined {
     const known = clients.get(clientId)
@@ -105,12 +99,5 @@ export function createRefusals({ redis, clock }: { redis: Redis; clock: Clock })
       if (records.length > max) records.shift()
     },
     flush,
-    start() {
-      timer = setInterval(() => void flush(), FLUSH_EVERY_MS).unref()
-    },
-    async close() {
-      clearInterval(timer)
-      await flush()
-    },
   }
 }

@@ -4,16 +4,14 @@ import { watchLoopLag } from '#shared/process/loop-lag.ts'
 import { createMetrics, type Metrics } from '#shared/process/metrics.ts'
 import type { Service } from '#shared/process/service-process.ts'
 import { createRefusals } from '#shared/refusals.ts'
-import { measureDecisions } from '#shared/revocation/measured.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
-import { refuseSuperuser } from '#shared/stores/database-checks.ts'
-import { createPostgres } from '#shared/stores/postgres.ts'
-import { createRateLimit } from '#shared/stores/rate-limit.ts'
-import { createRedis, type Redis, redisReady } from '#shared/stores/redis.ts'
-import { type RedisWatch, watchRedis } from '#shared/stores/redis-watch.ts'
-import { createHitCounter, measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
+import { createPostgres, refuseSuperuser } from '#shared/stores/postgres.ts'
+import type { Redis } from '#shared/stores/redis.ts'
+import { redisReady } from '#shared/stores/redis-ready.ts'
+import { connectRedis, type RedisConnections } from '#shared/stores/redis-watch.ts'
+import { measurePools, measureRedis, rateLimits } from '#shared/stores/store-metrics.ts'
 import { createSigningKeys } from './access-tokens/signing-keys.ts'
 import { type ApiDependencies, type ApiPools, createApi } from './app.ts'
 import { type AddressRule, createAddressRule } from './callbacks/address-verdict.ts'
@@ -25,6 +23,7 @@ import { countedSender } from './measured.ts'
 
 const NAME = 'integration-api'
 const REDIS_WAIT_MS = 1_000
+const FLUSH_EVERY_MS = 1_000
 const DECISIONS_POOL_SIZE = 3
 
 export interface ServiceOptions {
@@ -52,7 +51,8 @@ export function createService({
   metrics = createMetrics({ service: 'api' }),
 }: ServiceOptions): Service {
   const pools = createPools(config)
-  const { redis, revocationRedis, connections, watched, revocationWatch } = connectRedis(config, log)
+  const connections = connectRedis(config, { name: NAME, log })
+  const { redis, revocationRedis } = connections
   const revocation = createRevocation({
     redis: revocationRedis,
     db: pools.workspace,
@@ -60,8 +60,7 @@ export function createService({
     timings,
   })
   measurePools(metrics, { ...pools })
-  measureRedis(metrics, watched, revocationWatch)
-  measureDecisions(metrics, revocation)
+  measureRedis(metrics, connections, revocation)
   const roundMarked = measureRoundAge(metrics)
   const refusals = createRefusals({ redis, clock })
   const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
@@ -87,10 +86,11 @@ export function createService({
     callbacks,
     ran: lag.ran,
     draining: () => draining,
-    degraded: () => degradedBy(reconciling, Object.values(watched)),
+    degraded: () => degradedBy(reconciling, connections),
     metrics,
   })
   let endHousekeeping = async () => {}
+  let flushing: NodeJS.Timeout | undefined
 
   return {
     handle: app.callback(),
@@ -98,7 +98,8 @@ export function createService({
       await refuseSuperuser(pools.decisions)
       // They have only begun to connect; a first round without Redis would be told as a failure, and the first
       // requests counted by this process alone.
-      await Promise.all(connections.map((each) => redisReady(each, REDIS_WAIT_MS).catch(() => {})))
+      const each = [redis, revocationRedis]
+      await Promise.all(each.map((one) => redisReady(one, REDIS_WAIT_MS).catch(() => {})))
       reconciling = startReconciling({
         redis: revocationRedis,
         db: pools.decisions,
@@ -115,7 +116,7 @@ export function createService({
         log,
         eventRetention_days: config.EVENT_RETENTION_DAYS,
       })
-      refusals.start()
+      flushing = setInterval(refusals.flush, FLUSH_EVERY_MS).unref()
       await signingKeys.start()
     },
     drain() {
@@ -123,41 +124,25 @@ export function createService({
     },
     async stop() {
       await callbacks.sender.close()
-      await refusals.close()
+      clearInterval(flushing)
+      await refusals.flush()
       signingKeys.stop()
       await Promise.all([endHousekeeping(), reconciling?.stop()])
-      await Promise.all(Object.values(watched).map((each) => each.stop()))
       revocation.close()
       lag.stop()
-      for (const connection of connections) connection.disconnect()
+      connections.close()
       await Promise.all(Object.values(pools).map((pool) => pool.destroy()))
     },
   }
 }
 
-/** Connections to the Redis of revocation and to the other one, which may be the same, and what watches them. */
-function connectRedis({ REDIS_URL, REVOCATION_REDIS_URL }: ApiConfig, log: Log) {
-  const redis = createRedis({ url: REDIS_URL, connectionName: NAME })
-  const revocationRedis = REVOCATION_REDIS_URL
-    ? createRedis({ url: REVOCATION_REDIS_URL, connectionName: NAME })
-    : redis
-  const watch = watchRedis({ redis, log })
-  const revocationWatch =
-    revocationRedis === redis ? watch : watchRedis({ redis: revocationRedis, log, name: 'revocation' })
-  return {
-    redis,
-    revocationRedis,
-    connections: [...new Set([redis, revocationRedis])],
-    watched: { redis: watch, ...(revocationWatch !== watch && { revocation: revocationWatch }) },
-    revocationWatch,
-  }
-}
-
 /** @returns what fails, or cannot be relied on, and is done without. */
-function degradedBy(reconciling: Reconciling | undefined, watches: readonly RedisWatch[]): string[] {
+function degradedBy(reconciling: Reconciling | undefined, connections: RedisConnections): string[] {
   const round = reconciling?.latest()?.outcome
-  const redisFails = round === 'failed' || watches.some((each) => each.trouble() !== undefined)
-  return [...(redisFails ? ['redis'] : []), ...(round === 'clocks_apart' ? ['clocks'] : [])]
+  return [
+    ...(round === 'failed' ? ['redis'] : connections.degraded()),
+    ...(round === 'clocks_apart' ? ['clocks'] : []),
+  ]
 }
 
 /** @returns what is called each time this process has made Redis trusted. */
@@ -183,9 +168,7 @@ function createLimits({
   redis: Redis
   metrics: Metrics
 }): ApiDependencies['limits'] {
-  const counted = createHitCounter(metrics)
-  const limit = (name: string, rate: { limit: number; window_s: number }) =>
-    counted(createRateLimit({ redis, policy: { name, ...rate } }))
+  const limit = rateLimits(redis, metrics)
   return {
     apiPerClient: limit('api-client', config.RATE_API_PER_CLIENT),
     apiEventsPerClient: limit('api-events', config.RATE_API_EVENTS_PER_CLIENT),

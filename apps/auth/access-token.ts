@@ -1,43 +1,27 @@
 import { type KeyObject, randomUUID, sign } from 'node:crypto'
-import { type CryptoKey, decodeProtectedHeader, type JWK, jwtVerify } from 'jose'
+import { decodeProtectedHeader, type JWK, jwtVerify } from 'jose'
 import type { SigningAlg } from '#shared/oauth/signing-keys.ts'
 
 export const ACCESS_TOKEN_LIFE_S = 900
 
-/** A key that signs access tokens, with the encoded JOSE header of every token that it signs. */
-export interface TokenSigner {
+/** A key that signs access tokens, or has signed some that still live. */
+export interface TokenKey {
   readonly kid: string
   readonly alg: SigningAlg
   readonly privateKey: KeyObject
+  readonly publicKey: KeyObject
+  /** As it is published. */
+  readonly publicJwk: JWK
+  /** The JOSE header of every token that it signs, encoded. */
   readonly encodedHeader: string
 }
 
-export function createTokenSigner({
-  kid,
-  alg,
-  privateKey,
-}: {
-  kid: string
-  alg: SigningAlg
-  privateKey: KeyObject
-}): TokenSigner {
-  const encodedHeader = Buffer.from(JSON.stringify({ typ: 'at+jwt', alg, kid })).toString('base64url')
-  return { kid, alg, privateKey, encodedHeader }
-}
+export const createTokenKey = (key: Omit<TokenKey, 'encodedHeader'>): TokenKey => ({
+  ...key,
+  encodedHeader: base64url(JSON.stringify({ typ: 'at+jwt', alg: key.alg, kid: key.kid })),
+})
 
-/** The claims of an access token (RFC 9068 §2.2), and the company. */
-export interface AccessTokenClaims {
-  iss: string
-  aud: string
-  sub: string
-  client_id: string
-  vendor_id: string
-  scope: string
-  /** Seconds since the Unix epoch. */
-  iat: number
-  exp: number
-  jti: string
-}
+const base64url = (text: string): string => Buffer.from(text).toString('base64url')
 
 export interface AccessTokenRequest {
   issuer: string
@@ -49,13 +33,14 @@ export interface AccessTokenRequest {
   now_ms: number
 }
 
-/** A signed JWT that lives 900 s, and its id. */
+/** A signed JWT with the claims of RFC 9068 §2.2 and the company, which lives 900 s, and its id. */
 export function issueAccessToken(
-  signer: TokenSigner,
+  key: TokenKey,
   { issuer, audience, clientId, vendorId, scope, now_ms }: AccessTokenRequest,
 ): { token: string; jti: string } {
   const iat = Math.floor(now_ms / 1_000)
-  const claims: AccessTokenClaims = {
+  const jti = randomUUID()
+  const claims = {
     iss: issuer,
     aud: audience,
     sub: clientId,
@@ -64,13 +49,12 @@ export function issueAccessToken(
     scope,
     iat,
     exp: iat + ACCESS_TOKEN_LIFE_S,
-    jti: randomUUID(),
+    jti,
   }
-  const payload = Buffer.from(JSON.stringify(claims)).toString('base64url')
-  const input = `${signer.encodedHeader}.${payload}`
-  const signature = sign('sha256', Buffer.from(input, 'latin1'), signer.privateKey)
-  const encoded = signer.alg === 'ES256' ? joseSignature(signature) : signature
-  return { token: `${input}.${encoded.toString('base64url')}`, jti: claims.jti }
+  const input = `${key.encodedHeader}.${base64url(JSON.stringify(claims))}`
+  const signature = sign('sha256', Buffer.from(input, 'latin1'), key.privateKey)
+  const encoded = key.alg === 'ES256' ? joseSignature(signature) : signature
+  return { token: `${input}.${encoded.toString('base64url')}`, jti }
 }
 
 const P256_BYTES = 32
@@ -79,7 +63,7 @@ const P256_BYTES = 32
  * JWS wants r and s side by side (RFC 7518 §3.4), OpenSSL gives them in DER. Asking Node 24 for the former
  * (`dsaEncoding: 'ieee-p1363'`) halves the speed of signing.
  */
-export function joseSignature(der: Buffer): Buffer {
+function joseSignature(der: Buffer): Buffer {
   const raw = Buffer.alloc(2 * P256_BYTES)
   // SEQUENCE (2 bytes), INTEGER, length, r, INTEGER, length, s; an integer may lead with a zero byte or be short.
   let offset = 2
@@ -90,20 +74,6 @@ export function joseSignature(der: Buffer): Buffer {
     der.copy(raw, end - (offset - from), from, offset)
   }
   return raw
-}
-
-/** A key that tokens may have been signed with. */
-export interface VerificationKey {
-  readonly kid: string
-  readonly alg: SigningAlg
-  readonly publicKey: KeyObject | CryptoKey
-  readonly publicJwk: JWK
-}
-
-export interface OwnToken {
-  jti: string
-  clientId: unknown
-  expiresAt: Date
 }
 
 /** @returns the id of the key that a token says it is signed with; undefined when it is no JWT or names none. */
@@ -123,8 +93,8 @@ export function kidOf(token: string): string | undefined {
  */
 export async function verifyOwnToken(
   token: string,
-  { key, issuer, audience }: { key: VerificationKey; issuer: string; audience: string },
-): Promise<OwnToken | undefined> {
+  { key, issuer, audience }: { key: TokenKey; issuer: string; audience: string },
+): Promise<{ jti: string; clientId: unknown; expiresAt: Date } | undefined> {
   try {
     const { payload } = await jwtVerify<{ jti: string; exp: number }>(token, key.publicKey, {
       algorithms: [key.alg],

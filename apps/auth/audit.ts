@@ -1,14 +1,14 @@
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import type { Log } from '#shared/process/log.ts'
-import { infoLines } from '#shared/process/log-line.ts'
+import type { Metrics } from '#shared/process/metrics.ts'
 import type { RequestContext } from '#shared/process/request-context.ts'
 import type { Refusal } from './refusal.ts'
 import type { Exchange } from './route.ts'
 
 /**
- * One line for everything that a security team may ask about later. Fields are named one by one: nothing of a
- * request is logged but the ids and the address. What was sent as client id is logged only when it looks like one,
- * since people paste secrets into the wrong field.
+ * One line for everything that a security team may ask about later, and its count in the metrics. Fields are named one
+ * by one: nothing of a request is logged but the ids and the address. What was sent as client id is logged only when it
+ * looks like one, since people paste secrets into the wrong field.
  */
 export interface Audit {
   tokenIssued(
@@ -20,26 +20,25 @@ export interface Audit {
   failed(exchange: Exchange, error: unknown): void
 }
 
-const quoted = (text: string): string => JSON.stringify(text)
-
-function contextFields({ requestId, callerRequestId, clientAddress, traceId }: RequestContext): string {
-  const caller = callerRequestId === undefined ? '' : `"callerRequestId":${quoted(callerRequestId)},`
-  const trace = traceId === undefined ? '' : `,"traceId":${quoted(traceId)}`
-  return `"requestId":${quoted(requestId)},${caller}"clientAddress":${quoted(clientAddress)}${trace}`
-}
-
-export function createAudit(log: Log): Audit {
-  const writeInfo = infoLines(log)
+export function createAudit(log: Log, { counter }: Metrics): Audit {
+  const issued = counter({ name: 'tokens_issued_total', help: 'Access tokens issued' })
+  const revoked = counter({ name: 'tokens_revoked_total', help: 'Access tokens revoked by their client' })
+  const refusals = counter({
+    name: 'oauth_refusals_total',
+    help: 'Requests to the OAuth endpoints that were refused, by reason',
+    labels: ['reason'],
+  })
   return {
-    tokenIssued(context, { clientId, vendorId, jti, kid, scope }) {
-      const ids = `"clientId":${quoted(clientId)},"vendorId":${quoted(vendorId)}`
-      const token = `"jti":${quoted(jti)},"kid":${quoted(kid)},"scope":${quoted(scope)}`
-      writeInfo(`"event":"token.issued",${contextFields(context)},${ids},${token}`, 'token issued')
+    tokenIssued(context, token) {
+      issued()
+      log.info({ event: 'token.issued', ...context, ...token }, 'token issued')
     },
     tokenRevoked(context, token) {
+      revoked()
       log.info({ event: 'token.revoked', ...context, ...token }, 'token revoked')
     },
     refused({ context, path, clientId }, { answer: { status }, error, reason }) {
+      refusals({ reason })
       const client = clientId !== undefined && CLIENT_ID_PATTERN.test(clientId) ? { clientId } : {}
       log.info(
         { event: 'request.refused', ...context, path, ...client, status, error, reason },

@@ -4,7 +4,7 @@ import { CLIENT_ID_PATTERN, hashSecret } from '#shared/oauth/ids.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Standing } from '#shared/revocation/subject.ts'
 import { addressSubject, type RateLimit, type RateLimitVerdict } from '#shared/stores/rate-limit.ts'
-import type { TokenSigner } from './access-token.ts'
+import type { TokenKey } from './access-token.ts'
 import type { ClientRecords } from './client-records.ts'
 import type { PresentedCredentials } from './credentials.ts'
 import type { KeyRing } from './key-ring.ts'
@@ -15,7 +15,7 @@ import type { Exchange } from './route.ts'
 export interface AuthenticatedClient {
   readonly record: ClientCredentials
   /** The key to sign with: its revocation was asked about in the same moment as the client's. */
-  readonly signer: TokenSigner
+  readonly signer: TokenKey
   /**
    * Set when the client is over its rate, or neither store could say whether it is revoked. Answer with it once the
    * request itself is found to be in order.
@@ -33,14 +33,6 @@ export type Authenticate = (
   limit: RateLimit,
 ) => Promise<AuthenticatedClient | Refusal>
 
-interface AuthenticateDependencies {
-  clients: ClientRecords
-  revocation: Revocation
-  keys: KeyRing
-  /** Counts failed authentications by address. */
-  failures: RateLimit
-}
-
 /** The active key, the former standby key, and a new one. */
 const KEYS_TRIED_MAX = 3
 /** Stands in for the hash of a client that does not exist: no secret hashes to random bytes. */
@@ -56,7 +48,13 @@ export function createAuthenticate({
   revocation,
   keys,
   failures,
-}: AuthenticateDependencies): Authenticate {
+}: {
+  clients: ClientRecords
+  revocation: Revocation
+  keys: KeyRing
+  /** Counts failed authentications by address. */
+  failures: RateLimit
+}): Authenticate {
   /** @returns the record if the secret matches it, or how authentication failed. */
   async function match(
     exchange: Exchange,
@@ -87,9 +85,9 @@ export function createAuthenticate({
 
   /** The key that signs has always been checked for revocation, even the successor of a revoked key. */
   async function standingWith(
-    active: TokenSigner,
+    active: TokenKey,
     clientId: string,
-  ): Promise<{ standing: Standing; signer: TokenSigner }> {
+  ): Promise<{ standing: Standing; signer: TokenKey }> {
     let signer = active
     for (let tried = 0; tried < KEYS_TRIED_MAX; tried += 1) {
       const standing = await revocation.ask({ clientId, kid: signer.kid })

@@ -1,7 +1,21 @@
+import type { RateLimit } from '#shared/stores/rate-limit.ts'
+import type { Audit } from './audit.ts'
+import type { Authenticate } from './authenticate.ts'
 import { type PresentedCredentials, readCredentials } from './credentials.ts'
 import { type Form, readForm } from './form.ts'
 import { invalidRequest, Refusal } from './refusal.ts'
 import type { Exchange } from './route.ts'
+
+/** What each endpoint works with that a client uses for itself. */
+export interface ClientEndpoint {
+  authenticate: Authenticate
+  /** Counts the requests of authenticated clients. */
+  limit: RateLimit
+  audit: Audit
+  issuer: string
+  /** The identifier of the API (RFC 8707), which every token is for. */
+  resource: string
+}
 
 export interface ClientRequest {
   form: Form

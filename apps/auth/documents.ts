@@ -1,4 +1,4 @@
-import { SCOPES } from '#shared/oauth/scopes.ts'
+import { serverMetadata } from '#shared/oauth/server-metadata.ts'
 import { VERSION } from '#shared/process/version.ts'
 import { type Answer, answerCached, answerUncached } from './answer.ts'
 import type { KeyRing } from './key-ring.ts'
@@ -20,24 +20,8 @@ export const createGetJwks =
  * OpenID Connect look for (§5). Built once from the configured issuer: whatever Host a
  * request names, it cannot send anyone elsewhere.
  */
-export function createGetMetadata({ issuer, resource }: { issuer: string; resource: string }): Handler {
-  const methods = ['client_secret_basic', 'client_secret_post']
-  const metadata = JSON.stringify({
-    issuer,
-    token_endpoint: `${issuer}/v1/oauth/token`,
-    token_endpoint_auth_methods_supported: methods,
-    revocation_endpoint: `${issuer}/v1/oauth/revoke`,
-    revocation_endpoint_auth_methods_supported: methods,
-    jwks_uri: `${issuer}/v1/oauth/jwks`,
-    grant_types_supported: ['client_credentials'],
-    // Required by §2; there is no authorization endpoint, so there are none.
-    response_types_supported: [],
-    scopes_supported: SCOPES,
-    service_documentation: `${issuer}/docs`,
-    // RFC 9728 §4
-    protected_resources: [resource],
-  })
-  const answer = answerCached(metadata, MAX_AGE_S)
+export function createGetMetadata(about: { issuer: string; resource: string }): Handler {
+  const answer = answerCached(JSON.stringify(serverMetadata(about)), MAX_AGE_S)
   return () => answer
 }
 

@@ -1,4 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
 import Provider, { type Client, type Configuration, errors } from 'oidc-provider'
 import type { ClientCredentials } from '#shared/oauth/client-credentials.ts'
 import { SCOPES } from '#shared/oauth/scopes.ts'
@@ -46,23 +48,18 @@ export function createRememberingJudge(judge: GrantJudge): GrantJudge {
 const TOKEN_PATH = '/v1/oauth/token'
 /** What oidc-provider returns in place of a token. */
 const GRANTED = 'granted'
+/** A socket without a connection. */
+const NOWHERE = new Socket()
 
 /**
- * What oidc-provider is given in place of a Node request: the fields above and nothing else that a caller sent, so
- * that there is one reading of each request, and no other header (Host, Origin, Accept) counts.
+ * The request that oidc-provider is given: the fields above and nothing else that a caller sent, so that there is one
+ * reading of each request, and no other header (Host, Origin, Accept) counts.
  */
-class JudgedRequest {
-  readonly method = 'POST'
-  readonly url = TOKEN_PATH
-  readonly httpVersionMajor = 1
-  readonly readable = true
-  readonly readableEncoding = null
-  readonly socket = {}
-  readonly headers: Record<string, string>
+class JudgedRequest extends IncomingMessage {
   readonly grant: GrantRequest
-  readonly #body: Buffer
 
   constructor(grant: GrantRequest) {
+    super(NOWHERE)
     this.grant = grant
     const fields = {
       grant_type: grant.grantType,
@@ -72,32 +69,15 @@ class JudgedRequest {
       scope: grant.scope,
       resource: grant.resource,
     }
-    this.#body = Buffer.from(new URLSearchParams(fields).toString())
+    const body = Buffer.from(new URLSearchParams(fields).toString())
+    this.method = 'POST'
+    this.url = TOKEN_PATH
     this.headers = {
       'content-type': 'application/x-www-form-urlencoded',
-      'content-length': String(this.#body.length),
+      'content-length': String(body.length),
     }
-  }
-
-  iterator(): Iterable<Buffer> {
-    return [this.#body]
-  }
-}
-
-/** Takes what Koa would write to a socket. Status and body are read from Koa's context. */
-class UnsentResponse {
-  statusCode = 404
-  statusMessage = ''
-  readonly headersSent = false
-  readonly writable = true
-  setHeader(): void {}
-  removeHeader(): void {}
-  getHeader(): undefined {}
-  getHeaders(): Record<string, string> {
-    return {}
-  }
-  hasHeader(): boolean {
-    return false
+    // Read in place of the socket.
+    this.iterator = () => [body] as never
   }
 }
 
@@ -120,7 +100,8 @@ export function createGrantJudge({ issuer, resource }: { issuer: string; resourc
 
   return async (request) => {
     const judged = new JudgedRequest(request)
-    const context = provider.createContext(judged as never, new UnsentResponse() as never)
+    // Nothing is sent: status and body are read from Koa's context.
+    const context = provider.createContext(judged, new ServerResponse(judged))
     await run(context as never, async () => {})
     const body = context.body as { access_token?: string; scope?: string; error?: string } | undefined
     if (context.status !== 200) return refusalFor(body?.error)
@@ -132,7 +113,10 @@ export function createGrantJudge({ issuer, resource }: { issuer: string; resourc
 
 function configuration(resource: string): Configuration {
   return {
-    adapter: NoStorage,
+    // Clients come with the request, and JWT access tokens are not kept.
+    adapter: () => {
+      throw new Error('oidc-provider asked for storage that it has no use for')
+    },
     jwks: { keys: [throwAwayKey()] },
     routes: { token: TOKEN_PATH },
     responseTypes: [],
@@ -170,20 +154,6 @@ function configuration(resource: string): Configuration {
 function throwAwayKey() {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   return { ...privateKey.export({ format: 'jwk' }), alg: 'ES256', use: 'sig' } as never
-}
-
-/** oidc-provider stores nothing: clients come with the request, JWT access tokens are not kept. */
-class NoStorage {
-  private refuse(): never {
-    throw new Error('oidc-provider asked for storage that it has no use for')
-  }
-  upsert = this.refuse
-  find = this.refuse
-  findByUid = this.refuse
-  findByUserCode = this.refuse
-  destroy = this.refuse
-  revokeByGrantId = this.refuse
-  consume = this.refuse
 }
 
 /**

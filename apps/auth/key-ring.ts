@@ -1,17 +1,15 @@
-import { createPublicKey } from 'node:crypto'
 import {
-  type EncryptionKeys,
   ensureSigningKeys,
   openSigningKey,
-  type SigningAlg,
+  type SigningKeyOptions,
+  type SigningKeyState,
   SigningKeyUnreadable,
   type StoredSigningKey,
   signingKeyStates,
 } from '#shared/oauth/signing-keys.ts'
-import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { createTokenSigner, type TokenSigner, type VerificationKey } from './access-token.ts'
+import { createTokenKey, type TokenKey } from './access-token.ts'
 
 /** A retired key is still good, so a rotation need not be noticed quickly. */
 const POLL_MS = 15_000
@@ -22,113 +20,60 @@ const READ_FOR_UNKNOWN_EVERY_MS = 1_000
 /** The signing keys of this process: one that signs, and all that are published. */
 export interface KeyRing {
   /** undefined until the first load. */
-  signer(): TokenSigner | undefined
+  signer(): TokenKey | undefined
   /** The JWK set (RFC 7517 §5) as JSON; undefined until the first load. */
   jwks(): string | undefined
+  /** The usable keys in their current states; empty until the first load. */
+  live(): { key: StoredSigningKey; state: SigningKeyState }[]
   /**
    * The key of this id that a live token may have been signed with. An id that is not known makes this process read
    * the table, at most once a second.
    * @returns `unreadable` when the table has such a key and this process cannot open it. Never rejects.
    */
-  find(kid: string): Promise<VerificationKey | 'unreadable' | undefined>
+  find(kid: string): Promise<TokenKey | 'unreadable' | undefined>
   /** Reads the table. @throws SigningKeyUnreadable when no stored key opens; whatever the database throws. */
   load(): Promise<void>
   /**
    * What signs instead of a key that was found to be revoked: the standby key, at once, even without Postgres.
    * @returns undefined when there is none and none can be made. Never rejects.
    */
-  successorOf(kid: string): Promise<TokenSigner | undefined>
-  /** Reads the table every 15 s from now on, every second while nothing can sign. */
-  poll(): void
-  close(): void
+  successorOf(kid: string): Promise<TokenKey | undefined>
+  /** Reads the table every 15 s, every second while nothing can sign. @returns what ends that. */
+  poll(): () => void
 }
 
 const NONE_OPENS =
   'No signing key can be decrypted. Is KEY_ENCRYPTION_KEY the one that they were stored with?'
 
-interface KeyRingDependencies {
-  db: Database
-  clock: Clock
-  log: Log
-  alg: SigningAlg
-  encryptionKey: EncryptionKeys
-}
-
-interface OpenedKey {
-  signer: TokenSigner
-  verification: VerificationKey
-}
-
-/** Private keys, decrypted once and kept for as long as they are published. */
-function createOpenedKeys(encryptionKey: EncryptionKeys, log: Log) {
-  const opened = new Map<string, OpenedKey>()
-
-  function open(key: StoredSigningKey): OpenedKey {
-    const known = opened.get(key.kid)
-    if (known) return known
-    const { kid } = key
-    const { privateKey, publicJwk } = openSigningKey(key, encryptionKey)
-    const verification = { kid, alg: key.alg, publicKey: createPublicKey(privateKey), publicJwk }
-    const entry = { signer: createTokenSigner({ kid, alg: key.alg, privateKey }), verification }
-    opened.set(kid, entry)
-    return entry
-  }
-
-  return {
-    open,
-    readable(key: StoredSigningKey): boolean {
-      try {
-        open(key)
-        return true
-      } catch (error) {
-        if (!(error instanceof SigningKeyUnreadable)) throw error
-        log.error({ event: 'signing_key.unreadable', kid: key.kid }, error.message)
-        return false
-      }
-    },
-    keepOnly(kids: ReadonlySet<string>): void {
-      for (const kid of opened.keys()) if (!kids.has(kid)) opened.delete(kid)
-    },
-  }
-}
-
-export function createKeyRing({ db, clock, log, alg, encryptionKey }: KeyRingDependencies): KeyRing {
-  const { open, readable, keepOnly } = createOpenedKeys(encryptionKey, log)
-  let signer: TokenSigner | undefined
-  let published: readonly VerificationKey[] = []
-  let jwks: string | undefined
+export function createKeyRing({
+  db,
+  log,
+  ...options
+}: SigningKeyOptions & { db: Database; log: Log }): KeyRing {
+  const { clock } = options
   let stored: readonly StoredSigningKey[] = []
+  /** Those of `stored` that are published, decrypted once. */
+  let opened: ReadonlyMap<string, TokenKey> = new Map()
   let unreadable: ReadonlySet<string> = new Set()
+  let signer: TokenKey | undefined
+  let jwks: string | undefined
   let loading: Promise<void> | undefined
   let attemptedAt_ms = Number.NEGATIVE_INFINITY
-  let timer: NodeJS.Timeout | undefined
 
   /** Derives the keys' states from what is stored and the current time. */
   function apply(): void {
     const live = liveKeys(stored, clock.now())
-    const active = live.find(({ state }) => state === 'active')
+    const published = live.flatMap(({ key }) => opened.get(key.kid) ?? [])
     const before = signer?.kid
-    signer = active && open(active.key).signer
-    published = live.map(({ key }) => open(key).verification)
+    opened = new Map(published.map((key) => [key.kid, key]))
+    signer = opened.get(live.find(({ state }) => state === 'active')?.key.kid ?? '')
     jwks = JSON.stringify({ keys: published.map(({ publicJwk }) => publicJwk) })
-    keepOnly(new Set(published.map(({ kid }) => kid)))
     if (signer?.kid !== before) log.info({ event: 'signing_key.active', kid: signer?.kid }, 'signing key')
   }
 
   async function read(): Promise<void> {
-    const closedKids = new Set<string>()
-    let usable = await ensureSigningKeys(db, { alg, encryptionKey, clock })
-    // A row that cannot be decrypted was written without the key encryption key, or this process has the wrong one.
-    for (;;) {
-      const live = liveKeys(usable, clock.now())
-      if (!live.some(({ state }) => state === 'active')) throw new SigningKeyUnreadable(NONE_OPENS)
-      const closed = new Set(live.map(({ key }) => key).filter((key) => !readable(key)))
-      if (closed.size === 0) break
-      for (const { kid } of closed) closedKids.add(kid)
-      usable = usable.filter((key) => !closed.has(key))
-    }
-    stored = usable
-    unreadable = closedKids
+    const rows = await ensureSigningKeys(db, options)
+    ;({ usable: stored, opened, unreadable } = openLive(rows, opened, { ...options, log }))
     apply()
   }
 
@@ -152,9 +97,10 @@ export function createKeyRing({ db, clock, log, alg, encryptionKey }: KeyRingDep
   return {
     signer: () => signer,
     jwks: () => jwks,
+    live: () => liveKeys(stored, clock.now()),
     load,
     async find(kid) {
-      const known = () => published.find((key) => key.kid === kid)
+      const known = () => opened.get(kid)
       if (!known() && performance.now() - attemptedAt_ms >= READ_FOR_UNKNOWN_EVERY_MS) await attempt()
       else if (!known()) await loading?.catch(() => {})
       return known() ?? (unreadable.has(kid) ? 'unreadable' : undefined)
@@ -170,14 +116,44 @@ export function createKeyRing({ db, clock, log, alg, encryptionKey }: KeyRingDep
       return signer
     },
     poll() {
-      timer = setInterval(() => {
+      const timer = setInterval(() => {
         const every_ms = signer ? POLL_MS : POLL_UNABLE_MS
         if (performance.now() - attemptedAt_ms >= every_ms) void attempt()
       }, POLL_UNABLE_MS).unref()
+      return () => clearInterval(timer)
     },
-    close: () => clearInterval(timer),
   }
 }
 
-const liveKeys = (keys: readonly StoredSigningKey[], now: number) =>
-  signingKeyStates(keys, now).filter(({ state }) => state !== 'gone' && state !== 'revoked')
+/**
+ * Opens every live key that is not in `known`. A row that cannot be decrypted was written without the key encryption
+ * key, or this process has the wrong one: it counts for nothing, so without it the others may be in other states.
+ * @throws SigningKeyUnreadable when none is left to sign.
+ */
+function openLive(
+  rows: readonly StoredSigningKey[],
+  known: ReadonlyMap<string, TokenKey>,
+  { clock, encryptionKey, log }: Pick<SigningKeyOptions, 'clock' | 'encryptionKey'> & { log: Log },
+) {
+  const opened = new Map(known)
+  const unreadable = new Set<string>()
+  for (let usable = rows; ; usable = usable.filter(({ kid }) => !unreadable.has(kid))) {
+    const live = liveKeys(usable, clock.now())
+    if (!live.some(({ state }) => state === 'active')) throw new SigningKeyUnreadable(NONE_OPENS)
+    const before = unreadable.size
+    for (const { key } of live.filter(({ key }) => !opened.has(key.kid))) {
+      const { kid, alg } = key
+      try {
+        opened.set(kid, createTokenKey({ kid, alg, ...openSigningKey(key, encryptionKey) }))
+      } catch (error) {
+        if (!(error instanceof SigningKeyUnreadable)) throw error
+        log.error({ event: 'signing_key.unreadable', kid }, error.message)
+        unreadable.add(kid)
+      }
+    }
+    if (unreadable.size === before) return { usable, opened, unreadable }
+  }
+}
+
+const liveKeys = (keys: readonly StoredSigningKey[], now_ms: number) =>
+  signingKeyStates(keys, now_ms).filter(({ state }) => state !== 'gone' && state !== 'revoked')

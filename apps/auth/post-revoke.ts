@@ -1,11 +1,8 @@
 import { insertRevokedToken } from '#shared/revocation/records.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
-import type { RateLimit } from '#shared/stores/rate-limit.ts'
 import { kidOf, verifyOwnToken } from './access-token.ts'
 import { answerEmpty } from './answer.ts'
-import type { Audit } from './audit.ts'
-import type { Authenticate } from './authenticate.ts'
-import { readClientRequest } from './client-request.ts'
+import { type ClientEndpoint, readClientRequest } from './client-request.ts'
 import type { KeyRing } from './key-ring.ts'
 import { Refusal, unavailable } from './refusal.ts'
 import { type Handler, missing } from './route.ts'
@@ -24,15 +21,7 @@ export function createPostRevoke({
   audit,
   issuer,
   resource: audience,
-}: {
-  authenticate: Authenticate
-  limit: RateLimit
-  revocation: Revocation
-  keys: KeyRing
-  audit: Audit
-  issuer: string
-  resource: string
-}): Handler {
+}: ClientEndpoint & { revocation: Revocation; keys: KeyRing }): Handler {
   return async (exchange) => {
     const read = await readClientRequest(exchange, FIELDS)
     if (read instanceof Refusal) return read

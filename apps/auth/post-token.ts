@@ -1,10 +1,7 @@
 import type { Clock } from '#shared/process/clock.ts'
-import type { RateLimit } from '#shared/stores/rate-limit.ts'
 import { ACCESS_TOKEN_LIFE_S, issueAccessToken } from './access-token.ts'
 import { answerUncached } from './answer.ts'
-import type { Audit } from './audit.ts'
-import type { Authenticate } from './authenticate.ts'
-import { readClientRequest } from './client-request.ts'
+import { type ClientEndpoint, readClientRequest } from './client-request.ts'
 import type { GrantJudge } from './grant-judge.ts'
 import { Refusal } from './refusal.ts'
 import { type Handler, missing } from './route.ts'
@@ -23,16 +20,7 @@ export function createPostToken({
   clock,
   issuer,
   resource: audience,
-}: {
-  authenticate: Authenticate
-  limit: RateLimit
-  judge: GrantJudge
-  audit: Audit
-  usage: UsageCounter
-  clock: Clock
-  issuer: string
-  resource: string
-}): Handler {
+}: ClientEndpoint & { judge: GrantJudge; usage: UsageCounter; clock: Clock }): Handler {
   return async (exchange) => {
     const read = await readClientRequest(exchange, FIELDS)
     if (read instanceof Refusal) return read

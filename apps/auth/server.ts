@@ -1,98 +1,49 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { BlockList } from 'node:net'
-import type { EncryptionKeys, SigningAlg } from '#shared/oauth/signing-keys.ts'
-import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
 import { createProxyWarning } from '#shared/process/proxy-warning.ts'
 import { requestContext } from '#shared/process/request-context.ts'
 import type { Refusals } from '#shared/refusals.ts'
-import type { Revocation } from '#shared/revocation/revocation.ts'
-import type { Database } from '#shared/stores/postgres.ts'
-import { type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
+import { rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { type Answer, answerUncached, answerUnmatched } from './answer.ts'
-import { createAudit } from './audit.ts'
-import { createAuthenticate } from './authenticate.ts'
-import type { ClientRecords } from './client-records.ts'
-import { createGetJwks, createGetMetadata, createGetReadiness, getHealth } from './documents.ts'
+import type { Audit } from './audit.ts'
 import { ClientGone } from './form.ts'
-import { createGrantJudge, createRememberingJudge } from './grant-judge.ts'
-import { createKeyRing } from './key-ring.ts'
-import { countedAudit } from './measured.ts'
-import { createPostRevoke } from './post-revoke.ts'
-import { createPostToken } from './post-token.ts'
 import { Refusal } from './refusal.ts'
 import type { Exchange, Handler } from './route.ts'
-import type { UsageCounter } from './usage-counter.ts'
 
-export interface AuthServerDependencies {
-  settings: {
-    issuer: string
-    /** The identifier of the API (RFC 8707), which every token is for. */
-    resource: string
-    trustedProxies: BlockList
-    signingAlg: SigningAlg
-    keyEncryptionKey: EncryptionKeys
-  }
+/** What answers a path, by method. */
+export type Methods = ReadonlyMap<string, Handler>
+
+export const post = (handler: Handler): Methods => new Map([['POST', handler]])
+
+/** HEAD is GET without the body (RFC 9110 §9.3.2); Node leaves the body out. */
+export const get = (handler: Handler): Methods =>
+  new Map([
+    ['GET', handler],
+    ['HEAD', handler],
+  ])
+
+/** Answers every request, whatever it is: by `routes`, which are all the paths that exist, or with 404 or 405. */
+export function createListener({
+  routes,
+  trustedProxies,
+  log,
+  audit,
+  metrics,
+  refusals,
+  ran,
+}: {
+  routes: ReadonlyMap<string, Methods>
+  trustedProxies: BlockList
   log: Log
-  clock: Clock
-  db: Database
-  clients: ClientRecords
-  revocation: Revocation
-  limits: {
-    /** Token requests by client. */
-    tokens: RateLimit
-    /** Token revocations by client. */
-    revocations: RateLimit
-    /** Failed authentications by address. */
-    failures: RateLimit
-  }
-  usage: UsageCounter
+  audit: Audit
+  metrics: Metrics
   refusals: Refusals
-  /** The stores that the service is running without. */
-  degraded: () => string[]
   /** Notes the path of a request that ran, for the event-loop monitor. */
   ran: (path: string) => void
-  metrics: Metrics
-}
-
-export interface AuthServer {
-  /** Answers every request, whatever it is. */
-  readonly listener: RequestListener
-  /**
-   * Loads the signing keys, making the first one when there is none, and resolves when a token could be issued.
-   * @throws SigningKeyUnreadable when no stored key opens; whatever the database throws.
-   */
-  ready(): Promise<void>
-  /** From now on /readyz answers 503; everything else is answered as before. */
-  drain(): void
-  /** Stops background work and stores the last counts. */
-  close(): Promise<void>
-}
-
-/** The authorization server: every path and method that exists, and what answers it. */
-export function createAuthServer(dependencies: AuthServerDependencies): AuthServer {
-  const { settings, log, clock, db, clients, revocation, limits, usage, refusals, degraded, ran, metrics } =
-    dependencies
-  const { issuer, resource, trustedProxies, signingAlg: alg, keyEncryptionKey: encryptionKey } = settings
-  const audit = countedAudit(createAudit(log), metrics)
-  const keys = createKeyRing({ db, clock, log, alg, encryptionKey })
-  const authenticate = createAuthenticate({ clients, revocation, keys, failures: limits.failures })
-  const judge = createRememberingJudge(createGrantJudge({ issuer, resource }))
-  const getMetadata = createGetMetadata({ issuer, resource })
-  const shared = { authenticate, audit, issuer, resource }
+}): RequestListener {
   const untrusted = createProxyWarning(log)
-  let ready = false
-
-  const routes = new Map<string, Methods>([
-    ['/v1/oauth/token', post(createPostToken({ ...shared, limit: limits.tokens, judge, usage, clock }))],
-    ['/v1/oauth/revoke', post(createPostRevoke({ ...shared, limit: limits.revocations, revocation, keys }))],
-    ['/v1/oauth/jwks', get(createGetJwks(keys))],
-    ['/.well-known/oauth-authorization-server', get(getMetadata)],
-    ['/.well-known/openid-configuration', get(getMetadata)],
-    ['/healthz', get(getHealth)],
-    ['/readyz', get(createGetReadiness({ isReady: () => ready, degraded }))],
-  ])
 
   /** @returns undefined when nobody is left to answer. */
   async function answer(exchange: Exchange): Promise<Answer | undefined> {
@@ -114,81 +65,40 @@ export function createAuthServer(dependencies: AuthServerDependencies): AuthServ
     }
   }
 
-  return {
-    listener(request, response) {
-      const started_ms = performance.now()
-      const exchange = exchangeOf(request, trustedProxies, untrusted)
-      void answer(exchange).then((given) => {
-        if (!given) return
-        write(response, given, exchange)
-        metrics.answered({
-          route: routes.has(exchange.path) ? exchange.path : 'unmatched',
-          method: request.method ?? '',
-          status: given.status,
-          duration_ms: performance.now() - started_ms,
-        })
+  return (request, response) => {
+    const started_ms = performance.now()
+    const { path, query } = targetOf(request)
+    const context = requestContext(request, trustedProxies, untrusted)
+    const exchange: Exchange = { request, context, path, query }
+    void answer(exchange).then((given) => {
+      if (!given) return
+      write(response, given, exchange)
+      metrics.answered({
+        route: routes.has(path) ? path : 'unmatched',
+        method: request.method ?? '',
+        status: given.status,
+        duration_ms: performance.now() - started_ms,
       })
-    },
-    async ready() {
-      await keys.load()
-      keys.poll()
-      usage.start()
-      refusals.start()
-      ready = true
-    },
-    drain() {
-      ready = false
-    },
-    async close() {
-      ready = false
-      keys.close()
-      await Promise.all([usage.close(), refusals.close()])
-    },
+    })
   }
 }
 
-type Methods = ReadonlyMap<string, Handler>
-
-const post = (handler: Handler): Methods => new Map([['POST', handler]])
-
-/** HEAD is GET without the body (RFC 9110 §9.3.2); Node leaves the body out. */
-const get = (handler: Handler): Methods =>
-  new Map([
-    ['GET', handler],
-    ['HEAD', handler],
-  ])
-
-function exchangeOf(
-  request: IncomingMessage,
-  trustedProxies: BlockList,
-  untrusted: (peer: string) => void,
-): Exchange {
-  const target = request.url ?? ''
-  const mark = target.indexOf('?')
-  const path = mark < 0 ? target : target.slice(0, mark)
-  const query = mark < 0 ? '' : target.slice(mark + 1)
-  return { request, context: requestContext(request, trustedProxies, untrusted), path, query }
+function targetOf({ url = '' }: IncomingMessage): { path: string; query: string } {
+  const mark = url.indexOf('?')
+  return mark < 0 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark + 1) }
 }
 
 /** For the client's company. Not noted if the stores could not decide, which is nobody's mistake. */
 function noteRefusal(
   refusals: Refusals,
   { request, context, path, client }: Exchange,
-  refusal: Refusal,
+  { answer: { status }, error: code, reason }: Refusal,
 ): void {
-  const { status } = refusal.answer
   if (!client || status === 503) return
   const { clientId, vendorId } = client.record
-  refusals.note({
-    clientId,
-    vendorId,
-    proven: client.proven,
-    requestId: context.requestId,
-    route: `${request.method} ${path}`,
-    status,
-    code: refusal.error,
-    reason: refusal.reason,
-  })
+  const { requestId } = context
+  const route = `${request.method} ${path}`
+  refusals.note({ clientId, vendorId, proven: client.proven, requestId, route, status, code, reason })
 }
 
 function write(

@@ -6,21 +6,25 @@ import { watchLoopLag } from '#shared/process/loop-lag.ts'
 import { createMetrics, type Metrics } from '#shared/process/metrics.ts'
 import type { Service } from '#shared/process/service-process.ts'
 import { createRefusals } from '#shared/refusals.ts'
-import { measureDecisions } from '#shared/revocation/measured.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
-import { refuseSuperuser } from '#shared/stores/database-checks.ts'
-import { createPostgres } from '#shared/stores/postgres.ts'
-import { createRateLimit } from '#shared/stores/rate-limit.ts'
-import { createRedis } from '#shared/stores/redis.ts'
-import { watchRedis } from '#shared/stores/redis-watch.ts'
-import { createHitCounter, measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
+import { createPostgres, refuseSuperuser } from '#shared/stores/postgres.ts'
+import { connectRedis } from '#shared/stores/redis-watch.ts'
+import { measurePools, measureRedis, rateLimits } from '#shared/stores/store-metrics.ts'
+import { createAudit } from './audit.ts'
+import { createAuthenticate } from './authenticate.ts'
 import { createClientRecords } from './client-records.ts'
 import type { AuthConfig } from './config.ts'
+import { createGetJwks, createGetMetadata, createGetReadiness, getHealth } from './documents.ts'
+import { createGrantJudge, createRememberingJudge } from './grant-judge.ts'
+import { createKeyRing } from './key-ring.ts'
 import { measureKeys } from './measured.ts'
-import { createAuthServer } from './server.ts'
+import { createPostRevoke } from './post-revoke.ts'
+import { createPostToken } from './post-token.ts'
+import { createListener, get, type Methods, post } from './server.ts'
 import { createUsageCounter } from './usage-counter.ts'
 
 const NAME = 'integration-auth'
+const FLUSH_EVERY_MS = 1_000
 
 /** One process of the authorization server with every connection that it holds, but for the socket it listens on. */
 export function createAuthService({
@@ -34,65 +38,81 @@ export function createAuthService({
   log: Log
   metrics?: Metrics
 }): Service {
-  const { DATABASE_URL, DATABASE_POOL_SIZE, REDIS_URL, REVOCATION_REDIS_URL } = config
-  const db = createPostgres({ url: DATABASE_URL, poolSize: DATABASE_POOL_SIZE, applicationName: NAME })
-  const redis = createRedis({ url: REDIS_URL, connectionName: NAME })
-  const revocationRedis =
-    REVOCATION_REDIS_URL === undefined
-      ? redis
-      : createRedis({ url: REVOCATION_REDIS_URL, connectionName: NAME })
-  const watch = watchRedis({ redis, log })
-  const revocationWatch =
-    revocationRedis === redis ? watch : watchRedis({ redis: revocationRedis, log, name: 'revocation' })
-  const watched = { redis: watch, ...(revocationWatch !== watch && { revocation: revocationWatch }) }
-  const degraded = () =>
-    Object.values(watched).some((each) => each.trouble() !== undefined) ? ['redis'] : []
+  const {
+    ISSUER: issuer,
+    API_RESOURCE: resource,
+    KEY_ENCRYPTION_KEY: encryptionKey,
+    SIGNING_ALG: alg,
+  } = config
+  const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize, TRUSTED_PROXIES: trustedProxies } = config
+  const db = createPostgres({ url, poolSize, applicationName: NAME })
+  const connections = connectRedis(config, { name: NAME, log })
+  const { redis, revocationRedis } = connections
   const revocation = createRevocation({ redis: revocationRedis, db })
+  const limit = rateLimits(redis, metrics)
+  const keys = createKeyRing({ db, clock, log, alg, encryptionKey })
+  const audit = createAudit(log, metrics)
+  const refusals = createRefusals({ redis, clock })
+  const usage = createUsageCounter({ redis, clock })
   const lag = watchLoopLag(log)
-  const counted = createHitCounter(metrics)
   measurePools(metrics, { main: db })
-  measureRedis(metrics, watched, revocationWatch)
-  measureDecisions(metrics, revocation)
-  measureKeys(metrics, { db, clock })
-  const limit = (name: string, rate: AuthConfig['RATE_TOKEN_PER_CLIENT']) =>
-    counted(createRateLimit({ redis, policy: { name, ...rate } }))
-  const server = createAuthServer({
-    settings: {
-      issuer: config.ISSUER,
-      resource: config.API_RESOURCE,
-      trustedProxies: config.TRUSTED_PROXIES,
-      signingAlg: config.SIGNING_ALG,
-      keyEncryptionKey: config.KEY_ENCRYPTION_KEY,
-    },
-    log,
-    clock,
-    db,
+  measureRedis(metrics, connections, revocation)
+  measureKeys(metrics, keys, clock)
+
+  const authenticate = createAuthenticate({
     clients: createClientRecords({ db, clock }),
     revocation,
-    limits: {
-      tokens: limit('token-client', config.RATE_TOKEN_PER_CLIENT),
-      revocations: limit('token-revocations', config.RATE_TOKEN_REVOCATIONS_PER_CLIENT),
-      failures: limit('token-failures', config.RATE_TOKEN_FAILURES_PER_ADDRESS),
-    },
-    usage: createUsageCounter({ redis, clock }),
-    refusals: createRefusals({ redis, clock }),
-    degraded,
-    ran: lag.ran,
-    metrics,
+    keys,
+    failures: limit('token-failures', config.RATE_TOKEN_FAILURES_PER_ADDRESS),
   })
+  const shared = { authenticate, audit, issuer, resource }
+  const postToken = createPostToken({
+    ...shared,
+    limit: limit('token-client', config.RATE_TOKEN_PER_CLIENT),
+    judge: createRememberingJudge(createGrantJudge({ issuer, resource })),
+    usage,
+    clock,
+  })
+  const postRevoke = createPostRevoke({
+    ...shared,
+    limit: limit('token-revocations', config.RATE_TOKEN_REVOCATIONS_PER_CLIENT),
+    revocation,
+    keys,
+  })
+  const getMetadata = createGetMetadata({ issuer, resource })
+  let ready = false
+  const routes = new Map<string, Methods>([
+    ['/v1/oauth/token', post(postToken)],
+    ['/v1/oauth/revoke', post(postRevoke)],
+    ['/v1/oauth/jwks', get(createGetJwks(keys))],
+    ['/.well-known/oauth-authorization-server', get(getMetadata)],
+    ['/.well-known/openid-configuration', get(getMetadata)],
+    ['/healthz', get(getHealth)],
+    ['/readyz', get(createGetReadiness({ isReady: () => ready, degraded: connections.degraded }))],
+  ])
+
+  const flush = () => Promise.all([usage.flush(), refusals.flush()])
+  let flushing: NodeJS.Timeout | undefined
+  let endPolling = () => {}
   return {
-    handle: server.listener,
+    handle: createListener({ routes, trustedProxies, log, audit, metrics, refusals, ran: lag.ran }),
     async start() {
       await refuseSuperuser(db)
-      await server.ready().catch(hopeless)
+      await keys.load().catch(hopeless)
+      endPolling = keys.poll()
+      flushing = setInterval(flush, FLUSH_EVERY_MS).unref()
+      ready = true
     },
-    drain: () => server.drain(),
+    drain() {
+      ready = false
+    },
     async stop() {
-      await server.close()
-      await Promise.all(Object.values(watched).map((each) => each.stop()))
+      clearInterval(flushing)
+      endPolling()
+      await flush()
       revocation.close()
       lag.stop()
-      for (const connection of new Set([redis, revocationRedis])) connection.disconnect()
+      connections.close()
       await db.destroy()
     },
   }

@@ -14,7 +14,6 @@ import { redisKeys } from '#shared/stores/redis-keys.ts'
  *   `{client_id}|l|{address}`    when a token was last issued to it
  */
 
-const FLUSH_EVERY_MS = 1_000
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
 const CLIENTS_PER_CALL = 200
@@ -45,17 +44,15 @@ interface Uses {
 export interface UsageCounter {
   /** Counts one issued token. Takes no time and cannot fail. @param scope as granted, separated by spaces. */
   count(clientId: string, scope: string, address: string): void
-  /** Adds what was counted to Redis. Never rejects; counts that Redis takes but does not confirm are dropped. */
+  /**
+   * Adds what was counted to Redis: to be called about each second. Never rejects; counts that Redis takes but does not
+   * confirm are dropped.
+   */
   flush(): Promise<void>
-  /** Flushes about each second from now on. */
-  start(): void
-  /** Ends that, and flushes a last time. */
-  close(): Promise<void>
 }
 
 export function createUsageCounter({ redis, clock }: { redis: Redis; clock: Clock }): UsageCounter {
   let uses = new Map<string, Uses>()
-  let timer: NodeJS.Timeout | undefined
 
   async function flush(): Promise<void> {
     // Counts wait in memory while Redis is away: there is at most one entry for each client.
@@ -84,13 +81,6 @@ export function createUsageCounter({ redis, clock }: { redis: Redis; clock: Cloc
       }
     },
     flush,
-    start() {
-      timer = setInterval(() => void flush(), FLUSH_EVERY_MS).unref()
-    },
-    async close() {
-      clearInterval(timer)
-      await flush()
-    },
   }
 }
 

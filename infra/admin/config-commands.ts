@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Argument, type Command } from 'commander'
-import { type SettingReference, settingsOf } from '#shared/process/config.ts'
+import { type SettingReference, settingsOf } from '#shared/process/settings-program.ts'
 import { LOCAL_SHAPE } from '../local/settings.ts'
 import { MIGRATE_SHAPE } from '../migrate-settings.ts'
 import { OPERATOR_SHAPE } from '../operator.ts'
@@ -31,21 +31,21 @@ export function addConfigCommands(program: Command, print: Print, env: NodeJS.Pr
     .addArgument(new Argument('<service>', 'the service to check').choices(['auth', 'api']))
     .action((service: ServiceName) =>
       print(async () => {
-        const { text, exitCode } = await ask(service, '--check', env)
+        const { text, exitCode } = await ask(service, 'check', env)
         return { text, data: { service, usable: exitCode === 0, text }, exitCode }
       }),
     )
 }
 
-/** Asks the service's own program, which keeps its code out of this one. */
+/** Asks the program beside the service, which keeps the service's code out of this one. */
 async function ask(
   service: ServiceName,
-  argument: string,
+  question: 'check' | 'reference',
   env: NodeJS.ProcessEnv = {},
 ): Promise<{ text: string; exitCode: number }> {
-  const program = join(ROOT, `apps/${service}/main.ts`)
+  const program = join(ROOT, `apps/${service}/settings.ts`)
   try {
-    const { stdout } = await run(process.execPath, [program, argument], { env })
+    const { stdout } = await run(process.execPath, [program, question], { env })
     return { text: stdout.trim(), exitCode: 0 }
   } catch (error) {
     const { code, stdout } = error as { code?: unknown; stdout?: string }
@@ -55,7 +55,7 @@ async function ask(
 }
 
 async function reference(): Promise<Outcome> {
-  const [auth, api] = await Promise.all((['auth', 'api'] as const).map((name) => ask(name, '--settings')))
+  const [auth, api] = await Promise.all((['auth', 'api'] as const).map((name) => ask(name, 'reference')))
   const ofAuth: SettingReference[] = JSON.parse(auth?.text ?? '[]')
   const ofApi: SettingReference[] = JSON.parse(api?.text ?? '[]')
   const isCommon = ({ name }: SettingReference): boolean =>
@@ -75,9 +75,9 @@ async function reference(): Promise<Outcome> {
 
 const PREFACE = `# Settings
 
-Every setting is an environment variable. A program with invalid settings lists all of them and exits with code 78. At start, the log names variables that look like a setting but are not.
+Every setting is an environment variable. A program with invalid settings lists all of them and exits with code 78. At start, the log names variables that look like a misspelt setting.
 
-A setting marked with * is a secret: instead, \`<NAME>_FILE\` may name a file that contains it. Rates are \`limit/seconds\`. \`npm run admin -- config check auth\` (or \`api\`) checks an environment without starting anything.
+A setting marked with * is a secret: instead, \`<NAME>_FILE\` may name a file that contains it. Rates are \`limit/seconds\`. \`npm run admin -- config check auth\` (or \`api\`) checks an environment without starting anything, and lists every unknown \`RATE_…\` variable too.
 
 \`npm run admin -- config reference\` prints this page, from the code that reads the settings.
 `

@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander'
 import {
   listSigningKeys,
-  reencryptSigningKeys,
   type SigningAlg,
   type SigningKeyState,
   SigningKeyUnreadable,
@@ -11,7 +10,7 @@ import {
 import { systemClock } from '#shared/process/clock.ts'
 import { OperatorError } from '../operator.ts'
 import { command, group, type Run, shownTime, table } from './commands.ts'
-import { markSigningKeyRevoked, rotateSigningKey, StandbyTooNew } from './keys.ts'
+import { markSigningKeyRevoked, reencryptSigningKeys, rotateSigningKey, StandbyTooNew } from './keys.ts'
 
 const EXIT_UNREADABLE = 1
 

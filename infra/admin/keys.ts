@@ -1,5 +1,7 @@
+import type { KeyObject } from 'node:crypto'
 import {
   afterAll,
+  encryptPrivateKey,
   ensureSigningKeys,
   insertSigningKey,
   listSigningKeys,
@@ -7,6 +9,7 @@ import {
   newSigningKey,
   openSigningKey,
   type SigningKeyOptions,
+  SigningKeyUnreadable,
   type StoredSigningKey,
   signingKeyStates,
 } from '#shared/oauth/signing-keys.ts'
@@ -81,4 +84,43 @@ const standbyOf = (keys: readonly StoredSigningKey[], now_ms: number): StoredSig
 
 async function activate(db: Queryable, kid: string, activatesAt: Date): Promise<void> {
   await db.raw('update signing_keys set activates_at = ? where kid = ?', [activatesAt, kid])
+}
+
+/**
+ * Re-encrypts every signing key that the newest key encryption key did not encrypt. Services that know both keys
+ * read either form, so they go on meanwhile.
+ * @returns the ids of the keys that it rewrote, and of those that none of `keys` can decrypt.
+ */
+export async function reencryptSigningKeys(
+  db: Database,
+  keys: readonly Buffer[],
+): Promise<{ rewritten: string[]; unreadable: string[] }> {
+  const rewritten: string[] = []
+  const unreadable: string[] = []
+  await db.transaction(async (transaction) => {
+    await lockSigningKeys(transaction)
+    for (const key of await listSigningKeys(transaction)) {
+      if (opened(key, keys.slice(0, 1))) continue
+      const privateKey = opened(key, keys)
+      if (!privateKey) {
+        unreadable.push(key.kid)
+        continue
+      }
+      await transaction.raw('update signing_keys set private_key_encrypted = ? where kid = ?', [
+        encryptPrivateKey(privateKey, key.kid, keys),
+        key.kid,
+      ])
+      rewritten.push(key.kid)
+    }
+  })
+  return { rewritten, unreadable }
+}
+
+function opened(key: StoredSigningKey, keys: readonly Buffer[]): KeyObject | undefined {
+  try {
+    return openSigningKey(key, keys).privateKey
+  } catch (error) {
+    if (error instanceof SigningKeyUnreadable) return undefined
+    throw error
+  }
 }

@@ -2,11 +2,11 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import { PASSWORD_MAX_BYTES } from '#shared/passwords.ts'
 import {
-  apiResourceUrl,
   ConfigError,
   issuerUrl,
   keyEncryptionKey,
   portNumber,
+  publicUrl,
   readConfig,
   storeUrl,
 } from '#shared/process/config.ts'
@@ -108,7 +108,7 @@ export const LOCAL_SHAPE = {
     description: 'set it to the old key if the database outlives its `DATA_DIR`',
   }),
   ISSUER: issuerUrl.optional().meta({ fallback: 'the gateway', description: 'the address that callers use' }),
-  API_RESOURCE: apiResourceUrl
+  API_RESOURCE: publicUrl
     .optional()
     .meta({ fallback: 'the gateway', description: "the API's identifier, used as `aud` in tokens" }),
   LOG_LEVEL: z

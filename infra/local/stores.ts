@@ -1,5 +1,6 @@
 import pg from 'pg'
-import { createRedis, redisReady } from '#shared/stores/redis.ts'
+import { createRedis } from '#shared/stores/redis.ts'
+import { redisReady } from '#shared/stores/redis-ready.ts'
 import type { DataDir } from './data-dir.ts'
 import { Failure } from './failure.ts'
 import { stopLeftoverPostgres, stopLeftoverRedis } from './leftovers.ts'

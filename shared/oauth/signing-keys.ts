@@ -38,7 +38,6 @@ export const KEEP_RETIRED_MS = (900 + 300 + 240) * 1_000
 
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
-const KEY_BYTES = 32
 const RSA_BITS = 2_048
 const generate = promisify(generateKeyPair)
 
@@ -46,9 +45,7 @@ const generate = promisify(generateKeyPair)
 export class SigningKeyUnreadable extends Error {}
 
 /** The newest key encryption key, which encrypts, then older ones, which only decrypt; each 32 bytes. */
-export type EncryptionKeys = Buffer | readonly Buffer[]
-
-const allOf = (keys: EncryptionKeys): readonly Buffer[] => (Buffer.isBuffer(keys) ? [keys] : keys)
+export type EncryptionKeys = readonly Buffer[]
 
 /** The options for making a key. */
 export interface SigningKeyOptions {
@@ -153,39 +150,32 @@ export async function insertSigningKey(db: Queryable, key: StoredSigningKey): Pr
  * A new key pair with its private half encrypted; nothing is stored. The kid is its RFC 7638 thumbprint, and never
  * begins with a hyphen: a command line would take it for an option.
  */
-export async function newSigningKey({
-  alg,
-  encryptionKey,
-  clock,
-  activatesAt,
-}: SigningKeyOptions & { activatesAt: Date | null }): Promise<StoredSigningKey> {
-  const { kid, jwk, privateKey } = await newKeyPair(alg)
-  return {
-    kid,
-    alg,
-    publicJwk: { ...jwk, kid, alg, use: 'sig' },
-    privateKeyEncrypted: encrypt(privateKey, kid, encryptionKey),
-    createdAt: new Date(clock.now()),
-    activatesAt,
-    revokedAt: null,
-  }
-}
-
-async function newKeyPair(alg: SigningAlg): Promise<{ kid: string; jwk: JWK; privateKey: KeyObject }> {
+export async function newSigningKey(
+  options: SigningKeyOptions & { activatesAt: Date | null },
+): Promise<StoredSigningKey> {
+  const { alg, encryptionKey, clock, activatesAt } = options
   const { publicKey, privateKey } =
     alg === 'ES256'
       ? await generate('ec', { namedCurve: 'P-256' })
       : await generate('rsa', { modulusLength: RSA_BITS })
   const jwk = publicKey.export({ format: 'jwk' }) as JWK
   const kid = await calculateJwkThumbprint(jwk)
-  return kid.startsWith('-') ? newKeyPair(alg) : { kid, jwk, privateKey }
+  if (kid.startsWith('-')) return newSigningKey(options)
+  return {
+    kid,
+    alg,
+    publicJwk: { ...jwk, kid, alg, use: 'sig' },
+    privateKeyEncrypted: encryptPrivateKey(privateKey, kid, encryptionKey),
+    createdAt: new Date(clock.now()),
+    activatesAt,
+    revokedAt: null,
+  }
 }
 
-function encrypt(privateKey: KeyObject, kid: string, encryptionKey: EncryptionKeys): Buffer {
+/** Encrypts with the newest key; a copy of it under another kid does not decrypt. */
+export function encryptPrivateKey(privateKey: KeyObject, kid: string, keys: EncryptionKeys): Buffer {
   const nonce = randomBytes(NONCE_BYTES)
-  const cipher = createCipheriv('aes-256-gcm', checked(allOf(encryptionKey)[0]), nonce).setAAD(
-    Buffer.from(kid),
-  )
+  const cipher = createCipheriv('aes-256-gcm', keys[0] as Buffer, nonce).setAAD(Buffer.from(kid))
   const plain = privateKey.export({ format: 'der', type: 'pkcs8' })
   return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()])
 }
@@ -198,12 +188,13 @@ function encrypt(privateKey: KeyObject, kid: string, encryptionKey: EncryptionKe
 export function openSigningKey(
   key: StoredSigningKey,
   encryptionKey: EncryptionKeys,
-): { privateKey: KeyObject; publicJwk: JWK } {
-  for (const each of allOf(encryptionKey)) {
+): { privateKey: KeyObject; publicKey: KeyObject; publicJwk: JWK } {
+  for (const each of encryptionKey) {
     const privateKey = decrypted(key, each)
     if (!privateKey) continue
-    const jwk = createPublicKey(privateKey).export({ format: 'jwk' }) as JWK
-    return { privateKey, publicJwk: { ...jwk, kid: key.kid, alg: key.alg, use: 'sig' } }
+    const publicKey = createPublicKey(privateKey)
+    const jwk = publicKey.export({ format: 'jwk' }) as JWK
+    return { privateKey, publicKey, publicJwk: { ...jwk, kid: key.kid, alg: key.alg, use: 'sig' } }
   }
   throw new SigningKeyUnreadable(
     `The signing key ${key.kid} cannot be decrypted. Is KEY_ENCRYPTION_KEY the one that it was stored with?`,
@@ -215,7 +206,7 @@ function decrypted(key: StoredSigningKey, encryptionKey: Buffer): KeyObject | un
   const sealed = key.privateKeyEncrypted
   try {
     const nonce = sealed.subarray(0, NONCE_BYTES)
-    const decipher = createDecipheriv('aes-256-gcm', checked(encryptionKey), nonce, {
+    const decipher = createDecipheriv('aes-256-gcm', encryptionKey, nonce, {
       authTagLength: TAG_BYTES,
     })
     decipher.setAAD(Buffer.from(key.kid)).setAuthTag(sealed.subarray(-TAG_BYTES))
@@ -224,37 +215,4 @@ function decrypted(key: StoredSigningKey, encryptionKey: Buffer): KeyObject | un
   } catch {
     return undefined
   }
-}
-
-/**
- * Re-encrypts every signing key that the newest key encryption key did not encrypt. Services that know both keys
- * read either form, so they go on meanwhile.
- * @returns the ids of the keys that it rewrote, and of those that none of `keys` can decrypt.
- */
-export async function reencryptSigningKeys(
-  db: Database,
-  keys: readonly Buffer[],
-): Promise<{ rewritten: string[]; unreadable: string[] }> {
-  const rewritten: string[] = []
-  const unreadable: string[] = []
-  await db.transaction(async (transaction) => {
-    await lockSigningKeys(transaction)
-    for (const key of await listSigningKeys(transaction)) {
-      const opening = keys.findIndex((each) => decrypted(key, each) !== undefined)
-      if (opening < 0) unreadable.push(key.kid)
-      if (opening <= 0) continue
-      const { privateKey } = openSigningKey(key, keys)
-      await transaction.raw('update signing_keys set private_key_encrypted = ? where kid = ?', [
-        encrypt(privateKey, key.kid, keys),
-        key.kid,
-      ])
-      rewritten.push(key.kid)
-    }
-  })
-  return { rewritten, unreadable }
-}
-
-function checked(encryptionKey: Buffer | undefined): Buffer {
-  if (encryptionKey?.length !== KEY_BYTES) throw new Error('a key encryption key is 32 bytes')
-  return encryptionKey
 }

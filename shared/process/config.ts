@@ -57,40 +57,6 @@ function readSecretFile(path: string): string {
   }
 }
 
-/** One setting, as the settings reference shows it. */
-export interface SettingReference {
-  name: string
-  description: string
-  unit: string
-  /** The default as it would be written, or `required`. */
-  fallback: string
-  /** `<NAME>_FILE` may be used instead. */
-  secret: boolean
-}
-
-/** The settings of a program, taken from the schemas that parse them. */
-export function settingsOf(shape: z.ZodRawShape): SettingReference[] {
-  return Object.entries(shape).map(([name, schema]) => {
-    const { description = '', unit = '', fallback, secret } = z.globalRegistry.get(schema) ?? {}
-    const required = !z.safeParse(schema, undefined).success
-    return {
-      name,
-      description,
-      unit: String(unit),
-      fallback: required ? 'required' : String(fallback ?? defaultOf(schema) ?? 'none'),
-      secret: secret === true,
-    }
-  })
-}
-
-/** The default of the innermost schema that has one: transforms wrap it. */
-function defaultOf(schema: z.core.$ZodType): unknown {
-  const definition = schema._zod.def as { type: string; in?: z.core.$ZodType; defaultValue?: unknown }
-  if (definition.type === 'default')
-    return definition.defaultValue === '' ? undefined : definition.defaultValue
-  return definition.in && defaultOf(definition.in)
-}
-
 const wholeNumber = z.string().regex(/^\d+$/, 'must be a whole number').transform(Number)
 
 export const integer = (min: number, max: number, fallback: number) =>
@@ -105,25 +71,21 @@ export const httpUrl = z
   .refine(isPlainHttpUrl, 'must be an http(s) URL without user, query, fragment or trailing slash')
 
 function isPlainHttpUrl(text: string): boolean {
-  const url = URL.canParse(text) ? new URL(text) : null
-  if (url === null || !/^https?:$/.test(url.protocol) || /[?#\s]/.test(text)) return false
-  return !url.username && !url.password && !text.includes('@') && !text.endsWith('/')
+  const { protocol = '' } = URL.parse(text) ?? {}
+  return /^https?:$/.test(protocol) && !/[?#@\s]/.test(text) && !text.endsWith('/')
 }
 
 const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 
 /** What others rely on: https (RFC 8414 §2, RFC 8707 §2), or http for trying things out on one machine. */
-const publicUrl = httpUrl.refine((text) => {
-  const { protocol, hostname } = URL.canParse(text) ? new URL(text) : { protocol: '', hostname: '' }
-  return protocol !== 'http:' || LOOPBACK_HOST.test(hostname)
+export const publicUrl = httpUrl.refine((text) => {
+  const url = URL.parse(text)
+  return url?.protocol !== 'http:' || LOOPBACK_HOST.test(url.hostname)
 }, 'must be https; http is allowed only for a loopback host')
-
-/** The API's identifier (RFC 8707 §2), the tokens' `aud`. */
-export const apiResourceUrl = publicUrl
 
 /** The issuer (RFC 8414 §2). Its metadata is served at its root, so it has no path (§3.1). */
 export const issuerUrl = publicUrl.refine(
-  (text) => !URL.canParse(text) || new URL(text).pathname === '/',
+  (text) => (URL.parse(text)?.pathname ?? '/') === '/',
   'must not have a path',
 )
 
@@ -131,7 +93,7 @@ export const storeUrl = (protocols: string[]) =>
   z
     .string()
     .refine(
-      (text) => URL.canParse(text) && protocols.includes(new URL(text).protocol),
+      (text) => protocols.includes(URL.parse(text)?.protocol ?? ''),
       `must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`,
     )
 
@@ -205,7 +167,7 @@ export const commonShape = {
     description:
       'public address of the authorization server, used as `iss` in tokens and in metadata; https, no path',
   }),
-  API_RESOURCE: apiResourceUrl.meta({ description: "the API's identifier, used as `aud` in tokens; https" }),
+  API_RESOURCE: publicUrl.meta({ description: "the API's identifier, used as `aud` in tokens; https" }),
   TRUSTED_PROXIES: addressRanges.meta({
     description:
       'proxy addresses and ranges whose X-Forwarded-For, X-Request-Id and traceparent are trusted; if your proxy is not listed, rate limits see all callers as one address',
@@ -223,3 +185,6 @@ export const commonShape = {
     .default('info')
     .meta({ description: 'trace, debug, info, warn, error or silent' }),
 }
+
+/** What both services are given. */
+export type CommonConfig = Readonly<z.infer<z.ZodObject<typeof commonShape>>> & { readonly PORT: number }

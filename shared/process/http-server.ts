@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 
 /** Longer than proxies keep an idle connection, so the proxy closes it first. */
 const KEEP_ALIVE_TIMEOUT_MS = 75_000
@@ -72,15 +73,9 @@ export async function listen(
   server: Server,
   { host, port }: { host: string; port: number },
 ): Promise<number> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      server.off('error', reject)
-      resolve()
-    })
-  })
-  const address = server.address()
-  return typeof address === 'object' && address ? address.port : port
+  server.listen(port, host)
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
 }
 
 /** Takes no new connection, lets requests in flight finish, and cuts what is left after `deadline_ms`. */

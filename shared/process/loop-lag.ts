@@ -8,8 +8,6 @@ const LOOK_EVERY_MS = 1_000
 export interface LoopLag {
   /** Notes that a request of this route has run. `route`: one of a bounded set, never what a caller sent. */
   ran(route: string): void
-  /** The longest that the event loop was held up in the last whole second, in ms. */
-  last_ms(): number
   stop(): void
 }
 
@@ -17,16 +15,15 @@ export interface LoopLag {
 export function watchLoopLag(log: Log, lagMax_ms = LAG_MAX_MS): LoopLag {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   delays.enable()
-  let last_ms = 0
   let before = new Set<string>()
   let now = new Set<string>()
 
   const timer = setInterval(() => {
     // Measured is the time between two samples, not how late the second was.
-    last_ms = Math.max(0, Math.round(delays.max / 1e6) - RESOLUTION_MS)
+    const lag_ms = Math.round(delays.max / 1e6) - RESOLUTION_MS
     delays.reset()
-    if (last_ms > lagMax_ms)
-      log.warn({ lag_ms: last_ms, routes: [...new Set([...before, ...now])] }, 'the event loop was held up')
+    if (lag_ms > lagMax_ms)
+      log.warn({ lag_ms, routes: [...new Set([...before, ...now])] }, 'the event loop was held up')
     before = now
     now = new Set()
   }, LOOK_EVERY_MS)
@@ -34,7 +31,6 @@ export function watchLoopLag(log: Log, lagMax_ms = LAG_MAX_MS): LoopLag {
 
   return {
     ran: (route) => void now.add(route),
-    last_ms: () => last_ms,
     stop() {
       clearInterval(timer)
       delays.disable()

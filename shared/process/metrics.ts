@@ -8,14 +8,6 @@ const PREFIX = 'integration_'
 /** Upper bounds in seconds: most answers take milliseconds, none more than the 10 s of a callback test. */
 const DURATION_BUCKETS_S = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-export interface AnsweredRequest {
-  /** The route as it is documented, never the path that was sent; `unmatched` without one. */
-  route: string
-  method: string
-  status: number
-  duration_ms: number
-}
-
 /** A value of a gauge or counter, with its labels. */
 export interface Sample {
   labels?: Record<string, string>
@@ -29,19 +21,17 @@ export interface Description {
   labels?: readonly string[]
 }
 
-/** How the values of several processes become one. */
-export type Summed = 'sum' | 'min' | 'max' | 'first'
-
 /** What a process counts. Counting takes about a microsecond and cannot fail. */
 export interface Metrics {
   readonly registry: Registry
-  answered(request: AnsweredRequest): void
+  /** @param request its route as it is documented, never the path that was sent; `unmatched` without one. */
+  answered(request: { route: string; method: string; status: number; duration_ms: number }): void
   /** @returns what counts one more, or `by` more, under the values of its labels. */
   counter(description: Description): (labels?: Record<string, string>, by?: number) => void
   /** A counter kept elsewhere, and read on demand. */
   counterOf(description: Description, read: () => Sample[]): void
-  /** A value read on demand; if it cannot be read, it is left out. */
-  gauge(description: Description, summed: Summed, read: () => Sample[] | Promise<Sample[]>): void
+  /** A value read on demand. @param summed how the values of several processes become one. */
+  gauge(description: Description, summed: 'sum' | 'min' | 'max' | 'first', read: () => Sample[]): void
 }
 
 /** @param service its name in `integration_build_info`. `ofProcess`: measures memory, CPU and event-loop lag too. */
@@ -53,25 +43,25 @@ export function createMetrics({
   ofProcess?: boolean
 }): Metrics {
   const registry = new Registry()
-  const registers = [registry]
   if (ofProcess) collectDefaultMetrics({ register: registry })
-  const durations = new Histogram({
-    name: `${PREFIX}http_request_duration_seconds`,
-    help: 'Requests by route, method and status, and how long they took',
-    labelNames: ['route', 'method', 'status'],
-    buckets: DURATION_BUCKETS_S,
-    registers,
-  })
   const options = ({ name, help, labels = [] }: Description) => ({
     name: PREFIX + name,
     help,
     labelNames: labels,
-    registers,
+    registers: [registry],
+  })
+  const durations = new Histogram({
+    ...options({
+      name: 'http_request_duration_seconds',
+      help: 'Requests by route, method and status, and how long they took',
+      labels: ['route', 'method', 'status'],
+    }),
+    buckets: DURATION_BUCKETS_S,
   })
   const metrics: Metrics = {
     registry,
-    answered({ route, method, status, duration_ms }) {
-      durations.observe({ route, method, status }, duration_ms / 1_000)
+    answered({ duration_ms, ...labels }) {
+      durations.observe(labels, duration_ms / 1_000)
     },
     counter(description) {
       const counter = new Counter(options(description))
@@ -87,16 +77,13 @@ export function createMetrics({
         },
       })
     },
-    gauge(description, summed, read) {
+    gauge(description, aggregator, read) {
       new Gauge({
         ...options(description),
-        aggregator: summed,
-        async collect() {
+        aggregator,
+        collect() {
           this.reset()
-          const samples = await Promise.resolve()
-            .then(read)
-            .catch(() => [])
-          for (const { labels = {}, value } of samples) this.set(labels, value)
+          for (const { labels = {}, value } of read()) this.set(labels, value)
         },
       })
     },

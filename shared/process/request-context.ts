@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { type BlockList, isIP, isIPv6, type Socket } from 'node:net'
+import { type BlockList, isIP, isIPv6 } from 'node:net'
 import { CLIENT_SECRET_PATTERN, INVITATION_TOKEN_PATTERN, SESSION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
 
 const SECRETS = [CLIENT_SECRET_PATTERN, SESSION_TOKEN_PATTERN, INVITATION_TOKEN_PATTERN]
@@ -28,7 +28,8 @@ export function requestContext(
   trustedProxies: BlockList,
   untrusted: (peer: string) => void = () => {},
 ): RequestContext {
-  const { peer, trusted } = peerOf(request.socket, trustedProxies)
+  const peer = plainAddress(request.socket.remoteAddress ?? '')
+  const trusted = includes(trustedProxies, peer)
   if (!trusted && request.headers['x-forwarded-for'] !== undefined) untrusted(peer)
   const requestId = usableId(trusted ? request.headers['x-request-id'] : undefined) ?? randomUUID()
   const callerRequestId = usableId(request.headers[trusted ? 'x-caller-request-id' : 'x-request-id'])
@@ -47,23 +48,6 @@ function traceIdOf(header: string | string[] | undefined): string | undefined {
   if (typeof header !== 'string') return undefined
   if (header.startsWith('00-') && header.length !== TRACEPARENT_OF_VERSION_00_CHARACTERS) return undefined
   return TRACEPARENT.exec(header)?.[1]
-}
-
-interface Peer {
-  peer: string
-  trusted: boolean
-}
-
-/** By connection, since a connection keeps its peer. */
-const peers = new WeakMap<Socket, Peer>()
-
-function peerOf(socket: Socket, trustedProxies: BlockList): Peer {
-  const known = peers.get(socket)
-  if (known) return known
-  const peer = plainAddress(socket.remoteAddress ?? '')
-  const found = { peer, trusted: includes(trustedProxies, peer) }
-  peers.set(socket, found)
-  return found
 }
 
 /** The nearest address, from the right, that no trusted proxy holds. */

@@ -1,9 +1,12 @@
 import cluster, { type Worker } from 'node:cluster'
 import type { RequestListener, Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ConfigError } from './config.ts'
+import type { z } from 'zod'
+import { type CommonConfig, ConfigError, type Env } from './config.ts'
 import { drain, listen } from './http-server.ts'
-import type { Log } from './log.ts'
+import { createLog, type Log } from './log.ts'
+import { createMetrics, type Metrics, serveMetrics } from './metrics.ts'
+import { misspeltSettings } from './misspelt.ts'
 
 /** What one process of a service does. */
 export interface Service {
@@ -16,16 +19,13 @@ export interface Service {
   stop(): Promise<void>
 }
 
-export interface ServiceProcessOptions {
-  host: string
-  port: number
-  /** More than one: that many processes that share the port, each as good as any other. */
-  processes: number
-  /** How long requests are still accepted after the signal, to give proxies time to notice it. */
-  drainDelay_ms: number
-  log: Log
+/** What is a service's own: its settings, its HTTP server, and what its processes do. */
+export interface ServiceProgram<Config extends CommonConfig> {
+  name: 'auth' | 'api'
+  shape: z.ZodRawShape
+  readConfig: (env: Env) => Config
   createHttpServer: (listener: RequestListener) => Server
-  createService: () => Service
+  createService: (parts: { config: Config; log: Log; metrics: Metrics }) => Service
 }
 
 /** EX_CONFIG of sysexits.h: restarting will not help. */
@@ -37,33 +37,63 @@ const LISTEN_WITHIN_MS = 3_000
 
 /**
  * Runs a service until SIGTERM, SIGINT, or the end of the IPC channel to the process that started it. From then on
- * it is not ready and closes each connection with its next answer; after `drainDelay_ms` it takes no new connection,
- * requests in flight get their answers, and the process ends with code 0.
+ * it is not ready and closes each connection with its next answer; after `DRAIN_DELAY_S` it takes no new connection,
+ * requests in flight get their answers, and the process ends with code 0. If it cannot start, it says why in one line
+ * and ends with code 78 if a setting is the reason, with 1 otherwise. With the argument `--check` it ends before that.
  */
-export async function runServiceProcess(options: ServiceProcessOptions): Promise<void> {
+export async function runService<Config extends CommonConfig>(
+  env: Env,
+  args: readonly string[],
+  program: ServiceProgram<Config>,
+): Promise<void> {
+  try {
+    const config = program.readConfig(env)
+    if (args.length > 0 && args.join() !== '--check') throw new ConfigError('The only argument is --check.')
+    if (args.length === 0) await run(env, config, program)
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+    process.exit(error instanceof ConfigError ? EXIT_CONFIG : 1)
+  }
+}
+
+async function run<Config extends CommonConfig>(
+  env: Env,
+  config: Config,
+  { name, shape, createHttpServer, createService }: ServiceProgram<Config>,
+): Promise<void> {
+  const { METRICS_HOST, METRICS_PORT, PROCESSES } = config
+  const log = createLog({ service: name, level: config.LOG_LEVEL })
+  if (cluster.isPrimary)
+    for (const misspelt of misspeltSettings(env, Object.keys(shape)))
+      log.warn(
+        { event: 'setting.unknown', ...misspelt },
+        `${misspelt.variable}: is not a known setting; did you mean ${misspelt.didYouMean}?`,
+      )
+  const metrics = createMetrics({ service: name, ofProcess: METRICS_PORT !== undefined })
+  if (METRICS_PORT !== undefined)
+    await serveMetrics(metrics, { host: METRICS_HOST, port: METRICS_PORT, processes: PROCESSES })
   const stopped = new Promise<void>((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT', 'disconnect'] as const) process.once(signal, resolve)
   })
   // An impatient second Ctrl-C, or the one that a terminal also sends to a worker.
   process.on('SIGTERM', () => {})
   process.on('SIGINT', () => {})
-  if (cluster.isPrimary && options.processes > 1) await runWorkers(options, stopped)
-  else await runServer(options, stopped)
-  options.log.flush()
+  if (cluster.isPrimary && PROCESSES > 1) await runWorkers(PROCESSES, log, stopped)
+  else {
+    const service = createService({ config, log, metrics })
+    await runServer(service, createHttpServer(service.handle), { config, log, stopped })
+  }
+  log.flush()
   // A channel that stays open would keep the process alive.
   if (process.connected) process.disconnect()
 }
 
-/** Says in one line why a process cannot start, and ends it. */
-export function exitUnstarted(error: unknown): never {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
-  process.exit(error instanceof ConfigError ? EXIT_CONFIG : 1)
-}
-
-async function runServer(options: ServiceProcessOptions, stopped: Promise<void>): Promise<void> {
-  const { host, port, drainDelay_ms, log, createHttpServer, createService } = options
-  const service = createService()
-  const server = createHttpServer(service.handle)
+async function runServer(
+  service: Service,
+  server: Server,
+  { config, log, stopped }: { config: CommonConfig; log: Log; stopped: Promise<void> },
+): Promise<void> {
+  const { HOST: host, PORT: port, DRAIN_DELAY_S } = config
   const stopping = new AbortController()
   void stopped.then(() => stopping.abort())
   const starting = startService(service, log, stopping.signal)
@@ -77,7 +107,7 @@ async function runServer(options: ServiceProcessOptions, stopped: Promise<void>)
   await stopped
   service.drain()
   server.prependListener('request', (_request, response) => response.setHeader('Connection', 'close'))
-  await sleep(drainDelay_ms)
+  await sleep(DRAIN_DELAY_S * 1_000)
   await drain(server, DRAIN_DEADLINE_MS)
   await service.stop()
 }
@@ -97,43 +127,42 @@ async function startService(service: Service, log: Log, stopping: AbortSignal): 
   }
 }
 
-async function runWorkers({ processes, log }: ServiceProcessOptions, stopped: Promise<void>): Promise<void> {
+/** Each process is replaced when it ends, once all have been up. */
+async function runWorkers(processes: number, log: Log, stopped: Promise<void>): Promise<void> {
+  const { promise: ended, resolve, reject } = Promise.withResolvers<void>()
+  const workers = new Set<Worker>()
   let stopping = false
   let listening = 0
-  const workers = new Set<Worker>()
 
-  const ended = new Promise<void>((resolve, reject) => {
-    function start(): void {
-      const worker = cluster.fork()
-      workers.add(worker)
-      worker.once('exit', (code: number | null, signal: string | null) => {
-        workers.delete(worker)
-        if (stopping) {
-          if (workers.size === 0) resolve()
-        } else if (listening < processes || code === EXIT_CONFIG) {
-          const sentence = `A process ended with ${signal ?? `code ${code}`} before all were up.`
-          // Only an error about the settings is permanent; the next start may have the memory it needs.
-          reject(code === EXIT_CONFIG ? new ConfigError(sentence) : new Error(sentence))
-        } else {
-          log.error({ worker: worker.process.pid, code, signal }, 'a process ended and is replaced')
-          setTimeout(() => !stopping && start(), RETRY_MS)
-        }
-      })
-      worker.once('listening', ({ address, port }) => {
-        listening += 1
-        if (listening === processes) log.info({ host: address, port, processes }, 'listening')
-      })
-    }
-    for (let i = 0; i < processes; i += 1) start()
-    void stopped.then(() => {
-      stopping = true
-      for (const worker of workers) worker.process.kill('SIGTERM')
-      if (workers.size === 0) resolve()
+  function start(): void {
+    const worker = cluster.fork()
+    workers.add(worker)
+    worker.once('listening', ({ address, port }) => {
+      listening += 1
+      if (listening === processes) log.info({ host: address, port, processes }, 'listening')
     })
-  })
-  try {
-    await ended
-  } finally {
-    for (const worker of workers) worker.process.kill('SIGTERM')
+    worker.once('exit', (code: number | null, signal: string | null) => {
+      workers.delete(worker)
+      if (stopping) {
+        if (workers.size === 0) resolve()
+      } else if (listening < processes || code === EXIT_CONFIG) {
+        const sentence = `A process ended with ${signal ?? `code ${code}`} before all were up.`
+        // Only an error about the settings is permanent; the next start may have the memory it needs.
+        reject(code === EXIT_CONFIG ? new ConfigError(sentence) : new Error(sentence))
+      } else {
+        log.error({ worker: worker.process.pid, code, signal }, 'a process ended and is replaced')
+        setTimeout(() => !stopping && start(), RETRY_MS)
+      }
+    })
   }
+
+  function stop(): void {
+    stopping = true
+    for (const worker of workers) worker.process.kill('SIGTERM')
+    if (workers.size === 0) resolve()
+  }
+
+  for (let i = 0; i < processes; i += 1) start()
+  void stopped.then(stop)
+  await ended.finally(stop)
 }

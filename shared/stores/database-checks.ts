@@ -1,5 +1,4 @@
-import { ConfigError } from '#shared/process/config.ts'
-import type { Database, Queryable } from './postgres.ts'
+import type { Queryable } from './postgres.ts'
 
 /** The newest migration that this code needs: the number that its file's name begins with. */
 export const SCHEMA_NEEDED = 12
@@ -27,18 +26,4 @@ export async function schemaState(db: Queryable): Promise<SchemaState> {
   const [, newest, serves] = MARK.exec(rows[0]?.mark ?? '') ?? []
   if (newest === undefined || Number(newest) < SCHEMA_NEEDED) return 'missing'
   return Number(serves) > SCHEMA_NEEDED ? 'newer' : 'usable'
-}
-
-/**
- * With a role that may do everything, a service would not notice that its rights are wrong.
- * @throws ConfigError when DATABASE_URL logs in as a superuser; whatever the database throws.
- */
-export async function refuseSuperuser(db: Database): Promise<void> {
-  const { rows } = await db.raw(
-    `select rolname as role from pg_roles where rolname = current_user and rolsuper`,
-  )
-  if (rows.length > 0)
-    throw new ConfigError(
-      `DATABASE_URL: logs in as ${rows[0].role}, a superuser; use the role that the migration made for the service`,
-    )
 }

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import knex, { type Knex } from 'knex'
 import pg from 'pg'
+import { ConfigError } from '#shared/process/config.ts'
 
 export type Database = Knex
 /** A database or a transaction of it: what a query needs. */
@@ -89,4 +90,18 @@ function giveUpWhenSilent(connection: PoolConnection, silence_ms: number): void 
   stream.on('timeout', () => {
     if (connection.readyForQuery === false) stream.destroy()
   })
+}
+
+/**
+ * With a role that may do everything, a service would not notice that its rights are wrong.
+ * @throws ConfigError when DATABASE_URL logs in as a superuser; whatever the database throws.
+ */
+export async function refuseSuperuser(db: Database): Promise<void> {
+  const { rows } = await db.raw(
+    `select rolname as role from pg_roles where rolname = current_user and rolsuper`,
+  )
+  if (rows.length > 0)
+    throw new ConfigError(
+      `DATABASE_URL: logs in as ${rows[0].role}, a superuser; use the role that the migration made for the service`,
+    )
 }

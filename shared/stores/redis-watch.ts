@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '#shared/process/log.ts'
-import type { Redis } from './redis.ts'
+import { createRedis, type Redis } from './redis.ts'
 import { redisKeys } from './redis-keys.ts'
 
 const PROBE_EVERY_MS = 2_000
@@ -15,8 +14,7 @@ export interface RedisWatch {
   trouble(): string | undefined
   /** Whether a revocation marker was there at the last look: then Redis vouches for revocations. */
   vouches(): boolean
-  /** Resolves when no question is open. */
-  stop(): Promise<void>
+  stop(): void
 }
 
 /**
@@ -28,81 +26,103 @@ export function watchRedis({
   redis,
   log,
   name = 'redis',
-  monotonic = () => performance.now(),
   probeEvery_ms = PROBE_EVERY_MS,
 }: {
   redis: Redis
   log: Log
   /** For the log: which one, when there are two. */
   name?: string
-  /** Milliseconds that only ever go forward. */
-  monotonic?: () => number
   probeEvery_ms?: number
 }): RedisWatch {
-  const stopping = new AbortController()
   let connectionError: string | undefined
   let trouble: string | undefined
-  let toldAt_ms = Number.NEGATIVE_INFINITY
-  let vouches = false
+  let loggedAt_ms = Number.NEGATIVE_INFINITY
+  let marker: unknown
+  let stopped = false
 
-  const onError = (error: Error & { code?: string }) => {
+  redis.on('error', (error: Error) => {
     connectionError = reasonOf(error)
-  }
-  const onReady = () => {
+  })
+  redis.on('ready', () => {
     connectionError = undefined
-  }
-  redis.on('error', onError)
-  redis.on('ready', onReady)
+  })
 
   async function probe(): Promise<void> {
-    try {
-      const marker = await redis.eval(PROBE, 0, redisKeys.revocationMarker)
-      vouches = marker !== null
-      tell(undefined)
-    } catch (error) {
-      vouches = false
-      // Without a connection the command's own failure says nothing; the reason was logged before.
-      tell(isReply(error) ? reasonOf(error as Error) : (connectionError ?? reasonOf(error as Error)))
-    }
+    // A connection that has only begun is not yet a failure.
+    if (redis.status === 'connecting' || redis.status === 'connect') return
+    const answer = await redis.eval(PROBE, 0, redisKeys.revocationMarker).catch((error: Error) => error)
+    if (stopped) return
+    marker = answer instanceof Error ? null : answer
+    if (!(answer instanceof Error)) report(undefined)
+    // Without a connection the command's own failure says nothing; the connection's was noted before.
+    else report((answer.name === 'ReplyError' ? undefined : connectionError) ?? reasonOf(answer))
   }
 
-  function tell(reason: string | undefined): void {
-    const now_ms = monotonic()
-    const news = reason !== trouble
+  function report(reason: string | undefined): void {
+    const now_ms = performance.now()
     if (reason === undefined) {
-      if (news) log.info({ event: 'redis.usable', redis: name }, 'Redis can be used again')
-    } else if (news || now_ms - toldAt_ms >= REPEAT_EVERY_MS) {
-      toldAt_ms = now_ms
+      if (trouble !== undefined) log.info({ event: 'redis.usable', redis: name }, 'Redis can be used again')
+    } else if (reason !== trouble || now_ms - loggedAt_ms >= REPEAT_EVERY_MS) {
+      loggedAt_ms = now_ms
       log.warn({ event: 'redis.unusable', redis: name, reason }, 'Redis cannot be used')
     }
     trouble = reason
   }
 
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      // A connection that has only begun is not yet a failure.
-      if (redis.status !== 'connecting' && redis.status !== 'connect') await probe()
-      await sleep(probeEvery_ms, undefined, { signal: stopping.signal, ref: false }).catch(() => {})
-    }
-  }
-
-  const running = run()
+  void probe()
+  const timer = setInterval(() => void probe(), probeEvery_ms).unref()
   return {
     trouble: () => trouble,
-    vouches: () => vouches,
+    vouches: () => typeof marker === 'string',
     stop() {
-      stopping.abort()
-      redis.off('error', onError)
-      redis.off('ready', onReady)
-      return running
+      stopped = true
+      clearInterval(timer)
     },
   }
 }
-
-const isReply = (error: unknown): boolean => error instanceof Error && error.name === 'ReplyError'
 
 /** Redis never puts a password into its errors. If several addresses failed, the first error stands for all. */
 function reasonOf(error: Error & { code?: string; errors?: Error[] }): string {
   const message = error.message || error.errors?.[0]?.message || error.code || error.name
   return message.slice(0, REASON_MAX_CHARACTERS)
+}
+
+/** A process's connections to Redis, each watched: one for revocations, which may be the same as the other. */
+export interface RedisConnections {
+  redis: Redis
+  revocationRedis: Redis
+  /** By their names in logs and metrics. */
+  watches: Readonly<Record<string, RedisWatch>>
+  revocationWatch: RedisWatch
+  /** @returns `redis` if one of them cannot be used. */
+  degraded(): string[]
+  close(): void
+}
+
+/** @param name shown in `CLIENT LIST`. */
+export function connectRedis(
+  { REDIS_URL, REVOCATION_REDIS_URL }: { REDIS_URL: string; REVOCATION_REDIS_URL?: string | undefined },
+  { name, log }: { name: string; log: Log },
+): RedisConnections {
+  const connect = (url: string, as: string) => {
+    const redis = createRedis({ url, connectionName: name })
+    return { redis, watch: watchRedis({ redis, log, name: as }) }
+  }
+  const main = connect(REDIS_URL, 'redis')
+  const separate = REVOCATION_REDIS_URL ? connect(REVOCATION_REDIS_URL, 'revocation') : undefined
+  const forRevocation = separate ?? main
+  const both = new Set([main, forRevocation])
+  return {
+    redis: main.redis,
+    revocationRedis: forRevocation.redis,
+    watches: { redis: main.watch, ...(separate && { revocation: separate.watch }) },
+    revocationWatch: forRevocation.watch,
+    degraded: () => ([...both].some(({ watch }) => watch.trouble() !== undefined) ? ['redis'] : []),
+    close() {
+      for (const { redis, watch } of both) {
+        watch.stop()
+        redis.disconnect()
+      }
+    },
+  }
 }

@@ -1,7 +1,9 @@
 import type { Metrics, Sample } from '#shared/process/metrics.ts'
+import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from './postgres.ts'
-import type { RateLimit } from './rate-limit.ts'
-import type { RedisWatch } from './redis-watch.ts'
+import { createRateLimit, type RateLimit } from './rate-limit.ts'
+import type { Redis } from './redis.ts'
+import type { RedisConnections } from './redis-watch.ts'
 
 interface Pool {
   max: number
@@ -34,17 +36,17 @@ export function measurePools(metrics: Metrics, databases: Record<string, Databas
   )
 }
 
-/** Whether each Redis server lets the processes work, and whether it vouches for revocations. */
+/** Whether each Redis server lets the processes work, whether it vouches for revocations, and who decided about them. */
 export function measureRedis(
   metrics: Metrics,
-  watched: Record<string, RedisWatch>,
-  revocation: RedisWatch,
+  { watches, revocationWatch }: RedisConnections,
+  revocation: Revocation,
 ): void {
   metrics.gauge(
     { name: 'redis_usable', help: '1 while every process can use the Redis server', labels: ['redis'] },
     'min',
     () =>
-      Object.entries(watched).map(([redis, watch]) => ({
+      Object.entries(watches).map(([redis, watch]) => ({
         labels: { redis },
         value: watch.trouble() === undefined ? 1 : 0,
       })),
@@ -52,26 +54,25 @@ export function measureRedis(
   metrics.gauge(
     { name: 'redis_trusted', help: '1 while Redis vouches for revocations; else Postgres decides' },
     'min',
-    () => [{ value: revocation.vouches() ? 1 : 0 }],
+    () => [{ value: revocationWatch.vouches() ? 1 : 0 }],
+  )
+  metrics.counterOf(
+    {
+      name: 'revocation_decisions_total',
+      help: 'Questions about a revocation, by the store that decided; neither: the answer was 503',
+      labels: ['by'],
+    },
+    () => Object.entries(revocation.counts()).map(([by, value]) => ({ labels: { by }, value })),
   )
 }
 
-/** @returns what makes a limit count the requests that it refuses. */
-export function createHitCounter(metrics: Metrics): <L extends RateLimit>(limit: L) => L {
-  const hit = metrics.counter({
+/** @returns what makes the rate limits of a service, which count the requests that they refuse. */
+export function rateLimits(redis: Redis, metrics: Metrics) {
+  const exceeded = metrics.counter({
     name: 'rate_limit_hits_total',
     help: 'Times that a rate limit was exceeded',
     labels: ['limit'],
   })
-  return (limit) => {
-    const labels = { limit: limit.policy.name }
-    return {
-      ...limit,
-      async consume(subject: string, weight?: number) {
-        const verdict = await limit.consume(subject, weight)
-        if (!verdict.allowed) hit(labels)
-        return verdict
-      },
-    }
-  }
+  return (name: string, rate: { limit: number; window_s: number }): RateLimit =>
+    createRateLimit({ redis, policy: { name, ...rate }, exceeded: () => exceeded({ limit: name }) })
 }

@@ -5,7 +5,8 @@ import { exportSPKI, importJWK } from 'jose'
 import { insertRevokedToken } from '#shared/revocation/records.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
-import { createRedis, redisReady } from '#shared/stores/redis.ts'
+import { createRedis } from '#shared/stores/redis.ts'
+import { redisReady } from '#shared/stores/redis-ready.ts'
 import { type ApiResponse, startApi, TEST_TIMINGS, type TestApi } from '../support/api.ts'
 import type { TokenOptions } from '../support/issuer.ts'
 import { assertProblem } from '../support/problem.ts'
@@ -220,6 +221,31 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
     const response = await api.request('GET', `${path()}?access_token=${token}`, { token })
     assertProblem(response, 'invalid_request')
     assert.match(response.headers.get('www-authenticate') ?? '', /error="invalid_request"/)
+  })
+
+  describe('with a form', () => {
+    const events = () => `/v1/analytics/${vendorId}/events`
+    const form = { 'content-type': 'application/x-www-form-urlencoded' }
+
+    it('is refused when the form has it as well', async () => {
+      const token = await api.issuer.token({ clientId, vendorId, scope: 'analytics:write' })
+      const post = (body: string) => api.request('POST', events(), { token, headers: form, body })
+      const response = await post(`a=b&access_token=${token}`)
+      assertProblem(response, 'invalid_request')
+      assert.match(response.headers.get('www-authenticate') ?? '', /error="invalid_request"/)
+      assertProblem(await post('a=b'), 'unsupported_media_type')
+    })
+
+    it("is judged before anything of a stranger's form is read", async () => {
+      const answer = await rawRequest(api.url, [
+        `POST ${events()} HTTP/1.1`,
+        'Authorization: Bearer abc',
+        'Content-Type: application/x-www-form-urlencoded',
+        // It never comes.
+        'Content-Length: 100',
+      ])
+      assert.match(answer, /^HTTP\/1\.1 401 /)
+    })
   })
 
   it('is refused when the Authorization field comes twice', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createPostgres } from '#shared/stores/postgres.ts'
-import { createRedis, redisReady } from '#shared/stores/redis.ts'
+import { createRedis } from '#shared/stores/redis.ts'
+import { redisReady } from '#shared/stores/redis-ready.ts'
 import { drainUsage } from '../../apps/api/clients/usage.ts'
 import { createUsageCounter } from '../../apps/auth/usage-counter.ts'
 import { type Person, startApi, type TestApi } from '../support/api.ts'

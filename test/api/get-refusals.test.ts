@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { Redis } from 'ioredis'
 import { createRefusals, type RefusedRequest } from '#shared/refusals.ts'
-import { createRedis, redisReady } from '#shared/stores/redis.ts'
+import { createRedis } from '#shared/stores/redis.ts'
+import { redisReady } from '#shared/stores/redis-ready.ts'
 import { type ApiResponse, type Person, startApi, type TestApi } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 

@@ -109,7 +109,7 @@ describe('OAuth client libraries', () => {
     }
     const before = await signedBy(auth)
     clock.advance(STANDBY_MIN_MS)
-    const { active } = await rotateSigningKey(db, { clock, encryptionKey, alg: 'ES256' })
+    const { active } = await rotateSigningKey(db, { clock, encryptionKey: [encryptionKey], alg: 'ES256' })
     assert.notEqual(active.kid, before)
     const another = await startAuth({ beside: auth })
     try {

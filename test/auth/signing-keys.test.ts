@@ -42,7 +42,7 @@ describe('signing keys', () => {
 
   const options = (alg: SigningAlg = 'ES256') => ({
     alg,
-    encryptionKey: auth.encryptionKey,
+    encryptionKey: [auth.encryptionKey],
     clock: auth.clock,
   })
   const published = async (server = auth): Promise<string[]> =>
@@ -67,19 +67,19 @@ describe('signing keys', () => {
 
   it('never lie in the database readable, nor under another kid', async () => {
     const [key] = (await listSigningKeys(auth.db)) as [StoredSigningKey]
-    const { privateKey } = openSigningKey(key, auth.encryptionKey)
+    const { privateKey } = openSigningKey(key, [auth.encryptionKey])
     const secretPart = Buffer.from(privateKey.export({ format: 'jwk' }).d as string, 'base64url')
     const row = JSON.stringify((await auth.db.raw('select * from signing_keys')).rows)
     assert.ok(!key.privateKeyEncrypted.includes(secretPart))
     assert.ok(!row.includes(secretPart.toString('base64url')) && !row.includes(secretPart.toString('hex')))
-    assert.throws(() => openSigningKey({ ...key, kid: 'other' }, auth.encryptionKey), SigningKeyUnreadable)
-    assert.throws(() => openSigningKey(key, randomBytes(32)), SigningKeyUnreadable)
+    assert.throws(() => openSigningKey({ ...key, kid: 'other' }, [auth.encryptionKey]), SigningKeyUnreadable)
+    assert.throws(() => openSigningKey(key, [randomBytes(32)]), SigningKeyUnreadable)
     const altered = Buffer.from(key.privateKeyEncrypted)
     altered[20] = (altered[20] as number) ^ 1
     const tampered = { ...key, privateKeyEncrypted: altered }
-    assert.throws(() => openSigningKey(tampered, auth.encryptionKey), SigningKeyUnreadable)
+    assert.throws(() => openSigningKey(tampered, [auth.encryptionKey]), SigningKeyUnreadable)
     const cut = { ...key, privateKeyEncrypted: altered.subarray(0, 5) }
-    assert.throws(() => openSigningKey(cut, auth.encryptionKey), SigningKeyUnreadable)
+    assert.throws(() => openSigningKey(cut, [auth.encryptionKey]), SigningKeyUnreadable)
   })
 
   it('stop a process that has another key encryption key', async () => {
@@ -87,7 +87,7 @@ describe('signing keys', () => {
       another({ KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64') }),
       /KEY_ENCRYPTION_KEY/,
     )
-    const wrong = { ...options(), encryptionKey: randomBytes(32) }
+    const wrong = { ...options(), encryptionKey: [randomBytes(32)] }
     await assert.rejects(rotateSigningKey(auth.db, wrong), SigningKeyUnreadable)
     assert.equal((await listSigningKeys(auth.db)).length, 2)
   })
@@ -105,7 +105,7 @@ describe('signing keys', () => {
   it('are not published because somebody could write the table', async () => {
     const genuine = await published()
     const now = new Date(auth.clock.now())
-    const forged = await newSigningKey({ ...options(), encryptionKey: randomBytes(32), activatesAt: now })
+    const forged = await newSigningKey({ ...options(), encryptionKey: [randomBytes(32)], activatesAt: now })
     await auth.db.raw(
       `insert into signing_keys (kid, alg, public_jwk, private_key_encrypted, created_at, activates_at)
        values (?, 'ES256', ?, ?, now(), ?)`,
@@ -352,7 +352,7 @@ describe('ensureSigningKeys', () => {
     const before = await listSigningKeys(auth.db)
     assert.equal(before.length, 2)
     const clock = createTestClock()
-    await ensureSigningKeys(auth.db, { alg: 'ES256', encryptionKey: auth.encryptionKey, clock })
+    await ensureSigningKeys(auth.db, { alg: 'ES256', encryptionKey: [auth.encryptionKey], clock })
     assert.deepEqual(await listSigningKeys(auth.db), before)
     await auth.stop()
   })

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { Redis } from 'ioredis'
 import { createRateLimit } from '#shared/stores/rate-limit.ts'
-import { createRedis, redisReady } from '#shared/stores/redis.ts'
+import { createRedis } from '#shared/stores/redis.ts'
+import { redisReady } from '#shared/stores/redis-ready.ts'
 import { asAdmin } from '../support/revocation.ts'
 import { createTestRedis, type TestRedis } from '../support/servers.ts'
 

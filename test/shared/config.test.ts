@@ -4,16 +4,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
 import {
-  apiResourceUrl,
   ConfigError,
   httpUrl,
   integer,
   issuerUrl,
+  publicUrl,
   rate,
   readConfig,
-  settingsOf,
 } from '#shared/process/config.ts'
 import { SETTING_NAMES, unknownSettings } from '#shared/process/setting-names.ts'
+import { settingsOf } from '#shared/process/settings-program.ts'
 import { apiShape } from '../../apps/api/config.ts'
 import { authShape } from '../../apps/auth/config.ts'
 import { LOCAL_SHAPE } from '../../infra/local/settings.ts'
@@ -32,7 +32,7 @@ function problemsOf(env: Record<string, string>, shape: z.ZodRawShape): string[]
 
 describe('the settings', () => {
   describe('an address that others rely on', () => {
-    const both = { ISSUER: issuerUrl, API_RESOURCE: apiResourceUrl }
+    const both = { ISSUER: issuerUrl, API_RESOURCE: publicUrl }
     for (const [url, why] of [
       ['https://auth.example.com', undefined],
       ['https://auth.example.com:8443', undefined],

@@ -21,7 +21,6 @@ describe('the watch over the event loop', () => {
       const [{ level, lag_ms, routes } = { level: 0, lag_ms: 0, routes: [] }] = lines
       assert.deepEqual([level, routes], [40, ['GET /slow']])
       assert.ok(lag_ms >= HELD_UP_MS - 50, String(lag_ms))
-      assert.equal(lag.last_ms(), lag_ms)
     } finally {
       lag.stop()
     }

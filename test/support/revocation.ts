@@ -13,7 +13,8 @@ import { createRevocation, type Revocation } from '#shared/revocation/revocation
 import type { Entry, Subject } from '#shared/revocation/subject.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
-import { createRedis, redisReady } from '#shared/stores/redis.ts'
+import { createRedis } from '#shared/stores/redis.ts'
+import { redisReady } from '#shared/stores/redis-ready.ts'
 import type { TestRedis } from './servers.ts'
 import type { TcpProxy } from './tcp-proxy.ts'
 

@@ -5,7 +5,7 @@ import { bearerChallenge } from '../http/bearer.ts'
 import { unavailable } from '../http/problem.ts'
 import type { RequireAccessToken } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
-import { presentedToken } from './presented-token.ts'
+import { presentedToken, sentInForm } from './presented-token.ts'
 import type { RefusalReason, VerifiedToken, VerifyToken } from './verify.ts'
 
 /** The description that the caller gets (RFC 6750 §3.1): enough to fix an honest mistake. */
@@ -72,19 +72,22 @@ export function createAccessTokenAccess({
     })
   }
 
-  async function tokenOf(ctx: ApiContext): Promise<string> {
-    const bearer = await presentedToken(ctx)
+  const repeated = () => {
+    const description = 'The token was sent more than once or in more than one way'
+    return new Problem('invalid_request', `${description}.`, {
+      headers: challenge({ error: 'invalid_request', error_description: description }),
+    })
+  }
+
+  function tokenOf(ctx: ApiContext): string {
+    const bearer = presentedToken(ctx)
     switch (bearer.kind) {
       case 'token':
         return bearer.token
       case 'malformed':
         throw invalid('malformed')
-      case 'repeated': {
-        const description = 'The token was sent more than once or in more than one way'
-        throw new Problem('invalid_request', `${description}.`, {
-          headers: challenge({ error: 'invalid_request', error_description: description }),
-        })
-      }
+      case 'repeated':
+        throw repeated()
       case 'none':
         throw new Problem('unauthenticated', 'Send an access token as Authorization: Bearer.', {
           headers: challenge(),
@@ -93,7 +96,7 @@ export function createAccessTokenAccess({
   }
 
   async function verified(ctx: ApiContext): Promise<VerifiedToken> {
-    const judged = await verify(await tokenOf(ctx))
+    const judged = await verify(tokenOf(ctx))
     if (judged.verdict === 'refused') {
       if (judged.client) ctx.state.client = judged.client
       ctx.state.refusal = { reason: judged.reason }
@@ -117,6 +120,7 @@ export function createAccessTokenAccess({
     // Bypasses Koa's `set`, which costs more than the fields themselves.
     for (const [name, value] of Object.entries(rateLimitHeaders(rate))) ctx.res.setHeader(name, value)
     if (!rate.allowed) throw new Problem('rate_limited', 'This client sends too many requests.')
+    if (await sentInForm(ctx)) throw repeated()
     return token
   }
 

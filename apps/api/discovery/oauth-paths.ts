@@ -1,4 +1,4 @@
-import { SCOPES } from '#shared/oauth/scopes.ts'
+import { serverMetadata } from '#shared/oauth/server-metadata.ts'
 import type { Answer, JsonSchema, Operation } from './openapi.ts'
 
 /** The authorization server's part of the document. It runs apart from this service, so its routes are written down here. */
@@ -174,7 +174,6 @@ const readKeys = (): Operation => ({
 })
 
 function readMetadata(operationId: string, rfc: string, issuer: string, resource: string): Operation {
-  const methods = ['client_secret_basic', 'client_secret_post']
   return {
     operationId,
     tags: [TAG],
@@ -185,19 +184,7 @@ function readMetadata(operationId: string, rfc: string, issuer: string, resource
       200: answer({
         description: 'The metadata.',
         schema: 'ServerMetadata',
-        example: {
-          issuer,
-          token_endpoint: `${issuer}/v1/oauth/token`,
-          token_endpoint_auth_methods_supported: methods,
-          revocation_endpoint: `${issuer}/v1/oauth/revoke`,
-          revocation_endpoint_auth_methods_supported: methods,
-          jwks_uri: `${issuer}/v1/oauth/jwks`,
-          grant_types_supported: ['client_credentials'],
-          response_types_supported: [],
-          scopes_supported: SCOPES,
-          service_documentation: `${issuer}/docs`,
-          protected_resources: [resource],
-        },
+        example: serverMetadata({ issuer, resource }),
       }),
     },
   }

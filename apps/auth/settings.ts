@@ -1,0 +1,5 @@
+/* Answers about the settings, without starting the service: `npm run admin -- config` runs it. */
+import { runSettingsProgram } from '#shared/process/settings-program.ts'
+import { authShape, readAuthConfig } from './config.ts'
+
+runSettingsProgram({ env: process.env, question: process.argv[2], shape: authShape, read: readAuthConfig })
