@@ -345,7 +345,9 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Schemas)
       }
       if (zodSchema instanceof z.ZodDiscriminatedUnion) jsonSchema.discriminator = discriminatorOf(zodSchema)
       // An answer may grow new members; a client that refuses them would break.
-      if (io === 'output') delete jsonSchema.additionalProperties
+      if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
+      // Every name is a string.
+      delete jsonSchema.propertyNames
     },
   })
   const { $defs = {}, properties } = JSON.parse(

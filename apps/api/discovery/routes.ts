@@ -5,7 +5,7 @@ import { SCOPES } from '#shared/oauth/scopes.ts'
 import { anyone, type Route, route, routerOf } from '../http/route.ts'
 import type { ApiMiddleware, ApiRouter } from '../http/state.ts'
 import { createDocsPage } from './docs.ts'
-import { createApiDocument } from './openapi.ts'
+import { type ApiDocument, createApiDocument } from './openapi.ts'
 
 const METADATA_PATH = '/.well-known/oauth-protected-resource'
 const CACHED = 'public, max-age=300'
@@ -34,8 +34,32 @@ export function resourceMetadataUrl(apiResource: string): string {
   return `${origin}${METADATA_PATH}${pathname === '/' ? '' : pathname}`
 }
 
+/** The OpenAPI document of `routes` and of the resource's own metadata. */
+export const describeRoutes = ({ issuer, apiResource, routes }: DiscoveryDependencies): ApiDocument =>
+  createApiDocument({
+    routes: [...routes, metadataRoute({ issuer, apiResource })],
+    issuer,
+    apiResource,
+  })
+
 /** Documents for machines and people to find their way; public, and made once. */
 export function createDiscoveryRoutes({ issuer, apiResource, routes }: DiscoveryDependencies): ApiRouter {
+  const getMetadata = metadataRoute({ issuer, apiResource })
+  const document = describeRoutes({ issuer, apiResource, routes })
+  const docs = createDocsPage(document)
+  const router = routerOf([getMetadata])
+  const { pathname } = new URL(resourceMetadataUrl(apiResource))
+  if (pathname !== METADATA_PATH) router.get(pathname, getMetadata.handler)
+  const page = published('text/html; charset=utf-8', docs.html, {
+    'Content-Security-Policy': docs.contentSecurityPolicy,
+  })
+  return router
+    .get('/openapi.json', published('application/json', JSON.stringify(document)))
+    .get('/docs', page)
+    .get('/docs/', page)
+}
+
+function metadataRoute({ issuer, apiResource }: Omit<DiscoveryDependencies, 'routes'>): Route {
   const metadata: z.infer<typeof ResourceMetadata> = {
     resource: apiResource,
     authorization_servers: [issuer],
@@ -44,7 +68,7 @@ export function createDiscoveryRoutes({ issuer, apiResource, routes }: Discovery
     resource_name: 'Integration Access Service',
     resource_documentation: `${apiResource}/docs`,
   }
-  const getMetadata = route({
+  return route({
     method: 'get',
     path: METADATA_PATH,
     operationId: 'readResourceMetadata',
@@ -57,18 +81,6 @@ export function createDiscoveryRoutes({ issuer, apiResource, routes }: Discovery
       return metadata
     },
   })
-  const document = createApiDocument({ routes: [...routes, getMetadata], issuer, apiResource })
-  const docs = createDocsPage(document)
-  const router = routerOf([getMetadata])
-  const { pathname } = new URL(resourceMetadataUrl(apiResource))
-  if (pathname !== METADATA_PATH) router.get(pathname, getMetadata.handler)
-  const page = published('text/html; charset=utf-8', docs.html, {
-    'Content-Security-Policy': docs.contentSecurityPolicy,
-  })
-  return router
-    .get('/openapi.json', published('application/json', JSON.stringify(document)))
-    .get('/docs', page)
-    .get('/docs/', page)
 }
 
 /** A document that stays the same while the process runs: compressed once, each encoding with a tag of its own. */
