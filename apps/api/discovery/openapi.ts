@@ -33,7 +33,7 @@ export interface Operation {
   operationId: string
   tags: string[]
   summary: string
-  description?: string
+  description: string
   security: Record<string, string[]>[]
   parameters: Parameter[]
   requestBody?: { required: true; content: Record<string, Media> }
@@ -194,7 +194,7 @@ function operation(path: string, route: RouteDescription, schemas: Schemas): Ope
     operationId,
     tags: [tag],
     summary,
-    ...(description !== undefined && { description }),
+    description,
     security: securityOf(by.security),
     parameters: [
       ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => pathParameter(name)),

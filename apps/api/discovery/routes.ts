@@ -74,6 +74,7 @@ function metadataRoute({ issuer, apiResource }: Omit<DiscoveryDependencies, 'rou
     operationId: 'readResourceMetadata',
     tag: 'Discovery',
     summary: 'What this resource is and who issues tokens for it (RFC 9728)',
+    description: 'Names the authorization server whose tokens are accepted here, and the scopes.',
     by: anyone,
     answers: { 200: { description: 'The metadata.', schema: ResourceMetadata } },
     async handle(_, ctx) {
