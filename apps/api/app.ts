@@ -16,7 +16,8 @@ import { createActivityRoutes } from './activity/routes.ts'
 import { createAnalyticsRoutes } from './analytics/routes.ts'
 import { type CallbackDependencies, createCallbackRoutes } from './callbacks/routes.ts'
 import { createClientRoutes } from './clients/routes.ts'
-import { createDiscoveryRoutes, resourceMetadataUrl } from './discovery/routes.ts'
+import type { ApiDocument } from './discovery/openapi.ts'
+import { createDiscoveryRoutes, describeRoutes, resourceMetadataUrl } from './discovery/routes.ts'
 import { createHealthRoutes } from './health.ts'
 import { createDeadlineMiddleware } from './http/deadline.ts'
 import { createManagerAccess } from './http/manager.ts'
@@ -87,7 +88,7 @@ export interface ApiDependencies {
 export function createApi(deps: ApiDependencies): Koa<ApiState> {
   const { settings, log, pools, refusals, signingKeys, draining, degraded } = deps
   const { issuer, apiResource, trustedProxies } = settings
-  const routes = [...integratorRoutes(deps), ...workspaceRoutes(deps)]
+  const routes = createRoutes(deps)
   const routers = [
     routerOf(routes),
     createDiscoveryRoutes({ issuer, apiResource, routes }),
@@ -104,6 +105,14 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
   app.use(createUnmatchedMiddleware(routers))
   app.on('error', (error: Error) => log.debug({ error: error.message }, 'an answer could not be sent'))
   return app
+}
+
+const createRoutes = (deps: ApiDependencies): Route[] => [...integratorRoutes(deps), ...workspaceRoutes(deps)]
+
+/** The OpenAPI document without a running service: only the routes' descriptions are read, so they need no stores. */
+export function describeApi(settings: { issuer: string; apiResource: string }): ApiDocument {
+  const none = { settings, pools: {}, limits: {}, callbacks: {} } as ApiDependencies
+  return describeRoutes({ ...settings, routes: createRoutes(none) })
 }
 
 /** The routes for access tokens, and the workspace's daily figures, which are the same. */

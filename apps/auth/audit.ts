@@ -1,5 +1,6 @@
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import type { Log } from '#shared/process/log.ts'
+import { infoLines } from '#shared/process/log-line.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
 import type { RequestContext } from '#shared/process/request-context.ts'
 import type { Refusal } from './refusal.ts'
@@ -21,6 +22,7 @@ export interface Audit {
 }
 
 export function createAudit(log: Log, { counter }: Metrics): Audit {
+  const writeInfo = infoLines(log)
   const issued = counter({ name: 'tokens_issued_total', help: 'Access tokens issued' })
   const revoked = counter({ name: 'tokens_revoked_total', help: 'Access tokens revoked by their client' })
   const refusals = counter({
@@ -31,7 +33,7 @@ export function createAudit(log: Log, { counter }: Metrics): Audit {
   return {
     tokenIssued(context, token) {
       issued()
-      log.info({ event: 'token.issued', ...context, ...token }, 'token issued')
+      writeInfo({ event: 'token.issued', ...context, ...token }, 'token issued')
     },
     tokenRevoked(context, token) {
       revoked()

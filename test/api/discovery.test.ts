@@ -1,11 +1,19 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import { PROBLEMS } from '#shared/problems.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { closed } from '../support/api-document.ts'
+import { writeFiles } from '../support/files.ts'
+
+const REDOCLY = join(createRequire(import.meta.url).resolve('@redocly/cli/package.json'), '../bin/cli.js')
 
 describe('discovery', () => {
   let api: TestApi
@@ -96,6 +104,32 @@ describe('discovery', () => {
         'GET /.well-known/oauth-protected-resource',
       ]) {
         assert.ok(routes.includes(route), route)
+      }
+    })
+
+    it("has no finding of Redocly's recommended rules", async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'integration-access-document-'))
+      try {
+        await writeFiles(folder, {
+          'openapi.json': JSON.stringify(document),
+          'redocly.yaml': 'extends: [recommended]',
+        })
+        const lint = spawnSync(process.execPath, [REDOCLY, 'lint', 'openapi.json', '--format=json'], {
+          cwd: folder,
+          encoding: 'utf8',
+          env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
+        })
+        const { problems } = JSON.parse(lint.stdout)
+        assert.deepEqual(
+          problems.map(({ ruleId, message, location }: Record<string, unknown>) => [
+            ruleId,
+            message,
+            location,
+          ]),
+          [],
+        )
+      } finally {
+        await rm(folder, { recursive: true })
       }
     })
 

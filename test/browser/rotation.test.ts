@@ -15,7 +15,7 @@ const client = (minutes: number | null, tokensIssued24h: number): OAuthClient =>
   replaces: null,
   replacedBy: null,
   createdAt: ago(60 * 24 * 90).toISOString(),
-  createdBy: null,
+  createdBy: { userId: null, name: 'operator' },
   revokedAt: null,
   revokedBy: null,
   lastUsedAt: minutes === null ? null : ago(minutes).toISOString(),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -13,7 +13,7 @@ describe('the packages', () => {
   it('are exact versions', () => {
     for (const kind of ['dependencies', 'devDependencies', 'optionalDependencies'])
       for (const [name, version] of Object.entries<string>(manifest[kind]))
-        assert.match(version, /^\d+\.\d+\.\d+(?:-[\w.]+)?$/, name)
+        assert.match(version, /^(?:npm:[\w@/-]+@)?\d+\.\d+\.\d+(?:-[\w.]+)?$/, name)
   })
 
   it('have an integrity in the lock file each, and no address', () => {
@@ -26,6 +26,12 @@ describe('the packages', () => {
 
   it('run no script when they are installed', () => {
     assert.match(read('.npmrc'), /^ignore-scripts=true$/m)
+  })
+
+  // The generator of the API's types needs the JavaScript API of TypeScript 6, under the name that it asks for.
+  it('have tsc be TypeScript 7, whatever else brings one', () => {
+    const tsc = realpathSync(join(ROOT, 'node_modules/.bin/tsc'))
+    assert.equal(tsc, join(ROOT, 'node_modules/@typescript/native/bin/tsc'))
   })
 
   it('bring the Node that everything runs on', () => {

@@ -41,6 +41,7 @@ const getCallback = ({ db, manager: by }: CallbackDependencies): Route =>
     operationId: 'readCallback',
     tag: 'Callback',
     summary: 'Get the callback of a company',
+    description: 'The saved destination; `callbackUrl` is null if none was ever saved.',
     by,
     answers: { 200: { description: 'The saved callback.', schema: Callback } },
     handle: ({ vendorId }) => shown(db, vendorId),

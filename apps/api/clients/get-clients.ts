@@ -12,6 +12,7 @@ export const getClients = ({ db, redis, clock, manager: by }: ClientDependencies
     operationId: 'listClients',
     tag: 'Clients',
     summary: 'List the clients of a company, newest first',
+    description: 'Active and Revoked ones, unless `status` says which.',
     by,
     query: ClientQuery,
     answers: { 200: { description: 'A page of clients.', schema: ClientPage } },

@@ -7,6 +7,11 @@ export interface OAuthPaths {
   schemas: Record<string, JsonSchema>
 }
 
+interface OAuthServer {
+  issuer: string
+  apiResource: string
+}
+
 const TAG = 'OAuth'
 const EXAMPLE_TOKEN = 'eyJ0eXAiOiJhdCtqd3QiLCJhbGciOiJFUzI1NiIsImtpZCI6IjEifQ.e30.c2ln'
 const CLIENT_ID = 'cli_4f1D2c3B5a69q78796a5w4'
@@ -52,8 +57,18 @@ const error = (error: string, error_description: string) => ({
   example: { error, error_description },
 })
 
+/** What the HTTP server of every route answers. */
+const unreadable = {
+  431: answer({
+    description: '`invalid_request`: the header section is larger than 8 KiB.',
+    schema: 'OAuthError',
+    example: { error: 'invalid_request' },
+  }),
+}
+
 /** What both endpoints for clients answer. */
 const clientErrors = {
+  ...unreadable,
   401: answer({
     description:
       '`invalid_client`: unknown or revoked client, or wrong or missing secret; the same answer for each of them.',
@@ -165,6 +180,7 @@ const readKeys = (): Operation => ({
         ],
       },
     }),
+    ...unreadable,
     503: answer({
       description: '`temporarily_unavailable`: no key could be read yet.',
       headers: ['Retry-After'],
@@ -173,19 +189,24 @@ const readKeys = (): Operation => ({
   },
 })
 
-function readMetadata(operationId: string, rfc: string, issuer: string, resource: string): Operation {
+function readMetadata(
+  { operationId, rfc, description }: { operationId: string; rfc: string; description: string },
+  { issuer, apiResource }: OAuthServer,
+): Operation {
   return {
     operationId,
     tags: [TAG],
     summary: `Read the metadata of the authorization server (${rfc})`,
+    description,
     security: [],
     parameters: [],
     responses: {
       200: answer({
         description: 'The metadata.',
         schema: 'ServerMetadata',
-        example: serverMetadata({ issuer, resource }),
+        example: serverMetadata({ issuer, resource: apiResource }),
       }),
+      ...unreadable,
     },
   }
 }
@@ -268,16 +289,30 @@ const oauthSchemas = (): Record<string, JsonSchema> => ({
 })
 
 /** @returns the operations and schemas of the authorization server for the OpenAPI document. */
-export const oauthPaths = ({ issuer, apiResource }: { issuer: string; apiResource: string }): OAuthPaths => ({
+export const oauthPaths = (server: OAuthServer): OAuthPaths => ({
   paths: {
     '/v1/oauth/token': { post: issueToken() },
     '/v1/oauth/revoke': { post: revokeToken() },
     '/v1/oauth/jwks': { get: readKeys() },
     '/.well-known/oauth-authorization-server': {
-      get: readMetadata('readServerMetadata', 'RFC 8414', issuer, apiResource),
+      get: readMetadata(
+        {
+          operationId: 'readServerMetadata',
+          rfc: 'RFC 8414',
+          description: 'Where its endpoints are, and what they support.',
+        },
+        server,
+      ),
     },
     '/.well-known/openid-configuration': {
-      get: readMetadata('readServerMetadataForOpenId', 'RFC 8414 §5', issuer, apiResource),
+      get: readMetadata(
+        {
+          operationId: 'readServerMetadataForOpenId',
+          rfc: 'RFC 8414 §5',
+          description: 'The same document, where libraries for OpenID Connect look for it.',
+        },
+        server,
+      ),
     },
   },
   schemas: oauthSchemas(),

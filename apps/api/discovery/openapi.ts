@@ -33,7 +33,7 @@ export interface Operation {
   operationId: string
   tags: string[]
   summary: string
-  description?: string
+  description: string
   security: Record<string, string[]>[]
   parameters: Parameter[]
   requestBody?: { required: true; content: Record<string, Media> }
@@ -194,7 +194,7 @@ function operation(path: string, route: RouteDescription, schemas: Schemas): Ope
     operationId,
     tags: [tag],
     summary,
-    ...(description !== undefined && { description }),
+    description,
     security: securityOf(by.security),
     parameters: [
       ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => pathParameter(name)),
@@ -345,7 +345,9 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Schemas)
       }
       if (zodSchema instanceof z.ZodDiscriminatedUnion) jsonSchema.discriminator = discriminatorOf(zodSchema)
       // An answer may grow new members; a client that refuses them would break.
-      if (io === 'output') delete jsonSchema.additionalProperties
+      if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
+      // Every name is a string.
+      delete jsonSchema.propertyNames
     },
   })
   const { $defs = {}, properties } = JSON.parse(

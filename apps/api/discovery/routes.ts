@@ -5,7 +5,7 @@ import { SCOPES } from '#shared/oauth/scopes.ts'
 import { anyone, type Route, route, routerOf } from '../http/route.ts'
 import type { ApiMiddleware, ApiRouter } from '../http/state.ts'
 import { createDocsPage } from './docs.ts'
-import { createApiDocument } from './openapi.ts'
+import { type ApiDocument, createApiDocument } from './openapi.ts'
 
 const METADATA_PATH = '/.well-known/oauth-protected-resource'
 const CACHED = 'public, max-age=300'
@@ -34,30 +34,18 @@ export function resourceMetadataUrl(apiResource: string): string {
   return `${origin}${METADATA_PATH}${pathname === '/' ? '' : pathname}`
 }
 
+/** The OpenAPI document of `routes` and of the resource's own metadata. */
+export const describeRoutes = ({ issuer, apiResource, routes }: DiscoveryDependencies): ApiDocument =>
+  createApiDocument({
+    routes: [...routes, metadataRoute({ issuer, apiResource })],
+    issuer,
+    apiResource,
+  })
+
 /** Documents for machines and people to find their way; public, and made once. */
 export function createDiscoveryRoutes({ issuer, apiResource, routes }: DiscoveryDependencies): ApiRouter {
-  const metadata: z.infer<typeof ResourceMetadata> = {
-    resource: apiResource,
-    authorization_servers: [issuer],
-    scopes_supported: [...SCOPES],
-    bearer_methods_supported: ['header'],
-    resource_name: 'Integration Access Service',
-    resource_documentation: `${apiResource}/docs`,
-  }
-  const getMetadata = route({
-    method: 'get',
-    path: METADATA_PATH,
-    operationId: 'readResourceMetadata',
-    tag: 'Discovery',
-    summary: 'What this resource is and who issues tokens for it (RFC 9728)',
-    by: anyone,
-    answers: { 200: { description: 'The metadata.', schema: ResourceMetadata } },
-    async handle(_, ctx) {
-      ctx.set('Cache-Control', CACHED)
-      return metadata
-    },
-  })
-  const document = createApiDocument({ routes: [...routes, getMetadata], issuer, apiResource })
+  const getMetadata = metadataRoute({ issuer, apiResource })
+  const document = describeRoutes({ issuer, apiResource, routes })
   const docs = createDocsPage(document)
   const router = routerOf([getMetadata])
   const { pathname } = new URL(resourceMetadataUrl(apiResource))
@@ -69,6 +57,31 @@ export function createDiscoveryRoutes({ issuer, apiResource, routes }: Discovery
     .get('/openapi.json', published('application/json', JSON.stringify(document)))
     .get('/docs', page)
     .get('/docs/', page)
+}
+
+function metadataRoute({ issuer, apiResource }: Omit<DiscoveryDependencies, 'routes'>): Route {
+  const metadata: z.infer<typeof ResourceMetadata> = {
+    resource: apiResource,
+    authorization_servers: [issuer],
+    scopes_supported: [...SCOPES],
+    bearer_methods_supported: ['header'],
+    resource_name: 'Integration Access Service',
+    resource_documentation: `${apiResource}/docs`,
+  }
+  return route({
+    method: 'get',
+    path: METADATA_PATH,
+    operationId: 'readResourceMetadata',
+    tag: 'Discovery',
+    summary: 'What this resource is and who issues tokens for it (RFC 9728)',
+    description: 'Names the authorization server whose tokens are accepted here, and the scopes.',
+    by: anyone,
+    answers: { 200: { description: 'The metadata.', schema: ResourceMetadata } },
+    async handle(_, ctx) {
+      ctx.set('Cache-Control', CACHED)
+      return metadata
+    },
+  })
 }
 
 /** A document that stays the same while the process runs: compressed once, each encoding with a tag of its own. */

@@ -81,6 +81,6 @@ export function createRequestMiddleware({
       duration_ms: Math.round((performance.now() - started_ms) * 100) / 100,
     }
     if (PROBES.has(route)) log.debug(fields, 'request')
-    else writeInfo(JSON.stringify(fields).slice(1, -1), 'request')
+    else writeInfo(fields, 'request')
   }
 }

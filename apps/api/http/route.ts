@@ -38,7 +38,7 @@ export interface RouteDescription {
   operationId: string
   tag: string
   summary: string
-  description?: string
+  description: string
   by: Pick<Access<object>, 'security' | 'problems'>
   query?: z.ZodObject
   headers?: z.ZodObject

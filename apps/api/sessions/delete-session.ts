@@ -27,6 +27,7 @@ export const deleteSession = ({
     operationId: 'signOut',
     tag: 'Session',
     summary: 'Sign out',
+    description: 'The session is dead at once; with `all=true`, so are all other sessions of its user.',
     by,
     query: SignOutQuery,
     answers: {

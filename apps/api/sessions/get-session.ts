@@ -20,6 +20,7 @@ export const getSession = ({
     operationId: 'readSession',
     tag: 'Session',
     summary: 'Who is signed in',
+    description: 'The user of this session and the companies that the user belongs to.',
     by,
     answers: { 200: { description: 'The session.', schema: Session } },
     handle: ({ session }) =>

@@ -116,7 +116,7 @@ function Day({ title, entries, formerHosts }: DayProps) {
               {clockShort(new Date(entry.at))}
             </time>
             <p>
-              <bdi className="strong">{entry.by?.name ?? 'operator'}</bdi>{' '}
+              <bdi className="strong">{entry.by.name}</bdi>{' '}
               <Said entry={entry} formerHost={formerHosts.get(entry.entryId)} />
               {today && (
                 <span className="quiet small">

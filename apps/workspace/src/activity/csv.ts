@@ -9,8 +9,8 @@ export const csvOfActivity = (entries: readonly ActivityEntry[]): string =>
       at,
       action,
       subject,
-      by?.name ?? 'operator',
-      by?.userId ?? null,
+      by.name,
+      by.userId,
       JSON.stringify(detail),
     ]),
   ])

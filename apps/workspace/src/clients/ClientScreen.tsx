@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { useClient } from '../api/clients.ts'
-import type { Actor, OAuthClient } from '../api/contract.ts'
+import type { OAuthClient } from '../api/contract.ts'
 import { SCREENS, useCompany } from '../shell/company.ts'
 import { NotForYou } from '../shell/NotForYou.tsx'
 import { Page } from '../shell/Page.tsx'
@@ -129,8 +129,8 @@ function ClientFacts({ client }: { client: OAuthClient }) {
     <>
       {client.status === 'Revoked' && client.revokedAt && (
         <Notice tone="info" title="This client is revoked">
-          Revoked <Moment at={client.revokedAt} /> by <By actor={client.revokedBy} />. It can no longer get
-          tokens, and the tokens it had are refused.
+          Revoked <Moment at={client.revokedAt} /> by <bdi>{client.revokedBy?.name}</bdi>. It can no longer
+          get tokens, and the tokens it had are refused.
         </Notice>
       )}
       <dl className="sheet">
@@ -172,7 +172,7 @@ function ClientFacts({ client }: { client: OAuthClient }) {
         <div>
           <dt>Added</dt>
           <dd>
-            <Moment at={client.createdAt} /> by <By actor={client.createdBy} />
+            <Moment at={client.createdAt} /> by <bdi>{client.createdBy.name}</bdi>
           </dd>
         </div>
         <div>
@@ -204,5 +204,3 @@ function ClientFacts({ client }: { client: OAuthClient }) {
     </>
   )
 }
-
-const By = ({ actor }: { actor: Actor | null }) => <bdi>{actor?.name ?? 'operator'}</bdi>

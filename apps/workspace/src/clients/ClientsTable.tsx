@@ -161,7 +161,7 @@ function ClientRow({ client, pair, statusTold, fresh, onRevoke }: ClientRowProps
         {client.tokensIssued24h.toLocaleString('en')}
       </td>
       <td data-label="Added" className="added-cell">
-        <Ago at={client.createdAt} by={client.createdBy?.name ?? 'operator'} />
+        <Ago at={client.createdAt} by={client.createdBy.name} />
       </td>
       <td className="row-actions">
         {!revoked && (
