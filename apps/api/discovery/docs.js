@@ -3,6 +3,7 @@
 const COPIED_MS = 2_000
 const RESULTS_MAX = 8
 const SNIPPET_CHARACTERS = 110
+const SNIPPET_BEFORE = 30
 
 const stored = (name) => {
   try {
@@ -157,12 +158,13 @@ function foundBy(sections, words) {
 const resultOf =
   (words) =>
   ({ href, page, title, text }) => {
-    const at = Math.max(0, text.toLowerCase().indexOf(words[0]) - 30)
+    const at = text.lastIndexOf(' ', Math.max(0, text.toLowerCase().indexOf(words[0]) - SNIPPET_BEFORE)) + 1
+    const end = text.indexOf(' ', at + SNIPPET_CHARACTERS)
     const link = document.createElement('a')
     link.href = href
     link.append(
       named('strong', title === page ? title : `${page}: ${title}`),
-      named('span', `${at > 0 ? '… ' : ''}${text.slice(at, at + SNIPPET_CHARACTERS)}`),
+      named('span', `${at > 0 ? '… ' : ''}${end < 0 ? text.slice(at) : `${text.slice(at, end)} …`}`),
     )
     const item = document.createElement('li')
     item.append(link)

@@ -84,6 +84,7 @@ const PAGE_HEADERS = {
     "require-trusted-types-for 'script'",
     "trusted-types 'none'",
   ].join('; '),
+  'Cross-Origin-Opener-Policy': 'same-origin',
 }
 
 export interface DocsOptions {

@@ -43,7 +43,7 @@ export const OAUTH_ERRORS: Record<string, OAuthErrorAdvice> = {
   server_error: {
     statuses: [500],
     cause: 'The fault is ours. It has been logged.',
-    cure: 'Try again. If it stays, ask for help and quote `X-Request-Id`.',
+    cure: 'Try again. If it persists, ask for help and quote `X-Request-Id`.',
   },
   not_found: {
     statuses: [404],

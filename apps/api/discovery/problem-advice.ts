@@ -87,7 +87,7 @@ export const problemAdvice: Record<ProblemCode, Advice> = {
     cure: 'Save a callback URL first; only the saved one is tested.',
   },
   test_in_progress: {
-    cause: 'A test event of this company is on its way.',
+    cause: 'A test event is already being sent.',
     cure: 'Wait for its result; it takes at most ten seconds.',
   },
   precondition_failed: {
@@ -118,7 +118,7 @@ export const problemAdvice: Record<ProblemCode, Advice> = {
   },
   internal: {
     cause: 'The fault is ours. It has been logged.',
-    cure: 'Try again. If it stays, ask for help and quote the `requestId`.',
+    cure: 'Try again. If it persists, ask for help and quote the `requestId`.',
   },
   bad_gateway: {
     cause: 'The service is restarting or down.',
