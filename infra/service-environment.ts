@@ -12,10 +12,9 @@ const SEMI_SPACE_MIB = 8
  * one that others may write to, since Node runs what it finds there. Node ignores a folder that it cannot write. Code
  * from a cache makes coverage less precise, so a run that collects it has none.
  */
-export const serviceEnvironment = ({
-  NODE_OPTIONS = '',
-  NODE_V8_COVERAGE,
-}: NodeJS.ProcessEnv = process.env): Record<string, string> => ({
+export const serviceEnvironment = (
+  { NODE_OPTIONS = '', NODE_V8_COVERAGE }: NodeJS.ProcessEnv = process.env,
+): Record<string, string> => ({
   NODE_OPTIONS: `--max-semi-space-size=${SEMI_SPACE_MIB} ${NODE_OPTIONS}`.trim(),
   ...(!NODE_V8_COVERAGE && {
     NODE_COMPILE_CACHE: join(import.meta.dirname, '../node_modules/.cache/node-compile'),

@@ -17,7 +17,11 @@ export async function builtWorkspace(root: string, say: (line: string) => void):
   const source = join(root, 'apps/workspace')
   const dist = join(source, 'dist')
   const built_ms = await modified(join(dist, 'index.html'))
-  const inputs = [join(root, 'package-lock.json'), ...(await filesBelow(source))]
+  const inputs = [
+    join(root, 'package-lock.json'),
+    join(root, 'shared/look.css'),
+    ...(await filesBelow(source)),
+  ]
   const newest_ms = Math.max(...(await Promise.all(inputs.map(modified))))
   if (built_ms > newest_ms) return dist
   say('Workspace: building the screens')

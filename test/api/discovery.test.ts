@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -9,6 +9,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import { PROBLEMS } from '#shared/problems.ts'
+import { OAUTH_ERRORS } from '../../apps/api/discovery/oauth-errors.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { closed } from '../support/api-document.ts'
 import { writeFiles } from '../support/files.ts'
@@ -257,47 +258,144 @@ describe('discovery', () => {
   })
 
   describe('GET /docs', () => {
-    let html: string
+    const pages = new Map<string, string>()
     let policy: string
+    /** Every page that can be reached from the first one. */
     before(async () => {
-      const response = await api.request('GET', '/docs')
-      assert.match(response.headers.get('content-type') ?? '', /^text\/html/)
-      html = response.text
-      policy = response.headers.get('content-security-policy') ?? ''
+      const left = ['/docs']
+      for (const path of left) {
+        const response = await api.request('GET', path)
+        assert.equal(response.status, 200, path)
+        assert.match(response.headers.get('content-type') ?? '', /^text\/html/)
+        policy = response.headers.get('content-security-policy') ?? ''
+        pages.set(path, response.text)
+        for (const href of hrefsOf(response.text)) {
+          const target = href.split('#', 1)[0] ?? ''
+          if (/^\/docs[^.]*$/.test(target) && !left.includes(target)) left.push(target)
+        }
+      }
     })
 
-    it('answers the type URL of every problem', () => {
-      for (const code of Object.keys(PROBLEMS)) assert.ok(html.includes(`id="problem-${code}"`), code)
+    const hrefsOf = (html: string) =>
+      [...html.matchAll(/ (?:href|src)="([^"]*)"/g)].map(([, href = '']) => href)
+    const idsOf = (html = '') => [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id)
+
+    it('has a page for each topic, at an address that stays', () => {
+      assert.deepEqual([...pages.keys()].sort(), [
+        '/docs',
+        ...'analytics errors events rate-limits reference revocation rotation scopes token verify webhooks'
+          .split(' ')
+          .map((topic) => `/docs/${topic}`),
+      ])
     })
 
-    it('has a target for every link in it, and no id twice', () => {
-      const ids = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id)
-      assert.equal(new Set(ids).size, ids.length)
-      for (const [, target] of html.matchAll(/href="#([^"]+)"/g)) assert.ok(ids.includes(target), target)
+    it('answers the type URL of every problem, and explains every error and every scope', () => {
+      const errors = idsOf(pages.get('/docs/errors'))
+      for (const code of Object.keys(PROBLEMS)) assert.ok(errors.includes(`problem-${code}`), code)
+      for (const error of Object.keys(OAUTH_ERRORS)) assert.ok(errors.includes(`oauth-${error}`), error)
+      for (const scope of SCOPES) assert.ok(idsOf(pages.get('/docs/scopes')).includes(scope), scope)
     })
 
-    it('runs and fetches nothing: no script, no third party, only its own style', () => {
-      const style = /<style>([\s\S]*?)<\/style>/.exec(html)?.[1] ?? ''
-      const hash = createHash('sha256').update(style).digest('base64')
+    it('has a target for every link, and no id twice on a page', async () => {
+      for (const [path, html] of pages) {
+        const ids = idsOf(html)
+        assert.deepEqual(
+          ids.filter((id, index) => ids.indexOf(id) !== index),
+          [],
+          path,
+        )
+        for (const href of hrefsOf(html)) {
+          const [target, anchor] = href.split('#')
+          const page = target === '' ? html : pages.get(target ?? '')
+          if (page) assert.ok(anchor === undefined || idsOf(page).includes(anchor), `${path}: ${href}`)
+          else if (/^\/(docs|openapi)/.test(href)) {
+            assert.equal((await api.request('GET', href)).status, 200, `${path}: ${href}`)
+          } else
+            assert.match(
+              href,
+              /^\/(favicon\.svg)?$|^https:\/\/(www\.npmjs\.com|pypi\.org|pkg\.go\.dev)\//,
+              path,
+            )
+        }
+      }
+    })
+
+    it('runs and fetches nothing but files of its own, and lets no script write markup', () => {
       assert.equal(
         policy,
-        `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+        "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
       )
-      assert.doesNotMatch(
-        html,
-        /<script|<link|<img|<iframe|\son\w+=|\sstyle=|javascript:|src=|@import|url\(/i,
-      )
-      for (const [, href = ''] of html.matchAll(/href="([^"]*)"/g)) assert.match(href, /^#/)
+      for (const [path, html] of pages) {
+        assert.doesNotMatch(
+          html,
+          /<script(?! src="\/docs\/assets\/)|<style|<iframe|<img|\son\w+="|\sstyle="|javascript:/i,
+          path,
+        )
+      }
     })
 
     it('closes every element that it opens', () => {
-      const open: string[] = []
-      for (const [, close, name = ''] of html.matchAll(/<(\/?)([a-z][a-z0-9]*)\b[^>]*>/g)) {
-        if (name === 'meta') continue
-        if (close) assert.equal(open.pop(), name)
-        else open.push(name)
+      for (const [path, html] of pages) {
+        const open: string[] = []
+        for (const [, close, name = '', end] of html.matchAll(/<(\/?)([a-z][a-z0-9]*)\b[^>]*?(\/?)>/g)) {
+          if (['meta', 'link', 'input', 'br'].includes(name) || end) continue
+          if (close) assert.equal(open.pop(), name, path)
+          else open.push(name)
+        }
+        assert.deepEqual(open, [], path)
       }
-      assert.deepEqual(open, [])
+    })
+
+    it('leaves no slot empty and no value out', () => {
+      for (const [path, html] of pages)
+        assert.doesNotMatch(html, /\{\{[a-z-]+\}\}|\{(base_url|issuer|openapi)\}|undefined/, path)
+    })
+
+    it('has style, script and fonts at addresses that name their content, to be kept permanently', async () => {
+      const style = hrefsOf(pages.get('/docs') ?? '').find((href) => href.endsWith('.css')) ?? ''
+      const { headers, text } = await api.request('GET', style)
+      assert.equal(headers.get('cache-control'), 'public, max-age=31536000, immutable')
+      const fonts = [...text.matchAll(/url\("([^"]+)"\)/g)].map(([, file]) => `/docs/assets/${file}`)
+      assert.equal(fonts.length, 2)
+      for (const font of fonts) {
+        const response = await api.request('GET', font)
+        assert.equal(response.status, 200, font)
+        assert.equal(response.headers.get('content-type'), 'font/woff2')
+      }
+    })
+
+    it('has an index for its search, with every section of every page', async () => {
+      const index: string[][] = (await api.request('GET', '/docs/search.json')).json
+      const hrefs = index.map(([href]) => href)
+      assert.equal(new Set(hrefs).size, hrefs.length)
+      for (const href of ['/docs', '/docs/token#cache-the-token', '/docs/errors#oauth-invalid_scope'])
+        assert.ok(hrefs.includes(href), href)
+      for (const [, page, title, text] of index) {
+        assert.ok(page && title)
+        assert.doesNotMatch(`${title}${text}`, /<\/?\w|&\w+;/)
+      }
+    })
+
+    it('prints the limits that the services have by default', () => {
+      const settings = readFileSync(new URL('../../infra/SETTINGS.md', import.meta.url), 'utf8')
+      for (const [policy, name] of [
+        ['token-client', 'RATE_TOKEN_PER_CLIENT'],
+        ['token-revocations', 'RATE_TOKEN_REVOCATIONS_PER_CLIENT'],
+        ['token-failures', 'RATE_TOKEN_FAILURES_PER_ADDRESS'],
+        ['api-client', 'RATE_API_PER_CLIENT'],
+        ['api-events', 'RATE_API_EVENTS_PER_CLIENT'],
+      ]) {
+        const [, limit] = new RegExp(`\\| \`${name}\` \\| \`(\\d+)/60\``).exec(settings) ?? []
+        const printed = `<td><code>${policy}</code></td><td>${Number(limit).toLocaleString('en')} a minute</td>`
+        assert.ok(pages.get('/docs/rate-limits')?.includes(printed), printed)
+      }
+    })
+
+    it('puts the path of an API that has one before its own addresses', async () => {
+      const behind = await startApi({ beside: api, env: { API_RESOURCE: 'https://api.test/integrations' } })
+      const { text } = await behind.request('GET', '/docs/token')
+      for (const href of hrefsOf(text)) assert.match(href, /^(#|https:|\/integrations\/)/)
+      await behind.stop()
     })
   })
 
@@ -309,7 +407,7 @@ describe('discovery', () => {
     })
   }
 
-  for (const path of ['/openapi.json', '/docs']) {
+  for (const path of ['/openapi.json', '/docs', '/docs/token', '/docs/search.json']) {
     it(`sends ${path} compressed to whoever takes that, and not again while it is the same`, async () => {
       const read = (headers: Record<string, string>) => api.request('GET', path, { headers })
       const plain = await read({ 'accept-encoding': 'identity' })

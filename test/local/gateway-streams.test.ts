@@ -74,7 +74,7 @@ describe('the gateway: bodies and failures', () => {
     assert.equal(response.headers.get('content-type'), 'application/problem+json')
     assert.equal(response.headers.get('retry-after'), '2')
     assert.equal(body.code, 'bad_gateway')
-    assert.equal(body.type, 'https://api.test/docs#problem-bad_gateway')
+    assert.equal(body.type, 'https://api.test/docs/errors#problem-bad_gateway')
     assert.equal(body.status, 502)
     assert.equal(body.requestId, response.headers.get('x-request-id'))
   })

@@ -19,7 +19,8 @@ const COMMON = new Set(
   ),
 )
 /** They answer operators and people. */
-const NOT_DESCRIBED = /^\/(healthz|readyz|openapi\.json|docs\/?|\.well-known\/oauth-protected-resource\/.+)$/
+const NOT_DESCRIBED =
+  /^\/(healthz|readyz|openapi\.json|docs|docs\/.*|\.well-known\/oauth-protected-resource\/.+)$/
 
 /**
  * @returns what asserts that an answer is one that the document promises: its path, method, status, header fields,

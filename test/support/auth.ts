@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,6 +16,7 @@ import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
+import { OAUTH_ERRORS } from '../../apps/api/discovery/oauth-errors.ts'
 import { readAuthConfig } from '../../apps/auth/config.ts'
 import { createHttpServer } from '../../apps/auth/http-server.ts'
 import { createAuthService } from '../../apps/auth/service.ts'
@@ -207,7 +209,12 @@ async function send(url: string, path: string, init: RequestInit): Promise<AuthR
   const text = await response.text()
   const { status, headers } = response
   checkAnswer(init.method ?? 'GET', path, { status, headers, text })
-  return { status, headers, text, json: text.startsWith('{') ? JSON.parse(text) : undefined }
+  const json = text.startsWith('{') ? JSON.parse(text) : undefined
+  if (json?.error) {
+    const explained = OAUTH_ERRORS[json.error]?.statuses ?? []
+    assert.ok(explained.includes(status), `the documentation does not explain ${json.error} with ${status}`)
+  }
+  return { status, headers, text, json }
 }
 
 async function createClient(db: Knex, given: Partial<TestClient>): Promise<TestClient> {

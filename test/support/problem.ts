@@ -8,7 +8,7 @@ export function assertProblem(response: ApiResponse, code: ProblemCode): void {
   assert.equal(response.status, PROBLEMS[code].status)
   assert.equal(response.headers.get('content-type'), 'application/problem+json')
   assert.equal(response.headers.get('cache-control'), 'no-store')
-  assert.equal(response.json.type, `https://api.test/docs#problem-${code}`)
+  assert.equal(response.json.type, `https://api.test/docs/errors#problem-${code}`)
   assert.equal(response.json.title, PROBLEMS[code].title)
   assert.equal(response.json.status, response.status)
   assert.equal(response.json.requestId, response.headers.get('x-request-id'))

@@ -1,201 +1,220 @@
-import { createHash } from 'node:crypto'
-import { PROBLEMS, type ProblemCode } from '#shared/problems.ts'
-import type { Answer, ApiDocument, JsonSchema, Operation, Parameter } from './openapi.ts'
-import { problemAdvice } from './problem-advice.ts'
-import { DOCS_STYLE } from './style.ts'
+import { hash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { setImmediate } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { oauthErrors, oauthErrorTable, problems } from './docs-errors.ts'
+import { type Layout, pageOf, sectionsOf, type Topic, type TopicGroup } from './docs-layout.ts'
+import { renderMarkdown } from './docs-markdown.ts'
+import { reference } from './docs-reference.ts'
+import { tryIt } from './docs-try.ts'
+import { escaped } from './html.ts'
+import type { ApiDocument } from './openapi.ts'
+import type { PublishedFile } from './published.ts'
 
-/** The documentation page, and a policy that allows nothing but its own style. */
-export interface DocsPage {
-  html: string
-  contentSecurityPolicy: string
-}
+/** The topics in reading order. Each is a file of `pages`. */
+const GROUPS: readonly TopicGroup[] = [
+  {
+    title: 'First steps',
+    topics: [
+      { slug: '', title: 'Start here', words: 'What you need, and a first call in five minutes.' },
+      {
+        slug: 'token',
+        title: 'Get a token',
+        words: 'The token request, its answers and errors, and caching.',
+      },
+      { slug: 'scopes', title: 'Scopes', words: 'What each scope allows.' },
+    ],
+  },
+  {
+    title: 'Use the API',
+    topics: [
+      {
+        slug: 'analytics',
+        title: 'Read analytics',
+        words: 'Daily figures, and reading them only if they changed.',
+      },
+      { slug: 'events', title: 'Report events', words: 'Impressions, clicks, orders and boost spend.' },
+      {
+        slug: 'webhooks',
+        title: 'Receive a test event',
+        words: 'The request that arrives at your callback URL, and how to answer it.',
+      },
+    ],
+  },
+  {
+    title: 'Keep it running',
+    topics: [
+      {
+        slug: 'rate-limits',
+        title: 'Rate limits',
+        words: 'How many requests are allowed, and what to do with a 429.',
+      },
+      { slug: 'rotation', title: 'Rotate a secret', words: 'Replace a secret without a gap.' },
+      { slug: 'revocation', title: 'Revoke', words: 'End one token, or a client and all of its tokens.' },
+      { slug: 'verify', title: 'Verify a token', words: 'For a service that receives access tokens itself.' },
+    ],
+  },
+  {
+    title: 'Look up',
+    topics: [
+      { slug: 'errors', title: 'Errors', words: 'Every error code, why it comes and what to do.' },
+      { slug: 'reference', title: 'Reference', words: 'Every route and schema.' },
+    ],
+  },
+]
+const TOPICS = GROUPS.flatMap(({ topics }) => topics)
 
-/** One page without scripts or external resources, made from the OpenAPI document once at start. */
-export function createDocsPage(document: ApiDocument): DocsPage {
-  const styleHash = createHash('sha256').update(DOCS_STYLE).digest('base64')
-  return {
-    html: pageOf(document),
-    contentSecurityPolicy: `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-  }
-}
-
-function pageOf(document: ApiDocument): string {
-  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
-  )
-  const byTag = Map.groupBy(operations, ({ operation }) => operation.tags[0] ?? '')
-  const { title, description } = document.info
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${escaped(title)}: API</title>
-<style>${DOCS_STYLE}</style>
-</head>
-<body>
-<header><h1>${escaped(title)}</h1><p>${escaped(description)}</p></header>
-<nav aria-label="Contents"><ul>
-<li><a href="#authentication">Authentication</a></li>
-${[...byTag].map(([tag, entries]) => `<li><a href="#${slug(tag)}">${escaped(tag)}</a><ul>${entries.map(contentsEntry).join('')}</ul></li>`).join('\n')}
-<li><a href="#schemas">Schemas</a></li>
-<li><a href="#problems">Problems</a></li>
-</ul></nav>
-<main>
-${authentication(document)}
-${[...byTag].map(([tag, entries]) => `<section id="${slug(tag)}"><h2>${escaped(tag)}</h2>${entries.map(operationSection).join('\n')}</section>`).join('\n')}
-<section id="schemas"><h2>Schemas</h2>${Object.entries(document.components.schemas).map(schemaSection).join('\n')}</section>
-<section id="problems"><h2>Problems</h2>
-<p>Errors are <code>application/problem+json</code> (RFC 9457). Rely on <code>code</code>; <code>detail</code> is for people.</p>
-${(Object.keys(PROBLEMS) as ProblemCode[]).map(problemSection).join('\n')}</section>
-</main>
-</body>
-</html>
-`
-}
-
-interface Entry {
-  path: string
-  method: string
-  operation: Operation
-}
-
-const contentsEntry = ({ operation }: Entry): string =>
-  `<li><a href="#${operation.operationId}">${escaped(operation.summary)}</a></li>`
-
-function authentication(document: ApiDocument): string {
-  const base = document.servers[0]?.url ?? ''
-  const flows = document.components.securitySchemes.accessToken?.flows as
-    | { clientCredentials: { tokenUrl: string; scopes: Record<string, string> } }
-    | undefined
-  const { tokenUrl = '', scopes = {} } = flows?.clientCredentials ?? {}
-  const example = [
-    `curl -X POST ${tokenUrl} \\`,
-    '  -d grant_type=client_credentials -d client_id=$CLIENT_ID \\',
-    '  -d client_secret=$CLIENT_SECRET -d scope=analytics:read',
-    '',
-    `curl ${base}/v1/analytics/$VENDOR_ID/daily \\`,
-    '  -H "Authorization: Bearer $ACCESS_TOKEN"',
-  ].join('\n')
-  const rows = Object.entries(scopes).map(([scope, text]) => [code(scope), escaped(text)])
-  return `<section id="authentication"><h2>Authentication</h2>
-<p>A company's own systems use an OAuth 2.0 client: they trade its id and secret for an access token, which is
-valid for 15 minutes, and send that token. When it expires, they ask for a new one; there is no refresh token. Keep the
-secret on a server, and never put it in a browser, a mobile app, source control, a log or a callback.</p>
-<pre tabindex="0"><code>${escaped(example)}</code></pre>
-${table(['Scope', 'What it allows'], rows)}
-<p>The workspace uses a session token instead. Neither kind of token is accepted in place of the other.</p></section>`
-}
-
-function operationSection({ path, method, operation }: Entry): string {
-  const { operationId, summary, description, requestBody, parameters, responses } = operation
-  const body = requestBody?.content['application/json']?.schema
-  return `<article id="${operationId}"><h3>${escaped(summary)}</h3>
-<p class="route"><b>${method}</b> <code>${escaped(path)}</code></p>
-${description === undefined ? '' : `<p>${prose(description)}</p>`}
-<p>${whoMay(operation)}</p>
-${parameters.length ? `<h4>Parameters</h4>${table(['Name', 'In', 'Type', 'What it is'], parameters.map(parameterRow))}` : ''}
-${body ? `<h4>Body</h4><p>${typeOf(body)}</p>` : ''}
-<h4>Answers</h4>${table(['Status', 'What it means', 'Body'], Object.entries(responses).map(answerRow))}</article>`
-}
-
-function whoMay({ security: [required] }: Operation): string {
-  if (required?.accessToken)
-    return `Access token with the scope ${required.accessToken.map(code).join(', ')}.`
-  if (required?.session) return 'Session token.'
-  return 'No authentication.'
-}
-
-const parameterRow = ({ name, in: place, required, description = '', schema }: Parameter): string[] => [
-  code(name),
-  place,
-  typeOf(schema) + (required ? '' : ', optional'),
-  prose(description),
+const FONTS = [
+  '@fontsource-variable/atkinson-hyperlegible-next/files/atkinson-hyperlegible-next-latin-wght-normal.woff2',
+  '@fontsource-variable/atkinson-hyperlegible-mono/files/atkinson-hyperlegible-mono-latin-wght-normal.woff2',
 ]
 
-function answerRow([status, { description, content = {} }]: [string, Answer]): string[] {
-  const isProblem = 'application/problem+json' in content
-  const schema = content['application/json']?.schema
-  const text = isProblem ? linkedCodes(description) : prose(description)
-  return [
-    code(status),
-    text,
-    isProblem ? '<a href="#schema-Problem">Problem</a>' : schema ? typeOf(schema) : '',
-  ]
+/** Only files of this origin; scripts may not turn text into markup. */
+const PAGE_HEADERS = {
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "font-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; '),
+  'Cross-Origin-Opener-Policy': 'same-origin',
 }
 
-const linkedCodes = (text: string): string =>
-  escaped(text).replaceAll(/`(\w+)`/g, '<a href="#problem-$1"><code>$1</code></a>')
-
-function schemaSection([name, schema]: [string, JsonSchema]): string {
-  const { description } = schema
-  return `<article id="schema-${escaped(name)}"><h3>${escaped(name)}</h3>
-${typeof description === 'string' ? `<p>${prose(description)}</p>` : ''}${members(schema)}</article>`
+export interface DocsOptions {
+  document: ApiDocument
+  issuer: string
+  apiResource: string
 }
 
-function members(schema: JsonSchema): string {
-  const { properties, required } = schema as { properties?: Record<string, JsonSchema>; required?: string[] }
-  if (!properties) return `<p>${typeOf(schema)}</p>`
-  const rows = Object.entries(properties).map(([name, member]) => [
-    code(name),
-    typeOf(member) + (required?.includes(name) ? '' : ', optional'),
-    typeof member.description === 'string' ? prose(member.description) : '',
+/**
+ * The documentation: static pages, which need a script only to search, to copy, and to remember the chosen language.
+ * @returns the files by their paths on this server. They are rendered when they are first asked for.
+ */
+export function createDocs(options: DocsOptions): Map<string, PublishedFile> {
+  const fonts = FONTS.map(fontAsset)
+  const script = asset('docs.js', 'text/javascript; charset=utf-8', read('docs.js'))
+  const assets = [...fonts, styleAsset(fonts), script]
+  const layout = layoutOf(options, assets)
+  const contentOf = remembered((topic: Topic) => renderTopic(topic, options, layout))
+  const page = (topic: Topic): PublishedFile => ({
+    type: 'text/html; charset=utf-8',
+    content: () => pageOf(topic, contentOf(topic), layout),
+    headers: PAGE_HEADERS,
+  })
+  return new Map([
+    ...TOPICS.map((topic) => [pathOf(topic.slug), page(topic)] as const),
+    ['/docs/', page(TOPICS[0] as Topic)],
+    ['/docs/search.json', { type: 'application/json', content: () => searchIndex(contentOf, layout) }],
+    ...assets.map((file) => [file.path, file] as const),
   ])
-  return table(['Member', 'Type', 'What it is'], rows)
 }
 
-/** A schema in a few words, as HTML. */
-function typeOf(schema: JsonSchema): string {
-  const { $ref, anyOf, oneOf, type, items, properties, format, minimum, maximum, minLength, maxLength } =
-    schema
-  const values = schema.enum ?? (schema.const === undefined ? undefined : [schema.const])
-  if (typeof $ref === 'string') {
-    const name = $ref.slice($ref.lastIndexOf('/') + 1)
-    return `<a href="#schema-${escaped(name)}">${escaped(name)}</a>`
+const pathOf = (slug: string): string => (slug === '' ? '/docs' : `/docs/${slug}`)
+
+function layoutOf({ apiResource }: DocsOptions, assets: readonly Asset[]): Layout {
+  const { pathname } = new URL(apiResource)
+  // The API may have a path of its own, which a proxy takes off.
+  const home = pathname.endsWith('/') ? pathname : `${pathname}/`
+  const hrefOf = (path: string) => escaped(home + path.slice(1))
+  const found = (end: string) => hrefOf(assets.find(({ path }) => path.endsWith(end))?.path ?? '')
+  return {
+    groups: GROUPS,
+    hrefOf: (slug) => hrefOf(pathOf(slug)),
+    assets: {
+      style: found('.css'),
+      script: found('.js'),
+      fonts: assets.filter(({ path }) => path.endsWith('.woff2')).map(({ path }) => hrefOf(path)),
+      openapi: hrefOf('/openapi.json'),
+      home: escaped(home),
+    },
   }
-  const alternatives = anyOf ?? oneOf
-  if (Array.isArray(alternatives)) return alternatives.map(typeOf).join(' or ')
-  if (Array.isArray(values)) return values.map((value) => code(JSON.stringify(value))).join(', ')
-  if (type === 'array') return `list of ${typeOf((items ?? {}) as JsonSchema)}`
-  if (type === 'object' && properties) return `object ${members(schema)}`
-  const bounds = [...between(minimum, maximum, ''), ...between(minLength, maxLength, ' characters')]
-  return escaped([type ?? 'anything', ...(format ? [`(${format})`] : []), ...bounds].join(' '))
 }
 
-function between(low: unknown, high: unknown, unit: string): string[] {
-  const above = typeof low === 'number' && Math.abs(low) < Number.MAX_SAFE_INTEGER ? low : undefined
-  const below = typeof high === 'number' && high < Number.MAX_SAFE_INTEGER ? high : undefined
-  if (above !== undefined && below !== undefined) return [`${above} to ${below}${unit}`]
-  if (above !== undefined) return [`at least ${above}${unit}`]
-  return below === undefined ? [] : [`at most ${below}${unit}`]
+function renderTopic(
+  { slug }: Topic,
+  { document, issuer, apiResource }: DocsOptions,
+  layout: Layout,
+): string {
+  const errors = layout.hrefOf('errors')
+  return renderMarkdown(read(`pages/${slug || 'index'}.md`), {
+    values: { base_url: apiResource, issuer, openapi: layout.assets.openapi },
+    hrefOf: (page) => layout.hrefOf(page === 'index' ? '' : page),
+    slots: {
+      topics: () => topicList(layout),
+      'oauth-error-table': () => oauthErrorTable(errors),
+      'try-it': () => tryIt(layout),
+      'oauth-errors': oauthErrors,
+      problems,
+      reference: () => reference(document, errors),
+    },
+  })
 }
 
-function problemSection(problem: ProblemCode): string {
-  const { status, title } = PROBLEMS[problem]
-  return `<article id="problem-${problem}"><h3>${code(problem)}</h3>
-<p><b>${status}</b> ${escaped(title)}.</p><p>${escaped(problemAdvice[problem])}</p></article>`
+const topicList = ({ hrefOf }: Layout): string =>
+  `<dl class="topics">${TOPICS.slice(1)
+    .map(
+      ({ slug, title, words }) =>
+        `<div><dt><a href="${hrefOf(slug)}">${escaped(title)}</a></dt><dd>${escaped(words)}</dd></div>`,
+    )
+    .join('')}</dl>`
+
+/** What the script searches: [address, page, section, text]. Other requests get their turn between two pages. */
+async function searchIndex(contentOf: (topic: Topic) => string, { hrefOf }: Layout): Promise<string> {
+  const index: string[][] = []
+  for (const topic of TOPICS) {
+    await setImmediate()
+    for (const { id, title, text, level } of sectionsOf(contentOf(topic))) {
+      const page = hrefOf(topic.slug)
+      index.push([level === 1 ? page : `${page}#${id}`, topic.title, title, text])
+    }
+  }
+  return JSON.stringify(index)
 }
 
-const table = (headings: readonly string[], rows: readonly (readonly string[])[]): string =>
-  `<div class="table" tabindex="0" role="group" aria-label="${escaped(headings.join(', '))}"><table><thead><tr>${headings
-    .map((heading) => `<th scope="col">${escaped(heading)}</th>`)
-    .join('')}</tr></thead><tbody>${rows
-    .map((row) => `<tr>${row.map((cell) => `<td>${cell}</td>`).join('')}</tr>`)
-    .join('')}</tbody></table></div>`
-
-const code = (text: string): string => `<code>${escaped(text)}</code>`
-const slug = (text: string): string => `section-${text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}`
-
-/** Text in which `this` is code. */
-const prose = (text: string): string => escaped(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>')
-
-const ENTITIES: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
+interface Asset extends PublishedFile {
+  path: string
 }
-const escaped = (text: string): string =>
-  text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
+
+const HASH_CHARACTERS = 12
+
+function asset(name: string, type: string, content: string | Buffer): Asset {
+  const [stem = '', extension = ''] = name.split('.')
+  const digest = hash('sha256', content, 'base64url').slice(0, HASH_CHARACTERS)
+  return {
+    path: `/docs/assets/${stem}-${digest}.${extension}`,
+    type,
+    content: () => content,
+    immutable: true,
+  }
+}
+
+function fontAsset(file: string): Asset {
+  const name = file.slice(file.lastIndexOf('/') + 1)
+  return asset(name, 'font/woff2', readFileSync(fileURLToPath(import.meta.resolve(file))))
+}
+
+/** The workspace's colours, then the pages' own rules, which name the fonts relative to the style itself. */
+function styleAsset(fontAssets: readonly Asset[]): Asset {
+  const fonts = fontAssets.map(({ path }) => path.slice(path.lastIndexOf('/') + 1))
+  const look = readFileSync(fileURLToPath(import.meta.resolve('#shared/look.css')), 'utf8')
+  const own = read('docs.css').replaceAll(/font-(\d)\.woff2/g, (_, index) => fonts[Number(index)] ?? '')
+  return asset('docs.css', 'text/css; charset=utf-8', `${look}\n${own}`)
+}
+
+const read = (file: string): string => readFileSync(new URL(file, import.meta.url), 'utf8')
+
+function remembered<K, V>(make: (key: K) => V): (key: K) => V {
+  const made = new Map<K, V>()
+  return (key) => {
+    const value = made.get(key) ?? make(key)
+    made.set(key, value)
+    return value
+  }
+}

@@ -308,7 +308,7 @@ function problems(codes: readonly ProblemCode[]): Record<string, Answer> {
 }
 
 const problemExample = (code: ProblemCode) => ({
-  type: `https://api.example.com/docs#problem-${code}`,
+  type: `https://api.example.com/docs/errors#problem-${code}`,
   title: PROBLEMS[code].title,
   status: PROBLEMS[code].status,
   detail: `${PROBLEMS[code].title}.`,

@@ -1,11 +1,10 @@
-import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { z } from 'zod'
-import { entityTag, matchesNone } from '#shared/entity-tag.ts'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import { anyone, type Route, route, routerOf } from '../http/route.ts'
-import type { ApiMiddleware, ApiRouter } from '../http/state.ts'
-import { createDocsPage } from './docs.ts'
+import type { ApiRouter } from '../http/state.ts'
+import { createDocs } from './docs.ts'
 import { type ApiDocument, createApiDocument } from './openapi.ts'
+import { published } from './published.ts'
 
 const METADATA_PATH = '/.well-known/oauth-protected-resource'
 const CACHED = 'public, max-age=300'
@@ -46,17 +45,14 @@ export const describeRoutes = ({ issuer, apiResource, routes }: DiscoveryDepende
 export function createDiscoveryRoutes({ issuer, apiResource, routes }: DiscoveryDependencies): ApiRouter {
   const getMetadata = metadataRoute({ issuer, apiResource })
   const document = describeRoutes({ issuer, apiResource, routes })
-  const docs = createDocsPage(document)
   const router = routerOf([getMetadata])
   const { pathname } = new URL(resourceMetadataUrl(apiResource))
   if (pathname !== METADATA_PATH) router.get(pathname, getMetadata.handler)
-  const page = published('text/html; charset=utf-8', docs.html, {
-    'Content-Security-Policy': docs.contentSecurityPolicy,
-  })
-  return router
-    .get('/openapi.json', published('application/json', JSON.stringify(document)))
-    .get('/docs', page)
-    .get('/docs/', page)
+  for (const [path, file] of createDocs({ document, issuer, apiResource })) router.get(path, published(file))
+  return router.get(
+    '/openapi.json',
+    published({ type: 'application/json', content: () => JSON.stringify(document) }),
+  )
 }
 
 function metadataRoute({ issuer, apiResource }: Omit<DiscoveryDependencies, 'routes'>): Route {
@@ -82,27 +78,4 @@ function metadataRoute({ issuer, apiResource }: Omit<DiscoveryDependencies, 'rou
       return metadata
     },
   })
-}
-
-/** A document that stays the same while the process runs: compressed once, each encoding with a tag of its own. */
-function published(type: string, content: string, headers: Record<string, string> = {}): ApiMiddleware {
-  const identity = Buffer.from(content)
-  const bodies: Record<string, Buffer> = {
-    br: brotliCompressSync(identity),
-    gzip: gzipSync(identity),
-    identity,
-  }
-  const tags = Object.fromEntries(Object.entries(bodies).map(([name, body]) => [name, entityTag(body)]))
-  return (ctx) => {
-    const encoding = ctx.acceptsEncodings('br', 'gzip', 'identity') || 'identity'
-    const tag = tags[encoding] as string
-    ctx.set({ 'Cache-Control': CACHED, ETag: tag, Vary: 'Accept-Encoding', ...headers })
-    if (matchesNone(ctx.headers['if-none-match'], tag)) {
-      ctx.status = 304
-      return
-    }
-    if (encoding !== 'identity') ctx.set('Content-Encoding', encoding)
-    ctx.type = type
-    ctx.body = bodies[encoding]
-  }
 }

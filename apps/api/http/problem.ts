@@ -7,9 +7,9 @@ import type { ApiState } from './state.ts'
 
 const RETRY_AFTER_S = 2
 
-/** The URL of a problem's entry on the docs page (RFC 9457 §3.1.1). */
+/** The URL of a problem's explanation in the documentation (RFC 9457 §3.1.1). */
 export const problemType = (apiResource: string, code: string): string =>
-  `${apiResource}/docs#problem-${code}`
+  `${apiResource}/docs/errors#problem-${code}`
 
 /**
  * Answers whatever a handler throws as application/problem+json (RFC 9457). A database that is down or too slow is

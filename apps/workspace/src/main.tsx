@@ -1,6 +1,6 @@
 import '@fontsource-variable/atkinson-hyperlegible-next/wght.css'
 import '@fontsource-variable/atkinson-hyperlegible-mono/wght.css'
-import './styles/tokens.css'
+import '#shared/look.css'
 import './styles/base.css'
 import './styles/controls.css'
 import './styles/forced-colors.css'

@@ -24,7 +24,7 @@ export function refuse(
   const oauth = isOAuth(pathOf(target))
   const body = oauth
     ? { error: status >= 500 ? 'temporarily_unavailable' : 'invalid_request', error_description: detail }
-    : { type: `${apiResource}/docs#problem-${code}`, title, status, detail, code, requestId }
+    : { type: `${apiResource}/docs/errors#problem-${code}`, title, status, detail, code, requestId }
   const text = JSON.stringify(body)
   response.writeHead(status, {
     'Content-Type': oauth ? 'application/json' : 'application/problem+json',

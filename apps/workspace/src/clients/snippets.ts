@@ -14,8 +14,8 @@ const analyticsUrl = ({ baseUrl, vendorId }: Access) => `${baseUrl}/v1/analytics
 const reads = ({ scopes }: Access) => scopes.includes('analytics:read')
 
 export const envFile = (access: Access): string =>
-  `INTEGRATION_TOKEN_URL=${tokenUrl(access)}
-INTEGRATION_ANALYTICS_URL=${analyticsUrl(access)}
+  `INTEGRATION_BASE_URL=${access.baseUrl}
+INTEGRATION_VENDOR_ID=${access.vendorId}
 INTEGRATION_CLIENT_ID=${access.clientId}
 INTEGRATION_CLIENT_SECRET=${access.clientSecret}
 INTEGRATION_SCOPE="${access.scopes.join(' ')}"
@@ -51,7 +51,7 @@ let token, renewAt = 0
 
 async function accessToken() {
   if (Date.now() < renewAt) return token
-  const response = await fetch(env.INTEGRATION_TOKEN_URL, {
+  const response = await fetch(\`\${env.INTEGRATION_BASE_URL}/v1/oauth/token\`, {
     method: 'POST',
     body: new URLSearchParams({
       grant_type: 'client_credentials',
@@ -68,7 +68,8 @@ async function accessToken() {
 ${
   reads(access)
     ? `
-const response = await fetch(env.INTEGRATION_ANALYTICS_URL, {
+const daily = \`\${env.INTEGRATION_BASE_URL}/v1/analytics/\${env.INTEGRATION_VENDOR_ID}/daily\`
+const response = await fetch(daily, {
   headers: { Authorization: \`Bearer \${await accessToken()}\` },
 })
 console.log((await response.json()).totals)
@@ -97,14 +98,14 @@ def access_token():
         "client_secret": env["INTEGRATION_CLIENT_SECRET"],
         "scope": env["INTEGRATION_SCOPE"],
     }).encode()
-    with urlopen(env["INTEGRATION_TOKEN_URL"], form) as response:
+    with urlopen(env["INTEGRATION_BASE_URL"] + "/v1/oauth/token", form) as response:
         answer = json.load(response)
     token, renew_at = answer["access_token"], time.time() + answer["expires_in"] - 60
     return token
 ${
   reads(access)
     ? `
-request = Request(env["INTEGRATION_ANALYTICS_URL"])
+request = Request(f'{env["INTEGRATION_BASE_URL"]}/v1/analytics/{env["INTEGRATION_VENDOR_ID"]}/daily')
 request.add_header("Authorization", "Bearer " + access_token())
 with urlopen(request) as response:
     print(json.load(response)["totals"])
@@ -135,7 +136,7 @@ func accessToken() (string, error) {
 	if time.Now().Before(renewAt) {
 		return token, nil
 	}
-	response, err := http.PostForm(os.Getenv("INTEGRATION_TOKEN_URL"), url.Values{
+	response, err := http.PostForm(os.Getenv("INTEGRATION_BASE_URL")+"/v1/oauth/token", url.Values{
 		"grant_type":    {"client_credentials"},
 		"client_id":     {os.Getenv("INTEGRATION_CLIENT_ID")},
 		"client_secret": {os.Getenv("INTEGRATION_CLIENT_SECRET")},
@@ -167,7 +168,8 @@ func main() {
 	}
 ${
   reads(access)
-    ? `	request, _ := http.NewRequest("GET", os.Getenv("INTEGRATION_ANALYTICS_URL"), nil)
+    ? `	daily := os.Getenv("INTEGRATION_BASE_URL") + "/v1/analytics/" + os.Getenv("INTEGRATION_VENDOR_ID") + "/daily"
+	request, _ := http.NewRequest("GET", daily, nil)
 	request.Header.Set("Authorization", "Bearer "+token)
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
@@ -209,7 +211,7 @@ class Analytics {
             .map(field -> field.getKey() + "=" + URLEncoder.encode(field.getValue(), StandardCharsets.UTF_8))
             .collect(Collectors.joining("&"));
         var answer = http.send(
-            HttpRequest.newBuilder(URI.create(env.get("INTEGRATION_TOKEN_URL")))
+            HttpRequest.newBuilder(URI.create(env.get("INTEGRATION_BASE_URL") + "/v1/oauth/token"))
                 .header("Content-Type", "application/x-www-form-urlencoded")
                 .POST(HttpRequest.BodyPublishers.ofString(form)).build(),
             HttpResponse.BodyHandlers.ofString());
@@ -228,7 +230,9 @@ class Analytics {
     public static void main(String[] args) throws Exception {
 ${
   reads(access)
-    ? `        var request = HttpRequest.newBuilder(URI.create(System.getenv("INTEGRATION_ANALYTICS_URL")))
+    ? `        var env = System.getenv();
+        var daily = env.get("INTEGRATION_BASE_URL") + "/v1/analytics/" + env.get("INTEGRATION_VENDOR_ID") + "/daily";
+        var request = HttpRequest.newBuilder(URI.create(daily))
             .header("Authorization", "Bearer " + accessToken()).build();
         System.out.println(http.send(request, HttpResponse.BodyHandlers.ofString()).body());`
     : `        System.out.println("a token of " + accessToken().length() + " characters");`
@@ -251,7 +255,7 @@ function send(string $url, array $options): array {
 function accessToken(): string {
     static $token, $renewAt = 0;
     if (time() < $renewAt) return $token;
-    $answer = send(getenv('INTEGRATION_TOKEN_URL'), [CURLOPT_POSTFIELDS => http_build_query([
+    $answer = send(getenv('INTEGRATION_BASE_URL') . '/v1/oauth/token', [CURLOPT_POSTFIELDS => http_build_query([
         'grant_type' => 'client_credentials',
         'client_id' => getenv('INTEGRATION_CLIENT_ID'),
         'client_secret' => getenv('INTEGRATION_CLIENT_SECRET'),
@@ -264,7 +268,8 @@ function accessToken(): string {
 
 ${
   reads(access)
-    ? `$answer = send(getenv('INTEGRATION_ANALYTICS_URL'), [
+    ? `$daily = getenv('INTEGRATION_BASE_URL') . '/v1/analytics/' . getenv('INTEGRATION_VENDOR_ID') . '/daily';
+$answer = send($daily, [
     CURLOPT_HTTPHEADER => ['Authorization: Bearer ' . accessToken()],
 ]);
 print_r($answer['totals']);`

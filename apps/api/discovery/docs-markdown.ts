@@ -1,0 +1,123 @@
+import { Marked, type Token, type Tokens } from 'marked'
+import { escaped, figure, scrolling } from './html.ts'
+
+/** Languages of the examples, by the word that follows the fence. Their order is that of the choice. */
+export const LANGUAGES: Record<string, string> = {
+  sh: 'curl',
+  js: 'Node',
+  py: 'Python',
+  go: 'Go',
+  java: 'Java',
+  php: 'PHP',
+}
+
+/** What other fenced blocks are. */
+const KINDS: Record<string, string> = {
+  console: 'Shell',
+  env: '.env',
+  http: 'HTTP',
+  json: 'JSON',
+}
+
+export interface MarkdownOptions {
+  /** Replaces a line that holds nothing but `{{name}}`. */
+  slots: Record<string, () => string>
+  /** Replaces `{name}` anywhere, also in code. */
+  values: Record<string, string>
+  /** The address of another page, given the name of its file without `.md`. */
+  hrefOf(page: string): string
+}
+
+/**
+ * Renders one page. Fenced blocks of LANGUAGES that follow each other are one example in several languages; a word
+ * after the language names the file.
+ * @throws Error for a slot or a kind of block that is unknown.
+ */
+export function renderMarkdown(markdown: string, options: MarkdownOptions): string {
+  const { slots, values } = options
+  const text = markdown.replaceAll(/\{([a-z_]+)\}(?!\})/g, (whole, name) => values[name] ?? whole)
+  const marked = createMarked(options)
+  const html: string[] = []
+  let example: Tokens.Code[] = []
+  const endExample = () => {
+    if (example.length > 0) html.push(examples(example, html.length))
+    example = []
+  }
+  for (const token of marked.lexer(text)) {
+    if (token.type === 'space') continue
+    if (token.type === 'code' && languageOf(token as Tokens.Code) in LANGUAGES) {
+      example.push(token as Tokens.Code)
+      continue
+    }
+    endExample()
+    html.push(slotOf(token, slots) ?? marked.parser([token]))
+  }
+  endExample()
+  return html.join('\n')
+}
+
+function slotOf(token: Token, slots: MarkdownOptions['slots']): string | undefined {
+  const [, name] = /^\{\{(.+)\}\}$/.exec(token.raw.trim()) ?? []
+  if (name === undefined) return undefined
+  const slot = slots[name]
+  if (!slot) throw new Error(`the documentation has no slot ${name}`)
+  return slot()
+}
+
+function createMarked({ hrefOf }: MarkdownOptions): Marked {
+  return new Marked({
+    renderer: {
+      heading({ tokens, depth }) {
+        const html = this.parser.parseInline(tokens)
+        return `<h${depth} id="${slug(html)}">${html}</h${depth}>\n`
+      },
+      code(token) {
+        const [kind = '', caption = KINDS[kind]] = (token.lang ?? '').split(' ')
+        if (caption === undefined) throw new Error(`the documentation has no blocks of ${kind}`)
+        return figure({ text: token.text, caption, label: caption })
+      },
+      link({ href, tokens }) {
+        const [, page, anchor = ''] = /^(?:\.\/)?([a-z-]+)\.md(#.*)?$/.exec(href) ?? []
+        const target = page === undefined ? href : hrefOf(page) + anchor
+        return `<a href="${escaped(target)}">${this.parser.parseInline(tokens)}</a>`
+      },
+      table(token) {
+        const row = (cells: Tokens.TableCell[], tag: string) =>
+          `<tr>${cells.map((cell) => `<${tag}>${this.parser.parseInline(cell.tokens)}</${tag.split(' ')[0]}>`).join('')}</tr>`
+        const label = token.header.map(({ text }) => text).join(', ')
+        return scrolling(
+          label,
+          `<table><thead>${row(token.header, 'th scope="col"')}</thead><tbody>${token.rows
+            .map((cells) => row(cells, 'td'))
+            .join('')}</tbody></table>`,
+        )
+      },
+    },
+  })
+}
+
+/** Lower case; the colon of a scope stays. */
+const slug = (html: string): string =>
+  html
+    .replaceAll(/<[^>]+>|&[^;]+;/g, '')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9:_]+/g, '-')
+    .replaceAll(/^-|-$/g, '')
+
+const languageOf = ({ lang = '' }: Tokens.Code): string => lang.split(' ')[0] ?? ''
+
+/** One example in one or more languages. Which one is shown needs no script: the style follows the radio buttons. */
+function examples(codes: readonly Tokens.Code[], number: number): string {
+  const figures = codes.map((token) => {
+    const [language = '', file] = (token.lang ?? '').split(' ')
+    const name = LANGUAGES[language] ?? language
+    const label = file === undefined ? name : `${name}: ${file}`
+    return figure({ text: token.text, caption: file ?? name, label, language })
+  })
+  if (codes.length === 1) return figures[0] as string
+  const choice = codes.map((token, index) => {
+    const language = languageOf(token)
+    return `<label class="choice"><input type="radio" name="example-${number}" value="${language}"${index === 0 ? ' checked' : ''}><span class="choice-name">${LANGUAGES[language]}</span></label>`
+  })
+  return `<div class="examples"><fieldset><legend>Language</legend>${choice.join('')}</fieldset>${figures.join('')}</div>`
+}

@@ -1,0 +1,58 @@
+/** An error of the OAuth endpoints, explained for the person whose request was refused. */
+export interface OAuthErrorAdvice {
+  statuses: readonly number[]
+  cause: string
+  cure: string
+}
+
+/** Every `error` that the authorization server answers with. Its tests compare each answer with this list. */
+export const OAUTH_ERRORS: Record<string, OAuthErrorAdvice> = {
+  invalid_request: {
+    statuses: [400],
+    cause:
+      'The request is not a form, lacks a field, repeats one, is larger than 8 KiB, or carries credentials in the query or in two ways. `error_description` says which.',
+    cure: 'Send each field once, form-encoded in the body, and the secret either in the body or by HTTP Basic.',
+  },
+  invalid_client: {
+    statuses: [401],
+    cause:
+      'The id or the secret is wrong, the secret is missing, or the client was revoked. The answer is the same for all of them, so that nobody can probe for ids.',
+    cure: 'Compare the end of your secret with the hint on the client’s page in the workspace, and check that the client is Active. A lost secret cannot be shown again: rotate it.',
+  },
+  invalid_scope: {
+    statuses: [400],
+    cause: '`scope` is missing, names a scope that the client does not have, or repeats one.',
+    cure: 'Send one or more of the client’s scopes, separated by single spaces. Scopes cannot be added to a client; create another.',
+  },
+  unsupported_grant_type: {
+    statuses: [400],
+    cause: '`grant_type` is not `client_credentials`.',
+    cure: 'Send `grant_type=client_credentials`. There is no other grant, and there are no refresh tokens.',
+  },
+  invalid_target: {
+    statuses: [400],
+    cause: '`resource` names another API.',
+    cure: 'Leave `resource` out, or send the base URL of this API.',
+  },
+  temporarily_unavailable: {
+    statuses: [429, 502, 503, 504],
+    cause:
+      '429: too many token requests by this client, or too many wrong secrets from this address. Any other status: the service cannot decide right now.',
+    cure: 'Wait as many seconds as `Retry-After` says. If it is 429, reuse each token until it expires.',
+  },
+  server_error: {
+    statuses: [500],
+    cause: 'The fault is ours. It has been logged.',
+    cure: 'Try again. If it persists, ask for help and quote `X-Request-Id`.',
+  },
+  not_found: {
+    statuses: [404],
+    cause: 'Nothing answers at this path.',
+    cure: 'Check the path: it is case-sensitive, and a trailing slash matters.',
+  },
+  method_not_allowed: {
+    statuses: [405],
+    cause: 'The path exists, but not for this method. A token is never requested with GET.',
+    cure: 'Use a method that the `Allow` header lists.',
+  },
+}

@@ -1,0 +1,53 @@
+import { promisify } from 'node:util'
+import { brotliCompress, gzip } from 'node:zlib'
+import { entityTag, matchesNone } from '#shared/entity-tag.ts'
+import type { ApiMiddleware } from '../http/state.ts'
+
+const MINUTES_5 = 'public, max-age=300'
+/** For an address that names its content. */
+const PERMANENTLY = 'public, max-age=31536000, immutable'
+
+/** A document that stays the same while the process runs. */
+export interface PublishedFile {
+  type: string
+  /** Called at most once, when the document is first asked for. */
+  content: () => string | Buffer | Promise<string>
+  headers?: Record<string, string>
+  /** Whether its address changes when it does. */
+  immutable?: boolean
+}
+
+const COMPRESS = {
+  br: promisify(brotliCompress),
+  gzip: promisify(gzip),
+  identity: async (content: Buffer) => content,
+}
+type Encoding = keyof typeof COMPRESS
+
+/** Compresses once, off the event loop; each encoding has a tag of its own. Fonts are compressed as they are. */
+export function published({ type, content, headers = {}, immutable = false }: PublishedFile): ApiMiddleware {
+  const encodings: Encoding[] = type.startsWith('font/') ? ['identity'] : ['br', 'gzip', 'identity']
+  const bodies: Partial<Record<Encoding, Promise<Buffer>>> = {}
+  let made: Promise<{ identity: Buffer; tag: string }> | undefined
+  async function make() {
+    const identity = Buffer.from(await content())
+    return { identity, tag: entityTag(identity).slice(1, -1) }
+  }
+  return async (ctx) => {
+    made ??= make()
+    const { identity, tag } = await made
+    const encoding = (ctx.acceptsEncodings(...encodings) || 'identity') as Encoding
+    const etag = encoding === 'identity' ? `"${tag}"` : `"${tag}-${encoding}"`
+    ctx.set({ 'Cache-Control': immutable ? PERMANENTLY : MINUTES_5, ETag: etag, ...headers })
+    if (encodings.length > 1) ctx.set('Vary', 'Accept-Encoding')
+    if (matchesNone(ctx.headers['if-none-match'], etag)) {
+      ctx.status = 304
+      return
+    }
+    bodies[encoding] ??= COMPRESS[encoding](identity)
+    const body = await bodies[encoding]
+    if (encoding !== 'identity') ctx.set('Content-Encoding', encoding)
+    ctx.type = type
+    ctx.body = body
+  }
+}

@@ -1,0 +1,298 @@
+import assert from 'node:assert/strict'
+import { execFile, spawn, spawnSync } from 'node:child_process'
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { exampleRequest, payloadOf } from '../../apps/workspace/src/webhooks/test-event.ts'
+import { freePort } from '../../infra/local/ports.ts'
+import { createClient, OWNER, requestToken, sessionToken, testWorkspace } from '../support/workspace.ts'
+
+const run = promisify(execFile)
+const ROOT = join(import.meta.dirname, '../..')
+/** Go compiles its standard library when it is first used. */
+const DEADLINE_MS = 180_000
+const ENV = {
+  ...process.env,
+  CGO_ENABLED: '0',
+  PATH: dirname(process.execPath) + delimiter + process.env.PATH,
+}
+
+const TOOLS: Record<string, { name: string; try: readonly [string, ...string[]] }> = {
+  sh: { name: 'curl', try: ['curl', '--version'] },
+  js: { name: 'Node', try: ['node', '--version'] },
+  py: { name: 'Python', try: ['python3', '--version'] },
+  go: { name: 'Go', try: ['go', 'version'] },
+  java: { name: 'Java', try: ['javac', '-version'] },
+  php: { name: 'PHP', try: ['php', '--version'] },
+}
+/** What the examples of /docs/verify need besides. */
+const LIBRARIES: Record<string, { name: string; try?: readonly [string, ...string[]] }> = {
+  js: { name: 'jose', try: ['node', '--version'] },
+  py: { name: 'PyJWT', try: ['python3', '-c', 'import jwt'] },
+  go: { name: 'go-oidc' },
+  java: { name: 'Spring Security' },
+}
+const works = ([tool, ...args]: readonly [string, ...string[]]) =>
+  spawnSync(tool, args, { env: ENV }).status === 0
+const has = Object.fromEntries(Object.entries(TOOLS).map(([language, it]) => [language, works(it.try)]))
+
+/** What each page's examples print. */
+const PRINTED: Record<string, RegExp> = {
+  '/docs': /^\{"vendorId":"ven_acme",.*"days":\[/,
+  '/docs/token':
+    /^HTTP\/1.1 200 OK\r\n[\s\S]*\{"access_token":"ey[\w.-]+","token_type":"Bearer","expires_in":900,/,
+  '/docs/analytics': /^200\n304\n/,
+  '/docs/events': /^\{"accepted": ?[14], ?"duplicates": ?0\}\n?$/,
+  '/docs/rate-limits': /^200\n$/,
+  '/docs/revocation': /^200\n$/,
+}
+
+interface Block {
+  /** Undefined: not an example in a language. */
+  language: string | undefined
+  caption: string
+  text: string
+}
+
+/** Every fenced block of a page, as a person copies it. */
+async function blocksOf(path: string): Promise<Block[]> {
+  const { stack } = await testWorkspace()
+  const html = await (await fetch(stack.baseUrl + path)).text()
+  const figures = html.matchAll(
+    /<figure class="code"(?: data-language="(\w+)")?><figcaption>([^<]+)<button[^>]*>Copy<\/button><\/figcaption><pre[^>]*><code>([\s\S]*?)<\/code>/g,
+  )
+  return [...figures].map(([, language, caption = '', code = '']) => ({
+    language,
+    caption,
+    text: unescaped(code),
+  }))
+}
+
+const ENTITIES: Record<string, string> = {
+  '&lt;': '<',
+  '&gt;': '>',
+  '&quot;': '"',
+  '&#39;': "'",
+  '&amp;': '&',
+}
+const unescaped = (html: string) =>
+  html.replaceAll(/&(?:lt|gt|quot|#39|amp);/g, (entity) => ENTITIES[entity] ?? '')
+
+/** The first line of a program says how to run it. */
+const commandOf = ({ text }: Block): string | undefined =>
+  /^(?:<\?php )?(?:\/\/|#) (.+)$/m.exec(text.split('\n')[0] ?? '')?.[1]
+
+describe('documentation: the examples, as they are printed', function () {
+  this.timeout(DEADLINE_MS)
+  let folder: string
+  let client: { clientId: string; clientSecret: string }
+  const pages = new Map<string, Block[]>()
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'integration-access-examples-'))
+    const paths = [...Object.keys(PRINTED), '/docs/verify', '/docs/webhooks', '/docs/errors']
+    for (const path of paths) pages.set(path, await blocksOf(path))
+    const scopes = ['analytics:read', 'analytics:write']
+    client = await createClient(await sessionToken(OWNER), { name: 'Examples', scopes })
+    const env = block('/docs', ({ caption }) => caption === '.env').text
+    // The page says that the person's own values come here.
+    const filled = env
+      .replace('ven_…', 'ven_acme')
+      .replace('cli_…', client.clientId)
+      .replace('ias_…', client.clientSecret)
+    await writeFile(join(folder, '.env'), filled)
+    for (const { caption, text } of [...pages.values()].flat())
+      if (/^[\w-]+\.\w+$/.test(caption)) await writeFile(join(folder, caption), text)
+    await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+  })
+  after(() => rm(folder, { recursive: true, force: true }))
+
+  function block(path: string, which: (block: Block) => boolean): Block {
+    const found = pages.get(path)?.find(which)
+    assert.ok(found, path)
+    return found
+  }
+
+  /** Runs commands as a person's shell would, after the one that loads the file of settings. */
+  async function shell(commands: string, env: Record<string, string> = {}): Promise<string> {
+    const load = block('/docs', ({ caption }) => caption === 'Shell').text
+    const { stdout } = await run('bash', ['-euc', `${load}\n${commands}`], {
+      cwd: folder,
+      env: { ...ENV, ...env },
+      timeout: DEADLINE_MS,
+    })
+    return stdout
+  }
+
+  const unrun = [
+    ...Object.entries(TOOLS).filter(([language]) => !has[language]),
+    ...Object.entries(LIBRARIES).filter(([, it]) => !it.try || !works(it.try)),
+  ].map(([, { name }]) => name)
+  it(`run in curl, Node and Python at least; not run here: ${unrun.join(', ') || 'none'}`, () => {
+    for (const language of ['sh', 'js', 'py']) assert.ok(has[language], language)
+  })
+
+  for (const [path, printed] of Object.entries(PRINTED)) {
+    for (const [language, { name }] of Object.entries(TOOLS)) {
+      // Programs begin with the file of the second page, which all others use.
+      const onlyCurl = path === '/docs' || path === '/docs/token'
+      if (!has[language] || (onlyCurl && language !== 'sh')) continue
+      it(`${path}: ${name}`, async () => {
+        const example = block(path, (one) => one.language === language)
+        const command = language === 'sh' ? example.text : commandOf(example)
+        assert.ok(command, 'the first line says how to run it')
+        assert.match(await shell(command), printed)
+      })
+    }
+  }
+
+  for (const [language, { name, try: attempt }] of Object.entries(LIBRARIES)) {
+    if (!attempt || !works(attempt)) continue
+    it(`/docs/verify: ${name}`, async () => {
+      const { body } = await requestToken(client)
+      const command = commandOf(block('/docs/verify', (one) => one.language === language)) ?? ''
+      const ACCESS_TOKEN = String(body.access_token)
+      assert.equal((await shell(command, { ACCESS_TOKEN })).trim(), client.clientId)
+      const forged = ACCESS_TOKEN.replace(/\.[^.]*$/, `.${'A'.repeat(86)}`)
+      await assert.rejects(shell(command, { ACCESS_TOKEN: forged }))
+    })
+  }
+
+  for (const [language, { name }] of Object.entries(TOOLS)) {
+    if (language === 'sh' || !has[language]) continue
+    it(`/docs/webhooks: ${name}`, async () => {
+      const receiver = block('/docs/webhooks', (one) => one.language === language)
+      const port = await freePort()
+      const own = (text: string) => text.replaceAll('3000', String(port))
+      await writeFile(join(folder, receiver.caption), own(receiver.text))
+      const command = own(commandOf(receiver) ?? '')
+      const child = spawn('bash', ['-c', `exec ${command}`], { cwd: folder, env: ENV, detached: true })
+      let heard = ''
+      for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (heard += chunk))
+      try {
+        const body = payloadOf('ven_acme', '2026-11-22T03:04:05.678Z')
+        const answer = await untilAnswered(`http://127.0.0.1:${port}/events`, body)
+        assert.equal(answer.status, 204)
+        for (const deadline = Date.now() + DEADLINE_MS; !/test_event.*ven_acme.*2026-11-22/.test(heard); ) {
+          assert.ok(Date.now() < deadline, heard)
+          await setTimeout(20)
+        }
+      } finally {
+        process.kill(-(child.pid as number))
+      }
+    })
+  }
+
+  it('/docs/events: each type of event is taken, once its time is not in the past', async () => {
+    const events = (pages.get('/docs/events') ?? [])
+      .filter(({ caption, text }) => caption === 'JSON' && text.includes('eventId'))
+      .map(({ text }) => ({ ...JSON.parse(text), occurredAt: new Date().toISOString() }))
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      ['impression', 'click', 'order', 'boost_spend'],
+    )
+    assert.deepEqual(await post('/v1/analytics/ven_acme/events', { events }), {
+      status: 200,
+      body: { accepted: 4, duplicates: 0 },
+    })
+  })
+
+  async function post(path: string, body: unknown, scope = 'analytics:write') {
+    const { stack } = await testWorkspace()
+    const token = (await requestToken({ ...client, scope })).body.access_token
+    const response = await fetch(stack.baseUrl + path, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    return { status: response.status, body: await response.json() }
+  }
+
+  describe('the answers', () => {
+    const http = (path: string, status: number) => {
+      const { text } = block(path, ({ text }) => text.startsWith(`HTTP/1.1 ${status} `))
+      const [head = '', body = ''] = text.split('\n\n')
+      const fields = head.split('\n').slice(1)
+      return { fields: Object.fromEntries(fields.map((line) => line.split(': '))), body: JSON.parse(body) }
+    }
+
+    it('/docs/token: a token, and a wrong secret', async () => {
+      const { stack } = await testWorkspace()
+      for (const [status, secret] of [
+        [200, client.clientSecret],
+        [401, 'wrong'],
+      ] as const) {
+        const response = await fetch(`${stack.baseUrl}/v1/oauth/token`, {
+          method: 'POST',
+          headers: { Authorization: `Basic ${btoa(`${client.clientId}:${secret}`)}` },
+          body: new URLSearchParams({ grant_type: 'client_credentials', scope: 'analytics:read' }),
+        })
+        const { fields, body } = http('/docs/token', status)
+        assert.equal(response.status, status)
+        for (const [name, value] of Object.entries(fields))
+          if (name === 'RateLimit')
+            assert.match(response.headers.get(name) ?? '', /^"token-client";r=\d+;t=\d+$/)
+          else assert.equal(response.headers.get(name), value, name)
+        const answer = (await response.json()) as Record<string, unknown>
+        assert.deepEqual({ ...answer, ...(status === 200 && { access_token: body.access_token }) }, body)
+      }
+    })
+
+    it('/docs/errors: a scope that is wrong, and one that is lacking', async () => {
+      const [oauth, problem] = (pages.get('/docs/errors') ?? []).map(({ text }) => JSON.parse(text))
+      assert.deepEqual((await requestToken({ ...client, scope: 'nonsense' })).body, oauth)
+      const { stack } = await testWorkspace()
+      const token = (await requestToken({ ...client, scope: 'analytics:write' })).body.access_token
+      const response = await fetch(`${stack.baseUrl}/v1/analytics/ven_acme/daily`, {
+        headers: { Authorization: `Bearer ${token}` },
+      })
+      const answer = (await response.json()) as { type: string }
+      assert.deepEqual({ ...answer, requestId: problem.requestId }, problem)
+      const [page = '', anchor] = answer.type.split('#')
+      assert.ok((await (await fetch(page)).text()).includes(` id="${anchor}"`))
+    })
+
+    it('/docs/events: an event that is too old', async () => {
+      const event = { eventId: 'old', type: 'click', occurredAt: '2020-01-01T00:00:00Z' }
+      const { body } = await post('/v1/analytics/ven_acme/events', { events: [event] })
+      const printed = http('/docs/events', 422).body
+      assert.deepEqual({ ...body, requestId: printed.requestId }, printed)
+    })
+
+    it('/docs/analytics: the members of the daily figures', async () => {
+      const { stack } = await testWorkspace()
+      const token = (await requestToken(client)).body.access_token
+      const response = await fetch(`${stack.baseUrl}/v1/analytics/ven_acme/daily`, {
+        headers: { Authorization: `Bearer ${token}` },
+      })
+      const answer = (await response.json()) as Record<string, unknown>
+      const printed = JSON.parse(block('/docs/analytics', ({ caption }) => caption === 'JSON').text)
+      assert.deepEqual(shapeOf(answer), shapeOf(printed))
+    })
+
+    it('/docs/webhooks: the request of a test event', () => {
+      const { text } = block('/docs/webhooks', ({ caption }) => caption === 'HTTP')
+      const sentAt = new Date('2026-11-20T17:04:00.000Z')
+      assert.equal(text, exampleRequest('https://hooks.example.com/events', 'ven_acme', sentAt))
+    })
+  })
+})
+
+/** The names of all members, of the first element of each list. */
+function shapeOf(value: unknown): unknown {
+  if (Array.isArray(value)) return [shapeOf(value[0])]
+  if (typeof value !== 'object' || value === null) return null
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, shapeOf(member)]))
+}
+
+async function untilAnswered(url: string, body: string): Promise<Response> {
+  const headers = { 'Content-Type': 'application/json' }
+  for (const deadline = Date.now() + DEADLINE_MS; ; await setTimeout(100)) {
+    const answer = await fetch(url, { method: 'POST', body, headers }).catch((error) => {
+      if (Date.now() > deadline) throw error
+    })
+    if (answer) return answer
+  }
+}
