@@ -188,6 +188,7 @@ function noteRefusal(
     status,
     code: refusal.error,
     reason: refusal.reason,
+    ...(refusal.about !== undefined && { about: refusal.about }),
   })
 }
 
