@@ -322,6 +322,7 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       assert.equal(status, 200)
       assert.equal(headers.get('cache-control'), 'no-store')
       assert.deepEqual(json, {
+        vendorId,
         companyName: 'Acme',
         invitedBy: owner.name,
         name: 'Kim R.',

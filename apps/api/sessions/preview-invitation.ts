@@ -17,7 +17,7 @@ export const previewInvitation = (deps: PresentedInvitationDependencies): Route 
     problems: ['invitation_not_valid', 'rate_limited', 'unavailable'],
     async handle({ body: { token } }, ctx) {
       const invitation = await presentedInvitation(ctx, deps, token)
-      const { companyName, invitedBy, name, email, role, expiresAt } = invitation
-      return { companyName, invitedBy, name, email, role, expiresAt: expiresAt.toISOString() }
+      const { vendorId, companyName, invitedBy, name, email, role, expiresAt } = invitation
+      return { vendorId, companyName, invitedBy, name, email, role, expiresAt: expiresAt.toISOString() }
     },
   })

@@ -36,6 +36,7 @@ export const PresentedToken = z.strictObject({ token: invitationToken }).meta({ 
 
 export const InvitationPreview = z
   .object({
+    vendorId,
     companyName: z.string(),
     invitedBy: z.string().meta({ description: 'The name of the person who invites.' }),
     name: z.string().meta({ description: 'Of the invited person, as the inviting one wrote it.' }),

@@ -7,6 +7,36 @@ export interface Company {
   name: string
   role: Role
   status: 'active' | 'suspended'
+  /** Whom to ask for access. */
+  ownerName: string | null
+}
+
+export interface Person {
+  userId: string
+  name: string
+  email: string
+  role: Role
+  status: 'active' | 'suspended' | 'invited'
+  /** When the invitation ends; null: a member. */
+  expiresAt: string | null
+}
+
+export interface PersonPage {
+  people: Person[]
+  nextCursor: string | null
+}
+
+/** `invitationUrl` is in this one answer only. */
+export type InvitedPerson = Person & { invitationUrl: string }
+
+export interface InvitationPreview {
+  vendorId: string
+  companyName: string
+  invitedBy: string
+  name: string
+  email: string
+  role: 'admin' | 'member'
+  expiresAt: string
 }
 
 export interface SessionAnswer {
