@@ -4,6 +4,7 @@ import type { InvitedPerson, Person, PersonPage } from './contract.ts'
 
 /** As many as a company may have, and as the API answers at once. */
 const PAGE = 200
+const REFRESH_MS = 20_000
 
 const peoplePath = (vendorId: string) => `/v1/vendor/${encodeURIComponent(vendorId)}/people`
 const personPath = (vendorId: string, userId: string) =>
@@ -15,6 +16,9 @@ export const usePeople = (vendorId: string) =>
     queryKey: ['people', vendorId],
     queryFn: async ({ signal }) =>
       (await asMe<PersonPage>(`${peoplePath(vendorId)}?limit=${PAGE}`, { signal })).people,
+    // Someone else may have changed the people a moment ago, this person's own place among them.
+    staleTime: 0,
+    refetchInterval: REFRESH_MS,
   })
 
 /** The link in the answer is the caller's to show and forget: it must not enter a cache. */

@@ -26,9 +26,7 @@ export function ClientsScreen() {
       wide
       actions={
         <>
-          <Button variant="quiet" onClick={() => navigate(company.to(SCREENS.explain))}>
-            Explain a refusal
-          </Button>
+          <Button onClick={() => navigate(company.to(SCREENS.explain))}>Explain a refusal</Button>
           <Button variant="primary" icon={<PlusIcon />} onClick={() => setCreating(true)}>
             Create client
           </Button>

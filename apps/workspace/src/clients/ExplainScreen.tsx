@@ -1,6 +1,6 @@
 import { type FormEvent, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { useClient } from '../api/clients.ts'
+import { useAllClients, useClient } from '../api/clients.ts'
 import type { Refusal } from '../api/contract.ts'
 import { COMPANY_REFUSALS_SHOWN, useCompanyRefusals, useRefusal } from '../api/refusals.ts'
 import { SCREENS, useCompany } from '../shell/company.ts'
@@ -157,6 +157,11 @@ function Unknown({ onTryAgain }: { onTryAgain: () => unknown }) {
 function Latest() {
   const { vendorId, to } = useCompany()
   const query = useCompanyRefusals(vendorId)
+  const clients = useAllClients(vendorId).data
+  const clientOf = (clientId: string) => ({
+    name: clients?.find((client) => client.clientId === clientId)?.name ?? clientId,
+    href: `${to(SCREENS.clients)}/${clientId}`,
+  })
   return (
     <section className="section" aria-labelledby="latest-title">
       <h2 id="latest-title">Latest refused requests</h2>
@@ -171,7 +176,7 @@ function Latest() {
                   <RefusedRequest
                     key={refusal.requestId}
                     refusal={refusal}
-                    clientsPath={to(SCREENS.clients)}
+                    client={clientOf(refusal.clientId)}
                   />
                 ))}
               </ul>

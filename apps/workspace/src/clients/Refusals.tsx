@@ -39,12 +39,12 @@ export function Refusals({ clientId }: { clientId: string }) {
 
 export interface RefusedRequestProps {
   refusal: Refusal
-  /** Where the clients are shown, to name the client; left out where it is known. */
-  clientsPath?: string
+  /** Left out where it goes without saying. */
+  client?: { name: string; href: string }
 }
 
-export function RefusedRequest({ refusal, clientsPath }: RefusedRequestProps) {
-  const { requestId, at, clientId, route, status, code, reason, advice } = refusal
+export function RefusedRequest({ refusal, client }: RefusedRequestProps) {
+  const { requestId, at, route, status, code, reason, advice } = refusal
   return (
     <li>
       <p>
@@ -52,10 +52,13 @@ export function RefusedRequest({ refusal, clientsPath }: RefusedRequestProps) {
       </p>
       <p className="small quiet">
         <Moment at={at} />
-        {clientsPath && (
+        {client && (
           <>
             {' '}
-            by <Link href={`${clientsPath}/${clientId}`}>{clientId}</Link>
+            by{' '}
+            <Link href={client.href}>
+              <bdi>{client.name}</bdi>
+            </Link>
           </>
         )}
       </p>

@@ -1,6 +1,6 @@
 import type { Person } from '../api/contract.ts'
 import { Ago } from '../ui/Ago.tsx'
-import { CloseIcon, KeyIcon, MoreIcon } from '../ui/icons.tsx'
+import { MoreIcon } from '../ui/icons.tsx'
 import { Menu, MenuItem, MenuLine } from '../ui/Menu.tsx'
 import type { Change } from './ChangePerson.tsx'
 import { roleWords } from './roles.ts'
@@ -101,17 +101,9 @@ function Actions({ person, onChange, onHandOver, onInviteAgain }: { person: Pers
       {status === 'suspended' && (
         <MenuItem onSelect={() => onChange(person, 'restore')}>Lift the suspension</MenuItem>
       )}
-      {status === 'active' && (
-        <MenuItem icon={<KeyIcon />} onSelect={() => onHandOver(person)}>
-          Hand over ownership
-        </MenuItem>
-      )}
+      {status === 'active' && <MenuItem onSelect={() => onHandOver(person)}>Hand over ownership</MenuItem>}
       <MenuLine />
-      <MenuItem
-        icon={<CloseIcon />}
-        danger
-        onSelect={() => onChange(person, invited ? 'withdraw' : 'remove')}
-      >
+      <MenuItem danger onSelect={() => onChange(person, invited ? 'withdraw' : 'remove')}>
         {invited ? 'Withdraw the invitation' : 'Remove'}
       </MenuItem>
     </Menu>

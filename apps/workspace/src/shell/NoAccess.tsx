@@ -12,7 +12,7 @@ export function NoAccess() {
   const owner = ownerName === null ? 'the owner' : <bdi className="strong">{ownerName}</bdi>
   return (
     <Page title={suspended ? 'You are suspended' : 'You have no access yet'}>
-      <section className="not-for-you">
+      <section className="no-access">
         <LockIcon />
         <div>
           {suspended ? (
