@@ -53,22 +53,24 @@ export default function PeopleScreen() {
     >
       <Loaded query={query} skeleton={<Skeleton lines={6} />}>
         {(people) => (
-          <PeopleTable
-            people={people}
-            me={user.userId}
-            actions={
-              owns
-                ? {
-                    onChange: (person, change) => setDoing({ what: 'change', person, change }),
-                    onHandOver: (to) => setDoing({ what: 'hand over', to }),
-                    onInviteAgain: (again) => setDoing({ what: 'invite', again }),
-                  }
-                : undefined
-            }
-          />
+          <>
+            <PeopleTable
+              people={people}
+              me={user.userId}
+              actions={
+                owns
+                  ? {
+                      onChange: (person, change) => setDoing({ what: 'change', person, change }),
+                      onHandOver: (to) => setDoing({ what: 'hand over', to }),
+                      onInviteAgain: (again) => setDoing({ what: 'invite', again }),
+                    }
+                  : undefined
+              }
+            />
+            <RolesExplained />
+          </>
         )}
       </Loaded>
-      <RolesExplained />
       {owns && doing?.what === 'invite' && <InvitePerson again={doing.again} onClose={close} />}
       {owns && doing?.what === 'change' && (
         <ChangePerson person={doing.person} change={doing.change} onClose={close} />
