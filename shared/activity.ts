@@ -5,6 +5,8 @@ export const ACTIVITY_ACTIONS = [
   'client.renamed',
   'client.revoked',
   'callback.saved',
+  'company.created',
+  'person.added',
   'person.invited',
   'person.joined',
   'person.changed',
@@ -18,7 +20,7 @@ export interface ActivityEntry {
   /** null: an operator, by the admin command. */
   userId: string | null
   action: ActivityAction
-  /** The id of the client or person, or the host of the callback. */
+  /** The id of the client, person or company, or the host of the callback. */
   subject: string
   detail?: Record<string, unknown>
 }

@@ -42,9 +42,12 @@ export async function replaceInvitation(
 export async function findInvitation(
   db: Queryable,
   { tokenHash, now }: { tokenHash: Buffer; now: Date },
-): Promise<Invitation | undefined> {
+): Promise<(Invitation & { companyName: string; invitedBy: string }) | undefined> {
   const { rows } = await db.raw(
-    `select ${COLUMNS} from invitations where token_hash = ? and expires_at > ?`,
+    `select i.vendor_id as "vendorId", i.user_id as "userId", i.email, i.name, i.role, i.expires_at as "expiresAt",
+       c.name as "companyName", u.name as "invitedBy"
+     from invitations i join companies c using (vendor_id) join users u on u.user_id = i.invited_by
+     where i.token_hash = ? and i.expires_at > ?`,
     [tokenHash, now],
   )
   return rows[0]

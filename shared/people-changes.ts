@@ -59,6 +59,22 @@ export async function changePerson(
   return { member: { ...member, ...after }, formerOwner }
 }
 
+/** Adds a user to a company, with the activity entry. Call it in a transaction that holds lockMembers. */
+export async function addPerson(
+  transaction: Queryable,
+  { vendorId, user, role, by }: { vendorId: string; user: User; role: Role; by: string | null },
+): Promise<void> {
+  const { userId, name, email } = user
+  await saveMembership(transaction, { vendorId, userId, role, status: 'active' })
+  await appendActivity(transaction, {
+    vendorId,
+    userId: by,
+    action: 'person.added',
+    subject: userId,
+    detail: { name, email, role },
+  })
+}
+
 /** Removes a person from a company, with the activity entry. Call it in a transaction that holds lockMembers. */
 export async function removePerson(
   transaction: Queryable,

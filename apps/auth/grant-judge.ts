@@ -6,7 +6,7 @@ import type { ClientCredentials } from '#shared/oauth/client-credentials.ts'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import { ACCESS_TOKEN_LIFE_S } from './access-token.ts'
 import { invalidRequest, Refusal } from './refusal.ts'
-import { areAssigned } from './scope.ts'
+import { areAssigned, scopesLacking } from './scope.ts'
 
 /** What a verdict depends on, and all that oidc-provider gets to see. The client is authenticated. */
 export interface GrantRequest {
@@ -104,7 +104,7 @@ export function createGrantJudge({ issuer, resource }: { issuer: string; resourc
     const context = provider.createContext(judged, new ServerResponse(judged))
     await run(context as never, async () => {})
     const body = context.body as { access_token?: string; scope?: string; error?: string } | undefined
-    if (context.status !== 200) return refusalFor(body?.error)
+    if (context.status !== 200) return refusalFor(body?.error, request)
     if (body?.access_token !== GRANTED || body.scope !== request.scope)
       throw new Error('oidc-provider grants something other than what was asked and checked')
     return undefined
@@ -204,12 +204,16 @@ function overrideSigning(provider: Provider): void {
   }
 }
 
-function refusalFor(error: string | undefined): Refusal {
+function refusalFor(error: string | undefined, { scope, record }: GrantRequest): Refusal {
   switch (error) {
     case 'unsupported_grant_type':
       return oauthError(error, 'grant_type must be client_credentials')
     case 'invalid_scope':
-      return oauthError(error, 'scope must name scopes of this client, each once, separated by single spaces')
+      return oauthError(
+        error,
+        'scope must name scopes of this client, each once, separated by single spaces',
+        scopesLacking(scope, record.scopes).join(', ') || undefined,
+      )
     case 'invalid_target':
       return oauthError(error, 'resource must be the identifier of the API, or be left out')
     case 'invalid_request':
@@ -218,5 +222,5 @@ function refusalFor(error: string | undefined): Refusal {
   throw new Error(`oidc-provider answered ${error ?? 'nothing'}`)
 }
 
-const oauthError = (error: string, description: string): Refusal =>
-  new Refusal({ status: 400, error, description, reason: error })
+const oauthError = (error: string, description: string, about?: string): Refusal =>
+  new Refusal({ status: 400, error, description, reason: error, about })

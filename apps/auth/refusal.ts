@@ -1,24 +1,28 @@
 import { type RateLimitVerdict, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { type Answer, UNCACHED_JSON } from './answer.ts'
 
-/** An error answer of RFC 6749 §5.2, and the reason, which only the audit log gets. */
+/** An error answer of RFC 6749 §5.2, and the reason, which the caller does not get. */
 export class Refusal {
   readonly answer: Answer
   readonly error: string
   /** For the log: why, in one word. */
   readonly reason: string
+  /** For the client's company: the scopes that the client does not have. Never anything else that was sent. */
+  readonly about: string | undefined
 
   constructor({
     status,
     error,
     description,
     reason,
+    about,
     headers = {},
   }: {
     status: number
     error: string
     description: string
     reason: string
+    about?: string | undefined
     headers?: Record<string, string>
   }) {
     const body = JSON.stringify({ error, error_description: description })
@@ -26,6 +30,7 @@ export class Refusal {
     this.answer = Object.freeze({ status, body, headers: Object.freeze({ ...UNCACHED_JSON, ...headers }) })
     this.error = error
     this.reason = reason
+    this.about = about
   }
 }
 

@@ -92,13 +92,13 @@ function targetOf({ url = '' }: IncomingMessage): { path: string; query: string 
 function noteRefusal(
   refusals: Refusals,
   { request, context, path, client }: Exchange,
-  { answer: { status }, error: code, reason }: Refusal,
+  { answer: { status }, error: code, reason, about }: Refusal,
 ): void {
   if (!client || status === 503) return
   const { clientId, vendorId } = client.record
   const { requestId } = context
-  const route = `${request.method} ${path}`
-  refusals.note({ clientId, vendorId, proven: client.proven, requestId, route, status, code, reason })
+  const note = { clientId, vendorId, proven: client.proven, requestId, status, code, reason }
+  refusals.note({ ...note, route: `${request.method} ${path}`, ...(about !== undefined && { about }) })
 }
 
 function write(

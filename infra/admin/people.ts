@@ -1,3 +1,4 @@
+import { appendActivity } from '#shared/activity.ts'
 import { VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { newUserId, newVendorId } from '#shared/oauth/new-ids.ts'
 import { hashPassword } from '#shared/passwords.ts'
@@ -15,10 +16,9 @@ import {
   normalizedEmail,
   type Role,
   resetPassword,
-  saveMembership,
   type User,
 } from '#shared/people.ts'
-import { changePerson, type PeopleRefusal } from '#shared/people-changes.ts'
+import { addPerson, changePerson, type PeopleRefusal } from '#shared/people-changes.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { sqlState } from '#shared/stores/postgres-errors.ts'
 import { OperatorError } from '../operator.ts'
@@ -69,8 +69,14 @@ export async function createCompany(
       db.transaction(async (transaction) => {
         await insertCompany(transaction, company)
         await person.store(transaction)
-        const membership = { vendorId, userId: person.user.userId, role: 'owner', status: 'active' } as const
-        await saveMembership(transaction, membership)
+        await appendActivity(transaction, {
+          vendorId,
+          userId: null,
+          action: 'company.created',
+          subject: vendorId,
+          detail: { name: company.name },
+        })
+        await addPerson(transaction, { vendorId, user: person.user, role: 'owner', by: null })
       }),
   )
   return { company, owner: { ...person.user, role: 'owner', status: 'active' } }
@@ -92,7 +98,7 @@ export async function addMember(
       await lockMembers(transaction, vendorId)
       await refuseMember(transaction, person.user)
       await person.store(transaction)
-      await saveMembership(transaction, { vendorId, userId: person.user.userId, role, status: 'active' })
+      await addPerson(transaction, { vendorId, user: person.user, role, by: null })
     }),
   )
   return { ...person.user, role, status: 'active' }

@@ -45,6 +45,18 @@ describe('admin company create', () => {
     assert.ok(!JSON.stringify(json).includes('argon2'))
     const membership = await operator.db('memberships').first()
     assert.deepEqual([membership.role, membership.status], ['owner', 'active'])
+    const { vendorId } = json.company
+    const { userId, name, email } = json.owner
+    const entries = await operator.db('activity').orderBy('entry_id')
+    assert.deepEqual(
+      entries.map(({ vendor_id, user_id, action, subject, detail }) => ({
+        ...{ vendor_id, user_id, action, subject, detail },
+      })),
+      [
+        { action: 'company.created', subject: vendorId, detail: { name: 'Initech' } },
+        { action: 'person.added', subject: userId, detail: { name, email, role: 'owner' } },
+      ].map((entry) => ({ vendor_id: vendorId, user_id: null, ...entry })),
+    )
   })
 
   it('takes the identifier that is asked for', async () => {

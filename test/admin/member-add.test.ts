@@ -19,6 +19,10 @@ describe('admin member add', () => {
       assert.equal(stdout, `kim@acme.example was added to ven_acme with the role ${role}.\n`)
       const { stdout: list } = await operator.admin(['member', 'list', 'ven_acme'])
       assert.match(list, new RegExp(`kim@acme.example +Kim +${role} +active`))
+      const { user_id } = await operator.db('users').where({ email: 'kim@acme.example' }).first('user_id')
+      const entry = await operator.db('activity').where({ subject: user_id }).first()
+      assert.deepEqual([entry.vendor_id, entry.user_id, entry.action], ['ven_acme', null, 'person.added'])
+      assert.deepEqual(entry.detail, { name: 'Kim', email: 'kim@acme.example', role })
     })
   }
 
@@ -42,6 +46,8 @@ describe('admin member add', () => {
     assert.equal(code, 1)
     assert.equal(stderr, 'owner@acme.example already belongs to ven_acme.\n')
     assert.equal((await operator.db('memberships').first()).role, 'owner')
+    const entries = await operator.db('activity').select('action').orderBy('entry_id')
+    assert.deepEqual(entries, [{ action: 'company.created' }, { action: 'person.added' }])
   })
 
   it('refuses another owner', async () => {

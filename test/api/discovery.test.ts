@@ -89,6 +89,7 @@ describe('discovery', () => {
         'POST /v1/analytics/{vendorId}/events',
         'GET /v1/sessions',
         'POST /v1/invitation',
+        'POST /v1/invitation/preview',
         'PATCH /v1/vendor/{vendorId}/oauth-clients/{clientId}',
         'GET /v1/vendor/{vendorId}/oauth-clients/{clientId}/usage',
         'GET /v1/vendor/{vendorId}/refusals',

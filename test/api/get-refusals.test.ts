@@ -153,6 +153,21 @@ describe('the refused requests of clients', () => {
     assert.equal((await explain('r2')).json.reason, 'The request was refused with invalid_client.')
   })
 
+  it('are explained: a scope that the client does not have, or that is no scope', async () => {
+    const refused = { status: 400, code: 'invalid_scope', reason: 'invalid_scope' }
+    await note({ ...refused, about: 'boost:write, product:read', requestId: 's1' })
+    await note({ ...refused, requestId: 's2' })
+    const { json } = await explain('s1')
+    assert.equal(json.reason, 'The client does not have boost:write, product:read.')
+    assert.match(json.advice, /^Leave it out of the token request, or create a replacement client with it\.$/)
+    const unclear = (await explain('s2')).json
+    assert.match(
+      unclear.reason,
+      /^scope was missing, repeated a scope, or named something that is not a scope/,
+    )
+    assert.match(unclear.advice, /^Name one or more of the client's scopes/)
+  })
+
   it('are at most 200 of a client, the newest, and wrong secrets push none of them out', async () => {
     for (let batch = 0; batch < 5; batch += 1) {
       api.clock.advance(1_000)

@@ -312,6 +312,45 @@ describe('/v1/vendor/{vendor_id}/people', () => {
     assert.equal((await call('GET')).json.people.length, 4)
   })
 
+  describe('POST /v1/invitation/preview', () => {
+    const preview = (token: string) => api.request('POST', '/v1/invitation/preview', { body: { token } })
+
+    it('says who invites whom to what, and uses nothing up', async () => {
+      const email = newEmail()
+      const invited = await invite({ email })
+      const { status, json, headers } = await preview(tokenOf(invited))
+      assert.equal(status, 200)
+      assert.equal(headers.get('cache-control'), 'no-store')
+      assert.deepEqual(json, {
+        vendorId,
+        companyName: 'Acme',
+        invitedBy: owner.name,
+        name: 'Kim R.',
+        email,
+        role: 'admin',
+        expiresAt: invited.json.expiresAt,
+      })
+      assert.equal((await accept(tokenOf(invited), TEST_PASSWORD)).status, 201)
+      assertProblem(await preview(tokenOf(invited)), 'invitation_not_valid')
+    })
+
+    it('answers alike whether or not the person has an account', async () => {
+      const known = await api.createPerson()
+      const { json } = await preview(tokenOf(await invite({ email: known.email })))
+      assert.deepEqual({ name: json.name, email: json.email }, { name: 'Kim R.', email: known.email })
+    })
+
+    it('refuses what accepting refuses', async () => {
+      for (const token of [`inv_${'a'.repeat(43)}`, 'x', '', owner.sessionToken]) {
+        assertProblem(await preview(token), 'invitation_not_valid')
+      }
+      assertInvalid(await preview('x'.repeat(101)), '/token')
+      const late = tokenOf(await invite({ email: newEmail() }))
+      api.clock.advance(72 * HOUR_MS)
+      assertProblem(await preview(late), 'invitation_not_valid')
+    })
+  })
+
   describe('POST /v1/invitation', () => {
     it('makes an account with the password, signs in, and works once', async () => {
       const email = newEmail()
@@ -334,6 +373,28 @@ describe('/v1/vendor/{vendor_id}/people', () => {
         detail: { name: 'Kim R.', email, role: 'admin' },
         by: { userId: invited.json.userId, name: 'Kim R.' },
       })
+    })
+
+    it('records the role that the person has, if an operator added them before', async () => {
+      const known = await api.createPerson()
+      const token = tokenOf(await invite({ email: known.email, role: 'admin' }))
+      const member = { vendor_id: vendorId, user_id: known.userId, role: 'member' }
+      await api.db('memberships').insert(member)
+      assert.equal((await accept(token, TEST_PASSWORD)).json.companies[0].role, 'member')
+      assert.equal((await activity())[0].action, 'person.joined')
+      assert.equal((await activity())[0].detail.role, 'member')
+    })
+
+    it('takes the name that a new person gives, and leaves that of an account alone', async () => {
+      const token = tokenOf(await invite({ email: newEmail() }))
+      assertInvalid(await accept(token, TEST_PASSWORD, { name: ' ' }), '/name')
+      const { json } = await accept(token, TEST_PASSWORD, { name: ' Kim Robertson ' })
+      assert.equal(json.user.name, 'Kim Robertson')
+      const [joined] = await activity()
+      assert.deepEqual([joined.by.name, joined.detail.name], ['Kim Robertson', 'Kim Robertson'])
+      const known = await api.createPerson()
+      const second = tokenOf(await invite({ email: known.email }))
+      assert.equal((await accept(second, TEST_PASSWORD, { name: 'Other' })).json.user.name, known.name)
     })
 
     it('takes the session as a cookie too, from the workspace', async () => {
@@ -401,6 +462,8 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       const body = { token: 'x', password: TEST_PASSWORD }
       await limited.request('POST', '/v1/invitation', { body })
       assertProblem(await limited.request('POST', '/v1/invitation', { body }), 'rate_limited')
+      const preview = await limited.request('POST', '/v1/invitation/preview', { body: { token: 'x' } })
+      assertProblem(preview, 'rate_limited')
       await limited.stop()
     })
   })

@@ -45,7 +45,19 @@ describe('what is noted of a refused request', () => {
       status: 400,
       code: 'invalid_scope',
       reason: 'invalid_scope',
+      about: 'boost:write',
     })
+  })
+
+  it('names the scopes that the client does not have, and repeats nothing else that was sent', async () => {
+    await auth.token(client, { scope: 'boost:write nonsense catalog:write analytics:read' })
+    const [record] = await noted(redisKeys.refusals(client.clientId))
+    assert.equal(record?.about, 'catalog:write, boost:write')
+    const other = await auth.createClient()
+    await auth.token(other, { scope: 'analytics:read nonsense' })
+    const [unknown] = await noted(redisKeys.refusals(other.clientId))
+    assert.equal(unknown?.reason, 'invalid_scope')
+    assert.equal(unknown?.about, undefined)
   })
 
   it('keeps wrong secrets apart, so that a stranger who knows the id pushes nothing out', async () => {

@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import {
   api,
   assertAccessible,
@@ -15,6 +15,7 @@ import {
 } from '../support/workspace.ts'
 
 const CLIENTS = '/ven_acme/integrations/oauth2-clients'
+const PEOPLE = '/ven_acme/people'
 
 interface State {
   name: string
@@ -46,7 +47,75 @@ const STATES: State[] = [
     reach: heading('Not one of your companies'),
   },
   { name: 'no such page', as: OWNER, path: '/ven_acme/nothing', reach: heading('Page not found') },
-  { name: 'not for a member', as: MEMBER, path: CLIENTS, reach: heading('OAuth2 Clients') },
+  { name: 'not for a member', as: MEMBER, path: CLIENTS, reach: heading('You have no access yet') },
+  {
+    name: 'the people, and what can be done',
+    as: OWNER,
+    path: PEOPLE,
+    async reach(page) {
+      await page.getByRole('button', { name: 'Actions for Anton Weiss' }).click()
+      await page.getByRole('menuitem', { name: 'Suspend' }).waitFor()
+    },
+  },
+  {
+    name: 'inviting, with mistakes',
+    as: OWNER,
+    path: PEOPLE,
+    async reach(page) {
+      await page.getByRole('button', { name: 'Invite a person' }).click()
+      await dialog(page).getByRole('button', { name: 'Create the link' }).click()
+      await dialog(page).getByText('Enter a name.').waitFor()
+    },
+  },
+  {
+    name: 'the link of an invitation',
+    as: OWNER,
+    path: PEOPLE,
+    async reach(page) {
+      await page.getByRole('button', { name: 'Invite a person' }).click()
+      await dialog(page).getByLabel('Name').fill('Ines Looked-At')
+      await dialog(page).getByLabel('Email address').fill('ines@acme.example')
+      await dialog(page).getByRole('button', { name: 'Create the link' }).click()
+      await dialog(page).getByRole('button', { name: 'Copy invitation link' }).waitFor()
+    },
+  },
+  {
+    name: 'an invitation, with mistakes',
+    path: newInvitation,
+    async reach(page) {
+      await page.getByRole('button', { name: 'Create an account and join' }).click()
+      await page.getByText('At least 12 characters; 12 more.').waitFor()
+    },
+  },
+  {
+    name: 'handing over, with a mistake',
+    as: OWNER,
+    path: PEOPLE,
+    async reach(page) {
+      await page.getByRole('button', { name: 'Actions for Anton Weiss' }).click()
+      await page.getByRole('menuitem', { name: 'Hand over ownership' }).click()
+      await dialog(page).getByRole('button', { name: 'Hand over ownership' }).click()
+      await dialog(page).getByText('That is not the name.').waitFor()
+    },
+  },
+  {
+    name: 'a refusal, explained',
+    as: OWNER,
+    path: async () => {
+      const client = await newClient('Explained')
+      const { requestId } = await requestToken({ ...client, clientSecret: 'wrong' })
+      // Refusals reach the API within about a second.
+      await sleep(2_000)
+      return `/ven_acme/explain/${requestId}`
+    },
+    reach: (page) => page.getByText('401 invalid_client').first().waitFor(),
+  },
+  {
+    name: 'a refusal that is not on record',
+    as: OWNER,
+    path: '/ven_acme/explain/unknown',
+    reach: (page) => page.getByText('No refused request with this id').waitFor(),
+  },
   { name: 'clients', as: OWNER, path: CLIENTS, reach: (page) => page.getByRole('row').nth(1).waitFor() },
   {
     name: 'account menu',
@@ -232,12 +301,12 @@ describe('workspace: what axe does not see', function () {
   })
 
   it('a control that cannot be used says why when it is touched', async () => {
-    tab = await visit({ as: MEMBER, path: CLIENTS, width: 390, height: 844 })
+    tab = await visit({ as: OWNER, path: '/ven_acme/integrations/webhooks', width: 390, height: 844 })
     const { page } = tab
-    await page.getByRole('button', { name: 'Create client' }).click({ force: true })
+    await page.getByRole('button', { name: 'Save destination' }).click({ force: true })
     const reason = page.locator('.button-reason')
     await reason.waitFor()
-    assert.match(await reason.innerText(), /your role here is Member/)
+    assert.match(await reason.innerText(), /No changes to save/)
   })
 
   it('the button that closes the secret says what it waits for', async () => {
@@ -260,9 +329,12 @@ describe('workspace: what axe does not see', function () {
       tab = await visit({ as: OWNER, path: CLIENTS, width, height })
       const { page } = tab
       await page.getByRole('button', { name: 'Create client' }).click()
-      const button = dialog(page).getByRole('button', { name: 'Create client' })
-      const box = (await button.boundingBox()) as { y: number; height: number }
-      assert.ok(box.y + box.height <= height, `ends at ${box.y + box.height}`)
+      await assertInView(dialog(page).getByRole('button', { name: 'Create client' }), height)
+      await dialog(page).getByLabel('Name').fill('In view')
+      await dialog(page).getByRole('checkbox').first().check()
+      await dialog(page).getByRole('button', { name: 'Create client' }).click()
+      await dialog(page).getByText('Client secret').waitFor()
+      await assertInView(dialog(page).getByRole('button', { name: 'Done' }), height)
     })
   }
 
@@ -308,5 +380,19 @@ describe('workspace: what axe does not see', function () {
   })
 })
 
+async function assertInView(button: Locator, height: number): Promise<void> {
+  const box = (await button.boundingBox()) as { y: number; height: number }
+  assert.ok(box.y + box.height <= height, `ends at ${box.y + box.height}`)
+}
+
 const newClient = async (name: string, replaces?: string) =>
   createClient(await sessionToken(OWNER), { name, ...(replaces && { replaces }) })
+
+async function newInvitation(): Promise<string> {
+  const { invitationUrl } = await api('/v1/vendor/ven_acme/people', {
+    token: await sessionToken(OWNER),
+    body: { name: 'Vera Invited', email: 'vera@acme.example', role: 'member' },
+  })
+  const { pathname, hash } = new URL(invitationUrl)
+  return pathname + hash
+}

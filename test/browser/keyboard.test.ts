@@ -18,7 +18,7 @@ describe('workspace: by keyboard alone', function () {
     await assertFocused(tab.page, 'Skip to the content')
     await tab.page.keyboard.press('Enter')
     await tab.page.keyboard.press('Tab')
-    await assertFocused(tab.page, 'Create client')
+    await assertFocused(tab.page, 'Explain a refusal')
   })
 
   it('creates a client, keeps the focus in the dialogs, and returns it to the button', async () => {

@@ -7,7 +7,7 @@ const FIRST_LOAD_BYTES = 85_000
 /** Of what Google calls good, a fifth. */
 const LAYOUT_SHIFT = 0.02
 const LONGEST_TASK_MS = 200
-const SCREENS = ['integrations/oauth2-clients', 'integrations/webhooks', 'analytics', 'activity']
+const SCREENS = ['integrations/oauth2-clients', 'integrations/webhooks', 'analytics', 'activity', 'people']
 
 describe('workspace: the page', function () {
   this.timeout(60_000)

@@ -146,6 +146,7 @@ export async function requestToken(client: {
   scope?: string
 }): Promise<{
   status: number
+  requestId: string
   body: Record<string, unknown>
 }> {
   const { stack } = await testWorkspace()
@@ -158,7 +159,11 @@ export async function requestToken(client: {
       scope: client.scope ?? 'analytics:read',
     }),
   })
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+  return {
+    status: response.status,
+    requestId: response.headers.get('x-request-id') ?? '',
+    body: (await response.json()) as Record<string, unknown>,
+  }
 }
 
 /** A client made beside the browser. */

@@ -47,7 +47,9 @@ const ActivityEntry = z
     at: instant,
     by: actor,
     action: z.enum(ACTIVITY_ACTIONS),
-    subject: z.string().meta({ description: 'The id of the client or person, or the host of the callback.' }),
+    subject: z
+      .string()
+      .meta({ description: 'The id of the client, person or company, or the host of the callback.' }),
     detail: z
       .record(z.string(), z.unknown())
       .meta({ description: 'What else is worth knowing; `before` and `after` where something was changed.' }),

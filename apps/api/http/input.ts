@@ -108,3 +108,10 @@ export const oneLine = (min: number, max: number) =>
       return length >= min && length <= max
     }, `must have ${min} to ${max} characters`)
     .refine((text) => text.isWellFormed() && !UNPRINTABLE.test(text), 'must be one line of plain text')
+
+const PERSON_NAME_MAX_CHARACTERS = 200
+
+export const personName = oneLine(1, PERSON_NAME_MAX_CHARACTERS).meta({
+  minLength: 1,
+  maxLength: PERSON_NAME_MAX_CHARACTERS,
+})

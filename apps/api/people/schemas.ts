@@ -1,9 +1,7 @@
 import { z } from 'zod'
-import { emailAddress, oneLine } from '../http/input.ts'
+import { emailAddress, personName } from '../http/input.ts'
 import { nextCursor, pageParameters } from '../http/page.ts'
 import { instant } from '../http/schemas.ts'
-
-const NAME_MAX_CHARACTERS = 200
 
 const role = z.enum(['owner', 'admin', 'member'])
 
@@ -26,7 +24,7 @@ export const PeopleQuery = z.strictObject(
 
 export const NewPerson = z
   .strictObject({
-    name: oneLine(1, NAME_MAX_CHARACTERS).meta({ minLength: 1, maxLength: NAME_MAX_CHARACTERS }),
+    name: personName,
     email: emailAddress,
     role: z.enum(['admin', 'member'], 'must be admin or member'),
   })

@@ -37,6 +37,10 @@ const REASONS: Record<string, Explanation> = {
     reason: 'grant_type was not client_credentials.',
     advice: 'Send grant_type=client_credentials.',
   },
+  invalid_target: {
+    reason: 'resource named another API.',
+    advice: 'Leave resource out of the token request, or send the identifier of this API.',
+  },
   forbidden: {
     reason: "The path names another company than the client's.",
     advice: 'Put the id of your own company in the path.',
@@ -59,6 +63,8 @@ export function explain(
     case 'revoked_client':
     case 'revoked':
       return revoked(client)
+    case 'invalid_scope':
+      return scopeNotAssigned(about, client)
     case 'insufficient_scope':
       return scopeLacking(about, client)
     case 'invalid_input':
@@ -82,6 +88,21 @@ function revoked(client: ClientRecord | undefined): Explanation {
   }
   const { name } = actorOf(client.revokedBy, client.revokedByName)
   return { reason: `${name} revoked the client at ${client.revokedAt.toISOString()}.`, advice: REPLACE }
+}
+
+/** Of a token request. @param scopes those that the client does not have, separated by commas. */
+function scopeNotAssigned(scopes: string | undefined, client: ClientRecord | undefined): Explanation {
+  if (scopes !== undefined) {
+    return {
+      reason: `The client does not have ${scopes}.`,
+      advice: 'Leave it out of the token request, or create a replacement client with it.',
+    }
+  }
+  const has = client ? `: ${client.scopes.join(' ')}` : ''
+  return {
+    reason: 'scope was missing, repeated a scope, or named something that is not a scope.',
+    advice: `Name one or more of the client's scopes, separated by single spaces${has}.`,
+  }
 }
 
 function scopeLacking(scope: string | undefined, client: ClientRecord | undefined): Explanation {

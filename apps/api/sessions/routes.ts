@@ -5,6 +5,7 @@ import { getSession } from './get-session.ts'
 import { getSessions } from './get-sessions.ts'
 import { type InvitationDependencies, postInvitation } from './post-invitation.ts'
 import { postSession } from './post-session.ts'
+import { previewInvitation } from './preview-invitation.ts'
 
 export const createSessionRoutes = (deps: InvitationDependencies & { session: SessionAccess }): Route[] => [
   postSession(deps),
@@ -12,4 +13,5 @@ export const createSessionRoutes = (deps: InvitationDependencies & { session: Se
   deleteSession(deps),
   getSessions(deps),
   postInvitation(deps),
+  previewInvitation(deps),
 ]

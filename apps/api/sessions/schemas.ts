@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { PASSWORD_MAX_BYTES } from '#shared/passwords.ts'
+import { personName } from '../http/input.ts'
 import { nextCursor, pageParameters } from '../http/page.ts'
 import { instant, vendorId } from '../http/schemas.ts'
 
@@ -29,10 +30,30 @@ export const SignIn = z
   })
   .meta({ id: 'SignIn' })
 
+const invitationToken = z.string('must be a string').max(100, 'must be the token of an invitation')
+
+export const PresentedToken = z.strictObject({ token: invitationToken }).meta({ id: 'PresentedToken' })
+
+export const InvitationPreview = z
+  .object({
+    vendorId,
+    companyName: z.string(),
+    invitedBy: z.string().meta({ description: 'The name of the person who invites.' }),
+    name: z.string().meta({ description: 'Of the invited person, as the inviting one wrote it.' }),
+    email: z.string(),
+    role: z.enum(['admin', 'member']),
+    expiresAt: instant,
+  })
+  .meta({ id: 'InvitationPreview' })
+
 export const AcceptedInvitation = z
   .strictObject({
-    token: z.string('must be a string').max(100, 'must be the token of an invitation'),
+    token: invitationToken,
     password,
+    name: personName.optional().meta({
+      description:
+        'For a new account, if it is not the name in the invitation. An existing account keeps its name.',
+    }),
     cookie,
   })
   .meta({ id: 'AcceptedInvitation' })

@@ -1,5 +1,6 @@
 import { lazy, Suspense, useEffect } from 'react'
 import { useReveal } from './clients/reveal.ts'
+import { INVITATION_PATH } from './invitation/link.ts'
 import { forgetDrafts } from './session/drafts.ts'
 import { SignIn } from './session/SignIn.tsx'
 import { subscribe, useSession } from './session/session.ts'
@@ -8,6 +9,7 @@ import { Opening } from './shell/Opening.tsx'
 
 const loadWorkspace = () => import('./workspace.tsx')
 const Workspace = lazy(loadWorkspace)
+const InvitationScreen = lazy(() => import('./invitation/InvitationScreen.tsx'))
 
 /** Signing in happens in place, so that it leads back to the same address. */
 export function App() {
@@ -22,6 +24,14 @@ function Screen() {
   const session = useSession()
   const reveal = useReveal()
   useForgetting()
+  // Left by loading another page.
+  if (location.pathname === INVITATION_PATH) {
+    return (
+      <Suspense fallback={<Opening />}>
+        <InvitationScreen />
+      </Suspense>
+    )
+  }
   if (session.state === 'checking') return <Opening />
   if (session.state === 'unreachable') return <Opening error={session.error} />
   // A new secret that is still shown outlives the session: it could not be had again.

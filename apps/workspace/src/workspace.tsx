@@ -5,6 +5,7 @@ import { SecretReveal } from './clients/SecretReveal.tsx'
 import { SignIn } from './session/SignIn.tsx'
 import { subscribe, useSession } from './session/session.ts'
 import { ChooseCompany } from './shell/ChooseCompany.tsx'
+import { FindRefusal } from './shell/FindRefusal.tsx'
 import { Shell } from './shell/Shell.tsx'
 import { Announcer } from './ui/Announcer.tsx'
 import { Toaster } from './ui/Toaster.tsx'
@@ -44,6 +45,7 @@ function Screens() {
   return (
     <Switch key={session.state === 'signed-in' ? session.user.userId : undefined}>
       <Route path="/" component={ChooseCompany} />
+      <Route path="/explain/:requestId?">{({ requestId }) => <FindRefusal requestId={requestId} />}</Route>
       <Route path="/:vendorId/*?">{({ vendorId }) => <Shell key={vendorId} vendorId={vendorId} />}</Route>
     </Switch>
   )

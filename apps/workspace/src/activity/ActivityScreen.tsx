@@ -3,7 +3,6 @@ import { Link } from 'wouter'
 import { readAllActivity, useActivity } from '../api/activity.ts'
 import type { ActivityEntry } from '../api/contract.ts'
 import { SCREENS, useCompany } from '../shell/company.ts'
-import { NotForYou } from '../shell/NotForYou.tsx'
 import { Page } from '../shell/Page.tsx'
 import { Ago, useNow } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
@@ -20,19 +19,14 @@ import './activity.css'
 const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
 
 export default function ActivityScreen() {
-  const company = useCompany()
   return (
     <Page
       title="Activity"
       section="Company"
       lede={`Who created, revoked and saved what, and when. Times are in ${ZONE}.`}
-      actions={company.mayManage && <ExportButton />}
+      actions={<ExportButton />}
     >
-      {company.mayManage ? (
-        <Entries />
-      ) : (
-        <NotForYou what="Activity">It shows what happened to clients and webhooks.</NotForYou>
-      )}
+      <Entries />
     </Page>
   )
 }

@@ -3,7 +3,6 @@ import { useSearchParams } from 'wouter'
 import { useDailyAnalytics } from '../api/analytics.ts'
 import { type DailyAnalytics, METRICS, type Metric } from '../api/contract.ts'
 import { useCompany } from '../shell/company.ts'
-import { NotForYou } from '../shell/NotForYou.tsx'
 import { Page } from '../shell/Page.tsx'
 import { Button } from '../ui/Button.tsx'
 import { download } from '../ui/csv.ts'
@@ -19,18 +18,13 @@ import { DEFAULT_DAYS, lastDays, rangeBefore, rangeOf, todayIn } from './range.t
 import './analytics.css'
 
 export default function AnalyticsScreen() {
-  const company = useCompany()
   return (
     <Page
       title="Analytics"
       section="Company"
       lede="Day by day, as your systems reported it. The same figures that analytics:read returns."
     >
-      {company.mayManage ? (
-        <Analytics />
-      ) : (
-        <NotForYou what="Analytics">These are the figures of the whole company.</NotForYou>
-      )}
+      <Analytics />
     </Page>
   )
 }

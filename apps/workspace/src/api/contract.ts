@@ -17,6 +17,12 @@ export type DailyAnalytics = Schemas['DailyAnalytics']
 export type Day = DailyAnalytics['days'][number]
 export type ActivityEntry = Schemas['ActivityEntry']
 export type ActivityPage = Schemas['ActivityPage']
+export type Person = Schemas['Person']
+export type PersonPage = Schemas['PersonPage']
+/** `invitationUrl` is in this one answer only. */
+export type InvitedPerson = Schemas['InvitedPerson']
+export type InvitationPreview = Schemas['InvitationPreview']
+export type Role = Person['role']
 
 export const METRICS = [
   'impressions',

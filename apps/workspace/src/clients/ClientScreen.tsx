@@ -3,7 +3,6 @@ import { Link, useLocation } from 'wouter'
 import { useClient } from '../api/clients.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { SCREENS, useCompany } from '../shell/company.ts'
-import { NotForYou } from '../shell/NotForYou.tsx'
 import { Page } from '../shell/Page.tsx'
 import { Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
@@ -27,18 +26,6 @@ const SECRET_PLACEHOLDER = 'the-secret-that-you-saved'
 export function ClientScreen({ clientId }: { clientId: string }) {
   const company = useCompany()
   const back = { to: company.to(SCREENS.clients), label: 'OAuth2 Clients' }
-  if (!company.mayManage) {
-    return (
-      <Page title="OAuth2 client" back={back}>
-        <NotForYou what="OAuth2 clients">This address is one of {company.name}’s clients.</NotForYou>
-      </Page>
-    )
-  }
-  return <KnownClient clientId={clientId} back={back} />
-}
-
-function KnownClient({ clientId, back }: { clientId: string; back: { to: string; label: string } }) {
-  const company = useCompany()
   const query = useClient(company.vendorId, clientId)
   const client = query.data
   const pair = useRotation(client)

@@ -1,9 +1,8 @@
 import { useEffect, useState } from 'react'
-import { useSearchParams } from 'wouter'
+import { useLocation, useSearchParams } from 'wouter'
 import { useAllClients } from '../api/clients.ts'
 import { draftOf } from '../session/drafts.ts'
-import { useCompany, whyNot } from '../shell/company.ts'
-import { NotForYou } from '../shell/NotForYou.tsx'
+import { SCREENS, useCompany } from '../shell/company.ts'
 import { Page } from '../shell/Page.tsx'
 import { Button } from '../ui/Button.tsx'
 import { PlusIcon } from '../ui/icons.tsx'
@@ -18,6 +17,7 @@ import './clients.css'
 export function ClientsScreen() {
   const company = useCompany()
   const [creating, setCreating] = useCreating(company.vendorId)
+  const [, navigate] = useLocation()
   return (
     <Page
       title="OAuth2 Clients"
@@ -25,24 +25,16 @@ export function ClientsScreen() {
       lede="Each client lets one of your systems call the API without a person, within its scopes."
       wide
       actions={
-        <Button
-          variant="primary"
-          icon={<PlusIcon />}
-          unavailable={company.mayManage ? undefined : whyNot(company)}
-          onClick={() => setCreating(true)}
-        >
-          Create client
-        </Button>
+        <>
+          <Button onClick={() => navigate(company.to(SCREENS.explain))}>Explain a refusal</Button>
+          <Button variant="primary" icon={<PlusIcon />} onClick={() => setCreating(true)}>
+            Create client
+          </Button>
+        </>
       }
     >
-      {company.mayManage ? (
-        <ClientList onCreate={() => setCreating(true)} />
-      ) : (
-        <NotForYou what="OAuth2 clients">
-          A client’s secret works without a person, so only they can see, create and revoke clients.
-        </NotForYou>
-      )}
-      {creating && company.mayManage && <CreateClient onClose={() => setCreating(false)} />}
+      <ClientList onCreate={() => setCreating(true)} />
+      {creating && <CreateClient onClose={() => setCreating(false)} />}
     </Page>
   )
 }

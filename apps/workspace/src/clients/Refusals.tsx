@@ -1,6 +1,7 @@
+import { Link } from 'wouter'
 import type { Refusal } from '../api/contract.ts'
 import { REFUSALS_SHOWN, useRefusals } from '../api/usage.ts'
-import { useCompany } from '../shell/company.ts'
+import { SCREENS, useCompany } from '../shell/company.ts'
 import { Moment } from '../ui/Ago.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
@@ -8,7 +9,7 @@ import './usage.css'
 
 /** Which of a client's requests were refused in the last 24 hours, why, and what to do about it. */
 export function Refusals({ clientId }: { clientId: string }) {
-  const { vendorId } = useCompany()
+  const { vendorId, to } = useCompany()
   const query = useRefusals(vendorId, clientId)
   return (
     <section className="section" aria-labelledby="refusals-title">
@@ -24,6 +25,9 @@ export function Refusals({ clientId }: { clientId: string }) {
                   <RefusedRequest key={refusal.requestId} refusal={refusal} />
                 ))}
               </ul>
+              <p className="small">
+                <Link href={to(SCREENS.explain)}>Explain another request by its id</Link>
+              </p>
               {nextCursor && <p className="small quiet">The newest {REFUSALS_SHOWN} of the last 24 hours.</p>}
             </>
           )
@@ -33,11 +37,14 @@ export function Refusals({ clientId }: { clientId: string }) {
   )
 }
 
-function RefusedRequest({
-  refusal: { requestId, at, route, status, code, reason, advice },
-}: {
+export interface RefusedRequestProps {
   refusal: Refusal
-}) {
+  /** Left out where it goes without saying. */
+  client?: { name: string; href: string }
+}
+
+export function RefusedRequest({ refusal, client }: RefusedRequestProps) {
+  const { requestId, at, route, status, code, reason, advice } = refusal
   return (
     <li>
       <p>
@@ -45,6 +52,15 @@ function RefusedRequest({
       </p>
       <p className="small quiet">
         <Moment at={at} />
+        {client && (
+          <>
+            {' '}
+            by{' '}
+            <Link href={client.href}>
+              <bdi>{client.name}</bdi>
+            </Link>
+          </>
+        )}
       </p>
       <p className="small refusal-facts">
         <code>{route}</code>

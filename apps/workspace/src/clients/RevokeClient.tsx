@@ -8,6 +8,7 @@ import { Button } from '../ui/Button.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
 import { Field } from '../ui/Field.tsx'
 import { Notice } from '../ui/Notice.tsx'
+import { plain } from '../ui/plain.ts'
 import { useSubmission } from '../ui/submit.ts'
 import { useToast } from '../ui/Toaster.tsx'
 
@@ -117,9 +118,6 @@ function LastUse({ client }: { client: OAuthClient }) {
     </>
   )
 }
-
-/** The same text whatever way it was put together: composed or not, with single or several spaces. */
-const plain = (text: string): string => text.normalize('NFC').trim().replace(/\s+/g, ' ')
 
 function useRevocation({ client, onClose, onRevoked }: RevokeClientProps) {
   const { vendorId } = useCompany()

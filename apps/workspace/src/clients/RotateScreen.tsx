@@ -3,7 +3,6 @@ import { Link, useSearchParams } from 'wouter'
 import { useClient } from '../api/clients.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { SCREENS, useCompany } from '../shell/company.ts'
-import { NotForYou } from '../shell/NotForYou.tsx'
 import { Page } from '../shell/Page.tsx'
 import { useNow } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
@@ -28,20 +27,8 @@ const WATCH_MS = 3_000
  * left and anyone who manages the company's clients can resume it: deploying takes its time.
  */
 export default function RotateScreen({ clientId }: { clientId: string }) {
-  const company = useCompany()
-  const back = { to: `${company.to(SCREENS.clients)}/${clientId}`, label: 'Back to the client' }
-  if (!company.mayManage) {
-    return (
-      <Page title="Rotate" back={back}>
-        <NotForYou what="Rotating a secret">Rotating creates one client and revokes another.</NotForYou>
-      </Page>
-    )
-  }
-  return <Rotating clientId={clientId} back={back} />
-}
-
-function Rotating({ clientId, back }: { clientId: string; back: { to: string; label: string } }) {
-  const { vendorId } = useCompany()
+  const { vendorId, to } = useCompany()
+  const back = { to: `${to(SCREENS.clients)}/${clientId}`, label: 'Back to the client' }
   const query = useClient(vendorId, clientId, WATCH_MS)
   const [creating, setCreating] = useState(false)
   const create = () => setCreating(true)

@@ -79,7 +79,10 @@ export function SignIn({ reason, email, onBegin }: SignInProps) {
             Sign in
           </Button>
         </form>
-        <p className="small quiet">No account, or forgot your password? Ask the operator of this service.</p>
+        <p className="small quiet">
+          No account? Ask the owner of your company for an invitation. Forgot your password? Ask the operator
+          of this service.
+        </p>
       </main>
       <Keyline />
     </div>

@@ -70,12 +70,25 @@ function expire(): void {
 }
 
 /** @throws ApiProblem `invalid_credentials` or `rate_limited`, or NoAnswer. */
-export async function signIn(email: string, password: string): Promise<void> {
+export const signIn = (email: string, password: string): Promise<void> =>
+  begin('/v1/session', { email, password })
+
+/**
+ * Joins the company of an invitation and signs in. @param name of a new account.
+ * @throws ApiProblem `invitation_not_valid`, `invalid_input`, or as signIn.
+ */
+export const acceptInvitation = (accepted: {
+  token: string
+  password: string
+  name?: string
+}): Promise<void> => begin('/v1/invitation', accepted)
+
+async function begin(path: string, credentials: object): Promise<void> {
   // The answer to signing out clears the cookie, so it must not come after the new one.
   await signingOut
-  const answer = await request<SessionAnswer>('/v1/session', {
+  const answer = await request<SessionAnswer>(path, {
     method: 'POST',
-    body: { email, password, cookie: true },
+    body: { ...credentials, cookie: true },
   })
   turn++
   enter(answer)

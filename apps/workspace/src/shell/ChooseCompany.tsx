@@ -40,7 +40,7 @@ export function Companies({ title, note }: { title: string; note?: string }) {
           )}
         </p>
         {companies.length === 0 && (
-          <p>You are not a member of any company. Ask the operator of this service to add you.</p>
+          <p>You do not belong to any company. Ask the owner of yours for an invitation.</p>
         )}
         <ul className="companies">
           {companies.map((company) => (

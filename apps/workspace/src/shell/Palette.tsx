@@ -158,20 +158,7 @@ function useCommands(): Group[] {
   const { companies } = useSignedIn()
   const [, navigate] = useLocation()
   const screens: Command[] = [
-    { key: 'clients', title: 'OAuth2 Clients', run: () => navigate(company.to(SCREENS.clients)) },
-    {
-      key: 'webhooks',
-      title: 'Webhooks',
-      words: 'callback',
-      run: () => navigate(company.to(SCREENS.webhooks)),
-    },
-    { key: 'analytics', title: 'Analytics', run: () => navigate(company.to(SCREENS.analytics)) },
-    {
-      key: 'activity',
-      title: 'Activity',
-      words: 'audit log',
-      run: () => navigate(company.to(SCREENS.activity)),
-    },
+    ...(company.mayManage ? screensOf(company, navigate) : []),
     { key: 'docs', title: 'API documentation', words: 'docs help', run: () => location.assign('/docs') },
     { key: 'openapi', title: 'OpenAPI document', run: () => location.assign('/openapi.json') },
   ]
@@ -213,6 +200,35 @@ function useCommands(): Group[] {
     },
   ]
 }
+
+const screensOf = ({ to }: CurrentCompany, navigate: (to: string) => void): Command[] => [
+  { key: 'clients', title: 'OAuth2 Clients', run: () => navigate(to(SCREENS.clients)) },
+  {
+    key: 'webhooks',
+    title: 'Webhooks',
+    words: 'callback',
+    run: () => navigate(to(SCREENS.webhooks)),
+  },
+  { key: 'analytics', title: 'Analytics', run: () => navigate(to(SCREENS.analytics)) },
+  {
+    key: 'activity',
+    title: 'Activity',
+    words: 'audit log',
+    run: () => navigate(to(SCREENS.activity)),
+  },
+  {
+    key: 'people',
+    title: 'People',
+    words: 'team users invite members roles',
+    run: () => navigate(to(SCREENS.people)),
+  },
+  {
+    key: 'explain',
+    title: 'Explain a refusal',
+    words: 'request id why refused error 401 403 429',
+    run: () => navigate(to(SCREENS.explain)),
+  },
+]
 
 function useClientCommands(company: CurrentCompany, navigate: (to: string) => void): Group[] {
   const { data } = useAllClients(company.vendorId, company.mayManage)

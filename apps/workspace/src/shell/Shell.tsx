@@ -3,7 +3,7 @@ import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
 import { ClientScreen } from '../clients/ClientScreen.tsx'
 import { ClientsScreen } from '../clients/ClientsScreen.tsx'
 import { useSignedIn } from '../session/session.ts'
-import { ActivityIcon, ChartIcon, KeyIcon, WebhookIcon } from '../ui/icons.tsx'
+import { ActivityIcon, ChartIcon, KeyIcon, PeopleIcon, WebhookIcon } from '../ui/icons.tsx'
 import { Skeleton } from '../ui/Loaded.tsx'
 import { AccountMenu } from './AccountMenu.tsx'
 import { Brand } from './Brand.tsx'
@@ -11,6 +11,7 @@ import { CompanyMenu } from './CompanyMenu.tsx'
 import { Connection } from './Connection.tsx'
 import { CrashBoundary } from './CrashBoundary.tsx'
 import { CompanyContext, currentCompany, SCREENS, useCompany } from './company.ts'
+import { NoAccess } from './NoAccess.tsx'
 import { NotFound, UnknownCompany } from './NotFound.tsx'
 import { PaletteButton } from './PaletteButton.tsx'
 import './shell.css'
@@ -19,20 +20,24 @@ const loadRotate = () => import('../clients/RotateScreen.tsx')
 const loadWebhooks = () => import('../webhooks/WebhooksScreen.tsx')
 const loadAnalytics = () => import('../analytics/AnalyticsScreen.tsx')
 const loadActivity = () => import('../activity/ActivityScreen.tsx')
+const loadPeople = () => import('../people/PeopleScreen.tsx')
+const loadExplain = () => import('../clients/ExplainScreen.tsx')
 const loadPalette = () => import('./Palette.tsx')
 const RotateScreen = lazy(loadRotate)
 const WebhooksScreen = lazy(loadWebhooks)
 const AnalyticsScreen = lazy(loadAnalytics)
 const ActivityScreen = lazy(loadActivity)
+const PeopleScreen = lazy(loadPeople)
+const ExplainScreen = lazy(loadExplain)
 
+const REST = [loadWebhooks, loadAnalytics, loadActivity, loadPeople, loadExplain, loadRotate, loadPalette]
 const IDLE_MS = 300
 
 /** The other screens follow the first one, so that going to one does not wait, nor fail once offline. */
 function useRestLoaded(): void {
   useEffect(() => {
     const timer = setTimeout(() => {
-      for (const load of [loadWebhooks, loadAnalytics, loadActivity, loadRotate, loadPalette])
-        load().catch(() => {})
+      for (const load of REST) load().catch(() => {})
     }, IDLE_MS)
     return () => clearTimeout(timer)
   }, [])
@@ -62,13 +67,11 @@ export function Shell({ vendorId }: { vendorId: string }) {
           </Link>
           <CompanyMenu />
           <PaletteButton />
-          <Navigation />
+          {current.mayManage && <Navigation />}
           <AccountMenu />
         </header>
         <main id="main" className="main" tabIndex={-1}>
-          <CrashBoundary key={location}>
-            <Screens />
-          </CrashBoundary>
+          <CrashBoundary key={location}>{current.mayManage ? <Screens /> : <NoAccess />}</CrashBoundary>
         </main>
       </div>
       <Connection />
@@ -109,6 +112,12 @@ function Screens() {
         <Route path={`/:vendorId/${SCREENS.activity}`}>
           <ActivityScreen />
         </Route>
+        <Route path={`/:vendorId/${SCREENS.people}`}>
+          <PeopleScreen />
+        </Route>
+        <Route path={`/:vendorId/${SCREENS.explain}/:requestId?`}>
+          {({ requestId }) => <ExplainScreen key={requestId} requestId={requestId} />}
+        </Route>
         <Route>
           <NotFound />
         </Route>
@@ -133,6 +142,7 @@ function Navigation() {
       <ul aria-labelledby="nav-company">
         <NavItem screen="analytics" icon={<ChartIcon />} label="Analytics" />
         <NavItem screen="activity" icon={<ActivityIcon />} label="Activity" />
+        <NavItem screen="people" icon={<PeopleIcon />} label="People" />
       </ul>
     </nav>
   )

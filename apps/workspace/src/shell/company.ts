@@ -30,19 +30,12 @@ export const SCREENS = {
   webhooks: 'integrations/webhooks',
   analytics: 'analytics',
   activity: 'activity',
+  people: 'people',
+  explain: 'explain',
 } as const
 
 /** A person's place in a company, as shown. */
 export function roleName({ role, status }: Pick<Company, 'role' | 'status'>): string {
   const name = { owner: 'Owner', admin: 'Admin', member: 'Member' }[role]
   return status === 'suspended' ? `${name}, suspended` : name
-}
-
-/** Why this person may not, as a sentence. */
-export function whyNot({ role, status, name }: Pick<Company, 'role' | 'status' | 'name'>): string {
-  const you =
-    status === 'suspended'
-      ? 'your membership is suspended'
-      : `your role here is ${roleName({ role, status })}`
-  return `Only the owner and active admins of ${name} can do this; ${you}.`
 }

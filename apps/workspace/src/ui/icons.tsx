@@ -17,6 +17,9 @@ export const KeyIcon = icon(
 export const WebhookIcon = icon(<path d="M4 15.500h7.500M3 10h9M4 4.500h7.500M12 4.500 17 10l-5 5.500" />)
 export const ChartIcon = icon(<path d="M3 16.500h14M5.500 13.500v-3M10 13.500V4M14.500 13.500V7.500" />)
 export const ActivityIcon = icon(<path d="M5 4v12M5 5.500h.01M9 5.500h7.500M9 10h7.500M9 14.500h5" />)
+export const PeopleIcon = icon(
+  <path d="M7.500 9.500a2.800 2.800 0 1 0 0-5.600 2.800 2.800 0 0 0 0 5.600zM2.500 16.500c0-2.800 2-4.500 5-4.500s5 1.700 5 4.500M12.800 4.300a2.600 2.600 0 0 1 0 4.900M14.800 12.400c1.700.6 2.700 2 2.700 4.100" />,
+)
 export const CopyIcon = icon(<path d="M7.500 7.500h8.500v8.500H7.500zM12.500 7.500V4H4v8.500h3.500" />)
 export const CheckIcon = icon(<path d="m4 10.500 4 4 8-9" />)
 export const AlertIcon = icon(<path d="M10 3.500 17.500 16.500h-15zM10 8.500v3.500M10 14.200v.1" />)

@@ -3,7 +3,6 @@ import { useDestination } from '../api/callbacks.ts'
 import type { CallbackDestination } from '../api/contract.ts'
 import { draftOf } from '../session/drafts.ts'
 import { useCompany } from '../shell/company.ts'
-import { NotForYou } from '../shell/NotForYou.tsx'
 import { Page } from '../shell/Page.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { useLater } from '../ui/later.ts'
@@ -15,18 +14,13 @@ import { WhatArrives } from './WhatArrives.tsx'
 import './webhooks.css'
 
 export default function WebhooksScreen() {
-  const company = useCompany()
   return (
     <Page
       title="Webhooks"
       section="Integrations"
       lede="One public HTTPS address that receives your company’s events. So far the only event is the test event."
     >
-      {company.mayManage ? (
-        <Destination />
-      ) : (
-        <NotForYou what="The callback destination">They decide where the company’s events go.</NotForYou>
-      )}
+      <Destination />
     </Page>
   )
 }

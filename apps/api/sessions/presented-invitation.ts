@@ -1,0 +1,39 @@
+import { findInvitation } from '#shared/invitations.ts'
+import { hashSecret, INVITATION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
+import { Problem } from '#shared/problems.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import { addressSubject, type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
+import type { ApiContext } from '../http/state.ts'
+
+const TOKEN = new RegExp(`^${INVITATION_TOKEN_PATTERN.source}$`)
+
+export interface PresentedInvitationDependencies {
+  db: Database
+  clock: Clock
+  /** Counts unknown invitation tokens by address. */
+  guessesPerAddress: RateLimit
+}
+
+/**
+ * The invitation of a token that somebody presents.
+ * @throws Problem invitation_not_valid, or rate_limited after too many of them.
+ */
+export async function presentedInvitation(
+  ctx: ApiContext,
+  { db, clock, guessesPerAddress }: PresentedInvitationDependencies,
+  token: string,
+) {
+  const tokenHash = hashSecret(token)
+  const now = new Date(clock.now())
+  const invitation = TOKEN.test(token) && (await findInvitation(db, { tokenHash, now }))
+  if (invitation) return { ...invitation, tokenHash }
+  const guesses = await guessesPerAddress.consume(addressSubject(ctx.state.request.clientAddress))
+  if (guesses.allowed) throw notValid()
+  throw new Problem('rate_limited', 'Too many invalid invitations were sent from this address.', {
+    headers: rateLimitHeaders(guesses),
+  })
+}
+
+export const notValid = (): Problem =>
+  new Problem('invitation_not_valid', 'The link was used, withdrawn or replaced, or is older than 72 hours.')

@@ -1,0 +1,194 @@
+import { type FormEvent, useRef, useState } from 'react'
+import { Link, useLocation } from 'wouter'
+import { useAllClients, useClient } from '../api/clients.ts'
+import type { Refusal } from '../api/contract.ts'
+import { COMPANY_REFUSALS_SHOWN, useCompanyRefusals, useRefusal } from '../api/refusals.ts'
+import { SCREENS, useCompany } from '../shell/company.ts'
+import { Page } from '../shell/Page.tsx'
+import { Moment } from '../ui/Ago.tsx'
+import { Button } from '../ui/Button.tsx'
+import { Field } from '../ui/Field.tsx'
+import { Loaded, Skeleton } from '../ui/Loaded.tsx'
+import { Notice } from '../ui/Notice.tsx'
+import { RefusedRequest } from './Refusals.tsx'
+import { requestIdIn } from './request-id.ts'
+import './clients.css'
+import './usage.css'
+
+/** Takes the id of a request and says why it was refused, and what to do. */
+export default function ExplainScreen({ requestId }: { requestId: string | undefined }) {
+  const { to } = useCompany()
+  return (
+    <Page
+      title="Explain a refusal"
+      back={{ to: to(SCREENS.clients), label: 'OAuth2 Clients' }}
+      lede="Why a request of one of your clients was refused in the last 24 hours, and what to do about it."
+    >
+      <RequestIdForm requestId={requestId} />
+      {requestId !== undefined && <Explanation requestId={requestId} />}
+      <Latest />
+    </Page>
+  )
+}
+
+function RequestIdForm({ requestId }: { requestId: string | undefined }) {
+  const { to } = useCompany()
+  const [, navigate] = useLocation()
+  const idRef = useRef<HTMLInputElement>(null)
+  const [error, setError] = useState<string>()
+
+  function submit(event: FormEvent): void {
+    event.preventDefault()
+    const typed = requestIdIn(idRef.current?.value ?? '')
+    setError(typed === undefined ? 'Paste a request id, such as the value of X-Request-Id.' : undefined)
+    if (typed === undefined) idRef.current?.focus()
+    else navigate(`${to(SCREENS.explain)}/${encodeURIComponent(typed)}`)
+  }
+
+  return (
+    <form className="explain-form" onSubmit={submit} noValidate>
+      <Field
+        label="Request id"
+        hint="Every answer has it in the header field X-Request-Id; error documents of the API have it as requestId."
+        error={error}
+      >
+        {(control) => (
+          <input
+            {...control}
+            ref={idRef}
+            className="input input-code"
+            name="request-id"
+            autoComplete="off"
+            spellCheck={false}
+            defaultValue={requestId}
+          />
+        )}
+      </Field>
+      <Button type="submit" variant="primary">
+        Explain
+      </Button>
+    </form>
+  )
+}
+
+function Explanation({ requestId }: { requestId: string }) {
+  const { vendorId } = useCompany()
+  const query = useRefusal(vendorId, requestId)
+  return (
+    <section className="section explanation" aria-labelledby="explanation-title" aria-live="polite">
+      <h2 id="explanation-title">Why it was refused</h2>
+      <Loaded
+        query={query}
+        skeleton={<Skeleton lines={3} />}
+        missing={<Unknown onTryAgain={query.refetch} />}
+      >
+        {(refusal) => <Explained refusal={refusal} />}
+      </Loaded>
+    </section>
+  )
+}
+
+function Explained({ refusal }: { refusal: Refusal }) {
+  const { reason, advice, at, clientId, route, status, code } = refusal
+  const { vendorId, to } = useCompany()
+  const client = useClient(vendorId, clientId).data
+  return (
+    <>
+      <Notice tone="info" title={reason}>
+        {advice}
+      </Notice>
+      <dl className="sheet">
+        <div>
+          <dt>When</dt>
+          <dd>
+            <Moment at={at} />
+          </dd>
+        </div>
+        <div>
+          <dt>Client</dt>
+          <dd>
+            <Link href={`${to(SCREENS.clients)}/${clientId}`}>
+              {client ? <bdi>{client.name}</bdi> : <code>{clientId}</code>}
+            </Link>
+          </dd>
+        </div>
+        <div>
+          <dt>Request</dt>
+          <dd>
+            <code>{route}</code>
+          </dd>
+        </div>
+        <div>
+          <dt>Answer</dt>
+          <dd>
+            <code>
+              {status} {code}
+            </code>
+          </dd>
+        </div>
+      </dl>
+    </>
+  )
+}
+
+function Unknown({ onTryAgain }: { onTryAgain: () => unknown }) {
+  const { name } = useCompany()
+  return (
+    <Notice
+      tone="info"
+      title={
+        <>
+          No refused request with this id in <bdi>{name}</bdi>
+        </>
+      }
+      live
+      actions={<Button onClick={() => void onTryAgain()}>Try again</Button>}
+    >
+      <ul className="facts">
+        <li>A refusal can be looked up from about a second after the answer, for 24 hours.</li>
+        <li>Only requests that were refused are kept, not those that succeeded or met an error of ours.</li>
+        <li>The client must be one of your company’s; a token that we never signed belongs to none.</li>
+      </ul>
+    </Notice>
+  )
+}
+
+/** Without an id at hand: the refusals of all clients. */
+function Latest() {
+  const { vendorId, to } = useCompany()
+  const query = useCompanyRefusals(vendorId)
+  const clients = useAllClients(vendorId).data
+  const clientOf = (clientId: string) => ({
+    name: clients?.find((client) => client.clientId === clientId)?.name ?? clientId,
+    href: `${to(SCREENS.clients)}/${clientId}`,
+  })
+  return (
+    <section className="section" aria-labelledby="latest-title">
+      <h2 id="latest-title">Latest refused requests</h2>
+      <Loaded query={query} skeleton={<Skeleton lines={4} />}>
+        {({ refusals, nextCursor }) =>
+          refusals.length === 0 ? (
+            <p className="quiet">No request of your clients was refused in the last 24 hours.</p>
+          ) : (
+            <>
+              <ul className="refusals">
+                {refusals.map((refusal) => (
+                  <RefusedRequest
+                    key={refusal.requestId}
+                    refusal={refusal}
+                    client={clientOf(refusal.clientId)}
+                  />
+                ))}
+              </ul>
+              {nextCursor && (
+                <p className="small quiet">
+                  The newest {COMPANY_REFUSALS_SHOWN}. A client’s page shows its own.
+                </p>
+              )}
+            </>
+          )
+        }
+      </Loaded>
+    </section>
+  )
+}

@@ -1,0 +1,106 @@
+import { type ReactNode, useEffect, useState } from 'react'
+import type { InvitationPreview } from '../api/contract.ts'
+import { previewInvitation } from '../api/invitation.ts'
+import { ApiProblem, retryIn } from '../api/request.ts'
+import { Brand } from '../shell/Brand.tsx'
+import { Keyline } from '../shell/Keyline.tsx'
+import { ThemeSelect } from '../shell/ThemeSelect.tsx'
+import { Button } from '../ui/Button.tsx'
+import { Skeleton } from '../ui/Loaded.tsx'
+import { Notice } from '../ui/Notice.tsx'
+import { AcceptInvitation } from './AcceptInvitation.tsx'
+import { useInvitationToken } from './link.ts'
+import '../session/session.css'
+
+/** Where an invitation link leads, signed in or not. */
+export default function InvitationScreen() {
+  const token = useInvitationToken()
+  return (
+    <div className="sign-in">
+      <header className="sign-in-head">
+        <Brand />
+        <ThemeSelect />
+      </header>
+      <main className="sign-in-body">
+        {token === undefined ? <NoToken /> : <Invitation key={token} token={token} />}
+      </main>
+      <Keyline />
+    </div>
+  )
+}
+
+function Invitation({ token }: { token: string }) {
+  const { preview, error, tryAgain } = usePreview(token)
+  if (preview) return <AcceptInvitation token={token} invitation={preview} />
+  if (error instanceof ApiProblem && error.status === 404) {
+    return (
+      <Titled title="This invitation is no longer valid">
+        <p>{error.message} Ask whoever invited you for a new one.</p>
+        <p>
+          Joined already? <a href="/">Sign in</a>
+        </p>
+      </Titled>
+    )
+  }
+  return (
+    <Titled title="Your invitation">
+      {error ? (
+        <Notice
+          tone="warn"
+          title="The invitation could not be read"
+          live
+          actions={<Button onClick={tryAgain}>Try again</Button>}
+        >
+          {error instanceof ApiProblem && error.status === 429
+            ? `There were too many attempts from your network. Try again ${retryIn(error)}.`
+            : error.message}
+        </Notice>
+      ) : (
+        <div role="status">
+          <span className="off-screen">Loading</span>
+          <Skeleton lines={5} />
+        </div>
+      )}
+    </Titled>
+  )
+}
+
+const NoToken = () => (
+  <Titled title="Open your invitation again">
+    <p>
+      The link’s secret is no longer in the address: it was removed when the page opened, so that nobody can
+      read it there. Open the link that you were given once more.
+    </p>
+    <p>
+      Joined already? <a href="/">Sign in</a>
+    </p>
+  </Titled>
+)
+
+function Titled({ title, children }: { title: string; children: ReactNode }) {
+  useEffect(() => {
+    document.title = `${title} · Integration Access`
+  }, [title])
+  return (
+    <>
+      <h1>{title}</h1>
+      {children}
+    </>
+  )
+}
+
+function usePreview(token: string) {
+  const [preview, setPreview] = useState<InvitationPreview>()
+  const [error, setError] = useState<Error>()
+  const [tries, setTries] = useState(0)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each try asks again.
+  useEffect(() => {
+    const leaving = new AbortController()
+    setError(undefined)
+    previewInvitation(token, leaving.signal).then(setPreview, (failed: Error) => {
+      if (!leaving.signal.aborted) setError(failed)
+    })
+    return () => leaving.abort()
+  }, [token, tries])
+  return { preview, error, tryAgain: () => setTries(tries + 1) }
+}

@@ -1,0 +1,130 @@
+import { useQueryClient } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import type { Person } from '../api/contract.ts'
+import { changePerson, peopleChanged, removePerson } from '../api/people.ts'
+import { useCompany } from '../shell/company.ts'
+import { Button } from '../ui/Button.tsx'
+import { Dialog } from '../ui/Dialog.tsx'
+import { Notice } from '../ui/Notice.tsx'
+import { useSubmission } from '../ui/submit.ts'
+import { useToast } from '../ui/Toaster.tsx'
+import { explained } from './explained.ts'
+
+export type Change = 'make admin' | 'make member' | 'suspend' | 'restore' | 'remove' | 'withdraw'
+
+interface Words {
+  title: (name: ReactNode) => ReactNode
+  facts: readonly string[]
+  button: string
+  /** Takes something away. */
+  danger: boolean
+  done: (name: ReactNode) => ReactNode
+  /** @returns when it is done. */
+  send: (vendorId: string, userId: string) => Promise<unknown>
+}
+
+const CLIENTS_STAY = 'Clients that this person created keep working. Revoke those whose secrets are at risk.'
+
+const CHANGES: Record<Change, Words> = {
+  'make admin': {
+    title: (name) => <>Make {name} an admin?</>,
+    facts: ['Admins create, rotate and revoke clients, and set the webhook.', 'It counts at once.'],
+    button: 'Make an admin',
+    danger: false,
+    done: (name) => <>{name} is now an admin</>,
+    send: (vendorId, userId) => changePerson(vendorId, userId, { role: 'admin' }),
+  },
+  'make member': {
+    title: (name) => <>Make {name} a member?</>,
+    facts: ['Members see nothing of the company. It counts at once.', CLIENTS_STAY],
+    button: 'Make a member',
+    danger: true,
+    done: (name) => <>{name} is now a member</>,
+    send: (vendorId, userId) => changePerson(vendorId, userId, { role: 'member' }),
+  },
+  suspend: {
+    title: (name) => <>Suspend {name}?</>,
+    facts: [
+      'This person is locked out of the company at once, and keeps role and account.',
+      CLIENTS_STAY,
+      'You can lift the suspension at any time.',
+    ],
+    button: 'Suspend',
+    danger: true,
+    done: (name) => <>{name} is suspended</>,
+    send: (vendorId, userId) => changePerson(vendorId, userId, { status: 'suspended' }),
+  },
+  restore: {
+    title: (name) => <>Lift the suspension of {name}?</>,
+    facts: ['This person gets back what the role allows, at once.'],
+    button: 'Lift the suspension',
+    danger: false,
+    done: (name) => <>{name} is active again</>,
+    send: (vendorId, userId) => changePerson(vendorId, userId, { status: 'active' }),
+  },
+  remove: {
+    title: (name) => <>Remove {name} from the company?</>,
+    facts: [
+      'This person is locked out of the company at once. To come back, they need a new invitation.',
+      CLIENTS_STAY,
+      'The activity keeps what they did.',
+    ],
+    button: 'Remove',
+    danger: true,
+    done: (name) => <>{name} is removed</>,
+    send: removePerson,
+  },
+  withdraw: {
+    title: (name) => <>Withdraw the invitation of {name}?</>,
+    facts: ['The link stops working at once.'],
+    button: 'Withdraw the invitation',
+    danger: true,
+    done: (name) => <>The invitation of {name} is withdrawn</>,
+    send: removePerson,
+  },
+}
+
+export interface ChangePersonProps {
+  person: Person
+  change: Change
+  onClose: () => void
+}
+
+/** Says what a change of someone's place in the company leads to, and makes it. */
+export function ChangePerson({ person, change, onClose }: ChangePersonProps) {
+  const { vendorId } = useCompany()
+  const queryClient = useQueryClient()
+  const toast = useToast()
+  const { title, facts, button, danger, done, send } = CHANGES[change]
+  const name = <bdi>{person.name}</bdi>
+  const { run, busy, failure } = useSubmission(explained)
+  const confirm = () =>
+    run(async () => {
+      await send(vendorId, person.userId)
+      await peopleChanged(queryClient, vendorId)
+      onClose()
+      toast(done(name))
+    })
+  return (
+    <Dialog open title={title(name)} description={person.email} onClose={onClose} held={busy}>
+      <ul className="facts">
+        {facts.map((fact) => (
+          <li key={fact}>{fact}</li>
+        ))}
+      </ul>
+      {failure && (
+        <Notice tone="bad" title={failure.title} live>
+          {failure.text}
+        </Notice>
+      )}
+      <footer className="dialog-foot">
+        <Button variant="quiet" onClick={onClose}>
+          Cancel
+        </Button>
+        <Button variant={danger ? 'danger' : 'primary'} busy={busy} onClick={() => void confirm()}>
+          {button}
+        </Button>
+      </footer>
+    </Dialog>
+  )
+}

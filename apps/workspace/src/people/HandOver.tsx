@@ -1,0 +1,116 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useRef, useState } from 'react'
+import type { Person } from '../api/contract.ts'
+import { changePerson, peopleChanged } from '../api/people.ts'
+import { checkSession } from '../session/session.ts'
+import { useCompany } from '../shell/company.ts'
+import { Button } from '../ui/Button.tsx'
+import { Dialog } from '../ui/Dialog.tsx'
+import { Field } from '../ui/Field.tsx'
+import { Notice } from '../ui/Notice.tsx'
+import { plain } from '../ui/plain.ts'
+import { useSubmission } from '../ui/submit.ts'
+import { useToast } from '../ui/Toaster.tsx'
+import { explained } from './explained.ts'
+
+export interface HandOverProps {
+  to: Person
+  onClose: () => void
+}
+
+/** Only the new owner can undo it, so their name or email address has to be typed. */
+export function HandOver(props: HandOverProps) {
+  const { to, onClose } = props
+  const { name: company } = useCompany()
+  const form = useHandingOver(props)
+  return (
+    <Dialog
+      open
+      title={
+        <>
+          Hand <bdi>{company}</bdi> over to <bdi>{to.name}</bdi>?
+        </>
+      }
+      description="You cannot undo this: only the new owner can hand it back."
+      onClose={onClose}
+      held={form.busy}
+    >
+      <form className="dialog-form" onSubmit={form.submit} noValidate>
+        <ul className="facts">
+          <li>
+            <bdi className="strong">{to.name}</bdi> ({to.email}) becomes the owner, and manages the people.
+          </li>
+          <li>You become an admin. The new owner can suspend or remove you.</li>
+        </ul>
+        <Field
+          label="Type the new owner’s name to confirm"
+          hint={
+            <>
+              <bdi className="strong">{to.name}</bdi>, or the email address.
+            </>
+          }
+          error={
+            form.mismatch ? (
+              <>
+                That is not the name. It is <bdi className="strong">{to.name}</bdi>.
+              </>
+            ) : undefined
+          }
+        >
+          {(control) => (
+            <input
+              {...control}
+              ref={form.nameRef}
+              name="confirmation"
+              dir="auto"
+              autoComplete="off"
+              spellCheck={false}
+              readOnly={form.busy}
+            />
+          )}
+        </Field>
+        {form.failure && (
+          <Notice tone="bad" title={form.failure.title} live>
+            {form.failure.text}
+          </Notice>
+        )}
+        <footer className="dialog-foot">
+          <Button variant="quiet" onClick={onClose}>
+            Stay the owner
+          </Button>
+          <Button type="submit" variant="danger" busy={form.busy}>
+            Hand over ownership
+          </Button>
+        </footer>
+      </form>
+    </Dialog>
+  )
+}
+
+function useHandingOver({ to, onClose }: HandOverProps) {
+  const { vendorId } = useCompany()
+  const queryClient = useQueryClient()
+  const toast = useToast()
+  const nameRef = useRef<HTMLInputElement>(null)
+  const [mismatch, setMismatch] = useState(false)
+  const submission = useSubmission(explained)
+
+  async function submit(event: FormEvent): Promise<void> {
+    event.preventDefault()
+    const typed = plain(nameRef.current?.value ?? '')
+    const matches = typed === plain(to.name) || typed.toLowerCase() === to.email
+    setMismatch(!matches)
+    if (!matches) return nameRef.current?.focus()
+    await submission.run(async () => {
+      await changePerson(vendorId, to.userId, { role: 'owner' })
+      await Promise.all([peopleChanged(queryClient, vendorId), checkSession()])
+      onClose()
+      toast(
+        <>
+          <bdi>{to.name}</bdi> is now the owner
+        </>,
+      )
+    })
+  }
+  return { ...submission, nameRef, mismatch, submit }
+}

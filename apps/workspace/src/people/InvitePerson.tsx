@@ -1,0 +1,240 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useRef, useState } from 'react'
+import type { InvitedPerson, Person } from '../api/contract.ts'
+import { invitePerson, peopleChanged } from '../api/people.ts'
+import { ApiProblem } from '../api/request.ts'
+import { draftOf, keepDraft } from '../session/drafts.ts'
+import { useCompany } from '../shell/company.ts'
+import { Moment } from '../ui/Ago.tsx'
+import { Button } from '../ui/Button.tsx'
+import { CopyButton } from '../ui/CopyButton.tsx'
+import { Dialog } from '../ui/Dialog.tsx'
+import { Field } from '../ui/Field.tsx'
+import { Notice } from '../ui/Notice.tsx'
+import { useSubmission } from '../ui/submit.ts'
+import { explained } from './explained.ts'
+import { roleWords } from './roles.ts'
+
+type InvitableRole = 'admin' | 'member'
+
+export interface InvitePersonProps {
+  /** Someone whose invitation gets a new link. */
+  again: Person | undefined
+  onClose: () => void
+}
+
+export function InvitePerson({ again, onClose }: InvitePersonProps) {
+  const [invited, setInvited] = useState<InvitedPerson>()
+  if (invited) return <InvitationLink invited={invited} onClose={onClose} />
+  return <InvitationForm again={again} onInvited={setInvited} onClose={onClose} />
+}
+
+interface InvitationFormProps extends InvitePersonProps {
+  onInvited: (invited: InvitedPerson) => void
+}
+
+function InvitationForm(props: InvitationFormProps) {
+  const { again } = props
+  const form = useInvitation(props)
+  return (
+    <Dialog
+      open
+      title={again ? 'Create a new link' : 'Invite a person'}
+      description={
+        again
+          ? 'The link that was sent before stops working.'
+          : 'You get a link to give to this person. No email is sent.'
+      }
+      onClose={form.close}
+      held={form.busy}
+    >
+      <form className="dialog-form" onSubmit={form.submit} noValidate>
+        <Field label="Name" error={form.errors.name}>
+          {(control) => (
+            <input
+              {...control}
+              ref={form.nameRef}
+              name="name"
+              dir="auto"
+              autoComplete="off"
+              defaultValue={form.first.name}
+              onChange={form.retype}
+            />
+          )}
+        </Field>
+        <Field label="Email address" hint="To sign in with." error={form.errors.email}>
+          {(control) => (
+            <input
+              {...control}
+              ref={form.emailRef}
+              name="email"
+              type="email"
+              autoComplete="off"
+              spellCheck={false}
+              defaultValue={form.first.email}
+              readOnly={again !== undefined}
+              onChange={form.retype}
+            />
+          )}
+        </Field>
+        <RoleChoice role={form.role} onChange={form.choose} />
+        {form.failure && (
+          <Notice tone="bad" title={form.failure.title} live>
+            {form.failure.text}
+          </Notice>
+        )}
+        <footer className="dialog-foot">
+          <Button variant="quiet" onClick={form.close}>
+            Cancel
+          </Button>
+          <Button type="submit" variant="primary" busy={form.busy}>
+            Create the link
+          </Button>
+        </footer>
+      </form>
+    </Dialog>
+  )
+}
+
+function RoleChoice({ role, onChange }: { role: InvitableRole; onChange: (role: InvitableRole) => void }) {
+  return (
+    <fieldset className="role-choice">
+      <legend>Role</legend>
+      {(['admin', 'member'] as const).map((each) => (
+        <label key={each} className="role-option">
+          <input type="radio" name="role" checked={role === each} onChange={() => onChange(each)} />
+          <span>
+            <span className="strong">{roleWords(each).name}</span>
+            <span className="small quiet">{roleWords(each).may}</span>
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  )
+}
+
+function InvitationLink({ invited, onClose }: { invited: InvitedPerson; onClose: () => void }) {
+  return (
+    <Dialog
+      open
+      title={
+        <>
+          A link for <bdi>{invited.name}</bdi>
+        </>
+      }
+      description="Copy it now: it is shown only once. If it gets lost, create a new one."
+      onClose={onClose}
+    >
+      <div className="invitation-link">
+        <code>{invited.invitationUrl}</code>
+        <CopyButton text={invited.invitationUrl} what="invitation link" labelled />
+      </div>
+      <ul className="facts">
+        <li>
+          Give it to <bdi>{invited.name}</bdi> alone, over a channel you trust: whoever has it can join as{' '}
+          {invited.email}.
+        </li>
+        <li>
+          It works once
+          {invited.expiresAt && (
+            <>
+              , until <Moment at={invited.expiresAt} />
+            </>
+          )}
+          .
+        </li>
+      </ul>
+      <footer className="dialog-foot">
+        <Button variant="primary" onClick={onClose}>
+          Done
+        </Button>
+      </footer>
+    </Dialog>
+  )
+}
+
+/** Where the dialog's input is kept until it is sent or dismissed, so that the end of a session does not lose it. */
+export const invitationDraft = (vendorId: string): string => `invite-person ${vendorId}`
+
+interface Draft {
+  name: string
+  email: string
+  role: InvitableRole
+}
+
+function useInvitation({ again, onInvited, onClose }: InvitationFormProps) {
+  const { vendorId } = useCompany()
+  const queryClient = useQueryClient()
+  const key = invitationDraft(vendorId)
+  const [first] = useState<Draft>(() => {
+    if (again) return { ...again, role: again.role === 'admin' ? 'admin' : 'member' }
+    const kept = draftOf(key)
+    return kept ? JSON.parse(kept) : { name: '', email: '', role: 'admin' }
+  })
+  const nameRef = useRef<HTMLInputElement>(null)
+  const emailRef = useRef<HTMLInputElement>(null)
+  const [role, setRole] = useState(first.role)
+  const [errors, setErrors] = useState<{ name?: string; email?: string }>({})
+  const submission = useSubmission((error) => {
+    setErrors(fieldErrors(error))
+    return explained(error)
+  })
+
+  const typed = (): Draft => ({
+    name: nameRef.current?.value.trim() ?? '',
+    email: emailRef.current?.value.trim() ?? '',
+    role,
+  })
+  const close = () => {
+    keepDraft(key, undefined)
+    onClose()
+  }
+
+  async function submit(event: FormEvent): Promise<void> {
+    event.preventDefault()
+    const person = typed()
+    const wrong = {
+      ...(person.name === '' && { name: 'Enter a name.' }),
+      ...(!/^[^\s@]+@[^\s@]+$/.test(person.email) && { email: 'Enter an email address.' }),
+    }
+    setErrors(wrong)
+    if (wrong.name) return nameRef.current?.focus()
+    if (wrong.email) return emailRef.current?.focus()
+    await submission.run(async () => {
+      const invited = await invitePerson(vendorId, person)
+      keepDraft(key, undefined)
+      void peopleChanged(queryClient, vendorId)
+      onInvited(invited)
+    })
+  }
+  return {
+    ...submission,
+    first,
+    nameRef,
+    emailRef,
+    role,
+    choose(next: InvitableRole) {
+      setRole(next)
+      keepDraft(key, JSON.stringify({ ...typed(), role: next }))
+    },
+    retype() {
+      setErrors({})
+      keepDraft(key, JSON.stringify(typed()))
+    },
+    errors,
+    submit,
+    close,
+  }
+}
+
+/** What the service says is wrong with each field. */
+function fieldErrors(error: unknown): { name?: string; email?: string } {
+  if (!(error instanceof ApiProblem)) return {}
+  const about = (pointer: string) => error.errors.find((each) => each.pointer === pointer)?.detail
+  const name = about('/name')
+  const email = about('/email')
+  return {
+    ...(name && { name: `The name ${name}.` }),
+    ...(email && { email: `The email address ${email}.` }),
+  }
+}

@@ -1,0 +1,95 @@
+import { useState } from 'react'
+import type { Person } from '../api/contract.ts'
+import { usePeople } from '../api/people.ts'
+import { draftOf } from '../session/drafts.ts'
+import { useSignedIn } from '../session/session.ts'
+import { useCompany } from '../shell/company.ts'
+import { Page } from '../shell/Page.tsx'
+import { Button } from '../ui/Button.tsx'
+import { PlusIcon } from '../ui/icons.tsx'
+import { Loaded, Skeleton } from '../ui/Loaded.tsx'
+import { type Change, ChangePerson } from './ChangePerson.tsx'
+import { HandOver } from './HandOver.tsx'
+import { InvitePerson, invitationDraft } from './InvitePerson.tsx'
+import { PeopleTable } from './PeopleTable.tsx'
+import { ROLES } from './roles.ts'
+import './people.css'
+
+/** What the owner is about to do. */
+type Doing =
+  | { what: 'invite'; again?: Person }
+  | { what: 'hand over'; to: Person }
+  | { what: 'change'; person: Person; change: Change }
+
+export default function PeopleScreen() {
+  const { vendorId, role, ownerName } = useCompany()
+  const { user } = useSignedIn()
+  const query = usePeople(vendorId)
+  const [doing, setDoing] = useState<Doing | undefined>(() =>
+    draftOf(invitationDraft(vendorId)) === undefined ? undefined : { what: 'invite' },
+  )
+  const close = () => setDoing(undefined)
+  const owns = role === 'owner'
+  return (
+    <Page
+      title="People"
+      section="Company"
+      lede={
+        owns ? (
+          'Who belongs to your company, and what each may do.'
+        ) : (
+          <>
+            Who belongs to your company. Only its owner, <bdi>{ownerName}</bdi>, can change this.
+          </>
+        )
+      }
+      actions={
+        owns && (
+          <Button variant="primary" icon={<PlusIcon />} onClick={() => setDoing({ what: 'invite' })}>
+            Invite a person
+          </Button>
+        )
+      }
+    >
+      <Loaded query={query} skeleton={<Skeleton lines={6} />}>
+        {(people) => (
+          <>
+            <PeopleTable
+              people={people}
+              me={user.userId}
+              actions={
+                owns
+                  ? {
+                      onChange: (person, change) => setDoing({ what: 'change', person, change }),
+                      onHandOver: (to) => setDoing({ what: 'hand over', to }),
+                      onInviteAgain: (again) => setDoing({ what: 'invite', again }),
+                    }
+                  : undefined
+              }
+            />
+            <RolesExplained />
+          </>
+        )}
+      </Loaded>
+      {owns && doing?.what === 'invite' && <InvitePerson again={doing.again} onClose={close} />}
+      {owns && doing?.what === 'change' && (
+        <ChangePerson person={doing.person} change={doing.change} onClose={close} />
+      )}
+      {doing?.what === 'hand over' && <HandOver to={doing.to} onClose={close} />}
+    </Page>
+  )
+}
+
+const RolesExplained = () => (
+  <section className="section" aria-labelledby="roles-title">
+    <h2 id="roles-title">What each role may do</h2>
+    <dl className="sheet">
+      {ROLES.map(({ role, name, may }) => (
+        <div key={role}>
+          <dt>{name}</dt>
+          <dd>{may}</dd>
+        </div>
+      ))}
+    </dl>
+  </section>
+)

@@ -1,0 +1,111 @@
+import type { Person } from '../api/contract.ts'
+import { Ago } from '../ui/Ago.tsx'
+import { MoreIcon } from '../ui/icons.tsx'
+import { Menu, MenuItem, MenuLine } from '../ui/Menu.tsx'
+import type { Change } from './ChangePerson.tsx'
+import { roleWords } from './roles.ts'
+
+export interface PeopleActions {
+  onChange: (person: Person, change: Change) => void
+  onHandOver: (to: Person) => void
+  onInviteAgain: (person: Person) => void
+}
+
+export interface PeopleTableProps {
+  people: readonly Person[]
+  /** The signed-in person's user id. */
+  me: string
+  /** undefined: for reading only. */
+  actions: PeopleActions | undefined
+}
+
+export function PeopleTable({ people, me, actions }: PeopleTableProps) {
+  return (
+    <table className="table people-table">
+      <caption className="off-screen">People</caption>
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          <th scope="col">Email address</th>
+          <th scope="col">Role</th>
+          <th scope="col">Status</th>
+          {actions && (
+            <th scope="col">
+              <span className="off-screen">Actions</span>
+            </th>
+          )}
+        </tr>
+      </thead>
+      <tbody>
+        {people.map((person) => (
+          <tr key={person.userId}>
+            <th scope="row">
+              <bdi>{person.name}</bdi>
+            </th>
+            <td className="person-email">{person.email}</td>
+            <td>
+              {roleWords(person.role).name}
+              {person.userId === me && <span className="quiet"> (you)</span>}
+            </td>
+            <td>
+              <PersonStatus person={person} />
+            </td>
+            {actions && (
+              <td className="person-actions">
+                {person.role !== 'owner' && <Actions person={person} {...actions} />}
+              </td>
+            )}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function PersonStatus({ person: { status, expiresAt } }: { person: Person }) {
+  if (status === 'active') return <span className="status status-active">Active</span>
+  if (status === 'suspended') return <span className="status status-warn">Suspended</span>
+  return (
+    <span className="status status-invited">
+      <span>
+        Invited
+        {expiresAt && (
+          <span className="quiet">
+            , ends <Ago at={expiresAt} />
+          </span>
+        )}
+      </span>
+    </span>
+  )
+}
+
+function Actions({ person, onChange, onHandOver, onInviteAgain }: { person: Person } & PeopleActions) {
+  const { status, role } = person
+  const invited = status === 'invited'
+  return (
+    <Menu
+      trigger={
+        <button type="button" className="icon-button" aria-label={`Actions for ${person.name}`}>
+          <MoreIcon />
+        </button>
+      }
+    >
+      {invited && <MenuItem onSelect={() => onInviteAgain(person)}>Create a new link</MenuItem>}
+      {!invited && role === 'member' && (
+        <MenuItem onSelect={() => onChange(person, 'make admin')}>Make an admin</MenuItem>
+      )}
+      {!invited && role === 'admin' && (
+        <MenuItem onSelect={() => onChange(person, 'make member')}>Make a member</MenuItem>
+      )}
+      {status === 'active' && <MenuItem onSelect={() => onChange(person, 'suspend')}>Suspend</MenuItem>}
+      {status === 'suspended' && (
+        <MenuItem onSelect={() => onChange(person, 'restore')}>Lift the suspension</MenuItem>
+      )}
+      {status === 'active' && <MenuItem onSelect={() => onHandOver(person)}>Hand over ownership</MenuItem>}
+      <MenuLine />
+      <MenuItem danger onSelect={() => onChange(person, invited ? 'withdraw' : 'remove')}>
+        {invited ? 'Withdraw the invitation' : 'Remove'}
+      </MenuItem>
+    </Menu>
+  )
+}

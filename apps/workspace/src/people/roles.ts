@@ -1,0 +1,22 @@
+import type { Role } from '../api/contract.ts'
+
+/** What each role may do, in the order of what it allows. */
+export const ROLES: readonly { role: Role; name: string; may: string }[] = [
+  {
+    role: 'owner',
+    name: 'Owner',
+    may: 'Everything an admin may, and manages the people. A company has exactly one owner.',
+  },
+  {
+    role: 'admin',
+    name: 'Admin',
+    may: 'Creates, rotates and revokes clients, sets the webhook, and sees analytics, activity and people.',
+  },
+  {
+    role: 'member',
+    name: 'Member',
+    may: 'Belongs to the company but sees nothing of it, until made an admin.',
+  },
+]
+
+export const roleWords = (role: Role) => ROLES.find((each) => each.role === role) as (typeof ROLES)[number]

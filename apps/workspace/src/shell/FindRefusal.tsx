@@ -1,0 +1,20 @@
+import { Redirect } from 'wouter'
+import { useCompanyOfRefusal } from '../api/refusals.ts'
+import { useSignedIn } from '../session/session.ts'
+import { currentCompany, SCREENS } from './company.ts'
+import { Opening } from './Opening.tsx'
+
+/** From `/explain/{request_id}`, which names no company, to the screen of the company whose client it was. */
+export function FindRefusal({ requestId }: { requestId: string | undefined }) {
+  const { companies } = useSignedIn()
+  const managed = companies.filter((company) => currentCompany(company).mayManage)
+  const found = useCompanyOfRefusal(
+    managed.map(({ vendorId }) => vendorId),
+    requestId,
+  )
+  if (found === undefined) return <Opening />
+  const company = managed.find(({ vendorId }) => vendorId === found) ?? managed[0] ?? companies[0]
+  if (!company) return <Redirect to="/" replace />
+  const path = requestId === undefined ? '' : `/${encodeURIComponent(requestId)}`
+  return <Redirect to={currentCompany(company).to(SCREENS.explain) + path} replace />
+}

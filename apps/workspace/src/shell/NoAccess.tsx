@@ -1,0 +1,56 @@
+import { useState } from 'react'
+import { checkSession } from '../session/session.ts'
+import { Button } from '../ui/Button.tsx'
+import { LockIcon } from '../ui/icons.tsx'
+import { useCompany } from './company.ts'
+import { Page } from './Page.tsx'
+
+/** In place of every screen, for members and whoever is suspended: whom to ask, by name. */
+export function NoAccess() {
+  const { name, status, ownerName } = useCompany()
+  const suspended = status === 'suspended'
+  const owner = ownerName === null ? 'the owner' : <bdi className="strong">{ownerName}</bdi>
+  return (
+    <Page title={suspended ? 'You are suspended' : 'You have no access yet'}>
+      <section className="no-access">
+        <LockIcon />
+        <div>
+          {suspended ? (
+            <p>
+              Your membership in <bdi>{name}</bdi> is suspended, so nothing of it is shown to you. Ask {owner}
+              , who owns the company, to lift the suspension.
+            </p>
+          ) : (
+            <p>
+              Your role in <bdi>{name}</bdi> is Member. Clients, webhooks, analytics and activity are shown to
+              its owner and admins. Ask {owner}, who owns the company, to make you an admin.
+            </p>
+          )}
+          <CheckAgain />
+        </div>
+      </section>
+    </Page>
+  )
+}
+
+function CheckAgain() {
+  const [checking, setChecking] = useState(false)
+  const [unchanged, setUnchanged] = useState(false)
+  async function check(): Promise<void> {
+    setChecking(true)
+    await checkSession()
+    // Shown only if this page still is.
+    setChecking(false)
+    setUnchanged(true)
+  }
+  return (
+    <p className="page-actions">
+      <Button busy={checking} onClick={() => void check()}>
+        Check again
+      </Button>
+      <span className="quiet" role="status">
+        {unchanged && !checking && 'Nothing has changed yet.'}
+      </span>
+    </p>
+  )
+}

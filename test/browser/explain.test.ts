@@ -1,0 +1,98 @@
+import { strict as assert } from 'node:assert'
+import {
+  api,
+  createClient,
+  GLOBEX_OWNER,
+  OWNER,
+  requestToken,
+  sessionToken,
+  testWorkspace,
+  type Visit,
+  visit,
+} from '../support/workspace.ts'
+
+describe('workspace: explaining a refusal', function () {
+  this.timeout(60_000)
+  let tab: Visit
+  let client: { clientId: string; clientSecret: string }
+  before(async () => {
+    client = await createClient(await sessionToken(OWNER), { name: 'Refused' })
+  })
+  afterEach(() => tab?.leave())
+
+  /** What a refusal is known by, once it can be looked up. */
+  async function known(requestId: string): Promise<string> {
+    const token = await sessionToken(OWNER)
+    const path = `/v1/vendor/ven_acme/refusals/${requestId}`
+    const deadline = Date.now() + 10_000
+    while ((await api(path, { token })).reason === undefined && Date.now() < deadline) {
+      await new Promise((resolve) => setTimeout(resolve, 200))
+    }
+    return requestId
+  }
+  const wrongSecret = async () =>
+    known((await requestToken({ ...client, clientSecret: `${client.clientSecret}x` })).requestId)
+
+  it('leads from /explain/{request_id} to the sentence, after signing in', async () => {
+    const { stack } = await testWorkspace()
+    const requestId = await wrongSecret()
+    tab = await visit({ path: `/explain/${requestId}` })
+    const { page } = tab
+    await page.getByLabel('Email address').fill(OWNER)
+    await page.getByLabel('Password').fill(stack.demoPassword)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    const explanation = page.getByRole('region', { name: 'Why it was refused' })
+    await explanation.getByText('The client secret was wrong.').waitFor()
+    await explanation.getByText(`ends in ${client.clientSecret.slice(-4)}.`).waitFor()
+    await explanation.getByText('401 invalid_client').waitFor()
+    assert.equal(new URL(page.url()).pathname, `/ven_acme/explain/${requestId}`)
+    await explanation.getByRole('link', { name: 'Refused' }).click()
+    await page.getByRole('heading', { name: 'Refused', level: 1 }).waitFor()
+    await page.getByRole('link', { name: 'Explain another request by its id' }).click()
+    await page.getByRole('heading', { name: 'Explain a refusal', level: 1 }).waitFor()
+  })
+
+  it('takes an id as it is pasted, and names the scope that was lacking', async () => {
+    const refused = await requestToken({ ...client, scope: 'analytics:read boost:write' })
+    const requestId = await known(refused.requestId)
+    tab = await visit({ as: OWNER, path: '/ven_acme/integrations/oauth2-clients' })
+    const { page } = tab
+    await page.getByRole('button', { name: 'Explain a refusal' }).click()
+    const box = page.getByRole('textbox', { name: 'Request id' })
+    await box.fill('why?')
+    await box.press('Enter')
+    await page.getByText('Paste a request id').waitFor()
+    await box.fill(`< X-Request-Id: ${requestId}\n`)
+    await box.press('Enter')
+    const explanation = page.getByRole('region', { name: 'Why it was refused' })
+    await explanation.getByText('The client does not have boost:write.').waitFor()
+    await explanation.getByText('create a replacement client with it').waitFor()
+    assert.equal(await box.inputValue(), requestId)
+    const latest = page.getByRole('region', { name: 'Latest refused requests' })
+    await latest.getByText(requestId).waitFor()
+  })
+
+  it('says who revoked the client, and when', async () => {
+    const token = await sessionToken(OWNER)
+    const gone = await createClient(token, { name: 'Revoked' })
+    await api(`/v1/vendor/ven_acme/oauth-clients/${gone.clientId}/revoke`, { token, method: 'POST' })
+    const requestId = await known((await requestToken(gone)).requestId)
+    tab = await visit({ as: OWNER, path: `/ven_acme/explain/${requestId}` })
+    await tab.page
+      .getByText(/^Olivia Brandt revoked the client at 20/)
+      .first()
+      .waitFor()
+  })
+
+  it('says nothing to another company, nor of a request that nobody knows', async () => {
+    const requestId = await wrongSecret()
+    tab = await visit({ as: GLOBEX_OWNER, path: `/explain/${requestId}` })
+    const { page } = tab
+    const unknown = page.getByRole('status').filter({ hasText: 'No refused request with this id' })
+    await unknown.waitFor()
+    const said = await unknown.textContent()
+    await page.goto(`${tab.baseUrl}/ven_globex/explain/${crypto.randomUUID()}`)
+    await unknown.waitFor()
+    assert.equal(await unknown.textContent(), said)
+  })
+})

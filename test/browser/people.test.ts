@@ -1,0 +1,258 @@
+import { strict as assert } from 'node:assert'
+import type { Page } from 'playwright-core'
+import {
+  ADMIN,
+  api,
+  assertAccessible,
+  GLOBEX_OWNER,
+  sessionToken,
+  testWorkspace,
+  type Visit,
+  visit,
+} from '../support/workspace.ts'
+
+const PEOPLE = '/ven_globex/people'
+const PASSWORD = 'a password of Kim'
+const OWNER_NAME = 'Grace Holloway'
+
+describe('workspace: people', function () {
+  this.timeout(120_000)
+  const tabs: Visit[] = []
+  const enter = async (options: Parameters<typeof visit>[0]) => {
+    const tab = await visit(options)
+    tabs.push(tab)
+    return tab
+  }
+  afterEach(async () => {
+    for (const tab of tabs.splice(0)) await tab.leave()
+  })
+
+  const globex = async (path: string, body?: unknown, method?: string) =>
+    api(`/v1/vendor/ven_globex${path}`, {
+      token: await sessionToken(GLOBEX_OWNER),
+      body,
+      ...(method && { method }),
+    })
+  const row = (page: Page, name: string) => page.getByRole('row').filter({ hasText: name })
+  async function choose(page: Page, name: string, item: string): Promise<void> {
+    await page.getByRole('button', { name: `Actions for ${name}` }).click()
+    await page.getByRole('menuitem', { name: item }).click()
+  }
+  /** Chooses from a person's menu, and confirms. */
+  async function change(page: Page, name: string, item: string, button = item): Promise<void> {
+    await choose(page, name, item)
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: button, exact: true }).click()
+    await dialog.waitFor({ state: 'detached' })
+  }
+  async function fillInvitation(page: Page, name: string, email: string, role = 'Admin'): Promise<void> {
+    await page.getByRole('button', { name: 'Invite a person' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill(name)
+    await dialog.getByLabel('Email address').fill(email)
+    await dialog.getByRole('radio', { name: new RegExp(`^${role}`) }).check()
+    await dialog.getByRole('button', { name: 'Create the link' }).click()
+  }
+  async function linkShown(page: Page): Promise<URL> {
+    const link = page.getByRole('dialog').locator('code')
+    const url = new URL((await link.textContent()) ?? '')
+    await page.getByRole('button', { name: 'Done' }).click()
+    return url
+  }
+  /** A link for somebody, made beside the browser. */
+  const invitation = async (name: string, email: string, role = 'admin'): Promise<string> => {
+    const { invitationUrl } = await globex('/people', { name, email, role })
+    const { pathname, hash } = new URL(invitationUrl)
+    return pathname + hash
+  }
+
+  it('go all the way: invited, joined, changed, suspended, made the owner, removed', async () => {
+    const email = 'kim@globex.example'
+    const owner = await enter({ as: GLOBEX_OWNER, path: PEOPLE })
+    const { page } = owner
+    await row(page, OWNER_NAME).getByText('Owner (you)').waitFor()
+    await fillInvitation(page, 'Kim R.', email)
+    const link = await linkShown(page)
+    assert.match(link.href, /\/invitation#inv_[0-9A-Za-z]{43}$/)
+    await row(page, 'Kim R.').getByText('Invited').waitFor()
+
+    const invited = await enter({ path: link.pathname + link.hash })
+    const kim = invited.page
+    await kim.getByRole('heading', { name: 'Join Globex Supply', level: 1 }).waitFor()
+    await kim.getByText(`${OWNER_NAME} invites you as an admin.`).waitFor()
+    assert.equal(new URL(kim.url()).hash, '')
+    await kim.getByLabel('Your name').fill('Kim Robertson')
+    await kim.getByLabel('Choose a password').fill('too short')
+    await kim.getByRole('button', { name: 'Create an account and join' }).click()
+    await kim.getByText('At least 12 characters; 3 more.').waitFor()
+    await kim.getByLabel('Choose a password').fill(PASSWORD)
+    await kim.getByRole('button', { name: 'Create an account and join' }).click()
+    await kim.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
+    assert.equal(new URL(kim.url()).pathname, '/ven_globex/integrations/oauth2-clients')
+
+    // An admin sees the people, and changes nothing.
+    await kim.getByRole('link', { name: 'People' }).click()
+    await kim.getByText(`Only its owner, ${OWNER_NAME}, can change this.`).waitFor()
+    await row(kim, 'Kim Robertson').getByText('Admin (you)').waitFor()
+    assert.equal(await kim.getByRole('button', { name: /^Actions for|^Invite/ }).count(), 0)
+
+    await page.reload()
+    await row(page, 'Kim Robertson').getByText('Active').waitFor()
+    await change(page, 'Kim Robertson', 'Make a member')
+    await row(page, 'Kim Robertson').getByText('Member').waitFor()
+    await kim.reload()
+    await kim.getByRole('heading', { name: 'You have no access yet' }).waitFor()
+    await kim.getByText(`Ask ${OWNER_NAME}, who owns the company, to make you an admin.`).waitFor()
+    await change(page, 'Kim Robertson', 'Make an admin')
+    await kim.getByRole('button', { name: 'Check again' }).click()
+    await kim.getByText(`Only its owner, ${OWNER_NAME}, can change this.`).waitFor()
+
+    await change(page, 'Kim Robertson', 'Suspend')
+    await row(page, 'Kim Robertson').getByText('Suspended').waitFor()
+    await kim.getByRole('link', { name: 'Activity' }).click()
+    await kim.getByRole('heading', { name: 'You are suspended' }).waitFor()
+    assert.equal(await kim.getByRole('navigation').count(), 0)
+    await kim.getByRole('button', { name: 'Check again' }).click()
+    await kim.getByText('Nothing has changed yet.').waitFor()
+    await change(page, 'Kim Robertson', 'Lift the suspension')
+
+    await choose(page, 'Kim Robertson', 'Hand over ownership')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Type the new owner’s name').fill('Kim')
+    await dialog.getByRole('button', { name: 'Hand over ownership' }).click()
+    await dialog.getByText('That is not the name.').waitFor()
+    await dialog.getByLabel('Type the new owner’s name').fill(' Kim  Robertson ')
+    await dialog.getByRole('button', { name: 'Hand over ownership' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByText('Only its owner, Kim Robertson, can change this.').waitFor()
+    await row(page, OWNER_NAME).getByText('Admin (you)').waitFor()
+    assert.equal(await page.getByRole('button', { name: /^Actions for|^Invite/ }).count(), 0)
+
+    await kim.getByRole('button', { name: 'Check again' }).click()
+    await kim.getByRole('link', { name: 'People' }).click()
+    await choose(kim, OWNER_NAME, 'Hand over ownership')
+    await kim.getByRole('dialog').getByLabel('Type the new owner’s name').fill(GLOBEX_OWNER)
+    await kim.keyboard.press('Enter')
+    await kim.getByText(`Only its owner, ${OWNER_NAME}, can change this.`).waitFor()
+
+    await page.reload()
+    await change(page, 'Kim Robertson', 'Remove')
+    await row(page, 'Kim Robertson').waitFor({ state: 'detached' })
+    await kim.getByRole('link', { name: 'Activity' }).click()
+    await kim.getByRole('heading', { name: 'Not one of your companies' }).waitFor()
+
+    const { entries } = await globex('/activity')
+    assert.deepEqual(
+      entries
+        .map(({ action }: { action: string }) => action)
+        .filter((action: string) => /person/.test(action)),
+      ['removed', ...Array.from({ length: 8 }, () => 'changed'), 'joined', 'invited'].map(
+        (it) => `person.${it}`,
+      ),
+    )
+  })
+
+  it('the secret of the link is nowhere but in what accepts it, and works once', async () => {
+    const { stack } = await testWorkspace()
+    const path = await invitation('Noa', 'noa@globex.example', 'member')
+    const token = path.split('#')[1] as string
+    const { page } = await enter({ path: '/favicon.svg' })
+    const sent: string[] = []
+    page.on('request', async (request) => {
+      sent.push(request.url(), JSON.stringify(await request.allHeaders()))
+      if (!request.url().includes('/v1/invitation')) sent.push(request.postData() ?? '')
+    })
+    await page.goto(stack.baseUrl + path)
+    await page.getByRole('heading', { name: 'Join Globex Supply' }).waitFor()
+    assert.equal(page.url(), `${stack.baseUrl}/invitation`)
+    assert.equal(await page.evaluate(() => document.documentElement.outerHTML.includes('inv_')), false)
+    await page.getByLabel('Choose a password').fill(PASSWORD)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'You have no access yet' }).waitFor()
+    const kept = await page.evaluate(() =>
+      JSON.stringify([
+        { ...sessionStorage },
+        { ...localStorage },
+        history.state,
+        performance.getEntries().map(({ name }) => name),
+      ]),
+    )
+    assert.ok(sent.length > 10)
+    for (const text of [...sent, kept, stack.serviceOutput()]) assert.equal(text.includes(token), false)
+
+    await page.goto(stack.baseUrl + path)
+    await page.getByRole('heading', { name: 'This invitation is no longer valid' }).waitFor()
+    await page.goto(`${stack.baseUrl}/invitation`)
+    await page.getByRole('heading', { name: 'Open your invitation again' }).waitFor()
+    const { people } = await globex('/people')
+    const noa = people.find(({ email }: { email: string }) => email === 'noa@globex.example')
+    await globex(`/people/${noa.userId}`, undefined, 'DELETE')
+  })
+
+  it('who has an account joins with its password, whoever was signed in', async () => {
+    const { stack } = await testWorkspace()
+    const path = await invitation('Anton W.', ADMIN)
+    const { page } = await enter({ as: GLOBEX_OWNER, path })
+    await page.getByText('You are signed in as someone else').waitFor()
+    await page.getByLabel('Choose a password').fill('a new one for Anton')
+    await page.keyboard.press('Enter')
+    await page.getByText('You have an account already').waitFor()
+    assert.equal(await page.getByLabel('Your name').count(), 0)
+    await assertAccessible(page)
+    await page.getByLabel('Password of your account').fill('still not it')
+    await page.keyboard.press('Enter')
+    await page.getByText('The password is incorrect').waitFor()
+    await page.getByLabel('Password of your account').fill(stack.demoPassword)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
+    assert.match(page.url(), /\/ven_globex\//)
+    await page.getByRole('button', { name: ADMIN }).waitFor()
+    const { user } = await api('/v1/session', { token: await sessionToken(ADMIN) })
+    await globex(`/people/${user.userId}`, undefined, 'DELETE')
+  })
+
+  it('a new link replaces the first, and withdrawing ends it', async () => {
+    const first = await invitation('Late', 'late@globex.example', 'member')
+    const { page } = await enter({ as: GLOBEX_OWNER, path: PEOPLE })
+    await choose(page, 'Late', 'Create a new link')
+    const dialog = page.getByRole('dialog')
+    assert.equal(await dialog.getByLabel('Email address').inputValue(), 'late@globex.example')
+    assert.equal(await dialog.getByRole('radio', { name: /^Member/ }).isChecked(), true)
+    await dialog.getByRole('button', { name: 'Create the link' }).click()
+    const second = await linkShown(page)
+    const valid = async (path: string) =>
+      (await api('/v1/invitation/preview', { body: { token: path.split('#')[1] } })).email !== undefined
+    assert.deepEqual([await valid(first), await valid(second.href)], [false, true])
+    await change(page, 'Late', 'Withdraw the invitation')
+    await row(page, 'Late').waitFor({ state: 'detached' })
+    assert.equal(await valid(second.href), false)
+  })
+
+  it('says what is wrong with an invitation, field by field', async () => {
+    const { page } = await enter({ as: GLOBEX_OWNER, path: PEOPLE })
+    await fillInvitation(page, '', 'nobody')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('Enter a name.').waitFor()
+    await dialog.getByText('Enter an email address.').waitFor()
+    await dialog.getByLabel('Name').fill('Grace')
+    await dialog.getByLabel('Email address').fill(GLOBEX_OWNER)
+    await dialog.getByRole('button', { name: 'Create the link' }).click()
+    await dialog.getByText('This person already belongs to the company.').waitFor()
+  })
+
+  it('is done by keyboard, and the focus returns to the person’s menu', async () => {
+    await invitation('By keyboard', 'keyboard@globex.example')
+    const { page } = await enter({ as: GLOBEX_OWNER, path: PEOPLE })
+    const menu = page.getByRole('button', { name: 'Actions for By keyboard' })
+    await menu.focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('menuitem', { name: 'Create a new link' }).waitFor()
+    await page.keyboard.press('End')
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog', { name: 'Withdraw the invitation of By keyboard?' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    assert.equal(await menu.evaluate((it) => it === document.activeElement), true)
+    await change(page, 'By keyboard', 'Withdraw the invitation')
+  })
+})
