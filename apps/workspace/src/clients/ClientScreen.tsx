@@ -117,7 +117,7 @@ function InRotation({ client, pair: { role, other } }: { client: OAuthClient; pa
 }
 
 function ClientFacts({ client }: { client: OAuthClient }) {
-  const { vendorId } = useCompany()
+  const { vendorId, to } = useCompany()
   const access = {
     baseUrl: location.origin,
     vendorId,
@@ -190,6 +190,11 @@ function ClientFacts({ client }: { client: OAuthClient }) {
       </dl>
       <ClientUsage clientId={client.clientId} />
       <Refusals clientId={client.clientId} />
+      <p>
+        <Link href={`${to(SCREENS.activity)}?client=${client.clientId}`}>
+          Who changed this client, and when
+        </Link>
+      </p>
       {client.status === 'Active' && (
         <section className="section" aria-labelledby="use-title">
           <h2 id="use-title">Use it</h2>
