@@ -188,7 +188,7 @@ function ClientFacts({ client }: { client: OAuthClient }) {
           </dd>
         </div>
       </dl>
-      <ClientUsage clientId={client.clientId} />
+      <ClientUsage client={client} />
       <Refusals clientId={client.clientId} />
       <p>
         <Link href={`${to(SCREENS.activity)}?client=${client.clientId}`}>
