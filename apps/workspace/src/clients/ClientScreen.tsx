@@ -190,7 +190,7 @@ function ClientFacts({ client }: { client: OAuthClient }) {
       </dl>
       <ClientUsage client={client} />
       <Refusals clientId={client.clientId} />
-      <p>
+      <p className="section">
         <Link href={`${to(SCREENS.activity)}?client=${client.clientId}`}>
           Who changed this client, and when
         </Link>
