@@ -1,7 +1,7 @@
 /**
  * The headers of every answer that serves the workspace's files, whatever server sends it. The page runs only its own
- * script and style files and talks only to its own origin. Nothing may frame it, and its address is never sent in a
- * Referer.
+ * script and style files and talks only to its own origin. No text can become markup or script in it: no script may
+ * make a Trusted Types policy. Nothing may frame it, and its address is never sent in a Referer.
  */
 export const WORKSPACE_HEADERS = {
   'Content-Security-Policy': [
@@ -14,6 +14,8 @@ export const WORKSPACE_HEADERS = {
     "form-action 'self'",
     "base-uri 'none'",
     "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
   ].join('; '),
   'X-Content-Type-Options': 'nosniff',
   'Referrer-Policy': 'no-referrer',

@@ -47,6 +47,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
         revokedBy: null,
         lastUsedAt: null,
         tokensIssued24h: 0,
+        tokensByDay: Array(14).fill(0),
       },
     ])
     assert.equal(text.includes(client.secret), false)
@@ -180,27 +181,32 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
       const counter = createUsageCounter({ redis: authRedis, clock: api.clock })
       const { clientId } = await api.createClient({ vendorId })
       const usage = async () => {
-        const [{ lastUsedAt, tokensIssued24h }] = (await list()).json.clients
-        return { lastUsedAt, tokensIssued24h }
+        const [{ lastUsedAt, tokensIssued24h, tokensByDay }] = (await list()).json.clients
+        assert.equal(tokensByDay.length, 14)
+        assert.equal(tokensByDay[13], tokensIssued24h)
+        return { lastUsedAt, tokensIssued24h, before: tokensByDay.slice(0, 13).filter(Boolean) }
       }
       const usedAt = new Date(api.clock.now()).toISOString()
       counter.count(clientId, 'analytics:read', '192.0.2.1')
       counter.count(clientId, 'analytics:read', '192.0.2.1')
       await counter.flush()
-      assert.deepEqual(await usage(), { lastUsedAt: usedAt, tokensIssued24h: 2 })
+      assert.deepEqual(await usage(), { lastUsedAt: usedAt, tokensIssued24h: 2, before: [] })
       await drainUsage({ redis, db })
-      assert.deepEqual(await usage(), { lastUsedAt: usedAt, tokensIssued24h: 2 })
+      assert.deepEqual(await usage(), { lastUsedAt: usedAt, tokensIssued24h: 2, before: [] })
       api.clock.advance(3_600_000)
       counter.count(clientId, 'analytics:read', '192.0.2.1')
       await counter.flush()
       const later = new Date(api.clock.now()).toISOString()
-      assert.deepEqual(await usage(), { lastUsedAt: later, tokensIssued24h: 3 })
+      assert.deepEqual(await usage(), { lastUsedAt: later, tokensIssued24h: 3, before: [] })
       api.clock.advance(23 * 3_600_000)
       owner.sessionToken = await api.createSession(owner.userId)
       await drainUsage({ redis, db })
-      assert.deepEqual(await usage(), { lastUsedAt: later, tokensIssued24h: 1 })
+      assert.deepEqual(await usage(), { lastUsedAt: later, tokensIssued24h: 1, before: [2] })
       api.clock.advance(3_600_000)
-      assert.deepEqual(await usage(), { lastUsedAt: later, tokensIssued24h: 0 })
+      assert.deepEqual(await usage(), { lastUsedAt: later, tokensIssued24h: 0, before: [3] })
+      api.clock.advance(13 * 24 * 3_600_000)
+      owner.sessionToken = await api.createSession(owner.userId)
+      assert.deepEqual(await usage(), { lastUsedAt: later, tokensIssued24h: 0, before: [] })
       redis.disconnect()
       authRedis.disconnect()
       await db.destroy()

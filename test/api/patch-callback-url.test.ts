@@ -78,10 +78,14 @@ describe('PATCH /v1/vendor/{vendor_id}/callback-url', () => {
     assert.equal(rows[0].n, 1)
   })
 
-  it('leaves one activity entry a save, with the host and not the URL', async () => {
+  it('leaves one activity entry a save, with the hosts before and after, and not the URL', async () => {
     await save('https://hooks.acme.com:8443/hidden/path?also=hidden')
+    await save('https://two.acme.com/')
+    const [first, second] = [{ host: 'hooks.acme.com:8443' }, { host: 'two.acme.com' }]
+    const entry = { user_id: owner.userId, action: 'callback.saved' }
     assert.deepEqual(await activity(), [
-      { user_id: owner.userId, action: 'callback.saved', subject: 'hooks.acme.com:8443', detail: {} },
+      { ...entry, subject: first.host, detail: { before: null, after: first } },
+      { ...entry, subject: second.host, detail: { before: first, after: second } },
     ])
   })
 

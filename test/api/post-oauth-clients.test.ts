@@ -49,6 +49,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       revokedBy: null,
       lastUsedAt: null,
       tokensIssued24h: 0,
+      tokensByDay: Array(14).fill(0),
     })
   })
 

@@ -123,7 +123,17 @@ const STATES: State[] = [
     path: CLIENTS,
     async reach(page) {
       await page.getByRole('button', { name: OWNER }).click()
-      await page.getByRole('menuitem', { name: 'Sign out' }).waitFor()
+      await page.getByRole('menuitem', { name: 'Sign out', exact: true }).waitFor()
+    },
+  },
+  {
+    name: 'one’s sessions',
+    as: OWNER,
+    path: CLIENTS,
+    async reach(page) {
+      await page.getByRole('button', { name: OWNER }).click()
+      await page.getByRole('menuitem', { name: 'Your sessions' }).click()
+      await dialog(page).getByRole('listitem').first().waitFor()
     },
   },
   {

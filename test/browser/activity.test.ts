@@ -1,6 +1,17 @@
 import { strict as assert } from 'node:assert'
 import { readFile } from 'node:fs/promises'
-import { api, createClient, OWNER, sessionToken, type Visit, visit } from '../support/workspace.ts'
+import { ACTIVITY_ACTIONS } from '#shared/activity.ts'
+import { KINDS } from '../../apps/workspace/src/activity/wanted.ts'
+import {
+  ADMIN,
+  api,
+  assertAccessible,
+  createClient,
+  OWNER,
+  sessionToken,
+  type Visit,
+  visit,
+} from '../support/workspace.ts'
 
 describe('workspace: Activity', function () {
   this.timeout(60_000)
@@ -39,10 +50,95 @@ describe('workspace: Activity', function () {
     const download = await downloading
     assert.match(download.suggestedFilename(), /^activity_ven_acme_\d{4}-\d\d-\d\d\.csv$/)
     const [header, newest, ...others] = (await readFile(await download.path(), 'utf8')).split('\r\n')
-    assert.equal(header, 'at,action,subject,by,by_user_id,detail')
+    assert.equal(header, 'at,action,subject,by,by_user_id,before,after,detail')
     assert.match(newest ?? '', new RegExp(`client.created,${clientId},.+,usr_`))
     assert.ok((newest ?? '').includes('""name"":""=1+1, \\""quoted\\""""'), newest)
     assert.ok(others.some((line) => line.includes('Demo client of the local stack')))
+  })
+
+  it('filters by person, kind, client and time, in the address too, and exports what is shown', async () => {
+    const [token, adminToken] = [await sessionToken(OWNER), await sessionToken(ADMIN)]
+    const { clientId } = await createClient(token, { name: 'Filtered' })
+    await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}`, {
+      token: adminToken,
+      method: 'PATCH',
+      body: { name: 'Filtered anew' },
+    })
+    tab = await visit({ sessionToken: token, path: '/ven_acme/activity' })
+    const { page } = tab
+    const items = page.getByRole('main').getByRole('listitem')
+    const search = page.getByRole('search', { name: 'Filter the activity' })
+    await search.getByLabel('Client').selectOption({ value: clientId })
+    await page.waitForURL(`**/activity?client=${clientId}`)
+    await items.nth(2).waitFor({ state: 'detached' })
+    await items.filter({ hasText: 'created the client Filtered' }).waitFor()
+    assert.equal(await items.count(), 2)
+    await search.getByLabel('Person').selectOption({ label: 'Anton Weiss' })
+    await items.filter({ hasText: 'created the client' }).waitFor({ state: 'detached' })
+    await items.filter({ hasText: 'renamed the client Filtered to Filtered anew' }).waitFor()
+    await search.getByLabel('Kind').selectOption('Client revoked')
+    await page.getByText('Nothing matches these filters.').waitFor()
+    await search.getByLabel('Kind').selectOption('Client renamed')
+    await items.first().waitFor()
+    await assertAccessible(page)
+
+    const downloading = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Export these as CSV' }).click()
+    const lines = (await readFile(await (await downloading).path(), 'utf8')).trim().split('\r\n')
+    assert.equal(lines.length, 2)
+    assert.ok(lines[1]?.includes(',name: Filtered,name: Filtered anew,'), lines[1])
+
+    await page.reload()
+    await items.first().waitFor()
+    assert.equal(await items.count(), 1)
+    await search.getByLabel('To').fill('2020-01-01')
+    await page.getByText('Nothing matches these filters.').waitFor()
+    await search.getByRole('button', { name: 'Clear filters' }).click()
+    await items.nth(2).waitFor()
+    assert.equal(new URL(page.url()).search, '')
+  })
+
+  it('says in sentences what happened to people', async () => {
+    const token = await sessionToken(OWNER)
+    const people = '/v1/vendor/ven_acme/people'
+    const body = { name: 'Pia Partner', email: 'pia@acme.example', role: 'member' }
+    const { invitationUrl } = await api(people, { token, body })
+    const withdrawn = await api(people, {
+      token,
+      body: { ...body, name: 'Will Withdrawn', email: 'will@acme.example' },
+    })
+    await api(`${people}/${withdrawn.userId}`, { token, method: 'DELETE' })
+    const joined = await api('/v1/invitation', {
+      body: { token: invitationUrl.split('#')[1], password: 'a password of Pia' },
+    })
+    const path = `${people}/${joined.user.userId}`
+    for (const change of [{ role: 'admin' }, { status: 'suspended' }, { status: 'active' }]) {
+      await api(path, { token, method: 'PATCH', body: change })
+    }
+    await api(path, { token, method: 'DELETE' })
+    tab = await visit({ sessionToken: token, path: '/ven_acme/activity' })
+    const said = tab.page.getByRole('main').getByRole('listitem')
+    await said.first().waitFor()
+    const owner = 'Olivia Brandt'
+    assert.deepEqual(
+      (await said.locator('p').allInnerTexts())
+        .slice(0, 8)
+        .map((text) => text.replace(/ (?:just now|\d+ \w+ ago)$/, '')),
+      [
+        `${owner} removed Pia Partner, whose role was Admin`,
+        `${owner} ended the suspension of Pia Partner`,
+        `${owner} suspended Pia Partner`,
+        `${owner} changed Pia Partner from Member to Admin`,
+        'Pia Partner accepted the invitation and joined as Member',
+        `${owner} withdrew the invitation of Will Withdrawn as Member`,
+        `${owner} invited Will Withdrawn as Member`,
+        `${owner} invited Pia Partner as Member`,
+      ],
+    )
+  })
+
+  it('has a name for every kind of entry', () => {
+    assert.deepEqual(Object.keys(KINDS).sort(), [...ACTIVITY_ACTIONS].sort())
   })
 
   it('goes back as far as there is anything', async () => {

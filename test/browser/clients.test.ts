@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core'
 import {
   ADMIN,
   api,
+  assertAccessible,
   assertFits,
   createClient,
   GLOBEX_OWNER,
@@ -209,6 +210,78 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     await page.getByText('The replacement has not asked for a token for 16 minutes.').waitFor()
     assert.equal(await page.locator('.lane-good').count(), 0)
     assert.equal(await currentStep(page), 'See the token requests move')
+  })
+
+  it('shows what both clients did, and waits for the hour at which the old one is usually asked', async () => {
+    const token = await sessionToken(OWNER)
+    const old = await createClient(token, { name: 'Nightly' })
+    const replacement = await createClient(token, { name: 'Nightly 2', replaces: old.clientId })
+    tab = await visit({ sessionToken: token, path: '/favicon.svg' })
+    const { page } = tab
+    const hourOfDay = new Date(Date.now() - 3 * 3_600_000).getHours()
+    await page.route(`**/oauth-clients/${old.clientId}/usage`, async (route) => {
+      const response = await route.fetch()
+      const usage = await response.json()
+      for (const each of usage.hours) if (new Date(each.hour).getHours() === hourOfDay) each.tokens = 2
+      await route.fulfill({ response, json: usage })
+    })
+    const since = new Date(Date.now() - 1_000).toISOString()
+    await requestToken(replacement)
+    await page.goto(`${tab.baseUrl}${CLIENTS}/${old.clientId}/rotate?since=${since}`)
+    await page
+      .getByText(
+        new RegExp(
+          `is asked every (?:night|day) at ${String(hourOfDay).padStart(2, '0')}:00; that has not passed since you deployed`,
+        ),
+      )
+      .waitFor()
+    assert.equal(await currentStep(page), 'See the token requests move')
+    const lane = page.getByRole('region', { name: 'Replacement: Nightly 2' })
+    await lane.getByRole('img', { name: '7 days, by the hour: 1 token' }).waitFor()
+    await lane.getByRole('img', { name: 'Last hour, by the minute: 1 token' }).waitFor()
+    await lane.getByText(/^Only from /).waitFor()
+    await page
+      .getByRole('region', { name: 'Old: Nightly' })
+      .getByRole('img', { name: /hour: 14 tokens/ })
+      .waitFor()
+    await assertAccessible(page)
+  })
+
+  it('offers a replacement without the scopes that were not used for 30 days', async () => {
+    const token = await sessionToken(OWNER)
+    const old = await createClient(token, { name: 'Too wide', scopes: ['analytics:read', 'boost:write'] })
+    await requestToken(old)
+    tab = await visit({ sessionToken: token, path: '/favicon.svg' })
+    const { page } = tab
+    await page.route(`**/oauth-clients/${old.clientId}`, async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({
+        response,
+        json: { ...(await response.json()), createdAt: '2026-01-01T00:00:00.000Z' },
+      })
+    })
+    await page.goto(`${tab.baseUrl}${CLIENTS}/${old.clientId}`)
+    await page.getByText('One scope was not used for 30 days').waitFor()
+    await assertAccessible(page)
+    await page.getByRole('button', { name: 'Make a narrower replacement' }).click()
+    await page.getByText('Left out, because no token had it for 30 days: boost:write.').waitFor()
+    await page.getByRole('button', { name: 'Create replacement' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('Scopes, fewer than before').waitFor()
+    await dialog.getByRole('button', { name: 'Create replacement' }).click()
+    const { clientId } = await revealed(page)
+    const made = await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}`, { token })
+    assert.deepEqual([made.scopes, made.replaces], [['analytics:read'], old.clientId])
+    await closeReveal(page, 'Continue the rotation')
+  })
+
+  it('draws each client’s last 14 days in the list', async () => {
+    const client = await createClient(await sessionToken(OWNER), { name: 'Drawn' })
+    await requestToken(client)
+    tab = await visit({ as: OWNER, path: CLIENTS, width: 1440 })
+    const row = tab.page.getByRole('row').filter({ hasText: client.clientId })
+    // One bar, of the last day.
+    assert.match((await row.locator('.sparkline path').getAttribute('d')) ?? '', /^M13,100[^M]+$/)
   })
 
   it('keeps the pair at the service: a teammate sees it in the list and on both clients, and resumes it', async () => {

@@ -1,7 +1,15 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
 import { WORKSPACE_HEADERS } from '../../infra/workspace-headers.ts'
-import { assertAccessible, OWNER, testWorkspace, type Visit, visit } from '../support/workspace.ts'
+import {
+  assertAccessible,
+  createClient,
+  OWNER,
+  sessionToken,
+  testWorkspace,
+  type Visit,
+  visit,
+} from '../support/workspace.ts'
 
 const FIRST_LOAD_BYTES = 85_000
 /** Of what Google calls good, a fifth. */
@@ -65,22 +73,110 @@ describe('workspace: the page', function () {
   })
 
   it('runs no script and takes no style that is written into it', async () => {
-    tab = await visit()
-    const ran = await tab.page.evaluate(() => {
-      const script = document.createElement('script')
-      script.textContent = 'document.documentElement.dataset.ran = "yes"'
-      const style = document.createElement('style')
-      style.textContent = 'body { color: rgb(1, 2, 3) }'
-      document.head.append(script, style)
-      return { script: document.documentElement.dataset.ran, color: getComputedStyle(document.body).color }
+    tab = await visit({ path: '/favicon.svg' })
+    const { page, baseUrl, troubles } = tab
+    await page.route(`${baseUrl}/`, async (route) => {
+      const response = await route.fetch()
+      const injected =
+        '<script>document.documentElement.dataset.ran = "yes"</script><style>body { color: rgb(1, 2, 3) }</style>'
+      await route.fulfill({
+        response,
+        body: (await response.text()).replace('</head>', `${injected}</head>`),
+      })
     })
+    await page.goto(baseUrl)
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    const ran = await page.evaluate(() => ({
+      script: document.documentElement.dataset.ran,
+      color: getComputedStyle(document.body).color,
+      injected: document.head.textContent?.includes('rgb(1, 2, 3)'),
+    }))
+    assert.equal(ran.injected, true)
     assert.equal(ran.script, undefined)
     assert.notEqual(ran.color, 'rgb(1, 2, 3)')
     // What the other tests rely on: a violation is noticed.
-    assert.equal(
-      tab.troubles.splice(0).filter((trouble) => /Content Security Policy/.test(trouble)).length,
-      2,
-    )
+    assert.equal(troubles.splice(0).filter((trouble) => /Content Security Policy/.test(trouble)).length, 2)
+  })
+
+  it('turns no text into markup or script, and lets no policy be made that would', async () => {
+    tab = await visit({ as: OWNER })
+    await tab.page.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
+    const refused = await tab.page.evaluate(() => {
+      const attempts: Record<string, () => unknown> = {
+        innerHTML: () => {
+          document.createElement('p').innerHTML = '<b>bold</b>'
+        },
+        'script.textContent': () => {
+          document.createElement('script').textContent = 'document.title = "ran"'
+        },
+        'script.src': () => {
+          document.createElement('script').src = '/theme.js'
+        },
+        srcdoc: () => {
+          document.createElement('iframe').srcdoc = '<b>bold</b>'
+        },
+        policy: () => {
+          const { trustedTypes } = window as unknown as {
+            trustedTypes: { createPolicy(name: string): unknown }
+          }
+          trustedTypes.createPolicy('default')
+        },
+      }
+      return Object.entries(attempts)
+        .filter(([, attempt]) => {
+          try {
+            attempt()
+            return false
+          } catch (error) {
+            return error instanceof TypeError
+          }
+        })
+        .map(([name]) => name)
+    })
+    assert.deepEqual(refused, ['innerHTML', 'script.textContent', 'script.src', 'srcdoc', 'policy'])
+    assert.equal(tab.troubles.splice(0).length, 5)
+  })
+
+  it('violates its own policy on no screen', async () => {
+    const token = await sessionToken(OWNER)
+    const { clientId } = await createClient(token, { name: 'Walked past' })
+    const clients = 'integrations/oauth2-clients'
+    tab = await visit({ sessionToken: token })
+    const { page, baseUrl } = tab
+    const violations: string[] = []
+    await page.exposeFunction('noteViolation', (directive: string) => violations.push(directive))
+    await page.addInitScript(() => {
+      document.addEventListener('securitypolicyviolation', ({ effectiveDirective, sourceFile }) =>
+        (window as unknown as { noteViolation(said: string): void }).noteViolation(
+          `${effectiveDirective} by ${sourceFile}`,
+        ),
+      )
+    })
+    for (const screen of [
+      ...SCREENS,
+      `${clients}/${clientId}`,
+      `${clients}/${clientId}/rotate`,
+      `${clients}?new`,
+    ]) {
+      await page.goto(`${baseUrl}/ven_acme/${screen}`)
+      await page.getByRole(screen.endsWith('?new') ? 'dialog' : 'main').waitFor()
+      await page.waitForLoadState('networkidle')
+      await page.keyboard.press('Escape')
+      await page.keyboard.press('Control+k')
+      await page.getByRole('dialog', { name: 'Search or jump to' }).waitFor()
+      await page.keyboard.press('Escape')
+      await page.getByRole('button', { name: OWNER }).click()
+      await page.getByRole('menuitem', { name: 'Sign out', exact: true }).waitFor()
+    }
+    assert.deepEqual(violations, [])
+    await page.evaluate(() => {
+      try {
+        document.createElement('p').innerHTML = '<b>bold</b>'
+      } catch {}
+    })
+    await page.waitForFunction(() => true)
+    assert.equal(violations.length, 1, 'the listener notices a violation')
+    assert.equal(tab.troubles.splice(0).length, 1)
   })
 
   for (const width of [360, 1600]) {

@@ -1,6 +1,9 @@
 import { strict as assert } from 'node:assert'
+import type { Scope } from '#shared/oauth/scopes.ts'
 import type { OAuthClient } from '../../apps/workspace/src/api/contract.ts'
+import { deployedAt, unprovenHabit } from '../../apps/workspace/src/clients/habits.ts'
 import { countingFrom, type Progress, pairOf, progressOf } from '../../apps/workspace/src/clients/rotation.ts'
+import { scopesWanted, unusedScopes } from '../../apps/workspace/src/clients/unused-scopes.ts'
 
 const NOW = new Date('2026-11-22T12:00:00Z')
 const ago = (minutes: number) => new Date(NOW.getTime() - minutes * 60_000)
@@ -20,6 +23,7 @@ const client = (minutes: number | null, tokensIssued24h: number): OAuthClient =>
   revokedBy: null,
   lastUsedAt: minutes === null ? null : ago(minutes).toISOString(),
   tokensIssued24h,
+  tokensByDay: [],
 })
 
 interface Case {
@@ -141,9 +145,134 @@ describe('the progress of a rotation', () => {
     })
   }
 
+  it('is not ready while a habit of the old client speaks against it', () => {
+    const replacement = client(1, 5)
+    const unproven = 'The old client is asked every night at 02:00; that has not passed since you deployed.'
+    const progress = progressOf({ old: client(20, 900), replacement, since: ago(30), unproven }, NOW)
+    assert.equal(progress.step, 'watch')
+    assert.equal(progress.caution, unproven)
+  })
+
   it('is done once the old client is revoked', () => {
     const old: OAuthClient = { ...client(0, 900), status: 'Revoked' }
     assert.equal(progressOf({ old, replacement: undefined, since: undefined }, NOW).step, 'done')
+  })
+})
+
+describe('what the habits of an old client say against revoking it', () => {
+  /** 14 days by hour, up to noon of 20 November 2026, a Friday, by the clock of this machine. */
+  const hours = (asked: (at: Date) => boolean) =>
+    Array.from({ length: 14 * 24 }, (_, index) => new Date(2026, 10, 20, 12 - (14 * 24 - 1 - index))).map(
+      (at) => ({
+        hour: at.toISOString(),
+        tokens: asked(at) ? 3 : 0,
+        refused: 0,
+      }),
+    )
+  const on = (day: number, hour: number, minute = 30) => new Date(2026, 10, day, hour, minute)
+  const untilDay = (at: Date, day: number) => at < on(day, 0, 0)
+  const cases: [name: string, asked: (at: Date) => boolean, deployed: Date, said: RegExp | undefined][] = [
+    [
+      'every night, and no night since',
+      (at) => at.getHours() === 2,
+      on(20, 9),
+      /is asked every night at 02:00; that has not passed/,
+    ],
+    [
+      'every night, and one has passed',
+      (at) => at.getHours() === 2 && untilDay(at, 20),
+      on(19, 15),
+      undefined,
+    ],
+    [
+      'every night, and still last night',
+      (at) => at.getHours() === 2,
+      on(19, 15),
+      /is still asked every night at 02:00/,
+    ],
+    [
+      'the hour of the deployment is not over when it begins',
+      (at) => at.getHours() === 2 && untilDay(at, 20),
+      on(20, 2),
+      /has not passed/,
+    ],
+    [
+      'twice a day, one of which has passed',
+      (at) => [2, 14].includes(at.getHours()) && untilDay(at, 20),
+      on(19, 20),
+      /every day at 14:00; that/,
+    ],
+    [
+      'by day, in the evening',
+      (at) => at.getHours() >= 7 && at.getHours() < 19 && untilDay(at, 19),
+      on(19, 20),
+      undefined,
+    ],
+    [
+      'by day, deployed at night',
+      (at) => at.getHours() >= 13 && at.getHours() < 22 && untilDay(at, 20),
+      on(20, 3),
+      /every day between 13:00 and 22:00; that/,
+    ],
+    [
+      'every Monday',
+      (at) => at.getDay() === 1 && at.getHours() === 3,
+      on(18, 9),
+      /every Monday at 03:00; that/,
+    ],
+    ['around the clock', (at) => untilDay(at, 20), on(20, 9), undefined],
+    ['now and then', (at) => at.getDate() === 12 && at.getHours() === 3, on(20, 9), undefined],
+    ['never', () => false, on(20, 9), undefined],
+    ['two nights only', (at) => at.getHours() === 2 && at.getDate() > 18, on(20, 9), undefined],
+  ]
+  for (const [name, asked, deployed, said] of cases) {
+    it(name, () => {
+      const sentence = unprovenHabit(hours(asked), deployed)
+      if (said) assert.match(sentence ?? 'nothing', said)
+      else assert.equal(sentence, undefined)
+    })
+  }
+
+  it('counts from the first token of the replacement after its trials', () => {
+    const used = hours((at) => at >= on(19, 9, 0))
+    assert.equal(deployedAt(used, on(19, 12))?.getTime(), on(19, 12).getTime())
+    assert.equal(deployedAt(used, on(18, 12))?.getTime(), on(19, 9, 0).getTime())
+    assert.equal(
+      deployedAt(
+        hours(() => false),
+        on(18, 12),
+      ),
+      undefined,
+    )
+  })
+})
+
+describe('the scopes that a replacement can do without', () => {
+  const now = new Date('2026-11-22T12:00:00Z')
+  const used = (scope: Scope, days: number | null) => ({
+    scope,
+    lastUsedAt: days === null ? null : new Date(now.getTime() - days * 86_400_000).toISOString(),
+  })
+  const old = { status: 'Active', createdAt: '2026-09-01T00:00:00Z' } as const
+  const scopes = [used('analytics:read', 1), used('boost:read', 31), used('boost:write', null)]
+
+  it('are those that no token had for 30 days', () => {
+    assert.deepEqual(unusedScopes(old, scopes, now), ['boost:read', 'boost:write'])
+    assert.deepEqual(unusedScopes(old, [used('boost:read', 29)], now), [])
+  })
+
+  it('are none of a client that is revoked, young or not used at all', () => {
+    assert.deepEqual(unusedScopes({ ...old, status: 'Revoked' }, scopes, now), [])
+    assert.deepEqual(unusedScopes({ ...old, createdAt: '2026-10-24T00:00:00Z' }, scopes, now), [])
+    assert.deepEqual(unusedScopes(old, scopes.slice(1), now), [])
+  })
+
+  it('are left out by the address, which names no scope that the old client lacks', () => {
+    const of: { scopes: Scope[] } = { scopes: ['analytics:read', 'boost:read'] }
+    const wanted = (text: string) => scopesWanted(new URLSearchParams(text), of)
+    assert.deepEqual(wanted('scopes=boost:read,catalog:write,nonsense'), ['boost:read'])
+    assert.deepEqual(wanted('scopes=catalog:write'), of.scopes)
+    assert.deepEqual(wanted(''), of.scopes)
   })
 })
 

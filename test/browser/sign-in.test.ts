@@ -1,6 +1,27 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
+import { browserOf } from '../../apps/workspace/src/session/user-agent.ts'
 import { api, OWNER, sessionToken, testWorkspace, type Visit, visit } from '../support/workspace.ts'
+
+describe('the name of a browser', () => {
+  const cases = {
+    'Edge on Windows':
+      'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Safari/537.36 Edg/131.0.0.0',
+    'Chrome on Android':
+      'Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/131.0.0.0 Mobile Safari/537.36',
+    'Firefox on Linux': 'Mozilla/5.0 (X11; Linux x86_64; rv:133.0) Gecko/20100101 Firefox/133.0',
+    'Safari on macOS':
+      'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1 Safari/605.1.15',
+    'Chrome on iPhone':
+      'Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) CriOS/131.0.6778.73 Mobile/15E148 Safari/604.1',
+    'curl/8.5.0': 'curl/8.5.0',
+  }
+  for (const [name, userAgent] of Object.entries(cases)) {
+    it(name, () => assert.equal(browserOf(userAgent), name))
+  }
+
+  it('is unknown when none was sent', () => assert.equal(browserOf(null), 'Unknown browser'))
+})
 
 describe('workspace: signing in and out', function () {
   this.timeout(60_000)
@@ -89,6 +110,56 @@ describe('workspace: signing in and out', function () {
     assert.equal((await api('/v1/session', { token })).code, 'unauthenticated')
     await tab.page.goBack()
     await tab.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  })
+
+  it('lists the sessions of this person, and ends all of them everywhere', async () => {
+    const { stack } = await testWorkspace()
+    const [token, elsewhereToken] = [await sessionToken(OWNER), await sessionToken(OWNER)]
+    const elsewhere = await visit({ sessionToken: elsewhereToken, path: '/ven_acme/activity' })
+    try {
+      await elsewhere.page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
+      tab = await visit({ path: '/ven_acme/activity' })
+      const { page } = tab
+      await fill(OWNER, stack.demoPassword)
+      const account = page.getByRole('button', { name: OWNER })
+      await account.focus()
+      await page.keyboard.press('Enter')
+      await page.getByRole('menuitem', { name: 'Your sessions' }).press('Enter')
+      const dialog = page.getByRole('dialog', { name: 'Your sessions' })
+      const here = dialog.getByRole('listitem').filter({ hasText: 'This session' })
+      await here.getByText('Chrome on Linux').waitFor()
+      await here.getByText(/^From (?:127\.0\.0\.1|::1), in use now$/).waitFor()
+      assert.equal(await here.count(), 1)
+      assert.ok((await dialog.getByRole('listitem').count()) >= 3)
+      await page.keyboard.press('Escape')
+      await dialog.waitFor({ state: 'detached' })
+      assert.equal(await account.evaluate((it) => it === document.activeElement), true)
+
+      await account.click()
+      await page.getByRole('menuitem', { name: 'Your sessions' }).click()
+      await dialog.getByRole('button', { name: 'Sign out everywhere' }).click()
+      await page.getByText('You are signed out everywhere').waitFor()
+      assert.equal(new URL(page.url()).pathname, '/')
+      assert.deepEqual(await tab.context.cookies(), [])
+      await elsewhere.page.getByRole('link', { name: 'Analytics' }).click()
+      await elsewhere.page.getByText('Your session has ended').waitFor()
+      assert.equal((await api('/v1/session', { token })).code, 'unauthenticated')
+    } finally {
+      await elsewhere.leave()
+    }
+  })
+
+  it('keeps the session when the service does not confirm that all have ended', async () => {
+    tab = await visit({ as: OWNER, path: '/ven_acme/activity' })
+    const { page } = tab
+    await page.route('**/v1/session?all=true', (route) => route.abort('connectionreset'), { times: 1 })
+    await page.getByRole('button', { name: OWNER }).click()
+    await page.getByRole('menuitem', { name: 'Your sessions' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Your sessions' })
+    await dialog.getByRole('button', { name: 'Sign out everywhere' }).click()
+    await dialog.getByText('You may still be signed in elsewhere').waitFor()
+    await dialog.getByRole('button', { name: 'Sign out everywhere' }).click()
+    await page.getByText('You are signed out everywhere').waitFor()
   })
 
   it('signs every tab in with the first, each at its own address', async () => {
@@ -183,7 +254,7 @@ describe('workspace: signing in and out', function () {
 
 async function leave(page: Page): Promise<void> {
   await page.getByRole('button', { name: OWNER }).click()
-  await page.getByRole('menuitem', { name: 'Sign out' }).click()
+  await page.getByRole('menuitem', { name: 'Sign out', exact: true }).click()
 }
 
 const NOTHING = { session: {}, local: {}, databases: [], caches: [] }

@@ -22,6 +22,15 @@ export async function findDestination(db: Queryable, vendorId: string): Promise<
   return rows[0]
 }
 
+/** @returns the saved URL, which nobody else can change until the transaction ends; undefined if none was saved. */
+export async function holdCallbackUrl(transaction: Queryable, vendorId: string): Promise<string | undefined> {
+  const { rows } = await transaction.raw(
+    'select callback_url as "callbackUrl" from callback_destinations where vendor_id = ? for update',
+    [vendorId],
+  )
+  return rows[0]?.callbackUrl
+}
+
 /** Saves the company's callback, replacing any earlier one. */
 export async function saveDestination(
   db: Queryable,

@@ -11,7 +11,7 @@ import { type Access, type Route, route } from '../http/route.ts'
 import { actorOf } from '../http/schemas.ts'
 import type { ApiContext } from '../http/state.ts'
 import type { AddressReason, AddressRule } from './address-verdict.ts'
-import { beginTest, endTest, findDestination, saveDestination } from './destinations.ts'
+import { beginTest, endTest, findDestination, holdCallbackUrl, saveDestination } from './destinations.ts'
 import { judgeName } from './name-verdict.ts'
 import type { Resolve } from './resolver.ts'
 import { Callback, CallbackTest, NewCallback } from './schemas.ts'
@@ -78,9 +78,12 @@ function patchCallback({ db, clock, manager: by, resolve, judgeAddress }: Callba
       const { href: callbackUrl, host } = verdict.url
       await db.transaction(async (transaction) => {
         const saved = { vendorId, callbackUrl, verified, updatedAt: new Date(clock.now()), updatedBy: userId }
+        const former = await holdCallbackUrl(transaction, vendorId)
         await saveDestination(transaction, saved)
         // The host only: the rest of the URL may be known only to the receiver.
-        await appendActivity(transaction, { vendorId, userId, action: 'callback.saved', subject: host })
+        const before = former === undefined ? null : { host: new URL(former).host }
+        const entry = { vendorId, userId, action: 'callback.saved', subject: host } as const
+        await appendActivity(transaction, { ...entry, detail: { before, after: { host } } })
       })
       return shown(db, vendorId)
     },

@@ -4,7 +4,7 @@ import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { Problem } from '#shared/problems.ts'
 import { actorOf } from '../http/schemas.ts'
 import type { OAuthClient } from './schemas.ts'
-import { type ClientUsage, readUsage, type UsageStores } from './usage.ts'
+import { type ClientUsage, DAYS_LISTED, lastDayOf, readUsage, type UsageStores } from './usage.ts'
 
 /** A client as it is shown. @param used undefined: it was never used. */
 export function clientAnswer(
@@ -12,6 +12,7 @@ export function clientAnswer(
   used: ClientUsage | undefined,
 ): z.infer<typeof OAuthClient> {
   const { clientId, name, scopes, secretHint, status, replaces, replacedBy, createdAt, revokedAt } = record
+  const tokensByDay = used?.tokensByDay ?? Array<number>(DAYS_LISTED).fill(0)
   return {
     clientId,
     name,
@@ -25,7 +26,8 @@ export function clientAnswer(
     revokedAt: revokedAt?.toISOString() ?? null,
     revokedBy: revokedAt && actorOf(record.revokedBy, record.revokedByName),
     lastUsedAt: used?.lastUsedAt?.toISOString() ?? null,
-    tokensIssued24h: used?.tokensIssued24h ?? 0,
+    tokensIssued24h: lastDayOf({ tokensByDay }),
+    tokensByDay,
   }
 }
 

@@ -48,6 +48,10 @@ const client = {
   tokensIssued24h: z
     .int()
     .meta({ description: 'How many tokens it got in the last 24 hours, counted in whole hours.' }),
+  tokensByDay: z.array(z.int().min(0)).meta({
+    description:
+      'How many tokens it got in each 24 hours of the last 14 days, oldest first; the last is tokensIssued24h.',
+  }),
 }
 
 export const OAuthClient = z.object(client).meta({ id: 'OAuthClient' })

@@ -12,6 +12,7 @@ const HOUR_MS = 60 * MINUTE_MS
 /** Longer than they are shown, since late counts are stored too. */
 const HOURS_KEPT = HOURS_SHOWN + 24
 const MINUTES_KEPT = 2 * MINUTES_SHOWN
+export const DAYS_LISTED = HOURS_SHOWN / 24
 
 /**
  * Moves what is pending in Redis to Postgres. One process at a time does it; another that calls it meanwhile does
@@ -147,8 +148,8 @@ export interface UsageStores {
 
 export interface ClientUsage {
   lastUsedAt: Date | null
-  /** In this hour and the 23 before it. */
-  tokensIssued24h: number
+  /** In each 24 hours of the last DAYS_LISTED days, oldest first; the last one is this hour and the 23 before it. */
+  tokensByDay: number[]
 }
 
 /**
@@ -161,23 +162,35 @@ export async function readUsage(
 ): Promise<ReadonlyMap<string, ClientUsage>> {
   if (clientIds.length === 0) return new Map()
   const hour = Math.floor(clock.now() / HOUR_MS)
-  const { rows } = await db.raw(
-    `select id as "clientId", u.last_used_at as "lastUsedAt",
-       (select coalesce(sum(tokens), 0)::bigint from client_usage_hourly h
-        where h.client_id = id and h.hour > to_timestamp(? * 3600)) as tokens
-     from unnest(?::text[]) as id left join client_usage u on u.client_id = id`,
-    [hour - 24, clientIds as string[]],
+  const [last, days] = await Promise.all([
+    db.raw('select client_id as "clientId", last_used_at as at from client_usage where client_id = any(?)', [
+      clientIds as string[],
+    ]),
+    db.raw(
+      `select client_id as "clientId", (?::bigint - (extract(epoch from hour) / 3600)::bigint) / 24 as "daysAgo",
+         sum(tokens)::bigint as tokens
+       from client_usage_hourly where client_id = any(?) and hour > to_timestamp(?::bigint * 3600) group by 1, 2`,
+      [hour, clientIds as string[], hour - HOURS_SHOWN],
+    ),
+  ])
+  const usage = new Map<string, ClientUsage>(
+    clientIds.map((clientId) => [clientId, { lastUsedAt: null, tokensByDay: Array(DAYS_LISTED).fill(0) }]),
   )
-  const usage = new Map<string, ClientUsage>()
-  for (const { clientId, lastUsedAt, tokens } of rows)
-    usage.set(clientId, { lastUsedAt, tokensIssued24h: tokens })
+  const of = (clientId: string) => usage.get(clientId) as ClientUsage
+  for (const { clientId, at } of last.rows) of(clientId).lastUsedAt = at
+  for (const { clientId, daysAgo, tokens } of days.rows)
+    of(clientId).tokensByDay[DAYS_LISTED - 1 - Number(daysAgo)] = Number(tokens)
   for (const { clientId, lastUsedAt_ms, tokens } of await readPending(redis, clientIds, hour)) {
     const stored = usage.get(clientId) as ClientUsage
-    stored.tokensIssued24h += tokens
+    stored.tokensByDay[DAYS_LISTED - 1] = lastDayOf(stored) + tokens
     if (lastUsedAt_ms > (stored.lastUsedAt?.getTime() ?? 0)) stored.lastUsedAt = new Date(lastUsedAt_ms)
   }
   return usage
 }
+
+/** Tokens of this hour and the 23 before it. */
+export const lastDayOf = ({ tokensByDay }: Pick<ClientUsage, 'tokensByDay'>): number =>
+  tokensByDay.at(-1) ?? 0
 
 /** What is pending lies in this hour or the one before: it is moved about each minute. */
 async function readPending(redis: Redis, clientIds: readonly string[], hour: number) {

@@ -53,7 +53,8 @@ function useForgetting(): void {
     return subscribe((session) => {
       const changed = session.state === 'signed-in' && user !== undefined && user !== session.user.userId
       if (session.state === 'signed-in') user = session.user.userId
-      if (changed || (session.state === 'signed-out' && session.reason === 'left')) forgetDrafts()
+      const left = session.state === 'signed-out' && session.reason !== 'expired'
+      if (changed || left) forgetDrafts()
     })
   }, [])
 }

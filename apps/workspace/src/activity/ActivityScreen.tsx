@@ -1,8 +1,7 @@
-import type { ReactNode } from 'react'
-import { Link } from 'wouter'
-import { readAllActivity, useActivity } from '../api/activity.ts'
+import { useSearchParams } from 'wouter'
+import { type ActivityFilter as Filter, readAllActivity, useActivity } from '../api/activity.ts'
 import type { ActivityEntry } from '../api/contract.ts'
-import { SCREENS, useCompany } from '../shell/company.ts'
+import { useCompany } from '../shell/company.ts'
 import { Page } from '../shell/Page.tsx'
 import { Ago, useNow } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
@@ -12,19 +11,23 @@ import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { More } from '../ui/More.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { useSubmission } from '../ui/submit.ts'
-import { clockShort, day } from '../ui/time.ts'
+import { clockShort, dateTime, day } from '../ui/time.ts'
+import { ActivityFilter } from './ActivityFilter.tsx'
 import { csvOfActivity } from './csv.ts'
+import { Said } from './Said.tsx'
+import { filterOf, searchFor, wantedBy } from './wanted.ts'
 import './activity.css'
 
 const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
 
 export default function ActivityScreen() {
+  const [search] = useSearchParams()
   return (
     <Page
       title="Activity"
       section="Company"
-      lede={`Who created, revoked and saved what, and when. Times are in ${ZONE}.`}
-      actions={<ExportButton />}
+      lede={`Who changed clients, the webhook and people, and when. Times are in ${ZONE}.`}
+      actions={<ExportButton filter={filterOf(wantedBy(search))} />}
     >
       <Entries />
     </Page>
@@ -33,50 +36,59 @@ export default function ActivityScreen() {
 
 function Entries() {
   const { vendorId } = useCompany()
-  const query = useActivity(vendorId)
+  const [search, setSearch] = useSearchParams()
+  const wanted = wantedBy(search)
+  const filter = filterOf(wanted)
+  const filtered = Object.keys(filter).length > 0
+  const query = useActivity(vendorId, filter)
+  const entries = query.data?.pages.flatMap((page) => page.entries) ?? []
   return (
-    <Loaded query={query} skeleton={<Skeleton lines={9} />}>
-      {({ pages }) => {
-        const entries = pages.flatMap((page) => page.entries)
-        if (entries.length === 0) {
-          return (
-            <p className="empty-line">Nothing has happened yet. Your first client will be the first entry.</p>
-          )
-        }
-        const formerHosts = formerHostsOf(entries)
-        return (
-          <>
+    <>
+      <ActivityFilter
+        wanted={wanted}
+        entries={entries}
+        onWant={(next) => setSearch(searchFor(next), { replace: true })}
+      />
+      <Loaded query={query} skeleton={<Skeleton lines={9} />}>
+        {() => (
+          <div aria-busy={query.isPlaceholderData} className="activity-list">
+            {entries.length === 0 && (
+              <p className="empty-line">
+                {filtered
+                  ? 'Nothing matches these filters.'
+                  : 'Nothing has happened yet. Your first client will be the first entry.'}
+              </p>
+            )}
             {byDay(entries).map(([title, ofDay]) => (
-              <Day key={title} title={title} entries={ofDay} formerHosts={formerHosts} />
+              <Day key={title} title={title} entries={ofDay} />
             ))}
             <More query={query} />
-          </>
-        )
-      }}
-    </Loaded>
+            <p className="off-screen" role="status">
+              {filtered &&
+                !query.isPlaceholderData &&
+                `${entries.length}${query.hasNextPage ? ' or more' : ''} found`}
+            </p>
+          </div>
+        )}
+      </Loaded>
+    </>
   )
 }
 
-/** By entry: the host that a saved destination took the place of, when that entry is loaded too. */
-function formerHostsOf(entries: readonly ActivityEntry[]): Map<string, string> {
-  const saved = entries.filter(({ action }) => action === 'callback.saved')
-  return new Map(saved.slice(0, -1).map(({ entryId }, index) => [entryId, saved[index + 1]?.subject ?? '']))
-}
-
-function ExportButton() {
+function ExportButton({ filter }: { filter: Filter }) {
   const { vendorId } = useCompany()
   const { busy, failure, run } = useSubmission((error) => ({
     title: 'The activity was not exported',
     text: (error as Error).message,
   }))
   async function save(): Promise<void> {
-    const entries = await readAllActivity(vendorId)
+    const entries = await readAllActivity(vendorId, filter)
     download(`activity_${vendorId}_${entries[0]?.at.slice(0, 10) ?? 'empty'}.csv`, csvOfActivity(entries))
   }
   return (
     <>
       <Button icon={<DownloadIcon />} busy={busy} onClick={() => void run(save)}>
-        Export all as CSV
+        {Object.keys(filter).length > 0 ? 'Export these as CSV' : 'Export all as CSV'}
       </Button>
       {failure && (
         <Notice tone="bad" title={failure.title} live>
@@ -87,17 +99,11 @@ function ExportButton() {
   )
 }
 
-function byDay(entries: ActivityEntry[]): [string, ActivityEntry[]][] {
-  return [...Map.groupBy(entries, (entry) => day(new Date(entry.at)))]
-}
+const byDay = (entries: ActivityEntry[]): [string, ActivityEntry[]][] => [
+  ...Map.groupBy(entries, (entry) => day(new Date(entry.at))),
+]
 
-interface DayProps {
-  title: string
-  entries: ActivityEntry[]
-  formerHosts: ReadonlyMap<string, string>
-}
-
-function Day({ title, entries, formerHosts }: DayProps) {
+function Day({ title, entries }: { title: string; entries: ActivityEntry[] }) {
   const now = useNow()
   const today = title === day(now)
   return (
@@ -106,12 +112,11 @@ function Day({ title, entries, formerHosts }: DayProps) {
       <ol>
         {entries.map((entry) => (
           <li key={entry.entryId} className={`activity-entry activity-${entry.action.split('.').at(-1)}`}>
-            <time className="activity-time" dateTime={entry.at}>
+            <time className="activity-time" dateTime={entry.at} title={dateTime(new Date(entry.at))}>
               {clockShort(new Date(entry.at))}
             </time>
             <p>
-              <bdi className="strong">{entry.by.name}</bdi>{' '}
-              <Said entry={entry} formerHost={formerHosts.get(entry.entryId)} />
+              <bdi className="strong">{entry.by.name}</bdi> <Said entry={entry} />
               {today && (
                 <span className="quiet small">
                   {' '}
@@ -127,54 +132,6 @@ function Day({ title, entries, formerHosts }: DayProps) {
   )
 }
 
-function Said({ entry, formerHost }: { entry: ActivityEntry; formerHost: string | undefined }) {
-  const { to } = useCompany()
-  if (entry.action === 'client.created')
-    return (
-      <>
-        created the client <Client entry={entry} />
-      </>
-    )
-  if (entry.action === 'client.renamed')
-    return (
-      <>
-        renamed the client <bdi>{nameIn(entry.detail.before)}</bdi> to{' '}
-        <Link href={`${to(SCREENS.clients)}/${entry.subject}`}>
-          <bdi>{nameIn(entry.detail.after)}</bdi>
-        </Link>
-      </>
-    )
-  if (entry.action === 'client.revoked')
-    return (
-      <>
-        revoked the client <Client entry={entry} />
-      </>
-    )
-  if (entry.action === 'callback.saved') {
-    return (
-      <>
-        {formerHost === undefined || formerHost === entry.subject ? (
-          'saved the webhook destination at '
-        ) : (
-          <>
-            changed the webhook destination from <code className="wrap">{formerHost}</code> to{' '}
-          </>
-        )}
-        <code className="wrap">{entry.subject}</code>
-      </>
-    )
-  }
-  return (
-    <>
-      {entry.action} <code className="wrap">{entry.subject}</code>
-    </>
-  )
-}
-
-/** The name in what was before a change, or is after it. */
-const nameIn = (detail: unknown): string =>
-  typeof detail === 'object' && detail !== null && 'name' in detail ? String(detail.name) : ''
-
 function GivenScopes({ entry: { detail } }: { entry: ActivityEntry }) {
   if (!Array.isArray(detail.scopes)) return null
   return (
@@ -183,15 +140,5 @@ function GivenScopes({ entry: { detail } }: { entry: ActivityEntry }) {
         <code key={scope}>{scope}</code>
       ))}
     </span>
-  )
-}
-
-function Client({ entry }: { entry: ActivityEntry }): ReactNode {
-  const { to } = useCompany()
-  const name = typeof entry.detail.name === 'string' ? entry.detail.name : undefined
-  return (
-    <Link href={`${to(SCREENS.clients)}/${entry.subject}`}>
-      {name ? <bdi>{name}</bdi> : <code className="wrap">{entry.subject}</code>}
-    </Link>
   )
 }

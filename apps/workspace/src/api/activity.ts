@@ -1,4 +1,4 @@
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { asMe } from '../session/session.ts'
 import type { ActivityEntry, ActivityPage } from './contract.ts'
 
@@ -7,31 +7,62 @@ const REFRESH_MS = 30_000
 /** The most that the API answers at once. */
 const LARGEST_PAGE = 200
 
-async function readPage(
-  vendorId: string,
-  { limit, cursor, signal }: { limit: number; cursor: string; signal?: AbortSignal },
-): Promise<ActivityPage> {
-  const query = new URLSearchParams({ limit: String(limit), ...(cursor && { cursor }) })
-  return asMe<ActivityPage>(`/v1/vendor/${encodeURIComponent(vendorId)}/activity?${query}`, { signal })
+/** Which entries; a member that is left out stands for any. */
+export interface ActivityFilter {
+  /** `operator`: an operator of the service. */
+  userId?: string
+  action?: string
+  clientId?: string
+  /** RFC 3339; from this time on. */
+  from?: string
+  /** RFC 3339; before this time. */
+  to?: string
 }
 
-/** Everything that ever happened, newest first. */
-export async function readAllActivity(vendorId: string): Promise<ActivityEntry[]> {
+const companyPath = (vendorId: string) => `/v1/vendor/${encodeURIComponent(vendorId)}`
+
+async function readPage(
+  vendorId: string,
+  filter: ActivityFilter,
+  { limit, cursor, signal }: { limit: number; cursor: string; signal?: AbortSignal },
+): Promise<ActivityPage> {
+  const query = new URLSearchParams({ ...filter, limit: String(limit), ...(cursor && { cursor }) })
+  return asMe<ActivityPage>(`${companyPath(vendorId)}/activity?${query}`, { signal })
+}
+
+/** All that the filter lets through, newest first. */
+export async function readAllActivity(vendorId: string, filter: ActivityFilter): Promise<ActivityEntry[]> {
   const entries: ActivityEntry[] = []
   for (let cursor: string | null = ''; cursor !== null; ) {
-    const page: ActivityPage = await readPage(vendorId, { limit: LARGEST_PAGE, cursor })
+    const page: ActivityPage = await readPage(vendorId, filter, { limit: LARGEST_PAGE, cursor })
     entries.push(...page.entries)
     cursor = page.nextCursor
   }
   return entries
 }
 
-export function useActivity(vendorId: string) {
-  return useInfiniteQuery({
-    queryKey: ['activity', vendorId],
-    queryFn: ({ pageParam, signal }) => readPage(vendorId, { limit: 50, cursor: pageParam, signal }),
+/** While another filter loads, what the one before let through stays. */
+export const useActivity = (vendorId: string, filter: ActivityFilter) =>
+  useInfiniteQuery({
+    queryKey: ['activity', vendorId, filter],
+    queryFn: ({ pageParam, signal }) => readPage(vendorId, filter, { limit: 50, cursor: pageParam, signal }),
     initialPageParam: '',
     getNextPageParam: (page) => page.nextCursor,
+    placeholderData: keepPreviousData,
     refetchInterval: REFRESH_MS,
   })
+
+interface PeopleNames {
+  people: { userId: string; name: string; status: string }[]
 }
+
+/** The people of the company, to choose one from; who is only invited has done nothing yet. */
+export const usePeopleNames = (vendorId: string) =>
+  useQuery({
+    queryKey: ['people-names', vendorId],
+    queryFn: async ({ signal }) => {
+      const query = new URLSearchParams({ limit: String(LARGEST_PAGE) })
+      const { people } = await asMe<PeopleNames>(`${companyPath(vendorId)}/people?${query}`, { signal })
+      return people.filter(({ status }) => status !== 'invited')
+    },
+  })

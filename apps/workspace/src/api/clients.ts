@@ -142,8 +142,15 @@ function showInLists(queryClient: QueryClient, vendorId: string, client: OAuthCl
   )
 }
 
-/** Shows the client's new state everywhere at once, then reloads the lists and the activity. */
-export function clientChanged(queryClient: QueryClient, vendorId: string, client: OAuthClient): void {
+/**
+ * Shows the client's new state everywhere at once, then reloads the lists and the activity.
+ * @param client never as it was created: its secret must not enter the cache.
+ */
+export function clientChanged(
+  queryClient: QueryClient,
+  vendorId: string,
+  client: OAuthClient & { clientSecret?: never },
+): void {
   queryClient.setQueryData(clientKey(vendorId, client.clientId), client)
   showInLists(queryClient, vendorId, client)
   void queryClient.invalidateQueries({ queryKey: listKey(vendorId) })

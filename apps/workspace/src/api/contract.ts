@@ -5,6 +5,8 @@ type Schemas = components['schemas']
 
 export type SessionAnswer = Schemas['Session']
 export type Company = SessionAnswer['companies'][number]
+export type ListedSession = Schemas['ListedSession']
+export type SessionPage = Schemas['SessionPage']
 export type OAuthClient = Schemas['OAuthClient']
 export type CreatedClient = Schemas['CreatedOAuthClient']
 export type ClientPage = Schemas['OAuthClientPage']

@@ -8,14 +8,14 @@ export const REFUSALS_SHOWN = 20
 const companyPath = (vendorId: string) => `/v1/vendor/${encodeURIComponent(vendorId)}`
 
 /** What a client did: 14 days by hour, the last hour by minute. */
-export const useUsage = (vendorId: string, clientId: string) =>
+export const useUsage = (vendorId: string, clientId: string, refresh_ms = REFRESH_MS) =>
   useQuery({
     queryKey: ['usage', vendorId, clientId],
     queryFn: ({ signal }) =>
       asMe<ClientUsage>(`${companyPath(vendorId)}/oauth-clients/${encodeURIComponent(clientId)}/usage`, {
         signal,
       }),
-    refetchInterval: REFRESH_MS,
+    refetchInterval: refresh_ms,
   })
 
 /** The newest of a client's refused requests of the last 24 hours. */

@@ -104,7 +104,7 @@ function InRotation({ client, pair: { role, other } }: { client: OAuthClient; pa
 }
 
 function ClientFacts({ client }: { client: OAuthClient }) {
-  const { vendorId } = useCompany()
+  const { vendorId, to } = useCompany()
   const access = {
     baseUrl: location.origin,
     vendorId,
@@ -175,8 +175,13 @@ function ClientFacts({ client }: { client: OAuthClient }) {
           </dd>
         </div>
       </dl>
-      <ClientUsage clientId={client.clientId} />
+      <ClientUsage client={client} />
       <Refusals clientId={client.clientId} />
+      <p className="section">
+        <Link href={`${to(SCREENS.activity)}?client=${client.clientId}`}>
+          Who changed this client, and when
+        </Link>
+      </p>
       {client.status === 'Active' && (
         <section className="section" aria-labelledby="use-title">
           <h2 id="use-title">Use it</h2>

@@ -1,15 +1,17 @@
-import type { ClientUsage as Usage } from '../api/contract.ts'
+import type { OAuthClient, ClientUsage as Usage } from '../api/contract.ts'
 import { useUsage } from '../api/usage.ts'
 import { useCompany } from '../shell/company.ts'
 import { Ago } from '../ui/Ago.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { dateTime, day } from '../ui/time.ts'
+import { BARS_HEIGHT, barsOf } from './bars.ts'
+import { UnusedScopes } from './UnusedScopes.tsx'
 import './usage.css'
 
-/** Tokens and refusals of the last 14 days, and from which addresses. */
-export function ClientUsage({ clientId }: { clientId: string }) {
+/** Tokens and refusals of the last 14 days, from which addresses, and which scopes nobody needed. */
+export function ClientUsage({ client }: { client: OAuthClient }) {
   const { vendorId } = useCompany()
-  const query = useUsage(vendorId, clientId)
+  const query = useUsage(vendorId, client.clientId)
   return (
     <section className="section" aria-labelledby="usage-title">
       <h2 id="usage-title">The last 14 days</h2>
@@ -18,14 +20,13 @@ export function ClientUsage({ clientId }: { clientId: string }) {
           <>
             <HourlyTokens hours={usage.hours} />
             {usage.addresses.length > 0 && <Addresses addresses={usage.addresses} />}
+            <UnusedScopes client={client} usage={usage} />
           </>
         )}
       </Loaded>
     </section>
   )
 }
-
-const HEIGHT = 100
 
 function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
   const tokens = hours.reduce((sum, each) => sum + each.tokens, 0)
@@ -35,12 +36,7 @@ function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
     tokens: 0,
   })
   const most = Math.max(1, ...hours.map((each) => Math.max(each.tokens, each.refused)))
-  const bars = (count: (each: Usage['hours'][number]) => number) =>
-    hours
-      .map((each, index) => [index, (count(each) / most) * HEIGHT] as const)
-      .filter(([, height]) => height > 0)
-      .map(([index, height]) => `M${index},${HEIGHT}h0.8v${-Math.max(2, height).toFixed(1)}h-0.8z`)
-      .join('')
+  const bars = (count: (each: Usage['hours'][number]) => number) => barsOf(hours.map(count), most)
   const said = `${tokens === 0 ? 'No' : tokens.toLocaleString('en')} ${plural(tokens, 'token')} issued, ${refused === 0 ? 'no' : refused.toLocaleString('en')} ${plural(refused, 'request')} refused.`
   const first = hours[0]
   return (
@@ -53,7 +49,7 @@ function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
       {tokens + refused > 0 && first && (
         <figure className="usage-chart">
           <svg
-            viewBox={`0 0 ${hours.length} ${HEIGHT}`}
+            viewBox={`0 0 ${hours.length} ${BARS_HEIGHT}`}
             preserveAspectRatio="none"
             role="img"
             aria-label={`Tokens and refused requests an hour. ${said}`}

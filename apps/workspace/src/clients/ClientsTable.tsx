@@ -12,6 +12,7 @@ import { RevokeClient } from './RevokeClient.tsx'
 import { forgetFresh, useFresh } from './reveal.ts'
 import { type Pair, pairOf } from './rotation.ts'
 import { ScopesInBrief } from './ScopesInBrief.tsx'
+import { Sparkline } from './Sparkline.tsx'
 import { LastUsed, Status } from './Status.tsx'
 
 export interface ClientsTableProps {
@@ -158,6 +159,7 @@ function ClientRow({ client, pair, statusTold, fresh, onRevoke }: ClientRowProps
         {pair && <PairNote client={client} pair={pair} />}
       </td>
       <td data-label="Tokens, 24 h" className="number tokens-cell">
+        <Sparkline counts={client.tokensByDay} />
         {client.tokensIssued24h.toLocaleString('en')}
       </td>
       <td data-label="Added" className="added-cell">

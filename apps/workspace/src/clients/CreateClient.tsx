@@ -18,20 +18,23 @@ import { Scopes } from './Status.tsx'
 
 export interface CreateClientProps {
   onClose: () => void
-  /** The client that the new one takes over from, with its scopes. */
+  /** The client that the new one takes over from. */
   replaces?: OAuthClient
+  /** Those of a replacement; default: the same as before. */
+  scopes?: readonly Scope[]
 }
 
 export function CreateClient(props: CreateClientProps) {
   const { replaces } = props
   const form = useCreation(props)
+  const narrower = replaces !== undefined && form.scopes.length < replaces.scopes.length
   return (
     <Dialog
       open
       title={replaces ? 'Create the replacement' : 'Create a client'}
       description={
         replaces
-          ? 'It gets the same scopes, a new id and a new secret. Both clients work until you revoke the old one.'
+          ? `It gets ${narrower ? 'fewer' : 'the same'} scopes, a new id and a new secret. Both clients work until you revoke the old one.`
           : 'Create one client per integration, so that you can revoke each on its own.'
       }
       onClose={form.close}
@@ -59,7 +62,10 @@ export function CreateClient(props: CreateClientProps) {
             )}
           </Field>
           {replaces ? (
-            <SameScopes scopes={replaces.scopes} />
+            <GivenScopes
+              scopes={form.scopes}
+              title={narrower ? 'Scopes, fewer than before' : 'Scopes, the same as before'}
+            />
           ) : (
             <ScopeChoice scopes={form.scopes} onChange={form.choose} error={form.errors.scopes} />
           )}
@@ -82,12 +88,12 @@ export function CreateClient(props: CreateClientProps) {
   )
 }
 
-function SameScopes({ scopes }: { scopes: OAuthClient['scopes'] }) {
+function GivenScopes({ scopes, title }: { scopes: OAuthClient['scopes']; title: string }) {
   const id = useId()
   return (
     <div className="field">
       <p className="field-title" id={id}>
-        Scopes, the same as before
+        {title}
       </p>
       <Scopes scopes={scopes} />
     </div>
@@ -120,14 +126,14 @@ interface Draft {
   scopes: Scope[]
 }
 
-function useCreation({ onClose, replaces }: CreateClientProps) {
+function useCreation({ onClose, replaces, scopes: given = replaces?.scopes }: CreateClientProps) {
   const { vendorId } = useCompany()
   const queryClient = useQueryClient()
   const key = creationDraft(vendorId, replaces)
   const [first] = useState<Draft>(() => {
     const kept = draftOf(key)
-    if (kept) return JSON.parse(kept)
-    return { name: replaces ? nextName(replaces.name) : '', scopes: replaces?.scopes ?? [] }
+    if (kept) return { ...JSON.parse(kept), ...(given && { scopes: given }) }
+    return { name: replaces ? nextName(replaces.name) : '', scopes: given ?? [] }
   })
   const nameRef = useRef<HTMLInputElement>(null)
   const attempt = useRef({ body: '', key: '' })

@@ -2,6 +2,7 @@ import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
 import { useClient } from '../api/clients.ts'
 import type { OAuthClient } from '../api/contract.ts'
+import { useUsage } from '../api/usage.ts'
 import { SCREENS, useCompany } from '../shell/company.ts'
 import { Page } from '../shell/Page.tsx'
 import { useNow } from '../ui/Ago.tsx'
@@ -11,16 +12,19 @@ import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { clock, dateTime, day } from '../ui/time.ts'
 import { CreateClient } from './CreateClient.tsx'
+import { deployedAt, unprovenHabit } from './habits.ts'
 import { NoSuchClient } from './NoSuchClient.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
 import { useReveal } from './reveal.ts'
 import { countingFrom, progressOf } from './rotation.ts'
 import { Scopes } from './Status.tsx'
-import { TokenWatch } from './TokenWatch.tsx'
+import { type Histories, TokenWatch } from './TokenWatch.tsx'
+import { scopesWanted, UNUSED_DAYS } from './unused-scopes.ts'
 import './clients.css'
 import './rotate.css'
 
 const WATCH_MS = 3_000
+const HISTORY_MS = 10_000
 
 /**
  * From the old client to its replacement, without a gap. The service keeps which client replaces it, so the page can be
@@ -31,6 +35,7 @@ export default function RotateScreen({ clientId }: { clientId: string }) {
   const back = { to: `${to(SCREENS.clients)}/${clientId}`, label: 'Back to the client' }
   const query = useClient(vendorId, clientId, WATCH_MS)
   const [creating, setCreating] = useState(false)
+  const [search] = useSearchParams()
   const create = () => setCreating(true)
   return (
     <Page
@@ -55,7 +60,13 @@ export default function RotateScreen({ clientId }: { clientId: string }) {
           )
         }
       </Loaded>
-      {creating && query.data && <CreateClient replaces={query.data} onClose={() => setCreating(false)} />}
+      {creating && query.data && (
+        <CreateClient
+          replaces={query.data}
+          scopes={scopesWanted(search, query.data)}
+          onClose={() => setCreating(false)}
+        />
+      )}
     </Page>
   )
 }
@@ -104,18 +115,36 @@ function Deploying({ old, replacement, onCreate }: DeployingProps) {
     wasShown.current = shown
   }, [shown, lastUsed_ms, setSearch])
   const since = shown ? undefined : countingFrom(replacement, search.get('since'))
-  return <Steps old={old} replacement={replacement} since={since} onCreate={onCreate} />
+  const { histories, unproven } = useHistories(old, replacement, since)
+  return <Steps {...{ old, replacement, since, histories, unproven, onCreate }} />
+}
+
+/** What both clients did, and what that says against revoking the old one already. */
+function useHistories(old: OAuthClient, replacement: OAuthClient, since: Date | undefined) {
+  const { vendorId } = useCompany()
+  const before = useUsage(vendorId, old.clientId, HISTORY_MS)
+  const after = useUsage(vendorId, replacement.clientId, HISTORY_MS)
+  const histories: Histories = { old: before.data, replacement: after.data }
+  if (before.isPending || after.isPending) {
+    return { histories, unproven: 'Looking up when the old client is usually asked for tokens …' }
+  }
+  const deployed = since && after.data && deployedAt(after.data.hours, since)
+  return { histories, unproven: before.data && deployed && unprovenHabit(before.data.hours, deployed) }
 }
 
 interface StepsProps {
   old: OAuthClient
   replacement?: OAuthClient
   since?: Date | undefined
+  histories?: Histories
+  unproven?: string | undefined
   onCreate: () => void
 }
 
-function Steps({ old, replacement, since, onCreate }: StepsProps) {
-  const progress = progressOf({ old, replacement, since }, useNow())
+const NO_HISTORIES: Histories = { old: undefined, replacement: undefined }
+
+function Steps({ old, replacement, since, histories = NO_HISTORIES, unproven, onCreate }: StepsProps) {
+  const progress = progressOf({ old, replacement, since, unproven }, useNow())
   const { step } = progress
   const [revoking, setRevoking] = useState(false)
   return (
@@ -150,7 +179,7 @@ function Steps({ old, replacement, since, onCreate }: StepsProps) {
         </Step>
         <Step number={3} title="See the token requests move" state={watchState(step)}>
           {replacement ? (
-            <TokenWatch old={old} replacement={replacement} progress={progress} />
+            <TokenWatch old={old} replacement={replacement} progress={progress} histories={histories} />
           ) : (
             <p>Here you will see, live, which of the two clients your systems use.</p>
           )}
@@ -255,13 +284,39 @@ function ClientLine({ client }: { client: OAuthClient }) {
 }
 
 function NoReplacement({ old, onCreate }: { old: OAuthClient; onCreate: () => void }) {
+  const [search, setSearch] = useSearchParams()
+  const scopes = scopesWanted(search, old)
+  const left = old.scopes.filter((scope) => !scopes.includes(scope))
   return (
     <>
-      <p>It gets the same scopes, and its own id and secret. The secret is shown once.</p>
-      <Scopes scopes={old.scopes} />
-      <Button variant="primary" onClick={onCreate}>
-        Create replacement
-      </Button>
+      <p>
+        {left.length === 0
+          ? 'It gets the same scopes, and its own id and secret. The secret is shown once.'
+          : 'It gets its own id and secret, and only these scopes. The secret is shown once.'}
+      </p>
+      <Scopes scopes={scopes} />
+      {left.length > 0 && (
+        <p>
+          Left out, because no token had {left.length === 1 ? 'it' : 'them'} for {UNUSED_DAYS} days:{' '}
+          {left.map((scope) => (
+            <code key={scope} className="scope-left">
+              {scope}
+            </code>
+          ))}
+          . Token requests that name {left.length === 1 ? 'it' : 'one of them'} will fail with{' '}
+          <code>invalid_scope</code>.
+        </p>
+      )}
+      <p className="page-actions">
+        <Button variant="primary" onClick={onCreate}>
+          Create replacement
+        </Button>
+        {left.length > 0 && (
+          <Button variant="quiet" onClick={() => setSearch({}, { replace: true })}>
+            Keep all scopes
+          </Button>
+        )}
+      </p>
     </>
   )
 }

@@ -1,20 +1,30 @@
-import type { OAuthClient } from '../api/contract.ts'
+import type { ClientUsage, OAuthClient } from '../api/contract.ts'
 import { Ago } from '../ui/Ago.tsx'
-import { clock, duration } from '../ui/time.ts'
+import { duration } from '../ui/time.ts'
+import { LaneHistory, type LaneHistoryProps } from './LaneHistory.tsx'
 import { type Progress, TOKEN_LIFE_S } from './rotation.ts'
+
+/** What the two clients did; undefined while it loads. */
+export interface Histories {
+  old: ClientUsage | undefined
+  replacement: ClientUsage | undefined
+}
 
 export interface TokenWatchProps {
   old: OAuthClient
   replacement: OAuthClient
   progress: Progress
+  histories: Histories
 }
 
 /** Which of the two clients asks for tokens, as it happens. */
-export function TokenWatch({ old, replacement, progress }: TokenWatchProps) {
+export function TokenWatch({ old, replacement, progress, histories }: TokenWatchProps) {
+  const replacements = { usage: histories.replacement, other: histories.old }
+  const olds = { usage: histories.old, other: histories.replacement }
   return (
     <div className="lanes">
-      <Lane place="Replacement" client={replacement} {...replacementLane(progress)} />
-      <Lane place="Old" client={old} {...oldLane(old, progress)} />
+      <Lane place="Replacement" client={replacement} {...replacementLane(progress)} {...replacements} />
+      <Lane place="Old" client={old} {...oldLane(old, progress)} {...olds} />
       {old.status === 'Active' && progress.old.use !== 'none' && <QuietTime old={progress.old} />}
       <p className="off-screen" role="status">
         {progress.step === 'revoke' ? 'The replacement is in use and the old client is quiet.' : ''}
@@ -51,20 +61,20 @@ function QuietTime({ old: { use, seconds, pause_s } }: Pick<Progress, 'old'>) {
         {use === 'quiet'
           ? `Quiet for longer than it usually pauses.`
           : `Quiet means no token request for about ${duration(pause_s)}, judged by its last 24 hours.`}{' '}
-        A job that runs once a week or a month may still hold the old secret: check those yourself.
+        A job that runs less than once a week may still hold the old secret: check those yourself.
       </p>
     </div>
   )
 }
 
-interface LaneProps {
+interface LaneProps extends LaneHistoryProps {
   place: string
   client: OAuthClient
   tone: 'good' | 'warn' | 'waiting' | 'idle'
   said: string
 }
 
-function Lane({ place, client, tone, said }: LaneProps) {
+function Lane({ place, client, tone, said, usage, other }: LaneProps) {
   return (
     <section className={`lane lane-${tone}`} aria-label={`${place}: ${client.name}`}>
       <p className="lane-role">{place}</p>
@@ -78,24 +88,14 @@ function Lane({ place, client, tone, said }: LaneProps) {
       <dl className="lane-facts">
         <div>
           <dt>Last token</dt>
-          <dd>
-            {client.lastUsedAt ? (
-              <>
-                {clock(new Date(client.lastUsedAt))}{' '}
-                <span className="quiet">
-                  (<Ago at={client.lastUsedAt} />)
-                </span>
-              </>
-            ) : (
-              'none yet'
-            )}
-          </dd>
+          <dd>{client.lastUsedAt ? <Ago at={client.lastUsedAt} /> : 'none yet'}</dd>
         </div>
         <div>
           <dt>Tokens, 24 h</dt>
           <dd>{client.tokensIssued24h.toLocaleString('en')}</dd>
         </div>
       </dl>
+      <LaneHistory usage={usage} other={other} />
     </section>
   )
 }

@@ -26,13 +26,15 @@ export interface Rotation {
   replacement: OAuthClient | undefined
   /** When the replacement's secret was put away; undefined while it is still shown. */
   since: Date | undefined
+  /** Why it is too early, judged by when the old client is usually asked for tokens. */
+  unproven?: string | undefined
 }
 
 /**
  * How far a rotation has come, judged by the two clients' token requests. A pause is judged by the client's own habit:
  * one that asks once a night has not stopped because it was quiet for an hour.
  */
-export function progressOf({ old, replacement, since }: Rotation, now: Date): Progress {
+export function progressOf({ old, replacement, since, unproven }: Rotation, now: Date): Progress {
   const pause_s = usualPause(old)
   const before = quietFor(old, now)
   const oldUse =
@@ -51,7 +53,7 @@ export function progressOf({ old, replacement, since }: Rotation, now: Date): Pr
     replacement: { use: newUse, seconds: after ?? 0 },
     old: { use: oldUse, seconds: before ?? 0, pause_s },
   } as const
-  const caution = replacement && cautionOf(progress, old)
+  const caution = replacement && cautionOf(progress, old, unproven)
   return { ...progress, caution, step: stepOf(old, replacement, newUse, caution) }
 }
 
@@ -109,6 +111,7 @@ const usualPause = ({ tokensIssued24h }: Used): number =>
 function cautionOf(
   { replacement, old }: Pick<Progress, 'replacement' | 'old'>,
   { tokensIssued24h }: Used,
+  unproven: string | undefined,
 ): string | undefined {
   if (replacement.use === 'none') {
     return 'The replacement has not asked for a token yet. Whatever uses the old client would stop working.'
@@ -119,6 +122,7 @@ function cautionOf(
   if (old.use === 'asking') {
     return 'The old client asked for a token within the last minute. The system that uses it would stop working.'
   }
+  if (unproven !== undefined) return unproven
   if (old.use === 'quieting') {
     return `The old client got ${tokensIssued24h === 1 ? 'one token' : `${tokensIssued24h.toLocaleString('en')} tokens`} in the last 24 hours, so a pause of ${duration(old.seconds)} says little. Wait until it has been quiet for ${duration(old.pause_s)}, or be sure that no system uses it.`
   }

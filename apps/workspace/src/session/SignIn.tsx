@@ -34,6 +34,11 @@ export function SignIn({ reason, email, onBegin }: SignInProps) {
             Sign in to continue where you left off.
           </Notice>
         )}
+        {reason === 'everywhere' && !form.failure && (
+          <Notice tone="good" title="You are signed out everywhere" live>
+            All of your sessions have ended, in this browser and in every other.
+          </Notice>
+        )}
         {reason === 'unfinished' && !form.failure && (
           <Notice
             tone="warn"

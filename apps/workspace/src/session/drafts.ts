@@ -1,6 +1,6 @@
 /*
  * Input that is not saved yet, by screen and company. In memory only: it outlives a change of screen and signing in
- * again after the session ran out, not a reload.
+ * again after the session ran out. A reload would lose it, so the browser asks first.
  */
 const drafts = new Map<string, string>()
 
@@ -9,8 +9,17 @@ export const draftOf = (key: string): string | undefined => drafts.get(key)
 export function keepDraft(key: string, text: string | undefined): void {
   if (text === undefined) drafts.delete(key)
   else drafts.set(key, text)
+  warnWhileUnsaved()
 }
 
 export function forgetDrafts(): void {
   drafts.clear()
+  warnWhileUnsaved()
 }
+
+function warnWhileUnsaved(): void {
+  if (drafts.size > 0) window.addEventListener('beforeunload', warn)
+  else window.removeEventListener('beforeunload', warn)
+}
+
+const warn = (event: BeforeUnloadEvent): void => event.preventDefault()

@@ -10,12 +10,13 @@ const tabs = new BroadcastChannel('session')
 
 export type Session =
   /**
-   * `unfinished`: someone signed out, but the service did not confirm it, so the cookie may still be good.
+   * `everywhere`: someone ended all of their sessions. `unfinished`: someone signed out, but the service did not confirm
+   * it, so the cookie may still be good.
    * `email`: of the person whose session expired.
    */
   | {
       state: 'signed-out'
-      reason?: 'expired' | 'left' | 'unfinished' | undefined
+      reason?: 'expired' | 'left' | 'everywhere' | 'unfinished' | undefined
       email?: string | undefined
     }
   /** Not yet known: the service has been asked. */
@@ -101,6 +102,21 @@ export function signOut(): Promise<void> {
   tabs.postMessage('signed out')
   signingOut = endSession(turn)
   return signingOut
+}
+
+/**
+ * Ends all sessions of this person, in every browser; the others find out with their next request.
+ * @throws ApiProblem, NoAnswer or Offline: then nothing may have ended, and this session is kept.
+ */
+export async function signOutEverywhere(): Promise<void> {
+  try {
+    await request('/v1/session?all=true', { method: 'DELETE' })
+  } catch (error) {
+    // An earlier try, whose answer was lost, ended this session too.
+    if (!(error instanceof ApiProblem && error.status === 401)) throw error
+  }
+  leave({ reason: 'everywhere' })
+  tabs.postMessage('signed out')
 }
 
 async function endSession(left: number): Promise<void> {

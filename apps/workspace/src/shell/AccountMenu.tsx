@@ -1,43 +1,50 @@
+import { useState } from 'react'
 import { useLocation } from 'wouter'
+import { Sessions } from '../session/Sessions.tsx'
 import { signOut, useSignedIn } from '../session/session.ts'
 import { Menu, MenuItem, MenuLine } from '../ui/Menu.tsx'
 import { clockShort } from '../ui/time.ts'
 import { ThemeOptions } from './Theme.tsx'
 
-/** Who is signed in and until when, the theme, the documentation, and signing out. */
+/** Who is signed in, where and until when, the theme, the documentation, and signing out. */
 export function AccountMenu() {
   const { user, expiresAt } = useSignedIn()
   const [, navigate] = useLocation()
+  const [listing, setListing] = useState(false)
   async function leave(): Promise<void> {
     const leaving = signOut()
     navigate('/')
     await leaving
   }
   return (
-    <Menu
-      trigger={
-        <button type="button" className="account">
-          <span className="avatar" aria-hidden="true">
-            {initials(user.name)}
-          </span>
-          <span className="account-text">
-            <bdi className="account-name">{user.name}</bdi>
-            <span className="account-email">{user.email}</span>
-          </span>
-        </button>
-      }
-    >
-      <div className="menu-who">
-        <bdi className="strong">{user.name}</bdi>
-        <span className="small quiet">{user.email}</span>
-        <span className="small quiet">Signed in until {clockShort(new Date(expiresAt))}</span>
-      </div>
-      <MenuLine />
-      <ThemeOptions />
-      <MenuLine />
-      <MenuItem onSelect={() => location.assign('/docs')}>API documentation</MenuItem>
-      <MenuItem onSelect={() => void leave()}>Sign out</MenuItem>
-    </Menu>
+    <>
+      <Menu
+        trigger={
+          <button type="button" className="account">
+            <span className="avatar" aria-hidden="true">
+              {initials(user.name)}
+            </span>
+            <span className="account-text">
+              <bdi className="account-name">{user.name}</bdi>
+              <span className="account-email">{user.email}</span>
+            </span>
+          </button>
+        }
+      >
+        <div className="menu-who">
+          <bdi className="strong">{user.name}</bdi>
+          <span className="small quiet">{user.email}</span>
+          <span className="small quiet">Signed in until {clockShort(new Date(expiresAt))}</span>
+        </div>
+        <MenuLine />
+        <ThemeOptions />
+        <MenuLine />
+        <MenuItem onSelect={() => location.assign('/docs')}>API documentation</MenuItem>
+        <MenuItem onSelect={() => setListing(true)}>Your sessions</MenuItem>
+        <MenuItem onSelect={() => void leave()}>Sign out</MenuItem>
+      </Menu>
+      {listing && <Sessions onClose={() => setListing(false)} />}
+    </>
   )
 }
 

@@ -4,13 +4,17 @@ type Cell = string | number | null
 export const csvOfRows = (rows: readonly (readonly Cell[])[]): string =>
   rows.map((row) => `${row.map(csvCell).join(',')}\r\n`).join('')
 
-/** A spreadsheet takes text that begins with one of these for a formula. */
-const FORMULA = /^[=+\-@\t\r]/
+/**
+ * A spreadsheet takes text that begins with one of these for a formula, also in the middle of a cell: after a line
+ * break, or after what separates cells where the comma is the decimal sign.
+ */
+const FORMULA = /(^|[;\t\r\n])(?=[=+\-@＝＋－＠\t\r])/g
 
+/** RFC 4180; an apostrophe keeps text from being run as a formula. */
 export function csvCell(value: string | number | null): string {
   if (value === null) return ''
   if (typeof value === 'number') return String(value)
-  const text = FORMULA.test(value) ? `'${value}` : value
+  const text = value.replace(FORMULA, "$1'")
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 

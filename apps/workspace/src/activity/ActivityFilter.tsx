@@ -1,0 +1,147 @@
+import { useId, useMemo } from 'react'
+import { usePeopleNames } from '../api/activity.ts'
+import { useAllClients } from '../api/clients.ts'
+import type { ActivityEntry, OAuthClient } from '../api/contract.ts'
+import { useCompany } from '../shell/company.ts'
+import { Button } from '../ui/Button.tsx'
+import { KINDS, type Wanted } from './wanted.ts'
+
+export interface ActivityFilterProps {
+  wanted: Wanted
+  /** Those that are loaded: they also name people who have left. */
+  entries: readonly ActivityEntry[]
+  onWant: (wanted: Wanted) => void
+}
+
+interface Option {
+  value: string
+  label: string
+}
+
+const NONE: Wanted = { person: '', kind: '', client: '', from: '', to: '' }
+
+/** By person, kind, client and time. */
+export function ActivityFilter({ wanted, entries, onWant }: ActivityFilterProps) {
+  const people = usePeopleOptions(wanted.person, entries)
+  const clients = useClientOptions(wanted.client)
+  const want = (part: Partial<Wanted>) => onWant({ ...wanted, ...part })
+  const filtered = Object.values(wanted).some((text) => text !== '')
+  return (
+    <search className="activity-filter" aria-label="Filter the activity">
+      <Choice
+        label="Person"
+        any="Everyone"
+        value={wanted.person}
+        options={people}
+        onChange={(person) => want({ person })}
+      />
+      <Choice
+        label="Kind"
+        any="Everything"
+        value={wanted.kind}
+        options={Object.entries(KINDS).map(([value, label]) => ({ value, label }))}
+        onChange={(kind) => want({ kind })}
+      />
+      <Choice
+        label="Client"
+        any="Any or none"
+        value={wanted.client}
+        options={clients}
+        onChange={(client) => want({ client })}
+      />
+      <DayChoice label="From" value={wanted.from} max={wanted.to} onChange={(from) => want({ from })} />
+      <DayChoice label="To" value={wanted.to} min={wanted.from} onChange={(to) => want({ to })} />
+      {filtered && (
+        <Button variant="quiet" onClick={() => onWant(NONE)}>
+          Clear filters
+        </Button>
+      )}
+    </search>
+  )
+}
+
+interface ChoiceProps {
+  label: string
+  /** The option that filters nothing. */
+  any: string
+  value: string
+  options: readonly Option[]
+  onChange: (value: string) => void
+}
+
+function Choice({ label, any, value, options, onChange }: ChoiceProps) {
+  const id = useId()
+  return (
+    <div className="activity-choice">
+      <label htmlFor={id}>{label}</label>
+      <select id={id} className="input" value={value} onChange={(event) => onChange(event.target.value)}>
+        <option value="">{any}</option>
+        {options.map((option) => (
+          <option key={option.value} value={option.value}>
+            {option.label}
+          </option>
+        ))}
+      </select>
+    </div>
+  )
+}
+
+interface DayChoiceProps {
+  label: string
+  value: string
+  min?: string
+  max?: string
+  onChange: (value: string) => void
+}
+
+function DayChoice({ label, value, min, max, onChange }: DayChoiceProps) {
+  const id = useId()
+  return (
+    <div className="activity-choice">
+      <label htmlFor={id}>{label}</label>
+      <input
+        id={id}
+        className="input"
+        type="date"
+        value={value}
+        min={min || undefined}
+        max={max || undefined}
+        onChange={(event) => onChange(event.target.value)}
+      />
+    </div>
+  )
+}
+
+function usePeopleOptions(chosen: string, entries: readonly ActivityEntry[]): Option[] {
+  const { vendorId } = useCompany()
+  const { data: people = [] } = usePeopleNames(vendorId)
+  return useMemo(() => {
+    const names = new Map(people.map(({ userId, name }) => [userId, name]))
+    for (const { by } of entries) {
+      if (by.userId && !names.has(by.userId)) names.set(by.userId, by.name)
+    }
+    if (chosen && chosen !== 'operator' && !names.has(chosen)) names.set(chosen, chosen)
+    return [
+      ...[...names].map(([value, label]) => ({ value, label })),
+      { value: 'operator', label: 'Operator of the service' },
+    ]
+  }, [people, entries, chosen])
+}
+
+function useClientOptions(chosen: string): Option[] {
+  const { vendorId } = useCompany()
+  const { data: clients } = useAllClients(vendorId)
+  return useMemo(() => {
+    if (!clients) return chosen ? [{ value: chosen, label: chosen }] : []
+    const named = Map.groupBy(clients, ({ name }) => name)
+    return [...clients]
+      .sort((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }))
+      .map((client) => ({
+        value: client.clientId,
+        label: clientLabel(client, (named.get(client.name)?.length ?? 0) > 1),
+      }))
+  }, [clients, chosen])
+}
+
+const clientLabel = ({ name, clientId, status }: OAuthClient, ambiguous: boolean): string =>
+  `${name}${ambiguous ? ` (${clientId.slice(0, 10)}…)` : ''}${status === 'Revoked' ? ', revoked' : ''}`

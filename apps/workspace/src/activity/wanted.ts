@@ -1,0 +1,68 @@
+import type { ActivityFilter } from '../api/activity.ts'
+
+/** The kinds of entries, as they are called in the filter. */
+export const KINDS: Readonly<Record<string, string>> = {
+  'client.created': 'Client created',
+  'client.renamed': 'Client renamed',
+  'client.revoked': 'Client revoked',
+  'callback.saved': 'Webhook saved',
+  'person.invited': 'Person invited',
+  'person.joined': 'Person joined',
+  'person.changed': 'Role or status changed',
+  'person.removed': 'Person removed',
+  'invitation.withdrawn': 'Invitation withdrawn',
+}
+
+/** What the address asks for; an empty text is any. `from` and `to` are days of this browser, both included. */
+export interface Wanted {
+  person: string
+  kind: string
+  client: string
+  from: string
+  to: string
+}
+
+const NOTHING: Wanted = { person: '', kind: '', client: '', from: '', to: '' }
+const NAMES = Object.keys(NOTHING) as (keyof Wanted)[]
+const SHAPES: Record<keyof Wanted, RegExp> = {
+  person: /^(?:usr_[A-Za-z0-9]{1,60}|operator)$/,
+  kind: /^[a-z]+\.[a-z]+$/,
+  client: /^cli_[A-Za-z0-9]{22}$/,
+  from: /^\d{4}-\d\d-\d\d$/,
+  to: /^\d{4}-\d\d-\d\d$/,
+}
+
+/** What cannot be meant is left out, since an address may be mistyped. */
+export function wantedBy(search: URLSearchParams): Wanted {
+  const wanted = { ...NOTHING }
+  for (const name of NAMES) {
+    const text = search.get(name) ?? ''
+    if (SHAPES[name].test(text)) wanted[name] = text
+  }
+  if (!Object.hasOwn(KINDS, wanted.kind)) wanted.kind = ''
+  if (!midnight(wanted.from)) wanted.from = ''
+  if (!midnight(wanted.to)) wanted.to = ''
+  return wanted
+}
+
+export const searchFor = (wanted: Wanted): URLSearchParams =>
+  new URLSearchParams(NAMES.filter((name) => wanted[name]).map((name) => [name, wanted[name]]))
+
+export function filterOf({ person, kind, client, from, to }: Wanted): ActivityFilter {
+  const begin = midnight(from)
+  const end = midnight(to, 1)
+  return {
+    ...(person && { userId: person }),
+    ...(kind && { action: kind }),
+    ...(client && { clientId: client }),
+    ...(begin && { from: begin.toISOString() }),
+    ...(end && { to: end.toISOString() }),
+  }
+}
+
+/** When a day begins here. @param later counts days from it. */
+function midnight(day: string, later = 0): Date | undefined {
+  const [year = 0, month = 0, date = 0] = day.split('-').map(Number)
+  const at = new Date(year, month - 1, date + later)
+  return year >= 1000 && !Number.isNaN(at.getTime()) ? at : undefined
+}

@@ -1,0 +1,27 @@
+import type { Scope } from '#shared/oauth/scopes.ts'
+import type { ClientUsage, OAuthClient } from '../api/contract.ts'
+
+export const UNUSED_DAYS = 30
+const DAY_MS = 86_400_000
+
+/**
+ * The scopes that no token of the client had in 30 days, while another scope was in use. Of a client that is younger,
+ * or that was not used at all, nothing can be said.
+ */
+export function unusedScopes(
+  { status, createdAt }: Pick<OAuthClient, 'status' | 'createdAt'>,
+  scopes: ClientUsage['scopes'],
+  now: Date,
+): Scope[] {
+  const since_ms = now.getTime() - UNUSED_DAYS * DAY_MS
+  if (status === 'Revoked' || Date.parse(createdAt) > since_ms) return []
+  const unused = scopes.filter(({ lastUsedAt }) => lastUsedAt === null || Date.parse(lastUsedAt) < since_ms)
+  return unused.length < scopes.length ? unused.map(({ scope }) => scope) : []
+}
+
+/** The scopes that an address asks a replacement to have: some of the old client's, or all of them. */
+export function scopesWanted(search: URLSearchParams, { scopes }: Pick<OAuthClient, 'scopes'>): Scope[] {
+  const asked = search.get('scopes')?.split(',') ?? []
+  const some = scopes.filter((scope) => asked.includes(scope))
+  return some.length > 0 ? some : scopes
+}

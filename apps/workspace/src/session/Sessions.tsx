@@ -1,0 +1,96 @@
+import { useLocation } from 'wouter'
+import type { ListedSession } from '../api/contract.ts'
+import { useSessions } from '../api/sessions.ts'
+import { Ago, Moment } from '../ui/Ago.tsx'
+import { Button } from '../ui/Button.tsx'
+import { Dialog } from '../ui/Dialog.tsx'
+import { Loaded, Skeleton } from '../ui/Loaded.tsx'
+import { More } from '../ui/More.tsx'
+import { Notice } from '../ui/Notice.tsx'
+import { useSubmission } from '../ui/submit.ts'
+import { signOutEverywhere } from './session.ts'
+import { browserOf } from './user-agent.ts'
+import './sessions.css'
+
+/** Where this person is signed in, and a way to end all of it. */
+export function Sessions({ onClose }: { onClose: () => void }) {
+  const query = useSessions()
+  const [, navigate] = useLocation()
+  const { busy, failure, run } = useSubmission((error) => ({
+    title: 'You may still be signed in elsewhere',
+    text: `${(error as Error).message} Try again.`,
+  }))
+  async function leaveEverywhere(): Promise<void> {
+    await signOutEverywhere()
+    navigate('/')
+  }
+  return (
+    <Dialog
+      open
+      title="Your sessions"
+      description="Each lasts 12 hours at most. If you do not recognise one, sign out everywhere and ask the operator to reset your password."
+      onClose={onClose}
+      held={busy}
+    >
+      <Loaded query={query} skeleton={<Skeleton lines={4} />}>
+        {({ pages }) => (
+          <>
+            <ul className="sessions">
+              {pages
+                .flatMap(({ sessions }) => sessions)
+                .map((session) => (
+                  <OneSession key={session.sessionId} session={session} />
+                ))}
+            </ul>
+            <More query={query} />
+          </>
+        )}
+      </Loaded>
+      {failure && (
+        <Notice tone="bad" title={failure.title} live>
+          {failure.text}
+        </Notice>
+      )}
+      <footer className="dialog-foot">
+        <p className="small quiet sessions-all">This ends every session, this one too.</p>
+        <Button variant="danger" busy={busy} onClick={() => void run(leaveEverywhere)}>
+          Sign out everywhere
+        </Button>
+      </footer>
+    </Dialog>
+  )
+}
+
+function OneSession({
+  session: { createdAt, lastSeenAt, address, userAgent, current },
+}: {
+  session: ListedSession
+}) {
+  return (
+    <li className={current ? 'session session-current' : 'session'}>
+      <p className="session-name">
+        <bdi className="strong" title={userAgent ?? undefined}>
+          {browserOf(userAgent)}
+        </bdi>
+        {current && <span className="session-here">This session</span>}
+      </p>
+      <p className="small quiet">
+        {address && (
+          <>
+            From <code>{address}</code>,{' '}
+          </>
+        )}
+        {current ? (
+          'in use now'
+        ) : (
+          <>
+            last used <Ago at={lastSeenAt} />
+          </>
+        )}
+      </p>
+      <p className="small quiet">
+        Signed in <Moment at={createdAt} />
+      </p>
+    </li>
+  )
+}

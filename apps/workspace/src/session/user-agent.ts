@@ -1,0 +1,28 @@
+/** The first that fits: most browsers also name the ones that they descend from. */
+const BROWSERS = [
+  ['Edge', /\bEdg(?:e|A|iOS)?\//],
+  ['Opera', /\bOPR\//],
+  ['Samsung Internet', /\bSamsungBrowser\//],
+  ['Firefox', /\b(?:Firefox|FxiOS)\//],
+  ['Chrome', /(?:Chrome|CriOS)\//],
+  ['Safari', /\bVersion\/.*\bSafari\//],
+] as const
+
+const SYSTEMS = [
+  ['Windows', /\bWindows\b/],
+  ['Android', /\bAndroid\b/],
+  ['iPhone', /\biPhone\b/],
+  ['iPad', /\biPad\b/],
+  ['macOS', /\bMacintosh\b/],
+  ['ChromeOS', /\bCrOS\b/],
+  ['Linux', /\bLinux\b/],
+] as const
+
+/** "Firefox on Windows"; what was sent itself when it names no browser that is known here. */
+export function browserOf(userAgent: string | null): string {
+  if (!userAgent) return 'Unknown browser'
+  const [browser] = BROWSERS.find(([, pattern]) => pattern.test(userAgent)) ?? []
+  if (!browser) return userAgent
+  const [system] = SYSTEMS.find(([, pattern]) => pattern.test(userAgent)) ?? []
+  return system ? `${browser} on ${system}` : browser
+}

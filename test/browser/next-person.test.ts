@@ -1,0 +1,68 @@
+import { strict as assert } from 'node:assert'
+import type { Page } from 'playwright-core'
+import {
+  ADMIN,
+  api,
+  createClient,
+  OWNER,
+  sessionToken,
+  testWorkspace,
+  type Visit,
+  visit,
+} from '../support/workspace.ts'
+
+const CLIENTS = '/ven_acme/integrations/oauth2-clients'
+
+describe('workspace: the next person in the same tab', function () {
+  this.timeout(60_000)
+  let tab: Visit
+  afterEach(() => tab?.leave())
+
+  async function signIn(page: Page, email: string): Promise<void> {
+    const { stack } = await testWorkspace()
+    await page.getByLabel('Email address').fill(email)
+    await page.getByLabel('Password').fill(stack.demoPassword)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('button', { name: email }).waitFor()
+  }
+
+  it('sees nothing that was read for the one before', async () => {
+    const token = await sessionToken(OWNER)
+    const { clientId } = await createClient(token, { name: 'Read by the owner' })
+    tab = await visit({ sessionToken: token, path: `${CLIENTS}/${clientId}` })
+    const { page } = tab
+    await page.getByText('No tokens issued').waitFor()
+    await page.getByRole('link', { name: 'OAuth2 Clients' }).first().click()
+    await page.getByRole('link', { name: 'Read by the owner' }).waitFor()
+    await page.getByRole('link', { name: 'Activity' }).click()
+    await page.getByText('created the client Read by the owner').waitFor()
+    await page.getByRole('button', { name: OWNER }).click()
+    await page.getByRole('menuitem', { name: 'Sign out', exact: true }).click()
+
+    // What is shown now can only have been kept.
+    await page.route('**/v1/vendor/**', (route) => route.fulfill({ status: 404, json: {} }))
+    await signIn(page, ADMIN)
+    for (const screen of ['OAuth2 Clients', 'Activity']) {
+      await page.getByRole('link', { name: screen }).click()
+      await page.getByRole('heading', { name: screen, level: 1 }).waitFor()
+      await page.getByText('Not found').waitFor()
+      assert.equal((await page.content()).includes('Read by the owner'), false, screen)
+    }
+  })
+
+  it('does not get the unsaved input of someone whose session ended', async () => {
+    const token = await sessionToken(OWNER)
+    tab = await visit({ sessionToken: token, path: '/ven_acme/integrations/webhooks' })
+    const { page } = tab
+    const field = page.getByLabel('Callback URL')
+    const typed = 'https://hooks.typed-by-the-owner.com/'
+    await field.fill(typed)
+    await api('/v1/session', { token, method: 'DELETE' })
+    await page.getByRole('link', { name: 'Activity' }).click()
+    await page.getByText('Your session has ended').waitFor()
+    await signIn(page, ADMIN)
+    await page.getByRole('link', { name: 'Webhooks' }).click()
+    await field.waitFor()
+    assert.notEqual(await field.inputValue(), typed)
+  })
+})
