@@ -76,3 +76,12 @@ export class Problem extends Error {
     this.headers = headers
   }
 }
+
+const RETRY_AFTER_S = 2
+
+/** @returns the problem `unavailable`, with Retry-After. `cause` is logged, not shown. */
+export function unavailable(detail: string, cause?: unknown): Problem {
+  const problem = new Problem('unavailable', detail, { headers: { 'Retry-After': String(RETRY_AFTER_S) } })
+  problem.cause = cause
+  return problem
+}

@@ -1,5 +1,7 @@
 import type { BlockList } from 'node:net'
 import Koa from 'koa'
+import { createAccessTokens } from '#shared/access-tokens/access-tokens.ts'
+import type { SigningKeys } from '#shared/access-tokens/signing-keys.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
@@ -9,9 +11,6 @@ import type { Database } from '#shared/stores/postgres.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { createAccessTokenAccess } from './access-tokens/access.ts'
-import { rememberVerified } from './access-tokens/remembered.ts'
-import type { SigningKeys } from './access-tokens/signing-keys.ts'
-import { createTokenVerification } from './access-tokens/verify.ts'
 import { createActivityRoutes } from './activity/routes.ts'
 import { createAnalyticsRoutes } from './analytics/routes.ts'
 import { type CallbackDependencies, createCallbackRoutes } from './callbacks/routes.ts'
@@ -119,14 +118,15 @@ export function describeApi(settings: { issuer: string; apiResource: string }): 
 function integratorRoutes(deps: ApiDependencies): Route[] {
   const { settings, clock, pools, revocation, signingKeys, limits } = deps
   const { issuer, apiResource } = settings
-  const verify = createTokenVerification({ keys: signingKeys, issuer, audience: apiResource, clock })
-  const accessToken = createAccessTokenAccess({
-    verify: rememberVerified({ verify, keys: signingKeys, clock }),
-    revocation,
-    rateLimit: limits.apiPerClient,
-    apiResource,
+  const tokens = createAccessTokens({
+    keys: signingKeys,
+    issuer,
+    resource: apiResource,
     resourceMetadata: resourceMetadataUrl(apiResource),
+    revocation,
+    clock,
   })
+  const accessToken = createAccessTokenAccess({ tokens, rateLimit: limits.apiPerClient })
   const { manager } = accessOfPeople(deps)
   const eventLimit = limits.apiEventsPerClient
   return createAnalyticsRoutes({ db: pools.integrators, clock, manager, accessToken, eventLimit })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { importJWK } from 'jose'
-import { rememberVerified } from '../../apps/api/access-tokens/remembered.ts'
-import type { SigningKey } from '../../apps/api/access-tokens/signing-keys.ts'
-import { createTokenVerification, type VerifyToken } from '../../apps/api/access-tokens/verify.ts'
+import { rememberVerified } from '#shared/access-tokens/remembered.ts'
+import type { SigningKey } from '#shared/access-tokens/signing-keys.ts'
+import { createTokenVerification, type VerifyToken } from '#shared/access-tokens/verify.ts'
 import { createTestClock, type TestClock } from '../support/clock.ts'
 import {
   API_RESOURCE,

@@ -1,5 +1,5 @@
 import { koaBody } from 'koa-body'
-import { type Bearer, bearerOf } from '../http/bearer.ts'
+import { type Bearer, bearerOf } from '#shared/access-tokens/bearer.ts'
 import type { ApiContext } from '../http/state.ts'
 
 /**

@@ -1,11 +1,9 @@
 import type { Middleware, ParameterizedContext } from 'koa'
-import { PROBLEMS, Problem } from '#shared/problems.ts'
+import { PROBLEMS, Problem, unavailable } from '#shared/problems.ts'
 import type { Refusals } from '#shared/refusals.ts'
 import { isUnavailable } from '#shared/stores/postgres-errors.ts'
 import { UNKNOWN_MEMBER } from './input.ts'
 import type { ApiState } from './state.ts'
-
-const RETRY_AFTER_S = 2
 
 /** The URL of a problem's explanation in the documentation (RFC 9457 §3.1.1). */
 export const problemType = (apiResource: string, code: string): string =>
@@ -84,13 +82,6 @@ function faultsOf({ errors = [] }: Problem): string | undefined {
   return faults.length === 0
     ? undefined
     : faults.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')
-}
-
-/** @returns the problem `unavailable`, with Retry-After. `cause` is logged, not shown. */
-export function unavailable(detail: string, cause?: unknown): Problem {
-  const problem = new Problem('unavailable', detail, { headers: { 'Retry-After': String(RETRY_AFTER_S) } })
-  problem.cause = cause
-  return problem
 }
 
 function asProblem(error: unknown): Problem {

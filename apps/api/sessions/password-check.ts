@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { hashPassword, verifyPassword } from '#shared/passwords.ts'
+import { unavailable } from '#shared/problems.ts'
 import { createLine } from '#shared/process/line.ts'
 import { addressSubject } from '#shared/stores/rate-limit.ts'
-import { unavailable } from '../http/problem.ts'
 
 const WAITING_MAX = 64
 const WAIT_MS = 8_000

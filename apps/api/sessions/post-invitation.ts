@@ -9,11 +9,10 @@ import {
   saveMembership,
   type User,
 } from '#shared/people.ts'
-import { Problem } from '#shared/problems.ts'
+import { Problem, unavailable } from '#shared/problems.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import { sqlState } from '#shared/stores/postgres-errors.ts'
 import { addressSubject } from '#shared/stores/rate-limit.ts'
-import { unavailable } from '../http/problem.ts'
 import { anyone, type Route, route } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
 import { beginSession } from './begin.ts'

@@ -1,0 +1,161 @@
+import type { Scope } from '#shared/oauth/scopes.ts'
+import { Problem, type ProblemCode, unavailable } from '#shared/problems.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import type { Revocation } from '#shared/revocation/revocation.ts'
+import { type Bearer, bearerChallenge } from './bearer.ts'
+import { rememberVerified } from './remembered.ts'
+import type { SigningKeys } from './signing-keys.ts'
+import {
+  createTokenVerification,
+  type RefusalReason,
+  type TokenClient,
+  type VerifiedToken,
+} from './verify.ts'
+
+/**
+ * Why a token does not admit a request: a problem with its status and its challenge (RFC 6750 §3), a word that is
+ * more exact than its code, and the client if the token is certainly one of its own.
+ */
+export class TokenRefused extends Problem {
+  readonly reason: RefusalReason | ProblemCode
+  readonly client: TokenClient | undefined
+  /** The scope that the token lacks. */
+  readonly scope: Scope | undefined
+
+  constructor(
+    code: ProblemCode,
+    detail: string,
+    {
+      challenge,
+      reason = code,
+      client,
+      scope,
+    }: {
+      challenge?: string
+      reason?: RefusalReason | ProblemCode
+      client?: TokenClient | undefined
+      scope?: Scope
+    } = {},
+  ) {
+    super(code, `${detail}.`, challenge === undefined ? {} : { headers: { 'WWW-Authenticate': challenge } })
+    this.reason = reason
+    this.client = client
+    this.scope = scope
+  }
+}
+
+/** What decides whether an access token admits a request. All four must pass; each throws TokenRefused. */
+export interface AccessTokens {
+  /**
+   * Judges the token by RFC 9068 §4, but for revocation.
+   * @throws TokenRefused 401, or 400 when it was sent twice; Problem 503 while its key cannot be fetched.
+   */
+  verify(bearer: Bearer): Promise<VerifiedToken>
+  /**
+   * Asks whether the token, its client or its key was revoked. Ask for each request and never remember the answer.
+   * @throws TokenRefused 401; Problem 503 when neither store can tell.
+   */
+  requireLive(token: VerifiedToken): Promise<void>
+  /** @throws TokenRefused 403 insufficient_scope. */
+  requireScope(token: VerifiedToken, scope: Scope): void
+  /** @throws TokenRefused 403 when the token is for another company. */
+  requireCompany(token: VerifiedToken, vendorId: string | undefined): void
+}
+
+export interface AccessTokenOptions {
+  keys: SigningKeys
+  /** The authorization server's `issuer` (RFC 8414 §2). */
+  issuer: string
+  /** The identifier that tokens name as their audience; it is also the realm of the challenges. */
+  resource: string
+  /** The URL of the protected-resource metadata (RFC 9728 §5.1), if there is any. */
+  resourceMetadata?: string
+  revocation: Pick<Revocation, 'ask'>
+  clock: Clock
+}
+
+/** The description that the caller gets (RFC 6750 §3.1): enough to fix an honest mistake. */
+const DESCRIPTIONS: Record<RefusalReason, string> = {
+  malformed: 'The token is not a well-formed JWT',
+  type: 'The token is not an access token (typ at+jwt)',
+  algorithm: 'The token is signed with an algorithm that is not accepted',
+  unknown_key: 'The token is signed with an unknown key',
+  signature: 'The signature is wrong',
+  issuer: 'The token is from another issuer',
+  audience: 'The token is for another audience',
+  expired: 'The token has expired',
+  issued_in_future: 'The token was issued in the future',
+  not_yet_valid: 'The token is not valid yet',
+  claims: 'The token lacks a claim or has a wrong one',
+  lifetime: 'The token is valid for longer than 900 seconds',
+  revoked: 'The token, its client or its key was revoked',
+}
+
+/** Judges the access tokens of the authorization server for any service of the company. */
+export function createAccessTokens({
+  keys,
+  issuer,
+  resource,
+  resourceMetadata,
+  revocation,
+  clock,
+}: AccessTokenOptions): AccessTokens {
+  const judge = rememberVerified({
+    verify: createTokenVerification({ keys, issuer, audience: resource, clock }),
+    keys,
+    clock,
+  })
+  const challenge = (parameters: Record<string, string> = {}): string =>
+    bearerChallenge({ realm: resource, resource_metadata: resourceMetadata, ...parameters })
+  const invalid = (reason: RefusalReason, client?: TokenClient) => {
+    const description = DESCRIPTIONS[reason]
+    const error = { error: 'invalid_token', error_description: description }
+    return new TokenRefused('invalid_token', description, { challenge: challenge(error), reason, client })
+  }
+
+  function tokenOf(bearer: Bearer): string {
+    switch (bearer.kind) {
+      case 'token':
+        return bearer.token
+      case 'malformed':
+        throw invalid('malformed')
+      case 'repeated': {
+        const description = 'The token was sent more than once or in more than one way'
+        const error = { error: 'invalid_request', error_description: description }
+        throw new TokenRefused('invalid_request', description, { challenge: challenge(error) })
+      }
+      case 'none':
+        throw new TokenRefused('unauthenticated', 'Send an access token as Authorization: Bearer', {
+          challenge: challenge(),
+        })
+    }
+  }
+
+  return {
+    async verify(bearer) {
+      const judged = await judge(tokenOf(bearer))
+      if (judged.verdict === 'refused') throw invalid(judged.reason, judged.client)
+      if (judged.verdict === 'undecided')
+        throw unavailable('We cannot fetch the key right now that this token is signed with.')
+      return judged.token
+    },
+    async requireLive({ clientId, vendorId, jti, kid }) {
+      const standing = await revocation.ask({ clientId, jti, kid })
+      if (typeof standing === 'object') throw invalid('revoked', { clientId, vendorId })
+      if (standing === 'undecided')
+        throw unavailable('We cannot check right now whether this token was revoked.')
+    },
+    requireScope({ scopes }, scope) {
+      if (scopes.includes(scope)) return
+      const error = { error: 'insufficient_scope', error_description: 'The token lacks a scope', scope }
+      throw new TokenRefused('insufficient_scope', `The access token lacks the scope ${scope}`, {
+        challenge: challenge(error),
+        scope,
+      })
+    },
+    requireCompany(token, vendorId) {
+      if (token.vendorId !== vendorId)
+        throw new TokenRefused('forbidden', 'The access token is for another company')
+    },
+  }
+}
