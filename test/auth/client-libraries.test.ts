@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { OAuth2Client } from '@badgateway/oauth2-client'
-import { decodeProtectedHeader, importSPKI, jwtVerify } from 'jose'
+import { JwtVerifier } from 'aws-jwt-verify'
+import { SimpleJwksCache } from 'aws-jwt-verify/jwk'
+import axios from 'axios'
+import { clientCredentials } from 'axios-oauth-client'
+import express from 'express'
+import { auth as bearer } from 'express-oauth2-jwt-bearer'
+import { createRemoteJWKSet, decodeProtectedHeader, importSPKI, jwtVerify } from 'jose'
 import { JwksClient } from 'jwks-rsa'
 import * as oauth from 'oauth4webapi'
 import * as openid from 'openid-client'
 import { ClientCredentials } from 'simple-oauth2'
-import { rotateSigningKey, STANDBY_MIN_MS } from '../../infra/admin/keys.ts'
+import { markSigningKeyRevoked, rotateSigningKey } from '../../infra/admin/keys.ts'
 import { startAuth, TEST_ISSUER, TEST_RESOURCE, type TestAuth, type TestClient } from '../support/auth.ts'
 
 const SCOPE = 'analytics:read'
@@ -91,31 +100,118 @@ describe('OAuth client libraries', () => {
     })
   }
 
-  it('jwks-rsa finds the key of a token, before and after a rotation', async () => {
-    const library = new JwksClient({ jwksUri: `${auth.url}/v1/oauth/jwks` })
-    const { db, clock, encryptionKey } = auth
-    /** @returns the id of the key that signed a new token, which the library has found. */
-    const signedBy = async (server: TestAuth): Promise<string | undefined> => {
-      const token: string = (await server.token(client)).json.access_token
-      const { kid } = decodeProtectedHeader(token)
-      const key = await library.getSigningKey(kid)
-      await jwtVerify(token, await importSPKI(key.getPublicKey(), 'ES256'), {
-        issuer: TEST_ISSUER,
-        audience: TEST_RESOURCE,
-        typ: 'at+jwt',
-        currentDate: new Date(clock.now()),
-      })
-      return kid
+  it('axios-oauth-client gets a token', async () => {
+    const library = clientCredentials(axios.create(), tokenUrl(), client.clientId, client.clientSecret)
+    assert.equal((await library(SCOPE)).scope, SCOPE)
+  })
+})
+
+/** Rejects unless the token is good. What the library caches, it keeps. */
+type Verify = (token: string) => Promise<unknown>
+
+const expressServers: Server[] = []
+const EXPECTED = { issuer: TEST_ISSUER, audience: TEST_RESOURCE }
+
+const VERIFIERS: Record<string, (jwksUri: string) => Verify> = {
+  jose(jwksUri) {
+    const keys = createRemoteJWKSet(new URL(jwksUri))
+    return (token) => jwtVerify(token, keys, { ...EXPECTED, typ: 'at+jwt', algorithms: ['ES256'] })
+  },
+  'jwks-rsa'(jwksUri) {
+    const library = new JwksClient({ jwksUri })
+    return async (token) => {
+      const key = await library.getSigningKey(decodeProtectedHeader(token).kid)
+      await jwtVerify(token, await importSPKI(key.getPublicKey(), 'ES256'), EXPECTED)
     }
-    const before = await signedBy(auth)
-    clock.advance(STANDBY_MIN_MS)
-    const { active } = await rotateSigningKey(db, { clock, encryptionKey: [encryptionKey], alg: 'ES256' })
-    assert.notEqual(active.kid, before)
-    const another = await startAuth({ beside: auth })
-    try {
-      assert.equal(await signedBy(another), active.kid)
-    } finally {
-      await another.stop()
+  },
+  'aws-jwt-verify'(jwksUri) {
+    // Its own fetcher takes https only.
+    const fetcher = { fetch: async (uri: string) => (await fetch(uri)).arrayBuffer() }
+    const library = JwtVerifier.create(
+      { ...EXPECTED, jwksUri },
+      { jwksCache: new SimpleJwksCache({ fetcher }) },
+    )
+    return (token) => library.verify(token)
+  },
+  'express-oauth2-jwt-bearer'(jwksUri) {
+    const middleware = bearer({ ...EXPECTED, jwksUri, tokenSigningAlg: 'ES256', strict: true })
+    const app = express().set('env', 'test')
+    app.get('/', middleware, (_, response) => void response.sendStatus(204))
+    const server = app.listen(0, '127.0.0.1')
+    expressServers.push(server)
+    const listening = once(server, 'listening')
+    return async (token) => {
+      await listening
+      const { port } = server.address() as AddressInfo
+      const headers = { Authorization: `Bearer ${token}` }
+      const { status } = await fetch(`http://127.0.0.1:${port}/`, { headers })
+      assert.equal(status, 204)
     }
+  },
+  oauth4webapi(jwksUri) {
+    const server = { issuer: TEST_ISSUER, jwks_uri: jwksUri }
+    const options = { [oauth.allowInsecureRequests]: true, signingAlgorithms: ['ES256'] }
+    return (token) => {
+      const request = new Request(TEST_RESOURCE, { headers: { authorization: `Bearer ${token}` } })
+      return oauth.validateJwtAccessToken(server, request, TEST_RESOURCE, options)
+    }
+  },
+}
+
+describe('libraries that verify access tokens', () => {
+  let server: TestAuth
+  let client: TestClient
+  before(async () => {
+    server = await startAuth()
+    client = await server.createClient()
+  })
+  after(async () => {
+    for (const each of expressServers) each.close().closeAllConnections()
+    await server.stop()
+  })
+
+  const tokenOf = async (from: TestAuth): Promise<string> => (await from.token(client)).json.access_token
+  const kidOf = (token: string) => decodeProtectedHeader(token).kid as string
+  const verifiersAt = ({ url }: TestAuth) =>
+    Object.entries(VERIFIERS).map(([name, create]) => ({ name, verify: create(`${url}/v1/oauth/jwks`) }))
+  const verifiedByAll = (verifiers: ReturnType<typeof verifiersAt>, token: string) =>
+    Promise.all(
+      verifiers.map(({ name, verify }) =>
+        assert.doesNotReject(verify(token), `${name} refuses a token of ${kidOf(token)}`),
+      ),
+    )
+
+  it('accept every token across a rotation and across the revocation of the key that signs', async () => {
+    const { db, clock, encryptionKey } = server
+    const known = verifiersAt(server)
+    const first = await tokenOf(server)
+    await verifiedByAll(known, first)
+
+    await db.raw("update signing_keys set created_at = created_at - interval '11 minutes'")
+    await rotateSigningKey(db, { clock, encryptionKey: [encryptionKey], alg: 'ES256' })
+    clock.advance(1_000)
+    const rotated = await startAuth({ beside: server })
+    const second = await tokenOf(rotated)
+    assert.notEqual(kidOf(second), kidOf(first))
+    // They still have the keys of before: the one that signs now was on standby then.
+    await verifiedByAll(known, second)
+    await verifiedByAll(known, first)
+
+    const later = verifiersAt(rotated)
+    await verifiedByAll(later, first)
+    await db.transaction((transaction) => markSigningKeyRevoked(transaction, kidOf(second), clock.now()))
+    const afterwards = await startAuth({ beside: server })
+    const third = await tokenOf(afterwards)
+    assert.notEqual(kidOf(third), kidOf(second))
+    await verifiedByAll(later, third)
+
+    for (const { name, verify } of verifiersAt(afterwards)) {
+      await assert.rejects(
+        verify(second),
+        `${name} accepts a token of a revoked key that it has just looked for`,
+      )
+      await verify(third)
+    }
+    await Promise.all([rotated.stop(), afterwards.stop()])
   })
 })
