@@ -39,7 +39,7 @@ export function createAudit(log: Log, { counter }: Metrics): Audit {
       revoked()
       log.info({ event: 'token.revoked', ...context, ...token }, 'token revoked')
     },
-    refused({ context, path, clientId }, { answer: { status }, error, reason }) {
+    refused({ context, path, clientId }, { status, error, reason }) {
       refusals({ reason })
       const client = clientId !== undefined && CLIENT_ID_PATTERN.test(clientId) ? { clientId } : {}
       log.info(

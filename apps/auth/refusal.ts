@@ -3,12 +3,14 @@ import { type Answer, UNCACHED_JSON } from './answer.ts'
 
 /** An error answer of RFC 6749 §5.2, and the reason, which the caller does not get. */
 export class Refusal {
-  readonly answer: Answer
+  readonly status: number
   readonly error: string
+  readonly description: string
   /** For the log: why, in one word. */
   readonly reason: string
   /** For the client's company: the scopes that the client does not have. Never anything else that was sent. */
   readonly about: string | undefined
+  readonly #headers: Record<string, string>
 
   constructor({
     status,
@@ -25,12 +27,19 @@ export class Refusal {
     about?: string | undefined
     headers?: Record<string, string>
   }) {
-    const body = JSON.stringify({ error, error_description: description })
-    // Some refusals answer many requests.
-    this.answer = Object.freeze({ status, body, headers: Object.freeze({ ...UNCACHED_JSON, ...headers }) })
+    this.status = status
     this.error = error
+    this.description = description
     this.reason = reason
     this.about = about
+    this.#headers = headers
+  }
+
+  /** @param errorPage the address of the page that explains each error. */
+  answer(errorPage: string): Answer {
+    const { status, error, description } = this
+    const body = { error, error_description: description, error_uri: `${errorPage}#oauth-${error}` }
+    return { status, body: JSON.stringify(body), headers: { ...UNCACHED_JSON, ...this.#headers } }
   }
 }
 

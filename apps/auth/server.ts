@@ -32,6 +32,7 @@ export function createListener({
   audit,
   metrics,
   refusals,
+  errorPage,
   ran,
 }: {
   routes: ReadonlyMap<string, Methods>
@@ -40,6 +41,8 @@ export function createListener({
   audit: Audit
   metrics: Metrics
   refusals: Refusals
+  /** Where people read what an error means. */
+  errorPage: string
   /** Notes the path of a request that ran, for the event-loop monitor. */
   ran: (path: string) => void
 }): RequestListener {
@@ -57,7 +60,7 @@ export function createListener({
       if (!(given instanceof Refusal)) return given
       audit.refused(exchange, given)
       noteRefusal(refusals, exchange, given)
-      return given.answer
+      return given.answer(errorPage)
     } catch (error) {
       if (error instanceof ClientGone) return undefined
       audit.failed(exchange, error)
@@ -92,7 +95,7 @@ function targetOf({ url = '' }: IncomingMessage): { path: string; query: string 
 function noteRefusal(
   refusals: Refusals,
   { request, context, path, client }: Exchange,
-  { answer: { status }, error: code, reason, about }: Refusal,
+  { status, error: code, reason, about }: Refusal,
 ): void {
   if (!client || status === 503) return
   const { clientId, vendorId } = client.record

@@ -95,7 +95,16 @@ export function createAuthService({
   let flushing: NodeJS.Timeout | undefined
   let endPolling = () => {}
   return {
-    handle: createListener({ routes, trustedProxies, log, audit, metrics, refusals, ran: lag.ran }),
+    handle: createListener({
+      routes,
+      trustedProxies,
+      log,
+      audit,
+      metrics,
+      refusals,
+      errorPage: `${issuer}/docs/errors`,
+      ran: lag.ran,
+    }),
     async start() {
       await refuseSuperuser(db)
       await keys.load().catch(hopeless)

@@ -5,12 +5,17 @@ import {
   type AuthResponse,
   basic,
   startAuth,
+  TEST_ISSUER,
   type TestAuth,
   type TestClient,
   tokenFields,
 } from '../support/auth.ts'
 
-const INVALID_CLIENT = '{"error":"invalid_client","error_description":"client authentication failed"}'
+const INVALID_CLIENT = JSON.stringify({
+  error: 'invalid_client',
+  error_description: 'client authentication failed',
+  error_uri: `${TEST_ISSUER}/docs/errors#oauth-invalid_client`,
+})
 
 /** Everything of an answer that a caller can compare, but for what differs between any two answers. */
 function fingerprint({ status, headers, text }: AuthResponse) {

@@ -262,6 +262,7 @@ const oauthSchemas = (): Record<string, JsonSchema> => ({
       {
         error: text('Stable; by RFC 6749 §5.2.'),
         error_description: text('For people; may change.'),
+        error_uri: text('The page that explains it.'),
       },
       ['error'],
     ),
