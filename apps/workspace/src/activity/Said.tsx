@@ -30,6 +30,14 @@ export function Said({ entry }: { entry: ActivityEntry }): ReactNode {
       )
     case 'callback.saved':
       return <Destination before={textIn(detail.before, 'host')} after={subject} />
+    case 'company.created':
+      return <>created the company</>
+    case 'person.added':
+      return (
+        <>
+          added <Person name={name} /> as {role}
+        </>
+      )
     case 'person.invited':
       return (
         <>

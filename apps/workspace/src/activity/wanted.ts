@@ -6,6 +6,8 @@ export const KINDS: Readonly<Record<string, string>> = {
   'client.renamed': 'Client renamed',
   'client.revoked': 'Client revoked',
   'callback.saved': 'Webhook saved',
+  'company.created': 'Company created',
+  'person.added': 'Person added',
   'person.invited': 'Person invited',
   'person.joined': 'Person joined',
   'person.changed': 'Role or status changed',
