@@ -92,7 +92,9 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
   await asOwner(`create database ${name} template ${TEMPLATE}`)
   const db = knex({ client: 'pg', connection: databaseUrl(name), pool: { min: 0, max: 1 } })
-  await closeDatabase(db).finally(() => db.destroy())
+  await closeDatabase(db)
+    .then(() => db.raw('update revocation_trust set place = database_place()'))
+    .finally(() => db.destroy())
   const as = (role: keyof typeof PASSWORDS) => databaseUrl(name, { user: role, password: PASSWORDS[role] })
   return {
     ownerUrl: databaseUrl(name),
