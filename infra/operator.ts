@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { keyEncryptionKey, readConfig, storeUrl } from '#shared/process/config.ts'
+import { keyEncryptionKey, REDIS_PROTOCOLS, readConfig, storeUrl } from '#shared/process/config.ts'
 import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createRedis, type Redis } from '#shared/stores/redis.ts'
@@ -16,7 +16,7 @@ export interface OperatorStores {
   keyEncryptionKey: Buffer[] | undefined
 }
 
-const redisSchema = storeUrl(['redis:', 'rediss:', 'redis+sentinel:']).optional()
+const redisSchema = storeUrl(REDIS_PROTOCOLS).optional()
 
 /** The settings of `npm run admin`. */
 export const OPERATOR_SHAPE = {
