@@ -158,6 +158,10 @@ export const commonShape = {
     secret: true,
     description: 'the Postgres primary, as `integration_auth` or `integration_api`',
   }),
+  DATABASE_POOLER: z
+    .enum(['none', 'transaction'])
+    .default('none')
+    .meta({ description: '`transaction`: DATABASE_URL leads to PgBouncer in transaction mode, or the like' }),
   DATABASE_POOL_SIZE: integer(1, 200, 10).meta({ description: 'database connections per process' }),
   REDIS_URL: storeUrl(REDIS_PROTOCOLS).meta({
     secret: true,
