@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { systemClock } from '#shared/process/clock.ts'
-import { redisReady } from '#shared/stores/redis.ts'
+import { redisReady } from '#shared/stores/redis-ready.ts'
 import { type Operator, OperatorError } from '../operator.ts'
 import { command, group, type Outcome, type Run, shownTime, table } from './commands.ts'
 import {
