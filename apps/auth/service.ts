@@ -45,12 +45,8 @@ export function createAuthService({
     SIGNING_ALG: alg,
   } = config
   const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize, TRUSTED_PROXIES: trustedProxies } = config
-  const db = createPostgres({
-    url,
-    poolSize,
-    applicationName: NAME,
-    pooled: config.DATABASE_POOLER === 'transaction',
-  })
+  const pooled = config.DATABASE_POOLER === 'transaction'
+  const db = createPostgres({ url, poolSize, applicationName: NAME, pooled })
   const connections = connectRedis(config, { name: NAME, log })
   const { redis, revocationRedis } = connections
   const revocation = createRevocation({ redis: revocationRedis, db })
