@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import knex from 'knex'
 import { markSchema } from '#shared/stores/database-checks.ts'
+import { IDLE_IN_TRANSACTION_MAX_MS, STATEMENT_MAX_MS } from '#shared/stores/postgres.ts'
 
 /** The database has been migrated by a newer version. `message` is a sentence for a person. */
 export class NewerDatabase extends Error {}
@@ -88,9 +89,14 @@ export async function closeDatabase(db: knex.Knex): Promise<void> {
 }
 
 async function allowLogin(db: knex.Knex, role: string, password: string): Promise<void> {
-  const statement = await db.raw(
-    `select format('alter role %I login password %L', ?::text, ?::text) as sql`,
-    [role, password],
+  const statements = await db.raw(
+    `select format('alter role %I login password %L', :role::text, :password::text) as sql
+     union all
+     select format('alter role %I in database %I set %I = %L', :role::text, current_database(), name, value)
+     from (values ('statement_timeout', :statement::text), ('idle_in_transaction_session_timeout', :idle::text))
+       as limits (name, value)`,
+    // A service sets these limits itself, but cannot behind a pooler.
+    { role, password, statement: String(STATEMENT_MAX_MS), idle: String(IDLE_IN_TRANSACTION_MAX_MS) },
   )
-  await db.raw(statement.rows[0].sql)
+  for (const { sql } of statements.rows) await db.raw(sql)
 }

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { keyEncryptionKey, readConfig, storeUrl } from '#shared/process/config.ts'
+import { keyEncryptionKey, REDIS_PROTOCOLS, readConfig, storeUrl } from '#shared/process/config.ts'
 import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
-import { createRedis } from '#shared/stores/redis.ts'
+import { createRedis, type Redis } from '#shared/stores/redis.ts'
 import { readRunning } from './local/running.ts'
 
 /** An operator's command cannot be carried out; `message` is a sentence that says why. */
@@ -16,7 +16,7 @@ export interface OperatorStores {
   keyEncryptionKey: Buffer[] | undefined
 }
 
-const redisSchema = storeUrl(['redis:', 'rediss:', 'redis+sentinel:']).optional()
+const redisSchema = storeUrl(REDIS_PROTOCOLS).optional()
 
 /** The settings of `npm run admin`. */
 export const OPERATOR_SHAPE = {
@@ -80,6 +80,8 @@ export interface Operator {
   db: Database
   /** @throws OperatorError without REDIS_URL. */
   revocation(): Revocation
+  /** The Redis of revocations, which has only begun to connect. @throws OperatorError without REDIS_URL. */
+  redis(): Redis
   /** @throws OperatorError without KEY_ENCRYPTION_KEY. */
   encryptionKey(): Buffer[]
   close(): Promise<void>
@@ -93,17 +95,19 @@ export function createOperator({ databaseUrl, redisUrl, keyEncryptionKey }: Oper
     statementTimeout_ms: STATEMENT_TIMEOUT_MS,
   })
   const closing: (() => void)[] = []
+  function connectRedis(): Redis {
+    if (redisUrl === undefined)
+      throw new OperatorError('Set REDIS_URL too: a revocation must reach every process.')
+    const redis = createRedis({ url: redisUrl, connectionName: 'integration-admin' })
+    closing.push(() => redis.disconnect())
+    return redis
+  }
   return {
     db,
+    redis: connectRedis,
     revocation() {
-      if (redisUrl === undefined)
-        throw new OperatorError('Set REDIS_URL too: a revocation must reach every process.')
-      const redis = createRedis({ url: redisUrl, connectionName: 'integration-admin' })
-      const revocation = createRevocation({ redis, db })
-      closing.push(
-        () => revocation.close(),
-        () => redis.disconnect(),
-      )
+      const revocation = createRevocation({ redis: connectRedis(), db })
+      closing.push(() => revocation.close())
       return revocation
     },
     encryptionKey() {

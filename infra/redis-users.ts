@@ -24,7 +24,7 @@ export const REDIS_USER_RULES = {
     ...COMMON,
     '(%W~revoked:client:* %W~revoked:token:* %W~revoked:key:* +set)',
     '+time',
-    '(%RW~revocation:marker %RW~revocation:nonce:* +get +set +pttl)',
+    '(%RW~revocation:marker %RW~revocation:seen %RW~revocation:nonce:* +get +set +pttl)',
     '(~usage:* +eval +hincrby +hmget +hscan +renamenx +del)',
     '(%R~refusals:* +lrange +zrange)',
   ].join(' '),

@@ -22,6 +22,7 @@ const DATABASE_WAITS: Record<SchemaState | 'silent', string[]> = {
   usable: [],
   missing: ['migrations'],
   newer: ['a newer version of this service: the database was made for it'],
+  fenced: ['an operator: the database was restored'],
   silent: ['postgres'],
 }
 

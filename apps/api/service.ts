@@ -8,7 +8,7 @@ import { createRefusals } from '#shared/refusals.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
-import { createPostgres, refuseSuperuser } from '#shared/stores/postgres.ts'
+import { checkDatabaseUrl, createPostgres } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { connectRedis, type RedisConnections } from '#shared/stores/redis-watch.ts'
@@ -95,7 +95,7 @@ export function createService({
   return {
     handle: app.callback(),
     async start() {
-      await refuseSuperuser(pools.decisions)
+      await checkDatabaseUrl(pools.decisions)
       // They have only begun to connect; a first round without Redis would be told as a failure, and the first
       // requests counted by this process alone.
       const each = [redis, revocationRedis]
@@ -209,10 +209,14 @@ function callbacksOf({
  * Pools that share nothing, so that whoever waits in one (for a lock, a slow statement) takes no connection of
  * another. `DATABASE_POOL_SIZE` is their sum: three for decisions, and of the rest at most half for the workspace.
  */
-function createPools({ DATABASE_URL: url, DATABASE_POOL_SIZE: size }: ApiConfig): ApiPools {
+function createPools({
+  DATABASE_URL: url,
+  DATABASE_POOL_SIZE: size,
+  DATABASE_POOLER: pooler,
+}: ApiConfig): ApiPools {
   const workspace = Math.floor((size - DECISIONS_POOL_SIZE) / 2)
   const pool = (poolSize: number, applicationName: string) =>
-    createPostgres({ url, poolSize, applicationName })
+    createPostgres({ url, poolSize, applicationName, pooled: pooler === 'transaction' })
   return {
     decisions: pool(DECISIONS_POOL_SIZE, `${NAME} decisions`),
     workspace: pool(workspace, `${NAME} workspace`),

@@ -7,7 +7,7 @@ import { createMetrics, type Metrics } from '#shared/process/metrics.ts'
 import type { Service } from '#shared/process/service-process.ts'
 import { createRefusals } from '#shared/refusals.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
-import { createPostgres, refuseSuperuser } from '#shared/stores/postgres.ts'
+import { checkDatabaseUrl, createPostgres } from '#shared/stores/postgres.ts'
 import { connectRedis } from '#shared/stores/redis-watch.ts'
 import { measurePools, measureRedis, rateLimits } from '#shared/stores/store-metrics.ts'
 import { createAudit } from './audit.ts'
@@ -45,7 +45,8 @@ export function createAuthService({
     SIGNING_ALG: alg,
   } = config
   const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize, TRUSTED_PROXIES: trustedProxies } = config
-  const db = createPostgres({ url, poolSize, applicationName: NAME })
+  const pooled = config.DATABASE_POOLER === 'transaction'
+  const db = createPostgres({ url, poolSize, applicationName: NAME, pooled })
   const connections = connectRedis(config, { name: NAME, log })
   const { redis, revocationRedis } = connections
   const revocation = createRevocation({ redis: revocationRedis, db })
@@ -106,7 +107,7 @@ export function createAuthService({
       ran: lag.ran,
     }),
     async start() {
-      await refuseSuperuser(db)
+      await checkDatabaseUrl(db)
       await keys.load().catch(hopeless)
       endPolling = keys.poll()
       flushing = setInterval(flush, FLUSH_EVERY_MS).unref()

@@ -45,7 +45,8 @@ interface Line {
   text: string | undefined
 }
 
-async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line[]> {
+/** The lines of a file, a chunk's at a time. A line over 64 KiB has no text. */
+export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line[]> {
   let number = 0
   let begun: Buffer[] = []
   let begun_bytes = 0

@@ -10,6 +10,7 @@ import { addKeyCommands } from './key-commands.ts'
 import { askNewPassword } from './password.ts'
 import { addPeopleCommands } from './people-commands.ts'
 import { addRedisUsersCommand } from './redis-users-command.ts'
+import { addRestoreCommands } from './restore-commands.ts'
 
 const EXIT_REFUSED = 1
 const EXIT_USAGE = 64
@@ -50,6 +51,7 @@ export async function runAdmin(args: readonly string[], surroundings: Surroundin
   addKeyCommands(program, run)
   // npm runs scripts in the project's folder; INIT_CWD is the folder it was called from.
   addAnalyticsCommands(program, run, env.INIT_CWD ?? '.')
+  addRestoreCommands(program, run, env.INIT_CWD ?? '.')
   addConfigCommands(program, print, env)
   addRedisUsersCommand(program, print)
 

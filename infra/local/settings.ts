@@ -7,6 +7,7 @@ import {
   keyEncryptionKey,
   portNumber,
   publicUrl,
+  REDIS_PROTOCOLS,
   readConfig,
   storeUrl,
 } from '#shared/process/config.ts'
@@ -97,7 +98,7 @@ export const LOCAL_SHAPE = {
     description:
       "an existing Postgres; log in as a role that may create tables and roles. The services' two roles get new passwords there",
   }),
-  REDIS_URL: storeUrl(['redis:', 'rediss:', 'redis+sentinel:']).optional().meta({
+  REDIS_URL: storeUrl(REDIS_PROTOCOLS).optional().meta({
     secret: true,
     fallback: 'starts one',
     description: 'an existing Redis with `maxmemory-policy noeviction`; both services use this URL',

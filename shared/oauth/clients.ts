@@ -77,7 +77,8 @@ export async function holdReplaceable(
 ): Promise<boolean> {
   const { rows } = await transaction.raw(
     `select from oauth_clients c where client_id = ? and vendor_id = ? and status = 'Active'
-       and not exists (select from oauth_clients r where r.replaces = c.client_id and r.status = 'Active')
+       and not exists (select from oauth_clients r where r.vendor_id = c.vendor_id and r.replaces = c.client_id
+         and r.status = 'Active')
      for share`,
     [clientId, vendorId],
   )
@@ -127,7 +128,7 @@ export interface ClientRecord {
 
 const CLIENT_RECORD = `
   select c.client_id as "clientId", c.name, c.scopes, c.secret_hint as "secretHint", c.status, c.replaces,
-    (select r.client_id from oauth_clients r where r.replaces = c.client_id
+    (select r.client_id from oauth_clients r where r.vendor_id = c.vendor_id and r.replaces = c.client_id
      order by r.status, r.created_at desc, r.client_id limit 1) as "replacedBy", c.created_at as "createdAt",
     c.created_by as "createdBy", creator.name as "createdByName", c.revoked_at as "revokedAt",
     c.revoked_by as "revokedBy", revoker.name as "revokedByName",

@@ -89,11 +89,14 @@ export const issuerUrl = publicUrl.refine(
   'must not have a path',
 )
 
+/** A Sentinel URL lists hosts, which is more than URL can parse. */
+const withoutFurtherHosts = (text: string): string => text.replace(/^(rediss?\+sentinel:[^,]*),[^/]*/, '$1')
+
 export const storeUrl = (protocols: string[]) =>
   z
     .string()
     .refine(
-      (text) => protocols.includes(URL.parse(text)?.protocol ?? ''),
+      (text) => protocols.includes(URL.parse(withoutFurtherHosts(text))?.protocol ?? ''),
       `must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`,
     )
 
@@ -145,7 +148,7 @@ export const keyEncryptionKey = z
   .transform((text) => text.split(',').map((key) => Buffer.from(key, 'base64')))
 
 const LONGEST_DRAIN_DELAY_S = 300
-const redisProtocols = ['redis:', 'rediss:', 'redis+sentinel:']
+export const REDIS_PROTOCOLS = ['redis:', 'rediss:', 'redis+sentinel:', 'rediss+sentinel:']
 
 /** Settings that both services have. */
 export const commonShape = {
@@ -155,12 +158,17 @@ export const commonShape = {
     secret: true,
     description: 'the Postgres primary, as `integration_auth` or `integration_api`',
   }),
+  DATABASE_POOLER: z
+    .enum(['none', 'transaction'])
+    .default('none')
+    .meta({ description: '`transaction`: DATABASE_URL leads to PgBouncer in transaction mode, or the like' }),
   DATABASE_POOL_SIZE: integer(1, 200, 10).meta({ description: 'database connections per process' }),
-  REDIS_URL: storeUrl(redisProtocols).meta({
+  REDIS_URL: storeUrl(REDIS_PROTOCOLS).meta({
     secret: true,
-    description: '`redis://`, `rediss://` or `redis+sentinel://user:password@host:26379,…/name`',
+    description:
+      '`redis://user:password@host` or `redis+sentinel://user:password@host:26379,…/name?sentinel_user=…&sentinel_password=…`; with TLS: `rediss`',
   }),
-  REVOCATION_REDIS_URL: storeUrl(redisProtocols)
+  REVOCATION_REDIS_URL: storeUrl(REDIS_PROTOCOLS)
     .optional()
     .meta({ secret: true, fallback: '`REDIS_URL`', description: 'a separate server for revocations' }),
   ISSUER: issuerUrl.meta({

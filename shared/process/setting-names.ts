@@ -11,6 +11,7 @@ export const SETTING_NAMES: ReadonlySet<string> = new Set([
   'AUTH_METRICS_PORT',
   'AUTH_PORT',
   'CALLBACK_DENY_RANGES',
+  'DATABASE_POOLER',
   'DATABASE_POOL_SIZE',
   'DATABASE_URL',
   'DATA_DIR',

@@ -1,5 +1,6 @@
 import type { Queryable } from '#shared/stores/postgres.ts'
 import { StandbyError } from './records.ts'
+import type { DatabaseState } from './restored.ts'
 
 /** A verifier's clock is never further behind the database's than this. */
 const CLOCK_MARGIN_S = 300
@@ -49,7 +50,14 @@ export interface RecentRevocations {
   clients: string[]
   tokens: string[]
   keys: string[]
+  database: DatabaseState
 }
+
+const NEWEST = `(select id from (
+  (select client_id, revoked_at from oauth_clients where revoked_at is not null order by revoked_at desc limit 1)
+  union all
+  (select kid, revoked_at from revoked_signing_keys order by revoked_at desc limit 1)
+) as last (id, revoked_at) order by revoked_at desc limit 1)`
 
 /**
  * Everything whose revocation can still matter: clients revoked within `within_ms`, every signing key that was ever
@@ -57,12 +65,13 @@ export interface RecentRevocations {
  * `watermark` of an earlier read, only the ones that it did not see. One statement, so one snapshot. The watermark
  * goes by transaction ids and not by `revoked_at`, since transactions become visible in another order than they were
  * stamped.
+ * @param since.seen What Redis names as the newest revocation.
  * @throws StandbyError when the database is one.
  */
 export async function readRecentRevocations(
   db: Queryable,
   within_ms: number,
-  watermark?: string,
+  { watermark, seen = '' }: { watermark?: string | undefined; seen?: string | undefined } = {},
 ): Promise<RecentRevocations> {
   const unseen = watermark === undefined ? '' : 'and age(xmin) <= age(?::xid8::xid)'
   const { rows } = await db.raw(
@@ -71,9 +80,20 @@ export async function readRecentRevocations(
        pg_snapshot_xmin(pg_current_snapshot())::text as watermark,
        array(select client_id from oauth_clients where revoked_at > now() - make_interval(secs => ?)) as clients,
        array(select jti from revoked_tokens where expires_at > now() - make_interval(secs => ?) ${unseen}) as tokens,
-       array(select kid from revoked_signing_keys) as keys
+       array(select kid from revoked_signing_keys) as keys,
+       json_build_object('place', database_place(), 'confirmedPlace', place,
+         'confirmedAt_ms', (extract(epoch from confirmed_at) * 1000)::bigint,
+         'fence', (select reason from restore_fences where lowered_at is null), 'newest', ${NEWEST},
+         'knowsSeen', ? = ''
+           or exists (select from oauth_clients where client_id = ? and status = 'Revoked')
+           or exists (select from revoked_signing_keys where kid = ?)) as database
      from revocation_trust`,
-    [within_ms / 1_000, CLOCK_MARGIN_S, ...(watermark === undefined ? [] : [watermark])],
+    [
+      within_ms / 1_000,
+      CLOCK_MARGIN_S,
+      ...(watermark === undefined ? [] : [watermark]),
+      ...[seen, seen, seen],
+    ],
   )
   const [{ standby, runId, since, ...recent }] = rows
   if (standby) throw new StandbyError()

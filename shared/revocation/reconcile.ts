@@ -10,6 +10,7 @@ import {
   readRecentRevocations,
   replaceNamedServer,
 } from './recent.ts'
+import { fenceIfRestored, formatSeen, parseSeen, type Seen } from './restored.ts'
 import { ADD, BEGIN, MARK } from './round-scripts.ts'
 import { PRODUCTION_TIMINGS, type Timings } from './timings.ts'
 
@@ -25,6 +26,8 @@ export type Round =
   | { outcome: 'waiting' }
   /** Wall clocks differ by more than two minutes, so nothing that depends on time can be relied on. */
   | ({ outcome: 'clocks_apart' } & ClockOffsets)
+  /** The database may have been restored to an earlier moment; nobody is let in until an operator confirms it. */
+  | { outcome: 'fenced'; why: string }
   | { outcome: 'failed'; why: string }
 
 /** The moments of a round between which anything can happen; for tests. */
@@ -46,6 +49,8 @@ export interface ReconcilerOptions {
   monotonic?: () => number
   /** Called after each step; a rejection fails the round. */
   step?: (step: Step) => Promise<void> | void
+  /** Called with what each round has read. */
+  learned?: (revoked: Pick<RecentRevocations, 'clients' | 'keys'>) => void
 }
 
 const ENTRIES_A_SCRIPT = 500
@@ -60,6 +65,7 @@ interface Begun {
   offset_ms: number
   tick: number
   nonce: string
+  seen: Seen | undefined
 }
 
 /** What this process has added to a server that has kept its nonce since. */
@@ -89,6 +95,7 @@ export function createReconciler({
   clock = systemClock,
   monotonic = () => performance.now(),
   step = () => {},
+  learned = () => {},
 }: ReconcilerOptions): Reconciler {
   const nonceKey = redisKeys.revocationNonce(randomUUID())
   let fill: Fill | undefined
@@ -98,18 +105,8 @@ export function createReconciler({
   async function begin(): Promise<Begun | undefined> {
     const nonce = randomUUID()
     const before_ms = clock.now()
-    const { revocationTick, revocationMarker } = redisKeys
-    const reply = redis.eval(BEGIN, 0, nonceKey, nonce, timings.nonce_ms, revocationTick, revocationMarker)
-    const [runId, policy, evicted, time_ms, tick, oldNonce, marker, markerLeft_ms] = (await reply) as [
-      string,
-      string,
-      string,
-      number,
-      number,
-      string,
-      string,
-      number,
-    ]
+    const server = await askServer(redis, [nonceKey, nonce, timings.nonce_ms])
+    const { runId, policy, evicted, time_ms, tick, oldNonce, marker, markerLeft_ms, seen } = server
     if (policy !== 'noeviction') throw new Broken(`the eviction policy is ${policy}, not noeviction`)
     const unbroken = fill && fill.runId === runId && fill.evicted === evicted && fill.nonce === oldNonce
     fill = fill && unbroken ? { ...fill, nonce } : undefined
@@ -118,7 +115,7 @@ export function createReconciler({
     const fresh = marker.startsWith(`${runId} `) && age_ms >= 0 && age_ms < FRESH * timings.round_ms
     const offset_ms = clockOffset_ms(time_ms, { before_ms, after_ms: clock.now() })
     if (fresh && naming.holds(runId) && !areApart({ redis_ms: offset_ms, postgres_ms: 0 })) return undefined
-    return { runId, evicted, time_ms, offset_ms, tick, nonce }
+    return { runId, evicted, time_ms, offset_ms, tick, nonce, seen: parseSeen(seen) }
   }
 
   /** Adds what the server may lack. @returns how many entries it has from this process, and how many were sent. */
@@ -140,9 +137,13 @@ export function createReconciler({
     return { entries: entries.size, added: missing.length }
   }
 
-  async function mark({ runId, evicted, nonce, time_ms, tick }: Begun): Promise<void> {
+  async function mark(
+    { runId, evicted, nonce, time_ms, tick }: Begun,
+    { database }: RecentRevocations,
+  ): Promise<void> {
     const marker = [redisKeys.revocationMarker, `${runId} ${tick}`, time_ms + timings.lease_ms]
-    const marked = await redis.eval(MARK, 0, runId, evicted, nonceKey, nonce, ...marker)
+    const seen = [redisKeys.revocationSeen, formatSeen(database)]
+    const marked = await redis.eval(MARK, 0, runId, evicted, nonceKey, nonce, ...marker, ...seen)
     if (marked !== 'marked') throw new Broken(String(marked))
   }
 
@@ -152,8 +153,14 @@ export function createReconciler({
     if (!begun) return { outcome: 'fresh' }
     const readAt_ms = monotonic()
     const known = fill && readAt_ms - fill.filledAt_ms < timings.refill_ms ? fill : undefined
-    const recent = await naming.read(known?.watermark)
+    const recent = await naming.read({ watermark: known?.watermark, seen: begun.seen?.id })
     await step('read')
+    const why = await fenceIfRestored(db, recent.database, begun.seen).catch(fromPostgres)
+    if (why !== undefined) {
+      fill = undefined
+      return { outcome: 'fenced', why }
+    }
+    learned(recent)
     const offsets = { postgres_ms: recent.offset_ms, redis_ms: begun.offset_ms }
     if (areApart(offsets)) {
       fill = undefined
@@ -166,7 +173,7 @@ export function createReconciler({
     if (!naming.holds(begun.runId, readAt_ms)) return { outcome: 'waiting' }
     const sent = await add(begun, recent, known ?? { entries: new Set(), filledAt_ms: readAt_ms })
     await step('added')
-    await mark(begun)
+    await mark(begun, recent)
     await step('marked')
     return { outcome: 'marked', ...sent }
   }
@@ -178,6 +185,23 @@ export function createReconciler({
         return { outcome: 'failed', why: error.message }
       }),
   }
+}
+
+async function askServer(redis: Redis, nonce: [key: string, value: string, life_ms: number]) {
+  const { revocationTick, revocationMarker, revocationSeen } = redisKeys
+  const reply = await redis.eval(BEGIN, 0, ...nonce, revocationTick, revocationMarker, revocationSeen)
+  const [runId, policy, evicted, time_ms, tick, oldNonce, marker, markerLeft_ms, seen] = reply as [
+    string,
+    string,
+    string,
+    number,
+    number,
+    string,
+    string,
+    number,
+    string,
+  ]
+  return { runId, policy, evicted, time_ms, tick, oldNonce, marker, markerLeft_ms, seen }
 }
 
 /** What this process has seen of the server that Postgres names. */
@@ -193,9 +217,11 @@ function createNaming({
     holds: (runId: string, before_ms = monotonic()): boolean =>
       seen !== undefined && seen.named.runId === runId && before_ms - seen.at_ms >= timings.settle_ms,
 
-    async read(watermark: string | undefined): Promise<RecentRevocations & { offset_ms: number }> {
+    async read(
+      since: Parameters<typeof readRecentRevocations>[2],
+    ): Promise<RecentRevocations & { offset_ms: number }> {
       const before_ms = clock.now()
-      const recent = await readRecentRevocations(db, timings.lookBack_ms, watermark).catch(fromPostgres)
+      const recent = await readRecentRevocations(db, timings.lookBack_ms, since).catch(fromPostgres)
       const offset_ms = clockOffset_ms(recent.now_ms, { before_ms, after_ms: clock.now() })
       const unchanged = seen?.named.runId === recent.named.runId && seen.named.since === recent.named.since
       // After the read: by then the row was there, however long its commit took.

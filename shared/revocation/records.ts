@@ -6,6 +6,14 @@ export class StandbyError extends Error {
   readonly code = 'a standby answers'
 }
 
+/** The database may have been restored to an earlier moment, and no operator has confirmed it yet. */
+export class RestoredError extends Error {
+  readonly code = 'the database waits for an operator'
+}
+
+/** SQL for whether a fence stands. A service raises one when the database is not the one that was confirmed. */
+export const FENCED = 'exists (select from restore_fences where lowered_at is null)'
+
 /** Records that a token is revoked, by its id (`jti`, RFC 7519 §4.1.7); repeating it changes nothing. */
 export async function insertRevokedToken(
   db: Queryable,
@@ -21,11 +29,12 @@ export async function insertRevokedToken(
 /**
  * Whether each subject is live, at one moment of the primary. A client that does not exist or is not Active counts
  * as revoked.
- * @throws StandbyError when the database is one, which may not know yet.
+ * @throws StandbyError when the database is one, which may not know yet; RestoredError when it may have forgotten.
  */
 export async function readStandings(db: Queryable, subjects: readonly Subject[]): Promise<Standing[]> {
   const { rows } = await db.raw(
     `select pg_is_in_recovery() as standby,
+       ${FENCED} or (select place is distinct from database_place() from revocation_trust) as restored,
        case when c.status is distinct from 'Active' then 'client'
             when k.kid is not null then 'key'
             when t.jti is not null then 'token' end as revoked
@@ -40,10 +49,17 @@ export async function readStandings(db: Queryable, subjects: readonly Subject[])
       subjects.map(({ kid }) => kid ?? null),
     ] as never,
   )
-  return rows.map(({ standby, revoked }: { standby: boolean; revoked: Entry['kind'] | null }) => {
+  return rows.map(({ standby, restored, revoked }: StandingRow) => {
     if (standby) throw new StandbyError()
+    if (restored) throw new RestoredError()
     return revoked ? { revoked } : 'live'
   })
+}
+
+interface StandingRow {
+  standby: boolean
+  restored: boolean
+  revoked: Entry['kind'] | null
 }
 
 /** @returns the run_id of the Redis server that Postgres names. */

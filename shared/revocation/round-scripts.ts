@@ -3,8 +3,9 @@ import { PRIMARY, SERVER } from './scripts.ts'
 /* The scripts of a round; scripts.ts says what holds for all of them. */
 
 /**
- * ARGV: nonce key, new nonce, its life in ms, tick counter, marker
- * → [run_id, eviction policy, keys evicted so far, time in ms, tick, old nonce, marker, life left to it in ms].
+ * ARGV: nonce key, new nonce, its life in ms, tick counter, marker, what was seen
+ * → [run_id, eviction policy, keys evicted so far, time in ms, tick, old nonce, marker, life left to it in ms,
+ * what was seen].
  */
 export const BEGIN = `#!lua
 ${SERVER}
@@ -20,6 +21,7 @@ return {
   old_nonce or '',
   redis.call('get', ARGV[5]) or '',
   redis.call('pttl', ARGV[5]),
+  redis.call('get', ARGV[6]) or '',
 }`
 
 /** ARGV: nonce key, nonce, life of an entry in ms, entries… → 1, or 0 when the nonce is gone. */
@@ -30,8 +32,8 @@ for i = 4, #ARGV do redis.call('set', ARGV[i], '1', 'px', ARGV[3]) end
 return 1`
 
 /**
- * ARGV: run_id, keys evicted at the beginning, nonce key, nonce, marker, its value, its end in ms since the epoch
- * → 'marked', or why not.
+ * ARGV: run_id, keys evicted at the beginning, nonce key, nonce, marker, its value, its end in ms since the epoch,
+ * key and value of what is seen → 'marked', or why not.
  */
 export const MARK = `#!lua
 ${SERVER}
@@ -41,4 +43,5 @@ if policy ~= 'noeviction' then return 'the eviction policy is ' .. policy end
 if string.match(redis.call('info', 'stats'), 'evicted_keys:(%d+)') ~= ARGV[2] then return 'keys were evicted' end
 if redis.call('get', ARGV[3]) ~= ARGV[4] then return 'the server was flushed' end
 redis.call('set', ARGV[5], ARGV[6], 'pxat', ARGV[7])
+redis.call('set', ARGV[8], ARGV[9])
 return 'marked'`

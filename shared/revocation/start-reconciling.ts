@@ -28,7 +28,7 @@ export interface Reconciling {
  */
 export function startReconciling(options: StartReconcilingOptions): Reconciling {
   const { db, log, timings = PRODUCTION_TIMINGS, purgeEvery_ms = PURGE_EVERY_MS } = options
-  const reconciler = createReconciler(options)
+  const reconciler = createReconciler({ ...options, learned: auditRevocations(log) })
   const stopping = new AbortController()
   let told = ''
   let latest: Round | undefined
@@ -44,6 +44,10 @@ export function startReconciling(options: StartReconcilingOptions): Reconciling 
     if (round.outcome === 'clocks_apart') {
       const { postgres_ms, redis_ms } = round
       log.error({ postgres_ms, redis_ms }, 'revocation: wall clocks differ by more than two minutes')
+    } else if (round.outcome === 'fenced') {
+      const text =
+        'revocation: the database may have been restored: nobody is let in until an operator confirms it'
+      log.error({ event: 'database.restored', reason: round.why }, text)
     } else if (round.outcome === 'failed')
       log.warn({ why: round.why }, 'revocation: Redis cannot be vouched for')
     else if (round.outcome === 'marked') log.info({ entries: round.entries }, 'revocation: Redis is trusted')
@@ -75,6 +79,23 @@ export function startReconciling(options: StartReconcilingOptions): Reconciling 
       stopping.abort()
       return running
     },
+  }
+}
+
+/**
+ * Logs the clients and keys that this process had not yet seen revoked, whoever revoked them: after the database was
+ * restored to an earlier moment, an operator can revoke them again from the log.
+ */
+function auditRevocations(log: Log): (revoked: { clients: string[]; keys: string[] }) => void {
+  let logged = new Set<string>()
+  return ({ clients, keys }) => {
+    const news = [
+      ...clients.map((clientId) => ({ event: 'client.revoked', clientId })),
+      ...keys.map((kid) => ({ event: 'signing_key.revoked', kid })),
+    ].filter((line) => !logged.has('kid' in line ? line.kid : line.clientId))
+    if (news.length === 0) return
+    for (const line of news) log.info(line, 'revoked')
+    logged = new Set([...clients, ...keys])
   }
 }
 

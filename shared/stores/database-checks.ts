@@ -1,7 +1,7 @@
 import type { Queryable } from './postgres.ts'
 
 /** The newest migration that this code needs: the number that its file's name begins with. */
-export const SCHEMA_NEEDED = 12
+export const SCHEMA_NEEDED = 13
 
 /**
  * The oldest `SCHEMA_NEEDED` of a release that still runs on this schema. A migration that takes away what an older
@@ -12,8 +12,11 @@ export const SCHEMA_SERVES_FROM = 12
 /** Kept as the comment of a table, which every role may read and every dump includes. */
 const MARK = /^integration schema (\d{1,9}), serves (\d{1,9})$/
 
-/** `missing`: not migrated far enough. `newer`: migrated by a release that this one is too old for. */
-export type SchemaState = 'usable' | 'missing' | 'newer'
+/**
+ * `missing`: not migrated far enough. `newer`: migrated by a release that this one is too old for. `fenced`: it may have
+ * been restored to an earlier moment, and no operator has confirmed it.
+ */
+export type SchemaState = 'usable' | 'missing' | 'newer' | 'fenced'
 
 /** Records which schema the database has. For the migration, as the owner of the tables. */
 export async function markSchema(db: Queryable, newest: number, serves = SCHEMA_SERVES_FROM): Promise<void> {
@@ -25,5 +28,7 @@ export async function schemaState(db: Queryable): Promise<SchemaState> {
   const { rows } = await db.raw(`select obj_description(to_regclass('companies'), 'pg_class') as mark`)
   const [, newest, serves] = MARK.exec(rows[0]?.mark ?? '') ?? []
   if (newest === undefined || Number(newest) < SCHEMA_NEEDED) return 'missing'
-  return Number(serves) > SCHEMA_NEEDED ? 'newer' : 'usable'
+  if (Number(serves) > SCHEMA_NEEDED) return 'newer'
+  const { rows: fences } = await db.raw('select from restore_fences where lowered_at is null')
+  return fences.length > 0 ? 'fenced' : 'usable'
 }

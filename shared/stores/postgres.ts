@@ -10,6 +10,8 @@ export type Queryable = Knex | Knex.Transaction
 const INT8 = 20
 const DATE = 1082
 const CONNECT_TIMEOUT_MS = 2_000
+export const STATEMENT_MAX_MS = 5_000
+export const IDLE_IN_TRANSACTION_MAX_MS = 10_000
 
 /** What pg's types leave out of a client. */
 type PoolConnection = pg.Client & {
@@ -40,6 +42,11 @@ export interface PostgresOptions {
   applicationName: string
   /** A statement that runs longer is cancelled by the server. Default 5,000. */
   statementTimeout_ms?: number
+  /**
+   * Whether a pooler stands between that gives each transaction another connection of its own, such as PgBouncer. Then
+   * nothing outlasts a transaction: statements are not prepared, and the role's own settings limit them.
+   */
+  pooled?: boolean
 }
 
 /** How long a live server has to answer or refuse after a statement has run out of time. */
@@ -53,7 +60,8 @@ export function createPostgres({
   url,
   poolSize,
   applicationName,
-  statementTimeout_ms = 5_000,
+  statementTimeout_ms = STATEMENT_MAX_MS,
+  pooled = false,
 }: PostgresOptions): Database {
   return knex({
     client: 'pg',
@@ -61,8 +69,10 @@ export function createPostgres({
       connectionString: url,
       application_name: applicationName,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      statement_timeout: statementTimeout_ms,
-      idle_in_transaction_session_timeout: 10_000,
+      ...(!pooled && {
+        statement_timeout: statementTimeout_ms,
+        idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MAX_MS,
+      }),
       keepAlive: true,
       types,
     } as Knex.PgConnectionConfig,
@@ -77,7 +87,8 @@ export function createPostgres({
         created(null)
       },
     } as Knex.PoolConfig,
-  })
+    userParams: { pooled },
+  } as Knex.Config)
 }
 
 /**
@@ -92,16 +103,32 @@ function giveUpWhenSilent(connection: PoolConnection, silence_ms: number): void 
   })
 }
 
+const POOLER =
+  'DATABASE_URL: leads to a pooler, such as PgBouncer; set DATABASE_POOLER=transaction, or connect to Postgres itself'
+
 /**
- * With a role that may do everything, a service would not notice that its rights are wrong.
- * @throws ConfigError when DATABASE_URL logs in as a superuser; whatever the database throws.
+ * With a role that may do everything, a service would not notice that its rights are wrong; behind a pooler that it
+ * does not know of, its prepared statements would fail now and then.
+ * @throws ConfigError when DATABASE_URL logs in as a superuser, or leads to a pooler unannounced; whatever the database
+ * throws.
  */
-export async function refuseSuperuser(db: Database): Promise<void> {
-  const { rows } = await db.raw(
-    `select rolname as role from pg_roles where rolname = current_user and rolsuper`,
-  )
-  if (rows.length > 0)
-    throw new ConfigError(
-      `DATABASE_URL: logs in as ${rows[0].role}, a superuser; use the role that the migration made for the service`,
+export async function checkDatabaseUrl(db: Database): Promise<void> {
+  const connection = await db.client.acquireConnection().catch((error: Error) => {
+    throw /unsupported startup parameter/.test(error.message) ? new ConfigError(POOLER) : error
+  })
+  try {
+    const { rows } = await connection.query(
+      `select rolname as role, rolsuper as "isSuperuser", pg_backend_pid() as pid
+       from pg_roles where rolname = current_user`,
     )
+    const [{ role, isSuperuser, pid }] = rows
+    if (isSuperuser)
+      throw new ConfigError(
+        `DATABASE_URL: logs in as ${role}, a superuser; use the role that the migration made for the service`,
+      )
+    // A pooler invents a process id for each of its clients.
+    if (!db.userParams.pooled && pid !== connection.processID) throw new ConfigError(POOLER)
+  } finally {
+    db.client.releaseConnection(connection)
+  }
 }

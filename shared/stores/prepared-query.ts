@@ -1,7 +1,7 @@
 import type { Database } from './postgres.ts'
 
 export interface PreparedQuery {
-  /** The statement is planned once per connection under this name. */
+  /** The statement is planned once per connection under this name, unless a pooler stands between. */
   name: string
   /** With `$1` for the first value. */
   text: string
@@ -15,11 +15,12 @@ export interface PreparedQuery {
  */
 export async function queryPrepared<Row extends unknown[]>(
   db: Database,
-  query: PreparedQuery,
+  { name, text, values }: PreparedQuery,
 ): Promise<Row[]> {
   const connection = await db.client.acquireConnection()
   try {
-    const { rows } = await connection.query({ ...query, rowMode: 'array' })
+    const named = db.userParams.pooled ? {} : { name }
+    const { rows } = await connection.query({ ...named, text, values, rowMode: 'array' })
     return rows
   } finally {
     db.client.releaseConnection(connection)

@@ -16,6 +16,8 @@ export const redisKeys = {
   revocationMarker: 'revocation:marker',
   /** Set before filling, looked for after it: gone, or another, means that the server was flushed meanwhile. */
   revocationNonce: (reconciler: string) => `revocation:nonce:${reconciler}`,
+  /** When the database was last confirmed to be complete, a space, and the newest revocation that it then had. */
+  revocationSeen: 'revocation:seen',
   /** A counter that every process advances every second. It tells the age of a marker without Redis' clock. */
   revocationTick: 'revocation:tick',
   /** How often the subject was counted. Lives for one window of the policy. */

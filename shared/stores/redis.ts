@@ -8,11 +8,14 @@ const CONNECT_TIMEOUT_MS = 2_000
 const RECONNECT_MAX_MS = 500
 /** A connection that owes answers and brings none for this long is given up: its host may have vanished. */
 const SILENCE_MAX_MS = 2_000
+const SENTINEL_PORT = 26_379
 
 /**
  * A connection that never queues and never resends: a command is written at once on a ready connection or
  * rejects. So an answer always comes from the server that was asked, at the time it was asked.
- * `redis+sentinel://user:password@host:26379,host2:26379/name` names a Sentinel group; its primary is used.
+ * `redis+sentinel://user:password@host:26379,host2:26379/name` names a Sentinel group; its primary is used. Sentinels
+ * that want credentials of their own get `?sentinel_user=…&sentinel_password=…`, percent-encoded. `rediss` means TLS, to
+ * the sentinels as well.
  */
 export function createRedis({ url, connectionName }: { url: string; connectionName: string }): Redis {
   const options = {
@@ -27,7 +30,7 @@ export function createRedis({ url, connectionName }: { url: string; connectionNa
     disableClientInfo: true,
     retryStrategy: (attempt: number) => Math.min(attempt * 50, RECONNECT_MAX_MS),
   }
-  const redis = url.startsWith('redis+sentinel:')
+  const redis = /^rediss?\+sentinel:/.test(url)
     ? new Redis({ ...options, ...sentinelOptions(url) })
     : new Redis(url, options)
   // Every command's own promise reports a failure; without a listener ioredis prints each lost connection.
@@ -35,16 +38,32 @@ export function createRedis({ url, connectionName }: { url: string; connectionNa
   return redis
 }
 
+const SENTINEL_URL =
+  /^(?<scheme>rediss?)\+sentinel:\/\/(?:(?<user>[^:@/]*):(?<password>[^@/]*)@)?(?<hosts>[^/@]+)\/(?<name>[^/?]+)(?:\?(?<query>.*))?$/
+
 function sentinelOptions(text: string) {
-  const match = /^redis\+sentinel:\/\/(?:([^:@/]*):([^@/]*)@)?([^/]+)\/(.+)$/.exec(text)
-  if (!match) throw new Error('a redis+sentinel URL is redis+sentinel://[user:password@]host:port,…/name')
-  const [, username, password, hosts = '', name = ''] = match
+  const { scheme, user, password, hosts = '', name = '', query } = SENTINEL_URL.exec(text)?.groups ?? {}
+  if (!name)
+    throw new Error(
+      'a Sentinel URL is redis+sentinel://[user:password@]host:port,…/name, or begins with rediss',
+    )
   const sentinels = hosts.split(',').map((host) => {
-    const [address = '', port = '26379'] = host.split(':')
-    return { host: address, port: Number(port) }
+    const { hostname, port } = new URL(`redis://${host}`)
+    return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || SENTINEL_PORT) }
   })
-  const credentials = password
-    ? { username: decodeURIComponent(username || 'default'), password: decodeURIComponent(password) }
-    : {}
-  return { sentinels, name, role: 'master' as const, ...credentials }
+  const own = new URLSearchParams(query)
+  return {
+    sentinels,
+    name,
+    role: 'master' as const,
+    ...(password && {
+      username: decodeURIComponent(user || 'default'),
+      password: decodeURIComponent(password),
+    }),
+    ...(own.has('sentinel_password') && {
+      sentinelUsername: own.get('sentinel_user') ?? 'default',
+      sentinelPassword: own.get('sentinel_password') ?? '',
+    }),
+    ...(scheme === 'rediss' && { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true }),
+  }
 }

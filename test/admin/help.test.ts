@@ -21,6 +21,9 @@ const COMMANDS = [
   'config reference',
   'config check',
   'redis-users',
+  'restore fence',
+  'restore status',
+  'restore confirm',
 ]
 
 describe('npm run admin', () => {
@@ -60,6 +63,7 @@ describe('npm run admin', () => {
       'analytics',
       'config',
       'redis-users',
+      'restore',
     ])
       assert.match(stdout, new RegExp(`^  ${name}`, 'm'))
   })

@@ -33,7 +33,8 @@ describe('the authorization server’s database role', () => {
     revoked_tokens: ['jti', 'client_id', 'revoked_at', 'expires_at'],
     signing_keys: ['kid', 'alg', 'public_jwk', 'private_key_encrypted', 'created_at', 'activates_at'],
     revoked_signing_keys: ['kid', 'revoked_at'],
-    revocation_trust: ['only_row', 'run_id', 'since'],
+    revocation_trust: ['only_row', 'run_id', 'since', 'place', 'confirmed_at'],
+    restore_fences: ['lowered_at'],
   }
   const WRITABLE = ['revoked_tokens', 'signing_keys']
 

@@ -189,6 +189,13 @@ export const FAULTS: readonly Fault[] = [
       return () => {}
     },
   },
+  {
+    name: 'postgres lost, a synchronous standby promoted',
+    strike: async ({ world: { postgres } }) => {
+      await postgres.failOver()
+      return () => {}
+    },
+  },
   { name: 'postgres gone', strike: cut('postgres') },
   {
     name: 'postgres stopped (SIGSTOP)',

@@ -1,15 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import knex, { type Knex } from 'knex'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import { freePort } from '../../infra/local/ports.ts'
-import { type LocalPostgres, startPostgres } from '../../infra/local/postgres.ts'
 import { migrate } from '../../infra/migrate.ts'
 import { asAdmin, dump } from '../support/revocation.ts'
 import { createTestRedis, type TestRedis } from '../support/servers.ts'
+import { createPostgresServer, type PostgresServer } from './postgres-server.ts'
 import { createSite, type Site } from './site.ts'
 
 const ROLES = { integration_auth: 'auth-role', integration_api: 'api-role' }
@@ -33,14 +32,6 @@ export interface World {
   stop(): Promise<void>
 }
 
-export interface PostgresServer {
-  /** The end of every process of it; what is committed is in its log. */
-  kill(): Promise<void>
-  start(): Promise<void>
-  /** Stops every process of it where it stands. @returns what lets them go on. */
-  freeze(db: Knex): Promise<() => void>
-}
-
 export async function createWorld(): Promise<World> {
   const folder = await mkdtemp(join(tmpdir(), 'integration-access-faults-'))
   const closing: (() => unknown)[] = [() => rm(folder, { recursive: true, force: true, maxRetries: 10 })]
@@ -48,8 +39,8 @@ export async function createWorld(): Promise<World> {
     for (const close of closing.reverse()) await close()
   }
   try {
-    const postgres = await createPostgresServer(join(folder, 'postgres'))
-    closing.push(() => postgres.kill())
+    const postgres = await createPostgresServer(folder)
+    closing.push(() => postgres.close())
     const redis = await createTestRedis(folder)
     closing.push(() => redis.stop('SIGKILL'))
     const ownerUrl = postgres.url
@@ -81,61 +72,6 @@ export async function createWorld(): Promise<World> {
     await stop()
     throw error
   }
-}
-
-async function createPostgresServer(directory: string): Promise<PostgresServer & { url: string }> {
-  const options = {
-    directory,
-    port: await freePort(),
-    password: randomBytes(16).toString('hex'),
-    // The machine itself stays up, so what was written is there after a kill.
-    settings: { fsync: 'off', max_connections: '100' },
-  }
-  let server: LocalPostgres = await startPostgres(options)
-  let thaw = () => {}
-  return {
-    url: server.url('postgres'),
-    kill() {
-      thaw()
-      return server.kill()
-    },
-    async start() {
-      // Until the last process of the killed server is gone, a new one refuses to start.
-      for (const deadline = performance.now() + RESTART_DEADLINE_MS; ; await sleep(TRUST_POLL_MS))
-        try {
-          server = await startPostgres(options)
-          return
-        } catch (error) {
-          if (performance.now() > deadline) throw error
-        }
-    },
-    async freeze(db) {
-      const [line = ''] = (await readFile(join(directory, 'postmaster.pid'), 'utf8')).split('\n')
-      const postmaster = Number(line)
-      // By a connection that is open already: there are no new ones when the first process has stopped.
-      const pids = await db.transaction(async (transaction) => {
-        await transaction.raw('select')
-        process.kill(postmaster, 'SIGSTOP')
-        const { rows } = await transaction.raw(
-          'select pid from pg_stat_activity where pid <> pg_backend_pid()',
-        )
-        return [postmaster, ...rows.map((row: { pid: number }) => row.pid)]
-      })
-      signal(pids, 'SIGSTOP')
-      thaw = () => signal(pids, 'SIGCONT')
-      return thaw
-    },
-  }
-}
-
-/** A process may have ended since it was listed. */
-function signal(pids: number[], name: NodeJS.Signals): void {
-  for (const pid of pids)
-    try {
-      process.kill(pid, name)
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
-    }
 }
 
 /** Functions that stand before Postgres' own, so that every statement of a new connection sees a shifted time. */

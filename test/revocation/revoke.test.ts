@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readClientCredentials } from '#shared/oauth/client-credentials.ts'
+import { markClientRevoked } from '#shared/oauth/clients.ts'
 import { newClientId } from '#shared/oauth/new-ids.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
@@ -120,7 +121,7 @@ describe('revoking', () => {
   it('rejects and changes nothing when the commit rejects', async () => {
     const clientId = await subjects.newClient()
     const failing = api.revocation.revoke({ kind: 'client', id: clientId }, async (transaction) => {
-      await transaction.raw("update oauth_clients set status = 'Revoked' where client_id = ?", [clientId])
+      await markClientRevoked(transaction, { vendorId: subjects.vendorId, clientId, revokedBy: null })
       throw new Error('the activity entry could not be written')
     })
     await assert.rejects(failing, /activity entry/)

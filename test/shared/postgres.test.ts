@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { connect, createServer, type Server, type Socket } from 'node:net'
-import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import { ConfigError } from '#shared/process/config.ts'
+import { checkDatabaseUrl, createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { isUnavailable } from '#shared/stores/postgres-errors.ts'
-import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
+import { queryPrepared } from '#shared/stores/prepared-query.ts'
+import { migrate } from '../../infra/migrate.ts'
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/servers.ts'
 
 /** A server that accepts connections and then does `then`. */
 async function listener(then: (socket: Socket) => void): Promise<{ url: string; server: Server }> {
@@ -178,4 +181,78 @@ describe('a query of which it cannot be told whether it would have worked', () =
       assert.equal(isUnavailable(await failure(database.apiUrl, (db) => db.raw(sql))), false)
     })
   }
+})
+
+describe('a database URL that leads to a pooler', () => {
+  let database: TestDatabase
+  let pooler: Server
+  let url: string
+  before(async () => {
+    database = await createTestDatabase()
+    const { port } = new URL(database.apiUrl)
+    // Like a pooler, it gives its clients process ids of its own (BackendKeyData).
+    const listening = await listener((near) => {
+      const far = connect(Number(port), '127.0.0.1')
+      far.on('error', () => {})
+      near.on('data', (chunk) => far.write(chunk)).on('close', () => far.destroy())
+      far.on('data', (chunk) => {
+        const at = chunk.indexOf(Buffer.from([0x4b, 0, 0, 0, 12]))
+        if (at >= 0) chunk.writeInt32BE(chunk.readInt32BE(at + 5) + 1, at + 5)
+        near.write(chunk)
+      })
+    })
+    pooler = listening.server
+    const through = new URL(database.apiUrl)
+    through.port = new URL(listening.url).port
+    url = through.href
+  })
+  after(async () => {
+    pooler.close()
+    await database.drop()
+  })
+
+  async function using<T>(
+    options: { url: string; pooled?: boolean },
+    act: (db: Database) => Promise<T>,
+  ): Promise<T> {
+    const db = createPostgres({ poolSize: 1, applicationName: 'test', ...options })
+    return act(db).finally(() => db.destroy())
+  }
+  const prepared = async (db: Database) => {
+    await queryPrepared(db, { name: 'one', text: 'select $1::text', values: ['x'] })
+    const { rows } = await db.raw('select name from pg_prepared_statements')
+    return rows.map(({ name }: { name: string }) => name)
+  }
+
+  it('is refused, with what to do about it', async () => {
+    await assert.rejects(using({ url }, checkDatabaseUrl), (error: Error) => {
+      assert.ok(error instanceof ConfigError)
+      assert.match(error.message, /leads to a pooler, such as PgBouncer; set DATABASE_POOLER=transaction/)
+      return true
+    })
+    await using({ url: database.apiUrl }, checkDatabaseUrl)
+  })
+
+  it('is taken when it is announced, and then nothing is left on its connections', async () => {
+    await using({ url, pooled: true }, checkDatabaseUrl)
+    assert.deepEqual(await using({ url, pooled: true }, prepared), [])
+    assert.deepEqual(await using({ url: database.apiUrl }, prepared), ['one'])
+  })
+
+  it('leaves the limits to the role, as the migration set them', async () => {
+    const limits = async (db: Database) =>
+      (
+        await db.raw(`select current_setting('statement_timeout') as statement,
+        current_setting('idle_in_transaction_session_timeout') as idle`)
+      ).rows[0]
+    const { ownerUrl, drop } = await createEmptyDatabase()
+    try {
+      await migrate({ ownerUrl, passwords: { integration_api: new URL(database.apiUrl).password } })
+      const own = new URL(database.apiUrl)
+      own.pathname = new URL(ownerUrl).pathname
+      assert.deepEqual(await using({ url: own.href, pooled: true }, limits), { statement: '5s', idle: '10s' })
+    } finally {
+      await drop()
+    }
+  })
 })

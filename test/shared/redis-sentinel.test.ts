@@ -5,77 +5,179 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { createRedis, type Redis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
+import { readAuthConfig } from '../../apps/auth/config.ts'
 import { freePort } from '../../infra/local/ports.ts'
 import { redisServer } from '../../infra/local/redis-binary.ts'
+import { createCertificate } from '../support/certificates.ts'
 import { asAdmin, replicate } from '../support/revocation.ts'
 import { createTestRedis, type TestRedis } from '../support/servers.ts'
 
 const GROUP = 'main'
+const runId = (redis: Redis) => redis.info('server').then((info) => /run_id:(\w+)/.exec(info)?.[1])
+const leadsTo = async (redis: Redis, server: TestRedis) =>
+  (await runId(redis).catch(() => undefined)) === (await asAdmin(server, runId))
+const passwordOf = (server: TestRedis, user: 'admin' | 'api') => new URL(server.url(user)).password
+
+async function startSentinel(directory: string, name: string, lines: string[]): Promise<ChildProcess> {
+  const file = join(directory, `${name}.conf`)
+  await writeFile(file, ['bind 127.0.0.1', `dir ${directory}`, ...lines].join('\n'))
+  const { command, env } = await redisServer()
+  return spawn(command, [file, '--sentinel'], { env: { ...process.env, ...env }, stdio: 'ignore' })
+}
+
+async function end(sentinel: ChildProcess): Promise<void> {
+  sentinel.kill('SIGKILL')
+  await once(sentinel, 'exit')
+}
+
+/** How Sentinel logs in to the servers that it watches. */
+const watching = (server: TestRedis) => [
+  `sentinel auth-user ${GROUP} admin`,
+  `sentinel auth-pass ${GROUP} ${passwordOf(server, 'admin')}`,
+]
 
 describe('a Redis that is named by Sentinel', () => {
   let directory: string
   let servers: [TestRedis, TestRedis]
-  let sentinel: ChildProcess
-  let url: string
 
   before(async function () {
     this.timeout(30_000)
     directory = await mkdtemp(join(tmpdir(), 'sentinel-'))
     servers = await Promise.all([createTestRedis(), createTestRedis()])
-    await replicate(servers[0], servers[1])
-    const port = await freePort()
-    const { password } = new URL(servers[0].url('admin'))
-    const lines = [
-      `port ${port}`,
-      'bind 127.0.0.1',
-      `dir ${directory}`,
-      `sentinel monitor ${GROUP} 127.0.0.1 ${servers[0].port} 1`,
-      `sentinel auth-user ${GROUP} admin`,
-      `sentinel auth-pass ${GROUP} ${password}`,
-      `sentinel down-after-milliseconds ${GROUP} 500`,
-    ]
-    const file = join(directory, 'sentinel.conf')
-    await writeFile(file, lines.join('\n'))
-    const { command, env } = await redisServer()
-    sentinel = spawn(command, [file, '--sentinel'], { env: { ...process.env, ...env }, stdio: 'ignore' })
-    const { password: api } = new URL(servers[0].url('api'))
-    // The first address has nobody.
-    url = `redis+sentinel://api:${api}@127.0.0.1:1,127.0.0.1:${port}/${GROUP}`
   })
   after(async () => {
-    sentinel.kill('SIGKILL')
-    await once(sentinel, 'exit')
     await Promise.all(servers.map((server) => server.stop('SIGKILL')))
     await rm(directory, { recursive: true, force: true })
   })
 
-  const runId = (redis: Redis) => redis.info('server').then((info) => /run_id:(\w+)/.exec(info)?.[1])
-  const leadsTo = async (redis: Redis, server: TestRedis) =>
-    (await runId(redis).catch(() => undefined)) === (await asAdmin(server, runId))
+  describe('over TLS, where Sentinel has users of its own', () => {
+    let sentinel: ChildProcess
+    let hosts: string
+    const authorities = getCACertificates('default')
 
-  it('is its primary, as the user of the URL, and the replica once that has taken over', async function () {
-    this.timeout(40_000)
-    const redis = createRedis({ url, connectionName: 'test' })
-    try {
-      await redisReady(redis)
-      assert.ok(await leadsTo(redis, servers[0]))
-      await assert.rejects(redis.flushall(), /NOPERM/)
-      // A replica is only promoted once Sentinel has met it.
-      await sleep(1_000)
-      await servers[0].stop('SIGKILL')
-      for (const end = performance.now() + 30_000; !(await leadsTo(redis, servers[1])); await sleep(100))
-        assert.ok(performance.now() < end, 'never led to the replica')
-    } finally {
-      redis.disconnect()
+    before(async () => {
+      const authority = createCertificate({ commonName: 'authority', isAuthority: true })
+      const { pem, keyPem } = createCertificate({
+        commonName: 'redis',
+        names: ['localhost'],
+        issuer: authority,
+      })
+      const [ca, cert, key] = ['ca.pem', 'cert.pem', 'key.pem'].map((file) => join(directory, file))
+      await Promise.all([
+        writeFile(ca as string, authority.pem),
+        writeFile(cert as string, pem),
+        writeFile(key as string, keyPem),
+      ])
+      setDefaultCACertificates([...authorities, authority.pem])
+      const tls = {
+        'tls-cert-file': cert,
+        'tls-key-file': key,
+        'tls-ca-cert-file': ca,
+        'tls-auth-clients': 'no',
+      }
+      const [port, redisPort] = await Promise.all([freePort(), freePort()])
+      await asAdmin(servers[0], (redis) =>
+        redis.call(
+          'CONFIG',
+          'SET',
+          ...(Object.entries({ ...tls, 'tls-port': redisPort }).flat() as string[]),
+        ),
+      )
+      sentinel = await startSentinel(directory, 'tls', [
+        'port 0',
+        `tls-port ${port}`,
+        'tls-replication yes',
+        ...Object.entries(tls).map((line) => line.join(' ')),
+        'sentinel resolve-hostnames yes',
+        'sentinel announce-hostnames yes',
+        'user default off',
+        'user services on >s%e+cret ~* &* +@all',
+        `sentinel monitor ${GROUP} localhost ${redisPort} 1`,
+        ...watching(servers[0]),
+      ])
+      hosts = `api:${passwordOf(servers[0], 'api')}@localhost:${port}`
+    })
+    after(async () => {
+      setDefaultCACertificates(authorities)
+      await end(sentinel)
+    })
+
+    const ready = async (url: string, within_ms: number) => {
+      const redis = createRedis({ url, connectionName: 'test' })
+      try {
+        await redisReady(redis, within_ms)
+        assert.ok(await leadsTo(redis, servers[0]))
+      } finally {
+        redis.disconnect()
+      }
     }
+
+    it('is reached with both sets of credentials', async () => {
+      const credentials = 'sentinel_user=services&sentinel_password=s%25e%2Bcret'
+      await ready(`rediss+sentinel://${hosts}/${GROUP}?${credentials}`, 10_000)
+    })
+
+    for (const [title, scheme, credentials] of [
+      ['with a wrong password for Sentinel', 'rediss', 'sentinel_user=services&sentinel_password=wrong'],
+      ['with none', 'rediss', ''],
+      ['without TLS', 'redis', 'sentinel_user=services&sentinel_password=s%25e%2Bcret'],
+    ])
+      it(`is not reached ${title}`, () =>
+        assert.rejects(ready(`${scheme}+sentinel://${hosts}/${GROUP}?${credentials}`, 500), /ready/))
   })
 
-  it('is refused when the URL names no group', () => {
-    assert.throws(
-      () => createRedis({ url: 'redis+sentinel://host:1', connectionName: 'test' }),
-      /redis\+sentinel/,
-    )
+  describe('when its primary is gone', () => {
+    let sentinel: ChildProcess
+    let url: string
+
+    before(async function () {
+      this.timeout(30_000)
+      await replicate(servers[0], servers[1])
+      const port = await freePort()
+      sentinel = await startSentinel(directory, 'plain', [
+        `port ${port}`,
+        `sentinel monitor ${GROUP} 127.0.0.1 ${servers[0].port} 1`,
+        ...watching(servers[0]),
+        `sentinel down-after-milliseconds ${GROUP} 500`,
+      ])
+      // The first address has nobody.
+      url = `redis+sentinel://api:${passwordOf(servers[0], 'api')}@127.0.0.1:1,127.0.0.1:${port}/${GROUP}`
+    })
+    after(() => end(sentinel))
+
+    it('is its primary, as the user of the URL, and the replica once that has taken over', async function () {
+      this.timeout(40_000)
+      const redis = createRedis({ url, connectionName: 'test' })
+      try {
+        await redisReady(redis)
+        assert.ok(await leadsTo(redis, servers[0]))
+        await assert.rejects(redis.flushall(), /NOPERM/)
+        // A replica is only promoted once Sentinel has met it.
+        await sleep(1_000)
+        await servers[0].stop('SIGKILL')
+        for (const end = performance.now() + 30_000; !(await leadsTo(redis, servers[1])); await sleep(100))
+          assert.ok(performance.now() < end, 'never led to the replica')
+      } finally {
+        redis.disconnect()
+      }
+    })
+
+    it('may be given to a service, with several hosts', () => {
+      const needed = {
+        DATABASE_URL: 'postgres://h/d',
+        ISSUER: 'https://i.test',
+        API_RESOURCE: 'https://a.test',
+        KEY_ENCRYPTION_KEY: Buffer.alloc(32).toString('base64'),
+      }
+      assert.equal(readAuthConfig({ ...needed, REDIS_URL: url }).REDIS_URL, url)
+    })
   })
+
+  for (const url of ['redis+sentinel://host:1', 'redis+sentinel://host:1/', 'redis+sentinel://host:x/name'])
+    it(`is refused when the URL is ${url}`, () => {
+      assert.throws(() => createRedis({ url, connectionName: 'test' }), /sentinel|Invalid URL/i)
+    })
 })

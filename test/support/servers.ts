@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import knex from 'knex'
 import { freePort } from '../../infra/local/ports.ts'
-import { type LocalPostgres, startPostgres } from '../../infra/local/postgres.ts'
+import { type LocalPostgres, type PostgresPrograms, startPostgres } from '../../infra/local/postgres.ts'
 import { type LocalRedis, type RedisUser, startRedis } from '../../infra/local/redis.ts'
 import { closeDatabase, migrate } from '../../infra/migrate.ts'
+import { STATEMENT_SETTINGS, statementsWithoutCompany } from './tenant-statements.ts'
 
 /*
  * One Postgres for each run of mocha, with a migrated template: copying it takes about 60 ms, so each test can have a
@@ -22,14 +23,28 @@ export async function mochaGlobalSetup(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'integration-access-test-'))
   postgres = await startPostgres({
     directory: join(folder, 'postgres'),
+    programs: otherPostgres(),
     port: await freePort(),
     password: randomBytes(16).toString('hex'),
-    settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' },
+    settings: {
+      fsync: 'off',
+      synchronous_commit: 'off',
+      full_page_writes: 'off',
+      max_connections: '300',
+      ...STATEMENT_SETTINGS,
+    },
   })
   process.env.TEST_FOLDER = folder
   process.env.TEST_POSTGRES_URL = postgres.url('postgres')
+  await asOwner('create extension pg_stat_statements')
   await asOwner(`create database ${TEMPLATE}`)
   await migrate({ ownerUrl: databaseUrl(TEMPLATE), passwords: PASSWORDS })
+}
+
+/** `TEST_POSTGRES_BIN=/usr/lib/postgresql/15/bin` runs the tests on another version. */
+function otherPostgres(): PostgresPrograms | undefined {
+  const folder = process.env.TEST_POSTGRES_BIN
+  return folder ? { initdb: join(folder, 'initdb'), postgres: join(folder, 'postgres') } : undefined
 }
 
 export const mochaHooks = {
@@ -41,8 +56,11 @@ export const mochaHooks = {
 }
 
 export async function mochaGlobalTeardown(): Promise<void> {
+  const unnamed = await statementsWithoutCompany(databaseUrl('postgres'), databaseUrl(TEMPLATE))
   await postgres?.stop()
   await rm(given('TEST_FOLDER'), { recursive: true, force: true })
+  if (unnamed.length > 0)
+    throw new Error(`these statements name no company (vendor_id):\n${unnamed.join('\n')}`)
 }
 
 async function asOwner(sql: string): Promise<void> {
@@ -92,7 +110,9 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
   await asOwner(`create database ${name} template ${TEMPLATE}`)
   const db = knex({ client: 'pg', connection: databaseUrl(name), pool: { min: 0, max: 1 } })
-  await closeDatabase(db).finally(() => db.destroy())
+  await closeDatabase(db)
+    .then(() => db.raw('update revocation_trust set place = database_place()'))
+    .finally(() => db.destroy())
   const as = (role: keyof typeof PASSWORDS) => databaseUrl(name, { user: role, password: PASSWORDS[role] })
   return {
     ownerUrl: databaseUrl(name),

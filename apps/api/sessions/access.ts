@@ -52,6 +52,8 @@ export function createSessionAccess({ db, clock, cookie, limits }: SessionAccess
         throw tooMany('There were too many wrong session tokens.', rateLimitHeaders(guesses))
       throw unauthenticated('The session has ended or never was. Sign in again.', 'invalid_token')
     }
+    if (found.fenced)
+      throw new Problem('unavailable', 'The database was restored, and an operator has yet to confirm it.')
     const session = { ...found, tokenHash }
     ctx.state.session = session
     const rate = await limits.requestsPerSession.consume(found.sessionId)

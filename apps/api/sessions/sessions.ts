@@ -1,4 +1,5 @@
 import { holdPassword } from '#shared/people.ts'
+import { FENCED } from '#shared/revocation/records.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 
 /** A session lasts this long from its beginning; use does not extend it. */
@@ -16,6 +17,8 @@ export interface SessionRecord {
   email: string
   expiresAt: Date
   lastSeenAt: Date
+  /** The database may be one from before the session ended, or its user was suspended. */
+  fenced: boolean
 }
 
 export interface NewSessionRecord {
@@ -73,7 +76,7 @@ export async function findSession(
 ): Promise<SessionRecord | undefined> {
   const { rows } = await db.raw(
     `select s.session_id as "sessionId", s.user_id as "userId", u.name, u.email, s.expires_at as "expiresAt",
-       s.last_seen_at as "lastSeenAt"
+       s.last_seen_at as "lastSeenAt", ${FENCED} as fenced
      from sessions s join users u using (user_id) where s.token_hash = ? and s.expires_at > ?`,
     [tokenHash, now],
   )

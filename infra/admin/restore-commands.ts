@@ -1,0 +1,150 @@
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { systemClock } from '#shared/process/clock.ts'
+import { redisReady } from '#shared/stores/redis-ready.ts'
+import { type Operator, OperatorError } from '../operator.ts'
+import { command, group, type Outcome, type Run, shownTime, table } from './commands.ts'
+import {
+  confirmDatabase,
+  countActive,
+  keepFenced,
+  provenByRedis,
+  type RevokedAgain,
+  revokeAgain,
+  standingFence,
+} from './restore.ts'
+import { type LoggedEvidence, readLoggedEvidence } from './restore-log.ts'
+
+const REDIS_WAIT_MS = 5_000
+const HOUR_MS = 3_600_000
+const CHANGES_SHOWN = 50
+
+const EXPLANATION = `
+Run it after the database was restored to an earlier moment, before or after the services are started. It
+
+  1. raises a fence: until "restore confirm", both services answer 503 to tokens, clients and sessions;
+  2. revokes again every client and signing key that Redis or the logs prove to have been revoked, and
+     the tokens in the logs that are still valid;
+  3. ends all sessions and invitations that were restored;
+  4. lists what nothing proves, for you to repeat by hand.
+
+It can be run again, with more logs. A service raises the fence itself when it notices the restore.`
+
+/** What to do after a restore. `callerFolder`: what relative file names are relative to. */
+export function addRestoreCommands(program: Command, run: Run, callerFolder: string): void {
+  const restore = group(program, 'restore', 'After the database was restored to an earlier moment')
+  command(
+    restore,
+    'fence',
+    'Let nobody in, and revoke again what the database has forgotten',
+    'restore fence --since 2026-01-31T09:00:00Z --log api.log --log auth.log',
+  )
+    .requiredOption('--since <time>', 'the moment that was restored, or an earlier one (ISO 8601)')
+    .option(
+      '--log <file>',
+      'log of a service as JSON lines; may be repeated',
+      (file: string, files: string[]) => [...files, file],
+      [],
+    )
+    .addHelpText('after', EXPLANATION)
+    .action(({ since, log }: { since: string; log: string[] }) =>
+      run((operator) =>
+        fence(
+          operator,
+          momentOf(since),
+          log.map((file) => resolve(callerFolder, file)),
+        ),
+      ),
+    )
+  command(restore, 'status', 'Say whether a fence stands, and why', 'restore status').action(() =>
+    run(async ({ db }) => {
+      const found = await standingFence(db)
+      const text = found
+        ? `A fence stands since ${shownTime(found.raisedAt)}: ${found.reason}.`
+        : 'No fence stands.'
+      return { text, data: found ?? null }
+    }),
+  )
+  command(
+    restore,
+    'confirm',
+    'Declare that the database is complete as it is, and let clients and people in again. Also needed after pg_upgrade, or when the database was moved by a dump.',
+    'restore confirm',
+  ).action(() =>
+    run(async ({ db }) => {
+      const lowered = await confirmDatabase(db)
+      return { text: 'Confirmed. The services go on within seconds.', data: { lowered: lowered ?? null } }
+    }),
+  )
+}
+
+function momentOf(text: string): Date {
+  const moment = new Date(text)
+  if (!/^\d{4}-\d{2}-\d{2}T.*(Z|[+-]\d{2}:\d{2})$/.test(text) || Number.isNaN(moment.getTime()))
+    throw new OperatorError(
+      'The time given by --since must be in ISO 8601 with its offset: 2026-01-31T09:00:00Z.',
+    )
+  return moment
+}
+
+async function fence(operator: Operator, since: Date, files: string[]): Promise<Outcome> {
+  const { db } = operator
+  await keepFenced(db)
+  const logged = await readLoggedEvidence(files, since)
+  const redis = operator.redis()
+  const inRedis = await redisReady(redis, REDIS_WAIT_MS)
+    .then(() => provenByRedis(db, redis))
+    .catch(() => undefined)
+  const now_ms = systemClock.now()
+  const revoked = await revokeAgain(db, inRedis ? [logged, inRedis] : [logged], logged, now_ms)
+  const unproven = unprovenSince(since, { logged, redisAnswered: inRedis !== undefined, now_ms })
+  const active = await countActive(db)
+  return {
+    text: inWords(revoked, { unproven, active, changes: logged.changes }),
+    data: { since, revoked, unproven, activeClients: active, changes: logged.changes },
+  }
+}
+
+/** What neither Redis nor the logs can prove, a sentence each. */
+function unprovenSince(
+  since: Date,
+  { logged, redisAnswered, now_ms }: { logged: LoggedEvidence; redisAnswered: boolean; now_ms: number },
+): string[] {
+  const found: string[] = []
+  const { from, to, unreadable } = logged
+  const inLog = 'Clients and keys that were revoked'
+  if (!from || !to) found.push(`No log was given. ${inLog} over an hour ago may work again.`)
+  else if (from > since)
+    found.push(`The logs begin at ${from.toISOString()}. ${inLog} before that may work again.`)
+  if (to) found.push(`The logs end at ${to.toISOString()}. What was revoked later is not in them.`)
+  if (unreadable > 0) found.push(`${unreadable} lines of the logs are not readable.`)
+  if (!redisAnswered) found.push('Redis did not answer, so it could prove nothing.')
+  else if (now_ms - since.getTime() > HOUR_MS || !from)
+    found.push('Redis remembers a client for an hour, and nothing from before it was last emptied.')
+  found.push(
+    'Suspended or removed people, changed roles and new passwords are as they were at the moment that was restored.',
+  )
+  return found
+}
+
+function inWords(
+  { clients, keys, tokens }: RevokedAgain,
+  { unproven, active, changes }: { unproven: string[]; active: number; changes: LoggedEvidence['changes'] },
+): string {
+  const rows = [
+    ...clients.map(({ clientId, vendorId, name }) => ['client', clientId, `${vendorId}, ${name}`]),
+    ...keys.map((kid) => ['key', kid, '']),
+    ...tokens.map((jti) => ['token', jti, '']),
+  ]
+  const made = changes
+    .slice(0, CHANGES_SHOWN)
+    .map(({ at, vendorId, userId, route }) => [at.toISOString(), vendorId, userId, route])
+  return [
+    'Nobody is let in until you run "restore confirm". All sessions and invitations have ended.',
+    `\nRevoked again:\n${table(['WHAT', 'ID', ''], rows, 'nothing')}`,
+    `\nNot proven:\n${unproven.map((sentence) => `- ${sentence}`).join('\n')}`,
+    `\nChanges in the workspace since then (${changes.length} in the logs; all may be lost):`,
+    table(['TIME', 'COMPANY', 'PERSON', 'REQUEST'], made, 'none'),
+    `\n${active} clients are Active. Revoke those that you doubt ("client revoke"), repeat lost changes, and confirm.`,
+  ].join('\n')
+}

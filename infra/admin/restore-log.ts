@@ -1,0 +1,99 @@
+import { createReadStream } from 'node:fs'
+import { z } from 'zod'
+import { OperatorError } from '../operator.ts'
+import { readLines } from './event-file.ts'
+
+const CHANGES_MAX = 10_000
+
+/** A change that somebody made in the workspace. */
+export interface LoggedChange {
+  at: Date
+  vendorId: string
+  userId: string
+  /** Method and route; the log does not name what was changed. */
+  route: string
+}
+
+/** What the services' logs say of the time since a moment. */
+export interface LoggedEvidence {
+  /** The times of the first and the last line; undefined if there is no line. */
+  from: Date | undefined
+  to: Date | undefined
+  clients: Set<string>
+  /** Ids of signing keys. */
+  keys: Set<string>
+  /** By jti. */
+  tokens: Map<string, { clientId: string; at: Date }>
+  /** The first 10,000. */
+  changes: LoggedChange[]
+  /** Lines that are not JSON, or have no time. */
+  unreadable: number
+}
+
+const LogLine = z.object({
+  time: z.union([z.number(), z.string()]).pipe(z.coerce.date()),
+  event: z.string().optional(),
+  msg: z.string().optional(),
+  clientId: z.string().optional(),
+  jti: z.string().optional(),
+  kid: z.string().optional(),
+  vendorId: z.string().optional(),
+  userId: z.string().optional(),
+  method: z.string().optional(),
+  route: z.string().optional(),
+  status: z.number().optional(),
+})
+
+/**
+ * Reads log files of either service, one JSON object a line, in any order.
+ * @throws OperatorError when a file cannot be read.
+ */
+export async function readLoggedEvidence(files: readonly string[], since: Date): Promise<LoggedEvidence> {
+  const evidence: LoggedEvidence = {
+    from: undefined,
+    to: undefined,
+    clients: new Set(),
+    keys: new Set(),
+    tokens: new Map(),
+    changes: [],
+    unreadable: 0,
+  }
+  for (const file of files)
+    try {
+      for await (const lines of readLines(createReadStream(file)))
+        for (const { text } of lines) if (text !== '') take(evidence, text, since)
+    } catch (error) {
+      throw new OperatorError(`The log ${file} cannot be read: ${(error as NodeJS.ErrnoException).code}.`)
+    }
+  return evidence
+}
+
+function take(evidence: LoggedEvidence, text: string | undefined, since: Date): void {
+  const line = parsed(text)
+  if (!line) {
+    evidence.unreadable += 1
+    return
+  }
+  const { time: at, event, clientId, kid, jti } = line
+  if (!evidence.from || at < evidence.from) evidence.from = at
+  if (!evidence.to || at > evidence.to) evidence.to = at
+  if (at < since) return
+  if (event === 'client.revoked' && clientId) evidence.clients.add(clientId)
+  else if (event === 'signing_key.revoked' && kid) evidence.keys.add(kid)
+  else if (event === 'token.revoked' && jti && clientId) evidence.tokens.set(jti, { clientId, at })
+  else takeChange(evidence.changes, line)
+}
+
+function takeChange(changes: LoggedChange[], line: z.infer<typeof LogLine>): void {
+  const { time: at, msg, vendorId, userId, method, route, status = 0 } = line
+  if (msg !== 'request' || method === 'GET' || status >= 300 || changes.length === CHANGES_MAX) return
+  if (vendorId && userId) changes.push({ at, vendorId, userId, route: `${method} ${route}` })
+}
+
+function parsed(text: string | undefined): z.infer<typeof LogLine> | undefined {
+  try {
+    return LogLine.safeParse(JSON.parse(text ?? '')).data
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,158 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { appendActivity } from '#shared/activity.ts'
+import { markClientRevoked } from '#shared/oauth/clients.ts'
+import { listSigningKeys } from '#shared/oauth/signing-keys.ts'
+import { insertRevokedToken } from '#shared/revocation/records.ts'
+import { parseSeen, raiseFence } from '#shared/revocation/restored.ts'
+import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
+import type { Redis } from '#shared/stores/redis.ts'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { markSigningKeyRevoked } from './keys.ts'
+import type { LoggedEvidence } from './restore-log.ts'
+
+const CLIENTS_AT_ONCE = 500
+/** The longest life of an access token, and clocks two minutes apart on either side. */
+const TOKEN_MAX_MS = (900 + 240) * 1_000
+
+/** Clients and signing keys that somebody has revoked. */
+interface Proven {
+  clients: Set<string>
+  keys: Set<string>
+}
+
+export interface RevokedAgain {
+  clients: { clientId: string; vendorId: string; name: string }[]
+  keys: string[]
+  tokens: string[]
+}
+
+export interface Fence {
+  raisedAt: Date
+  reason: string
+}
+
+/** @returns the fence that stands; undefined if there is none. */
+export async function standingFence(db: Queryable): Promise<Fence | undefined> {
+  const { rows } = await db.raw(
+    `select raised_at as "raisedAt", reason from restore_fences where lowered_at is null`,
+  )
+  return rows[0]
+}
+
+/** Raises a fence if none stands. Once it resolves, no process of either service lets anybody in. */
+export async function keepFenced(db: Database): Promise<void> {
+  await raiseFence(db, 'an operator: admin restore fence')
+  await everyProcessFenced(db)
+}
+
+/** Resolves when nothing that Redis vouched for before the fence is believed any more. */
+async function everyProcessFenced(db: Database): Promise<void> {
+  const { rows } = await db.raw(
+    `select (extract(epoch from clock_timestamp() - raised_at) * 1000)::bigint as age_ms
+     from restore_fences where lowered_at is null`,
+  )
+  const { settle_ms } = PRODUCTION_TIMINGS
+  await sleep(Math.min(settle_ms, Math.max(0, settle_ms - (rows[0]?.age_ms ?? settle_ms))))
+}
+
+/**
+ * What Redis says was revoked although Postgres does not: an entry is only ever written after the commit.
+ * Rejects when Redis fails.
+ */
+export async function provenByRedis(db: Database, redis: Redis): Promise<Proven> {
+  const proven: Proven = { clients: new Set(), keys: new Set() }
+  const seen = parseSeen((await redis.get(redisKeys.revocationSeen)) ?? '')
+  if (seen) for (const ids of [proven.clients, proven.keys]) ids.add(seen.id)
+  const note = async (ids: string[], keyOf: (id: string) => string, into: Set<string>) => {
+    const values = ids.length > 0 ? await redis.mget(ids.map(keyOf)) : []
+    for (const [i, id] of ids.entries()) if (values[i]) into.add(id)
+  }
+  for (let last = ''; ; ) {
+    const { rows } = await db.raw(
+      `select client_id as "clientId" from oauth_clients where status = 'Active' and client_id > ?
+       order by client_id limit ?`,
+      [last, CLIENTS_AT_ONCE],
+    )
+    const ids: string[] = rows.map(({ clientId }: { clientId: string }) => clientId)
+    await note(ids, redisKeys.revokedClient, proven.clients)
+    last = ids.at(-1) ?? last
+    if (ids.length < CLIENTS_AT_ONCE) break
+  }
+  const keys = (await listSigningKeys(db)).filter(({ revokedAt }) => !revokedAt)
+  await note(
+    keys.map(({ kid }) => kid),
+    redisKeys.revokedSigningKey,
+    proven.keys,
+  )
+  return proven
+}
+
+/**
+ * Revokes again what the database knows and has forgotten the revocation of, and ends every session and invitation that
+ * was restored. Call it behind a fence; the services learn of it when that is lowered.
+ */
+export async function revokeAgain(
+  db: Database,
+  proven: readonly Proven[],
+  { tokens }: Pick<LoggedEvidence, 'tokens'>,
+  now_ms: number,
+): Promise<RevokedAgain> {
+  const clientIds = [...new Set(proven.flatMap(({ clients }) => [...clients]))]
+  const kids = new Set(proven.flatMap(({ keys }) => [...keys]))
+  return db.transaction(async (transaction) => {
+    const clients: RevokedAgain['clients'] = []
+    for (let i = 0; i < clientIds.length; i += CLIENTS_AT_ONCE)
+      clients.push(...(await revokeClients(transaction, clientIds.slice(i, i + CLIENTS_AT_ONCE))))
+    const keys: string[] = []
+    for (const { kid, revokedAt } of await listSigningKeys(transaction))
+      if (!revokedAt && kids.has(kid) && (await markSigningKeyRevoked(transaction, kid, now_ms)))
+        keys.push(kid)
+    const revokedTokens: string[] = []
+    for (const [jti, { clientId, at }] of tokens) {
+      const expiresAt = new Date(at.getTime() + TOKEN_MAX_MS)
+      if (expiresAt.getTime() < now_ms || !(await isClient(transaction, clientId))) continue
+      await insertRevokedToken(transaction, { jti, clientId, expiresAt })
+      revokedTokens.push(jti)
+    }
+    await transaction.raw('delete from sessions')
+    await transaction.raw('delete from invitations')
+    return { clients, keys, tokens: revokedTokens }
+  })
+}
+
+async function revokeClients(db: Queryable, clientIds: string[]): Promise<RevokedAgain['clients']> {
+  const { rows } = await db.raw(
+    `select client_id as "clientId", vendor_id as "vendorId", name from oauth_clients
+     where client_id = any(?::text[]) and status = 'Active'`,
+    [clientIds],
+  )
+  for (const { clientId, vendorId, name } of rows as RevokedAgain['clients']) {
+    await markClientRevoked(db, { vendorId, clientId, revokedBy: null })
+    const entry = { vendorId, userId: null, action: 'client.revoked', subject: clientId } as const
+    await appendActivity(db, { ...entry, detail: { name } })
+  }
+  return rows
+}
+
+async function isClient(db: Queryable, clientId: string): Promise<boolean> {
+  const { rows } = await db.raw('select from oauth_clients where client_id = ?', [clientId])
+  return rows.length > 0
+}
+
+/** @returns how many clients are Active: as far as the database knows. */
+export async function countActive(db: Queryable): Promise<number> {
+  const { rows } = await db.raw(`select count(*) as active from oauth_clients where status = 'Active'`)
+  return rows[0].active
+}
+
+/** Declares the database complete as it is, and lowers the fence. The services go on within seconds. */
+export async function confirmDatabase(db: Database): Promise<Fence | undefined> {
+  const fence = await standingFence(db)
+  await everyProcessFenced(db)
+  await db.raw(
+    `with lowered as (update restore_fences set lowered_at = clock_timestamp() where lowered_at is null)
+     update revocation_trust set place = database_place(), confirmed_at = clock_timestamp()`,
+  )
+  return fence
+}

@@ -1,0 +1,80 @@
+import type { Queryable } from '#shared/stores/postgres.ts'
+
+/** What a database says about itself, read together with its revocations. */
+export interface DatabaseState {
+  /** Names this database; the last part is its timeline, which changes when a standby is promoted. */
+  place: string
+  /** The same at the time when the database was confirmed to be complete. */
+  confirmedPlace: string
+  confirmedAt_ms: number
+  /** Why a fence stands; null if none does. */
+  fence: string | null
+  /** The client or signing key that was revoked last; null if none ever was. */
+  newest: string | null
+  /** Whether what Redis names as the newest revocation is revoked here. */
+  knowsSeen: boolean
+}
+
+/** What Redis remembers of the database from the last round that marked it. */
+export interface Seen {
+  confirmedAt_ms: number
+  /** The newest revocation; empty if there was none. */
+  id: string
+}
+
+const SEEN = /^(\d{1,15}) (\S{0,100})$/
+
+/** @returns undefined when Redis remembers nothing. */
+export function parseSeen(text: string): Seen | undefined {
+  const [, confirmedAt_ms, id = ''] = SEEN.exec(text) ?? []
+  return confirmedAt_ms === undefined ? undefined : { confirmedAt_ms: Number(confirmedAt_ms), id }
+}
+
+export const formatSeen = ({ confirmedAt_ms, newest }: DatabaseState): string =>
+  `${confirmedAt_ms} ${newest ?? ''}`
+
+/**
+ * Whether the database may have forgotten revocations. `promoted`: only its timeline is new, and it knows the newest
+ * revocation that Redis does, as after the promotion of a synchronous standby.
+ */
+export function judgeDatabase(
+  { place, confirmedPlace, confirmedAt_ms, fence, knowsSeen }: DatabaseState,
+  seen: Seen | undefined,
+): 'same' | 'promoted' | { restored: string } {
+  if (fence !== null) return { restored: fence }
+  if (seen && seen.confirmedAt_ms > confirmedAt_ms)
+    return { restored: 'Redis knows of a later confirmation of the database than the database itself' }
+  const remembered = seen?.confirmedAt_ms === confirmedAt_ms
+  if (remembered && !knowsSeen) return { restored: `the database has forgotten the revocation of ${seen.id}` }
+  if (place === confirmedPlace) return 'same'
+  if (remembered && withoutTimeline(place) === withoutTimeline(confirmedPlace)) return 'promoted'
+  return { restored: 'the database is a copy, or was restored' }
+}
+
+const withoutTimeline = (place: string): string => place.slice(0, place.lastIndexOf('/'))
+
+/**
+ * Raises a fence if the database may have forgotten revocations.
+ * @returns why nobody may be let in; undefined if all is well.
+ */
+export async function fenceIfRestored(
+  db: Queryable,
+  database: DatabaseState,
+  seen: Seen | undefined,
+): Promise<string | undefined> {
+  const judged = judgeDatabase(database, seen)
+  if (judged === 'promoted') await followPromotion(db, database)
+  if (typeof judged === 'string') return undefined
+  if (database.fence === null) await raiseFence(db, judged.restored)
+  return judged.restored
+}
+
+/** From its commit on, Postgres lets nobody in; what Redis vouched for before is over within seconds. */
+export async function raiseFence(db: Queryable, reason: string): Promise<void> {
+  await db.raw('insert into restore_fences (reason) values (?) on conflict do nothing', [reason])
+}
+
+/** Notes that the database has the timeline of a promoted standby. */
+async function followPromotion(db: Queryable, { place, confirmedPlace }: DatabaseState): Promise<void> {
+  await db.raw('update revocation_trust set place = ? where place = ?', [place, confirmedPlace])
+}

@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import knex from 'knex'
+import { migrate } from '../../infra/migrate.ts'
+import { runAdmin } from '../support/admin.ts'
+import { startApi, type TestApi } from '../support/api.ts'
+import { startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
+import { asAdmin } from '../support/revocation.ts'
+import { cutOffDatabase } from '../support/stores.ts'
+
+const SETTLED_MS = 15_000
+
+describe('admin restore', function () {
+  this.timeout(60_000)
+  let api: TestApi
+  let auth: TestAuth
+  let folder: string
+  let vendorId: string
+  let sessionToken: string
+  let kept: TestClient
+
+  before(async () => {
+    api = await startApi()
+    auth = await startAuth({ beside: api as unknown as TestAuth })
+    folder = await mkdtemp(join(tmpdir(), 'integration-access-restore-'))
+    vendorId = (await api.createCompany()).vendorId
+    sessionToken = (await api.createPerson({ vendorId, role: 'owner' })).sessionToken
+    kept = await auth.createClient({ vendorId })
+  })
+  after(async () => {
+    await auth.stop()
+    await api.stop()
+    await sql(`drop database if exists ${name()}_before`, `drop database if exists ${name()}_lost`)
+    await rm(folder, { recursive: true })
+  })
+
+  const name = () => new URL(api.database.ownerUrl).pathname.slice(1)
+  async function sql(...statements: string[]): Promise<void> {
+    const url = new URL(api.database.ownerUrl)
+    url.pathname = '/postgres'
+    const db = knex({ client: 'pg', connection: url.href, pool: { min: 0, max: 1 } })
+    for (const statement of statements) await db.raw(statement)
+    await db.destroy()
+  }
+  /** A copy of the whole database, as a dump is. */
+  async function dump(): Promise<Date> {
+    const mend = await cutOffDatabase(api.database)
+    await sql(`create database ${name()}_before template ${name()}`)
+    await mend()
+    return new Date()
+  }
+  /** As the runbook says: the data, then the migration. Redis has been emptied meanwhile. */
+  async function restore(): Promise<void> {
+    await cutOffDatabase(api.database)
+    await asAdmin(api.redis, (redis) => redis.flushall())
+    await sql(
+      `alter database ${name()} rename to ${name()}_lost`,
+      `alter database ${name()}_before rename to ${name()}`,
+    )
+    await migrate({ ownerUrl: api.database.ownerUrl })
+  }
+
+  const admin = (...args: string[]) =>
+    runAdmin(['restore', ...args], {
+      env: { DATABASE_URL: api.database.ownerUrl, REDIS_URL: api.redis.url('api') },
+    })
+  /** Long enough ago that the command need not wait for what Redis vouched for. */
+  const fencedLongAgo = () => api.db.raw(`update restore_fences set raised_at = raised_at - interval '6 s'`)
+  const tokenStatus = async (client: TestClient) => (await auth.token(client)).status
+  const readyz = async () => (await api.request('GET', '/readyz')).status
+  const sessionStatus = async (token: string) => (await api.request('GET', '/v1/session', { token })).status
+  const readStatus = async ({ clientId }: TestClient) => {
+    const token = await api.issuer.token({ clientId, vendorId })
+    return (await api.request('GET', `/v1/analytics/${vendorId}/daily`, { token })).status
+  }
+  const until = async (holds: () => Promise<boolean>) => {
+    for (const end = performance.now() + SETTLED_MS; !(await holds()); await sleep(50))
+      assert.ok(performance.now() < end, 'not in time')
+  }
+  async function revoke({ clientId }: TestClient): Promise<void> {
+    const path = `/v1/vendor/${vendorId}/oauth-clients/${clientId}/revoke`
+    assert.equal((await api.request('POST', path, { token: sessionToken })).status, 200)
+  }
+  async function logFile(): Promise<string> {
+    const file = join(folder, 'services.log')
+    await writeFile(file, [...api.logLines, ...auth.logLines].join(''))
+    return file
+  }
+
+  describe('after an older dump was restored, with an empty Redis', () => {
+    let since: Date
+    let revoked: TestClient
+
+    before(async () => {
+      revoked = await auth.createClient({ vendorId })
+      since = await dump()
+      await until(async () => (await readyz()) === 200)
+      await revoke(revoked)
+      assert.deepEqual([await tokenStatus(kept), await tokenStatus(revoked)], [200, 401])
+      await until(async () => api.logLines.some((line) => line.includes(`"clientId":"${revoked.clientId}"`)))
+      await restore()
+    })
+
+    it('lets nobody in', async () => {
+      const end = performance.now() + 2_000
+      const seen = { kept: new Set<number>(), revoked: new Set<number>() }
+      while (performance.now() < end) {
+        for (const statusOf of [tokenStatus, readStatus]) {
+          seen.kept.add(await statusOf(kept))
+          seen.revoked.add(await statusOf(revoked))
+        }
+        await sleep(20)
+      }
+      // A process that has read the record of a revoked client need not ask.
+      seen.revoked.delete(401)
+      assert.deepEqual([[...seen.kept], [...seen.revoked]], [[503], [503]])
+      assert.equal(await sessionStatus(sessionToken), 503)
+      const { status, json } = await api.request('GET', '/readyz')
+      assert.deepEqual([status, json.waitingFor], [503, ['an operator: the database was restored']])
+      assert.ok(api.logLines.some((line) => line.includes('"event":"database.restored"')))
+    })
+
+    it('says why', async () => {
+      const { stdout } = await admin('status')
+      assert.match(stdout, /^A fence stands since .*: the database is a copy, or was restored\.\n$/)
+    })
+
+    it('revokes again what the log proves, and names what nothing proves', async () => {
+      await fencedLongAgo()
+      const { code, json, stderr } = await admin(
+        'fence',
+        '--since',
+        since.toISOString(),
+        '--log',
+        await logFile(),
+        '--json',
+      )
+      assert.equal(code, 0, stderr)
+      const clientIds = json.revoked.clients.map(({ clientId }: TestClient) => clientId)
+      assert.deepEqual(clientIds, [revoked.clientId])
+      assert.match(json.unproven.join('\n'), /new passwords are as they were/)
+      assert.equal(json.changes.at(-1).route, 'POST /v1/vendor/:vendorId/oauth-clients/:clientId/revoke')
+      assert.deepEqual([await tokenStatus(revoked), await tokenStatus(kept)], [503, 503])
+    })
+
+    it('lets everybody else in once the operator confirms', async () => {
+      const { code, stderr } = await admin('confirm')
+      assert.equal(code, 0, stderr)
+      assert.deepEqual([await tokenStatus(kept), await tokenStatus(revoked)], [200, 401])
+      assert.deepEqual([await readStatus(kept), await readStatus(revoked)], [200, 401])
+      assert.equal(await sessionStatus(sessionToken), 401)
+      assert.equal(await readyz(), 200)
+      assert.equal((await admin('status')).stdout, 'No fence stands.\n')
+    })
+  })
+
+  describe('after a snapshot of the disk was restored, which looks like the same database', () => {
+    let revoked: TestClient
+
+    before(async () => {
+      revoked = await auth.createClient({ vendorId })
+      sessionToken = (await api.createPerson({ vendorId, role: 'admin' })).sessionToken
+      await revoke(revoked)
+      await until(async () => {
+        const seen = await asAdmin(api.redis, (redis) => redis.get('revocation:seen'))
+        return seen?.endsWith(revoked.clientId) ?? false
+      })
+      await api.db.transaction(async (transaction) => {
+        await transaction.raw('set local session_replication_role = replica')
+        await transaction.raw(
+          `update oauth_clients set status = 'Active', revoked_at = null, revoked_by = null where client_id = ?`,
+          [revoked.clientId],
+        )
+      })
+    })
+
+    it('lets nobody in, since Redis knows of a revocation that the database has forgotten', async () => {
+      await until(async () => (await readyz()) === 503)
+      const { stdout } = await admin('status')
+      assert.ok(stdout.includes(`the database has forgotten the revocation of ${revoked.clientId}`), stdout)
+      await until(async () => (await tokenStatus(kept)) === 503)
+    })
+
+    it('names a log that there is not', async () => {
+      await fencedLongAgo()
+      const { stderr } = await admin('fence', '--since', '2026-01-31T09:00:00Z', '--log', '/nowhere')
+      assert.equal(stderr, 'The log /nowhere cannot be read: ENOENT.\n')
+    })
+
+    it('revokes again what Redis proves, and says that there was no log', async () => {
+      const { code, stdout, stderr } = await admin('fence', '--since', new Date().toISOString())
+      assert.equal(code, 0, stderr)
+      assert.match(stdout, new RegExp(`client +${revoked.clientId} +${vendorId}, A client`))
+      assert.match(stdout, /- No log was given\. /)
+      await admin('confirm')
+      await until(async () => (await tokenStatus(kept)) === 200)
+      assert.equal(await tokenStatus(revoked), 401)
+    })
+  })
+
+  it('refuses a time without its offset', async () => {
+    const { code, stderr } = await admin('fence', '--since', '2026-01-31T09:00')
+    assert.equal(code, 1)
+    assert.match(stderr, /^The time given by --since must be in ISO 8601 with its offset/)
+  })
+})

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { type DatabaseState, formatSeen, judgeDatabase, parseSeen } from '#shared/revocation/restored.ts'
+
+describe('whether the database may have forgotten revocations', () => {
+  const complete: DatabaseState = {
+    place: '7/16384/16500/00000001',
+    confirmedPlace: '7/16384/16500/00000001',
+    confirmedAt_ms: 1_000,
+    fence: null,
+    newest: 'cli_b',
+    knowsSeen: true,
+  }
+  const seen = { confirmedAt_ms: 1_000, id: 'cli_a' }
+  const copied = { restored: 'the database is a copy, or was restored' }
+
+  const cases: [
+    title: string,
+    database: Partial<DatabaseState>,
+    seen: typeof seen | undefined,
+    object | string,
+  ][] = [
+    ['the one that was confirmed', {}, seen, 'same'],
+    ['the one that was confirmed, beside an empty Redis', {}, undefined, 'same'],
+    ['one that never revoked anything', { newest: null }, { ...seen, id: '' }, 'same'],
+    [
+      'one that does not know what Redis does',
+      { knowsSeen: false },
+      seen,
+      { restored: 'the database has forgotten the revocation of cli_a' },
+    ],
+    [
+      'one that was confirmed as it is after Redis had seen more',
+      { knowsSeen: false, confirmedAt_ms: 2_000 },
+      seen,
+      'same',
+    ],
+    [
+      'one from before a confirmation',
+      { confirmedAt_ms: 999 },
+      seen,
+      { restored: 'Redis knows of a later confirmation of the database than the database itself' },
+    ],
+    ['a promoted standby', { place: '7/16384/16500/00000002' }, seen, 'promoted'],
+    [
+      'another timeline, when nothing tells what it was',
+      { place: '7/16384/16500/00000002' },
+      undefined,
+      copied,
+    ],
+    [
+      'another timeline that has forgotten',
+      { place: '7/16384/16500/00000002', knowsSeen: false },
+      seen,
+      { restored: 'the database has forgotten the revocation of cli_a' },
+    ],
+    ['another cluster', { place: '8/16384/16500/00000001' }, seen, copied],
+    ['another database of the cluster', { place: '7/16999/16500/00000001' }, seen, copied],
+    ['tables made anew', { place: '7/16384/17000/00000001' }, seen, copied],
+    ['one behind a fence', { fence: 'an operator' }, seen, { restored: 'an operator' }],
+  ]
+  for (const [title, database, remembered, verdict] of cases)
+    it(`judges ${title}`, () => {
+      assert.deepEqual(judgeDatabase({ ...complete, ...database }, remembered), verdict)
+    })
+
+  it('reads from Redis what it wrote there', () => {
+    assert.deepEqual(parseSeen(formatSeen(complete)), { confirmedAt_ms: 1_000, id: 'cli_b' })
+    assert.deepEqual(parseSeen(formatSeen({ ...complete, newest: null })), { confirmedAt_ms: 1_000, id: '' })
+    for (const other of ['', 'x', '1000', '1000 a b']) assert.equal(parseSeen(other), undefined)
+  })
+})

@@ -1,0 +1,66 @@
+import knex from 'knex'
+
+/*
+ * Whoever spreads the tables over machines by company (Citus) needs statements that say which company they are about.
+ * So after a run of the tests everything that the services' roles have asked the test server is read: each statement on
+ * a table with a vendor_id names it, or is listed here with its reason.
+ */
+
+/** Server settings that keep every statement of a run. */
+export const STATEMENT_SETTINGS = {
+  shared_preload_libraries: 'pg_stat_statements',
+  'pg_stat_statements.max': '50000',
+  'pg_stat_statements.track': 'top',
+  'pg_stat_statements.track_utility': 'off',
+  'pg_stat_statements.save': 'off',
+}
+
+const EXCEPTIONS: [why: string, pattern: RegExp][] = [
+  ['a round reads what was revoked in any company', /from revocation_trust$/],
+  [
+    'clients are asked about by their ids, which are unique everywhere',
+    /as asked \(client_id, jti, kid, place\)/,
+  ],
+  ['a client authenticates by its id alone', /from oauth_clients where client_id = any/],
+  [
+    'usage is counted by client ids, of all companies at once',
+    /join oauth_clients c on c.client_id = u\."clientid"/,
+  ],
+  [
+    'an invitation is used by its secret alone, and purged when it is late',
+    /invitations where (token_hash|expires_at)/,
+  ],
+]
+
+/**
+ * Needs the superuser's URL of the test server.
+ * @returns the statements that name no company and are no exception, one line each.
+ */
+export async function statementsWithoutCompany(url: string, tenantUrl: string): Promise<string[]> {
+  const tables = await query<{ name: string }>(
+    tenantUrl,
+    `select distinct table_name as name from information_schema.columns
+     where table_schema = 'public' and column_name = 'vendor_id'`,
+  )
+  const touching = new RegExp(
+    `\\b(?:from|join|into|update|table) (?:public\\.)?(?:${tables.map(({ name }) => name).join('|')})\\b`,
+  )
+  const statements = await query<{ text: string }>(
+    url,
+    `select distinct regexp_replace(query, '\\s+', ' ', 'g') as text from pg_stat_statements
+     where userid in (select oid from pg_roles where rolname in ('integration_auth', 'integration_api'))`,
+  )
+  return statements
+    .map(({ text }) => text.toLowerCase())
+    .filter((text) => touching.test(text) && !/\bvendor_id\b/.test(text))
+    .filter((text) => !EXCEPTIONS.some(([, pattern]) => pattern.test(text)))
+}
+
+async function query<Row>(url: string, sql: string): Promise<Row[]> {
+  const db = knex({ client: 'pg', connection: url, pool: { min: 0, max: 1 } })
+  try {
+    return (await db.raw(sql)).rows
+  } finally {
+    await db.destroy()
+  }
+}
