@@ -131,7 +131,7 @@ describe('workspace: finding', function () {
     const { page } = tab
     const open = async (typed: string) => {
       await page.keyboard.press('Control+k')
-      await page.getByRole('combobox').fill(typed)
+      await page.getByRole('combobox', { name: 'Search or jump to' }).fill(typed)
     }
     await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
     await open('zebra cro')

@@ -128,8 +128,9 @@ function useHistories(old: OAuthClient, replacement: OAuthClient, since: Date | 
   if (before.isPending || after.isPending) {
     return { histories, unproven: 'Looking up when the old client is usually asked for tokens …' }
   }
-  const deployed = since && after.data && deployedAt(after.data.hours, since)
-  return { histories, unproven: before.data && deployed && unprovenHabit(before.data.hours, deployed) }
+  // Its history may be a few seconds behind its last use.
+  const deployed = (since && after.data && deployedAt(after.data.hours, since)) ?? new Date()
+  return { histories, unproven: before.data && unprovenHabit(before.data.hours, deployed) }
 }
 
 interface StepsProps {
