@@ -38,20 +38,21 @@ export function createAuthService({
   log: Log
   metrics?: Metrics
 }): Service {
-  const {
-    ISSUER: issuer,
-    API_RESOURCE: resource,
-    KEY_ENCRYPTION_KEY: encryptionKey,
-    SIGNING_ALG: alg,
-  } = config
-  const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize, TRUSTED_PROXIES: trustedProxies } = config
+  const { ISSUER: issuer, API_RESOURCE: resource, TRUSTED_PROXIES: trustedProxies } = config
+  const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize } = config
   const pooled = config.DATABASE_POOLER === 'transaction'
   const db = createPostgres({ url, poolSize, applicationName: NAME, pooled })
   const connections = connectRedis(config, { name: NAME, log })
   const { redis, revocationRedis } = connections
   const revocation = createRevocation({ redis: revocationRedis, db })
   const limit = rateLimits(redis, metrics)
-  const keys = createKeyRing({ db, clock, log, alg, encryptionKey })
+  const keys = createKeyRing({
+    db,
+    clock,
+    log,
+    alg: config.SIGNING_ALG,
+    encryptionKey: config.KEY_ENCRYPTION_KEY,
+  })
   const audit = createAudit(log, metrics)
   const refusals = createRefusals({ redis, clock })
   const usage = createUsageCounter({ redis, clock })
@@ -80,6 +81,7 @@ export function createAuthService({
     revocation,
     keys,
   })
+  const errorPage = `${issuer}/docs/errors`
   const getMetadata = createGetMetadata({ issuer, resource })
   let ready = false
   const routes = new Map<string, Methods>([
@@ -103,7 +105,7 @@ export function createAuthService({
       audit,
       metrics,
       refusals,
-      errorPage: `${issuer}/docs/errors`,
+      errorPage,
       ran: lag.ran,
     }),
     async start() {
