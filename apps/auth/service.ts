@@ -6,22 +6,22 @@ import { watchLoopLag } from '#shared/process/loop-lag.ts'
 import { createMetrics, type Metrics } from '#shared/process/metrics.ts'
 import type { Service } from '#shared/process/service-process.ts'
 import { createRefusals } from '#shared/refusals.ts'
-import { createRevocation } from '#shared/revocation/revocation.ts'
-import { checkDatabaseUrl, createPostgres } from '#shared/stores/postgres.ts'
+import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
+import { checkDatabaseUrl, createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { connectRedis } from '#shared/stores/redis-watch.ts'
 import { measurePools, measureRedis, rateLimits } from '#shared/stores/store-metrics.ts'
-import { createAudit } from './audit.ts'
+import { type Audit, createAudit } from './audit.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { createClientRecords } from './client-records.ts'
 import type { AuthConfig } from './config.ts'
 import { createGetJwks, createGetMetadata, createGetReadiness, getHealth } from './documents.ts'
 import { createGrantJudge, createRememberingJudge } from './grant-judge.ts'
-import { createKeyRing } from './key-ring.ts'
+import { createKeyRing, type KeyRing } from './key-ring.ts'
 import { measureKeys } from './measured.ts'
 import { createPostRevoke } from './post-revoke.ts'
 import { createPostToken } from './post-token.ts'
 import { createListener, get, type Methods, post } from './server.ts'
-import { createUsageCounter } from './usage-counter.ts'
+import { createUsageCounter, type UsageCounter } from './usage-counter.ts'
 
 const NAME = 'integration-auth'
 const FLUSH_EVERY_MS = 1_000
@@ -61,32 +61,11 @@ export function createAuthService({
   measureRedis(metrics, connections, revocation)
   measureKeys(metrics, keys, clock)
 
-  const authenticate = createAuthenticate({
-    clients: createClientRecords({ db, clock }),
-    revocation,
-    keys,
-    failures: limit('token-failures', config.RATE_TOKEN_FAILURES_PER_ADDRESS),
-  })
-  const shared = { authenticate, audit, issuer, resource }
-  const postToken = createPostToken({
-    ...shared,
-    limit: limit('token-client', config.RATE_TOKEN_PER_CLIENT),
-    judge: createRememberingJudge(createGrantJudge({ issuer, resource })),
-    usage,
-    clock,
-  })
-  const postRevoke = createPostRevoke({
-    ...shared,
-    limit: limit('token-revocations', config.RATE_TOKEN_REVOCATIONS_PER_CLIENT),
-    revocation,
-    keys,
-  })
   const errorPage = `${issuer}/docs/errors`
   const getMetadata = createGetMetadata({ issuer, resource })
   let ready = false
   const routes = new Map<string, Methods>([
-    ['/v1/oauth/token', post(postToken)],
-    ['/v1/oauth/revoke', post(postRevoke)],
+    ...clientRoutes({ config, db, clock, revocation, keys, audit, usage, limit }),
     ['/v1/oauth/jwks', get(createGetJwks(keys))],
     ['/.well-known/oauth-authorization-server', get(getMetadata)],
     ['/.well-known/openid-configuration', get(getMetadata)],
@@ -128,6 +107,53 @@ export function createAuthService({
       await db.destroy()
     },
   }
+}
+
+/** What only clients may call. */
+function clientRoutes({
+  config,
+  db,
+  clock,
+  revocation,
+  keys,
+  audit,
+  usage,
+  limit,
+}: {
+  config: AuthConfig
+  db: Database
+  clock: Clock
+  revocation: Revocation
+  keys: KeyRing
+  audit: Audit
+  usage: UsageCounter
+  limit: ReturnType<typeof rateLimits>
+}): [string, Methods][] {
+  const { ISSUER: issuer, API_RESOURCE: resource } = config
+  const authenticate = createAuthenticate({
+    clients: createClientRecords({ db, clock }),
+    revocation,
+    keys,
+    failures: limit('token-failures', config.RATE_TOKEN_FAILURES_PER_ADDRESS),
+  })
+  const shared = { authenticate, audit, issuer, resource }
+  const postToken = createPostToken({
+    ...shared,
+    limit: limit('token-client', config.RATE_TOKEN_PER_CLIENT),
+    judge: createRememberingJudge(createGrantJudge({ issuer, resource })),
+    usage,
+    clock,
+  })
+  const postRevoke = createPostRevoke({
+    ...shared,
+    limit: limit('token-revocations', config.RATE_TOKEN_REVOCATIONS_PER_CLIENT),
+    revocation,
+    keys,
+  })
+  return [
+    ['/v1/oauth/token', post(postToken)],
+    ['/v1/oauth/revoke', post(postRevoke)],
+  ]
 }
 
 function hopeless(error: unknown): never {
