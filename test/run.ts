@@ -7,12 +7,12 @@ import { serviceEnvironment } from '../infra/service-environment.ts'
 
 /*
  * All tests. Those that need at most Postgres and Redis spend most of their time waiting, so several files run at once.
- * Beside them run those of the local stack, and those of the screens, which share a browser.
+ * Beside them run those of the local stack, and those of the screens, half of them in one browser and half in another.
  * `--no-browser` leaves out the last. With TEST_TOTALS set, the numbers of passed and failed tests go to that file.
  */
 const ROOT = join(import.meta.dirname, '..')
 const MOCHA = join(createRequire(import.meta.url).resolve('mocha/package.json'), '../bin/mocha.js')
-const FILES_AT_ONCE = 4
+const FILES_AT_ONCE = 3
 const DEADLINE_MS = 20 * 60_000
 
 /** They wait for the protocol's real times, or try many inputs: started first, they end among the others. */
@@ -44,7 +44,10 @@ const others = all.filter((file) => ![...local, ...browser, ...SLOW].includes(fi
 const parts: Record<string, string[]> = {
   stores: ['--parallel', '--jobs', String(FILES_AT_ONCE), ...SLOW, ...others],
   'local stack': local,
-  ...(!process.argv.includes('--no-browser') && { screens: browser }),
+  ...(!process.argv.includes('--no-browser') && {
+    screens: browser.filter((_, i) => i % 2 === 0),
+    'more screens': browser.filter((_, i) => i % 2 === 1),
+  }),
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'integration-access-totals-'))

@@ -42,7 +42,7 @@ describe('admin member set-role', () => {
     await setRole('member', 'owner')
     const { rows } = await operator.db.raw(
       `select a.user_id as by, a.action, u.email, a.detail -> 'after' ->> 'role' as role
-       from activity a join users u on u.user_id = a.subject order by entry_id`,
+       from activity a join users u on u.user_id = a.subject where a.action = 'person.changed' order by entry_id`,
     )
     assert.deepEqual(rows, [
       { by: null, action: 'person.changed', email: 'owner@acme.example', role: 'admin' },

@@ -174,8 +174,9 @@ describe('a service with a Redis that refuses it', function () {
       wrong.password = 'hunter2'
       const { child, url } = await start(name, { REDIS_URL: wrong.href })
       await child.logged('ready')
-      const line = await child.logged('Redis cannot be used')
-      assert.match(String(line.reason), /^WRONGPASS /)
+      const refused = ({ event, reason }: Record<string, unknown>) =>
+        event === 'redis.unusable' && String(reason).startsWith('WRONGPASS ')
+      await eventually(async () => child.lines.some(refused), 'the reason that Redis gives is not in the log')
       const ready = await fetch(`${url}/readyz`)
       assert.equal(ready.status, 200)
       assert.deepEqual(await ready.json(), { status: 'ready', degraded: ['redis'] })

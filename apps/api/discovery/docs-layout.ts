@@ -36,13 +36,28 @@ export const sectionsOf = (html: string): Section[] =>
     id,
     title: plain(title),
     level: Number(level),
-    text: plain(body.replaceAll(/<(figure|fieldset)[\s\S]*?<\/\1>/g, ' ')),
+    text: plain(withoutExamples(body)),
   }))
+
+const EXAMPLE = /<(figure|fieldset)\b/g
+
+function withoutExamples(html: string): string {
+  const texts: string[] = []
+  let from = 0
+  for (const { index, 1: name } of html.matchAll(EXAMPLE)) {
+    if (index < from) continue
+    texts.push(html.slice(from, index))
+    const end = html.indexOf(`</${name}>`, index)
+    if (end < 0) return texts.join(' ')
+    from = end
+  }
+  return [...texts, html.slice(from)].join(' ')
+}
 
 const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
 const plain = (html: string): string =>
   html
-    .replaceAll(/<[^>]+>/g, ' ')
+    .replaceAll(/<[^<>]+>/g, ' ')
     .replaceAll(/&([a-z]+|#39);/g, (whole, name) => ENTITIES[name] ?? whole)
     .replaceAll(/\s+/g, ' ')
     .replaceAll(/ ([.,:;)])/g, '$1')

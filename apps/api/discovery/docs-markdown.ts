@@ -99,7 +99,7 @@ function createMarked({ hrefOf }: MarkdownOptions): Marked {
 /** Lower case; the colon of a scope stays. */
 const slug = (html: string): string =>
   html
-    .replaceAll(/<[^>]+>|&[^;]+;/g, '')
+    .replaceAll(/<[^<>]+>|&[#\w]+;/g, '')
     .toLowerCase()
     .replaceAll(/[^a-z0-9:_]+/g, '-')
     .replaceAll(/^-|-$/g, '')

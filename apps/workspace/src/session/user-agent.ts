@@ -5,7 +5,7 @@ const BROWSERS = [
   ['Samsung Internet', /\bSamsungBrowser\//],
   ['Firefox', /\b(?:Firefox|FxiOS)\//],
   ['Chrome', /(?:Chrome|CriOS)\//],
-  ['Safari', /\bVersion\/.*\bSafari\//],
+  ['Safari', /\bSafari\//],
 ] as const
 
 const SYSTEMS = [
