@@ -194,6 +194,8 @@ describe('a CSV cell', () => {
   it('takes out a formula where a spreadsheet may begin another cell', () => {
     assert.equal(csvCell('a;=1+1'), "a;'=1+1")
     assert.equal(csvCell('a\n=1+1'), '"a\n\'=1+1"')
+    assert.equal(csvCell('a;"=1+1'), '"a;\'""=1+1"')
+    assert.equal(csvCell('; =1+1'), ";' =1+1")
   })
   it('leaves what is no formula as it is', () => assert.equal(csvCell('a=1; b-2'), 'a=1; b-2'))
   it('quotes commas, quotes and line ends', () => assert.equal(csvCell('a,"b"\n'), '"a,""b""\n"'))

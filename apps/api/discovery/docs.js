@@ -173,16 +173,16 @@ const resultOf =
 
 /** Sends the token request of a person's own client. Secret and token are kept in no storage, and in no address. */
 function offerTrial(form) {
-  const { home, errors } = form.dataset
+  const { tokenUrl, home, errors } = form.dataset
   const status = form.querySelector('[role=status]')
   const readButton = form.elements.read
   let token
   form.hidden = false
 
-  async function send(path, options) {
+  async function send(url, options) {
     status.replaceChildren(named('p', 'Waiting for the answer …'))
     try {
-      const response = await fetch(home + path, { ...options, credentials: 'omit', cache: 'no-store' })
+      const response = await fetch(url, { ...options, credentials: 'omit', cache: 'no-store' })
       return { response, answer: await response.json() }
     } catch {
       status.replaceChildren(named('p', 'No answer came. Check the connection and try again.'))
@@ -210,7 +210,7 @@ function offerTrial(form) {
       client_secret: fields.get('client_secret').trim(),
       scope: fields.getAll('scope').join(' '),
     })
-    const sent = await send('v1/oauth/token', { method: 'POST', body })
+    const sent = await send(tokenUrl, { method: 'POST', body })
     token = sent?.answer.access_token
     readButton.hidden = !token || !fields.getAll('scope').includes('analytics:read')
     if (!sent) return
@@ -219,7 +219,7 @@ function offerTrial(form) {
   })
   readButton.addEventListener('click', async () => {
     const headers = { Authorization: `Bearer ${token}` }
-    const sent = await send(`v1/analytics/${claimsOf(token).vendor_id}/daily`, { headers })
+    const sent = await send(`${home}v1/analytics/${claimsOf(token).vendor_id}/daily`, { headers })
     if (sent) show(sent)
   })
   addEventListener('pagehide', () => {

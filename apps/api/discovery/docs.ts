@@ -149,7 +149,7 @@ function renderTopic(
     slots: {
       topics: () => topicList(layout),
       'oauth-error-table': () => oauthErrorTable(errors),
-      'try-it': () => tryIt(layout),
+      'try-it': () => tryIt(layout, { issuer, apiResource }),
       'oauth-errors': oauthErrors,
       problems,
       reference: () => reference(document, errors),

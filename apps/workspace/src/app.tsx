@@ -1,5 +1,5 @@
 import { lazy, Suspense, useEffect } from 'react'
-import { useReveal } from './clients/reveal.ts'
+import { setReveal, useReveal } from './clients/reveal.ts'
 import { INVITATION_PATH } from './invitation/link.ts'
 import { forgetDrafts } from './session/drafts.ts'
 import { SignIn } from './session/SignIn.tsx'
@@ -55,6 +55,8 @@ function useForgetting(): void {
       if (session.state === 'signed-in') user = session.user.userId
       const left = session.state === 'signed-out' && session.reason !== 'expired'
       if (changed || left) forgetDrafts()
+      // Whoever is signed out sees their own new secret until they put it away; nobody else does.
+      if (changed) setReveal(undefined)
     })
   }, [])
 }

@@ -6,9 +6,9 @@ export const csvOfRows = (rows: readonly (readonly Cell[])[]): string =>
 
 /**
  * A spreadsheet takes text that begins with one of these for a formula, also in the middle of a cell: after a line
- * break, or after what separates cells where the comma is the decimal sign.
+ * break, or after what separates cells where the comma is the decimal sign. Some skip quotes and spaces before it.
  */
-const FORMULA = /(^|[;\t\r\n])(?=[=+\-@＝＋－＠\t\r])/g
+const FORMULA = /(^|[;\t\r\n])(?=[" ]{0,8}[=+\-@＝＋－＠\t\r])/g
 
 /** RFC 4180; an apostrophe keeps text from being run as a formula. */
 export function csvCell(value: string | number | null): string {
