@@ -253,6 +253,16 @@ describe('discovery', () => {
       visit(document.components.schemas)
     })
 
+    it('says of every integer that can be larger that it has 64 bits', () => {
+      const { totals, days } = document.components.schemas.DailyAnalytics.properties
+      assert.equal(totals.properties.revenueMinor.format, 'int64')
+      assert.equal(days.items.properties.revenueMinor.anyOf[0].format, 'int64')
+      for (const event of ['OrderEvent', 'BoostSpendEvent'])
+        assert.equal(document.components.schemas[event].properties.amountMinor.format, 'int64', event)
+      const { parameters } = document.paths['/v1/vendor/{vendorId}/oauth-clients'].get
+      assert.equal(parameters.find(({ name }: { name: string }) => name === 'limit').schema.format, undefined)
+    })
+
     it('names every problem code', () => {
       assert.deepEqual(document.components.schemas.Problem.properties.code.enum, Object.keys(PROBLEMS))
     })

@@ -329,6 +329,9 @@ function addExamples(paths: ApiDocument['paths'], schemas: Schemas): void {
 
 const json = (schema: JsonSchema) => ({ 'application/json': { schema } })
 
+/** Generators take an integer without a format to have 32 bits. */
+const INT32_MAX = 2 ** 31 - 1
+
 /** Schemas with an `id` become components; the rest stays where it is. */
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Schemas): JsonSchema {
   const document = z.toJSONSchema(z.object({ root: schema }), {
@@ -343,6 +346,8 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Schemas)
         jsonSchema.enum = [jsonSchema.const]
         delete jsonSchema.const
       }
+      if (jsonSchema.type === 'integer' && !(Number(jsonSchema.maximum) <= INT32_MAX))
+        jsonSchema.format = 'int64'
       if (zodSchema instanceof z.ZodDiscriminatedUnion) jsonSchema.discriminator = discriminatorOf(zodSchema)
       // An answer may grow new members; a client that refuses them would break.
       if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
