@@ -7,7 +7,7 @@ import { serviceEnvironment } from '../infra/service-environment.ts'
 
 /*
  * All tests. Those that need at most Postgres and Redis spend most of their time waiting, so several files run at once.
- * Beside them run those of the local stack, and those of the screens, half of them in one browser and half in another.
+ * Beside them run those of the local stack. Those of the screens follow, half of them in one browser, half in another.
  * `--no-browser` leaves out the last. With TEST_TOTALS set, the numbers of passed and failed tests go to that file.
  */
 const ROOT = join(import.meta.dirname, '..')
@@ -86,7 +86,22 @@ function readTotals(file: string): number[] {
 }
 
 const started = performance.now()
-const results = await Promise.all(Object.entries(parts).map(([name, args]) => run(name, args)))
+/** Two rows side by side, and in each one part after the other: more at once would make everything late. */
+const ROWS = [
+  ['stores', 'more screens'],
+  ['local stack', 'screens'],
+]
+
+async function inTurn(names: string[]): Promise<Result[]> {
+  const results: Result[] = []
+  for (const name of names) {
+    const args = parts[name]
+    if (args) results.push(await run(name, args))
+  }
+  return results
+}
+
+const results = (await Promise.all(ROWS.map(inTurn))).flat()
 rmSync(folder, { recursive: true })
 const sum = (count: 'passed' | 'failed') => results.reduce((total, result) => total + result[count], 0)
 for (const { failed, report } of results) if (failed > 0) process.stdout.write(report)
