@@ -11,7 +11,7 @@ import {
   provenByRedis,
   type RevokedAgain,
   revokeAgain,
-  standingFence,
+  whyFenced,
 } from './restore.ts'
 import { type LoggedEvidence, readLoggedEvidence } from './restore-log.ts'
 
@@ -58,10 +58,10 @@ export function addRestoreCommands(program: Command, run: Run, callerFolder: str
     )
   command(restore, 'status', 'Say whether a fence stands, and why', 'restore status').action(() =>
     run(async ({ db }) => {
-      const found = await standingFence(db)
-      const text = found
-        ? `A fence stands since ${shownTime(found.raisedAt)}: ${found.reason}.`
-        : 'No fence stands.'
+      const found = await whyFenced(db)
+      let text = 'No fence stands.'
+      if (found?.raisedAt) text = `A fence stands since ${shownTime(found.raisedAt)}: ${found.reason}.`
+      else if (found) text = `No fence stands, but nobody is let in: ${found.reason}.`
       return { text, data: found ?? null }
     }),
   )

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { appendActivity } from '#shared/activity.ts'
 import { markClientRevoked } from '#shared/oauth/clients.ts'
 import { listSigningKeys } from '#shared/oauth/signing-keys.ts'
-import { insertRevokedToken } from '#shared/revocation/records.ts'
+import { FENCED, insertRevokedToken } from '#shared/revocation/records.ts'
 import { parseSeen, raiseFence } from '#shared/revocation/restored.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
@@ -38,6 +38,16 @@ export async function standingFence(db: Queryable): Promise<Fence | undefined> {
     `select raised_at as "raisedAt", reason from restore_fences where lowered_at is null`,
   )
   return rows[0]
+}
+
+/** @returns why nobody is let in, even if no service has raised a fence yet; undefined if everybody may be. */
+export async function whyFenced(
+  db: Queryable,
+): Promise<Fence | { raisedAt: null; reason: string } | undefined> {
+  const fence = await standingFence(db)
+  if (fence) return fence
+  const { rows } = await db.raw(`select ${FENCED} as fenced`)
+  return rows[0].fenced ? { raisedAt: null, reason: 'the database is a copy, or was restored' } : undefined
 }
 
 /** Raises a fence if none stands. Once it resolves, no process of either service lets anybody in. */
