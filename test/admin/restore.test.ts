@@ -195,6 +195,11 @@ describe('admin restore', function () {
       assert.equal(code, 0, stderr)
       assert.match(stdout, new RegExp(`client +${revoked.clientId} +${vendorId}, A client`))
       assert.match(stdout, /- No log was given\. /)
+      // The clock of Postgres was ahead when it was confirmed before.
+      await asAdmin(api.redis, async (redis) => {
+        const seen = (await redis.get('revocation:seen')) ?? ''
+        await redis.set('revocation:seen', seen.replace(/^\d+/, String(Date.now() + 3_600_000)))
+      })
       await admin('confirm')
       await until(async () => (await tokenStatus(kept)) === 200)
       assert.equal(await tokenStatus(revoked), 401)
@@ -248,6 +253,12 @@ describe('admin restore', function () {
         'No fence stands, but nobody is let in: the database is a copy, or was restored.\n',
       )
     })
+  })
+
+  it('names what Redis answers if "restore confirm" may not read it', async () => {
+    const env = { DATABASE_URL: api.database.ownerUrl, REDIS_URL: api.redis.url('auth') }
+    const { stdout } = await runAdmin(['restore', 'confirm'], { env })
+    assert.match(stdout, /^Redis could not be read: .*NOPERM/m)
   })
 
   it('refuses a time without its offset', async () => {
