@@ -201,6 +201,8 @@ describe('admin restore', function () {
         await redis.set('revocation:seen', seen.replace(/^\d+/, String(Date.now() + 3_600_000)))
       })
       await admin('confirm')
+      const { rows } = await api.db.raw('select confirmed_at > now() as dated_after from revocation_trust')
+      assert.deepEqual(rows, [{ dated_after: true }])
       await until(async () => (await tokenStatus(kept)) === 200)
       assert.equal(await tokenStatus(revoked), 401)
     })
