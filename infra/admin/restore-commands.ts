@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { systemClock } from '#shared/process/clock.ts'
+import type { Redis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { type Operator, OperatorError } from '../operator.ts'
 import { command, group, type Outcome, type Run, shownTime, table } from './commands.ts'
@@ -10,8 +11,9 @@ import {
   keepFenced,
   provenByRedis,
   type RevokedAgain,
+  readSeen,
   revokeAgain,
-  standingFence,
+  whyFenced,
 } from './restore.ts'
 import { type LoggedEvidence, readLoggedEvidence } from './restore-log.ts'
 
@@ -58,10 +60,10 @@ export function addRestoreCommands(program: Command, run: Run, callerFolder: str
     )
   command(restore, 'status', 'Say whether a fence stands, and why', 'restore status').action(() =>
     run(async ({ db }) => {
-      const found = await standingFence(db)
-      const text = found
-        ? `A fence stands since ${shownTime(found.raisedAt)}: ${found.reason}.`
-        : 'No fence stands.'
+      const found = await whyFenced(db)
+      let text = 'No fence stands.'
+      if (found?.raisedAt) text = `A fence stands since ${shownTime(found.raisedAt)}: ${found.reason}.`
+      else if (found) text = `No fence stands, but nobody is let in: ${found.reason}.`
       return { text, data: found ?? null }
     }),
   )
@@ -71,11 +73,32 @@ export function addRestoreCommands(program: Command, run: Run, callerFolder: str
     'Declare that the database is complete as it is, and let clients and people in again. Also needed after pg_upgrade, or when the database was moved by a dump.',
     'restore confirm',
   ).action(() =>
-    run(async ({ db }) => {
-      const lowered = await confirmDatabase(db)
-      return { text: 'Confirmed. The services go on within seconds.', data: { lowered: lowered ?? null } }
+    run(async (operator) => {
+      const seen = await askRedis(operator, readSeen)
+      const lowered = await confirmDatabase(operator.db, 'found' in seen ? seen.found : undefined)
+      const text = 'Confirmed. The services go on within seconds.'
+      const unread =
+        'If Redis remembers a later confirmation, they raise the fence again: confirm again then.'
+      return {
+        text: 'failed' in seen ? `${text}\nRedis could not be read: ${seen.failed}. ${unread}` : text,
+        data: { lowered: lowered ?? null },
+      }
     }),
   )
+}
+
+/** Redis is no condition for either command; `failed` says why it could not be asked. */
+async function askRedis<Found>(
+  operator: Operator,
+  ask: (redis: Redis) => Promise<Found>,
+): Promise<{ found: Found } | { failed: string }> {
+  try {
+    const redis = operator.redis()
+    await redisReady(redis, REDIS_WAIT_MS)
+    return { found: await ask(redis) }
+  } catch (error) {
+    return { failed: (error as Error).message.replace(/\.$/, '') }
+  }
 }
 
 function momentOf(text: string): Date {
@@ -91,13 +114,19 @@ async function fence(operator: Operator, since: Date, files: string[]): Promise<
   const { db } = operator
   await keepFenced(db)
   const logged = await readLoggedEvidence(files, since)
-  const redis = operator.redis()
-  const inRedis = await redisReady(redis, REDIS_WAIT_MS)
-    .then(() => provenByRedis(db, redis))
-    .catch(() => undefined)
+  const inRedis = await askRedis(operator, (redis) => provenByRedis(db, redis))
   const now_ms = systemClock.now()
-  const revoked = await revokeAgain(db, inRedis ? [logged, inRedis] : [logged], logged, now_ms)
-  const unproven = unprovenSince(since, { logged, redisAnswered: inRedis !== undefined, now_ms })
+  const revoked = await revokeAgain(
+    db,
+    'found' in inRedis ? [logged, inRedis.found] : [logged],
+    logged,
+    now_ms,
+  )
+  const unproven = unprovenSince(since, {
+    logged,
+    redisFailed: 'failed' in inRedis ? inRedis.failed : undefined,
+    now_ms,
+  })
   const active = await countActive(db)
   return {
     text: inWords(revoked, { unproven, active, changes: logged.changes }),
@@ -108,7 +137,11 @@ async function fence(operator: Operator, since: Date, files: string[]): Promise<
 /** What neither Redis nor the logs can prove, a sentence each. */
 function unprovenSince(
   since: Date,
-  { logged, redisAnswered, now_ms }: { logged: LoggedEvidence; redisAnswered: boolean; now_ms: number },
+  {
+    logged,
+    redisFailed,
+    now_ms,
+  }: { logged: LoggedEvidence; redisFailed: string | undefined; now_ms: number },
 ): string[] {
   const found: string[] = []
   const { from, to, unreadable } = logged
@@ -118,7 +151,7 @@ function unprovenSince(
     found.push(`The logs begin at ${from.toISOString()}. ${inLog} before that may work again.`)
   if (to) found.push(`The logs end at ${to.toISOString()}. What was revoked later is not in them.`)
   if (unreadable > 0) found.push(`${unreadable} lines of the logs are not readable.`)
-  if (!redisAnswered) found.push('Redis did not answer, so it could prove nothing.')
+  if (redisFailed) found.push(`Redis could not be read, so it proves nothing: ${redisFailed}.`)
   else if (now_ms - since.getTime() > HOUR_MS || !from)
     found.push('Redis remembers a client for an hour, and nothing from before it was last emptied.')
   found.push(

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { appendActivity } from '#shared/activity.ts'
 import { markClientRevoked } from '#shared/oauth/clients.ts'
 import { listSigningKeys } from '#shared/oauth/signing-keys.ts'
-import { insertRevokedToken } from '#shared/revocation/records.ts'
-import { parseSeen, raiseFence } from '#shared/revocation/restored.ts'
+import { FENCED, insertRevokedToken } from '#shared/revocation/records.ts'
+import { parseSeen, raiseFence, type Seen } from '#shared/revocation/restored.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
@@ -40,6 +40,16 @@ export async function standingFence(db: Queryable): Promise<Fence | undefined> {
   return rows[0]
 }
 
+/** @returns why nobody is let in, even if no service has raised a fence yet; undefined if everybody may be. */
+export async function whyFenced(
+  db: Queryable,
+): Promise<Fence | { raisedAt: null; reason: string } | undefined> {
+  const fence = await standingFence(db)
+  if (fence) return fence
+  const { rows } = await db.raw(`select ${FENCED} as fenced`)
+  return rows[0].fenced ? { raisedAt: null, reason: 'the database is a copy, or was restored' } : undefined
+}
+
 /** Raises a fence if none stands. Once it resolves, no process of either service lets anybody in. */
 export async function keepFenced(db: Database): Promise<void> {
   await raiseFence(db, 'an operator: admin restore fence')
@@ -56,13 +66,17 @@ async function everyProcessFenced(db: Database): Promise<void> {
   await sleep(Math.min(settle_ms, Math.max(0, settle_ms - (rows[0]?.age_ms ?? settle_ms))))
 }
 
+/** What Redis remembers of the database. Rejects when Redis fails. */
+export const readSeen = async (redis: Redis): Promise<Seen | undefined> =>
+  parseSeen((await redis.get(redisKeys.revocationSeen)) ?? '')
+
 /**
  * What Redis says was revoked although Postgres does not: an entry is only ever written after the commit.
  * Rejects when Redis fails.
  */
 export async function provenByRedis(db: Database, redis: Redis): Promise<Proven> {
   const proven: Proven = { clients: new Set(), keys: new Set() }
-  const seen = parseSeen((await redis.get(redisKeys.revocationSeen)) ?? '')
+  const seen = await readSeen(redis)
   if (seen) for (const ids of [proven.clients, proven.keys]) ids.add(seen.id)
   const note = async (ids: string[], keyOf: (id: string) => string, into: Set<string>) => {
     const values = ids.length > 0 ? await redis.mget(ids.map(keyOf)) : []
@@ -146,13 +160,18 @@ export async function countActive(db: Queryable): Promise<number> {
   return rows[0].active
 }
 
-/** Declares the database complete as it is, and lowers the fence. The services go on within seconds. */
-export async function confirmDatabase(db: Database): Promise<Fence | undefined> {
+/**
+ * Declares the database complete as it is, and lowers the fence. The services go on within seconds.
+ * @param seen What Redis remembers. The confirmation is dated after it even if the clock of Postgres is behind.
+ */
+export async function confirmDatabase(db: Database, seen: Seen | undefined): Promise<Fence | undefined> {
   const fence = await standingFence(db)
   await everyProcessFenced(db)
   await db.raw(
     `with lowered as (update restore_fences set lowered_at = clock_timestamp() where lowered_at is null)
-     update revocation_trust set place = database_place(), confirmed_at = clock_timestamp()`,
+     update revocation_trust set place = database_place(),
+       confirmed_at = greatest(clock_timestamp(), to_timestamp(? / 1000.0))`,
+    [(seen?.confirmedAt_ms ?? 0) + 1],
   )
   return fence
 }

@@ -11,8 +11,9 @@ export class RestoredError extends Error {
   readonly code = 'the database waits for an operator'
 }
 
-/** SQL for whether a fence stands. A service raises one when the database is not the one that was confirmed. */
-export const FENCED = 'exists (select from restore_fences where lowered_at is null)'
+/** SQL for whether nobody may be let in: a fence stands, or the database is not the one that was confirmed. */
+export const FENCED = `(exists (select from restore_fences where lowered_at is null)
+  or not exists (select from revocation_trust where place = database_place()))`
 
 /** Records that a token is revoked, by its id (`jti`, RFC 7519 §4.1.7); repeating it changes nothing. */
 export async function insertRevokedToken(
@@ -33,8 +34,7 @@ export async function insertRevokedToken(
  */
 export async function readStandings(db: Queryable, subjects: readonly Subject[]): Promise<Standing[]> {
   const { rows } = await db.raw(
-    `select pg_is_in_recovery() as standby,
-       ${FENCED} or (select place is distinct from database_place() from revocation_trust) as restored,
+    `select pg_is_in_recovery() as standby, ${FENCED} as restored,
        case when c.status is distinct from 'Active' then 'client'
             when k.kid is not null then 'key'
             when t.jti is not null then 'token' end as revoked

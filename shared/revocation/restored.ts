@@ -15,39 +15,43 @@ export interface DatabaseState {
   knowsSeen: boolean
 }
 
-/** What Redis remembers of the database from the last round that marked it. */
+/** What Redis remembers of a database from the last round that marked it. */
 export interface Seen {
+  /** Which database: its place without the timeline. */
+  of: string
   confirmedAt_ms: number
   /** The newest revocation; empty if there was none. */
   id: string
 }
 
-const SEEN = /^(\d{1,15}) (\S{0,100})$/
+const SEEN = /^(\d{1,15}) (\d{1,20}\/\d{1,10}\/\d{1,10}) (\S{0,100})$/
 
 /** @returns undefined when Redis remembers nothing. */
 export function parseSeen(text: string): Seen | undefined {
-  const [, confirmedAt_ms, id = ''] = SEEN.exec(text) ?? []
-  return confirmedAt_ms === undefined ? undefined : { confirmedAt_ms: Number(confirmedAt_ms), id }
+  const [, confirmedAt_ms, of = '', id = ''] = SEEN.exec(text) ?? []
+  return confirmedAt_ms === undefined ? undefined : { of, confirmedAt_ms: Number(confirmedAt_ms), id }
 }
 
-export const formatSeen = ({ confirmedAt_ms, newest }: DatabaseState): string =>
-  `${confirmedAt_ms} ${newest ?? ''}`
+export const formatSeen = ({ place, confirmedAt_ms, newest }: DatabaseState): string =>
+  `${confirmedAt_ms} ${withoutTimeline(place)} ${newest ?? ''}`
 
 /**
  * Whether the database may have forgotten revocations. `promoted`: only its timeline is new, and it knows the newest
- * revocation that Redis does, as after the promotion of a synchronous standby.
+ * revocation that Redis does, as after the promotion of a synchronous standby. What Redis remembers of another
+ * database, which used it before, does not count.
  */
 export function judgeDatabase(
   { place, confirmedPlace, confirmedAt_ms, fence, knowsSeen }: DatabaseState,
-  seen: Seen | undefined,
+  remembered: Seen | undefined,
 ): 'same' | 'promoted' | { restored: string } {
   if (fence !== null) return { restored: fence }
+  const seen = remembered?.of === withoutTimeline(place) ? remembered : undefined
   if (seen && seen.confirmedAt_ms > confirmedAt_ms)
     return { restored: 'Redis knows of a later confirmation of the database than the database itself' }
-  const remembered = seen?.confirmedAt_ms === confirmedAt_ms
-  if (remembered && !knowsSeen) return { restored: `the database has forgotten the revocation of ${seen.id}` }
+  const comparable = seen?.confirmedAt_ms === confirmedAt_ms
+  if (comparable && !knowsSeen) return { restored: `the database has forgotten the revocation of ${seen.id}` }
   if (place === confirmedPlace) return 'same'
-  if (remembered && withoutTimeline(place) === withoutTimeline(confirmedPlace)) return 'promoted'
+  if (comparable && withoutTimeline(place) === withoutTimeline(confirmedPlace)) return 'promoted'
   return { restored: 'the database is a copy, or was restored' }
 }
 

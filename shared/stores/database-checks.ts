@@ -1,3 +1,4 @@
+import { FENCED } from '#shared/revocation/records.ts'
 import type { Queryable } from './postgres.ts'
 
 /** The newest migration that this code needs: the number that its file's name begins with. */
@@ -29,6 +30,6 @@ export async function schemaState(db: Queryable): Promise<SchemaState> {
   const [, newest, serves] = MARK.exec(rows[0]?.mark ?? '') ?? []
   if (newest === undefined || Number(newest) < SCHEMA_NEEDED) return 'missing'
   if (Number(serves) > SCHEMA_NEEDED) return 'newer'
-  const { rows: fences } = await db.raw('select from restore_fences where lowered_at is null')
-  return fences.length > 0 ? 'fenced' : 'usable'
+  const { rows: found } = await db.raw(`select ${FENCED} as fenced`)
+  return found[0].fenced ? 'fenced' : 'usable'
 }

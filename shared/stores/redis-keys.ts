@@ -16,7 +16,7 @@ export const redisKeys = {
   revocationMarker: 'revocation:marker',
   /** Set before filling, looked for after it: gone, or another, means that the server was flushed meanwhile. */
   revocationNonce: (reconciler: string) => `revocation:nonce:${reconciler}`,
-  /** When the database was last confirmed to be complete, a space, and the newest revocation that it then had. */
+  /** When the database was last confirmed to be complete, which one it is, and the newest revocation that it then had. */
   revocationSeen: 'revocation:seen',
   /** A counter that every process advances every second. It tells the age of a marker without Redis' clock. */
   revocationTick: 'revocation:tick',

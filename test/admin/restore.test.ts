@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import knex from 'knex'
 import { migrate } from '../../infra/migrate.ts'
 import { runAdmin } from '../support/admin.ts'
-import { startApi, type TestApi } from '../support/api.ts'
+import { type Person, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
 import { startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
 import { asAdmin } from '../support/revocation.ts'
 import { cutOffDatabase } from '../support/stores.ts'
@@ -195,10 +195,72 @@ describe('admin restore', function () {
       assert.equal(code, 0, stderr)
       assert.match(stdout, new RegExp(`client +${revoked.clientId} +${vendorId}, A client`))
       assert.match(stdout, /- No log was given\. /)
+      // The clock of Postgres was ahead when it was confirmed before.
+      await asAdmin(api.redis, async (redis) => {
+        const seen = (await redis.get('revocation:seen')) ?? ''
+        await redis.set('revocation:seen', seen.replace(/^\d+/, String(Date.now() + 3_600_000)))
+      })
       await admin('confirm')
+      const { rows } = await api.db.raw('select confirmed_at > now() as dated_after from revocation_trust')
+      assert.deepEqual(rows, [{ dated_after: true }])
       await until(async () => (await tokenStatus(kept)) === 200)
       assert.equal(await tokenStatus(revoked), 401)
     })
+  })
+
+  describe('before any service has raised a fence for a copy', () => {
+    let admitted: Person
+    let invitation: string
+
+    before(async () => {
+      const other = await api.createCompany()
+      admitted = await api.createPerson({ vendorId: other.vendorId, role: 'owner' })
+      const body = { name: 'Kim', email: 'kim@people.example', role: 'member' }
+      const path = `/v1/vendor/${other.vendorId}/people`
+      const invited = await api.request('POST', path, { token: admitted.sessionToken, body })
+      invitation = invited.json.invitationUrl.split('#')[1]
+      await api.db.raw('revoke insert (reason) on restore_fences from integration_api')
+      await api.db.raw(`update revocation_trust set place = '7/1/1/00000001'`)
+    })
+    after(async () => {
+      await api.db.raw('update revocation_trust set place = database_place()')
+      await api.db.raw('grant insert (reason) on restore_fences to integration_api')
+      await until(async () => (await readyz()) === 200)
+    })
+
+    const signIn = () =>
+      api.request('POST', '/v1/session', { body: { email: admitted.email, password: TEST_PASSWORD } })
+
+    it('lets nobody in, with a session or a password', async () => {
+      assert.deepEqual([await sessionStatus(admitted.sessionToken), (await signIn()).status], [503, 503])
+    })
+
+    it('accepts no invitation, nor shows one', async () => {
+      const accepting = { token: invitation, password: 'correct horse battery' }
+      const answers = [
+        await api.request('POST', '/v1/invitation/preview', { body: { token: invitation } }),
+        await api.request('POST', '/v1/invitation', { body: accepting }),
+      ]
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [503, 503],
+      )
+    })
+
+    it('is not ready, and "restore status" says why', async () => {
+      assert.equal(await readyz(), 503)
+      const { stdout } = await admin('status')
+      assert.equal(
+        stdout,
+        'No fence stands, but nobody is let in: the database is a copy, or was restored.\n',
+      )
+    })
+  })
+
+  it('names what Redis answers if "restore confirm" may not read it', async () => {
+    const env = { DATABASE_URL: api.database.ownerUrl, REDIS_URL: api.redis.url('auth') }
+    const { stdout } = await runAdmin(['restore', 'confirm'], { env })
+    assert.match(stdout, /^Redis could not be read: .*NOPERM/m)
   })
 
   it('refuses a time without its offset', async () => {

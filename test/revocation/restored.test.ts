@@ -10,7 +10,7 @@ describe('whether the database may have forgotten revocations', () => {
     newest: 'cli_b',
     knowsSeen: true,
   }
-  const seen = { confirmedAt_ms: 1_000, id: 'cli_a' }
+  const seen = { of: '7/16384/16500', confirmedAt_ms: 1_000, id: 'cli_a' }
   const copied = { restored: 'the database is a copy, or was restored' }
 
   const cases: [
@@ -40,6 +40,12 @@ describe('whether the database may have forgotten revocations', () => {
       seen,
       { restored: 'Redis knows of a later confirmation of the database than the database itself' },
     ],
+    [
+      'one beside a Redis that served another database',
+      { knowsSeen: false },
+      { ...seen, of: '8/16384/16500', confirmedAt_ms: 2_000 },
+      'same',
+    ],
     ['a promoted standby', { place: '7/16384/16500/00000002' }, seen, 'promoted'],
     [
       'another timeline, when nothing tells what it was',
@@ -64,8 +70,9 @@ describe('whether the database may have forgotten revocations', () => {
     })
 
   it('reads from Redis what it wrote there', () => {
-    assert.deepEqual(parseSeen(formatSeen(complete)), { confirmedAt_ms: 1_000, id: 'cli_b' })
-    assert.deepEqual(parseSeen(formatSeen({ ...complete, newest: null })), { confirmedAt_ms: 1_000, id: '' })
-    for (const other of ['', 'x', '1000', '1000 a b']) assert.equal(parseSeen(other), undefined)
+    assert.deepEqual(parseSeen(formatSeen(complete)), { ...seen, id: 'cli_b' })
+    assert.deepEqual(parseSeen(formatSeen({ ...complete, newest: null })), { ...seen, id: '' })
+    for (const other of ['', 'x', '1000', '1000 cli_a', '1000 a b', '1000 7/1/1 a b'])
+      assert.equal(parseSeen(other), undefined)
   })
 })

@@ -7,6 +7,7 @@ import { addressSubject, type RateLimit, rateLimitHeaders } from '#shared/stores
 import type { Access } from '../http/route.ts'
 import type { ApiContext, SessionState } from '../http/state.ts'
 import type { SessionCookie } from './cookie.ts'
+import { restored } from './fence.ts'
 import { findSession, noteSeen, SEEN_EVERY_MS } from './sessions.ts'
 
 const TOKEN = new RegExp(`^${SESSION_TOKEN_PATTERN.source}$`)
@@ -52,8 +53,7 @@ export function createSessionAccess({ db, clock, cookie, limits }: SessionAccess
         throw tooMany('There were too many wrong session tokens.', rateLimitHeaders(guesses))
       throw unauthenticated('The session has ended or never was. Sign in again.', 'invalid_token')
     }
-    if (found.fenced)
-      throw new Problem('unavailable', 'The database was restored, and an operator has yet to confirm it.')
+    if (found.fenced) throw restored()
     const session = { ...found, tokenHash }
     ctx.state.session = session
     const rate = await limits.requestsPerSession.consume(found.sessionId)

@@ -7,6 +7,7 @@ import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { addressSubject } from '#shared/stores/rate-limit.ts'
 import type { ApiContext } from '../http/state.ts'
 import type { SessionCookie } from './cookie.ts'
+import { requireConfirmed } from './fence.ts'
 import type { NewSession } from './schemas.ts'
 import { sessionAnswer } from './session-answer.ts'
 import { SESSION_LIFETIME_S, startSession } from './sessions.ts'
@@ -19,6 +20,7 @@ class PasswordChanged extends Error {}
  * Begins a session for someone who has just proved who they are, and hands it over: in the answer, or in a cookie.
  * @param prepare runs first, in the same transaction.
  * @returns undefined when the password has been changed meanwhile; nothing is done then.
+ * @throws Problem unavailable when the database was restored and is not confirmed; nothing is done then either.
  */
 export async function beginSession(
   ctx: ApiContext,
@@ -32,6 +34,7 @@ export async function beginSession(
   const { clientAddress } = ctx.state.request
   const answer = await db
     .transaction(async (transaction) => {
+      await requireConfirmed(transaction)
       await prepare(transaction)
       const from = { address: clientAddress, userAgent: ctx.get('User-Agent') }
       if (!(await startSession(transaction, { tokenHash, user, now, ...from }))) throw new PasswordChanged()

@@ -5,6 +5,7 @@ import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { addressSubject, type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import type { ApiContext } from '../http/state.ts'
+import { requireConfirmed } from './fence.ts'
 
 const TOKEN = new RegExp(`^${INVITATION_TOKEN_PATTERN.source}$`)
 
@@ -17,7 +18,7 @@ export interface PresentedInvitationDependencies {
 
 /**
  * The invitation of a token that somebody presents.
- * @throws Problem invitation_not_valid, or rate_limited after too many of them.
+ * @throws Problem invitation_not_valid, or rate_limited after too many of them, or unavailable when the database was restored.
  */
 export async function presentedInvitation(
   ctx: ApiContext,
@@ -27,7 +28,10 @@ export async function presentedInvitation(
   const tokenHash = hashSecret(token)
   const now = new Date(clock.now())
   const invitation = TOKEN.test(token) && (await findInvitation(db, { tokenHash, now }))
-  if (invitation) return { ...invitation, tokenHash }
+  if (invitation) {
+    await requireConfirmed(db)
+    return { ...invitation, tokenHash }
+  }
   const guesses = await guessesPerAddress.consume(addressSubject(ctx.state.request.clientAddress))
   if (guesses.allowed) throw notValid()
   throw new Problem('rate_limited', 'Too many invalid invitations were sent from this address.', {

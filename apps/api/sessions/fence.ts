@@ -1,0 +1,12 @@
+import { Problem } from '#shared/problems.ts'
+import { FENCED } from '#shared/revocation/records.ts'
+import type { Queryable } from '#shared/stores/postgres.ts'
+
+export const restored = (): Problem =>
+  new Problem('unavailable', 'The database was restored, and an operator has yet to confirm it.')
+
+/** @throws Problem unavailable while the database may be one that has forgotten suspensions and new passwords. */
+export async function requireConfirmed(db: Queryable): Promise<void> {
+  const { rows } = await db.raw(`select ${FENCED} as fenced`)
+  if (rows[0].fenced) throw restored()
+}
