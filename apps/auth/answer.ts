@@ -19,12 +19,6 @@ const EMPTY: Answer = Object.freeze({ status: 200, body: '', headers: UNCACHED }
 /** 200 without a body, and without a Content-Type, which would make clients try to parse it. */
 export const answerEmpty = (): Answer => EMPTY
 
-export const answerCached = (json: string, maxAge_s: number): Answer => ({
-  status: 200,
-  body: json,
-  headers: { 'Content-Type': 'application/json', 'Cache-Control': `public, max-age=${maxAge_s}` },
-})
-
 /** A path or method that does not exist here: not an OAuth message, but in the same shape. */
 export const answerUnmatched = (status: 404 | 405, headers: Record<string, string> = {}): Answer => ({
   status,

@@ -1,18 +1,28 @@
+import { entityTag, failsIfMatch, matchesNone } from '#shared/entity-tag.ts'
 import { serverMetadata } from '#shared/oauth/server-metadata.ts'
 import { VERSION } from '#shared/process/version.ts'
-import { type Answer, answerCached, answerUncached } from './answer.ts'
+import { type Answer, answerUncached } from './answer.ts'
 import type { KeyRing } from './key-ring.ts'
 import { unavailable } from './refusal.ts'
-import type { Handler } from './route.ts'
+import type { Exchange, Handler } from './route.ts'
 
 const MAX_AGE_S = 300
+
+/** A public document, or 304 or 412 for a request that has a condition on its tag (RFC 9110 §13.1). */
+function answerDocument(json: string, { request: { headers } }: Exchange): Answer {
+  const tag = entityTag(Buffer.from(json))
+  const cached = { 'Cache-Control': `public, max-age=${MAX_AGE_S}`, ETag: tag }
+  if (failsIfMatch(headers['if-match'], tag)) return answerUncached({ error: 'precondition_failed' }, 412)
+  if (matchesNone(headers['if-none-match'], tag)) return { status: 304, body: '', headers: cached }
+  return { status: 200, body: json, headers: { 'Content-Type': 'application/json', ...cached } }
+}
 
 /** GET /v1/oauth/jwks (RFC 7517 §5). */
 export const createGetJwks =
   (keys: KeyRing): Handler =>
-  () => {
+  (exchange) => {
     const jwks = keys.jwks()
-    return jwks === undefined ? unavailable('no_signing_key') : answerCached(jwks, MAX_AGE_S)
+    return jwks === undefined ? unavailable('no_signing_key') : answerDocument(jwks, exchange)
   }
 
 /**
@@ -21,8 +31,8 @@ export const createGetJwks =
  * request names, it cannot send anyone elsewhere.
  */
 export function createGetMetadata(about: { issuer: string; resource: string }): Handler {
-  const answer = answerCached(JSON.stringify(serverMetadata(about)), MAX_AGE_S)
-  return () => answer
+  const json = JSON.stringify(serverMetadata(about))
+  return (exchange) => answerDocument(json, exchange)
 }
 
 const HEALTHY: Answer = answerUncached({ status: 'ok', version: VERSION })

@@ -112,7 +112,8 @@ function write(
   response.writeHead(status, {
     ...headers,
     ...(rate && rateLimitHeaders(rate)),
-    'Content-Length': Buffer.byteLength(body),
+    // A 304 would state the length of what it leaves out (RFC 9110 §15.4.5).
+    ...(status !== 304 && { 'Content-Length': Buffer.byteLength(body) }),
     'X-Request-Id': requestId,
   })
   response.end(body)

@@ -44,6 +44,23 @@ describe('what answers on the authorization server', () => {
     })
   })
 
+  for (const path of ['/v1/oauth/jwks', METADATA]) {
+    it(`${path} is 304 for its own tag, and 412 for another in If-Match (RFC 9110 §13.1)`, async () => {
+      const { headers } = await auth.request('GET', path)
+      const tag = headers.get('etag') ?? ''
+      assert.match(tag, /^"[\w-]{27}"$/)
+      const unchanged = await auth.request('GET', path, { headers: { 'If-None-Match': `"other", W/${tag}` } })
+      assert.equal(unchanged.status, 304)
+      assert.equal(unchanged.text, '')
+      assert.equal(unchanged.headers.get('etag'), tag)
+      assert.equal(unchanged.headers.get('cache-control'), 'public, max-age=300')
+      assert.equal(unchanged.headers.get('content-length'), null)
+      assert.equal((await auth.request('GET', path, { headers: { 'If-None-Match': '"other"' } })).status, 200)
+      assert.equal((await auth.request('GET', path, { headers: { 'If-Match': tag } })).status, 200)
+      assert.equal((await auth.request('GET', path, { headers: { 'If-Match': '"other"' } })).status, 412)
+    })
+  }
+
   describe(`GET ${METADATA}`, () => {
     it('answers the same under the path of OpenID Connect Discovery (RFC 8414 §5)', async () => {
       const [one, other] = await Promise.all([

@@ -133,7 +133,9 @@ describe('workspace: Analytics', function () {
     tab = await visit({ as: OWNER, path: '/ven_acme/analytics?days=7' })
     const { page } = tab
     await page.locator('canvas').waitFor()
+    await page.waitForLoadState('networkidle')
     const over = page.locator('.u-over')
+    await over.waitFor()
     const { width } = (await over.boundingBox()) as { width: number }
     const lines = new Set<number>()
     for (let x = 5; x < width; x += 13) {

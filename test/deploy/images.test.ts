@@ -54,6 +54,7 @@ describe('what the images hold', function () {
       'shared/oauth',
       'shared/revocation',
       'shared/refusals.ts',
+      'shared/entity-tag.ts',
       'apps/auth',
     ])
   })

@@ -55,4 +55,9 @@ export const OAUTH_ERRORS: Record<string, OAuthErrorAdvice> = {
     cause: 'The path exists, but not for this method. A token is never requested with GET.',
     cure: 'Use a method that the `Allow` header lists.',
   },
+  precondition_failed: {
+    statuses: [412],
+    cause: 'No tag in `If-Match` is that of the document.',
+    cure: 'Leave `If-Match` out. To learn whether a document changed, send `If-None-Match`.',
+  },
 }

@@ -66,6 +66,23 @@ const unreadable = {
   }),
 }
 
+/** What the public documents answer besides themselves (RFC 9110 §13.1). */
+const conditional = {
+  304: answer({ description: 'Unchanged: `If-None-Match` names its tag.', headers: ['ETag'] }),
+  412: answer({
+    description: '`precondition_failed`: no tag in `If-Match` is its own.',
+    schema: 'OAuthError',
+    example: { error: 'precondition_failed' },
+  }),
+}
+const ifNoneMatch: Operation['parameters'][number] = {
+  name: 'If-None-Match',
+  in: 'header',
+  required: false,
+  description: 'The ETag of an earlier answer; if nothing has changed since, the answer is 304.',
+  schema: { type: 'string' },
+}
+
 /** What both endpoints for clients answer. */
 const clientErrors = {
   ...unreadable,
@@ -161,10 +178,11 @@ const readKeys = (): Operation => ({
   description:
     'A JWK Set (RFC 7517 §5). Keep it for five minutes at most: a revoked key must not live longer.',
   security: [],
-  parameters: [],
+  parameters: [ifNoneMatch],
   responses: {
     200: answer({
       description: 'The keys: the one that signs, the next one, and those whose tokens may still be valid.',
+      headers: ['ETag'],
       schema: 'KeySet',
       example: {
         keys: [
@@ -180,6 +198,7 @@ const readKeys = (): Operation => ({
         ],
       },
     }),
+    ...conditional,
     ...unreadable,
     503: answer({
       description: '`temporarily_unavailable`: no key could be read yet.',
@@ -199,13 +218,15 @@ function readMetadata(
     summary: `Read the metadata of the authorization server (${rfc})`,
     description,
     security: [],
-    parameters: [],
+    parameters: [ifNoneMatch],
     responses: {
       200: answer({
         description: 'The metadata.',
+        headers: ['ETag'],
         schema: 'ServerMetadata',
         example: serverMetadata({ issuer, resource: apiResource }),
       }),
+      ...conditional,
       ...unreadable,
     },
   }
