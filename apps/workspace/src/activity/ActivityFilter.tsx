@@ -1,7 +1,7 @@
 import { useId, useMemo } from 'react'
-import { usePeopleNames } from '../api/activity.ts'
 import { useAllClients } from '../api/clients.ts'
 import type { ActivityEntry, OAuthClient } from '../api/contract.ts'
+import { usePeople } from '../api/people.ts'
 import { useCompany } from '../shell/company.ts'
 import { Button } from '../ui/Button.tsx'
 import { KINDS, type Wanted } from './wanted.ts'
@@ -114,9 +114,11 @@ function DayChoice({ label, value, min, max, onChange }: DayChoiceProps) {
 
 function usePeopleOptions(chosen: string, entries: readonly ActivityEntry[]): Option[] {
   const { vendorId } = useCompany()
-  const { data: people = [] } = usePeopleNames(vendorId)
+  const { data: people } = usePeople(vendorId)
   return useMemo(() => {
-    const names = new Map(people.map(({ userId, name }) => [userId, name]))
+    // Who is only invited has done nothing yet.
+    const members = people?.filter(({ status }) => status !== 'invited') ?? []
+    const names = new Map(members.map(({ userId, name }) => [userId, name]))
     for (const { by } of entries) {
       if (by.userId && !names.has(by.userId)) names.set(by.userId, by.name)
     }

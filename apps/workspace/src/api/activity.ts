@@ -1,4 +1,4 @@
-import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { asMe } from '../session/session.ts'
 import type { ActivityEntry, ActivityPage } from './contract.ts'
 
@@ -50,19 +50,4 @@ export const useActivity = (vendorId: string, filter: ActivityFilter) =>
     getNextPageParam: (page) => page.nextCursor,
     placeholderData: keepPreviousData,
     refetchInterval: REFRESH_MS,
-  })
-
-interface PeopleNames {
-  people: { userId: string; name: string; status: string }[]
-}
-
-/** The people of the company, to choose one from; who is only invited has done nothing yet. */
-export const usePeopleNames = (vendorId: string) =>
-  useQuery({
-    queryKey: ['people-names', vendorId],
-    queryFn: async ({ signal }) => {
-      const query = new URLSearchParams({ limit: String(LARGEST_PAGE) })
-      const { people } = await asMe<PeopleNames>(`${companyPath(vendorId)}/people?${query}`, { signal })
-      return people.filter(({ status }) => status !== 'invited')
-    },
   })
