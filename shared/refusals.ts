@@ -8,6 +8,34 @@ import { redisKeys, redisLifetimes } from '#shared/stores/redis-keys.ts'
  */
 
 const MINUTE_MS = 60_000
+/** One script writes what was noted of so many: a flood over many clients takes few commands, and none takes long. */
+const CLIENTS_A_COMMAND = 50
+/**
+ * ARGV: the time and the life of a record in ms, the hash of pending usage, the most clients of a company; then for each
+ * client its id, its company's index, its field of pending usage and how often it was refused, and twice a list's
+ * key, its greatest length, the number of new records, and those. No KEYS: a Redis user may be refused reading them.
+ */
+const NOTE = `
+local now, life, pending, clients_max = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local at = 5
+while ARGV[at] do
+  local client, index, field, times = unpack(ARGV, at, at + 3)
+  at = at + 4
+  for _ = 1, 2 do
+    local list, max, count = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2])
+    at = at + 3 + count
+    if count > 0 then
+      redis.call('lpush', list, unpack(ARGV, at - count, at - 1))
+      redis.call('ltrim', list, 0, max - 1)
+      redis.call('pexpire', list, life)
+    end
+  end
+  redis.call('zadd', index, now, client)
+  redis.call('zremrangebyscore', index, 0, now - life)
+  redis.call('zremrangebyrank', index, 0, -clients_max - 1)
+  redis.call('pexpire', index, life)
+  redis.call('hincrby', pending, field, times)
+end`
 /** Clients that one process notes between two flushes. */
 const CLIENTS_MAX = 1_000
 /** Of one company: those refused last. As many as it may have Active ones. */
@@ -51,6 +79,19 @@ interface Noted {
   unproven: string[]
 }
 
+/** Of one client, as NOTE takes it. */
+function argumentsFor(
+  [clientId, { vendorId, times, proven, unproven }]: [string, Noted],
+  now_ms: number,
+): (string | number)[] {
+  const minute = Math.floor(now_ms / MINUTE_MS)
+  return [
+    ...[clientId, redisKeys.refusedClients(vendorId), `${clientId}|r|${minute}`, times],
+    ...[redisKeys.refusals(clientId), REFUSALS_MAX, proven.length, ...proven],
+    ...[redisKeys.unprovenRefusals(clientId), UNPROVEN_MAX, unproven.length, ...unproven],
+  ]
+}
+
 export function createRefusals({ redis, clock }: { redis: Redis; clock: Clock }): Refusals {
   let clients = new Map<string, Noted>()
 
@@ -64,28 +105,16 @@ export function createRefusals({ redis, clock }: { redis: Redis; clock: Clock })
 
   async function flush(): Promise<void> {
     if (clients.size === 0 || redis.status !== 'ready') return
-    const pipeline = redis.pipeline()
     const now_ms = clock.now()
-    const life_ms = redisLifetimes.refusals_ms
-    for (const [clientId, { vendorId, times, proven, unproven }] of clients) {
-      for (const [key, records, max] of [
-        [redisKeys.refusals(clientId), proven, REFUSALS_MAX],
-        [redisKeys.unprovenRefusals(clientId), unproven, UNPROVEN_MAX],
-      ] as const) {
-        if (records.length === 0) continue
-        pipeline.lpush(key, ...records)
-        pipeline.ltrim(key, 0, max - 1)
-        pipeline.pexpire(key, life_ms)
-      }
-      const index = redisKeys.refusedClients(vendorId)
-      pipeline.zadd(index, now_ms, clientId)
-      pipeline.zremrangebyscore(index, 0, now_ms - life_ms)
-      pipeline.zremrangebyrank(index, 0, -REFUSED_CLIENTS_MAX - 1)
-      pipeline.pexpire(index, life_ms)
-      pipeline.hincrby(redisKeys.usagePending, `${clientId}|r|${Math.floor(now_ms / MINUTE_MS)}`, times)
-    }
+    const noted = [...clients]
     clients = new Map()
-    await pipeline.exec().catch(() => {})
+    const common = [now_ms, redisLifetimes.refusals_ms, redisKeys.usagePending, REFUSED_CLIENTS_MAX]
+    const commands: Promise<unknown>[] = []
+    for (let from = 0; from < noted.length; from += CLIENTS_A_COMMAND) {
+      const some = noted.slice(from, from + CLIENTS_A_COMMAND)
+      commands.push(redis.eval(NOTE, 0, ...common, ...some.flatMap((one) => argumentsFor(one, now_ms))))
+    }
+    await Promise.allSettled(commands)
   }
 
   return {
