@@ -2,15 +2,15 @@ import { generateKeyPairSync } from 'node:crypto'
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import Provider, { type Client, type Configuration, errors } from 'oidc-provider'
-import type { ClientCredentials } from '#shared/oauth/client-credentials.ts'
-import { SCOPES } from '#shared/oauth/scopes.ts'
+import { SCOPES, type Scope } from '#shared/oauth/scopes.ts'
 import { ACCESS_TOKEN_LIFE_S } from './access-token.ts'
 import { invalidRequest, Refusal } from './refusal.ts'
 import { areAssigned, scopesLacking } from './scope.ts'
 
-/** What a verdict depends on, and all that oidc-provider gets to see. The client is authenticated. */
+/** What a verdict depends on, and all that oidc-provider gets to see. Whose request it is was decided before. */
 export interface GrantRequest {
-  readonly record: ClientCredentials
+  /** The scopes that the client has. */
+  readonly assigned: readonly Scope[]
   readonly grantType: string
   /** Empty when none was sent. */
   readonly scope: string
@@ -25,27 +25,28 @@ export interface GrantRequest {
  */
 export type GrantJudge = (request: GrantRequest) => Promise<Refusal | undefined>
 
-/** All scopes of a client in all orders make 325; a client uses one or two. */
-const VERDICTS_PER_RECORD = 16
+/** More than the scopes of a client in all orders, of all clients, can make (840, each with two forms of the resource). */
+const VERDICTS_MAX = 2_000
 
 /**
- * A judge that asks another once for each combination of record, grant type, scope and resource. Only consent is
- * remembered, and only while the record itself is.
+ * A judge that asks another once for each combination of assigned scopes, grant type, scope and resource. Only consent
+ * is remembered: there is an end to what can be granted, but none to what can be asked for.
  */
 export function createRememberingJudge(judge: GrantJudge): GrantJudge {
-  const granted = new WeakMap<ClientCredentials, Set<string>>()
+  const granted = new Set<string>()
   return async (request) => {
-    const { record, grantType, scope, resource } = request
-    const asked = JSON.stringify([grantType, scope, resource])
-    const known = granted.get(record) ?? new Set()
-    if (known.has(asked)) return undefined
+    const { assigned, grantType, scope, resource } = request
+    const asked = JSON.stringify([[...assigned].sort(), grantType, scope, resource])
+    if (granted.has(asked)) return undefined
     const refusal = await judge(request)
-    if (!refusal && known.size < VERDICTS_PER_RECORD) granted.set(record, known.add(asked))
+    if (!refusal && granted.size < VERDICTS_MAX) granted.add(asked)
     return refusal
   }
 }
 
 const TOKEN_PATH = '/v1/oauth/token'
+/** Stand in for a client that was authenticated: neither its id nor its secret goes any further. */
+const CLIENT = { client_id: 'authenticated', client_secret: 'verified' }
 /** What oidc-provider returns in place of a token. */
 const GRANTED = 'granted'
 /** A socket without a connection. */
@@ -63,9 +64,7 @@ class JudgedRequest extends IncomingMessage {
     this.grant = grant
     const fields = {
       grant_type: grant.grantType,
-      client_id: grant.record.clientId,
-      // The secret was verified and goes no further; oidc-provider requires the field.
-      client_secret: 'verified',
+      ...CLIENT,
       scope: grant.scope,
       resource: grant.resource,
     }
@@ -161,12 +160,12 @@ function throwAwayKey() {
  * whatever it asks for.
  */
 function resourceServerInfo(resource: string, indicator: string) {
-  const { record, scope } = current()
-  if (!areAssigned(scope, record.scopes)) throw new errors.InvalidScope('not assigned', scope)
+  const { assigned, scope } = current()
+  if (!areAssigned(scope, assigned)) throw new errors.InvalidScope('not assigned', scope)
   if (!sameResource(indicator, resource)) throw new errors.InvalidTarget()
   return {
     audience: resource,
-    scope: record.scopes.join(' '),
+    scope: assigned.join(' '),
     accessTokenFormat: 'jwt' as const,
     accessTokenTTL: ACCESS_TOKEN_LIFE_S,
   }
@@ -178,33 +177,23 @@ const sameResource = (indicator: string, resource: string): boolean =>
 
 /** Clients come from the authenticated request, not from storage. */
 function overrideClientLookup(provider: Provider): void {
-  provider.Client.find = async (clientId: string) => {
-    const { record } = current()
-    if (record.clientId !== clientId) return undefined
-    const metadata = {
-      client_id: record.clientId,
-      client_secret: 'verified',
-      ...(record.scopes.length > 0 && { scope: record.scopes.join(' ') }),
-    }
+  provider.Client.find = async () => {
+    const { assigned } = current()
+    const metadata = { ...CLIENT, ...(assigned.length > 0 && { scope: assigned.join(' ') }) }
     return Reflect.construct(provider.Client, [metadata]) as Client
-  }
-  // The secret was compared before; this confirms that it was for this client.
-  provider.Client.prototype.compareClientSecret = function (this: Client) {
-    return current().record.clientId === this.clientId
   }
 }
 
 /** The last step before oidc-provider would sign a token: it returns `granted` instead. */
 function overrideSigning(provider: Provider): void {
   provider.ClientCredentials.prototype.save = async function () {
-    const { record, scope } = current()
-    if (this.clientId !== record.clientId || this.scope !== scope)
+    if (this.scope !== current().scope)
       throw new Error('oidc-provider grants something other than what was asked and checked')
     return GRANTED
   }
 }
 
-function refusalFor(error: string | undefined, { scope, record }: GrantRequest): Refusal {
+function refusalFor(error: string | undefined, { scope, assigned }: GrantRequest): Refusal {
   switch (error) {
     case 'unsupported_grant_type':
       return oauthError(error, 'grant_type must be client_credentials')
@@ -212,7 +201,7 @@ function refusalFor(error: string | undefined, { scope, record }: GrantRequest):
       return oauthError(
         error,
         'scope must name scopes of this client, each once, separated by single spaces',
-        scopesLacking(scope, record.scopes).join(', ') || undefined,
+        scopesLacking(scope, assigned).join(', ') || undefined,
       )
     case 'invalid_target':
       return oauthError(error, 'resource must be the identifier of the API, or be left out')

@@ -32,7 +32,8 @@ export function createPostToken({
     if (client instanceof Refusal) return client
     const { record, signer, hold } = client
     const scope = form.get('scope') ?? ''
-    const refusal = await judge({ record, grantType, scope, resource: form.get('resource') ?? audience })
+    const resource = form.get('resource') ?? audience
+    const refusal = await judge({ assigned: record.scopes, grantType, scope, resource })
     if (refusal) return refusal
     if (hold) return hold
     if (!areAssigned(scope, record.scopes))

@@ -1,21 +1,13 @@
 import { strict as assert } from 'node:assert'
-import type { ClientCredentials } from '#shared/oauth/client-credentials.ts'
-import { newClientId } from '#shared/oauth/new-ids.ts'
-import { createRememberingJudge, type GrantRequest } from '../../apps/auth/grant-judge.ts'
+import { SCOPES, type Scope } from '#shared/oauth/scopes.ts'
+import { createGrantJudge, createRememberingJudge, type GrantRequest } from '../../apps/auth/grant-judge.ts'
 import { Refusal } from '../../apps/auth/refusal.ts'
 
 const refusal = new Refusal({ status: 400, error: 'invalid_scope', description: 'no', reason: 'no' })
 
 describe('a remembered verdict', () => {
-  const record = (): ClientCredentials => ({
-    clientId: newClientId(),
-    vendorId: 'ven_x',
-    scopes: ['analytics:read', 'boost:read'],
-    secretHash: Buffer.alloc(32),
-    status: 'Active',
-  })
-  const requestOf = (of: ClientCredentials, changes: Partial<GrantRequest> = {}): GrantRequest => ({
-    record: of,
+  const requestOf = (changes: Partial<GrantRequest> = {}): GrantRequest => ({
+    assigned: ['analytics:read', 'boost:read'],
     grantType: 'client_credentials',
     scope: 'analytics:read',
     resource: 'https://api.test',
@@ -32,11 +24,12 @@ describe('a remembered verdict', () => {
     return { judge, asked }
   }
 
-  it('is asked for once for each combination of grant type, scope and resource', async () => {
+  it('is asked for once for each combination of assigned scopes, grant type, scope and resource', async () => {
     const { judge, asked } = counted()
-    const client = record()
-    const combinations = [
+    const combinations: Partial<GrantRequest>[] = [
       {},
+      { assigned: ['analytics:read'] },
+      { assigned: [] },
       { grantType: 'other' },
       { scope: 'boost:read' },
       { scope: 'boost:read analytics:read' },
@@ -46,37 +39,65 @@ describe('a remembered verdict', () => {
       { grantType: 'a b', scope: 'c' },
     ]
     for (const changes of [...combinations, ...combinations])
-      assert.equal(await judge(requestOf(client, changes)), undefined)
+      assert.equal(await judge(requestOf(changes)), undefined)
     assert.equal(asked.length, combinations.length)
   })
 
   it('rests on nothing but these: the judge gets no other input', async () => {
     const { judge, asked } = counted()
-    await judge(requestOf(record()))
-    assert.deepEqual(Object.keys(asked[0] ?? {}).sort(), ['grantType', 'record', 'resource', 'scope'])
+    await judge(requestOf())
+    assert.deepEqual(Object.keys(asked[0] ?? {}).sort(), ['assigned', 'grantType', 'resource', 'scope'])
   })
 
-  it('is not taken for another record, even one of the same client', async () => {
+  it('is the same whatever order the assigned scopes are in', async () => {
     const { judge, asked } = counted()
-    const client = record()
-    await judge(requestOf(client))
-    await judge(requestOf({ ...client }))
-    await judge(requestOf(record()))
-    assert.equal(asked.length, 3)
+    await judge(requestOf({ assigned: ['analytics:read', 'boost:read'] }))
+    await judge(requestOf({ assigned: ['boost:read', 'analytics:read'] }))
+    assert.equal(asked.length, 1)
   })
 
   it('is never a refusal: that is judged each time', async () => {
     const { judge, asked } = counted(refusal)
-    const client = record()
-    for (const _ of [1, 2, 3]) assert.equal(await judge(requestOf(client)), refusal)
+    for (const _ of [1, 2, 3]) assert.equal(await judge(requestOf()), refusal)
     assert.equal(asked.length, 3)
   })
 
-  it('is bounded: a thousand distinct scope strings of one client are not all kept', async () => {
+  it('is bounded: strings without end are not all kept', async () => {
     const { judge, asked } = counted()
-    const client = record()
-    const strings = Array.from({ length: 1_000 }, (_, i) => `scope-${i}`)
-    for (const scope of [...strings, ...strings]) await judge(requestOf(client, { scope }))
-    assert.ok(asked.length >= 2_000 - 16, `${asked.length}`)
+    const strings = Array.from({ length: 3_000 }, (_, i) => `scope-${i}`)
+    for (const scope of [...strings, ...strings]) await judge(requestOf({ scope }))
+    assert.equal(asked.length, 6_000 - 2_000)
+  })
+
+  it('is kept for every way to be granted something, so that no client can push out those of another', async () => {
+    const granting = createGrantJudge({ issuer: 'https://issuer.test', resource: 'https://api.test' })
+    let asked = 0
+    const judge = createRememberingJudge(async (request) => {
+      asked += 1
+      return granting(request)
+    })
+    const all = subsets(SCOPES).flatMap((assigned) =>
+      subsets(assigned).flatMap((some) =>
+        orders(some).flatMap((names) =>
+          ['https://api.test', 'https://api.test/'].map((resource) =>
+            requestOf({ assigned, scope: names.join(' '), resource }),
+          ),
+        ),
+      ),
+    )
+    assert.equal(all.length, 1_680)
+    for (const request of [...all, ...all]) assert.equal(await judge(request), undefined, request.scope)
+    assert.equal(asked, all.length)
   })
 })
+
+/** All but the empty one. */
+const subsets = (scopes: readonly Scope[]): Scope[][] =>
+  Array.from({ length: 2 ** scopes.length - 1 }, (_, bits) => scopes.filter((_, i) => ((bits + 1) >> i) & 1))
+
+const orders = (scopes: readonly Scope[]): Scope[][] =>
+  scopes.length < 2
+    ? [[...scopes]]
+    : scopes.flatMap((first) =>
+        orders(scopes.filter((scope) => scope !== first)).map((rest) => [first, ...rest]),
+      )
