@@ -3,7 +3,6 @@ import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import Provider, { type Client, type Configuration, errors } from 'oidc-provider'
 import type { ClientCredentials } from '#shared/oauth/client-credentials.ts'
-import { SCOPES } from '#shared/oauth/scopes.ts'
 import { ACCESS_TOKEN_LIFE_S } from './access-token.ts'
 import { invalidRequest, Refusal } from './refusal.ts'
 import { areAssigned, scopesLacking } from './scope.ts'
@@ -45,7 +44,8 @@ export function createRememberingJudge(judge: GrantJudge): GrantJudge {
   }
 }
 
-const TOKEN_PATH = '/v1/oauth/token'
+/** Where oidc-provider has its token endpoint. */
+const TOKEN_PATH = '/token'
 /** What oidc-provider returns in place of a token. */
 const GRANTED = 'granted'
 /** A socket without a connection. */
@@ -64,8 +64,6 @@ class JudgedRequest extends IncomingMessage {
     const fields = {
       grant_type: grant.grantType,
       client_id: grant.record.clientId,
-      // The secret was verified and goes no further; oidc-provider requires the field.
-      client_secret: 'verified',
       scope: grant.scope,
       resource: grant.resource,
     }
@@ -91,8 +89,13 @@ function current(): GrantRequest {
 /** oidc-provider set up to judge client-credentials token requests, and to do nothing else. */
 export function createGrantJudge({ issuer, resource }: { issuer: string; resource: string }): GrantJudge {
   const provider = new Provider(issuer, configuration(resource))
-  overrideClientLookup(provider)
-  overrideSigning(provider)
+  // Clients come from the authenticated request, not from storage.
+  provider.Client.find = async (clientId: string) => {
+    if (clientId !== current().record.clientId) return undefined
+    return Reflect.construct(provider.Client, [{ client_id: clientId }]) as Client
+  }
+  // The last step before oidc-provider would sign a token.
+  provider.ClientCredentials.prototype.save = async () => GRANTED
   // Koa's own callback would answer on a socket; this runs the Provider's one middleware.
   const [run] = provider.middleware
   if (!run || provider.middleware.length !== 1)
@@ -111,6 +114,7 @@ export function createGrantJudge({ issuer, resource }: { issuer: string; resourc
   }
 }
 
+/** Only what a judgement depends on: no request reaches the other endpoints of oidc-provider. */
 function configuration(resource: string): Configuration {
   return {
     // Clients come with the request, and JWT access tokens are not kept.
@@ -118,34 +122,26 @@ function configuration(resource: string): Configuration {
       throw new Error('oidc-provider asked for storage that it has no use for')
     },
     jwks: { keys: [throwAwayKey()] },
-    routes: { token: TOKEN_PATH },
     responseTypes: [],
-    scopes: [...SCOPES],
+    // The default, offline_access, would allow the grant type refresh_token.
+    scopes: [],
     ttl: { ClientCredentials: ACCESS_TOKEN_LIFE_S },
-    clientAuthMethods: ['client_secret_post'],
+    // Authentication has taken place: no secret comes this far.
+    clientAuthMethods: ['none'],
     clientDefaults: {
       grant_types: ['client_credentials'],
       response_types: [],
       redirect_uris: [],
       id_token_signed_response_alg: 'ES256',
-      token_endpoint_auth_method: 'client_secret_post',
+      token_endpoint_auth_method: 'none',
     },
     features: {
       clientCredentials: { enabled: true },
       devInteractions: { enabled: false },
-      dPoP: { enabled: false },
-      pushedAuthorizationRequests: { enabled: false },
-      rpInitiatedLogout: { enabled: false },
-      userinfo: { enabled: false },
       resourceIndicators: {
         enabled: true,
-        defaultResource: () => resource,
         getResourceServerInfo: (_context, indicator) => resourceServerInfo(resource, indicator),
       },
-    },
-    renderError(context, out) {
-      context.type = 'json'
-      context.body = out
     },
   }
 }
@@ -164,45 +160,12 @@ function resourceServerInfo(resource: string, indicator: string) {
   const { record, scope } = current()
   if (!areAssigned(scope, record.scopes)) throw new errors.InvalidScope('not assigned', scope)
   if (!sameResource(indicator, resource)) throw new errors.InvalidTarget()
-  return {
-    audience: resource,
-    scope: record.scopes.join(' '),
-    accessTokenFormat: 'jwt' as const,
-    accessTokenTTL: ACCESS_TOKEN_LIFE_S,
-  }
+  return { audience: resource, scope: record.scopes.join(' ') }
 }
 
 /** An empty path and `/` are the same (RFC 3986 §6.2.3). */
 const sameResource = (indicator: string, resource: string): boolean =>
   indicator === resource || (indicator === `${resource}/` && new URL(resource).pathname === '/')
-
-/** Clients come from the authenticated request, not from storage. */
-function overrideClientLookup(provider: Provider): void {
-  provider.Client.find = async (clientId: string) => {
-    const { record } = current()
-    if (record.clientId !== clientId) return undefined
-    const metadata = {
-      client_id: record.clientId,
-      client_secret: 'verified',
-      ...(record.scopes.length > 0 && { scope: record.scopes.join(' ') }),
-    }
-    return Reflect.construct(provider.Client, [metadata]) as Client
-  }
-  // The secret was compared before; this confirms that it was for this client.
-  provider.Client.prototype.compareClientSecret = function (this: Client) {
-    return current().record.clientId === this.clientId
-  }
-}
-
-/** The last step before oidc-provider would sign a token: it returns `granted` instead. */
-function overrideSigning(provider: Provider): void {
-  provider.ClientCredentials.prototype.save = async function () {
-    const { record, scope } = current()
-    if (this.clientId !== record.clientId || this.scope !== scope)
-      throw new Error('oidc-provider grants something other than what was asked and checked')
-    return GRANTED
-  }
-}
 
 function refusalFor(error: string | undefined, { scope, record }: GrantRequest): Refusal {
   switch (error) {

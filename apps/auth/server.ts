@@ -33,7 +33,6 @@ export function createListener({
   metrics,
   refusals,
   errorPage,
-  ran,
 }: {
   routes: ReadonlyMap<string, Methods>
   trustedProxies: BlockList
@@ -43,8 +42,6 @@ export function createListener({
   refusals: Refusals
   /** Where people read what an error means. */
   errorPage: string
-  /** Notes the path of a request that ran, for the event-loop monitor. */
-  ran: (path: string) => void
 }): RequestListener {
   const untrusted = createProxyWarning(log)
 
@@ -54,7 +51,6 @@ export function createListener({
     if (!methods) return answerUnmatched(404)
     const handler = methods.get(exchange.request.method ?? '')
     if (!handler) return answerUnmatched(405, { Allow: [...methods.keys()].join(', ') })
-    ran(exchange.path)
     try {
       const given = await handler(exchange)
       if (!(given instanceof Refusal)) return given
@@ -95,7 +91,7 @@ function targetOf({ url = '' }: IncomingMessage): { path: string; query: string 
 function noteRefusal(
   refusals: Refusals,
   { request, context, path, client }: Exchange,
-  { status, error: code, reason, about }: Refusal,
+  { parts: { status, error: code, reason, about } }: Refusal,
 ): void {
   if (!client || status === 503) return
   const { clientId, vendorId } = client.record
