@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis'
+import type { ChainableCommander, Redis } from 'ioredis'
 import type { Clock } from '#shared/process/clock.ts'
 import { redisKeys, redisLifetimes } from '#shared/stores/redis-keys.ts'
 
@@ -37,13 +37,6 @@ export interface RefusedRequest {
 /** As it is kept. */
 export type RefusalRecord = Omit<RefusedRequest, 'clientId' | 'vendorId' | 'proven'> & { at_ms: number }
 
-export interface Refusals {
-  /** Notes a refused request. Takes no time and cannot fail. */
-  note(refused: RefusedRequest): void
-  /** Writes what was noted to Redis: to be called about each second. Never rejects; what Redis refuses is dropped. */
-  flush(): Promise<void>
-}
-
 interface Noted {
   vendorId: string
   times: number
@@ -51,53 +44,57 @@ interface Noted {
   unproven: string[]
 }
 
-export function createRefusals({ redis, clock }: { redis: Redis; clock: Clock }): Refusals {
+export type Refusals = ReturnType<typeof createRefusals>
+
+export function createRefusals({ redis, clock }: { redis: Redis; clock: Clock }) {
   let clients = new Map<string, Noted>()
-
-  function notedOf(clientId: string, vendorId: string): Noted | undefined {
-    const known = clients.get(clientId)
-    if (known || clients.size >= CLIENTS_MAX) return known
-    const noted = { vendorId, times: 0, proven: [], unproven: [] }
-    clients.set(clientId, noted)
-    return noted
-  }
-
-  async function flush(): Promise<void> {
-    if (clients.size === 0 || redis.status !== 'ready') return
-    const pipeline = redis.pipeline()
-    const now_ms = clock.now()
-    const life_ms = redisLifetimes.refusals_ms
-    for (const [clientId, { vendorId, times, proven, unproven }] of clients) {
-      for (const [key, records, max] of [
-        [redisKeys.refusals(clientId), proven, REFUSALS_MAX],
-        [redisKeys.unprovenRefusals(clientId), unproven, UNPROVEN_MAX],
-      ] as const) {
-        if (records.length === 0) continue
-        pipeline.lpush(key, ...records)
-        pipeline.ltrim(key, 0, max - 1)
-        pipeline.pexpire(key, life_ms)
-      }
-      const index = redisKeys.refusedClients(vendorId)
-      pipeline.zadd(index, now_ms, clientId)
-      pipeline.zremrangebyscore(index, 0, now_ms - life_ms)
-      pipeline.zremrangebyrank(index, 0, -REFUSED_CLIENTS_MAX - 1)
-      pipeline.pexpire(index, life_ms)
-      pipeline.hincrby(redisKeys.usagePending, `${clientId}|r|${Math.floor(now_ms / MINUTE_MS)}`, times)
-    }
-    clients = new Map()
-    await pipeline.exec().catch(() => {})
-  }
-
   return {
-    note({ clientId, vendorId, proven, ...request }) {
-      const noted = notedOf(clientId, vendorId)
-      if (!noted) return
+    /** Notes a refused request. Takes no time and cannot fail. */
+    note({ clientId, vendorId, proven, ...request }: RefusedRequest): void {
+      let noted = clients.get(clientId)
+      if (!noted) {
+        if (clients.size >= CLIENTS_MAX) return
+        noted = { vendorId, times: 0, proven: [], unproven: [] }
+        clients.set(clientId, noted)
+      }
       noted.times += 1
       const [records, max] = proven ? [noted.proven, REFUSALS_MAX] : [noted.unproven, UNPROVEN_MAX]
       const record: RefusalRecord = { ...request, at_ms: clock.now() }
       records.push(JSON.stringify(record))
       if (records.length > max) records.shift()
     },
-    flush,
+    /** Writes what was noted to Redis: to be called about each second. Never rejects; what Redis refuses is dropped. */
+    async flush(): Promise<void> {
+      if (clients.size === 0 || redis.status !== 'ready') return
+      const pipeline = redis.pipeline()
+      const now_ms = clock.now()
+      for (const [clientId, noted] of clients) write(pipeline, clientId, noted, now_ms)
+      clients = new Map()
+      await pipeline.exec().catch(() => {})
+    },
   }
+}
+
+function write(
+  pipeline: ChainableCommander,
+  clientId: string,
+  { vendorId, times, proven, unproven }: Noted,
+  now_ms: number,
+): void {
+  const life_ms = redisLifetimes.refusals_ms
+  for (const [key, records, max] of [
+    [redisKeys.refusals(clientId), proven, REFUSALS_MAX],
+    [redisKeys.unprovenRefusals(clientId), unproven, UNPROVEN_MAX],
+  ] as const) {
+    if (records.length === 0) continue
+    pipeline.lpush(key, ...records)
+    pipeline.ltrim(key, 0, max - 1)
+    pipeline.pexpire(key, life_ms)
+  }
+  const index = redisKeys.refusedClients(vendorId)
+  pipeline.zadd(index, now_ms, clientId)
+  pipeline.zremrangebyscore(index, 0, now_ms - life_ms)
+  pipeline.zremrangebyrank(index, 0, -REFUSED_CLIENTS_MAX - 1)
+  pipeline.pexpire(index, life_ms)
+  pipeline.hincrby(redisKeys.usagePending, `${clientId}|r|${Math.floor(now_ms / MINUTE_MS)}`, times)
 }

@@ -127,12 +127,10 @@ const FOURTH_GROUP = { 64: 0xffff, 56: 0xff00, 48: 0 }
  */
 export function addressSubject(address: string, bits: 64 | 56 | 48 = 64): string {
   if (!address.includes(':')) return address
-  const [head = '', tail] = address.split('::')
-  const left = head ? head.split(':') : []
-  const right = tail ? tail.split(':') : []
-  const zeros = tail === undefined ? [] : Array(Math.max(0, 8 - left.length - right.length)).fill('0')
+  const [left = [], right = []] = address.split('::').map((part) => part.split(':'))
+  const zeros = Array(Math.max(0, 8 - left.length - right.length)).fill('0')
   const [first = 0, second = 0, third = 0, fourth = 0] = [...left, ...zeros, ...right].map((group) =>
-    Number.parseInt(group, 16),
+    Number.parseInt(group || '0', 16),
   )
   const groups = [first, second, third, fourth & FOURTH_GROUP[bits]].map((group) => group.toString(16))
   return `${groups.join(':')}::/${bits}`
