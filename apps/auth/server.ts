@@ -2,8 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { BlockList } from 'node:net'
 import type { Log } from '#shared/process/log.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
-import { createProxyWarning } from '#shared/process/proxy-warning.ts'
-import { requestContext } from '#shared/process/request-context.ts'
+import { createContextReader } from '#shared/process/request-context.ts'
 import type { Refusals } from '#shared/refusals.ts'
 import { rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { type Answer, answerUncached, answerUnmatched } from './answer.ts'
@@ -43,7 +42,7 @@ export function createListener({
   /** Where people read what an error means. */
   errorPage: string
 }): RequestListener {
-  const untrusted = createProxyWarning(log)
+  const readContext = createContextReader(trustedProxies, log)
 
   /** @returns undefined when nobody is left to answer. */
   async function answer(exchange: Exchange): Promise<Answer | undefined> {
@@ -67,7 +66,7 @@ export function createListener({
   return (request, response) => {
     const started_ms = performance.now()
     const { path, query } = targetOf(request)
-    const context = requestContext(request, trustedProxies, untrusted)
+    const context = readContext(request)
     const exchange: Exchange = { request, context, path, query }
     void answer(exchange).then((given) => {
       if (!given) return

@@ -1,8 +1,6 @@
 import type { Metrics } from '#shared/process/metrics.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from './postgres.ts'
-import { createRateLimit, type RateLimit } from './rate-limit.ts'
-import type { Redis } from './redis.ts'
 import type { RedisConnections } from './redis-watch.ts'
 
 /** What is used of tarn's pool, which knex has no type for. */
@@ -61,15 +59,4 @@ export function measureRedis(
     },
     () => Object.entries(revocation.counts()).map(([by, value]) => ({ labels: { by }, value })),
   )
-}
-
-/** @returns what makes the rate limits of a service, which count the requests that they refuse. */
-export function rateLimits(redis: Redis, metrics: Metrics) {
-  const exceeded = metrics.counter({
-    name: 'rate_limit_hits_total',
-    help: 'Times that a rate limit was exceeded',
-    labels: ['limit'],
-  })
-  return (name: string, rate: { limit: number; window_s: number }): RateLimit =>
-    createRateLimit({ redis, policy: { name, ...rate }, exceeded: () => exceeded({ limit: name }) })
 }

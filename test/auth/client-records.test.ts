@@ -162,7 +162,10 @@ describe('the client records that a process remembers', () => {
       applicationName: 'test',
     })
     let db: Database = broken
-    const records = createClientRecords({ clock: systemClock, db: new Proxy(auth, { get: (_, name) => Reflect.get(db, name) }) })
+    const records = createClientRecords({
+      clock: systemClock,
+      db: new Proxy(auth, { get: (_, name) => Reflect.get(db, name) }),
+    })
     const clientId = await subjects.newClient()
     await assert.rejects(find(records, clientId))
     db = auth
