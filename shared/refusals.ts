@@ -8,12 +8,12 @@ import { redisKeys, redisLifetimes } from '#shared/stores/redis-keys.ts'
  */
 
 const MINUTE_MS = 60_000
-/** One script writes what was noted of so many: a flood over many clients takes few commands, and none takes long. */
+/** What one script writes at once: a flood over many clients takes few commands, and none of them takes long. */
 const CLIENTS_A_COMMAND = 50
 /**
  * ARGV: the time and the life of a record in ms, the hash of pending usage, the most clients of a company; then for each
  * client its id, its company's index, its field of pending usage and how often it was refused, and twice a list's
- * key, its greatest length, the number of new records, and those. No KEYS: a Redis user may be refused reading them.
+ * key, its greatest length, the number of new records, and those.
  */
 const NOTE = `
 local now, life, pending, clients_max = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
@@ -65,13 +65,6 @@ export interface RefusedRequest {
 /** As it is kept. */
 export type RefusalRecord = Omit<RefusedRequest, 'clientId' | 'vendorId' | 'proven'> & { at_ms: number }
 
-export interface Refusals {
-  /** Notes a refused request. Takes no time and cannot fail. */
-  note(refused: RefusedRequest): void
-  /** Writes what was noted to Redis: to be called about each second. Never rejects; what Redis refuses is dropped. */
-  flush(): Promise<void>
-}
-
 interface Noted {
   vendorId: string
   times: number
@@ -79,54 +72,51 @@ interface Noted {
   unproven: string[]
 }
 
-/** Of one client, as NOTE takes it. */
-function argumentsFor(
-  [clientId, { vendorId, times, proven, unproven }]: [string, Noted],
-  now_ms: number,
-): (string | number)[] {
-  const minute = Math.floor(now_ms / MINUTE_MS)
-  return [
-    ...[clientId, redisKeys.refusedClients(vendorId), `${clientId}|r|${minute}`, times],
-    ...[redisKeys.refusals(clientId), REFUSALS_MAX, proven.length, ...proven],
-    ...[redisKeys.unprovenRefusals(clientId), UNPROVEN_MAX, unproven.length, ...unproven],
-  ]
-}
+export type Refusals = ReturnType<typeof createRefusals>
 
-export function createRefusals({ redis, clock }: { redis: Redis; clock: Clock }): Refusals {
+export function createRefusals({ redis, clock }: { redis: Redis; clock: Clock }) {
   let clients = new Map<string, Noted>()
-
-  function notedOf(clientId: string, vendorId: string): Noted | undefined {
-    const known = clients.get(clientId)
-    if (known || clients.size >= CLIENTS_MAX) return known
-    const noted = { vendorId, times: 0, proven: [], unproven: [] }
-    clients.set(clientId, noted)
-    return noted
-  }
-
-  async function flush(): Promise<void> {
-    if (clients.size === 0 || redis.status !== 'ready') return
-    const now_ms = clock.now()
-    const noted = [...clients]
-    clients = new Map()
-    const common = [now_ms, redisLifetimes.refusals_ms, redisKeys.usagePending, REFUSED_CLIENTS_MAX]
-    const commands: Promise<unknown>[] = []
-    for (let from = 0; from < noted.length; from += CLIENTS_A_COMMAND) {
-      const some = noted.slice(from, from + CLIENTS_A_COMMAND)
-      commands.push(redis.eval(NOTE, 0, ...common, ...some.flatMap((one) => argumentsFor(one, now_ms))))
-    }
-    await Promise.allSettled(commands)
-  }
-
   return {
-    note({ clientId, vendorId, proven, ...request }) {
-      const noted = notedOf(clientId, vendorId)
-      if (!noted) return
+    /** Notes a refused request. Takes no time and cannot fail. */
+    note({ clientId, vendorId, proven, ...request }: RefusedRequest): void {
+      let noted = clients.get(clientId)
+      if (!noted) {
+        if (clients.size >= CLIENTS_MAX) return
+        noted = { vendorId, times: 0, proven: [], unproven: [] }
+        clients.set(clientId, noted)
+      }
       noted.times += 1
       const [records, max] = proven ? [noted.proven, REFUSALS_MAX] : [noted.unproven, UNPROVEN_MAX]
       const record: RefusalRecord = { ...request, at_ms: clock.now() }
       records.push(JSON.stringify(record))
       if (records.length > max) records.shift()
     },
-    flush,
+    /** Writes what was noted to Redis: to be called about each second. Never rejects; what Redis refuses is dropped. */
+    async flush(): Promise<void> {
+      if (clients.size === 0 || redis.status !== 'ready') return
+      const now_ms = clock.now()
+      const noted = [...clients]
+      clients = new Map()
+      const common = [now_ms, redisLifetimes.refusals_ms, redisKeys.usagePending, REFUSED_CLIENTS_MAX]
+      const commands: Promise<unknown>[] = []
+      for (let from = 0; from < noted.length; from += CLIENTS_A_COMMAND) {
+        const some = noted.slice(from, from + CLIENTS_A_COMMAND)
+        commands.push(redis.eval(NOTE, 0, ...common, ...some.flatMap((one) => argumentsFor(one, now_ms))))
+      }
+      await Promise.allSettled(commands)
+    },
   }
+}
+
+/** Of one client, as NOTE takes it. */
+function argumentsFor(
+  [clientId, { vendorId, times, proven, unproven }]: [string, Noted],
+  now_ms: number,
+): (string | number)[] {
+  const field = `${clientId}|r|${Math.floor(now_ms / MINUTE_MS)}`
+  return [
+    ...[clientId, redisKeys.refusedClients(vendorId), field, times],
+    ...[redisKeys.refusals(clientId), REFUSALS_MAX, proven.length, ...proven],
+    ...[redisKeys.unprovenRefusals(clientId), UNPROVEN_MAX, unproven.length, ...unproven],
+  ]
 }

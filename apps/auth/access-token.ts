@@ -23,21 +23,19 @@ export const createTokenKey = (key: Omit<TokenKey, 'encodedHeader'>): TokenKey =
 
 const base64url = (text: string): string => Buffer.from(text).toString('base64url')
 
-export interface AccessTokenRequest {
-  issuer: string
-  audience: string
-  clientId: string
-  vendorId: string
-  scope: string
-  /** Since the Unix epoch. */
-  now_ms: number
-}
-
 /** A signed JWT with the claims of RFC 9068 §2.2 and the company, which lives 900 s, and its id. */
 export function issueAccessToken(
   key: TokenKey,
-  { issuer, audience, clientId, vendorId, scope, now_ms }: AccessTokenRequest,
+  about: {
+    issuer: string
+    audience: string
+    clientId: string
+    vendorId: string
+    scope: string
+    now_ms: number
+  },
 ): { token: string; jti: string } {
+  const { issuer, audience, clientId, vendorId, scope, now_ms } = about
   const iat = Math.floor(now_ms / 1_000)
   const jti = randomUUID()
   const claims = {

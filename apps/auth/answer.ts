@@ -15,9 +15,8 @@ export const answerUncached = (body: object, status = 200): Answer => ({
   headers: UNCACHED_JSON,
 })
 
-const EMPTY: Answer = Object.freeze({ status: 200, body: '', headers: UNCACHED })
 /** 200 without a body, and without a Content-Type, which would make clients try to parse it. */
-export const answerEmpty = (): Answer => EMPTY
+export const EMPTY: Answer = Object.freeze({ status: 200, body: '', headers: UNCACHED })
 
 /** A path or method that does not exist here: not an OAuth message, but in the same shape. */
 export const answerUnmatched = (status: 404 | 405, headers: Record<string, string> = {}): Answer => ({

@@ -6,22 +6,22 @@ import type { RequestContext } from '#shared/process/request-context.ts'
 import type { Refusal } from './refusal.ts'
 import type { Exchange } from './route.ts'
 
+interface TokenIssued {
+  clientId: string
+  vendorId: string
+  jti: string
+  kid: string
+  scope: string
+}
+
+export type Audit = ReturnType<typeof createAudit>
+
 /**
  * One line for everything that a security team may ask about later, and its count in the metrics. Fields are named one
  * by one: nothing of a request is logged but the ids and the address. What was sent as client id is logged only when it
  * looks like one, since people paste secrets into the wrong field.
  */
-export interface Audit {
-  tokenIssued(
-    context: RequestContext,
-    token: { clientId: string; vendorId: string; jti: string; kid: string; scope: string },
-  ): void
-  tokenRevoked(context: RequestContext, token: { clientId: string; jti: string }): void
-  refused(exchange: Exchange, refusal: Refusal): void
-  failed(exchange: Exchange, error: unknown): void
-}
-
-export function createAudit(log: Log, { counter }: Metrics): Audit {
+export function createAudit(log: Log, { counter }: Metrics) {
   const writeInfo = infoLines(log)
   const issued = counter({ name: 'tokens_issued_total', help: 'Access tokens issued' })
   const revoked = counter({ name: 'tokens_revoked_total', help: 'Access tokens revoked by their client' })
@@ -31,23 +31,21 @@ export function createAudit(log: Log, { counter }: Metrics): Audit {
     labels: ['reason'],
   })
   return {
-    tokenIssued(context, token) {
+    tokenIssued(context: RequestContext, token: TokenIssued): void {
       issued()
       writeInfo({ event: 'token.issued', ...context, ...token }, 'token issued')
     },
-    tokenRevoked(context, token) {
+    tokenRevoked(context: RequestContext, token: Pick<TokenIssued, 'clientId' | 'jti'>): void {
       revoked()
       log.info({ event: 'token.revoked', ...context, ...token }, 'token revoked')
     },
-    refused({ context, path, clientId }, { status, error, reason }) {
+    refused({ context, path, clientId }: Exchange, { parts: { status, error, reason } }: Refusal): void {
       refusals({ reason })
       const client = clientId !== undefined && CLIENT_ID_PATTERN.test(clientId) ? { clientId } : {}
-      log.info(
-        { event: 'request.refused', ...context, path, ...client, status, error, reason },
-        'request refused',
-      )
+      const fields = { event: 'request.refused', ...context, path, ...client, status, error, reason }
+      log.info(fields, 'request refused')
     },
-    failed({ context, path }, error) {
+    failed({ context, path }: Exchange, error: unknown): void {
       const message = error instanceof Error ? error.message : 'not an error'
       log.warn({ event: 'request.failed', ...context, path, error: message }, 'request failed')
     },

@@ -8,7 +8,7 @@ import type { TokenKey } from './access-token.ts'
 import type { ClientRecords } from './client-records.ts'
 import type { PresentedCredentials } from './credentials.ts'
 import type { KeyRing } from './key-ring.ts'
-import { invalidClient, Refusal, tooManyRequests, unavailable } from './refusal.ts'
+import { INVALID_CLIENT, Refusal, tooManyRequests, unavailable } from './refusal.ts'
 import type { Exchange } from './route.ts'
 
 /** A client that proved who it is. Only `createAuthenticate` makes one. */
@@ -73,8 +73,8 @@ export function createAuthenticate({
     }
     if (matches(record)) return proven(exchange, record)
     if (record) exchange.client = { record, proven: false }
-    if (secret === '') return invalidClient('no_secret')
-    return invalidClient(record ? 'wrong_secret' : 'unknown_client')
+    if (secret === '') return INVALID_CLIENT.noSecret
+    return record ? INVALID_CLIENT.wrongSecret : INVALID_CLIENT.unknown
   }
 
   /** Counts a failure: all clients that cannot authenticate are limited alike. */
@@ -104,7 +104,7 @@ export function createAuthenticate({
     const active = keys.signer()
     if (!active) return unavailable('no_signing_key')
     const record = await match(exchange, credentials)
-    if (record instanceof Refusal) return record.error === 'invalid_client' ? fail(exchange, record) : record
+    if (record instanceof Refusal) return record.parts.status === 401 ? fail(exchange, record) : record
     const [{ standing, signer }, rate] = await Promise.all([
       standingWith(active, clientId),
       limit.consume(clientId),
@@ -112,7 +112,7 @@ export function createAuthenticate({
     if (record.status === 'Revoked' || typeof standing === 'object') {
       // As slow as a wrong secret.
       await clients.read(clientId).catch(() => {})
-      return fail(exchange, invalidClient('revoked_client'))
+      return fail(exchange, INVALID_CLIENT.revoked)
     }
     exchange.rate = rate
     return { record, signer, hold: holdFor(rate, standing) }

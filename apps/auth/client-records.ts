@@ -1,6 +1,6 @@
 import { type ClientCredentials, readClientCredentials } from '#shared/oauth/client-credentials.ts'
 import { setNewest } from '#shared/process/bounded-map.ts'
-import { type Clock, systemClock } from '#shared/process/clock.ts'
+import type { Clock } from '#shared/process/clock.ts'
 import { batchPerTurn } from '#shared/process/turn-batch.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 
@@ -10,41 +10,30 @@ const CLIENT_RECORDS_MAX = 200_000
 /** Few enough for Postgres to look each one up by the index. */
 const CLIENTS_A_QUERY = 50
 
-/**
- * What clients were granted, but not whether it still stands: Revocation.ask says that, on every request. A record never
- * changes but for its revocation, and is forgotten early enough that the revocation entries in Redis outlive it.
- */
-export interface ClientRecords {
-  /** The record as it was in Postgres at most five minutes ago, if this process has read it since. */
-  remembered(clientId: string): ClientCredentials | undefined
-  /**
-   * Reads the record from Postgres and remembers it. All reads in one turn of the event loop are one query, so
-   * that a flood of unknown ids costs Postgres little.
-   * @returns undefined when no client has this id. Rejects with the database's error.
-   */
-  read(clientId: string): Promise<ClientCredentials | undefined>
-}
-
-export interface ClientRecordsOptions {
-  db: Queryable
-  clock?: Clock
-  /** Milliseconds that only ever go forward. */
-  monotonic?: () => number
-  max?: number
-}
-
 interface Remembered {
   record: ClientCredentials
   readAt_ms: number
   readAtMonotonic_ms: number
 }
 
+export type ClientRecords = ReturnType<typeof createClientRecords>
+
+/**
+ * What clients were granted, but not whether it still stands: Revocation.ask says that, on every request. A record never
+ * changes but for its revocation, and is forgotten early enough that the revocation entries in Redis outlive it.
+ */
 export function createClientRecords({
   db,
-  clock = systemClock,
+  clock,
   monotonic = () => performance.now(),
   max = CLIENT_RECORDS_MAX,
-}: ClientRecordsOptions): ClientRecords {
+}: {
+  db: Queryable
+  clock: Clock
+  /** Milliseconds that only ever go forward. */
+  monotonic?: () => number
+  max?: number
+}) {
   const memory = new Map<string, Remembered>()
   const query = batchPerTurn((clientIds: string[]) => readClientCredentials(db, clientIds), {
     size: CLIENTS_A_QUERY,
@@ -55,6 +44,7 @@ export function createClientRecords({
     monotonic() - readAtMonotonic_ms < CLIENT_RECORD_LIFETIME_MS &&
     clock.now() - readAt_ms < CLIENT_RECORD_LIFETIME_MS
 
+  /** @returns the record as it was in Postgres at most five minutes ago, if this process has read it since. */
   function remembered(clientId: string): ClientCredentials | undefined {
     const known = memory.get(clientId)
     return known && isCurrent(known) ? known.record : undefined
@@ -62,7 +52,12 @@ export function createClientRecords({
 
   return {
     remembered,
-    async read(clientId) {
+    /**
+     * Reads the record from Postgres and remembers it. All reads in one turn of the event loop are one query, so
+     * that a flood of unknown ids costs Postgres little.
+     * @returns undefined when no client has this id. Rejects with the database's error.
+     */
+    async read(clientId: string): Promise<ClientCredentials | undefined> {
       const startedAt = { readAt_ms: clock.now(), readAtMonotonic_ms: monotonic() }
       const record = await query(clientId)
       // A stranger's wrong secret causes a read as well: it must not make room for itself, nor replace the record that

@@ -17,11 +17,6 @@ export interface ClientEndpoint {
   resource: string
 }
 
-export interface ClientRequest {
-  form: Form
-  credentials: PresentedCredentials
-}
-
 /**
  * Reads a form-encoded request that a client makes for itself. Of its fields only those in `names` count.
  * @throws ClientGone when the sender went away.
@@ -29,7 +24,7 @@ export interface ClientRequest {
 export async function readClientRequest(
   exchange: Exchange,
   names: ReadonlySet<string>,
-): Promise<ClientRequest | Refusal> {
+): Promise<{ form: Form; credentials: PresentedCredentials } | Refusal> {
   const inQuery = credentialsInQuery(exchange.query, names)
   if (inQuery) return inQuery
   const form = await readForm(exchange.request, names)

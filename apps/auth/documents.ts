@@ -27,8 +27,7 @@ export const createGetJwks =
 
 /**
  * GET /.well-known/oauth-authorization-server (RFC 8414), and the same document under the path that libraries for
- * OpenID Connect look for (§5). Built once from the configured issuer: whatever Host a
- * request names, it cannot send anyone elsewhere.
+ * OpenID Connect look for (§5). Built once from the configured issuer, whatever Host a request names.
  */
 export function createGetMetadata(about: { issuer: string; resource: string }): Handler {
   const json = JSON.stringify(serverMetadata(about))
@@ -44,9 +43,7 @@ export const getHealth: Handler = () => HEALTHY
 export const createGetReadiness =
   ({ isReady, degraded }: { isReady: () => boolean; degraded: () => string[] }): Handler =>
   () => {
+    if (!isReady()) return answerUncached({ status: 'not_ready' }, 503)
     const without = degraded()
-    const worse = without.length === 0 ? {} : { degraded: without }
-    return isReady()
-      ? answerUncached({ status: 'ready', ...worse })
-      : answerUncached({ status: 'not_ready' }, 503)
+    return answerUncached({ status: 'ready', ...(without.length > 0 && { degraded: without }) })
   }

@@ -12,7 +12,9 @@ export class ClientGone extends Error {}
 /** The fields of a request that were sent, each once, with a value that is not empty. */
 export type Form = ReadonlyMap<string, string>
 
-const TOO_LARGE = ['body_too_large', 'the body is larger than 8 KiB'] as const
+const tooLarge = (headers?: Record<string, string>): Refusal =>
+  invalidRequest('body_too_large', 'the body is larger than 8 KiB', headers)
+const CUT_OFF = tooLarge({ Connection: 'close' })
 const NOT_A_FORM = invalidRequest('not_a_form', 'the content type must be application/x-www-form-urlencoded')
 const MALFORMED = invalidRequest(
   'malformed_form',
@@ -34,7 +36,7 @@ export async function readForm(
 }
 
 function readBody(request: IncomingMessage): Promise<string | Refusal> {
-  if (Number(request.headers['content-length'] ?? 0) > DISCARD_MAX_BYTES) return Promise.resolve(cutOff())
+  if (Number(request.headers['content-length'] ?? 0) > DISCARD_MAX_BYTES) return Promise.resolve(CUT_OFF)
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let received = 0
@@ -42,10 +44,10 @@ function readBody(request: IncomingMessage): Promise<string | Refusal> {
       received += chunk.length
       if (received <= BODY_MAX_BYTES) chunks.push(chunk)
       else chunks.length = 0
-      if (received > DISCARD_MAX_BYTES) resolve(cutOff())
+      if (received > DISCARD_MAX_BYTES) resolve(CUT_OFF)
     })
     request.on('end', () => {
-      if (received > BODY_MAX_BYTES) resolve(invalidRequest(...TOO_LARGE))
+      if (received > BODY_MAX_BYTES) resolve(tooLarge())
       else resolve((chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)).toString())
     })
     const gone = () => request.complete || reject(new ClientGone('the sender went away'))
@@ -53,8 +55,6 @@ function readBody(request: IncomingMessage): Promise<string | Refusal> {
     request.on('close', gone)
   })
 }
-
-const cutOff = (): Refusal => invalidRequest(...TOO_LARGE, { Connection: 'close' })
 
 /** @returns a refusal when a field of `names` is there twice, or the encoding is broken where it matters. */
 export function parseForm(body: string, names: ReadonlySet<string>): Form | Refusal {

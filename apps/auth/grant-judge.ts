@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import Provider, { type Client, type Configuration, errors } from 'oidc-provider'
-import { SCOPES, type Scope } from '#shared/oauth/scopes.ts'
+import type { Scope } from '#shared/oauth/scopes.ts'
 import { ACCESS_TOKEN_LIFE_S } from './access-token.ts'
 import { invalidRequest, Refusal } from './refusal.ts'
 import { areAssigned, scopesLacking } from './scope.ts'
@@ -25,7 +25,7 @@ export interface GrantRequest {
  */
 export type GrantJudge = (request: GrantRequest) => Promise<Refusal | undefined>
 
-/** More than the scopes of a client in all orders, of all clients, can make (840, each with two forms of the resource). */
+/** More than the 1,680 ways to be granted something: some of the assigned scopes in some order, and the resource. */
 const VERDICTS_MAX = 2_000
 
 /**
@@ -44,9 +44,10 @@ export function createRememberingJudge(judge: GrantJudge): GrantJudge {
   }
 }
 
-const TOKEN_PATH = '/v1/oauth/token'
-/** Stand in for a client that was authenticated: neither its id nor its secret goes any further. */
-const CLIENT = { client_id: 'authenticated', client_secret: 'verified' }
+/** Stands in for the authenticated client, whose id goes no further. */
+const CLIENT = { client_id: 'authenticated' }
+/** Where oidc-provider has its token endpoint. */
+const TOKEN_PATH = '/token'
 /** What oidc-provider returns in place of a token. */
 const GRANTED = 'granted'
 /** A socket without a connection. */
@@ -90,8 +91,10 @@ function current(): GrantRequest {
 /** oidc-provider set up to judge client-credentials token requests, and to do nothing else. */
 export function createGrantJudge({ issuer, resource }: { issuer: string; resource: string }): GrantJudge {
   const provider = new Provider(issuer, configuration(resource))
-  overrideClientLookup(provider)
-  overrideSigning(provider)
+  const client = Reflect.construct(provider.Client, [CLIENT]) as Client
+  provider.Client.find = async () => client
+  // The last step before oidc-provider would sign a token.
+  provider.ClientCredentials.prototype.save = async () => GRANTED
   // Koa's own callback would answer on a socket; this runs the Provider's one middleware.
   const [run] = provider.middleware
   if (!run || provider.middleware.length !== 1)
@@ -110,41 +113,34 @@ export function createGrantJudge({ issuer, resource }: { issuer: string; resourc
   }
 }
 
+/** Only what a judgement depends on: no request reaches the other endpoints of oidc-provider. */
 function configuration(resource: string): Configuration {
   return {
-    // Clients come with the request, and JWT access tokens are not kept.
+    // There is one client, and JWT access tokens are not kept.
     adapter: () => {
       throw new Error('oidc-provider asked for storage that it has no use for')
     },
     jwks: { keys: [throwAwayKey()] },
-    routes: { token: TOKEN_PATH },
     responseTypes: [],
-    scopes: [...SCOPES],
+    // The default, offline_access, would allow the grant type refresh_token.
+    scopes: [],
     ttl: { ClientCredentials: ACCESS_TOKEN_LIFE_S },
-    clientAuthMethods: ['client_secret_post'],
+    // Authentication has taken place: no secret comes this far.
+    clientAuthMethods: ['none'],
     clientDefaults: {
       grant_types: ['client_credentials'],
       response_types: [],
       redirect_uris: [],
       id_token_signed_response_alg: 'ES256',
-      token_endpoint_auth_method: 'client_secret_post',
+      token_endpoint_auth_method: 'none',
     },
     features: {
       clientCredentials: { enabled: true },
       devInteractions: { enabled: false },
-      dPoP: { enabled: false },
-      pushedAuthorizationRequests: { enabled: false },
-      rpInitiatedLogout: { enabled: false },
-      userinfo: { enabled: false },
       resourceIndicators: {
         enabled: true,
-        defaultResource: () => resource,
         getResourceServerInfo: (_context, indicator) => resourceServerInfo(resource, indicator),
       },
-    },
-    renderError(context, out) {
-      context.type = 'json'
-      context.body = out
     },
   }
 }
@@ -163,35 +159,12 @@ function resourceServerInfo(resource: string, indicator: string) {
   const { assigned, scope } = current()
   if (!areAssigned(scope, assigned)) throw new errors.InvalidScope('not assigned', scope)
   if (!sameResource(indicator, resource)) throw new errors.InvalidTarget()
-  return {
-    audience: resource,
-    scope: assigned.join(' '),
-    accessTokenFormat: 'jwt' as const,
-    accessTokenTTL: ACCESS_TOKEN_LIFE_S,
-  }
+  return { audience: resource, scope: assigned.join(' ') }
 }
 
 /** An empty path and `/` are the same (RFC 3986 §6.2.3). */
 const sameResource = (indicator: string, resource: string): boolean =>
   indicator === resource || (indicator === `${resource}/` && new URL(resource).pathname === '/')
-
-/** Clients come from the authenticated request, not from storage. */
-function overrideClientLookup(provider: Provider): void {
-  provider.Client.find = async () => {
-    const { assigned } = current()
-    const metadata = { ...CLIENT, ...(assigned.length > 0 && { scope: assigned.join(' ') }) }
-    return Reflect.construct(provider.Client, [metadata]) as Client
-  }
-}
-
-/** The last step before oidc-provider would sign a token: it returns `granted` instead. */
-function overrideSigning(provider: Provider): void {
-  provider.ClientCredentials.prototype.save = async function () {
-    if (this.scope !== current().scope)
-      throw new Error('oidc-provider grants something other than what was asked and checked')
-    return GRANTED
-  }
-}
 
 function refusalFor(error: string | undefined, { scope, assigned }: GrantRequest): Refusal {
   switch (error) {

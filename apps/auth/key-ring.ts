@@ -3,19 +3,18 @@ import {
   openSigningKey,
   type SigningKeyOptions,
   type SigningKeyState,
-  SigningKeyUnreadable,
   type StoredSigningKey,
   signingKeyStates,
 } from '#shared/oauth/signing-keys.ts'
+import { ConfigError } from '#shared/process/config.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { createTokenKey, type TokenKey } from './access-token.ts'
 
 /** A retired key is still good, so a rotation need not be noticed quickly. */
 const POLL_MS = 15_000
-/** While nothing can sign. */
+/** While nothing can sign, and for tokens whose key is not known. */
 const POLL_UNABLE_MS = 1_000
-const READ_FOR_UNKNOWN_EVERY_MS = 1_000
 
 /** The signing keys of this process: one that signs, and all that are published. */
 export interface KeyRing {
@@ -31,7 +30,7 @@ export interface KeyRing {
    * @returns `unreadable` when the table has such a key and this process cannot open it. Never rejects.
    */
   find(kid: string): Promise<TokenKey | 'unreadable' | undefined>
-  /** Reads the table. @throws SigningKeyUnreadable when no stored key opens; whatever the database throws. */
+  /** Reads the table. @throws ConfigError when no stored key opens; whatever the database throws. */
   load(): Promise<void>
   /**
    * What signs instead of a key that was found to be revoked: the standby key, at once, even without Postgres.
@@ -57,69 +56,69 @@ export function createKeyRing({
   let unreadable: ReadonlySet<string> = new Set()
   let signer: TokenKey | undefined
   let jwks: string | undefined
-  let loading: Promise<void> | undefined
-  let attemptedAt_ms = Number.NEGATIVE_INFINITY
+  let reading: Promise<void> | undefined
+  let triedAt_ms = Number.NEGATIVE_INFINITY
+
+  const live = () => liveKeys(stored, clock.now())
 
   /** Derives the keys' states from what is stored and the current time. */
   function apply(): void {
-    const live = liveKeys(stored, clock.now())
-    const published = live.flatMap(({ key }) => opened.get(key.kid) ?? [])
+    const states = live()
+    const published = states.flatMap(({ key }) => opened.get(key.kid) ?? [])
     const before = signer?.kid
     opened = new Map(published.map((key) => [key.kid, key]))
-    signer = opened.get(live.find(({ state }) => state === 'active')?.key.kid ?? '')
+    signer = opened.get(states.find(({ state }) => state === 'active')?.key.kid ?? '')
     jwks = JSON.stringify({ keys: published.map(({ publicJwk }) => publicJwk) })
     if (signer?.kid !== before) log.info({ event: 'signing_key.active', kid: signer?.kid }, 'signing key')
   }
 
-  async function read(): Promise<void> {
+  async function load(): Promise<void> {
     const rows = await ensureSigningKeys(db, options)
-    ;({ usable: stored, opened, unreadable } = openLive(rows, opened, { ...options, log }))
+    const read = openLive(rows, opened, options)
+    for (const kid of read.unreadable)
+      log.error({ event: 'signing_key.unreadable', kid }, 'the signing key cannot be decrypted')
+    if (!read.live.some(({ state }) => state === 'active')) throw new ConfigError(NONE_OPENS)
+    ;({ usable: stored, opened, unreadable } = read)
     apply()
   }
 
-  const load = (): Promise<void> => {
-    loading ??= read().finally(() => {
-      loading = undefined
-    })
-    return loading
-  }
-
-  const attempt = async (): Promise<void> => {
-    attemptedAt_ms = performance.now()
-    try {
-      await load()
-    } catch (error) {
-      log.warn({ event: 'signing_keys.not_read', error: (error as Error).message }, 'signing keys not read')
-      if (stored.length > 0) apply()
+  /** Reads the table, unless that was tried within `every_ms`; waits for a read that is under way. Never rejects. */
+  async function refresh(every_ms: number): Promise<void> {
+    if (!reading && performance.now() - triedAt_ms >= every_ms) {
+      triedAt_ms = performance.now()
+      reading = load()
+        .catch((error: Error) => {
+          log.warn({ event: 'signing_keys.not_read', error: error.message }, 'signing keys not read')
+          if (stored.length > 0) apply()
+        })
+        .finally(() => {
+          reading = undefined
+        })
     }
+    await reading
   }
 
   return {
     signer: () => signer,
     jwks: () => jwks,
-    live: () => liveKeys(stored, clock.now()),
+    live,
     load,
     async find(kid) {
-      const known = () => opened.get(kid)
-      if (!known() && performance.now() - attemptedAt_ms >= READ_FOR_UNKNOWN_EVERY_MS) await attempt()
-      else if (!known()) await loading?.catch(() => {})
-      return known() ?? (unreadable.has(kid) ? 'unreadable' : undefined)
+      if (!opened.has(kid)) await refresh(POLL_UNABLE_MS)
+      return opened.get(kid) ?? (unreadable.has(kid) ? 'unreadable' : undefined)
     },
     async successorOf(kid) {
       if (signer?.kid === kid) {
         const revokedAt = new Date(clock.now())
         stored = stored.map((key) => (key.kid === kid ? { ...key, revokedAt } : key))
         apply()
-        const reading = attempt()
-        if (!signer) await reading
+        const refreshed = refresh(0)
+        if (!signer) await refreshed
       }
       return signer
     },
     poll() {
-      const timer = setInterval(() => {
-        const every_ms = signer ? POLL_MS : POLL_UNABLE_MS
-        if (performance.now() - attemptedAt_ms >= every_ms) void attempt()
-      }, POLL_UNABLE_MS).unref()
+      const timer = setInterval(() => void refresh(signer ? POLL_MS : POLL_UNABLE_MS), POLL_UNABLE_MS).unref()
       return () => clearInterval(timer)
     },
   }
@@ -128,30 +127,24 @@ export function createKeyRing({
 /**
  * Opens every live key that is not in `known`. A row that cannot be decrypted was written without the key encryption
  * key, or this process has the wrong one: it counts for nothing, so without it the others may be in other states.
- * @throws SigningKeyUnreadable when none is left to sign.
  */
 function openLive(
   rows: readonly StoredSigningKey[],
   known: ReadonlyMap<string, TokenKey>,
-  { clock, encryptionKey, log }: Pick<SigningKeyOptions, 'clock' | 'encryptionKey'> & { log: Log },
+  { clock, encryptionKey }: SigningKeyOptions,
 ) {
   const opened = new Map(known)
   const unreadable = new Set<string>()
   for (let usable = rows; ; usable = usable.filter(({ kid }) => !unreadable.has(kid))) {
     const live = liveKeys(usable, clock.now())
-    if (!live.some(({ state }) => state === 'active')) throw new SigningKeyUnreadable(NONE_OPENS)
-    const before = unreadable.size
-    for (const { key } of live.filter(({ key }) => !opened.has(key.kid))) {
+    const closed = live.filter(({ key }) => !opened.has(key.kid))
+    if (closed.length === 0) return { usable, live, opened, unreadable }
+    for (const { key } of closed) {
       const { kid, alg } = key
-      try {
-        opened.set(kid, createTokenKey({ kid, alg, ...openSigningKey(key, encryptionKey) }))
-      } catch (error) {
-        if (!(error instanceof SigningKeyUnreadable)) throw error
-        log.error({ event: 'signing_key.unreadable', kid }, error.message)
-        unreadable.add(kid)
-      }
+      const pair = openSigningKey(key, encryptionKey)
+      if (pair) opened.set(kid, createTokenKey({ kid, alg, ...pair }))
+      else unreadable.add(kid)
     }
-    if (unreadable.size === before) return { usable, opened, unreadable }
   }
 }
 

@@ -1,7 +1,7 @@
 import { insertRevokedToken } from '#shared/revocation/records.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import { kidOf, verifyOwnToken } from './access-token.ts'
-import { answerEmpty } from './answer.ts'
+import { EMPTY } from './answer.ts'
 import { type ClientEndpoint, readClientRequest } from './client-request.ts'
 import type { KeyRing } from './key-ring.ts'
 import { Refusal, unavailable } from './refusal.ts'
@@ -37,7 +37,7 @@ export function createPostRevoke({
     const key = kid === undefined ? undefined : await keys.find(kid)
     if (key === 'unreadable') return unavailable('signing_key_unreadable')
     const claims = key && (await verifyOwnToken(token, { key, issuer, audience }))
-    if (claims?.clientId !== clientId) return answerEmpty()
+    if (claims?.clientId !== clientId) return EMPTY
     const { jti, expiresAt } = claims
     try {
       await revocation.revoke({ kind: 'token', id: jti }, (transaction) =>
@@ -48,6 +48,6 @@ export function createPostRevoke({
       return unavailable('revocation_not_stored')
     }
     audit.tokenRevoked(exchange.context, { clientId, jti })
-    return answerEmpty()
+    return EMPTY
   }
 }

@@ -1,54 +1,38 @@
 import { type RateLimitVerdict, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { type Answer, UNCACHED_JSON } from './answer.ts'
 
+interface RefusalParts {
+  status: number
+  error: string
+  description: string
+  /** For the log: why, in one word. */
+  reason: string
+  /** For the client's company: the scopes that the client does not have. Never anything else that was sent. */
+  about?: string | undefined
+  headers?: Record<string, string>
+}
+
 /** An error answer of RFC 6749 §5.2, and the reason, which the caller does not get. */
 export class Refusal {
-  readonly status: number
-  readonly error: string
-  readonly description: string
-  /** For the log: why, in one word. */
-  readonly reason: string
-  /** For the client's company: the scopes that the client does not have. Never anything else that was sent. */
-  readonly about: string | undefined
-  readonly #headers: Record<string, string>
+  readonly parts: Readonly<RefusalParts>
 
-  constructor({
-    status,
-    error,
-    description,
-    reason,
-    about,
-    headers = {},
-  }: {
-    status: number
-    error: string
-    description: string
-    reason: string
-    about?: string | undefined
-    headers?: Record<string, string>
-  }) {
-    this.status = status
-    this.error = error
-    this.description = description
-    this.reason = reason
-    this.about = about
-    this.#headers = headers
+  constructor(parts: RefusalParts) {
+    this.parts = parts
   }
 
   /** @param errorPage the address of the page that explains each error. */
   answer(errorPage: string): Answer {
-    const { status, error, description } = this
+    const { status, error, description, headers } = this.parts
     const body = { error, error_description: description, error_uri: `${errorPage}#oauth-${error}` }
-    return { status, body: JSON.stringify(body), headers: { ...UNCACHED_JSON, ...this.#headers } }
+    return { status, body: JSON.stringify(body), headers: { ...UNCACHED_JSON, ...headers } }
   }
 }
 
 export const invalidRequest = (
   reason: string,
   description: string,
-  headers?: Record<string, string>,
-): Refusal =>
-  new Refusal({ status: 400, error: 'invalid_request', description, reason, ...(headers && { headers }) })
+  headers: Record<string, string> = {},
+): Refusal => new Refusal({ status: 400, error: 'invalid_request', description, reason, headers })
 
 /** RFC 9110 §15.5.2 wants a challenge with every 401; RFC 6749 §5.2 allows it however the client authenticated. */
 const unauthenticated = (reason: string): Refusal =>
@@ -60,16 +44,13 @@ const unauthenticated = (reason: string): Refusal =>
     headers: { 'WWW-Authenticate': 'Basic realm="oauth", charset="UTF-8"' },
   })
 
-/** Made once, since they answer floods of wrong secrets. */
-const INVALID_CLIENT = {
-  unknown_client: unauthenticated('unknown_client'),
-  revoked_client: unauthenticated('revoked_client'),
-  wrong_secret: unauthenticated('wrong_secret'),
-  no_secret: unauthenticated('no_secret'),
+/** The same answer whatever was wrong. Made once, since they answer floods of wrong secrets. */
+export const INVALID_CLIENT = {
+  unknown: unauthenticated('unknown_client'),
+  revoked: unauthenticated('revoked_client'),
+  wrongSecret: unauthenticated('wrong_secret'),
+  noSecret: unauthenticated('no_secret'),
 }
-
-/** The same answer whatever was wrong. */
-export const invalidClient = (reason: keyof typeof INVALID_CLIENT): Refusal => INVALID_CLIENT[reason]
 
 export const tooManyRequests = (reason: string, rate: RateLimitVerdict): Refusal =>
   new Refusal({

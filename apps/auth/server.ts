@@ -2,8 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { BlockList } from 'node:net'
 import type { Log } from '#shared/process/log.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
-import { createProxyWarning } from '#shared/process/proxy-warning.ts'
-import { requestContext } from '#shared/process/request-context.ts'
+import { createContextReader } from '#shared/process/request-context.ts'
 import type { Refusals } from '#shared/refusals.ts'
 import { rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { type Answer, answerUncached, answerUnmatched } from './answer.ts'
@@ -33,7 +32,6 @@ export function createListener({
   metrics,
   refusals,
   errorPage,
-  ran,
 }: {
   routes: ReadonlyMap<string, Methods>
   trustedProxies: BlockList
@@ -43,10 +41,8 @@ export function createListener({
   refusals: Refusals
   /** Where people read what an error means. */
   errorPage: string
-  /** Notes the path of a request that ran, for the event-loop monitor. */
-  ran: (path: string) => void
 }): RequestListener {
-  const untrusted = createProxyWarning(log)
+  const readContext = createContextReader(trustedProxies, log)
 
   /** @returns undefined when nobody is left to answer. */
   async function answer(exchange: Exchange): Promise<Answer | undefined> {
@@ -54,7 +50,6 @@ export function createListener({
     if (!methods) return answerUnmatched(404)
     const handler = methods.get(exchange.request.method ?? '')
     if (!handler) return answerUnmatched(405, { Allow: [...methods.keys()].join(', ') })
-    ran(exchange.path)
     try {
       const given = await handler(exchange)
       if (!(given instanceof Refusal)) return given
@@ -71,7 +66,7 @@ export function createListener({
   return (request, response) => {
     const started_ms = performance.now()
     const { path, query } = targetOf(request)
-    const context = requestContext(request, trustedProxies, untrusted)
+    const context = readContext(request)
     const exchange: Exchange = { request, context, path, query }
     void answer(exchange).then((given) => {
       if (!given) return
@@ -95,7 +90,7 @@ function targetOf({ url = '' }: IncomingMessage): { path: string; query: string 
 function noteRefusal(
   refusals: Refusals,
   { request, context, path, client }: Exchange,
-  { status, error: code, reason, about }: Refusal,
+  { parts: { status, error: code, reason, about } }: Refusal,
 ): void {
   if (!client || status === 503) return
   const { clientId, vendorId } = client.record

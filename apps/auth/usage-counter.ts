@@ -20,18 +20,8 @@ const CLIENTS_PER_CALL = 200
 /** Of one client, between two flushes. */
 const ADDRESSES_MAX = 20
 
-/** ARGV: pairs of a field and what to add to it; after `=`, pairs of a field and its new value. */
-const ADD = `
-local command = 'HINCRBY'
-local i = 1
-while i <= #ARGV do
-  if ARGV[i] == '=' then
-    command = 'HSET'
-    i = i + 1
-  end
-  if i < #ARGV then redis.call(command, KEYS[1], ARGV[i], ARGV[i + 1]) end
-  i = i + 2
-end`
+/** ARGV: pairs of a field and what to add to it. */
+const ADD = `for i = 1, #ARGV, 2 do redis.call('HINCRBY', KEYS[1], ARGV[i], ARGV[i + 1]) end`
 
 /** The usage of a client since the last flush. */
 interface Uses {
@@ -41,33 +31,13 @@ interface Uses {
   addresses: Map<string, number>
 }
 
-export interface UsageCounter {
-  /** Counts one issued token. Takes no time and cannot fail. @param scope as granted, separated by spaces. */
-  count(clientId: string, scope: string, address: string): void
-  /**
-   * Adds what was counted to Redis: to be called about each second. Never rejects; counts that Redis takes but does not
-   * confirm are dropped.
-   */
-  flush(): Promise<void>
-}
+export type UsageCounter = ReturnType<typeof createUsageCounter>
 
-export function createUsageCounter({ redis, clock }: { redis: Redis; clock: Clock }): UsageCounter {
+export function createUsageCounter({ redis, clock }: { redis: Redis; clock: Clock }) {
   let uses = new Map<string, Uses>()
-
-  async function flush(): Promise<void> {
-    // Counts wait in memory while Redis is away: there is at most one entry for each client.
-    if (uses.size === 0 || redis.status !== 'ready') return
-    const clients = [...uses]
-    uses = new Map()
-    const now_ms = clock.now()
-    for (let from = 0; from < clients.length; from += CLIENTS_PER_CALL) {
-      const fields = fieldsOf(clients.slice(from, from + CLIENTS_PER_CALL), now_ms)
-      await redis.eval(ADD, 1, redisKeys.usagePending, ...fields).catch(() => {})
-    }
-  }
-
   return {
-    count(clientId, scope, address) {
+    /** Counts one issued token. Takes no time and cannot fail. @param scope as granted, separated by spaces. */
+    count(clientId: string, scope: string, address: string): void {
       let use = uses.get(clientId)
       if (!use) {
         use = { tokens: 0, scopes: new Set(), addresses: new Map() }
@@ -80,12 +50,29 @@ export function createUsageCounter({ redis, clock }: { redis: Redis; clock: Cloc
         use.addresses.set(address, (fromThere ?? 0) + 1)
       }
     },
-    flush,
+    /**
+     * Adds what was counted to Redis: to be called about each second. Never rejects; counts that Redis takes but does
+     * not confirm are dropped.
+     */
+    async flush(): Promise<void> {
+      // Counts wait in memory while Redis is away: there is at most one entry for each client.
+      if (uses.size === 0 || redis.status !== 'ready') return
+      const clients = [...uses]
+      uses = new Map()
+      const now_ms = clock.now()
+      for (let from = 0; from < clients.length; from += CLIENTS_PER_CALL) {
+        const { added, set } = fieldsOf(clients.slice(from, from + CLIENTS_PER_CALL), now_ms)
+        await Promise.all([
+          redis.eval(ADD, 1, redisKeys.usagePending, ...added),
+          redis.hset(redisKeys.usagePending, ...set),
+        ]).catch(() => {})
+      }
+    },
   }
 }
 
-/** What to add, `=`, and what to set. */
-function fieldsOf(clients: [clientId: string, Uses][], now_ms: number): (string | number)[] {
+/** Pairs of a field and what to add to it, and of a field and its new value. */
+function fieldsOf(clients: [clientId: string, Uses][], now_ms: number) {
   const hour = Math.floor(now_ms / HOUR_MS)
   const minute = Math.floor(now_ms / MINUTE_MS)
   const added: (string | number)[] = []
@@ -101,5 +88,5 @@ function fieldsOf(clients: [clientId: string, Uses][], now_ms: number): (string 
       set.push(`${clientId}|l|${address}`, now_ms)
     }
   }
-  return [...added, '=', ...set]
+  return { added, set }
 }

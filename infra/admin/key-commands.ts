@@ -3,14 +3,19 @@ import {
   listSigningKeys,
   type SigningAlg,
   type SigningKeyState,
-  SigningKeyUnreadable,
   type StoredSigningKey,
   signingKeyStates,
 } from '#shared/oauth/signing-keys.ts'
 import { systemClock } from '#shared/process/clock.ts'
 import { OperatorError } from '../operator.ts'
 import { command, group, type Run, shownTime, table } from './commands.ts'
-import { markSigningKeyRevoked, reencryptSigningKeys, rotateSigningKey, StandbyTooNew } from './keys.ts'
+import {
+  markSigningKeyRevoked,
+  reencryptSigningKeys,
+  rotateSigningKey,
+  SigningKeyUnreadable,
+  StandbyTooNew,
+} from './keys.ts'
 
 const EXIT_UNREADABLE = 1
 

@@ -1,4 +1,3 @@
-import type { KeyObject } from 'node:crypto'
 import {
   afterAll,
   encryptPrivateKey,
@@ -9,7 +8,6 @@ import {
   newSigningKey,
   openSigningKey,
   type SigningKeyOptions,
-  SigningKeyUnreadable,
   type StoredSigningKey,
   signingKeyStates,
 } from '#shared/oauth/signing-keys.ts'
@@ -18,6 +16,9 @@ import type { Database, Queryable } from '#shared/stores/postgres.ts'
 
 /** How long a key is on standby before it may sign: twice as long as a verifier may cache the key set. */
 export const STANDBY_MIN_MS = 600_000
+
+/** A stored private key cannot be decrypted with KEY_ENCRYPTION_KEY. */
+export class SigningKeyUnreadable extends Error {}
 
 /** The standby key was published so recently that a verifier may not know it yet. */
 export class StandbyTooNew extends Error {
@@ -47,7 +48,10 @@ export async function rotateSigningKey(
     const now_ms = options.clock.now()
     const next = standbyOf(keys, now_ms)
     if (!next) throw new Error('no key stands by')
-    openSigningKey(next, options.encryptionKey)
+    if (!openSigningKey(next, options.encryptionKey))
+      throw new SigningKeyUnreadable(
+        `The signing key ${next.kid} cannot be decrypted. Is KEY_ENCRYPTION_KEY the one that it was stored with?`,
+      )
     const usableFrom = new Date(next.createdAt.getTime() + STANDBY_MIN_MS)
     if (usableFrom.getTime() > now_ms) throw new StandbyTooNew(usableFrom)
     const activatesAt = afterAll(keys, now_ms)
@@ -100,27 +104,18 @@ export async function reencryptSigningKeys(
   await db.transaction(async (transaction) => {
     await lockSigningKeys(transaction)
     for (const key of await listSigningKeys(transaction)) {
-      if (opened(key, keys.slice(0, 1))) continue
-      const privateKey = opened(key, keys)
-      if (!privateKey) {
+      if (openSigningKey(key, keys.slice(0, 1))) continue
+      const opened = openSigningKey(key, keys)
+      if (!opened) {
         unreadable.push(key.kid)
         continue
       }
       await transaction.raw('update signing_keys set private_key_encrypted = ? where kid = ?', [
-        encryptPrivateKey(privateKey, key.kid, keys),
+        encryptPrivateKey(opened.privateKey, key.kid, keys),
         key.kid,
       ])
       rewritten.push(key.kid)
     }
   })
   return { rewritten, unreadable }
-}
-
-function opened(key: StoredSigningKey, keys: readonly Buffer[]): KeyObject | undefined {
-  try {
-    return openSigningKey(key, keys).privateKey
-  } catch (error) {
-    if (error instanceof SigningKeyUnreadable) return undefined
-    throw error
-  }
 }

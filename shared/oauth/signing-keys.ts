@@ -36,21 +36,18 @@ export type SigningKeyState = 'standby' | 'active' | 'retired' | 'gone' | 'revok
 /** A token's life (900 s), the JWKS cache time (300 s), and clocks 120 s off on either side. */
 export const KEEP_RETIRED_MS = (900 + 300 + 240) * 1_000
 
+const CIPHER = 'aes-256-gcm'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const RSA_BITS = 2_048
 const generate = promisify(generateKeyPair)
 
-/** A stored private key cannot be decrypted with this process's key encryption key. */
-export class SigningKeyUnreadable extends Error {}
-
 /** The newest key encryption key, which encrypts, then older ones, which only decrypt; each 32 bytes. */
 export type EncryptionKeys = readonly Buffer[]
 
-/** The options for making a key. */
 export interface SigningKeyOptions {
+  /** Of new keys. */
   alg: SigningAlg
-  /** They never enter the database. */
   encryptionKey: EncryptionKeys
   clock: Clock
 }
@@ -132,18 +129,14 @@ export function afterAll(keys: readonly StoredSigningKey[], now_ms: number): Dat
 }
 
 export async function insertSigningKey(db: Queryable, key: StoredSigningKey): Promise<void> {
-  await db.raw(
-    `insert into signing_keys (kid, alg, public_jwk, private_key_encrypted, created_at, activates_at)
-     values (?, ?, ?, ?, ?, ?)`,
-    [
-      key.kid,
-      key.alg,
-      JSON.stringify(key.publicJwk),
-      key.privateKeyEncrypted,
-      key.createdAt,
-      key.activatesAt,
-    ],
-  )
+  await db('signing_keys').insert({
+    kid: key.kid,
+    alg: key.alg,
+    public_jwk: JSON.stringify(key.publicJwk),
+    private_key_encrypted: key.privateKeyEncrypted,
+    created_at: key.createdAt,
+    activates_at: key.activatesAt,
+  })
 }
 
 /**
@@ -158,13 +151,12 @@ export async function newSigningKey(
     alg === 'ES256'
       ? await generate('ec', { namedCurve: 'P-256' })
       : await generate('rsa', { modulusLength: RSA_BITS })
-  const jwk = publicKey.export({ format: 'jwk' }) as JWK
-  const kid = await calculateJwkThumbprint(jwk)
+  const kid = await calculateJwkThumbprint(publicKey.export({ format: 'jwk' }) as JWK)
   if (kid.startsWith('-')) return newSigningKey(options)
   return {
     kid,
     alg,
-    publicJwk: { ...jwk, kid, alg, use: 'sig' },
+    publicJwk: publishedForm(publicKey, { kid, alg }),
     privateKeyEncrypted: encryptPrivateKey(privateKey, kid, encryptionKey),
     createdAt: new Date(clock.now()),
     activatesAt,
@@ -175,7 +167,7 @@ export async function newSigningKey(
 /** Encrypts with the newest key; a copy of it under another kid does not decrypt. */
 export function encryptPrivateKey(privateKey: KeyObject, kid: string, keys: EncryptionKeys): Buffer {
   const nonce = randomBytes(NONCE_BYTES)
-  const cipher = createCipheriv('aes-256-gcm', keys[0] as Buffer, nonce).setAAD(Buffer.from(kid))
+  const cipher = createCipheriv(CIPHER, keys[0] as Buffer, nonce).setAAD(Buffer.from(kid))
   const plain = privateKey.export({ format: 'der', type: 'pkcs8' })
   return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()])
 }
@@ -183,36 +175,34 @@ export function encryptPrivateKey(privateKey: KeyObject, kid: string, keys: Encr
 /**
  * Decrypts a private key and derives its public half from it. The public half in the table is not trusted: being able
  * to write the table is not enough to get a key published; that takes the key encryption key.
- * @throws SigningKeyUnreadable when it was encrypted with another key, for another kid, or altered.
+ * @returns undefined when it was encrypted with none of these keys, for another kid, or altered.
  */
 export function openSigningKey(
-  key: StoredSigningKey,
-  encryptionKey: EncryptionKeys,
-): { privateKey: KeyObject; publicKey: KeyObject; publicJwk: JWK } {
-  for (const each of encryptionKey) {
-    const privateKey = decrypted(key, each)
-    if (!privateKey) continue
-    const publicKey = createPublicKey(privateKey)
-    const jwk = publicKey.export({ format: 'jwk' }) as JWK
-    return { privateKey, publicKey, publicJwk: { ...jwk, kid: key.kid, alg: key.alg, use: 'sig' } }
+  { kid, alg, privateKeyEncrypted: sealed }: StoredSigningKey,
+  encryptionKeys: EncryptionKeys,
+): { privateKey: KeyObject; publicKey: KeyObject; publicJwk: JWK } | undefined {
+  const nonce = sealed.subarray(0, NONCE_BYTES)
+  for (const encryptionKey of encryptionKeys) {
+    try {
+      const decipher = createDecipheriv(CIPHER, encryptionKey, nonce, { authTagLength: TAG_BYTES })
+      decipher.setAAD(Buffer.from(kid)).setAuthTag(sealed.subarray(-TAG_BYTES))
+      const plain = Buffer.concat([
+        decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES)),
+        decipher.final(),
+      ])
+      const privateKey = createPrivateKey({ key: plain, format: 'der', type: 'pkcs8' })
+      const publicKey = createPublicKey(privateKey)
+      return { privateKey, publicKey, publicJwk: publishedForm(publicKey, { kid, alg }) }
+    } catch {
+      // Perhaps an older key encrypted it.
+    }
   }
-  throw new SigningKeyUnreadable(
-    `The signing key ${key.kid} cannot be decrypted. Is KEY_ENCRYPTION_KEY the one that it was stored with?`,
-  )
+  return undefined
 }
 
-/** @returns undefined when another key encrypted it. */
-function decrypted(key: StoredSigningKey, encryptionKey: Buffer): KeyObject | undefined {
-  const sealed = key.privateKeyEncrypted
-  try {
-    const nonce = sealed.subarray(0, NONCE_BYTES)
-    const decipher = createDecipheriv('aes-256-gcm', encryptionKey, nonce, {
-      authTagLength: TAG_BYTES,
-    })
-    decipher.setAAD(Buffer.from(key.kid)).setAuthTag(sealed.subarray(-TAG_BYTES))
-    const plain = Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()])
-    return createPrivateKey({ key: plain, format: 'der', type: 'pkcs8' })
-  } catch {
-    return undefined
-  }
-}
+/** As a member of the JWK set (RFC 7517 §4). */
+const publishedForm = (publicKey: KeyObject, about: { kid: string; alg: SigningAlg }): JWK => ({
+  ...(publicKey.export({ format: 'jwk' }) as JWK),
+  ...about,
+  use: 'sig',
+})

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http'
+import { createServer, type RequestListener, type Server, type ServerOptions, STATUS_CODES } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 
 /** Longer than proxies keep an idle connection, so the proxy closes it first. */
@@ -8,14 +8,10 @@ const KEEP_ALIVE_TIMEOUT_MS = 75_000
 const CHECK_EVERY_MS = 1_000
 const IDLE_SWEEP_MS = 50
 
-/** What an unknown sender may occupy, and for how long. */
-export interface HttpServerLimits {
-  /** A request has this long to arrive whole. */
-  request_ms: number
-  /** Its header section has this long. */
-  headers_ms: number
-  headersMax_bytes: number
-}
+/** What an unknown sender may occupy, in bytes, and for how long, in milliseconds. */
+export type HttpServerLimits = Required<
+  Pick<ServerOptions, 'requestTimeout' | 'headersTimeout' | 'maxHeaderSize'>
+>
 
 /** The answer to bytes that cannot be read as a request. */
 export type UnreadableAnswer = (about: { status: number; requestId: string }) => {
@@ -28,19 +24,11 @@ const UNREADABLE_STATUS: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, ER
 /** A node:http server with these limits. It does not listen yet. */
 export function createHttpServer(
   listener: RequestListener,
-  { request_ms, headers_ms, headersMax_bytes }: HttpServerLimits,
+  limits: HttpServerLimits,
   unreadable: UnreadableAnswer,
 ): Server {
-  const server = createServer(
-    {
-      requestTimeout: request_ms,
-      headersTimeout: headers_ms,
-      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-      connectionsCheckingInterval: CHECK_EVERY_MS,
-      maxHeaderSize: headersMax_bytes,
-    },
-    listener,
-  )
+  const times = { keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS, connectionsCheckingInterval: CHECK_EVERY_MS }
+  const server = createServer({ ...limits, ...times }, listener)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
     answerUnreadable(error, socket, unreadable),
   )

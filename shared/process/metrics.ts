@@ -14,7 +14,7 @@ export interface Sample {
   value: number
 }
 
-export interface Description {
+interface Description {
   /** Without the prefix `integration_`; ends with its unit, or `_total`. */
   name: string
   help: string
@@ -22,26 +22,10 @@ export interface Description {
 }
 
 /** What a process counts. Counting takes about a microsecond and cannot fail. */
-export interface Metrics {
-  readonly registry: Registry
-  /** @param request its route as it is documented, never the path that was sent; `unmatched` without one. */
-  answered(request: { route: string; method: string; status: number; duration_ms: number }): void
-  /** @returns what counts one more, or `by` more, under the values of its labels. */
-  counter(description: Description): (labels?: Record<string, string>, by?: number) => void
-  /** A counter kept elsewhere, and read on demand. */
-  counterOf(description: Description, read: () => Sample[]): void
-  /** A value read on demand. @param summed how the values of several processes become one. */
-  gauge(description: Description, summed: 'sum' | 'min' | 'max' | 'first', read: () => Sample[]): void
-}
+export type Metrics = ReturnType<typeof createMetrics>
 
 /** @param service its name in `integration_build_info`. `ofProcess`: measures memory, CPU and event-loop lag too. */
-export function createMetrics({
-  service,
-  ofProcess = false,
-}: {
-  service: string
-  ofProcess?: boolean
-}): Metrics {
+export function createMetrics({ service, ofProcess = false }: { service: string; ofProcess?: boolean }) {
   const registry = new Registry()
   if (ofProcess) collectDefaultMetrics({ register: registry })
   const options = ({ name, help, labels = [] }: Description) => ({
@@ -50,6 +34,13 @@ export function createMetrics({
     labelNames: labels,
     registers: [registry],
   })
+  /** Reads the values when they are asked for. */
+  const collecting = (read: () => Sample[]) =>
+    function collect(this: Counter | Gauge): void {
+      this.reset()
+      for (const { labels = {}, value } of read()) this.inc(labels, value)
+    }
+
   const durations = new Histogram({
     ...options({
       name: 'http_request_duration_seconds',
@@ -58,42 +49,34 @@ export function createMetrics({
     }),
     buckets: DURATION_BUCKETS_S,
   })
-  const metrics: Metrics = {
+  const build = options({
+    name: 'build_info',
+    help: 'Always 1; the version that runs',
+    labels: ['service', 'version'],
+  })
+  new Gauge({ ...build, aggregator: 'first' }).set({ service, version: VERSION }, 1)
+
+  return {
     registry,
-    answered({ duration_ms, ...labels }) {
+    /** @param request its route as it is documented, never the path that was sent; `unmatched` without one. */
+    answered(request: { route: string; method: string; status: number; duration_ms: number }): void {
+      const { duration_ms, ...labels } = request
       durations.observe(labels, duration_ms / 1_000)
     },
-    counter(description) {
+    /** @returns what counts one more, or `by` more, under the values of its labels. */
+    counter(description: Description): (labels?: Record<string, string>, by?: number) => void {
       const counter = new Counter(options(description))
-      // A counter without labels is there from the start, at 0.
       return (labels = {}, by = 1) => counter.inc(labels, by)
     },
-    counterOf(description, read) {
-      new Counter({
-        ...options(description),
-        collect() {
-          this.reset()
-          for (const { labels = {}, value } of read()) this.inc(labels, value)
-        },
-      })
+    /** A counter kept elsewhere, and read on demand. */
+    counterOf(description: Description, read: () => Sample[]): void {
+      new Counter({ ...options(description), collect: collecting(read) })
     },
-    gauge(description, aggregator, read) {
-      new Gauge({
-        ...options(description),
-        aggregator,
-        collect() {
-          this.reset()
-          for (const { labels = {}, value } of read()) this.set(labels, value)
-        },
-      })
+    /** A value read on demand. @param summed how the values of several processes become one. */
+    gauge(description: Description, summed: 'sum' | 'min' | 'max' | 'first', read: () => Sample[]): void {
+      new Gauge({ ...options(description), aggregator: summed, collect: collecting(read) })
     },
   }
-  metrics.gauge(
-    { name: 'build_info', help: 'Always 1; the version that runs', labels: ['service', 'version'] },
-    'first',
-    () => [{ labels: { service, version: VERSION }, value: 1 }],
-  )
-  return metrics
 }
 
 /**

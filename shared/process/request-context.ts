@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { type BlockList, isIP, isIPv6 } from 'node:net'
 import { CLIENT_SECRET_PATTERN, INVITATION_TOKEN_PATTERN, SESSION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
+import type { Log } from './log.ts'
 
 const SECRETS = [CLIENT_SECRET_PATTERN, SESSION_TOKEN_PATTERN, INVITATION_TOKEN_PATTERN]
 const CALLER_REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
@@ -21,23 +22,31 @@ export interface RequestContext {
 /**
  * A trusted proxy overwrites X-Request-Id and X-Forwarded-For, and passes the caller's own id on as
  * X-Caller-Request-Id. It may add a traceparent. From anyone else these headers say nothing.
- * @param untrusted is called with the address of an untrusted peer that sends X-Forwarded-For.
+ * @returns what reads the context of a request. It warns once of an untrusted peer that sends X-Forwarded-For: a proxy
+ * that TRUSTED_PROXIES should name, or else the limits see all its callers as one address; or someone who pretends.
  */
-export function requestContext(
-  request: IncomingMessage,
-  trustedProxies: BlockList,
-  untrusted: (peer: string) => void = () => {},
-): RequestContext {
-  const peer = plainAddress(request.socket.remoteAddress ?? '')
-  const trusted = includes(trustedProxies, peer)
-  if (!trusted && request.headers['x-forwarded-for'] !== undefined) untrusted(peer)
-  const requestId = usableId(trusted ? request.headers['x-request-id'] : undefined) ?? randomUUID()
-  const callerRequestId = usableId(request.headers[trusted ? 'x-caller-request-id' : 'x-request-id'])
-  const clientAddress = trusted ? forwardedAddress(request, trustedProxies, peer) : peer
-  const traceId = trusted ? traceIdOf(request.headers.traceparent) : undefined
-  return traceId === undefined
-    ? { requestId, callerRequestId, clientAddress }
-    : { requestId, callerRequestId, clientAddress, traceId }
+export function createContextReader(trustedProxies: BlockList, log: Log) {
+  let warned = false
+  function warn(peer: string): void {
+    if (warned) return
+    warned = true
+    const message = 'X-Forwarded-For comes from an address that TRUSTED_PROXIES does not name and is ignored'
+    log.warn({ event: 'proxy.untrusted', peer }, message)
+  }
+
+  return (request: IncomingMessage): RequestContext => {
+    const { headers } = request
+    const peer = plainAddress(request.socket.remoteAddress ?? '')
+    const trusted = includes(trustedProxies, peer)
+    if (!trusted && headers['x-forwarded-for'] !== undefined) warn(peer)
+    const requestId = usableId(trusted ? headers['x-request-id'] : undefined) ?? randomUUID()
+    const callerRequestId = usableId(headers[trusted ? 'x-caller-request-id' : 'x-request-id'])
+    const clientAddress = trusted ? forwardedAddress(request, trustedProxies, peer) : peer
+    const traceId = trusted ? traceIdOf(headers.traceparent) : undefined
+    return traceId === undefined
+      ? { requestId, callerRequestId, clientAddress }
+      : { requestId, callerRequestId, clientAddress, traceId }
+  }
 }
 
 /** version-traceid-parentid-flags (W3C Trace Context §3.2); a later version may have more behind the flags. */

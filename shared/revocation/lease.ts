@@ -3,31 +3,16 @@ import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { TICK } from './scripts.ts'
 import type { Timings } from './timings.ts'
 
-/** For how long this process may believe what the Redis server behind its connection says. */
-export interface Lease {
-  /** False until the server is known, and after a failure until it answers again. While false, do not wait for it. */
-  usable(): boolean
-  /** The run_id of the server behind the connection, if known. */
-  server(): string | undefined
-  /** Whether what was read together with this marker, by a command sent at `sentAt_ms`, holds every revocation. */
-  vouches(marker: string | null, sentAt_ms: number): boolean
-  /** A command failed: wait for the next tick. */
-  suspect(): void
-  close(): void
-}
-
-export interface LeaseOptions {
-  redis: Redis
-  timings: Timings
-  monotonic: () => number
-}
-
 interface Tick {
   count: number
   sentAt_ms: number
 }
 
+export type Lease = ReturnType<typeof createLease>
+
 /**
+ * For how long this process may believe what the Redis server behind its connection says.
+ *
  * Redis lets a marker expire by its wall clock, which may be set back or stand still with a suspended machine. So
  * that nothing hangs on it, every process moves a counter in Redis about once a second and notes when it sent the
  * command; a marker carries the count at which its round began. A marker with at least the count of a tick was
@@ -35,21 +20,28 @@ interface Tick {
  *
  * The run_id is learned on the same connection that it is compared on, and forgotten when that closes.
  */
-export function createLease({ redis, timings, monotonic }: LeaseOptions): Lease {
+export function createLease({
+  redis,
+  timings,
+  monotonic,
+}: {
+  redis: Redis
+  timings: Timings
+  monotonic: () => number
+}) {
   const ticksKept = Math.ceil(timings.lease_ms / timings.tick_ms) + 1
   let connection = 0
   let answers = false
   let ticking = false
   let server: string | undefined
+  /** Newest first. */
   let ticks: Tick[] = []
-  let judged = { marker: '', until_ms: Number.NEGATIVE_INFINITY }
 
   function forget(): void {
     connection += 1
     answers = false
     server = undefined
     ticks = []
-    judged = { marker: '', until_ms: Number.NEGATIVE_INFINITY }
   }
 
   async function tick(): Promise<void> {
@@ -75,13 +67,6 @@ export function createLease({ redis, timings, monotonic }: LeaseOptions): Lease 
     answers = true
   }
 
-  function believedUntil(marker: string): number {
-    const [runId, count] = marker.split(' ')
-    if (runId !== server) return Number.NEGATIVE_INFINITY
-    const before = ticks.find((tick) => tick.count <= Number(count))
-    return before ? before.sentAt_ms + timings.lease_ms : Number.NEGATIVE_INFINITY
-  }
-
   function onReady(): void {
     forget()
     void tick()
@@ -89,22 +74,26 @@ export function createLease({ redis, timings, monotonic }: LeaseOptions): Lease 
 
   redis.on('close', forget)
   redis.on('ready', onReady)
-  const timer = setInterval(() => void tick(), timings.tick_ms)
-  timer.unref()
+  const timer = setInterval(() => void tick(), timings.tick_ms).unref()
   void tick()
 
   return {
+    /** False until the server is known, and after a failure until it answers again. While false, do not wait for it. */
     usable: () => answers,
+    /** @returns the run_id of the server behind the connection, if known. */
     server: () => server,
-    vouches(marker, sentAt_ms) {
-      if (marker === null || server === undefined) return false
-      if (marker !== judged.marker) judged = { marker, until_ms: believedUntil(marker) }
-      return sentAt_ms < judged.until_ms
+    /** Whether what was read together with this marker, by a command sent at `sentAt_ms`, holds every revocation. */
+    vouches(marker: string | null, sentAt_ms: number): boolean {
+      const [runId, count] = marker?.split(' ') ?? []
+      if (server === undefined || runId !== server) return false
+      const before = ticks.find((tick) => tick.count <= Number(count))
+      return before !== undefined && sentAt_ms < before.sentAt_ms + timings.lease_ms
     },
-    suspect() {
+    /** A command failed: wait for the next tick. */
+    suspect(): void {
       answers = false
     },
-    close() {
+    close(): void {
       clearInterval(timer)
       redis.off('close', forget)
       redis.off('ready', onReady)

@@ -9,9 +9,7 @@ const STATEMENTS_AT_ONCE = 2
 const SUBJECTS_A_STATEMENT = 500
 
 /**
- * Asks the Postgres primary. Questions that wait go together in one statement, which always begins after each was
- * asked.
- * Postgres text cannot hold NUL: an id with one was never issued, and must not fail the shared statement.
+ * Asks the Postgres primary. Questions that wait go together in one statement, which begins after each was asked.
  * @returns a function that answers within twice `deadline_ms` at the very most, `undecided` when Postgres cannot,
  * and never rejects.
  */
@@ -22,6 +20,7 @@ export function createPrimaryAsk({ db, deadline_ms }: { db: Queryable; deadline_
     { size: SUBJECTS_A_STATEMENT, atOnce: STATEMENTS_AT_ONCE, wait_ms: deadline_ms },
   )
   return (subject: Subject): Promise<Standing> => {
+    // Postgres text cannot hold NUL: an id with one was never issued, and must not fail the shared statement.
     const impossible = entriesOf(subject).find(({ id }) => id.includes('\0'))
     if (impossible) return Promise.resolve({ revoked: impossible.kind })
     return within(deadline_ms, read(subject)).then(

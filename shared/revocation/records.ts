@@ -49,17 +49,9 @@ export async function readStandings(db: Queryable, subjects: readonly Subject[])
       subjects.map(({ kid }) => kid ?? null),
     ] as never,
   )
-  return rows.map(({ standby, restored, revoked }: StandingRow) => {
-    if (standby) throw new StandbyError()
-    if (restored) throw new RestoredError()
-    return revoked ? { revoked } : 'live'
-  })
-}
-
-interface StandingRow {
-  standby: boolean
-  restored: boolean
-  revoked: Entry['kind'] | null
+  if (rows[0]?.standby) throw new StandbyError()
+  if (rows[0]?.restored) throw new RestoredError()
+  return rows.map(({ revoked }: { revoked: Entry['kind'] | null }) => (revoked ? { revoked } : 'live'))
 }
 
 /** @returns the run_id of the Redis server that Postgres names. */

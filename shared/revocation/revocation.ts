@@ -14,9 +14,8 @@ import { PRODUCTION_TIMINGS, type Timings } from './timings.ts'
 
 export interface Revocation {
   /**
-   * Whether the subject has been revoked, and which part of it, as far as that can still matter: a client within the last day, which is
-   * longer than any token lives or any client record is remembered. Never rejects. Whatever is asked in one turn of
-   * the event loop is one Redis command, sent at its end.
+   * Whether the subject has been revoked, and which part of it: a client within the last day, which is longer than any
+   * token lives or any client record is remembered. Never rejects. All that is asked in one turn is one Redis command.
    */
   ask(subject: Subject): Promise<Standing>
   /**
@@ -32,17 +31,6 @@ export interface Revocation {
   close(): void
 }
 
-export interface RevocationOptions {
-  redis: Redis
-  /** The primary, for the transactions that revoke. */
-  db: Database
-  /** The same, for questions; they take two connections at most. Default: `db`. */
-  decisions?: Database
-  timings?: Timings
-  /** Milliseconds that only ever go forward. */
-  monotonic?: () => number
-}
-
 const keyOfKind = {
   client: redisKeys.revokedClient,
   token: redisKeys.revokedToken,
@@ -53,12 +41,6 @@ const entryKey = ({ kind, id }: Entry): string => keyOfKind[kind](id)
 /** Far below what a Lua stack holds, and over in a fraction of a millisecond. */
 const SUBJECTS_A_COMMAND = 200
 
-/** What Redis holds about a subject, and whether that can be trusted to be complete. */
-interface Found {
-  revoked: Entry['kind'] | undefined
-  vouched: boolean
-}
-
 /** Asks about revocations and makes them, by the protocol in the README.md beside this file. */
 export function createRevocation({
   redis,
@@ -66,7 +48,16 @@ export function createRevocation({
   decisions = db,
   timings = PRODUCTION_TIMINGS,
   monotonic = () => performance.now(),
-}: RevocationOptions): Revocation {
+}: {
+  redis: Redis
+  /** The primary, for the transactions that revoke. */
+  db: Database
+  /** The same, for questions; they take two connections at most. */
+  decisions?: Database
+  timings?: Timings
+  /** Milliseconds that only ever go forward. */
+  monotonic?: () => number
+}): Revocation {
   const lease = createLease({ redis, timings, monotonic })
   const primary = createPrimaryAsk({ db: decisions, deadline_ms: timings.askPostgres_ms })
   const counts = { redis: 0, postgres: 0, neither: 0 }
@@ -77,9 +68,9 @@ export function createRevocation({
     return standing
   }
 
-  /** Reads the marker once for all of them, together with their entries. */
+  /** Reads the marker once for all of them: what Redis holds about each, and whether it is known to be complete. */
   const read = batchPerTurn(
-    async (subjects: Subject[]): Promise<Found[]> => {
+    async (subjects: Subject[]) => {
       const entriesOfEach = subjects.map(entriesOf)
       const keys = [...new Set(entriesOfEach.flat().map(entryKey))]
       const sentAt_ms = monotonic()

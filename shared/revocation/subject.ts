@@ -12,10 +12,7 @@ export interface Entry {
   id: string
 }
 
-/**
- * Where several are revoked, `revoked` names the client before the key and the key before the token. `undecided`:
- * neither store answered in time; the caller answers 503, never access.
- */
+/** `revoked` names the client before the key and the key before the token. `undecided`: answer 503, never access. */
 export type Standing = 'live' | 'undecided' | { revoked: Entry['kind'] }
 
 /** @returns what the subject rests on, in the order of `Standing`. */

@@ -35,20 +35,6 @@ const types = {
   },
 }
 
-export interface PostgresOptions {
-  url: string
-  poolSize: number
-  /** Shown in pg_stat_activity. */
-  applicationName: string
-  /** A statement that runs longer is cancelled by the server. Default 5,000. */
-  statementTimeout_ms?: number
-  /**
-   * Whether a pooler stands between that gives each transaction another connection of its own, such as PgBouncer. Then
-   * nothing outlasts a transaction: statements are not prepared, and the role's own settings limit them.
-   */
-  pooled?: boolean
-}
-
 /** How long a live server has to answer or refuse after a statement has run out of time. */
 const ANSWER_MARGIN_MS = 1_000
 
@@ -62,7 +48,19 @@ export function createPostgres({
   applicationName,
   statementTimeout_ms = STATEMENT_MAX_MS,
   pooled = false,
-}: PostgresOptions): Database {
+}: {
+  url: string
+  poolSize: number
+  /** Shown in pg_stat_activity. */
+  applicationName: string
+  /** A statement that runs longer is cancelled by the server. */
+  statementTimeout_ms?: number
+  /**
+   * Whether a pooler stands between that gives each transaction another connection of its own, such as PgBouncer. Then
+   * nothing outlasts a transaction: statements are not prepared, and the role's own settings limit them.
+   */
+  pooled?: boolean
+}): Database {
   return knex({
     client: 'pg',
     connection: {

@@ -9,14 +9,6 @@ const REASON_MAX_CHARACTERS = 200
 /** What both services constantly do in Redis: run a script that reads the marker. */
 const PROBE = `return redis.call('get', ARGV[1])`
 
-export interface RedisWatch {
-  /** Why Redis cannot be used, in its own words; undefined while it can. */
-  trouble(): string | undefined
-  /** Whether a revocation marker was there at the last look: then Redis vouches for revocations. */
-  vouches(): boolean
-  stop(): void
-}
-
 /**
  * Checks every two seconds whether the server lets this process do its work. A server that refuses (wrong password, no
  * permission, TLS) or does not answer is logged with its own reason when that begins, each minute while it lasts,
@@ -30,10 +22,10 @@ export function watchRedis({
 }: {
   redis: Redis
   log: Log
-  /** For the log: which one, when there are two. */
+  /** For logs and metrics: which one, when there are two. */
   name?: string
   probeEvery_ms?: number
-}): RedisWatch {
+}) {
   let connectionError: string | undefined
   let trouble: string | undefined
   let loggedAt_ms = Number.NEGATIVE_INFINITY
@@ -72,9 +64,12 @@ export function watchRedis({
   void probe()
   const timer = setInterval(() => void probe(), probeEvery_ms).unref()
   return {
+    name,
+    /** Why Redis cannot be used, in its own words; undefined while it can. */
     trouble: () => trouble,
+    /** Whether a revocation marker was there at the last look: then Redis vouches for revocations. */
     vouches: () => typeof marker === 'string',
-    stop() {
+    stop(): void {
       stopped = true
       clearInterval(timer)
     },
@@ -87,39 +82,32 @@ function reasonOf(error: Error & { code?: string; errors?: Error[] }): string {
   return message.slice(0, REASON_MAX_CHARACTERS)
 }
 
-/** A process's connections to Redis, each watched: one for revocations, which may be the same as the other. */
-export interface RedisConnections {
-  redis: Redis
-  revocationRedis: Redis
-  /** By their names in logs and metrics. */
-  watches: Readonly<Record<string, RedisWatch>>
-  revocationWatch: RedisWatch
-  /** @returns `redis` if one of them cannot be used. */
-  degraded(): string[]
-  close(): void
-}
+export type RedisConnections = ReturnType<typeof connectRedis>
 
-/** @param name shown in `CLIENT LIST`. */
+/**
+ * A process's connections to Redis, each watched: one for revocations, which may be the same as the other.
+ * @param name shown in `CLIENT LIST`.
+ */
 export function connectRedis(
   { REDIS_URL, REVOCATION_REDIS_URL }: { REDIS_URL: string; REVOCATION_REDIS_URL?: string | undefined },
   { name, log }: { name: string; log: Log },
-): RedisConnections {
+) {
   const connect = (url: string, as: string) => {
     const redis = createRedis({ url, connectionName: name })
     return { redis, watch: watchRedis({ redis, log, name: as }) }
   }
   const main = connect(REDIS_URL, 'redis')
-  const separate = REVOCATION_REDIS_URL ? connect(REVOCATION_REDIS_URL, 'revocation') : undefined
-  const forRevocation = separate ?? main
-  const both = new Set([main, forRevocation])
+  const forRevocation = REVOCATION_REDIS_URL ? connect(REVOCATION_REDIS_URL, 'revocation') : main
+  const all = [...new Set([main, forRevocation])]
   return {
     redis: main.redis,
     revocationRedis: forRevocation.redis,
-    watches: { redis: main.watch, ...(separate && { revocation: separate.watch }) },
+    watches: all.map(({ watch }) => watch),
     revocationWatch: forRevocation.watch,
-    degraded: () => ([...both].some(({ watch }) => watch.trouble() !== undefined) ? ['redis'] : []),
-    close() {
-      for (const { redis, watch } of both) {
+    /** @returns `redis` if one of them cannot be used. */
+    degraded: (): string[] => (all.some(({ watch }) => watch.trouble() !== undefined) ? ['redis'] : []),
+    close(): void {
+      for (const { redis, watch } of all) {
         watch.stop()
         redis.disconnect()
       }

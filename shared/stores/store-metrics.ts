@@ -1,10 +1,9 @@
-import type { Metrics, Sample } from '#shared/process/metrics.ts'
+import type { Metrics } from '#shared/process/metrics.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from './postgres.ts'
-import { createRateLimit, type RateLimit } from './rate-limit.ts'
-import type { Redis } from './redis.ts'
 import type { RedisConnections } from './redis-watch.ts'
 
+/** What is used of tarn's pool, which knex has no type for. */
 interface Pool {
   max: number
   numUsed(): number
@@ -23,7 +22,7 @@ export function measurePools(metrics: Metrics, databases: Record<string, Databas
     },
     'sum',
     () =>
-      pools.flatMap(([pool, of]): Sample[] => [
+      pools.flatMap(([pool, of]) => [
         { labels: { pool, state: 'used' }, value: of.numUsed() },
         { labels: { pool, state: 'free' }, value: of.numFree() },
         { labels: { pool, state: 'waiting' }, value: of.numPendingAcquires() },
@@ -45,11 +44,7 @@ export function measureRedis(
   metrics.gauge(
     { name: 'redis_usable', help: '1 while every process can use the Redis server', labels: ['redis'] },
     'min',
-    () =>
-      Object.entries(watches).map(([redis, watch]) => ({
-        labels: { redis },
-        value: watch.trouble() === undefined ? 1 : 0,
-      })),
+    () => watches.map(({ name, trouble }) => ({ labels: { redis: name }, value: trouble() ? 0 : 1 })),
   )
   metrics.gauge(
     { name: 'redis_trusted', help: '1 while Redis vouches for revocations; else Postgres decides' },
@@ -64,15 +59,4 @@ export function measureRedis(
     },
     () => Object.entries(revocation.counts()).map(([by, value]) => ({ labels: { by }, value })),
   )
-}
-
-/** @returns what makes the rate limits of a service, which count the requests that they refuse. */
-export function rateLimits(redis: Redis, metrics: Metrics) {
-  const exceeded = metrics.counter({
-    name: 'rate_limit_hits_total',
-    help: 'Times that a rate limit was exceeded',
-    labels: ['limit'],
-  })
-  return (name: string, rate: { limit: number; window_s: number }): RateLimit =>
-    createRateLimit({ redis, policy: { name, ...rate }, exceeded: () => exceeded({ limit: name }) })
 }

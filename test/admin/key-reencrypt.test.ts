@@ -24,7 +24,7 @@ describe('npm run admin -- key reencrypt', () => {
     assert.equal(code, 1)
     const keys = await listSigningKeys(operator.db)
     assert.deepEqual(json, { rewritten: [], unreadable: keys.map(({ kid }) => kid) })
-    for (const key of keys) openSigningKey(key, [old])
+    for (const key of keys) assert.ok(openSigningKey(key, [old]))
   })
 
   it('encrypts with the first key what the others open: afterwards the first is enough', async () => {
@@ -33,10 +33,10 @@ describe('npm run admin -- key reencrypt', () => {
     assert.equal(code, 0)
     assert.deepEqual(json, { rewritten: before.map(({ kid }) => kid), unreadable: [] })
     for (const key of await listSigningKeys(operator.db)) {
-      const { publicJwk } = openSigningKey(key, [next])
+      const { publicJwk } = openSigningKey(key, [next]) ?? assert.fail('it does not open')
       assert.equal(publicJwk.kid, key.kid)
-      assert.throws(() => openSigningKey(key, [old]))
-      openSigningKey(key, [randomBytes(32), next])
+      assert.equal(openSigningKey(key, [old]), undefined)
+      assert.ok(openSigningKey(key, [randomBytes(32), next]))
     }
   })
 

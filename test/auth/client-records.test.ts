@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { markClientRevoked } from '#shared/oauth/clients.ts'
 import { newClientId } from '#shared/oauth/new-ids.ts'
+import { systemClock } from '#shared/process/clock.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import {
   CLIENT_RECORD_LIFETIME_MS,
@@ -161,7 +162,10 @@ describe('the client records that a process remembers', () => {
       applicationName: 'test',
     })
     let db: Database = broken
-    const records = createClientRecords({ db: new Proxy(auth, { get: (_, name) => Reflect.get(db, name) }) })
+    const records = createClientRecords({
+      clock: systemClock,
+      db: new Proxy(auth, { get: (_, name) => Reflect.get(db, name) }),
+    })
     const clientId = await subjects.newClient()
     await assert.rejects(find(records, clientId))
     db = auth

@@ -57,7 +57,7 @@ describe('oidc-provider, as it is used', () => {
     assert.equal(await judge(requestOf(client, { resource: 'https://api.test/' })), undefined)
     const below = createGrantJudge({ issuer: 'https://issuer.test', resource: 'https://api.test/v1' })
     const refusal = await below(requestOf(client, { resource: 'https://api.test/v1/' }))
-    assert.equal(refusal?.error, 'invalid_target')
+    assert.equal(refusal?.parts.error, 'invalid_target')
   })
 
   const refusals: [string, Scope[], Partial<GrantRequest>, string][] = [
@@ -79,12 +79,13 @@ describe('oidc-provider, as it is used', () => {
     ],
     ['anything to a client without scopes', [], {}, 'invalid_scope'],
     ['another grant', ['analytics:read'], { grantType: 'implicit' }, 'unsupported_grant_type'],
+    ['a refresh token', ['analytics:read'], { grantType: 'refresh_token' }, 'unsupported_grant_type'],
     ['another resource', ['analytics:read'], { resource: 'https://x.test' }, 'invalid_target'],
     ['a resource that is no URL', ['analytics:read'], { resource: 'x' }, 'invalid_target'],
   ]
   for (const [what, scopes, changes, error] of refusals) {
     it(`refuses ${what}`, async () => {
-      assert.equal((await judge(requestOf(scopes, changes)))?.error, error)
+      assert.equal((await judge(requestOf(scopes, changes)))?.parts.error, error)
     })
   }
 

@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import { BlockList } from 'node:net'
+import { pino } from 'pino'
 import { z } from 'zod'
 import { bearerOf } from '#shared/access-tokens/bearer.ts'
 import { createDateOf } from '#shared/analytics/calendar.ts'
 import { judgeEvent } from '#shared/analytics/events.ts'
 import { matchesNone } from '#shared/entity-tag.ts'
-import { requestContext } from '#shared/process/request-context.ts'
+import { createContextReader } from '#shared/process/request-context.ts'
 import { createAddressRule } from '../../apps/api/callbacks/address-verdict.ts'
 import { plainText } from '../../apps/api/callbacks/plain-text.ts'
 import { shownBody, shownText } from '../../apps/api/callbacks/receiver-text.ts'
@@ -25,6 +26,7 @@ const KIB = 1_024
 const HEADER_CHARACTERS = 16 * KIB
 const loopback = new BlockList()
 loopback.addAddress('127.0.0.1')
+const readContext = createContextReader(loopback, pino({ level: 'silent' }))
 
 const requestWith = (headers: Record<string, string>) =>
   ({
@@ -90,7 +92,7 @@ const READERS: [what: string, limit: number, read: (input: string) => unknown][]
   [
     'X-Forwarded-For and X-Request-Id',
     HEADER_CHARACTERS,
-    (input) => requestContext(requestWith({ 'x-forwarded-for': input, 'x-request-id': input }), loopback),
+    (input) => readContext(requestWith({ 'x-forwarded-for': input, 'x-request-id': input })),
   ],
   ['If-None-Match', HEADER_CHARACTERS, (input) => matchesNone(input, '"tag"')],
   ['Idempotency-Key', HEADER_CHARACTERS, (input) => CreationHeaders.safeParse({ 'Idempotency-Key': input })],

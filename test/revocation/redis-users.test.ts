@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { Redis } from 'ioredis'
-import { createRateLimit } from '#shared/stores/rate-limit.ts'
+import { createMetrics } from '#shared/process/metrics.ts'
+import { rateLimits } from '#shared/stores/rate-limit.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { asAdmin } from '../support/revocation.ts'
@@ -149,10 +150,11 @@ describe('the Redis users of the services', () => {
       const redis = createRedis({ url: server.url(user), connectionName: 'test' })
       await redisReady(redis)
       try {
-        const policy = { name: `test-${user}`, limit: 1, window_s: 60 }
-        await createRateLimit({ redis, policy }).consume('subject')
+        const limits = rateLimits(redis, createMetrics({ service: 'test' }))
+        const policy = [`test-${user}`, { limit: 1, window_s: 60 }] as const
+        await limits(...policy).consume('subject')
         // Another limiter, so another memory: only Redis can know of the first.
-        assert.equal((await createRateLimit({ redis, policy }).consume('subject')).allowed, false)
+        assert.equal((await limits(...policy).consume('subject')).allowed, false)
       } finally {
         redis.disconnect()
       }

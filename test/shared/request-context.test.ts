@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request } from 'node:http'
 import { BlockList } from 'node:net'
+import { pino } from 'pino'
 import { listen } from '#shared/process/http-server.ts'
-import { requestContext } from '#shared/process/request-context.ts'
+import { createContextReader } from '#shared/process/request-context.ts'
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
 const VALID = `00-${TRACE_ID}-00f067aa0ba902b7-01`
@@ -16,7 +17,7 @@ async function traceIdOf(traceparent: string, trusted: boolean): Promise<string 
   const port = await listen(server, { host: '127.0.0.1', port: 0 })
   request({ port, headers: { traceparent } }).end()
   const [incoming] = (await once(server, 'request')) as [IncomingMessage]
-  const { traceId } = requestContext(incoming, proxies)
+  const { traceId } = createContextReader(proxies, pino({ level: 'silent' }))(incoming)
   server.closeAllConnections()
   server.close()
   return traceId

@@ -3,8 +3,7 @@ import { performance } from 'node:perf_hooks'
 import type { Middleware } from 'koa'
 import type { Log } from '#shared/process/log.ts'
 import { infoLines } from '#shared/process/log-line.ts'
-import { createProxyWarning } from '#shared/process/proxy-warning.ts'
-import { type RequestContext, requestContext } from '#shared/process/request-context.ts'
+import { createContextReader, type RequestContext } from '#shared/process/request-context.ts'
 import type { ApiState, SessionState } from './state.ts'
 
 /** Every answer has these unless a handler says otherwise. */
@@ -54,11 +53,11 @@ export function createRequestMiddleware({
   /** Called with method and route of each request that was answered. */
   ran?: ((route: string) => void) | undefined
 }): Middleware<ApiState> {
-  const untrusted = createProxyWarning(log)
+  const readContext = createContextReader(trustedProxies, log)
   const writeInfo = infoLines(log)
   return async (ctx, next) => {
     const started_ms = performance.now()
-    const request = requestContext(ctx.req, trustedProxies, untrusted)
+    const request = readContext(ctx.req)
     const state = new RequestState(request, log)
     ctx.state = state
     ctx.res.setHeader('X-Request-Id', request.requestId)

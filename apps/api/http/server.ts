@@ -1,11 +1,7 @@
 import { type RequestListener, type Server, STATUS_CODES } from 'node:http'
 import * as shared from '#shared/process/http-server.ts'
 
-const LIMITS: shared.HttpServerLimits = {
-  request_ms: 30_000,
-  headers_ms: 10_000,
-  headersMax_bytes: 16 * 1_024,
-}
+const LIMITS = { requestTimeout: 30_000, headersTimeout: 10_000, maxHeaderSize: 16 * 1_024 }
 
 /** The HTTP server of a process of the resource API. It does not listen yet. */
 export const createHttpServer = (listener: RequestListener): Server =>
