@@ -59,7 +59,7 @@ export interface RefusedRequest {
   /** Why, in one word of the service's own. Never anything that was sent. */
   reason: string
   /** What the reason is about: a scope, or the names of fields. Never a value that was sent. */
-  about?: string
+  about?: string | undefined
 }
 
 /** As it is kept. */

@@ -3,6 +3,7 @@ import type { Log } from '#shared/process/log.ts'
 import { infoLines } from '#shared/process/log-line.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
 import type { RequestContext } from '#shared/process/request-context.ts'
+import type { Refusals } from '#shared/refusals.ts'
 import type { Refusal } from './refusal.ts'
 import type { Exchange } from './route.ts'
 
@@ -17,15 +18,16 @@ interface TokenIssued {
 export type Audit = ReturnType<typeof createAudit>
 
 /**
- * One line for everything that a security team may ask about later, and its count in the metrics. Fields are named one
+ * One line for everything that a security team may ask about later, its count in the metrics, and a note of each refusal
+ * for the client's company. Fields are named one
  * by one: nothing of a request is logged but the ids and the address. What was sent as client id is logged only when it
  * looks like one, since people paste secrets into the wrong field.
  */
-export function createAudit(log: Log, { counter }: Metrics) {
+export function createAudit(log: Log, { counter }: Metrics, companies: Refusals) {
   const writeInfo = infoLines(log)
   const issued = counter({ name: 'tokens_issued_total', help: 'Access tokens issued' })
   const revoked = counter({ name: 'tokens_revoked_total', help: 'Access tokens revoked by their client' })
-  const refusals = counter({
+  const refused = counter({
     name: 'oauth_refusals_total',
     help: 'Requests to the OAuth endpoints that were refused, by reason',
     labels: ['reason'],
@@ -39,11 +41,18 @@ export function createAudit(log: Log, { counter }: Metrics) {
       revoked()
       log.info({ event: 'token.revoked', ...context, ...token }, 'token revoked')
     },
-    refused({ context, path, clientId }: Exchange, { parts: { status, error, reason } }: Refusal): void {
-      refusals({ reason })
-      const client = clientId !== undefined && CLIENT_ID_PATTERN.test(clientId) ? { clientId } : {}
-      const fields = { event: 'request.refused', ...context, path, ...client, status, error, reason }
+    refused(exchange: Exchange, { parts: { status, error, reason, about } }: Refusal): void {
+      const { request, context, path, clientId, client } = exchange
+      refused({ reason })
+      const known = clientId !== undefined && CLIENT_ID_PATTERN.test(clientId) ? { clientId } : {}
+      const fields = { event: 'request.refused', ...context, path, ...known, status, error, reason }
       log.info(fields, 'request refused')
+      // If the stores could not decide, that is nobody's mistake.
+      if (!client || status === 503) return
+      const { record, proven } = client
+      const { requestId } = context
+      const note = { requestId, route: `${request.method} ${path}`, status, code: error, reason, about }
+      companies.note({ clientId: record.clientId, vendorId: record.vendorId, proven, ...note })
     },
     failed({ context, path }: Exchange, error: unknown): void {
       const message = error instanceof Error ? error.message : 'not an error'

@@ -13,15 +13,8 @@ const FIELDS = new Set(['token', 'client_id', 'client_secret'])
  * POST /v1/oauth/revoke (RFC 7009): a client revokes its own token. Anything else sent as a token gets the same 200,
  * so that the endpoint cannot be used to test whether a stolen token is valid, or whose it is.
  */
-export function createPostRevoke({
-  authenticate,
-  limit,
-  revocation,
-  keys,
-  audit,
-  issuer,
-  resource: audience,
-}: ClientEndpoint & { revocation: Revocation; keys: KeyRing }): Handler {
+export function createPostRevoke(parts: ClientEndpoint & { revocation: Revocation; keys: KeyRing }): Handler {
+  const { authenticate, limit, revocation, keys, audit, issuer, resource: audience } = parts
   return async (exchange) => {
     const read = await readClientRequest(exchange, FIELDS)
     if (read instanceof Refusal) return read

@@ -11,16 +11,10 @@ import type { UsageCounter } from './usage-counter.ts'
 const FIELDS = new Set(['grant_type', 'client_id', 'client_secret', 'scope', 'resource'])
 
 /** POST /v1/oauth/token: the client-credentials grant (RFC 6749 §4.4). */
-export function createPostToken({
-  authenticate,
-  limit,
-  judge,
-  audit,
-  usage,
-  clock,
-  issuer,
-  resource: audience,
-}: ClientEndpoint & { judge: GrantJudge; usage: UsageCounter; clock: Clock }): Handler {
+export function createPostToken(
+  parts: ClientEndpoint & { judge: GrantJudge; usage: UsageCounter; clock: Clock },
+): Handler {
+  const { authenticate, limit, judge, audit, usage, clock, issuer, resource: audience } = parts
   return async (exchange) => {
     const read = await readClientRequest(exchange, FIELDS)
     if (read instanceof Refusal) return read

@@ -1,9 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import type { BlockList } from 'node:net'
-import type { Log } from '#shared/process/log.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
-import { createContextReader } from '#shared/process/request-context.ts'
-import type { Refusals } from '#shared/refusals.ts'
+import type { RequestContext } from '#shared/process/request-context.ts'
 import { rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { type Answer, answerUncached, answerUnmatched } from './answer.ts'
 import type { Audit } from './audit.ts'
@@ -26,24 +23,18 @@ export const get = (handler: Handler): Methods =>
 /** Answers every request, whatever it is: by `routes`, which are all the paths that exist, or with 404 or 405. */
 export function createListener({
   routes,
-  trustedProxies,
-  log,
+  readContext,
   audit,
   metrics,
-  refusals,
   errorPage,
 }: {
   routes: ReadonlyMap<string, Methods>
-  trustedProxies: BlockList
-  log: Log
+  readContext: (request: IncomingMessage) => RequestContext
   audit: Audit
   metrics: Metrics
-  refusals: Refusals
   /** Where people read what an error means. */
   errorPage: string
 }): RequestListener {
-  const readContext = createContextReader(trustedProxies, log)
-
   /** @returns undefined when nobody is left to answer. */
   async function answer(exchange: Exchange): Promise<Answer | undefined> {
     const methods = routes.get(exchange.path)
@@ -54,7 +45,6 @@ export function createListener({
       const given = await handler(exchange)
       if (!(given instanceof Refusal)) return given
       audit.refused(exchange, given)
-      noteRefusal(refusals, exchange, given)
       return given.answer(errorPage)
     } catch (error) {
       if (error instanceof ClientGone) return undefined
@@ -84,19 +74,6 @@ export function createListener({
 function targetOf({ url = '' }: IncomingMessage): { path: string; query: string } {
   const mark = url.indexOf('?')
   return mark < 0 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark + 1) }
-}
-
-/** For the client's company. Not noted if the stores could not decide, which is nobody's mistake. */
-function noteRefusal(
-  refusals: Refusals,
-  { request, context, path, client }: Exchange,
-  { parts: { status, error: code, reason, about } }: Refusal,
-): void {
-  if (!client || status === 503) return
-  const { clientId, vendorId } = client.record
-  const { requestId } = context
-  const note = { clientId, vendorId, proven: client.proven, requestId, status, code, reason }
-  refusals.note({ ...note, route: `${request.method} ${path}`, ...(about !== undefined && { about }) })
 }
 
 function write(

@@ -1,6 +1,7 @@
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import { createMetrics, type Metrics } from '#shared/process/metrics.ts'
+import { createContextReader } from '#shared/process/request-context.ts'
 import type { Service } from '#shared/process/service-process.ts'
 import { createRefusals } from '#shared/refusals.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
@@ -42,13 +43,13 @@ export function createAuthService({
   const { db, connections, revocation, keys, audit, usage, refusals } = parts
   let ready = false
   const routes = createRoutes(config, clock, parts, () => ready)
-  const { TRUSTED_PROXIES: trustedProxies } = config
+  const readContext = createContextReader(config.TRUSTED_PROXIES, log)
   const errorPage = `${config.ISSUER}/docs/errors`
   const flush = () => Promise.all([usage.flush(), refusals.flush()])
   let flushing: NodeJS.Timeout | undefined
   let endPolling = () => {}
   return {
-    handle: createListener({ routes, trustedProxies, log, audit, metrics, refusals, errorPage }),
+    handle: createListener({ routes, readContext, audit, metrics, errorPage }),
     async start() {
       await checkDatabaseUrl(db)
       await keys.load()
@@ -83,6 +84,7 @@ function createParts({ config, clock, log, metrics }: Required<AuthServiceOption
   const revocation = createRevocation({ redis: revocationRedis, db })
   const { SIGNING_ALG: alg, KEY_ENCRYPTION_KEY: encryptionKey } = config
   const keys = createKeyRing({ db, clock, log, alg, encryptionKey })
+  const refusals = createRefusals({ redis, clock })
   measurePools(metrics, { main: db })
   measureRedis(metrics, connections, revocation)
   measureKeys(metrics, keys, clock)
@@ -91,8 +93,8 @@ function createParts({ config, clock, log, metrics }: Required<AuthServiceOption
     connections,
     revocation,
     keys,
-    audit: createAudit(log, metrics),
-    refusals: createRefusals({ redis, clock }),
+    audit: createAudit(log, metrics, refusals),
+    refusals,
     usage: createUsageCounter({ redis, clock }),
     limit: rateLimits(redis, metrics),
   }

@@ -16,7 +16,7 @@ export interface RequestContext {
   /** The peer's address, or what a trusted proxy says it is. IPv4 in dotted form. */
   clientAddress: string
   /** The trace-id of W3C Trace Context, if a trusted proxy sent a traceparent. */
-  traceId?: string
+  traceId: string | undefined
 }
 
 /**
@@ -43,9 +43,7 @@ export function createContextReader(trustedProxies: BlockList, log: Log) {
     const callerRequestId = usableId(headers[trusted ? 'x-caller-request-id' : 'x-request-id'])
     const clientAddress = trusted ? forwardedAddress(request, trustedProxies, peer) : peer
     const traceId = trusted ? traceIdOf(headers.traceparent) : undefined
-    return traceId === undefined
-      ? { requestId, callerRequestId, clientAddress }
-      : { requestId, callerRequestId, clientAddress, traceId }
+    return { requestId, callerRequestId, clientAddress, traceId }
   }
 }
 
