@@ -29,12 +29,10 @@ export async function readClientRequest(
   if (inQuery) return inQuery
   const form = await readForm(exchange.request, names)
   if (form instanceof Refusal) return form
-  const claimed = form.get('client_id')
-  if (claimed !== undefined) exchange.clientId = claimed
   const credentials = readCredentials(exchange.request, form)
-  if (credentials instanceof Refusal) return credentials
-  exchange.clientId = credentials.clientId
-  return { form, credentials }
+  const refused = credentials instanceof Refusal
+  exchange.clientId = refused ? form.get('client_id') : credentials.clientId
+  return refused ? credentials : { form, credentials }
 }
 
 /** RFC 6749 §2.3.1: credentials are never in the request URI, which every log on the way keeps. */

@@ -13,7 +13,7 @@ export interface Exchange {
   /** What follows the question mark; empty when there is none. */
   readonly query: string
   /** The client that the request claims to come from. Only for the log; it decides nothing. */
-  clientId?: string
+  clientId?: string | undefined
   /** The record of that client, if it exists, and whether the secret matched. */
   client?: { record: ClientCredentials; proven: boolean }
   /** The rate of the client, once it is authenticated: every answer to it carries the RateLimit fields. */

@@ -5,13 +5,8 @@ import { redisKeys } from '#shared/stores/redis-keys.ts'
 /*
  * Which clients were used, how often, when, for which scopes and from where. The authorization server may not write
  * that to Postgres, so it counts in memory and adds the counts to a hash in Redis about every second; the resource
- * API moves that to Postgres. Losing some of it is allowed; disturbing a request for it is not. Fields of the hash:
- *   `{client_id}|last`           when it last got a token, in milliseconds since the Unix epoch
- *   `{client_id}|{hour}`         tokens issued in that hour, counted from the Unix epoch
- *   `{client_id}|m|{minute}`     tokens issued in that minute
- *   `{client_id}|s|{scope}`      when a token with that scope was last issued
- *   `{client_id}|a|{address}`    tokens issued to that address
- *   `{client_id}|l|{address}`    when a token was last issued to it
+ * API moves that to Postgres (apps/api/clients/pending-usage.ts lists the fields). Losing some of it is allowed;
+ * disturbing a request for it is not.
  */
 
 const HOUR_MS = 3_600_000

@@ -22,7 +22,7 @@ export const redisKeys = {
   revocationTick: 'revocation:tick',
   /** How often the subject was counted. Lives for one window of the policy. */
   rateLimit: (policy: string, subject: string) => `rate:${policy}:${subject}`,
-  /** Hash of client usage that is not yet stored in Postgres; usage-counter.ts has its fields. Lives until drained. */
+  /** Hash of client usage that is not yet stored in Postgres; pending-usage.ts has its fields. Lives until drained. */
   usagePending: 'usage:pending',
   /** The same hash, renamed while it is being stored. */
   usageDraining: 'usage:draining',
