@@ -11,7 +11,7 @@
 /** Connect, run scripts (each command of one is judged as if it came alone), count against rates, ask, note refusals. */
 const COMMON = [
   'resetkeys resetchannels -@all',
-  '+auth +hello +ping +quit +info +client|setname',
+  '+auth +hello +ping +quit +info +time +client|setname',
   '~rate:* +eval +set +incrby +pttl',
   '(%R~revoked:* %R~revocation:marker +get +mget)',
   '(%RW~revocation:tick +incr)',
@@ -23,7 +23,6 @@ export const REDIS_USER_RULES = {
   api: [
     ...COMMON,
     '(%W~revoked:client:* %W~revoked:token:* %W~revoked:key:* +set)',
-    '+time',
     '(%RW~revocation:marker %RW~revocation:seen %RW~revocation:nonce:* +get +set +pttl)',
     '(~usage:* +eval +hincrby +hmget +hscan +renamenx +del)',
     '(%R~refusals:* +lrange +zrange)',

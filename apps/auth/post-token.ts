@@ -2,8 +2,9 @@ import type { Clock } from '#shared/process/clock.ts'
 import { ACCESS_TOKEN_LIFE_S, issueAccessToken } from './access-token.ts'
 import { answerUncached } from './answer.ts'
 import { type ClientEndpoint, readClientRequest } from './client-request.ts'
+import type { ClockWatch } from './clock-watch.ts'
 import type { GrantJudge } from './grant-judge.ts'
-import { Refusal } from './refusal.ts'
+import { Refusal, unavailable } from './refusal.ts'
 import { type Handler, missing } from './route.ts'
 import { areAssigned } from './scope.ts'
 import type { UsageCounter } from './usage-counter.ts'
@@ -12,9 +13,9 @@ const FIELDS = new Set(['grant_type', 'client_id', 'client_secret', 'scope', 're
 
 /** POST /v1/oauth/token: the client-credentials grant (RFC 6749 §4.4). */
 export function createPostToken(
-  parts: ClientEndpoint & { judge: GrantJudge; usage: UsageCounter; clock: Clock },
+  parts: ClientEndpoint & { judge: GrantJudge; usage: UsageCounter; clock: Clock; clockWatch: ClockWatch },
 ): Handler {
-  const { authenticate, limit, judge, audit, usage, clock, issuer, resource: audience } = parts
+  const { authenticate, limit, judge, audit, usage, clock, clockWatch, issuer, resource: audience } = parts
   return async (exchange) => {
     const read = await readClientRequest(exchange, FIELDS)
     if (read instanceof Refusal) return read
@@ -30,6 +31,7 @@ export function createPostToken(
     const refusal = await judge({ assigned: record.scopes, grantType, scope, resource })
     if (refusal) return refusal
     if (hold) return hold
+    if (!clockWatch.isRight()) return unavailable('clock_wrong')
     if (!areAssigned(scope, record.scopes))
       throw new Error('a scope was granted that the client does not have')
 

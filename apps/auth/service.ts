@@ -12,6 +12,7 @@ import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createAudit } from './audit.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { createClientRecords } from './client-records.ts'
+import { type StoreClocks, storeClocks, watchClock } from './clock-watch.ts'
 import type { AuthConfig } from './config.ts'
 import { createGetJwks, createGetMetadata, createGetReadiness, getHealth } from './documents.ts'
 import { createGrantJudge, createRememberingJudge } from './grant-judge.ts'
@@ -30,6 +31,8 @@ export interface AuthServiceOptions {
   clock: Clock
   log: Log
   metrics?: Metrics
+  /** Default: those of Postgres and Redis. */
+  stores?: StoreClocks | undefined
 }
 
 /** One process of the authorization server with every connection that it holds, but for the socket it listens on. */
@@ -38,22 +41,24 @@ export function createAuthService({
   clock,
   log,
   metrics = createMetrics({ service: 'auth' }),
+  stores,
 }: AuthServiceOptions): Service {
-  const parts = createParts({ config, clock, log, metrics })
-  const { db, connections, revocation, keys, audit, usage, refusals } = parts
+  const parts = createParts({ config, clock, log, metrics, stores })
+  const { db, connections, revocation, keys, clockWatch, audit, usage, refusals } = parts
   let ready = false
-  const routes = createRoutes(config, clock, parts, () => ready)
+  const routes = createRoutes(config, clock, parts, () => ready && clockWatch.isRight())
   const readContext = createContextReader(config.TRUSTED_PROXIES, log)
   const errorPage = `${config.ISSUER}/docs/errors`
   const flush = () => Promise.all([usage.flush(), refusals.flush()])
   let flushing: NodeJS.Timeout | undefined
-  let endPolling = () => {}
+  let endPolling: (() => void)[] = []
   return {
     handle: createListener({ routes, readContext, audit, metrics, errorPage }),
     async start() {
       await checkDatabaseUrl(db)
       await keys.load()
-      endPolling = keys.poll()
+      await clockWatch.check()
+      endPolling = [keys.poll(), clockWatch.poll()]
       flushing = setInterval(flush, FLUSH_EVERY_MS).unref()
       ready = true
     },
@@ -62,7 +67,7 @@ export function createAuthService({
     },
     async stop() {
       clearInterval(flushing)
-      endPolling()
+      for (const end of endPolling) end()
       await flush()
       revocation.close()
       connections.close()
@@ -72,7 +77,7 @@ export function createAuthService({
 }
 
 /** What the routes share. */
-function createParts({ config, clock, log, metrics }: Required<AuthServiceOptions>) {
+function createParts({ config, clock, log, metrics, stores }: AuthServiceOptions & { metrics: Metrics }) {
   const db = createPostgres({
     url: config.DATABASE_URL,
     poolSize: config.DATABASE_POOL_SIZE,
@@ -93,6 +98,7 @@ function createParts({ config, clock, log, metrics }: Required<AuthServiceOption
     connections,
     revocation,
     keys,
+    clockWatch: watchClock({ clock, log, stores: stores ?? storeClocks(db, redis) }),
     audit: createAudit(log, metrics, refusals),
     refusals,
     usage: createUsageCounter({ redis, clock }),
@@ -104,7 +110,7 @@ function createParts({ config, clock, log, metrics }: Required<AuthServiceOption
 function createRoutes(
   config: AuthConfig,
   clock: Clock,
-  { db, connections, revocation, keys, audit, usage, limit }: ReturnType<typeof createParts>,
+  { db, connections, revocation, keys, clockWatch, audit, usage, limit }: ReturnType<typeof createParts>,
   isReady: () => boolean,
 ): Map<string, Methods> {
   const { ISSUER: issuer, API_RESOURCE: resource } = config
@@ -121,6 +127,7 @@ function createRoutes(
     judge: createRememberingJudge(createGrantJudge({ issuer, resource })),
     usage,
     clock,
+    clockWatch,
   })
   const postRevoke = createPostRevoke({
     ...shared,

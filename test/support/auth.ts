@@ -17,6 +17,7 @@ import { createPostgres } from '#shared/stores/postgres.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { OAUTH_ERRORS } from '../../apps/api/discovery/oauth-errors.ts'
+import type { StoreClocks } from '../../apps/auth/clock-watch.ts'
 import { readAuthConfig } from '../../apps/auth/config.ts'
 import { createHttpServer } from '../../apps/auth/http-server.ts'
 import { createAuthService } from '../../apps/auth/service.ts'
@@ -81,6 +82,8 @@ export interface TestAuthOptions {
   unready?: boolean
   /** Has Redis vouch for revocations, as in production, where a process of the resource API sees to it. */
   trusted?: boolean
+  /** The clocks of the stores. Default: they show what the server's own clock shows. */
+  stores?: StoreClocks
 }
 
 /** One process's worth of the authorization server on a free port, with a database and a Redis of its own. */
@@ -89,6 +92,7 @@ export async function startAuth({
   env = {},
   unready,
   trusted,
+  stores,
 }: TestAuthOptions = {}): Promise<TestAuth> {
   const database = beside?.database ?? (await createTestDatabase())
   const redis = beside?.redis ?? (await createTestRedis())
@@ -106,6 +110,7 @@ export async function startAuth({
   const service = createAuthService({
     config: readAuthConfig(environment),
     clock,
+    stores: stores ?? { postgres: async () => clock.now(), redis: async () => clock.now() },
     log: pino({ level: 'trace' }, { write: (line: string) => void logLines.push(line) }),
   })
   if (!unready) {

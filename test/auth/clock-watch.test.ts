@@ -1,0 +1,93 @@
+import { strict as assert } from 'node:assert'
+import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import { createRedis } from '#shared/stores/redis.ts'
+import { redisReady } from '#shared/stores/redis-ready.ts'
+import { storeClocks, watchClock } from '../../apps/auth/clock-watch.ts'
+import { startAuth, type TestAuth } from '../support/auth.ts'
+import { createTestClock } from '../support/clock.ts'
+
+const MINUTE_MS = 60_000
+
+describe('a wrong clock of the authorization server', () => {
+  let auth: TestAuth
+  let db: Database
+  let redis: ReturnType<typeof createRedis>
+
+  before(async () => {
+    auth = await startAuth()
+    db = createPostgres({ url: auth.database.authUrl, poolSize: 1, applicationName: 'test' })
+    redis = createRedis({ url: auth.redis.url('auth'), connectionName: 'test' })
+    await redisReady(redis)
+  })
+  after(async () => {
+    redis.disconnect()
+    await db.destroy()
+    await auth.stop()
+  })
+
+  const cases: [string, { own: number; postgres?: number; redis?: number }, boolean][] = [
+    ['three clocks that agree', { own: 0 }, true],
+    ['its own a minute off', { own: 1 }, true],
+    ['its own three minutes ahead', { own: 3 }, false],
+    ['its own three minutes behind', { own: -3 }, false],
+    ["Postgres' two hours ahead", { own: 0, postgres: 120 }, true],
+    ["Redis' two hours behind", { own: 0, redis: -120 }, true],
+    ['three that all differ', { own: 0, postgres: 120, redis: -120 }, false],
+  ]
+  for (const [what, { own, postgres = 0, redis: redisAhead = 0 }, right] of cases) {
+    it(`is told from the right one: ${what}`, async () => {
+      const clock = createTestClock()
+      const real = storeClocks(db, redis)
+      const shifted = (read: () => Promise<number>, minutes: number) => async () =>
+        (await read()) + minutes * MINUTE_MS
+      const watch = watchClock({
+        clock,
+        log: { error() {} } as never,
+        stores: { postgres: shifted(real.postgres, postgres), redis: shifted(real.redis, redisAhead) },
+      })
+      clock.advance(own * MINUTE_MS)
+      await watch.check()
+      assert.equal(watch.isRight(), right)
+    })
+  }
+
+  it('is believed while a store cannot be asked, and a wrong one stays wrong', async () => {
+    const clock = createTestClock()
+    const stores = { ...storeClocks(db, redis) }
+    const watch = watchClock({ clock, log: { error() {} } as never, stores })
+    const { redis: answering } = stores
+    stores.redis = () => Promise.reject(new Error('no answer'))
+    clock.advance(3 * MINUTE_MS)
+    await watch.check()
+    assert.equal(watch.isRight(), true)
+    stores.redis = answering
+    await watch.check()
+    stores.redis = () => Promise.reject(new Error('no answer'))
+    clock.advance(-3 * MINUTE_MS)
+    await watch.check()
+    assert.equal(watch.isRight(), false)
+  })
+
+  it('issues nothing and is not ready, but a token can be revoked; the log says why', async () => {
+    const client = await auth.createClient()
+    const { json } = await auth.token(client)
+    const wrong = await startAuth({
+      beside: auth,
+      stores: {
+        postgres: async () => auth.clock.now() - 17 * MINUTE_MS,
+        redis: async () => auth.clock.now() - 17 * MINUTE_MS,
+      },
+    })
+    try {
+      const refused = await wrong.token(client)
+      assert.deepEqual([refused.status, refused.json.error], [503, 'temporarily_unavailable'])
+      assert.equal((await wrong.request('GET', '/readyz')).status, 503)
+      const form = { client_id: client.clientId, client_secret: client.clientSecret }
+      const revoked = await wrong.post('/v1/oauth/revoke', { ...form, token: json.access_token })
+      assert.equal(revoked.status, 200)
+      assert.ok(wrong.logLines.some((line) => line.includes('"event":"clock.wrong"')))
+    } finally {
+      await wrong.stop()
+    }
+  })
+})
