@@ -29,11 +29,14 @@ export async function fillTables(world: World): Promise<void> {
 
 /** As if every client had been used in each of the last hours. */
 async function addUsage(db: Knex): Promise<void> {
-  await db.raw('insert into client_usage select client_id, now() from oauth_clients on conflict do nothing')
+  await db.raw(
+    'insert into client_usage select client_id, now() from oauth_clients limit ? on conflict do nothing',
+    [CLIENTS],
+  )
   await db.raw(
     `insert into client_usage_hourly
      select client_id, date_trunc('hour', now()) - n * interval '1 hour', 60
-     from oauth_clients, generate_series(0, ?::int - 1) as n on conflict do nothing`,
+     from client_usage, generate_series(0, ?::int - 1) as n on conflict do nothing`,
     [HOURS_OF_USAGE],
   )
 }
