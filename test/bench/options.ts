@@ -4,7 +4,7 @@ import type { Conditions, Part } from './row.ts'
 
 export const HELP = `npm run bench -- [options]
 
-Measures the services beside floors on this machine and prints the ratios. Without a part: the speed, in some 9 minutes.
+Measures the services beside floors on this machine and prints the ratios. Without a part: the speed, in about 15 minutes.
 
 What is measured:
   --growth             in place of the speed, how costs grow with clients, days and events
