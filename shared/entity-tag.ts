@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 
-/** A strong entity tag (RFC 9110 §8.8.3) of these bytes. */
-export const entityTag = (content: Uint8Array): string =>
+/** A strong entity tag (RFC 9110 §8.8.3) of these bytes, or of a text in UTF-8. */
+export const entityTag = (content: Uint8Array | string): string =>
   `"${hash('sha256', content, 'base64url').slice(0, 27)}"`
 
 const TAG = /(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g

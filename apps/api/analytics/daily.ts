@@ -13,9 +13,9 @@ const REVISIONS_READ = { size: 500, atOnce: 3, wait_ms: 2_000 }
 const METRICS = ['impressions', 'clicks', 'orders', 'unitsSold', 'revenueMinor', 'boostSpendMinor'] as const
 const MISSING = Object.fromEntries(METRICS.map((metric) => [metric, null]))
 
-/** The answer of a daily read: its JSON in UTF-8, sent as it is, and its entity tag. */
+/** The answer of a daily read: its JSON, sent as it is, and its entity tag. */
 export interface DailyAnswer {
-  body: Buffer
+  body: string
   tag: string
 }
 
@@ -78,18 +78,11 @@ export function createDailyRead({ db }: { db: Database }): ReadDaily {
     const before = made.get(key)
     if (before?.revision === revision && before) return before
     const stored = await readStoredDays(db, { vendorId, ...range })
-    const body = bytesOf(dailyJson(company, range, stored))
+    const body = dailyJson(company, range, stored)
     const answer = { revision: stored.revision, body, tag: entityTag(body) }
     remember(key, answer)
     return answer
   }
-}
-
-/** In its own memory: Buffer.from would use part of a larger block and, being kept, keep the whole block. */
-function bytesOf(text: string): Buffer {
-  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
-  bytes.write(text)
-  return bytes
 }
 
 function dailyJson(
