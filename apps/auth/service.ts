@@ -52,8 +52,7 @@ export function createAuthService({
     handle: createListener({ routes, readContext, audit, metrics, errorPage }),
     async start() {
       await checkDatabaseUrl(db)
-      await keys.load()
-      endPolling = keys.poll()
+      endPolling = await keys.start()
       flushing = setInterval(flush, FLUSH_EVERY_MS).unref()
       ready = true
     },
