@@ -1,4 +1,5 @@
 import type { Middleware } from 'koa'
+import { Counter } from 'prom-client'
 import type { Metrics } from '#shared/process/metrics.ts'
 import type { TestSender } from './callbacks/sender.ts'
 import type { ApiState } from './http/state.ts'
@@ -7,10 +8,11 @@ const EVENTS_ROUTE = '/v1/analytics/:vendorId/events'
 
 /** Counts each answer, and the events stored by a call, which its answer states. */
 export function createMeasuringMiddleware(metrics: Metrics): Middleware<ApiState> {
-  const stored = metrics.counter({
-    name: 'events_total',
+  const stored = new Counter({
+    name: 'integration_events_total',
     help: 'Analytics events that integrators reported, by what became of them',
-    labels: ['result'],
+    labelNames: ['result'],
+    registers: [metrics.registry],
   })
   return async (ctx, next) => {
     const started_ms = performance.now()
@@ -20,23 +22,24 @@ export function createMeasuringMiddleware(metrics: Metrics): Middleware<ApiState
     metrics.answered({ route, method, status, duration_ms: performance.now() - started_ms })
     if (route !== EVENTS_ROUTE || status !== 200) return
     const { accepted, duplicates } = ctx.body as { accepted: number; duplicates: number }
-    stored({ result: 'accepted' }, accepted)
-    stored({ result: 'duplicate' }, duplicates)
+    stored.inc({ result: 'accepted' }, accepted)
+    stored.inc({ result: 'duplicate' }, duplicates)
   }
 }
 
 /** The sender that also counts the outcome of each test event. */
-export function countedSender(sender: TestSender, metrics: Metrics): TestSender {
-  const sent = metrics.counter({
-    name: 'test_sends_total',
+export function countedSender(sender: TestSender, { registry }: Metrics): TestSender {
+  const sent = new Counter({
+    name: 'integration_test_sends_total',
     help: 'Test events sent to callback addresses, by outcome',
-    labels: ['outcome'],
+    labelNames: ['outcome'],
+    registers: [registry],
   })
   return {
     ...sender,
     async send(event) {
       const ended = await sender.send(event)
-      sent({ outcome: ended.result?.outcome ?? 'stopped' })
+      sent.inc({ outcome: ended.result?.outcome ?? 'stopped' })
       return ended
     },
   }

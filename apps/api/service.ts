@@ -1,3 +1,4 @@
+import { Gauge } from 'prom-client'
 import { createSigningKeys } from '#shared/access-tokens/signing-keys.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
@@ -147,14 +148,18 @@ function degradedBy(reconciling: Reconciling | undefined, connections: RedisConn
 }
 
 /** @returns what is called each time this process has made Redis trusted. */
-function measureRoundAge(metrics: Metrics): () => void {
+function measureRoundAge({ registry }: Metrics): () => void {
   /** By the process's clock; until the first time, its start counts. */
   let markedAt_ms = 0
-  metrics.gauge(
-    { name: 'revocation_round_age_seconds', help: 'Time since a process last made Redis trusted' },
-    'min',
-    () => [{ value: (performance.now() - markedAt_ms) / 1_000 }],
-  )
+  new Gauge({
+    name: 'integration_revocation_round_age_seconds',
+    help: 'Time since a process last made Redis trusted',
+    aggregator: 'min',
+    registers: [registry],
+    collect() {
+      this.set((performance.now() - markedAt_ms) / 1_000)
+    },
+  })
   return () => {
     markedAt_ms = performance.now()
   }

@@ -1,3 +1,4 @@
+import { Counter } from 'prom-client'
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import type { Log } from '#shared/process/log.ts'
 import { infoLines } from '#shared/process/log-line.ts'
@@ -23,27 +24,37 @@ export type Audit = ReturnType<typeof createAudit>
  * by one: nothing of a request is logged but the ids and the address. What was sent as client id is logged only when it
  * looks like one, since people paste secrets into the wrong field.
  */
-export function createAudit(log: Log, { counter }: Metrics, companies: Refusals) {
+export function createAudit(log: Log, { registry }: Metrics, companies: Refusals) {
   const writeInfo = infoLines(log)
-  const issued = counter({ name: 'tokens_issued_total', help: 'Access tokens issued' })
-  const revoked = counter({ name: 'tokens_revoked_total', help: 'Access tokens revoked by their client' })
-  const refused = counter({
-    name: 'oauth_refusals_total',
+  const registers = [registry]
+  const issued = new Counter({
+    name: 'integration_tokens_issued_total',
+    help: 'Access tokens issued',
+    registers,
+  })
+  const revoked = new Counter({
+    name: 'integration_tokens_revoked_total',
+    help: 'Access tokens revoked by their client',
+    registers,
+  })
+  const refused = new Counter({
+    name: 'integration_oauth_refusals_total',
     help: 'Requests to the OAuth endpoints that were refused, by reason',
-    labels: ['reason'],
+    labelNames: ['reason'],
+    registers,
   })
   return {
     tokenIssued(context: RequestContext, token: TokenIssued): void {
-      issued()
+      issued.inc()
       writeInfo({ event: 'token.issued', ...context, ...token }, 'token issued')
     },
     tokenRevoked(context: RequestContext, token: Pick<TokenIssued, 'clientId' | 'jti'>): void {
-      revoked()
+      revoked.inc()
       log.info({ event: 'token.revoked', ...context, ...token }, 'token revoked')
     },
     refused(exchange: Exchange, { parts: { status, error, reason, about } }: Refusal): void {
       const { request, context, path, clientId, client } = exchange
-      refused({ reason })
+      refused.inc({ reason })
       const known = clientId !== undefined && CLIENT_ID_PATTERN.test(clientId) ? { clientId } : {}
       const fields = { event: 'request.refused', ...context, path, ...known, status, error, reason }
       log.info(fields, 'request refused')

@@ -48,8 +48,9 @@ export function watchClock({ clock, stores, log }: { clock: Clock; stores: Store
   return {
     isRight: () => right,
     check,
-    /** Checks every 15 s. @returns what ends that. */
-    poll() {
+    /** Checks now, and from then on every 15 s. @returns what ends that. */
+    async start() {
+      await check()
       const timer = setInterval(check, CHECK_EVERY_MS).unref()
       return () => clearInterval(timer)
     },

@@ -18,11 +18,11 @@ const POLL_UNABLE_MS = 1_000
 
 /** The signing keys of this process: one that signs, and all that are published. */
 export interface KeyRing {
-  /** undefined until the first load. */
+  /** undefined before the start. */
   signer(): TokenKey | undefined
-  /** The JWK set (RFC 7517 §5) as JSON; undefined until the first load. */
+  /** The JWK set (RFC 7517 §5) as JSON; undefined before the start. */
   jwks(): string | undefined
-  /** The usable keys in their current states; empty until the first load. */
+  /** The usable keys in their current states; empty before the start. */
   live(): { key: StoredSigningKey; state: SigningKeyState }[]
   /**
    * The key of this id that a live token may have been signed with. An id that is not known makes this process read
@@ -30,15 +30,16 @@ export interface KeyRing {
    * @returns `unreadable` when the table has such a key and this process cannot open it. Never rejects.
    */
   find(kid: string): Promise<TokenKey | 'unreadable' | undefined>
-  /** Reads the table. @throws ConfigError when no stored key opens; whatever the database throws. */
-  load(): Promise<void>
   /**
    * What signs instead of a key that was found to be revoked: the standby key, at once, even without Postgres.
    * @returns undefined when there is none and none can be made. Never rejects.
    */
   successorOf(kid: string): Promise<TokenKey | undefined>
-  /** Reads the table every 15 s, every second while nothing can sign. @returns what ends that. */
-  poll(): () => void
+  /**
+   * Reads the table, and from then on every 15 s, or every second while nothing can sign.
+   * @returns what ends that. @throws ConfigError when no stored key opens; whatever the database throws.
+   */
+  start(): Promise<() => void>
 }
 
 const NONE_OPENS =
@@ -102,7 +103,6 @@ export function createKeyRing({
     signer: () => signer,
     jwks: () => jwks,
     live,
-    load,
     async find(kid) {
       if (!opened.has(kid)) await refresh(POLL_UNABLE_MS)
       return opened.get(kid) ?? (unreadable.has(kid) ? 'unreadable' : undefined)
@@ -117,7 +117,8 @@ export function createKeyRing({
       }
       return signer
     },
-    poll() {
+    async start() {
+      await load()
       const timer = setInterval(() => void refresh(signer ? POLL_MS : POLL_UNABLE_MS), POLL_UNABLE_MS).unref()
       return () => clearInterval(timer)
     },

@@ -56,9 +56,7 @@ export function createAuthService({
     handle: createListener({ routes, readContext, audit, metrics, errorPage }),
     async start() {
       await checkDatabaseUrl(db)
-      await keys.load()
-      await clockWatch.check()
-      endPolling = [keys.poll(), clockWatch.poll()]
+      endPolling = [await keys.start(), await clockWatch.start()]
       flushing = setInterval(flush, FLUSH_EVERY_MS).unref()
       ready = true
     },

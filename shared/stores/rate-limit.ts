@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis'
+import { Counter } from 'prom-client'
 import { setNewest } from '#shared/process/bounded-map.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
 import { batchPerTurn } from '#shared/process/turn-batch.ts'
@@ -49,14 +50,15 @@ interface Use {
 type Counted = [count: number, left_ms: number]
 
 /** @returns what makes the rate limits of a service, which count the requests that they refuse. */
-export function rateLimits(redis: Redis, metrics: Metrics) {
-  const exceeded = metrics.counter({
-    name: 'rate_limit_hits_total',
+export function rateLimits(redis: Redis, { registry }: Metrics) {
+  const exceeded = new Counter({
+    name: 'integration_rate_limit_hits_total',
     help: 'Times that a rate limit was exceeded',
-    labels: ['limit'],
+    labelNames: ['limit'],
+    registers: [registry],
   })
   return (name: string, rate: { limit: number; window_s: number }): RateLimit =>
-    createRateLimit(redis, { name, ...rate }, () => exceeded({ limit: name }))
+    createRateLimit(redis, { name, ...rate }, () => exceeded.inc({ limit: name }))
 }
 
 /** Counts in fixed windows in Redis. Everything counted in one turn of the event loop takes one command. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Counter } from 'prom-client'
 import { createMetrics } from '#shared/process/metrics.ts'
 import { VERSION } from '#shared/process/version.ts'
 import { freePort } from '../../infra/local/ports.ts'
@@ -162,14 +163,14 @@ describe('metrics', function () {
 
   it('cost a token request some microseconds', () => {
     const metrics = createMetrics({ service: 'test' })
-    const issued = metrics.counter({ name: 'tokens_issued_total', help: 'x' })
+    const issued = new Counter({ name: 'x_total', help: 'x', registers: [metrics.registry] })
     const request = { route: '/v1/oauth/token', method: 'POST', status: 200, duration_ms: 3 }
     const best = Math.min(
       ...Array.from({ length: 20 }, () => {
         const began = performance.now()
         for (let i = 0; i < 1_000; i += 1) {
           metrics.answered(request)
-          issued()
+          issued.inc()
         }
         return performance.now() - began
       }),
