@@ -48,7 +48,7 @@ export function watchClock({ clock, stores, log }: { clock: Clock; stores: Store
   return {
     isRight: () => right,
     check,
-    /** Checks now and every 15 s. @returns what ends that. */
+    /** Checks now, and from then on every 15 s. @returns what ends that. */
     async start() {
       await check()
       const timer = setInterval(check, CHECK_EVERY_MS).unref()
