@@ -1,4 +1,5 @@
 import { mochaGlobalSetup, mochaGlobalTeardown } from '../support/servers.ts'
+import { dumped } from './dump.ts'
 import { pooled } from './pooler.ts'
 import { promotion } from './promotion.ts'
 import { pointInTime } from './recovery.ts'
@@ -8,7 +9,7 @@ import { pointInTime } from './recovery.ts'
  * in time, promotion of an asynchronous standby, and the services behind PgBouncer in transaction mode (apt-get install
  * pgbouncer). `npm run test:stores -- NAME` runs one of them.
  */
-const parts = { recovery: pointInTime, promotion, pooler: pooled }
+const parts = { recovery: pointInTime, promotion, dump: dumped, pooler: pooled }
 const only = process.argv[2]
 await mochaGlobalSetup()
 try {
