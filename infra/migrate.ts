@@ -1,8 +1,11 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import knex from 'knex'
-import { markSchema } from '#shared/stores/database-checks.ts'
+import { markSchema, readSchema } from '#shared/stores/database-checks.ts'
 import { IDLE_IN_TRANSACTION_MAX_MS, STATEMENT_MAX_MS } from '#shared/stores/postgres.ts'
+
+/** The migration that made fences. */
+const FENCES = 13
 
 /** The database has been migrated by a newer version. `message` is a sentence for a person. */
 export class NewerDatabase extends Error {}
@@ -12,6 +15,11 @@ export interface MigrateOptions {
   ownerUrl: string
   /** Passwords of the two service roles; a role without one here stays as it is. */
   passwords?: { integration_auth?: string | undefined; integration_api?: string | undefined }
+  /**
+   * Given: a database from before there were fences that has clients, but that no service is connected to, may be a
+   * restored backup. It is fenced, and this is called with why. Left out: such a database counts as complete.
+   */
+  fenced?: (why: string) => void
 }
 
 /**
@@ -19,17 +27,20 @@ export interface MigrateOptions {
  * run that was killed halfway: each migration is one transaction.
  * @returns the names of the migrations that it ran.
  */
-export async function migrate({ ownerUrl, passwords }: MigrateOptions): Promise<string[]> {
+export async function migrate({ ownerUrl, passwords, fenced }: MigrateOptions): Promise<string[]> {
   const db = knex({ client: 'pg', connection: ownerUrl, pool: { min: 0, max: 2 } })
   try {
     return await alone(db, async () => {
       const directory = join(import.meta.dirname, 'migrations')
       await refuseNewerDatabase(db, await newestMigration(directory))
+      const beforeFences = ((await readSchema(db))?.newest ?? 0) < FENCES
       const [, names] = await db.migrate.latest({ directory, loadExtensions: ['.ts'] })
       await closeDatabase(db)
+      const why = fenced && beforeFences ? await fenceUnused(db) : undefined
       await markSchema(db, await newestMigration(directory))
       for (const [role, password] of Object.entries(passwords ?? {}))
         if (password !== undefined) await allowLogin(db, role, password)
+      if (why !== undefined) fenced?.(why)
       return names
     })
   } finally {
@@ -51,6 +62,20 @@ async function refuseNewerDatabase(db: knex.Knex, known: number): Promise<void> 
     throw new NewerDatabase(
       `These data were made by a newer version (migration ${rows[0].newest}): run that version, or restore a backup of this one.`,
     )
+}
+
+/** @returns why it raised a fence; undefined if there is no client yet, or a service is connected. */
+async function fenceUnused(db: knex.Knex): Promise<string | undefined> {
+  const why = 'a version without fences made these data, and no service was using them: they may be a backup'
+  const { rows } = await db.raw(
+    `insert into restore_fences (reason)
+     select ? where exists (select from oauth_clients) and not exists (
+       select from pg_stat_activity
+       where datname = current_database() and usename in ('integration_auth', 'integration_api'))
+     on conflict do nothing returning reason`,
+    [why],
+  )
+  return rows[0]?.reason
 }
 
 /**
