@@ -1,5 +1,5 @@
 import { ConfigError, readConfig } from '#shared/process/config.ts'
-import { migrate, NewerDatabase } from './migrate.ts'
+import { BusyDatabase, migrate, NewerDatabase } from './migrate.ts'
 import { MIGRATE_SHAPE } from './migrate-settings.ts'
 import { OperatorError, operatorStores } from './operator.ts'
 
@@ -13,6 +13,9 @@ try {
   let fence = ''
   const names = await migrate({
     ownerUrl: databaseUrl,
+    waiting: () => {
+      process.stderr.write('Waiting for transactions that use a table which is to be changed…\n')
+    },
     fenced: (why) => {
       fence = `Nobody is let in until you run "npm run admin -- restore confirm": ${why}.\n`
     },
@@ -21,7 +24,9 @@ try {
   const done = names.length > 0 ? `Ran ${names.join(', ')}.` : 'The database is up to date.'
   process.stdout.write(`${done}\n${fence}`)
 } catch (error) {
-  const known = [OperatorError, ConfigError, NewerDatabase].some((type) => error instanceof type)
+  const known = [OperatorError, ConfigError, NewerDatabase, BusyDatabase].some(
+    (type) => error instanceof type,
+  )
   const { message } = error as Error
   process.stderr.write(
     `${known ? message : `The migration failed: ${message || 'the database does not answer'}`}\n`,

@@ -25,6 +25,11 @@ describe('npm run migrate', () => {
       encoding: 'utf8',
     })
 
+  /** Undoes this migration, and before it those that came after. */
+  async function backTo(db: Knex, name: string): Promise<void> {
+    for (let undone = ''; !undone.endsWith(name); ) [, [undone]] = await db.migrate.down(MIGRATIONS)
+  }
+
   it('runs each migration once', () => {
     const first = run({ DATABASE_URL: database.ownerUrl })
     assert.equal(first.status, 0, first.stderr)
@@ -98,7 +103,7 @@ describe('npm run migrate', () => {
       await migrate({ ownerUrl: database.ownerUrl, passwords: { integration_api: 'api-role' } })
       owner = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 1 } })
       await createClient(owner, {})
-      for (let undone = ''; !undone.includes('0013_'); ) [, [undone]] = await owner.migrate.down(MIGRATIONS)
+      await backTo(owner, '0013_restore_fences.ts')
       await markSchema(owner, 12)
     })
     afterEach(() => owner.destroy())
@@ -134,6 +139,25 @@ describe('npm run migrate', () => {
       await service.destroy()
       assert.equal(await fenced(), false)
     })
+  })
+
+  it('waits for a transaction that uses a table, and lets others use it meanwhile', async () => {
+    const { ownerUrl } = database
+    await migrate({ ownerUrl })
+    const db = knex({ client: 'pg', connection: ownerUrl, pool: { min: 0, max: 2 } })
+    await backTo(db, '0015_lost_tokens.ts')
+    const reader = await db.transaction()
+    await reader.raw('select from revoked_tokens')
+    let waits = () => {}
+    const waiting = new Promise<void>((resolve) => {
+      waits = resolve
+    })
+    const ran = migrate({ ownerUrl, waiting: () => waits() })
+    await waiting
+    await db.raw('select from revoked_tokens')
+    await reader.rollback()
+    assert.equal((await ran)[0], '0015_lost_tokens.ts')
+    await db.destroy()
   })
 
   it('says that the database does not answer, without its password', () => {

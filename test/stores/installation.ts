@@ -1,3 +1,4 @@
+import { join, relative } from 'node:path'
 import { freePort } from '../../infra/local/ports.ts'
 import { type TestClient, tokenFields } from '../support/auth.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
@@ -22,21 +23,25 @@ export interface InstallationOptions {
   databaseUrls: Record<'auth' | 'api', string>
   redis: TestRedis
   keyEncryptionKey: string
+  /** Where the services' code is. Default: here. */
+  root?: string
   env?: Record<string, string>
 }
 
+const ROOT = join(import.meta.dirname, '../..')
 const MANY = '1000000/60'
 
 export async function startInstallation({
   databaseUrls,
   redis,
   keyEncryptionKey,
+  root = ROOT,
   env = {},
 }: InstallationOptions): Promise<Installation> {
   const [authPort, apiPort] = [await freePort(), await freePort()]
   const [authUrl, apiUrl] = [authPort, apiPort].map((port) => `http://127.0.0.1:${port}`) as [string, string]
   const common = { ISSUER: 'https://issuer.test', API_RESOURCE: 'https://api.test', ...env }
-  const auth = startServiceChild('apps/auth/main.ts', {
+  const auth = startServiceChild(join(relative(ROOT, root), 'apps/auth/main.ts'), {
     ...common,
     DATABASE_URL: databaseUrls.auth,
     REDIS_URL: redis.url('auth'),
@@ -44,7 +49,7 @@ export async function startInstallation({
     RATE_TOKEN_PER_CLIENT: MANY,
     PORT: String(authPort),
   })
-  const api = startServiceChild('apps/api/main.ts', {
+  const api = startServiceChild(join(relative(ROOT, root), 'apps/api/main.ts'), {
     ...common,
     DATABASE_URL: databaseUrls.api,
     REDIS_URL: redis.url('api'),
