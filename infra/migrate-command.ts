@@ -1,5 +1,5 @@
 import { ConfigError, readConfig } from '#shared/process/config.ts'
-import { migrate, NewerDatabase } from './migrate.ts'
+import { BusyDatabase, migrate, NewerDatabase } from './migrate.ts'
 import { MIGRATE_SHAPE } from './migrate-settings.ts'
 import { OperatorError, operatorStores } from './operator.ts'
 
@@ -10,13 +10,23 @@ import { OperatorError, operatorStores } from './operator.ts'
 try {
   const { INTEGRATION_AUTH_PASSWORD, INTEGRATION_API_PASSWORD } = readConfig(process.env, MIGRATE_SHAPE)
   const { databaseUrl } = await operatorStores(process.env)
+  let fence = ''
   const names = await migrate({
     ownerUrl: databaseUrl,
+    waiting: () => {
+      process.stderr.write('Waiting for transactions that use a table which is to be changed…\n')
+    },
+    fenced: (why) => {
+      fence = `Nobody is let in until you run "npm run admin -- restore confirm": ${why}.\n`
+    },
     passwords: { integration_auth: INTEGRATION_AUTH_PASSWORD, integration_api: INTEGRATION_API_PASSWORD },
   })
-  process.stdout.write(names.length > 0 ? `Ran ${names.join(', ')}.\n` : 'The database is up to date.\n')
+  const done = names.length > 0 ? `Ran ${names.join(', ')}.` : 'The database is up to date.'
+  process.stdout.write(`${done}\n${fence}`)
 } catch (error) {
-  const known = [OperatorError, ConfigError, NewerDatabase].some((type) => error instanceof type)
+  const known = [OperatorError, ConfigError, NewerDatabase, BusyDatabase].some(
+    (type) => error instanceof type,
+  )
   const { message } = error as Error
   process.stderr.write(
     `${known ? message : `The migration failed: ${message || 'the database does not answer'}`}\n`,

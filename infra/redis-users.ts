@@ -23,6 +23,7 @@ export const REDIS_USER_RULES = {
   api: [
     ...COMMON,
     '(%W~revoked:client:* %W~revoked:token:* %W~revoked:key:* +set)',
+    '+scan',
     '(%RW~revocation:marker %RW~revocation:seen %RW~revocation:nonce:* +get +set +pttl)',
     '(~usage:* +eval +hincrby +hmget +hscan +renamenx +del)',
     '(%R~refusals:* +lrange +zrange)',

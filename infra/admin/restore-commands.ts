@@ -25,8 +25,8 @@ const EXPLANATION = `
 Run it after the database was restored to an earlier moment, before or after the services are started. It
 
   1. raises a fence: until "restore confirm", both services answer 503 to tokens, clients and sessions;
-  2. revokes again every client and signing key that Redis or the logs prove to have been revoked, and
-     the tokens in the logs that are still valid;
+  2. revokes again every client, signing key and valid token that Redis or the logs prove to have been
+     revoked;
   3. ends all sessions and invitations that were restored;
   4. lists what nothing proves, for you to repeat by hand.
 
@@ -113,15 +113,11 @@ function momentOf(text: string): Date {
 async function fence(operator: Operator, since: Date, files: string[]): Promise<Outcome> {
   const { db } = operator
   await keepFenced(db)
-  const logged = await readLoggedEvidence(files, since)
-  const inRedis = await askRedis(operator, (redis) => provenByRedis(db, redis))
   const now_ms = systemClock.now()
-  const revoked = await revokeAgain(
-    db,
-    'found' in inRedis ? [logged, inRedis.found] : [logged],
-    logged,
-    now_ms,
-  )
+  const logged = await readLoggedEvidence(files, { since, now_ms })
+  const inRedis = await askRedis(operator, (redis) => provenByRedis(db, redis))
+  const proven = 'found' in inRedis ? [logged, inRedis.found] : [logged]
+  const revoked = await revokeAgain(db, proven, now_ms)
   const unproven = unprovenSince(since, {
     logged,
     redisFailed: 'failed' in inRedis ? inRedis.failed : undefined,

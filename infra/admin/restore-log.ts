@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { z } from 'zod'
+import { TOKEN_MAX_MS } from '#shared/revocation/held.ts'
 import { OperatorError } from '../operator.ts'
 import { readLines } from './event-file.ts'
 
@@ -22,8 +23,8 @@ export interface LoggedEvidence {
   clients: Set<string>
   /** Ids of signing keys. */
   keys: Set<string>
-  /** By jti. */
-  tokens: Map<string, { clientId: string; at: Date }>
+  /** The `jti` of tokens that may still be valid. */
+  tokens: Set<string>
   /** The first 10,000. */
   changes: LoggedChange[]
   /** Lines that are not JSON, or have no time. */
@@ -48,27 +49,34 @@ const LogLine = z.object({
  * Reads log files of either service, one JSON object a line, in any order.
  * @throws OperatorError when a file cannot be read.
  */
-export async function readLoggedEvidence(files: readonly string[], since: Date): Promise<LoggedEvidence> {
+export async function readLoggedEvidence(
+  files: readonly string[],
+  { since, now_ms }: { since: Date; now_ms: number },
+): Promise<LoggedEvidence> {
   const evidence: LoggedEvidence = {
     from: undefined,
     to: undefined,
     clients: new Set(),
     keys: new Set(),
-    tokens: new Map(),
+    tokens: new Set(),
     changes: [],
     unreadable: 0,
   }
   for (const file of files)
     try {
       for await (const lines of readLines(createReadStream(file)))
-        for (const { text } of lines) if (text !== '') take(evidence, text, since)
+        for (const { text } of lines) if (text !== '') take(evidence, text, { since, now_ms })
     } catch (error) {
       throw new OperatorError(`The log ${file} cannot be read: ${(error as NodeJS.ErrnoException).code}.`)
     }
   return evidence
 }
 
-function take(evidence: LoggedEvidence, text: string | undefined, since: Date): void {
+function take(
+  evidence: LoggedEvidence,
+  text: string | undefined,
+  { since, now_ms }: { since: Date; now_ms: number },
+): void {
   const line = parsed(text)
   if (!line) {
     evidence.unreadable += 1
@@ -80,8 +88,9 @@ function take(evidence: LoggedEvidence, text: string | undefined, since: Date): 
   if (at < since) return
   if (event === 'client.revoked' && clientId) evidence.clients.add(clientId)
   else if (event === 'signing_key.revoked' && kid) evidence.keys.add(kid)
-  else if (event === 'token.revoked' && jti && clientId) evidence.tokens.set(jti, { clientId, at })
-  else takeChange(evidence.changes, line)
+  else if (event === 'token.revoked' && jti) {
+    if (at.getTime() + TOKEN_MAX_MS > now_ms) evidence.tokens.add(jti)
+  } else takeChange(evidence.changes, line)
 }
 
 function takeChange(changes: LoggedChange[], line: z.infer<typeof LogLine>): void {

@@ -2,23 +2,23 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { appendActivity } from '#shared/activity.ts'
 import { markClientRevoked } from '#shared/oauth/clients.ts'
 import { listSigningKeys } from '#shared/oauth/signing-keys.ts'
-import { FENCED, insertRevokedToken } from '#shared/revocation/records.ts'
+import { heldEntries, idsOf, insertLostTokens, lostAmong } from '#shared/revocation/held.ts'
+import { FENCED } from '#shared/revocation/records.ts'
 import { parseSeen, raiseFence, type Seen } from '#shared/revocation/restored.ts'
+import type { Entry } from '#shared/revocation/subject.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { markSigningKeyRevoked } from './keys.ts'
-import type { LoggedEvidence } from './restore-log.ts'
 
-const CLIENTS_AT_ONCE = 500
-/** The longest life of an access token, and clocks two minutes apart on either side. */
-const TOKEN_MAX_MS = (900 + 240) * 1_000
+const ROWS_AT_ONCE = 500
 
-/** Clients and signing keys that somebody has revoked. */
+/** What somebody has revoked: the ids of clients and signing keys, and the `jti` of tokens. */
 interface Proven {
-  clients: Set<string>
-  keys: Set<string>
+  clients: Iterable<string>
+  keys: Iterable<string>
+  tokens: Iterable<string>
 }
 
 export interface RevokedAgain {
@@ -70,36 +70,17 @@ async function everyProcessFenced(db: Database): Promise<void> {
 export const readSeen = async (redis: Redis): Promise<Seen | undefined> =>
   parseSeen((await redis.get(redisKeys.revocationSeen)) ?? '')
 
-/**
- * What Redis says was revoked although Postgres does not: an entry is only ever written after the commit.
- * Rejects when Redis fails.
- */
+/** What Redis says was revoked although Postgres does not. Rejects when Redis fails. */
 export async function provenByRedis(db: Database, redis: Redis): Promise<Proven> {
-  const proven: Proven = { clients: new Set(), keys: new Set() }
   const seen = await readSeen(redis)
-  if (seen) for (const ids of [proven.clients, proven.keys]) ids.add(seen.id)
-  const note = async (ids: string[], keyOf: (id: string) => string, into: Set<string>) => {
-    const values = ids.length > 0 ? await redis.mget(ids.map(keyOf)) : []
-    for (const [i, id] of ids.entries()) if (values[i]) into.add(id)
+  const lost: Entry[] = []
+  for await (const entries of heldEntries(redis)) lost.push(...(await lostAmong(db, entries)))
+  const newest = seen ? [seen.id] : []
+  return {
+    clients: [...newest, ...idsOf('client', lost)],
+    keys: [...newest, ...idsOf('key', lost)],
+    tokens: idsOf('token', lost),
   }
-  for (let last = ''; ; ) {
-    const { rows } = await db.raw(
-      `select client_id as "clientId" from oauth_clients where status = 'Active' and client_id > ?
-       order by client_id limit ?`,
-      [last, CLIENTS_AT_ONCE],
-    )
-    const ids: string[] = rows.map(({ clientId }: { clientId: string }) => clientId)
-    await note(ids, redisKeys.revokedClient, proven.clients)
-    last = ids.at(-1) ?? last
-    if (ids.length < CLIENTS_AT_ONCE) break
-  }
-  const keys = (await listSigningKeys(db)).filter(({ revokedAt }) => !revokedAt)
-  await note(
-    keys.map(({ kid }) => kid),
-    redisKeys.revokedSigningKey,
-    proven.keys,
-  )
-  return proven
 }
 
 /**
@@ -109,30 +90,27 @@ export async function provenByRedis(db: Database, redis: Redis): Promise<Proven>
 export async function revokeAgain(
   db: Database,
   proven: readonly Proven[],
-  { tokens }: Pick<LoggedEvidence, 'tokens'>,
   now_ms: number,
 ): Promise<RevokedAgain> {
-  const clientIds = [...new Set(proven.flatMap(({ clients }) => [...clients]))]
-  const kids = new Set(proven.flatMap(({ keys }) => [...keys]))
+  const all = (kind: keyof Proven) => [...new Set(proven.flatMap((some) => [...some[kind]]))]
+  const kids = all('keys')
   return db.transaction(async (transaction) => {
     const clients: RevokedAgain['clients'] = []
-    for (let i = 0; i < clientIds.length; i += CLIENTS_AT_ONCE)
-      clients.push(...(await revokeClients(transaction, clientIds.slice(i, i + CLIENTS_AT_ONCE))))
+    for (const some of inParts(all('clients'))) clients.push(...(await revokeClients(transaction, some)))
     const keys: string[] = []
     for (const { kid, revokedAt } of await listSigningKeys(transaction))
-      if (!revokedAt && kids.has(kid) && (await markSigningKeyRevoked(transaction, kid, now_ms)))
+      if (!revokedAt && kids.includes(kid) && (await markSigningKeyRevoked(transaction, kid, now_ms)))
         keys.push(kid)
-    const revokedTokens: string[] = []
-    for (const [jti, { clientId, at }] of tokens) {
-      const expiresAt = new Date(at.getTime() + TOKEN_MAX_MS)
-      if (expiresAt.getTime() < now_ms || !(await isClient(transaction, clientId))) continue
-      await insertRevokedToken(transaction, { jti, clientId, expiresAt })
-      revokedTokens.push(jti)
-    }
+    const tokens: string[] = []
+    for (const some of inParts(all('tokens'))) tokens.push(...(await insertLostTokens(transaction, some)))
     await transaction.raw('delete from sessions')
     await transaction.raw('delete from invitations')
-    return { clients, keys, tokens: revokedTokens }
+    return { clients, keys, tokens }
   })
+}
+
+function* inParts(ids: string[]): Generator<string[]> {
+  for (let i = 0; i < ids.length; i += ROWS_AT_ONCE) yield ids.slice(i, i + ROWS_AT_ONCE)
 }
 
 async function revokeClients(db: Queryable, clientIds: string[]): Promise<RevokedAgain['clients']> {
@@ -147,11 +125,6 @@ async function revokeClients(db: Queryable, clientIds: string[]): Promise<Revoke
     await appendActivity(db, { ...entry, detail: { name } })
   }
   return rows
-}
-
-async function isClient(db: Queryable, clientId: string): Promise<boolean> {
-  const { rows } = await db.raw('select from oauth_clients where client_id = ?', [clientId])
-  return rows.length > 0
 }
 
 /** @returns how many clients are Active: as far as the database knows. */

@@ -3,14 +3,23 @@ import { type Clock, systemClock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { Broken, fromPostgres } from './broken.ts'
 import { areApart, type ClockOffsets, clockOffset_ms } from './clocks.ts'
+import { judgePromoted } from './held.ts'
 import {
   type NamedServer,
   type RecentRevocations,
   readRecentRevocations,
   replaceNamedServer,
 } from './recent.ts'
-import { fenceIfRestored, formatSeen, parseSeen, type Seen } from './restored.ts'
+import {
+  type DatabaseState,
+  fenceIfRestored,
+  formatSeen,
+  judgeDatabase,
+  parseSeen,
+  type Seen,
+} from './restored.ts'
 import { ADD, BEGIN, MARK } from './round-scripts.ts'
 import { PRODUCTION_TIMINGS, type Timings } from './timings.ts'
 
@@ -76,15 +85,9 @@ interface Fill {
   entries: Set<string>
   /** All entries were sent at this moment, by the monotonic clock. */
   filledAt_ms: number
-  /** Where the next read of tokens goes on. */
+  /** Where the next read of tokens goes on; it means nothing at another place. */
   watermark: string
-}
-
-class Broken extends Error {}
-
-/** knex puts the statement into its messages; only the code belongs in a log, and is enough. */
-function fromPostgres(error: Error & { code?: string }): never {
-  throw new Broken(`Postgres: ${error.code ?? error.name}`, { cause: error })
+  place: string
 }
 
 /** Brings a Redis server up to date with Postgres and marks it as such, a round at a time. */
@@ -118,13 +121,23 @@ export function createReconciler({
     return { runId, evicted, time_ms, offset_ms, tick, nonce, seen: parseSeen(seen) }
   }
 
+  /** Reads what this process has not added before, or everything. */
+  async function read(begun: Begun, readAt_ms: number): ReturnType<typeof naming.read> {
+    if (fill && readAt_ms - fill.filledAt_ms >= timings.refill_ms) fill = undefined
+    const recent = await naming.read({ watermark: fill?.watermark, seen: begun.seen?.id })
+    if (!fill || fill.place === recent.database.place) return recent
+    // A promoted standby gives transaction ids again that the lost primary had given.
+    fill = undefined
+    return read(begun, readAt_ms)
+  }
+
+  const promoted = ({ runId: server, nonce }: Begun) =>
+    judgePromoted({ redis, db, server, nonce: [nonceKey, nonce], deadline_ms: timings.compare_ms, monotonic })
+
   /** Adds what the server may lack. @returns how many entries it has from this process, and how many were sent. */
-  async function add(
-    { runId, evicted, nonce }: Begun,
-    recent: RecentRevocations,
-    before: Pick<Fill, 'entries' | 'filledAt_ms'>,
-  ): Promise<{ entries: number; added: number }> {
-    const { entries, filledAt_ms } = before
+  async function add({ runId, evicted, nonce }: Begun, recent: RecentRevocations, readAt_ms: number) {
+    const { entries, filledAt_ms } = fill ?? { entries: new Set<string>(), filledAt_ms: readAt_ms }
+    const { watermark, database } = recent
     const missing = entryKeys(recent).filter((entry) => !entries.has(entry))
     fill = undefined
     for (let i = 0; i < missing.length; i += ENTRIES_A_SCRIPT) {
@@ -133,18 +146,8 @@ export function createReconciler({
       if (added !== 1) throw new Broken('the server was flushed')
     }
     for (const entry of missing) entries.add(entry)
-    fill = { runId, evicted, nonce, entries, filledAt_ms, watermark: recent.watermark }
+    fill = { runId, evicted, nonce, entries, filledAt_ms, watermark, place: database.place }
     return { entries: entries.size, added: missing.length }
-  }
-
-  async function mark(
-    { runId, evicted, nonce, time_ms, tick }: Begun,
-    { database }: RecentRevocations,
-  ): Promise<void> {
-    const marker = [redisKeys.revocationMarker, `${runId} ${tick}`, time_ms + timings.lease_ms]
-    const seen = [redisKeys.revocationSeen, formatSeen(database)]
-    const marked = await redis.eval(MARK, 0, runId, evicted, nonceKey, nonce, ...marker, ...seen)
-    if (marked !== 'marked') throw new Broken(String(marked))
   }
 
   async function attempt(): Promise<Round> {
@@ -152,10 +155,11 @@ export function createReconciler({
     await step('begun')
     if (!begun) return { outcome: 'fresh' }
     const readAt_ms = monotonic()
-    const known = fill && readAt_ms - fill.filledAt_ms < timings.refill_ms ? fill : undefined
-    const recent = await naming.read({ watermark: known?.watermark, seen: begun.seen?.id })
+    const recent = await read(begun, readAt_ms)
     await step('read')
-    const why = await fenceIfRestored(db, recent.database, begun.seen).catch(fromPostgres)
+    const judged = judgeDatabase(recent.database, begun.seen)
+    const verdict = judged === 'promoted' ? await promoted(begun) : judged
+    const why = await fenceIfRestored(db, recent.database, verdict).catch(fromPostgres)
     if (why !== undefined) {
       fill = undefined
       return { outcome: 'fenced', why }
@@ -171,9 +175,9 @@ export function createReconciler({
       return { outcome: 'replaced', from: recent.named.runId, to: begun.runId }
     }
     if (!naming.holds(begun.runId, readAt_ms)) return { outcome: 'waiting' }
-    const sent = await add(begun, recent, known ?? { entries: new Set(), filledAt_ms: readAt_ms })
+    const sent = await add(begun, recent, readAt_ms)
     await step('added')
-    await mark(begun, recent)
+    await markServer(redis, begun, { nonceKey, lease_ms: timings.lease_ms, database: recent.database })
     await step('marked')
     return { outcome: 'marked', ...sent }
   }
@@ -202,6 +206,18 @@ async function askServer(redis: Redis, nonce: [key: string, value: string, life_
     string,
   ]
   return { runId, policy, evicted, time_ms, tick, oldNonce, marker, markerLeft_ms, seen }
+}
+
+/** @throws Broken when the server is another one, was flushed, or evicts. */
+async function markServer(
+  redis: Redis,
+  { runId, evicted, nonce, time_ms, tick }: Begun,
+  { nonceKey, lease_ms, database }: { nonceKey: string; lease_ms: number; database: DatabaseState },
+): Promise<void> {
+  const marker = [redisKeys.revocationMarker, `${runId} ${tick}`, time_ms + lease_ms]
+  const seen = [redisKeys.revocationSeen, formatSeen(database)]
+  const marked = await redis.eval(MARK, 0, runId, evicted, nonceKey, nonce, ...marker, ...seen)
+  if (marked !== 'marked') throw new Broken(String(marked))
 }
 
 /** What this process has seen of the server that Postgres names. */

@@ -35,25 +35,32 @@ export function parseSeen(text: string): Seen | undefined {
 export const formatSeen = ({ place, confirmedAt_ms, newest }: DatabaseState): string =>
   `${confirmedAt_ms} ${withoutTimeline(place)} ${newest ?? ''}`
 
+export type Verdict = 'same' | 'promoted' | { restored: string }
+
 /**
  * Whether the database may have forgotten revocations. `promoted`: only its timeline is new, and it knows the newest
- * revocation that Redis does, as after the promotion of a synchronous standby. What Redis remembers of another
- * database, which used it before, does not count.
+ * revocation that the last round did, as after the promotion of a standby; whether it knows the later ones too, only
+ * the entries in Redis tell. What Redis remembers of another database, which used it before, does not count.
  */
 export function judgeDatabase(
   { place, confirmedPlace, confirmedAt_ms, fence, knowsSeen }: DatabaseState,
   remembered: Seen | undefined,
-): 'same' | 'promoted' | { restored: string } {
+): Verdict {
   if (fence !== null) return { restored: fence }
   const seen = remembered?.of === withoutTimeline(place) ? remembered : undefined
   if (seen && seen.confirmedAt_ms > confirmedAt_ms)
     return { restored: 'Redis knows of a later confirmation of the database than the database itself' }
   const comparable = seen?.confirmedAt_ms === confirmedAt_ms
-  if (comparable && !knowsSeen) return { restored: `the database has forgotten the revocation of ${seen.id}` }
+  if (comparable && !knowsSeen) return hasForgotten(seen.id)
   if (place === confirmedPlace) return 'same'
   if (comparable && withoutTimeline(place) === withoutTimeline(confirmedPlace)) return 'promoted'
   return { restored: 'the database is a copy, or was restored' }
 }
+
+/** @param id Of a client or signing key. */
+export const hasForgotten = (id: string): Verdict => ({
+  restored: `the database has forgotten the revocation of ${id}`,
+})
 
 const withoutTimeline = (place: string): string => place.slice(0, place.lastIndexOf('/'))
 
@@ -64,13 +71,12 @@ const withoutTimeline = (place: string): string => place.slice(0, place.lastInde
 export async function fenceIfRestored(
   db: Queryable,
   database: DatabaseState,
-  seen: Seen | undefined,
+  verdict: Verdict,
 ): Promise<string | undefined> {
-  const judged = judgeDatabase(database, seen)
-  if (judged === 'promoted') await followPromotion(db, database)
-  if (typeof judged === 'string') return undefined
-  if (database.fence === null) await raiseFence(db, judged.restored)
-  return judged.restored
+  if (verdict === 'promoted') await followPromotion(db, database)
+  if (typeof verdict === 'string') return undefined
+  if (database.fence === null) await raiseFence(db, verdict.restored)
+  return verdict.restored
 }
 
 /** From its commit on, Postgres lets nobody in; what Redis vouched for before is over within seconds. */

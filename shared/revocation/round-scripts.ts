@@ -45,3 +45,8 @@ if redis.call('get', ARGV[3]) ~= ARGV[4] then return 'the server was flushed' en
 redis.call('set', ARGV[5], ARGV[6], 'pxat', ARGV[7])
 redis.call('set', ARGV[8], ARGV[9])
 return 'marked'`
+
+/** ARGV: cursor, pattern, places to look at → [run_id, [next cursor, keys]]. */
+export const SCAN = `#!lua
+${SERVER}
+return {run_id, redis.call('scan', ARGV[1], 'match', ARGV[2], 'count', ARGV[3])}`

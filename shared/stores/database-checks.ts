@@ -2,7 +2,7 @@ import { FENCED } from '#shared/revocation/records.ts'
 import type { Queryable } from './postgres.ts'
 
 /** The newest migration that this code needs: the number that its file's name begins with. */
-export const SCHEMA_NEEDED = 13
+export const SCHEMA_NEEDED = 15
 
 /**
  * The oldest `SCHEMA_NEEDED` of a release that still runs on this schema. A migration that takes away what an older
@@ -24,12 +24,18 @@ export async function markSchema(db: Queryable, newest: number, serves = SCHEMA_
   await db.raw(`comment on table companies is 'integration schema ${newest}, serves ${serves}'`)
 }
 
-/** Whether this code can work on the database. Rejects with what the database throws. */
-export async function schemaState(db: Queryable): Promise<SchemaState> {
+/** @returns the number of the newest migration that a whole run has ended with; undefined if none has. */
+export async function readSchema(db: Queryable): Promise<{ newest: number; serves: number } | undefined> {
   const { rows } = await db.raw(`select obj_description(to_regclass('companies'), 'pg_class') as mark`)
   const [, newest, serves] = MARK.exec(rows[0]?.mark ?? '') ?? []
-  if (newest === undefined || Number(newest) < SCHEMA_NEEDED) return 'missing'
-  if (Number(serves) > SCHEMA_NEEDED) return 'newer'
-  const { rows: found } = await db.raw(`select ${FENCED} as fenced`)
-  return found[0].fenced ? 'fenced' : 'usable'
+  return newest === undefined ? undefined : { newest: Number(newest), serves: Number(serves) }
+}
+
+/** Whether this code can work on the database. Rejects with what the database throws. */
+export async function schemaState(db: Queryable): Promise<SchemaState> {
+  const schema = await readSchema(db)
+  if (schema === undefined || schema.newest < SCHEMA_NEEDED) return 'missing'
+  if (schema.serves > SCHEMA_NEEDED) return 'newer'
+  const { rows } = await db.raw(`select ${FENCED} as fenced`)
+  return rows[0].fenced ? 'fenced' : 'usable'
 }

@@ -12,6 +12,8 @@ export const redisKeys = {
   revokedToken: (jti: string) => `revoked:token:${jti}`,
   /** Present: the signing key with this kid is revoked. */
   revokedSigningKey: (kid: string) => `revoked:key:${kid}`,
+  /** Matches the three above. */
+  revokedAny: 'revoked:*',
   /** Its value: the run_id of the server that holds every recent revocation, a space, and the tick at its start. */
   revocationMarker: 'revocation:marker',
   /** Set before filling, looked for after it: gone, or another, means that the server was flushed meanwhile. */

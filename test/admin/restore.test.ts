@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import knex from 'knex'
+import { readStandings } from '#shared/revocation/records.ts'
 import { migrate } from '../../infra/migrate.ts'
 import { runAdmin } from '../support/admin.ts'
 import { type Person, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
@@ -191,10 +193,21 @@ describe('admin restore', function () {
     })
 
     it('revokes again what Redis proves, and says that there was no log', async () => {
+      const [kid, jti] = [randomUUID(), randomUUID()]
+      await api.db.raw(
+        `insert into signing_keys select ?, alg, public_jwk, private_key_encrypted, now() from signing_keys limit 1`,
+        [kid],
+      )
+      await asAdmin(api.redis, (redis) => redis.mset(`revoked:key:${kid}`, '1', `revoked:token:${jti}`, '1'))
       const { code, stdout, stderr } = await admin('fence', '--since', new Date().toISOString())
       assert.equal(code, 0, stderr)
       assert.match(stdout, new RegExp(`client +${revoked.clientId} +${vendorId}, A client`))
+      assert.match(stdout, new RegExp(`key +${kid}`))
+      assert.match(stdout, new RegExp(`token +${jti}`))
       assert.match(stdout, /- No log was given\. /)
+      const asked = [{ clientId: kept.clientId, jti }, { clientId: kept.clientId, kid }, kept]
+      await api.db.raw('update restore_fences set lowered_at = now()')
+      assert.deepEqual(await readStandings(api.db, asked), [{ revoked: 'token' }, { revoked: 'key' }, 'live'])
       // The clock of Postgres was ahead when it was confirmed before.
       await asAdmin(api.redis, async (redis) => {
         const seen = (await redis.get('revocation:seen')) ?? ''
@@ -224,8 +237,9 @@ describe('admin restore', function () {
     })
     after(async () => {
       await api.db.raw('update revocation_trust set place = database_place()')
-      await api.db.raw('grant insert (reason) on restore_fences to integration_api')
+      // By then no round is about to raise a fence for what it read before.
       await until(async () => (await readyz()) === 200)
+      await api.db.raw('grant insert (reason) on restore_fences to integration_api')
     })
 
     const signIn = () =>

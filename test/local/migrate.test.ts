@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import knex from 'knex'
+import knex, { type Knex } from 'knex'
+import { FENCED } from '#shared/revocation/records.ts'
+import { markSchema } from '#shared/stores/database-checks.ts'
 import { migrate } from '../../infra/migrate.ts'
+import { createClient } from '../support/auth.ts'
 import { createEmptyDatabase, type EmptyDatabase } from '../support/servers.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
+const MIGRATIONS = { directory: join(ROOT, 'infra/migrations'), loadExtensions: ['.ts'] }
 
 describe('npm run migrate', () => {
   let database: EmptyDatabase
@@ -20,6 +24,11 @@ describe('npm run migrate', () => {
       env: { ...process.env, ...env },
       encoding: 'utf8',
     })
+
+  /** Undoes this migration, and before it those that came after. */
+  async function backTo(db: Knex, name: string): Promise<void> {
+    for (let undone = ''; !undone.endsWith(name); ) [, [undone]] = await db.migrate.down(MIGRATIONS)
+  }
 
   it('runs each migration once', () => {
     const first = run({ DATABASE_URL: database.ownerUrl })
@@ -76,9 +85,8 @@ describe('npm run migrate', () => {
     }
     try {
       const before = await made()
-      const directory = join(ROOT, 'infra/migrations')
       for (const name of names.toReversed()) {
-        const [, undone] = await db.migrate.down({ directory, loadExtensions: ['.ts'] })
+        const [, undone] = await db.migrate.down(MIGRATIONS)
         assert.equal(undone.length, 1, name)
       }
       assert.deepEqual(await made(), [])
@@ -87,6 +95,69 @@ describe('npm run migrate', () => {
     } finally {
       await db.destroy()
     }
+  })
+
+  describe('on a database from before restore fences', () => {
+    let owner: Knex
+    beforeEach(async () => {
+      await migrate({ ownerUrl: database.ownerUrl, passwords: { integration_api: 'api-role' } })
+      owner = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 1 } })
+      await createClient(owner, {})
+      await backTo(owner, '0013_restore_fences.ts')
+      await markSchema(owner, 12)
+    })
+    afterEach(() => owner.destroy())
+
+    const fenced = async () => (await owner.raw(`select ${FENCED} as fenced`)).rows[0].fenced
+    const env = () => ({ DATABASE_URL: database.ownerUrl })
+
+    it('lets nobody in if it has clients and no service uses it, as a restored backup', async () => {
+      const { stdout } = run(env())
+      assert.match(
+        stdout,
+        /^Ran 0013.*\nNobody is let in until you run "npm run admin -- restore confirm": .*backup/s,
+      )
+      assert.equal(await fenced(), true)
+      assert.doesNotMatch(run(env()).stdout, /Nobody/)
+      assert.equal(await fenced(), true)
+    })
+
+    it('does so after a run that was killed before it had said so', async () => {
+      await migrate({ ownerUrl: database.ownerUrl })
+      await markSchema(owner, 12)
+      assert.match(run(env()).stdout, /Nobody is let in/)
+    })
+
+    it('lets everybody in if a service uses it', async () => {
+      const url = Object.assign(new URL(database.ownerUrl), {
+        username: 'integration_api',
+        password: 'api-role',
+      })
+      const service = knex({ client: 'pg', connection: url.href, pool: { min: 1, max: 1 } })
+      await service.raw('select')
+      assert.doesNotMatch(run(env()).stdout, /Nobody/)
+      await service.destroy()
+      assert.equal(await fenced(), false)
+    })
+  })
+
+  it('waits for a transaction that uses a table, and lets others use it meanwhile', async () => {
+    const { ownerUrl } = database
+    await migrate({ ownerUrl })
+    const db = knex({ client: 'pg', connection: ownerUrl, pool: { min: 0, max: 2 } })
+    await backTo(db, '0015_lost_tokens.ts')
+    const reader = await db.transaction()
+    await reader.raw('select from revoked_tokens')
+    let waits = () => {}
+    const waiting = new Promise<void>((resolve) => {
+      waits = resolve
+    })
+    const ran = migrate({ ownerUrl, waiting: () => waits() })
+    await waiting
+    await db.raw('select from revoked_tokens')
+    await reader.rollback()
+    assert.equal((await ran)[0], '0015_lost_tokens.ts')
+    await db.destroy()
   })
 
   it('says that the database does not answer, without its password', () => {

@@ -12,6 +12,7 @@ import {
   FAST,
   newJti,
   restartEmpty,
+  revokeClient,
   type Subjects,
   startProcess,
   type TestProcess,
@@ -385,6 +386,131 @@ describe('a round of the reconciler', () => {
       await sleep(FAST.round_ms)
       assert.equal((await api.reconciler.round()).outcome, 'marked')
       assert.equal(await api.ask({ clientId }), 'live by postgres')
+    })
+  })
+
+  describe('after a standby was promoted', () => {
+    const older = (place: string) => place.replace(/\w+$/, '00000000')
+    beforeEach(async () => {
+      await asAdmin(server, (redis) => redis.flushall())
+      await marked()
+    })
+    afterEach(async () => {
+      await owner.raw('delete from restore_fences')
+      await owner.raw('update revocation_trust set place = database_place()')
+    })
+
+    const promote = () =>
+      owner.raw(`update revocation_trust set place = regexp_replace(database_place(), '\\w+$', '00000000')`)
+    const isFollowed = async () => {
+      const { rows } = await owner.raw('select place = database_place() as followed from revocation_trust')
+      return rows[0].followed
+    }
+    /** Revoked by a call that was answered, and not replicated. */
+    const lost = {
+      async client() {
+        const clientId = await subjects.newClient()
+        await revokeClient(api, { vendorId: subjects.vendorId, clientId })
+        await owner.transaction(async (transaction) => {
+          await transaction.raw('set local session_replication_role = replica')
+          await transaction.raw(
+            `update oauth_clients set status = 'Active', revoked_at = null where client_id = ?`,
+            [clientId],
+          )
+        })
+        return clientId
+      },
+      async key() {
+        const kid = await subjects.newKey()
+        await asAdmin(server, (redis) =>
+          redis.set(redisKeys.revokedSigningKey(kid), '1', 'PX', FAST.entry_ms),
+        )
+        return kid
+      },
+    }
+
+    for (const [kind, lose] of Object.entries(lost))
+      it(`lets nobody in if Redis holds the revocation of a ${kind} that it has forgotten`, async () => {
+        const id = await lose()
+        await promote()
+        await sleep(FAST.round_ms)
+        const why = `the database has forgotten the revocation of ${id}`
+        assert.deepEqual(await api.reconciler.round(), { outcome: 'fenced', why })
+        assert.equal(await isFollowed(), false)
+      })
+
+    it('revokes a token again that only Redis still knows to be revoked', async () => {
+      const [clientId, jti] = [await subjects.newClient(), newJti()]
+      await asAdmin(server, (redis) => redis.set(redisKeys.revokedToken(jti), '1', 'PX', FAST.entry_ms))
+      await promote()
+      await sleep(FAST.round_ms)
+      assert.equal((await api.reconciler.round()).outcome, 'marked')
+      await asAdmin(server, (redis) => redis.flushall())
+      assert.equal(await api.ask({ clientId, jti }), 'token revoked by postgres')
+      assert.equal(await api.ask({ clientId, jti: newJti() }), 'live by postgres')
+    })
+
+    it('goes on if it knows all that Redis holds', async () => {
+      await revokeInPostgres()
+      await insertRevokedSigningKey(owner, await subjects.newKey())
+      await owner.raw(
+        `insert into revoked_tokens select 'token-' || n, ?, now(), now() + interval '900 s' from generate_series(1, 3001) n`,
+        [await subjects.newClient()],
+      )
+      await sleep(FAST.round_ms)
+      await marked()
+      await asAdmin(server, (redis) => redis.set('revoked:else:x', '1'))
+      await promote()
+      await sleep(FAST.round_ms)
+      assert.equal((await api.reconciler.round()).outcome, 'marked')
+      assert.equal(await isFollowed(), true)
+    })
+
+    it('does not go on if Redis was flushed while it was compared', async () => {
+      await promote()
+      atStep = async (step) => {
+        if (step === 'read') await asAdmin(server, (redis) => redis.flushall())
+      }
+      await sleep(FAST.round_ms)
+      assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', why: 'the server was flushed' })
+      assert.equal(await isFollowed(), false)
+    })
+
+    it('does not go on if comparing takes too long', async () => {
+      const timings = { ...FAST, compare_ms: 0 }
+      const hurried = createReconciler({ redis: api.redis, db: api.db, timings })
+      await promote()
+      await sleep(FAST.round_ms)
+      assert.deepEqual(await hurried.round(), { outcome: 'failed', why: 'comparing Redis took too long' })
+      assert.equal(await isFollowed(), false)
+    })
+
+    it('reads every token again, also in a process that another was ahead of: transaction ids went back', async () => {
+      const clientId = await subjects.newClient()
+      const jti = newJti()
+      await insertRevokedToken(owner, { jti, clientId, expiresAt: new Date(Date.now() + 900_000) })
+      let promoted = false
+      let read: string[] = []
+      const reading = {
+        async raw(sql: string, bindings: never) {
+          const answer = await api.db.raw(sql, bindings)
+          const [row] = answer.rows
+          if (row?.tokens) read = row.tokens
+          if (row?.database && !promoted)
+            row.database.place = row.database.confirmedPlace = older(row.database.place)
+          return answer
+        },
+      } as unknown as Database
+      const reconciler = createReconciler({ redis: api.redis, db: reading, timings: FAST })
+      for (const end = performance.now() + 10_000; ; await sleep(FAST.round_ms)) {
+        const { outcome } = await reconciler.round()
+        if (outcome === 'marked' && read.length === 0) break
+        assert.ok(performance.now() < end, 'never read only what is new')
+      }
+      promoted = true
+      await sleep(FAST.round_ms)
+      assert.equal((await reconciler.round()).outcome, 'marked')
+      assert.deepEqual(read, [jti])
     })
   })
 

@@ -43,7 +43,6 @@ describe('the Redis users of the services', () => {
     'bgrewriteaof',
     'monitor',
     'keys *',
-    'scan 0',
     'migrate host 1 key 0 1',
     'set other 1',
     'get other',
@@ -100,8 +99,9 @@ describe('the Redis users of the services', () => {
     'set revoked:key:k 1 PX 1',
     'del usage:pending',
     'renamenx usage:pending usage:draining',
+    'scan 0',
   ]
-  it('let only the resource API mark a server and revoke clients and keys', async () => {
+  it('let only the resource API mark a server, revoke clients and keys, and list what there is', async () => {
     assert.deepEqual(await allowedAmong('auth', FORBIDDEN_TO_AUTH), [])
     assert.deepEqual(await allowedAmong('api', FORBIDDEN_TO_AUTH), FORBIDDEN_TO_AUTH)
   })

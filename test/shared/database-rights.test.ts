@@ -45,6 +45,7 @@ const RIGHTS: Record<string, string[]> = {
     'insert memberships *',
     'insert oauth_clients *',
     'insert restore_fences reason',
+    'insert revoked_tokens jti, expires_at',
     'insert sessions *',
     'insert sign_in_addresses *',
     'insert users user_id, email, name, password_hash',

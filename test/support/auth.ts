@@ -222,7 +222,7 @@ async function send(url: string, path: string, init: RequestInit): Promise<AuthR
   return { status, headers, text, json }
 }
 
-async function createClient(db: Knex, given: Partial<TestClient>): Promise<TestClient> {
+export async function createClient(db: Knex, given: Partial<TestClient>): Promise<TestClient> {
   const client = {
     clientId: newClientId(),
     clientSecret: newClientSecret(),

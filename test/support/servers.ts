@@ -42,7 +42,7 @@ export async function mochaGlobalSetup(): Promise<void> {
 }
 
 /** `TEST_POSTGRES_BIN=/usr/lib/postgresql/15/bin` runs the tests on another version. */
-function otherPostgres(): PostgresPrograms | undefined {
+export function otherPostgres(): PostgresPrograms | undefined {
   const folder = process.env.TEST_POSTGRES_BIN
   return folder ? { initdb: join(folder, 'initdb'), postgres: join(folder, 'postgres') } : undefined
 }
