@@ -100,6 +100,12 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     tab = await visit({ as: OWNER, path: CLIENTS })
     await tab.page.getByRole('button', { name: 'Create client' }).click()
     const dialog = tab.page.getByRole('dialog')
+    const [docs] = await Promise.all([
+      tab.context.waitForEvent('page'),
+      dialog.getByRole('link', { name: 'boost:write (documentation, new tab)' }).click(),
+    ])
+    await docs.waitForURL(`${tab.baseUrl}/docs/scopes#boost:write`)
+    await docs.close()
     assert.equal(await dialog.getByRole('checkbox', { checked: true }).count(), 0)
     await dialog.getByRole('button', { name: 'Create client' }).click()
     await dialog.getByText('Give it a name.').waitFor()
@@ -182,7 +188,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     await page.getByText('This client works.').waitFor()
     await closeReveal(page, 'Continue the rotation')
     await page.getByText('Only a trial so far').waitFor()
-    await page.getByText('The replacement has only been tried out, not deployed.').waitFor()
+    await page.getByText('So far the replacement seems only to have been tried out.').waitFor()
     assert.equal(await currentStep(page), 'Deploy it')
     await requestToken(replacement)
     await page.getByText('Asks for tokens', { exact: true }).waitFor()

@@ -7,6 +7,8 @@ import { Page } from '../shell/Page.tsx'
 import { Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
+import { DocsLink } from '../ui/DocsLink.tsx'
+import { DOCS } from '../ui/docs.ts'
 import { RotateIcon } from '../ui/icons.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
@@ -17,6 +19,7 @@ import { Refusals } from './Refusals.tsx'
 import { RenameClient } from './RenameClient.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
 import { type Pair, pairOf } from './rotation.ts'
+import { ScopeName } from './ScopeName.tsx'
 import { LastUsed, Status } from './Status.tsx'
 import { SCOPE_WORDS } from './scopes.ts'
 import './clients.css'
@@ -168,7 +171,7 @@ function ClientFacts({ client }: { client: OAuthClient }) {
             <ul className="scope-list">
               {client.scopes.map((scope) => (
                 <li key={scope}>
-                  <span>{SCOPE_WORDS[scope].title}</span> <code>{scope}</code>
+                  <span>{SCOPE_WORDS[scope].title}</span> <ScopeName scope={scope} />
                 </li>
               ))}
             </ul>
@@ -188,7 +191,7 @@ function ClientFacts({ client }: { client: OAuthClient }) {
           <p className="quiet">
             Put in the secret that you saved when the client was created. Lost or exposed? Rotate it: create a
             replacement, deploy it, then revoke this client. Routes, scopes and errors are in the{' '}
-            <a href="/docs">API documentation</a>.
+            <DocsLink to={DOCS.start}>API documentation</DocsLink>.
           </p>
           <AccessCode access={access} />
         </section>

@@ -10,7 +10,7 @@ import { Button } from '../ui/Button.tsx'
 import { Field } from '../ui/Field.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
-import { RefusedRequest } from './Refusals.tsx'
+import { RefusalCode, RefusedRequest } from './Refusals.tsx'
 import { requestIdIn } from './request-id.ts'
 import './clients.css'
 import './usage.css'
@@ -89,7 +89,7 @@ function Explanation({ requestId }: { requestId: string }) {
 }
 
 function Explained({ refusal }: { refusal: Refusal }) {
-  const { reason, advice, at, clientId, route, status, code } = refusal
+  const { reason, advice, at, clientId, route } = refusal
   const { vendorId, to } = useCompany()
   const client = useClient(vendorId, clientId).data
   return (
@@ -121,9 +121,7 @@ function Explained({ refusal }: { refusal: Refusal }) {
         <div>
           <dt>Answer</dt>
           <dd>
-            <code>
-              {status} {code}
-            </code>
+            <RefusalCode refusal={refusal} />
           </dd>
         </div>
       </dl>

@@ -4,6 +4,8 @@ import { REFUSALS_SHOWN, useRefusals } from '../api/usage.ts'
 import { SCREENS, useCompany } from '../shell/company.ts'
 import { Moment } from '../ui/Ago.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
+import { DocsLink } from '../ui/DocsLink.tsx'
+import { docsOfRefusal } from '../ui/docs.ts'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import './usage.css'
 
@@ -44,7 +46,7 @@ export interface RefusedRequestProps {
 }
 
 export function RefusedRequest({ refusal, client }: RefusedRequestProps) {
-  const { requestId, at, route, status, code, reason, advice } = refusal
+  const { requestId, at, route, reason, advice } = refusal
   return (
     <li>
       <p>
@@ -64,9 +66,7 @@ export function RefusedRequest({ refusal, client }: RefusedRequestProps) {
       </p>
       <p className="small refusal-facts">
         <code>{route}</code>
-        <code>
-          {status} {code}
-        </code>
+        <RefusalCode refusal={refusal} />
         <span className="with-copy">
           <span className="quiet">Request</span> <code>{requestId}</code>
           <CopyButton text={requestId} what={`request id ${requestId}`} />
@@ -75,3 +75,12 @@ export function RefusedRequest({ refusal, client }: RefusedRequestProps) {
     </li>
   )
 }
+
+/** What was answered; leads to what it means. */
+export const RefusalCode = ({ refusal }: { refusal: Refusal }) => (
+  <DocsLink to={docsOfRefusal(refusal)}>
+    <code>
+      {refusal.status} {refusal.code}
+    </code>
+  </DocsLink>
+)

@@ -1,5 +1,6 @@
 import { useId } from 'react'
 import { SCOPES, type Scope } from '#shared/oauth/scopes.ts'
+import { ScopeName } from './ScopeName.tsx'
 import { reach, SCOPE_GROUPS, SCOPE_WORDS } from './scopes.ts'
 
 export interface ScopeChoiceProps {
@@ -23,20 +24,22 @@ export function ScopeChoice({ scopes, onChange, error }: ScopeChoiceProps) {
         <div key={group.title} className="scope-group">
           <p className="scope-group-title">{group.title}</p>
           {group.scopes.map((scope) => (
-            <label key={scope} className="scope-option">
-              <input
-                type="checkbox"
-                name="scope"
-                value={scope}
-                checked={scopes.includes(scope)}
-                onChange={(event) => toggle(scope, event.target.checked)}
-              />
-              <span className="scope-words">
-                <span className="strong">{SCOPE_WORDS[scope].title}</span>
-                <span className="small quiet">{SCOPE_WORDS[scope].text}</span>
-              </span>
-              <code>{scope}</code>
-            </label>
+            <div key={scope} className="scope-option">
+              <label>
+                <input
+                  type="checkbox"
+                  name="scope"
+                  value={scope}
+                  checked={scopes.includes(scope)}
+                  onChange={(event) => toggle(scope, event.target.checked)}
+                />
+                <span className="scope-words">
+                  <span className="strong">{SCOPE_WORDS[scope].title}</span>
+                  <span className="small quiet">{SCOPE_WORDS[scope].text}</span>
+                </span>
+              </label>
+              <ScopeName scope={scope} />
+            </div>
           ))}
         </div>
       ))}

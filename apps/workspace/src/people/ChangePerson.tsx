@@ -5,7 +5,7 @@ import { changePerson, peopleChanged, removePerson } from '../api/people.ts'
 import { useCompany } from '../shell/company.ts'
 import { Button } from '../ui/Button.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
-import { Notice } from '../ui/Notice.tsx'
+import { FailureNotice } from '../ui/FailureNotice.tsx'
 import { useSubmission } from '../ui/submit.ts'
 import { useToast } from '../ui/Toaster.tsx'
 import { explained } from './explained.ts'
@@ -112,11 +112,7 @@ export function ChangePerson({ person, change, onClose }: ChangePersonProps) {
           <li key={fact}>{fact}</li>
         ))}
       </ul>
-      {failure && (
-        <Notice tone="bad" title={failure.title} live>
-          {failure.text}
-        </Notice>
-      )}
+      <FailureNotice failure={failure} />
       <footer className="dialog-foot">
         <Button variant="quiet" onClick={onClose}>
           Cancel
