@@ -192,7 +192,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     assert.equal(await currentStep(page), 'Deploy it')
     await requestToken(replacement)
     await page.getByText('Asks for tokens', { exact: true }).waitFor()
-    assert.equal(await currentStep(page), 'See the token requests move')
+    assert.equal(await currentStep(page), 'Watch token requests move over')
   })
 
   it('is not green for a replacement that fell silent, nor quiet for an old client in use', async () => {
@@ -215,7 +215,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     await page.getByText('Silent for 16 minutes').waitFor()
     await page.getByText('The replacement has not asked for a token for 16 minutes.').waitFor()
     assert.equal(await page.locator('.lane-good').count(), 0)
-    assert.equal(await currentStep(page), 'See the token requests move')
+    assert.equal(await currentStep(page), 'Watch token requests move over')
   })
 
   it('shows what both clients did, and waits for the hour at which the old one is usually asked', async () => {
@@ -241,7 +241,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
         ),
       )
       .waitFor()
-    assert.equal(await currentStep(page), 'See the token requests move')
+    assert.equal(await currentStep(page), 'Watch token requests move over')
     const lane = page.getByRole('region', { name: 'Replacement: Nightly 2' })
     await lane.getByRole('img', { name: '7 days, by the hour: 1 token' }).waitFor()
     await lane.getByRole('img', { name: 'Last hour, by the minute: 1 token' }).waitFor()
@@ -267,10 +267,10 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
       })
     })
     await page.goto(`${tab.baseUrl}${CLIENTS}/${old.clientId}`)
-    await page.getByText('One scope was not used for 30 days').waitFor()
+    await page.getByText('One scope was not used in 30 days').waitFor()
     await assertAccessible(page)
     await page.getByRole('button', { name: 'Make a narrower replacement' }).click()
-    await page.getByText('Left out, because no token had it for 30 days: boost:write.').waitFor()
+    await page.getByText('Left out, because no token had it in 30 days: boost:write.').waitFor()
     await page.getByRole('button', { name: 'Create replacement' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByText('Scopes, fewer than before').waitFor()

@@ -12,6 +12,7 @@ import { DOCS } from '../ui/docs.ts'
 import { RotateIcon } from '../ui/icons.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
+import { ScopeName } from '../ui/ScopeName.tsx'
 import { AccessCode } from './AccessCode.tsx'
 import { ClientUsage } from './ClientUsage.tsx'
 import { NoSuchClient } from './NoSuchClient.tsx'
@@ -19,7 +20,6 @@ import { Refusals } from './Refusals.tsx'
 import { RenameClient } from './RenameClient.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
 import { type Pair, pairOf } from './rotation.ts'
-import { ScopeName } from './ScopeName.tsx'
 import { LastUsed, Status } from './Status.tsx'
 import { SCOPE_WORDS } from './scopes.ts'
 import './clients.css'
@@ -166,6 +166,12 @@ function ClientFacts({ client }: { client: OAuthClient }) {
           </dd>
         </div>
         <div>
+          <dt>Activity</dt>
+          <dd>
+            <Link href={`${to(SCREENS.activity)}?client=${client.clientId}`}>Who changed it, and when</Link>
+          </dd>
+        </div>
+        <div>
           <dt>Scopes</dt>
           <dd>
             <ul className="scope-list">
@@ -180,11 +186,6 @@ function ClientFacts({ client }: { client: OAuthClient }) {
       </dl>
       <ClientUsage client={client} />
       <Refusals clientId={client.clientId} />
-      <p className="section">
-        <Link href={`${to(SCREENS.activity)}?client=${client.clientId}`}>
-          Who changed this client, and when
-        </Link>
-      </p>
       {client.status === 'Active' && (
         <section className="section" aria-labelledby="use-title">
           <h2 id="use-title">Use it</h2>

@@ -52,7 +52,7 @@ function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
             viewBox={`0 0 ${hours.length} ${BARS_HEIGHT}`}
             preserveAspectRatio="none"
             role="img"
-            aria-label={`Tokens and refused requests an hour. ${said}`}
+            aria-label={`Tokens and refused requests per hour. ${said}`}
           >
             <path className="usage-tokens" d={bars((each) => each.tokens)} />
             <path className="usage-refused" d={bars((each) => each.refused)} />
@@ -60,7 +60,7 @@ function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
           <figcaption>
             <span>{day(new Date(first.hour))}</span>
             <span className="usage-legend">
-              <span className="usage-key-tokens">Tokens an hour</span>
+              <span className="usage-key-tokens">Tokens per hour</span>
               {refused > 0 && <span className="usage-key-refused">Refused</span>}
             </span>
             <span>now</span>
@@ -74,7 +74,7 @@ function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
 function Addresses({ addresses }: Pick<Usage, 'addresses'>) {
   return (
     <table className="table usage-addresses">
-      <caption>Where tokens were asked for</caption>
+      <caption>Where token requests came from</caption>
       <thead>
         <tr>
           <th scope="col">Address</th>

@@ -10,7 +10,7 @@ import { Button } from '../ui/Button.tsx'
 import { Field } from '../ui/Field.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
-import { RefusalCode, RefusedRequest } from './Refusals.tsx'
+import { RefusalCode, RefusedRequest, withLocalTimes } from './Refusals.tsx'
 import { requestIdIn } from './request-id.ts'
 import './clients.css'
 import './usage.css'
@@ -49,7 +49,7 @@ function RequestIdForm({ requestId }: { requestId: string | undefined }) {
     <form className="explain-form" onSubmit={submit} noValidate>
       <Field
         label="Request id"
-        hint="Every answer has it in the header field X-Request-Id; error documents of the API have it as requestId."
+        hint="Every response has it in its X-Request-Id header; errors of the API also have it as requestId."
         error={error}
       >
         {(control) => (
@@ -94,7 +94,7 @@ function Explained({ refusal }: { refusal: Refusal }) {
   const client = useClient(vendorId, clientId).data
   return (
     <>
-      <Notice tone="info" title={reason}>
+      <Notice tone="info" title={withLocalTimes(reason)}>
         {advice}
       </Notice>
       <dl className="sheet">

@@ -7,6 +7,7 @@ import { CopyButton } from '../ui/CopyButton.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { docsOfRefusal } from '../ui/docs.ts'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
+import { dateTime } from '../ui/time.ts'
 import './usage.css'
 
 /** Which of a client's requests were refused in the last 24 hours, why, and what to do about it. */
@@ -50,7 +51,7 @@ export function RefusedRequest({ refusal, client }: RefusedRequestProps) {
   return (
     <li>
       <p>
-        <span className="strong">{reason}</span> {advice}
+        <span className="strong">{withLocalTimes(reason)}</span> {advice}
       </p>
       <p className="small quiet">
         <Moment at={at} />
@@ -84,3 +85,7 @@ export const RefusalCode = ({ refusal }: { refusal: Refusal }) => (
     </code>
   </DocsLink>
 )
+
+/** The service's sentence, with its times as they are written elsewhere on the screens. */
+export const withLocalTimes = (sentence: string): string =>
+  sentence.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (at) => dateTime(new Date(at)))

@@ -172,7 +172,7 @@ function Steps({ histories = NO_HISTORIES, onCreate, ...rotation }: StepsProps) 
           </p>
           {since && step !== 'done' && <p className="quiet small">{whatCounts(step, since, elsewhere)}</p>}
         </Step>
-        <Step number={3} title="See the token requests move" state={watchState(step)}>
+        <Step number={3} title="Watch token requests move over" state={watchState(step)}>
           {replacement ? (
             <TokenWatch old={old} replacement={replacement} progress={progress} histories={histories} />
           ) : (
@@ -238,7 +238,7 @@ function whatCounts(step: string, since: Date, elsewhere: boolean): string {
   if (step === 'deploy')
     return `Counting token requests from ${sinceText(since)}. Earlier ones count as a trial, as long as they all come from one address.`
   return elsewhere
-    ? 'It has asked for tokens from more than one address, so not only while someone tried it out.'
+    ? 'It has asked for tokens from more than one address, so this is more than one person’s trial.'
     : `It has asked for a token since ${sinceText(since)}. If that was you trying it out, it is not deployed yet.`
 }
 
@@ -300,7 +300,7 @@ function NoReplacement({ old, onCreate }: { old: OAuthClient; onCreate: () => vo
       <Scopes scopes={scopes} />
       {left.length > 0 && (
         <p>
-          Left out, because no token had {left.length === 1 ? 'it' : 'them'} for {UNUSED_DAYS} days:{' '}
+          Left out, because no token had {left.length === 1 ? 'it' : 'them'} in {UNUSED_DAYS} days:{' '}
           {left.map((scope) => (
             <code key={scope} className="scope-left">
               {scope}

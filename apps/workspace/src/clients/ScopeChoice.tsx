@@ -1,6 +1,6 @@
-import { useId } from 'react'
+import { useEffect, useId, useRef } from 'react'
 import { SCOPES, type Scope } from '#shared/oauth/scopes.ts'
-import { ScopeName } from './ScopeName.tsx'
+import { ScopeName } from '../ui/ScopeName.tsx'
 import { reach, SCOPE_GROUPS, SCOPE_WORDS } from './scopes.ts'
 
 export interface ScopeChoiceProps {
@@ -12,6 +12,10 @@ export interface ScopeChoiceProps {
 /** Nothing is chosen beforehand. */
 export function ScopeChoice({ scopes, onChange, error }: ScopeChoiceProps) {
   const id = useId()
+  const note = useRef<HTMLParagraphElement>(null)
+  useEffect(() => {
+    if (error) note.current?.scrollIntoView({ block: 'nearest' })
+  }, [error])
   const toggle = (scope: Scope, on: boolean) =>
     onChange(SCOPES.filter((each) => (each === scope ? on : scopes.includes(each))))
   return (
@@ -43,7 +47,7 @@ export function ScopeChoice({ scopes, onChange, error }: ScopeChoiceProps) {
           ))}
         </div>
       ))}
-      <p className="field-note" id={`${id}note`} role="status">
+      <p ref={note} className="field-note" id={`${id}note`} role="status">
         {error ?? reach(scopes)}
       </p>
     </fieldset>

@@ -1,6 +1,6 @@
 import type { OAuthClient } from '../api/contract.ts'
 import { Ago } from '../ui/Ago.tsx'
-import { ScopeName } from './ScopeName.tsx'
+import { ScopeName } from '../ui/ScopeName.tsx'
 
 export const Status = ({ client }: { client: Pick<OAuthClient, 'status'> }) => (
   <span className={`status status-${client.status.toLowerCase()}`}>{client.status}</span>

@@ -2,7 +2,7 @@
 export const BARS_HEIGHT = 100
 
 /** The least that something which happened is high. */
-const LOWEST = 2
+const LOWEST = 8
 
 /** @param most what is as high as the drawing. @returns the path of an svg, one bar for each count above 0. */
 export const barsOf = (counts: readonly number[], most: number): string =>

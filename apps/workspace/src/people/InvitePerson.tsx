@@ -62,7 +62,7 @@ function InvitationForm(props: InvitationFormProps) {
             />
           )}
         </Field>
-        <Field label="Email address" hint="To sign in with." error={form.errors.email}>
+        <Field label="Email address" hint="They will sign in with it." error={form.errors.email}>
           {(control) => (
             <input
               {...control}

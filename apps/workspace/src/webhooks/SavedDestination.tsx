@@ -105,7 +105,7 @@ function Outcome({ result }: { result: TestSendResult }) {
       <div>
         <p className="outcome-title">{title}</p>
         <p>{result.advice}</p>
-        <p className="small">
+        <p className="small outcome-more">
           <a href="#result-title">Details</a> <DocsLink to={DOCS.testResult}>What each result means</DocsLink>
         </p>
       </div>

@@ -1,6 +1,6 @@
 import type { Scope } from '#shared/oauth/scopes.ts'
-import { DocsLink } from '../ui/DocsLink.tsx'
-import { docsOfScope } from '../ui/docs.ts'
+import { DocsLink } from './DocsLink.tsx'
+import { docsOfScope } from './docs.ts'
 
 /** A scope as the API calls it; leads to what it allows. */
 export const ScopeName = ({ scope }: { scope: Scope }) => (
