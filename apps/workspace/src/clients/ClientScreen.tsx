@@ -190,9 +190,9 @@ function ClientFacts({ client }: { client: OAuthClient }) {
         <section className="section" aria-labelledby="use-title">
           <h2 id="use-title">Use it</h2>
           <p className="quiet">
-            Put in the secret that you saved when the client was created. Lost or exposed? Rotate it: create a
-            replacement, deploy it, then revoke this client. Routes, scopes and errors are in the{' '}
-            <DocsLink to={DOCS.start}>API documentation</DocsLink>.
+            Replace the placeholder with the secret that was saved when the client was created. Lost or
+            exposed? Rotate it: create a replacement, deploy it, then revoke this client. Routes, scopes and
+            errors are in the <DocsLink to={DOCS.start}>API documentation</DocsLink>.
           </p>
           <AccessCode access={access} />
         </section>

@@ -144,8 +144,10 @@ function Unknown({ onTryAgain }: { onTryAgain: () => unknown }) {
     >
       <ul className="facts">
         <li>A refusal can be looked up from about a second after the answer, for 24 hours.</li>
-        <li>Only requests that were refused are kept, not those that succeeded or met an error of ours.</li>
-        <li>The client must be one of your company’s; a token that we never signed belongs to none.</li>
+        <li>
+          Only requests that were refused are kept, not those that succeeded or met an error on our side.
+        </li>
+        <li>The client must be one of your company’s. A token that we did not sign belongs to no client.</li>
       </ul>
     </Notice>
   )
@@ -166,7 +168,7 @@ function Latest() {
       <Loaded query={query} skeleton={<Skeleton lines={4} />}>
         {({ refusals, nextCursor }) =>
           refusals.length === 0 ? (
-            <p className="quiet">No request of your clients was refused in the last 24 hours.</p>
+            <p className="quiet">No request from your clients was refused in the last 24 hours.</p>
           ) : (
             <>
               <ul className="refusals">

@@ -294,8 +294,8 @@ function NoReplacement({ old, onCreate }: { old: OAuthClient; onCreate: () => vo
     <>
       <p>
         {left.length === 0
-          ? 'It gets the same scopes, and its own id and secret. The secret is shown once.'
-          : 'It gets its own id and secret, and only these scopes. The secret is shown once.'}
+          ? 'It gets the same scopes, and its own id and secret. The secret is shown only once.'
+          : 'It gets its own id and secret, and only these scopes. The secret is shown only once.'}
       </p>
       <Scopes scopes={scopes} />
       {left.length > 0 && (

@@ -133,7 +133,7 @@ function cautionOf(
   }
   if (unproven !== undefined) return unproven
   if (old.use === 'quieting') {
-    return `The old client got ${tokensIssued24h === 1 ? 'one token' : `${tokensIssued24h.toLocaleString('en')} tokens`} in the last 24 hours, so a pause of ${duration(old.seconds)} says little. Wait until it has been quiet for ${duration(old.pause_s)}, or be sure that no system uses it.`
+    return `The old client got ${tokensIssued24h === 1 ? 'one token' : `${tokensIssued24h.toLocaleString('en')} tokens`} in the last 24 hours, so a pause of ${duration(old.seconds)} says little. Wait until it has been quiet for ${duration(old.pause_s)}, or make sure that no system uses it.`
   }
   if (replacement.use === 'silent') {
     return `The replacement has not asked for a token for ${duration(replacement.seconds)}. Check that it is still deployed and working.`

@@ -36,7 +36,7 @@ const CHANGES: Record<Change, Words> = {
   },
   'make member': {
     title: (name) => <>Make {name} a member?</>,
-    facts: ['Members see nothing of the company. This takes effect at once.', CLIENTS_STAY],
+    facts: ['Members see nothing in the company. This takes effect at once.', CLIENTS_STAY],
     button: 'Make a member',
     danger: true,
     done: (name) => <>{name} is now a member</>,

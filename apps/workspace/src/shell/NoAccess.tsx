@@ -17,7 +17,7 @@ export function NoAccess() {
         <div>
           {suspended ? (
             <p>
-              Your membership in <bdi>{name}</bdi> is suspended, so nothing of it is shown to you. Ask {owner}
+              Your membership in <bdi>{name}</bdi> is suspended, so you cannot see anything in it. Ask {owner}
               , who owns the company, to lift the suspension.
             </p>
           ) : (
