@@ -413,8 +413,13 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     const rows = tab.page.locator('tbody tr')
     await rows.nth(99).waitFor()
     assert.equal(await rows.count(), 100)
+    await tab.page.setViewportSize({ width: 390, height: 844 })
     await create(tab.page, 'One too many', ['Read boosts'])
-    await tab.page.getByText('Your company has 100 active clients').waitFor()
+    const refused = tab.page.getByRole('alert').filter({ hasText: 'Your company has 100 active clients' })
+    await refused.waitFor()
+    const { y, height } = (await refused.boundingBox()) as { y: number; height: number }
+    const foot = (await tab.page.locator('.dialog-foot').boundingBox()) as { y: number }
+    assert.ok(y >= 0 && y + height <= foot.y, `in view, not from ${y} to ${y + height}`)
   })
 
   it('says that there is no such client', async () => {
