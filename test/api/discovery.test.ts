@@ -10,6 +10,7 @@ import formats from 'ajv-formats'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import { PROBLEMS } from '#shared/problems.ts'
 import { OAUTH_ERRORS } from '../../apps/api/discovery/oauth-errors.ts'
+import { DOCS, docsOfProblem, docsOfRefusal, docsOfScope } from '../../apps/workspace/src/ui/docs.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { closed } from '../support/api-document.ts'
 import { writeFiles } from '../support/files.ts'
@@ -307,6 +308,21 @@ describe('discovery', () => {
       for (const scope of SCOPES) assert.ok(idsOf(pages.get('/docs/scopes')).includes(scope), scope)
     })
 
+    it('has every place that the screens of the workspace lead to', () => {
+      const links = [
+        ...Object.values(DOCS),
+        ...SCOPES.map(docsOfScope),
+        ...Object.keys(PROBLEMS).map(docsOfProblem),
+        ...Object.keys(OAUTH_ERRORS).map((code) => docsOfRefusal({ route: 'POST /v1/oauth/token', code })),
+        docsOfRefusal({ route: 'POST /v1/analytics/:vendorId/events', code: 'insufficient_scope' }),
+      ]
+      for (const link of links) {
+        const [path = '', anchor] = link.split('#')
+        assert.ok(pages.has(path), link)
+        assert.ok(anchor === undefined || idsOf(pages.get(path)).includes(anchor), link)
+      }
+    })
+
     it('has a target for every link, and no id twice on a page', async () => {
       for (const [path, html] of pages) {
         const ids = idsOf(html)
@@ -324,7 +340,7 @@ describe('discovery', () => {
           } else
             assert.match(
               href,
-              /^\/(favicon\.svg)?$|^https:\/\/(www\.npmjs\.com|pypi\.org|pkg\.go\.dev)\//,
+              /^\/(favicon\.svg|explain)?$|^https:\/\/(www\.npmjs\.com|pypi\.org|pkg\.go\.dev)\//,
               path,
             )
         }

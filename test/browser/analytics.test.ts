@@ -79,10 +79,9 @@ describe('workspace: Analytics', function () {
           colors.set(color, (colors.get(color) ?? 0) + 1)
         }
       }
-      const style = getComputedStyle(canvas)
       const of = (name: string) => {
-        const hex = Number.parseInt(style.getPropertyValue(name).trim().slice(1), 16)
-        return colors.get(`${hex >> 16},${(hex >> 8) & 255},${hex & 255}`) ?? 0
+        canvas.style.color = `var(${name})`
+        return colors.get(getComputedStyle(canvas).color.match(/\d+/g)?.join() ?? '') ?? 0
       }
       return { bar: of('--chart-bar'), pale: of('--chart-pale') }
     })

@@ -28,8 +28,8 @@ describe('workspace: one client', function () {
     const { page } = tab
     await page.getByText(`ends in …${client.clientSecret.slice(-4)}`).waitFor()
     await page.getByText('3 tokens issued, 1 request refused.').waitFor()
-    await page.getByRole('img', { name: /^Tokens and refused requests an hour/ }).waitFor()
-    const addresses = page.getByRole('table', { name: 'Where tokens were asked for' })
+    await page.getByRole('img', { name: /^Tokens and refused requests per hour/ }).waitFor()
+    const addresses = page.getByRole('table', { name: 'Where token requests came from' })
     await addresses.getByRole('row').nth(1).waitFor()
     const refusal = page.getByRole('listitem').filter({ hasText: 'The client secret was wrong.' })
     await refusal

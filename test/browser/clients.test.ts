@@ -100,6 +100,12 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     tab = await visit({ as: OWNER, path: CLIENTS })
     await tab.page.getByRole('button', { name: 'Create client' }).click()
     const dialog = tab.page.getByRole('dialog')
+    const [docs] = await Promise.all([
+      tab.context.waitForEvent('page'),
+      dialog.getByRole('link', { name: 'boost:write (documentation, new tab)' }).click(),
+    ])
+    await docs.waitForURL(`${tab.baseUrl}/docs/scopes#boost:write`)
+    await docs.close()
     assert.equal(await dialog.getByRole('checkbox', { checked: true }).count(), 0)
     await dialog.getByRole('button', { name: 'Create client' }).click()
     await dialog.getByText('Give it a name.').waitFor()
@@ -182,11 +188,11 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     await page.getByText('This client works.').waitFor()
     await closeReveal(page, 'Continue the rotation')
     await page.getByText('Only a trial so far').waitFor()
-    await page.getByText('The replacement has only been tried out, not deployed.').waitFor()
+    await page.getByText('So far the replacement seems only to have been tried out.').waitFor()
     assert.equal(await currentStep(page), 'Deploy it')
     await requestToken(replacement)
     await page.getByText('Asks for tokens', { exact: true }).waitFor()
-    assert.equal(await currentStep(page), 'See the token requests move')
+    assert.equal(await currentStep(page), 'Watch token requests move over')
   })
 
   it('is not green for a replacement that fell silent, nor quiet for an old client in use', async () => {
@@ -209,7 +215,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     await page.getByText('Silent for 16 minutes').waitFor()
     await page.getByText('The replacement has not asked for a token for 16 minutes.').waitFor()
     assert.equal(await page.locator('.lane-good').count(), 0)
-    assert.equal(await currentStep(page), 'See the token requests move')
+    assert.equal(await currentStep(page), 'Watch token requests move over')
   })
 
   it('shows what both clients did, and waits for the hour at which the old one is usually asked', async () => {
@@ -235,7 +241,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
         ),
       )
       .waitFor()
-    assert.equal(await currentStep(page), 'See the token requests move')
+    assert.equal(await currentStep(page), 'Watch token requests move over')
     const lane = page.getByRole('region', { name: 'Replacement: Nightly 2' })
     await lane.getByRole('img', { name: '7 days, by the hour: 1 token' }).waitFor()
     await lane.getByRole('img', { name: 'Last hour, by the minute: 1 token' }).waitFor()
@@ -261,10 +267,10 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
       })
     })
     await page.goto(`${tab.baseUrl}${CLIENTS}/${old.clientId}`)
-    await page.getByText('One scope was not used for 30 days').waitFor()
+    await page.getByText('One scope was not used in 30 days').waitFor()
     await assertAccessible(page)
     await page.getByRole('button', { name: 'Make a narrower replacement' }).click()
-    await page.getByText('Left out, because no token had it for 30 days: boost:write.').waitFor()
+    await page.getByText('Left out, because no token had it in 30 days: boost:write.').waitFor()
     await page.getByRole('button', { name: 'Create replacement' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByText('Scopes, fewer than before').waitFor()
@@ -407,8 +413,13 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     const rows = tab.page.locator('tbody tr')
     await rows.nth(99).waitFor()
     assert.equal(await rows.count(), 100)
+    await tab.page.setViewportSize({ width: 390, height: 844 })
     await create(tab.page, 'One too many', ['Read boosts'])
-    await tab.page.getByText('Your company has 100 active clients').waitFor()
+    const refused = tab.page.getByRole('alert').filter({ hasText: 'Your company has 100 active clients' })
+    await refused.waitFor()
+    const { y, height } = (await refused.boundingBox()) as { y: number; height: number }
+    const foot = (await tab.page.locator('.dialog-foot').boundingBox()) as { y: number }
+    assert.ok(y >= 0 && y + height <= foot.y, `in view, not from ${y} to ${y + height}`)
   })
 
   it('says that there is no such client', async () => {

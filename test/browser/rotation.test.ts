@@ -2,7 +2,13 @@ import { strict as assert } from 'node:assert'
 import type { Scope } from '#shared/oauth/scopes.ts'
 import type { OAuthClient } from '../../apps/workspace/src/api/contract.ts'
 import { deployedAt, unprovenHabit } from '../../apps/workspace/src/clients/habits.ts'
-import { countingFrom, type Progress, pairOf, progressOf } from '../../apps/workspace/src/clients/rotation.ts'
+import {
+  countingFrom,
+  fromSeveralAddresses,
+  type Progress,
+  pairOf,
+  progressOf,
+} from '../../apps/workspace/src/clients/rotation.ts'
 import { scopesWanted, unusedScopes } from '../../apps/workspace/src/clients/unused-scopes.ts'
 
 const NOW = new Date('2026-11-22T12:00:00Z')
@@ -32,6 +38,7 @@ interface Case {
   replacement?: [minutes: number | null, tokens: number]
   /** How many minutes ago the secret was put away. */
   since?: number
+  elsewhere?: boolean
   step: Progress['step']
   uses: [old: string, replacement: string]
 }
@@ -61,6 +68,23 @@ const CASES: Case[] = [
     since: 5,
     step: 'deploy',
     uses: ['quiet', 'trial'],
+  },
+  {
+    name: 'deployed while the secret was still shown: tokens went to a second address',
+    old: [0, 900],
+    replacement: [1, 2],
+    elsewhere: true,
+    step: 'watch',
+    uses: ['asking', 'asking'],
+  },
+  {
+    name: 'deployed before the secret was put away, and silent since',
+    old: [20, 900],
+    replacement: [16, 900],
+    since: 15,
+    elsewhere: true,
+    step: 'watch',
+    uses: ['quiet', 'silent'],
   },
   {
     name: 'deployed, and the old one still in use',
@@ -129,13 +153,14 @@ const CASES: Case[] = [
 ]
 
 describe('the progress of a rotation', () => {
-  for (const { name, old, replacement, since, step, uses } of CASES) {
+  for (const { name, old, replacement, since, elsewhere = false, step, uses } of CASES) {
     it(name, () => {
       const progress = progressOf(
         {
           old: client(...old),
           replacement: replacement && client(...replacement),
           since: since === undefined ? undefined : ago(since),
+          elsewhere,
         },
         NOW,
       )
@@ -288,6 +313,18 @@ describe('from when on the tokens of a replacement count', () => {
     for (const putAway of [null, '', 'yesterday']) {
       assert.equal(countingFrom(replacement, putAway).toISOString(), '2026-11-22T11:05:00.000Z')
     }
+  })
+})
+
+describe('tokens to several addresses', () => {
+  const seen = (...addresses: string[]) =>
+    addresses.map((address) => ({ address, tokens: 1, lastSeenAt: NOW.toISOString() }))
+
+  it('are told from those of one machine, which may have several of IPv6', () => {
+    assert.equal(fromSeveralAddresses(seen('192.0.2.1', '198.51.100.7')), true)
+    assert.equal(fromSeveralAddresses(seen('192.0.2.1')), false)
+    assert.equal(fromSeveralAddresses(seen('192.0.2.1', '2001:db8::1', '2001:db8::2')), false)
+    assert.equal(fromSeveralAddresses([]), false)
   })
 })
 

@@ -144,7 +144,12 @@ function renderTopic(
 ): string {
   const errors = layout.hrefOf('errors')
   return renderMarkdown(read(`pages/${slug || 'index'}.md`), {
-    values: { base_url: apiResource, issuer, openapi: layout.assets.openapi },
+    values: {
+      base_url: apiResource,
+      issuer,
+      openapi: layout.assets.openapi,
+      explain: `${layout.assets.home}explain`,
+    },
     hrefOf: (page) => layout.hrefOf(page === 'index' ? '' : page),
     slots: {
       topics: () => topicList(layout),

@@ -44,7 +44,7 @@ export function ActivityFilter({ wanted, entries, onWant }: ActivityFilterProps)
       />
       <Choice
         label="Client"
-        any="Any or none"
+        any="All"
         value={wanted.client}
         options={clients}
         onChange={(client) => want({ client })}

@@ -6,10 +6,10 @@ import { Page } from '../shell/Page.tsx'
 import { Ago, useNow } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { download } from '../ui/csv.ts'
+import { FailureNotice } from '../ui/FailureNotice.tsx'
 import { DownloadIcon } from '../ui/icons.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { More } from '../ui/More.tsx'
-import { Notice } from '../ui/Notice.tsx'
 import { useSubmission } from '../ui/submit.ts'
 import { clockShort, dateTime, day } from '../ui/time.ts'
 import { ActivityFilter } from './ActivityFilter.tsx'
@@ -90,11 +90,7 @@ function ExportButton({ filter }: { filter: Filter }) {
       <Button icon={<DownloadIcon />} busy={busy} onClick={() => void run(save)}>
         {Object.keys(filter).length > 0 ? 'Export these as CSV' : 'Export all as CSV'}
       </Button>
-      {failure && (
-        <Notice tone="bad" title={failure.title} live>
-          {failure.text}
-        </Notice>
-      )}
+      <FailureNotice failure={failure} />
     </>
   )
 }

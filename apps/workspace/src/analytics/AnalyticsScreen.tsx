@@ -9,6 +9,7 @@ import { download } from '../ui/csv.ts'
 import { DownloadIcon } from '../ui/icons.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
 import { useLater } from '../ui/later.ts'
+import { ScopeName } from '../ui/ScopeName.tsx'
 import { Chart } from './Chart.tsx'
 import { csvOf } from './csv.ts'
 import { DailyTable } from './DailyTable.tsx'
@@ -22,7 +23,12 @@ export default function AnalyticsScreen() {
     <Page
       title="Analytics"
       section="Company"
-      lede="Day by day, as your systems reported it. The same figures that analytics:read returns."
+      lede={
+        <>
+          Day by day, as your systems reported it. Clients with <ScopeName scope="analytics:read" /> read the
+          same figures.
+        </>
+      }
     >
       <Analytics />
     </Page>

@@ -53,8 +53,7 @@ const sizeOf = (place: HTMLElement) => ({ width: place.clientWidth, height: plac
 function draw(place: HTMLElement, { daily, before, metric, onPoint }: PlotOptions): uPlot {
   const { days, currency } = daily
   const known = [...days, ...(before?.days ?? [])].some(({ status }) => status !== 'missing')
-  const style = getComputedStyle(place)
-  const color = (name: string) => style.getPropertyValue(name).trim()
+  const color = (name: string) => colorOf(name, place)
   const of = (status: string) => days.map((day) => (day.status === status ? day[metric] : null))
   const bars = uPlot.paths.bars?.({ size: [days.length > 120 ? 1 : 0.72, 48], align: 0 })
   const series = (fill: uPlot.Series.Fill): uPlot.Series => ({
@@ -119,6 +118,15 @@ function draw(place: HTMLElement, { daily, before, metric, onPoint }: PlotOption
     ],
     place,
   )
+}
+
+/** What the colour is in the theme. @param name of a custom property. */
+function colorOf(name: string, place: HTMLElement): string {
+  place.style.setProperty('color', `var(${name})`)
+  place.style.setProperty('forced-color-adjust', 'none')
+  const { color } = getComputedStyle(place)
+  place.removeAttribute('style')
+  return color
 }
 
 /** The middle of the bar that a place is nearest to, so that the line never stands between two days. */

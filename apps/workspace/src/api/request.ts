@@ -14,7 +14,8 @@ export interface ApiRequest {
 /** An answer of the API that is not 2xx (RFC 9457). `message` is its sentence for people. */
 export class ApiProblem extends Error {
   readonly status: number
-  readonly code: string
+  /** Undefined when something other than the API answered. */
+  readonly code: string | undefined
   readonly requestId: string | undefined
   readonly errors: readonly { pointer: string; detail: string }[]
   /** From Retry-After. */
@@ -23,7 +24,7 @@ export class ApiProblem extends Error {
   constructor(response: Response, body: ProblemBody) {
     super(body.detail ?? body.title ?? `The service answered with status ${response.status}.`)
     this.status = response.status
-    this.code = body.code ?? 'unknown'
+    this.code = body.code
     this.requestId = body.requestId ?? response.headers.get('x-request-id') ?? undefined
     this.errors = body.errors ?? []
     const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN)

@@ -7,9 +7,12 @@ import { Page } from '../shell/Page.tsx'
 import { Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
+import { DocsLink } from '../ui/DocsLink.tsx'
+import { DOCS } from '../ui/docs.ts'
 import { RotateIcon } from '../ui/icons.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
+import { ScopeName } from '../ui/ScopeName.tsx'
 import { AccessCode } from './AccessCode.tsx'
 import { ClientUsage } from './ClientUsage.tsx'
 import { NoSuchClient } from './NoSuchClient.tsx'
@@ -163,12 +166,18 @@ function ClientFacts({ client }: { client: OAuthClient }) {
           </dd>
         </div>
         <div>
+          <dt>Activity</dt>
+          <dd>
+            <Link href={`${to(SCREENS.activity)}?client=${client.clientId}`}>Who changed it, and when</Link>
+          </dd>
+        </div>
+        <div>
           <dt>Scopes</dt>
           <dd>
             <ul className="scope-list">
               {client.scopes.map((scope) => (
                 <li key={scope}>
-                  <span>{SCOPE_WORDS[scope].title}</span> <code>{scope}</code>
+                  <span>{SCOPE_WORDS[scope].title}</span> <ScopeName scope={scope} />
                 </li>
               ))}
             </ul>
@@ -177,18 +186,13 @@ function ClientFacts({ client }: { client: OAuthClient }) {
       </dl>
       <ClientUsage client={client} />
       <Refusals clientId={client.clientId} />
-      <p className="section">
-        <Link href={`${to(SCREENS.activity)}?client=${client.clientId}`}>
-          Who changed this client, and when
-        </Link>
-      </p>
       {client.status === 'Active' && (
         <section className="section" aria-labelledby="use-title">
           <h2 id="use-title">Use it</h2>
           <p className="quiet">
-            Put in the secret that you saved when the client was created. Lost or exposed? Rotate it: create a
-            replacement, deploy it, then revoke this client. Routes, scopes and errors are in the{' '}
-            <a href="/docs">API documentation</a>.
+            Replace the placeholder with the secret that was saved when the client was created. Lost or
+            exposed? Rotate it: create a replacement, deploy it, then revoke this client. Routes, scopes and
+            errors are in the <DocsLink to={DOCS.start}>API documentation</DocsLink>.
           </p>
           <AccessCode access={access} />
         </section>

@@ -8,6 +8,9 @@ import { BARS_HEIGHT, barsOf } from './bars.ts'
 import { UnusedScopes } from './UnusedScopes.tsx'
 import './usage.css'
 
+/** As a part of a drawing that is high itself. */
+const LOWEST = 3
+
 /** Tokens and refusals of the last 14 days, from which addresses, and which scopes nobody needed. */
 export function ClientUsage({ client }: { client: OAuthClient }) {
   const { vendorId } = useCompany()
@@ -36,7 +39,7 @@ function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
     tokens: 0,
   })
   const most = Math.max(1, ...hours.map((each) => Math.max(each.tokens, each.refused)))
-  const bars = (count: (each: Usage['hours'][number]) => number) => barsOf(hours.map(count), most)
+  const bars = (count: (each: Usage['hours'][number]) => number) => barsOf(hours.map(count), most, LOWEST)
   const said = `${tokens === 0 ? 'No' : tokens.toLocaleString('en')} ${plural(tokens, 'token')} issued, ${refused === 0 ? 'no' : refused.toLocaleString('en')} ${plural(refused, 'request')} refused.`
   const first = hours[0]
   return (
@@ -52,7 +55,7 @@ function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
             viewBox={`0 0 ${hours.length} ${BARS_HEIGHT}`}
             preserveAspectRatio="none"
             role="img"
-            aria-label={`Tokens and refused requests an hour. ${said}`}
+            aria-label={`Tokens and refused requests per hour. ${said}`}
           >
             <path className="usage-tokens" d={bars((each) => each.tokens)} />
             <path className="usage-refused" d={bars((each) => each.refused)} />
@@ -60,7 +63,7 @@ function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
           <figcaption>
             <span>{day(new Date(first.hour))}</span>
             <span className="usage-legend">
-              <span className="usage-key-tokens">Tokens an hour</span>
+              <span className="usage-key-tokens">Tokens per hour</span>
               {refused > 0 && <span className="usage-key-refused">Refused</span>}
             </span>
             <span>now</span>
@@ -74,7 +77,7 @@ function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
 function Addresses({ addresses }: Pick<Usage, 'addresses'>) {
   return (
     <table className="table usage-addresses">
-      <caption>Where tokens were asked for</caption>
+      <caption>Where token requests came from</caption>
       <thead>
         <tr>
           <th scope="col">Address</th>

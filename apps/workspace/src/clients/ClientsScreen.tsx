@@ -68,6 +68,7 @@ function ClientList({ onCreate }: { onCreate: () => void }) {
             <ClientSearch wanted={wanted} counts={found.counts} complete={query.complete} onWant={want} />
             {found.clients.length > 0 ? (
               <ClientsTable
+                key={wanted.view}
                 clients={found.clients}
                 find={(clientId) => all.find((client) => client.clientId === clientId)}
                 wanted={wanted}

@@ -1,11 +1,11 @@
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { memo, type ReactNode, useEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { OAuthClient } from '../api/contract.ts'
 import { SCREENS, useCompany } from '../shell/company.ts'
 import { Ago } from '../ui/Ago.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
+import { useGrowing } from '../ui/growing.ts'
 import { CloseIcon, MoreIcon, RotateIcon } from '../ui/icons.tsx'
-import { useLater } from '../ui/later.ts'
 import { Menu, MenuItem } from '../ui/Menu.tsx'
 import type { Order, Wanted } from './find-clients.ts'
 import { RevokeClient } from './RevokeClient.tsx'
@@ -24,7 +24,8 @@ export interface ClientsTableProps {
 }
 
 const MARKED_MS = 8_000
-const ROWS_AT_FIRST = 20
+/** About a screenful. */
+const ROWS_A_STEP = 14
 
 export function ClientsTable({ clients, find, wanted, onWant }: ClientsTableProps) {
   const [revoking, setRevoking] = useState<OAuthClient>()
@@ -34,7 +35,7 @@ export function ClientsTable({ clients, find, wanted, onWant }: ClientsTableProp
     const timer = setTimeout(forgetFresh, MARKED_MS)
     return () => clearTimeout(timer)
   }, [fresh])
-  const later = useLater()
+  const shown = useGrowing(clients.length, ROWS_A_STEP)
   const statusTold = wanted.view === 'all' || wanted.view === 'revoked'
   return (
     <>
@@ -65,14 +66,14 @@ export function ClientsTable({ clients, find, wanted, onWant }: ClientsTableProp
           </tr>
         </thead>
         <tbody>
-          {(later ? clients : clients.slice(0, ROWS_AT_FIRST)).map((client) => (
+          {clients.slice(0, shown).map((client) => (
             <ClientRow
               key={client.clientId}
               client={client}
-              pair={pairOf(client, find)}
+              {...pairOf(client, find)}
               statusTold={statusTold}
               fresh={client.clientId === fresh}
-              onRevoke={() => setRevoking(client)}
+              onRevoke={setRevoking}
             />
           ))}
         </tbody>
@@ -112,16 +113,15 @@ function Sortable({ order, wanted, onWant, className, children }: SortableProps)
   )
 }
 
-interface ClientRowProps {
+interface ClientRowProps extends Partial<Pair> {
   client: OAuthClient
-  pair: Pair | undefined
   statusTold: boolean
   /** Just created: marked once. */
   fresh: boolean
-  onRevoke: () => void
+  onRevoke: (client: OAuthClient) => void
 }
 
-function ClientRow({ client, pair, statusTold, fresh, onRevoke }: ClientRowProps) {
+const ClientRow = memo(({ client, role, other, statusTold, fresh, onRevoke }: ClientRowProps) => {
   const { to } = useCompany()
   const [, navigate] = useLocation()
   const row = useRef<HTMLTableRowElement>(null)
@@ -156,11 +156,11 @@ function ClientRow({ client, pair, statusTold, fresh, onRevoke }: ClientRowProps
       )}
       <td data-label="Last used">
         <LastUsed client={client} />
-        {pair && <PairNote client={client} pair={pair} />}
+        {role && other && <PairNote client={client} role={role} other={other} />}
       </td>
       <td data-label="Tokens, 24 h" className="number tokens-cell">
         <Sparkline counts={client.tokensByDay} />
-        {client.tokensIssued24h.toLocaleString('en')}
+        <span className="tokens-count">{client.tokensIssued24h.toLocaleString('en')}</span>
       </td>
       <td data-label="Added" className="added-cell">
         <Ago at={client.createdAt} by={client.createdBy.name} />
@@ -175,9 +175,9 @@ function ClientRow({ client, pair, statusTold, fresh, onRevoke }: ClientRowProps
             }
           >
             <MenuItem icon={<RotateIcon />} onSelect={() => navigate(`${href}/rotate`)}>
-              {pair?.role === 'old' ? 'Continue the rotation' : 'Rotate the secret'}
+              {role === 'old' ? 'Continue the rotation' : 'Rotate the secret'}
             </MenuItem>
-            <MenuItem icon={<CloseIcon />} danger onSelect={onRevoke}>
+            <MenuItem icon={<CloseIcon />} danger onSelect={() => onRevoke(client)}>
               Revoke
             </MenuItem>
           </Menu>
@@ -185,10 +185,10 @@ function ClientRow({ client, pair, statusTold, fresh, onRevoke }: ClientRowProps
       </td>
     </tr>
   )
-}
+})
 
 /** Leads to the rotation from both of its clients. */
-function PairNote({ client, pair: { role, other } }: { client: OAuthClient; pair: Pair }) {
+function PairNote({ client, role, other }: Pair & { client: OAuthClient }) {
   const { to } = useCompany()
   const old = role === 'old' ? client : other
   return (

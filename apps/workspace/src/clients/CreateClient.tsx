@@ -8,6 +8,7 @@ import { draftOf, keepDraft } from '../session/drafts.ts'
 import { useCompany } from '../shell/company.ts'
 import { Button } from '../ui/Button.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
+import { FailureNotice } from '../ui/FailureNotice.tsx'
 import { Field } from '../ui/Field.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { type Failure, useSubmission } from '../ui/submit.ts'
@@ -69,11 +70,7 @@ export function CreateClient(props: CreateClientProps) {
           ) : (
             <ScopeChoice scopes={form.scopes} onChange={form.choose} error={form.errors.scopes} />
           )}
-          {form.failure && (
-            <Notice tone="bad" title={form.failure.title} live>
-              {form.failure.text}
-            </Notice>
-          )}
+          <FailureNotice failure={form.failure} />
           <footer className="dialog-foot">
             <Button variant="quiet" onClick={form.close}>
               Cancel

@@ -10,7 +10,7 @@ import { Button } from '../ui/Button.tsx'
 import { Field } from '../ui/Field.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
-import { RefusedRequest } from './Refusals.tsx'
+import { RefusalCode, RefusedRequest, withLocalTimes } from './Refusals.tsx'
 import { requestIdIn } from './request-id.ts'
 import './clients.css'
 import './usage.css'
@@ -49,7 +49,7 @@ function RequestIdForm({ requestId }: { requestId: string | undefined }) {
     <form className="explain-form" onSubmit={submit} noValidate>
       <Field
         label="Request id"
-        hint="Every answer has it in the header field X-Request-Id; error documents of the API have it as requestId."
+        hint="Every response has it in its X-Request-Id header; errors of the API also have it as requestId."
         error={error}
       >
         {(control) => (
@@ -89,12 +89,12 @@ function Explanation({ requestId }: { requestId: string }) {
 }
 
 function Explained({ refusal }: { refusal: Refusal }) {
-  const { reason, advice, at, clientId, route, status, code } = refusal
+  const { reason, advice, at, clientId, route } = refusal
   const { vendorId, to } = useCompany()
   const client = useClient(vendorId, clientId).data
   return (
     <>
-      <Notice tone="info" title={reason}>
+      <Notice tone="info" title={withLocalTimes(reason)}>
         {advice}
       </Notice>
       <dl className="sheet">
@@ -121,9 +121,7 @@ function Explained({ refusal }: { refusal: Refusal }) {
         <div>
           <dt>Answer</dt>
           <dd>
-            <code>
-              {status} {code}
-            </code>
+            <RefusalCode refusal={refusal} />
           </dd>
         </div>
       </dl>
@@ -146,8 +144,10 @@ function Unknown({ onTryAgain }: { onTryAgain: () => unknown }) {
     >
       <ul className="facts">
         <li>A refusal can be looked up from about a second after the answer, for 24 hours.</li>
-        <li>Only requests that were refused are kept, not those that succeeded or met an error of ours.</li>
-        <li>The client must be one of your company’s; a token that we never signed belongs to none.</li>
+        <li>
+          Only requests that were refused are kept, not those that succeeded or met an error on our side.
+        </li>
+        <li>The client must be one of your company’s. A token that we did not sign belongs to no client.</li>
       </ul>
     </Notice>
   )
@@ -168,7 +168,7 @@ function Latest() {
       <Loaded query={query} skeleton={<Skeleton lines={4} />}>
         {({ refusals, nextCursor }) =>
           refusals.length === 0 ? (
-            <p className="quiet">No request of your clients was refused in the last 24 hours.</p>
+            <p className="quiet">No request from your clients was refused in the last 24 hours.</p>
           ) : (
             <>
               <ul className="refusals">

@@ -1,13 +1,24 @@
 import { Button } from '../ui/Button.tsx'
+import { DocsLink } from '../ui/DocsLink.tsx'
+import { DOCS } from '../ui/docs.ts'
 import { PlusIcon } from '../ui/icons.tsx'
 
 const STEPS = [
-  ['Create a client', 'Name it and choose its scopes. You get an id and a secret, which is shown only once.'],
-  [
-    'Trade the secret for a token',
-    'Your system requests one from the token endpoint. A token lasts 15 minutes.',
-  ],
-  ['Call the API with it', 'Read your daily analytics, or whatever else its scopes allow.'],
+  {
+    title: 'Create a client',
+    text: 'Name it and choose its scopes. You get an id and a secret, which is shown only once.',
+    docs: undefined,
+  },
+  {
+    title: 'Trade the secret for a token',
+    text: 'Your system requests one from the token endpoint. A token lasts 15 minutes.',
+    docs: { to: DOCS.token, label: 'How to get a token' },
+  },
+  {
+    title: 'Call the API with it',
+    text: 'Read your daily analytics, or whatever else its scopes allow.',
+    docs: { to: DOCS.analytics, label: 'How to read analytics' },
+  },
 ] as const
 
 /** What there is before the first client. */
@@ -16,10 +27,12 @@ export function FirstClient({ onCreate }: { onCreate: () => void }) {
     <section className="first" aria-labelledby="first-title">
       <h2 id="first-title">No clients yet</h2>
       <ol className="first-steps">
-        {STEPS.map(([title, text]) => (
+        {STEPS.map(({ title, text, docs }) => (
           <li key={title}>
             <span className="strong">{title}</span>
-            <span className="quiet">{text}</span>
+            <span className="quiet">
+              {text} {docs && <DocsLink to={docs.to}>{docs.label}</DocsLink>}
+            </span>
           </li>
         ))}
       </ol>

@@ -4,7 +4,10 @@ import { REFUSALS_SHOWN, useRefusals } from '../api/usage.ts'
 import { SCREENS, useCompany } from '../shell/company.ts'
 import { Moment } from '../ui/Ago.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
+import { DocsLink } from '../ui/DocsLink.tsx'
+import { docsOfRefusal } from '../ui/docs.ts'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
+import { dateTime } from '../ui/time.ts'
 import './usage.css'
 
 /** Which of a client's requests were refused in the last 24 hours, why, and what to do about it. */
@@ -44,11 +47,11 @@ export interface RefusedRequestProps {
 }
 
 export function RefusedRequest({ refusal, client }: RefusedRequestProps) {
-  const { requestId, at, route, status, code, reason, advice } = refusal
+  const { requestId, at, route, reason, advice } = refusal
   return (
     <li>
       <p>
-        <span className="strong">{reason}</span> {advice}
+        <span className="strong">{withLocalTimes(reason)}</span> {advice}
       </p>
       <p className="small quiet">
         <Moment at={at} />
@@ -64,9 +67,7 @@ export function RefusedRequest({ refusal, client }: RefusedRequestProps) {
       </p>
       <p className="small refusal-facts">
         <code>{route}</code>
-        <code>
-          {status} {code}
-        </code>
+        <RefusalCode refusal={refusal} />
         <span className="with-copy">
           <span className="quiet">Request</span> <code>{requestId}</code>
           <CopyButton text={requestId} what={`request id ${requestId}`} />
@@ -75,3 +76,16 @@ export function RefusedRequest({ refusal, client }: RefusedRequestProps) {
     </li>
   )
 }
+
+/** What was answered; leads to what it means. */
+export const RefusalCode = ({ refusal }: { refusal: Refusal }) => (
+  <DocsLink to={docsOfRefusal(refusal)}>
+    <code>
+      {refusal.status} {refusal.code}
+    </code>
+  </DocsLink>
+)
+
+/** The service's sentence, with its times as they are written elsewhere on the screens. */
+export const withLocalTimes = (sentence: string): string =>
+  sentence.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (at) => dateTime(new Date(at)))

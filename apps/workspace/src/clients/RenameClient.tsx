@@ -6,8 +6,8 @@ import { ApiProblem, Offline } from '../api/request.ts'
 import { useCompany } from '../shell/company.ts'
 import { Button } from '../ui/Button.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
+import { FailureNotice } from '../ui/FailureNotice.tsx'
 import { Field } from '../ui/Field.tsx'
-import { Notice } from '../ui/Notice.tsx'
 import { type Failure, useSubmission } from '../ui/submit.ts'
 import { fieldErrors, nameError } from './client-name.ts'
 
@@ -56,11 +56,7 @@ export function RenameClient({ client, onClose }: { client: OAuthClient; onClose
             />
           )}
         </Field>
-        {failure && (
-          <Notice tone="bad" title={failure.title} live>
-            {failure.text}
-          </Notice>
-        )}
+        <FailureNotice failure={failure} />
         <footer className="dialog-foot">
           <Button variant="quiet" onClick={onClose}>
             Cancel

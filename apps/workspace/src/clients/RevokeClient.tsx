@@ -1,16 +1,18 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useRef, useState } from 'react'
+import type { FormEvent } from 'react'
 import { clientChanged, revokeClient, useClient } from '../api/clients.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { useCompany } from '../shell/company.ts'
 import { Ago } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
-import { Field } from '../ui/Field.tsx'
+import { DocsLink } from '../ui/DocsLink.tsx'
+import { docsOfOAuthError } from '../ui/docs.ts'
+import { FailureNotice } from '../ui/FailureNotice.tsx'
 import { Notice } from '../ui/Notice.tsx'
-import { plain } from '../ui/plain.ts'
 import { useSubmission } from '../ui/submit.ts'
 import { useToast } from '../ui/Toaster.tsx'
+import { TypedName, useTypedName } from '../ui/TypedName.tsx'
 
 export interface RevokeClientProps {
   client: OAuthClient
@@ -39,7 +41,11 @@ export function RevokeClient(props: RevokeClientProps) {
       <form className="dialog-form" onSubmit={form.submit} noValidate>
         <ul className="facts">
           <li>
-            It gets no more tokens: token requests fail with <code>invalid_client</code>.
+            It gets no more tokens: token requests fail with{' '}
+            <DocsLink to={docsOfOAuthError('invalid_client')}>
+              <code>invalid_client</code>
+            </DocsLink>
+            .
           </li>
           <li>Tokens it already holds stop working at the same moment.</li>
           <li>
@@ -51,38 +57,14 @@ export function RevokeClient(props: RevokeClientProps) {
             {caution}
           </Notice>
         )}
-        <Field
+        <TypedName
           label="Type the client’s name to confirm"
-          hint={
-            <>
-              <bdi className="strong">{client.name}</bdi>, or its id.
-            </>
-          }
-          error={
-            form.mismatch ? (
-              <>
-                That is not the name. It is <bdi className="strong">{client.name}</bdi>.
-              </>
-            ) : undefined
-          }
-        >
-          {(control) => (
-            <input
-              {...control}
-              ref={form.nameRef}
-              name="confirmation"
-              dir="auto"
-              autoComplete="off"
-              spellCheck={false}
-              readOnly={form.busy}
-            />
-          )}
-        </Field>
-        {form.failure && (
-          <Notice tone="bad" title={form.failure.title} live>
-            {form.failure.text}
-          </Notice>
-        )}
+          name={client.name}
+          or="or its id"
+          readOnly={form.busy}
+          confirmation={form.confirmation}
+        />
+        <FailureNotice failure={form.failure} />
         <p className="revoke-progress" role="status">
           {form.busy && 'Revoking. Waiting until every server refuses it, which can take up to 6 seconds.'}
         </p>
@@ -123,8 +105,7 @@ function useRevocation({ client, onClose, onRevoked }: RevokeClientProps) {
   const { vendorId } = useCompany()
   const queryClient = useQueryClient()
   const toast = useToast()
-  const nameRef = useRef<HTMLInputElement>(null)
-  const [mismatch, setMismatch] = useState(false)
+  const confirmation = useTypedName()
   const submission = useSubmission((error) => ({
     title: 'It is not revoked yet',
     text: `${(error as Error).message} Try again until it says Revoked.`,
@@ -132,10 +113,7 @@ function useRevocation({ client, onClose, onRevoked }: RevokeClientProps) {
 
   async function submit(event: FormEvent): Promise<void> {
     event.preventDefault()
-    const typed = plain(nameRef.current?.value ?? '')
-    const matches = typed === plain(client.name) || typed === client.clientId
-    setMismatch(!matches)
-    if (!matches) return nameRef.current?.focus()
+    if (!confirmation.confirms(client.name, client.clientId)) return
     await submission.run(async () => {
       clientChanged(queryClient, vendorId, await revokeClient(vendorId, client.clientId))
       onClose()
@@ -147,5 +125,5 @@ function useRevocation({ client, onClose, onRevoked }: RevokeClientProps) {
       )
     })
   }
-  return { ...submission, nameRef, mismatch, submit }
+  return { ...submission, confirmation, submit }
 }

@@ -7,6 +7,8 @@ import { SCREENS, useCompany } from '../shell/company.ts'
 import { Page } from '../shell/Page.tsx'
 import { useNow } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
+import { DocsLink } from '../ui/DocsLink.tsx'
+import { DOCS, docsOfOAuthError } from '../ui/docs.ts'
 import { CheckIcon } from '../ui/icons.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
@@ -16,7 +18,7 @@ import { deployedAt, unprovenHabit } from './habits.ts'
 import { NoSuchClient } from './NoSuchClient.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
 import { useReveal } from './reveal.ts'
-import { countingFrom, progressOf } from './rotation.ts'
+import { countingFrom, fromSeveralAddresses, progressOf, type Rotation } from './rotation.ts'
 import { Scopes } from './Status.tsx'
 import { type Histories, TokenWatch } from './TokenWatch.tsx'
 import { scopesWanted, UNUSED_DAYS } from './unused-scopes.ts'
@@ -46,7 +48,7 @@ export default function RotateScreen({ clientId }: { clientId: string }) {
           <>
             You are rotating <bdi className="strong">{query.data.name}</bdi>. A client keeps its secret for
             life, so a new client, with a new id and secret, takes its place. Both work until you revoke the
-            old one.
+            old one. <DocsLink to={DOCS.rotation}>How to rotate</DocsLink>
           </>
         )
       }
@@ -102,7 +104,7 @@ interface DeployingProps extends Omit<WithReplacementProps, 'replacementId'> {
   replacement: OAuthClient
 }
 
-/** Tokens count from the moment that the secret is put away: what came before was somebody's trial. */
+/** Tokens count from the moment that the secret is put away: what came before, to one address, was somebody's trial. */
 function Deploying({ old, replacement, onCreate }: DeployingProps) {
   const [search, setSearch] = useSearchParams()
   const shown = useReveal()?.client.clientId === replacement.clientId
@@ -116,7 +118,8 @@ function Deploying({ old, replacement, onCreate }: DeployingProps) {
   }, [shown, lastUsed_ms, setSearch])
   const since = shown ? undefined : countingFrom(replacement, search.get('since'))
   const { histories, unproven } = useHistories(old, replacement, since)
-  return <Steps {...{ old, replacement, since, histories, unproven, onCreate }} />
+  const elsewhere = fromSeveralAddresses(histories.replacement?.addresses ?? [])
+  return <Steps {...{ old, replacement, since, elsewhere, histories, unproven, onCreate }} />
 }
 
 /** What both clients did, and what that says against revoking the old one already. */
@@ -133,19 +136,16 @@ function useHistories(old: OAuthClient, replacement: OAuthClient, since: Date | 
   return { histories, unproven: before.data && unprovenHabit(before.data.hours, deployed) }
 }
 
-interface StepsProps {
-  old: OAuthClient
-  replacement?: OAuthClient
-  since?: Date | undefined
+interface StepsProps extends Rotation {
   histories?: Histories
-  unproven?: string | undefined
   onCreate: () => void
 }
 
 const NO_HISTORIES: Histories = { old: undefined, replacement: undefined }
 
-function Steps({ old, replacement, since, histories = NO_HISTORIES, unproven, onCreate }: StepsProps) {
-  const progress = progressOf({ old, replacement, since, unproven }, useNow())
+function Steps({ histories = NO_HISTORIES, onCreate, ...rotation }: StepsProps) {
+  const { old, replacement, since, elsewhere = false } = rotation
+  const progress = progressOf(rotation, useNow())
   const { step } = progress
   const [revoking, setRevoking] = useState(false)
   return (
@@ -170,15 +170,9 @@ function Steps({ old, replacement, since, histories = NO_HISTORIES, unproven, on
             The old client keeps working meanwhile. You can leave this page: you or a teammate can continue
             from either client.
           </p>
-          {since && step !== 'done' && (
-            <p className="quiet small">
-              {step === 'deploy'
-                ? `Counting token requests from ${sinceText(since)}. Earlier ones count as trials.`
-                : `It has asked for a token since ${sinceText(since)}. If that was you trying it out, it is not deployed yet.`}
-            </p>
-          )}
+          {since && step !== 'done' && <p className="quiet small">{whatCounts(step, since, elsewhere)}</p>}
         </Step>
-        <Step number={3} title="See the token requests move" state={watchState(step)}>
+        <Step number={3} title="Watch token requests move over" state={watchState(step)}>
           {replacement ? (
             <TokenWatch old={old} replacement={replacement} progress={progress} histories={histories} />
           ) : (
@@ -240,6 +234,14 @@ function Complete({ old, replacement }: { old: OAuthClient; replacement: OAuthCl
   )
 }
 
+function whatCounts(step: string, since: Date, elsewhere: boolean): string {
+  if (step === 'deploy')
+    return `Counting token requests from ${sinceText(since)}. Earlier ones count as a trial, as long as they all come from one address.`
+  return elsewhere
+    ? 'It has asked for tokens from more than one address, so this is more than one person’s trial.'
+    : `It has asked for a token since ${sinceText(since)}. If that was you trying it out, it is not deployed yet.`
+}
+
 /** The day too, unless it is today. */
 const sinceText = (since: Date): string => (day(since) === day(new Date()) ? clock(since) : dateTime(since))
 
@@ -292,20 +294,23 @@ function NoReplacement({ old, onCreate }: { old: OAuthClient; onCreate: () => vo
     <>
       <p>
         {left.length === 0
-          ? 'It gets the same scopes, and its own id and secret. The secret is shown once.'
-          : 'It gets its own id and secret, and only these scopes. The secret is shown once.'}
+          ? 'It gets the same scopes, and its own id and secret. The secret is shown only once.'
+          : 'It gets its own id and secret, and only these scopes. The secret is shown only once.'}
       </p>
       <Scopes scopes={scopes} />
       {left.length > 0 && (
         <p>
-          Left out, because no token had {left.length === 1 ? 'it' : 'them'} for {UNUSED_DAYS} days:{' '}
+          Left out, because no token had {left.length === 1 ? 'it' : 'them'} in {UNUSED_DAYS} days:{' '}
           {left.map((scope) => (
             <code key={scope} className="scope-left">
               {scope}
             </code>
           ))}
           . Token requests that name {left.length === 1 ? 'it' : 'one of them'} will fail with{' '}
-          <code>invalid_scope</code>.
+          <DocsLink to={docsOfOAuthError('invalid_scope')}>
+            <code>invalid_scope</code>
+          </DocsLink>
+          .
         </p>
       )}
       <p className="page-actions">

@@ -1,5 +1,6 @@
-import { useId } from 'react'
+import { useEffect, useId, useRef } from 'react'
 import { SCOPES, type Scope } from '#shared/oauth/scopes.ts'
+import { ScopeName } from '../ui/ScopeName.tsx'
 import { reach, SCOPE_GROUPS, SCOPE_WORDS } from './scopes.ts'
 
 export interface ScopeChoiceProps {
@@ -11,6 +12,10 @@ export interface ScopeChoiceProps {
 /** Nothing is chosen beforehand. */
 export function ScopeChoice({ scopes, onChange, error }: ScopeChoiceProps) {
   const id = useId()
+  const note = useRef<HTMLParagraphElement>(null)
+  useEffect(() => {
+    if (error) note.current?.scrollIntoView({ block: 'nearest' })
+  }, [error])
   const toggle = (scope: Scope, on: boolean) =>
     onChange(SCOPES.filter((each) => (each === scope ? on : scopes.includes(each))))
   return (
@@ -23,24 +28,26 @@ export function ScopeChoice({ scopes, onChange, error }: ScopeChoiceProps) {
         <div key={group.title} className="scope-group">
           <p className="scope-group-title">{group.title}</p>
           {group.scopes.map((scope) => (
-            <label key={scope} className="scope-option">
-              <input
-                type="checkbox"
-                name="scope"
-                value={scope}
-                checked={scopes.includes(scope)}
-                onChange={(event) => toggle(scope, event.target.checked)}
-              />
-              <span className="scope-words">
-                <span className="strong">{SCOPE_WORDS[scope].title}</span>
-                <span className="small quiet">{SCOPE_WORDS[scope].text}</span>
-              </span>
-              <code>{scope}</code>
-            </label>
+            <div key={scope} className="scope-option">
+              <label>
+                <input
+                  type="checkbox"
+                  name="scope"
+                  value={scope}
+                  checked={scopes.includes(scope)}
+                  onChange={(event) => toggle(scope, event.target.checked)}
+                />
+                <span className="scope-words">
+                  <span className="strong">{SCOPE_WORDS[scope].title}</span>
+                  <span className="small quiet">{SCOPE_WORDS[scope].text}</span>
+                </span>
+              </label>
+              <ScopeName scope={scope} />
+            </div>
           ))}
         </div>
       ))}
-      <p className="field-note" id={`${id}note`} role="status">
+      <p ref={note} className="field-note" id={`${id}note`} role="status">
         {error ?? reach(scopes)}
       </p>
     </fieldset>

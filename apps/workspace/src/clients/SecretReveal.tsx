@@ -4,6 +4,8 @@ import { useSession } from '../session/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
+import { DocsLink } from '../ui/DocsLink.tsx'
+import { DOCS } from '../ui/docs.ts'
 import { Notice } from '../ui/Notice.tsx'
 import { clock } from '../ui/time.ts'
 import { AccessCode } from './AccessCode.tsx'
@@ -59,7 +61,8 @@ function RevealDialog({ vendorId, client, clientSecret, replaces }: Reveal) {
       <AccessCode access={access} />
       <p className="small quiet">
         Keep the secret on servers, in a secret store or an environment variable. Never put it in a browser, a
-        mobile app, source control, a log or a URL.
+        mobile app, source control, a log or a URL.{' '}
+        <DocsLink to={DOCS.token}>How to get and keep a token</DocsLink>
       </p>
       <FirstUse vendorId={vendorId} clientId={client.clientId} />
       <footer className="dialog-foot reveal-foot">

@@ -1,5 +1,6 @@
 import type { OAuthClient } from '../api/contract.ts'
 import { Ago } from '../ui/Ago.tsx'
+import { ScopeName } from '../ui/ScopeName.tsx'
 
 export const Status = ({ client }: { client: Pick<OAuthClient, 'status'> }) => (
   <span className={`status status-${client.status.toLowerCase()}`}>{client.status}</span>
@@ -12,7 +13,7 @@ export const Scopes = ({ scopes }: { scopes: OAuthClient['scopes'] }) => (
   <ul className="scopes">
     {scopes.map((scope) => (
       <li key={scope}>
-        <code>{scope}</code>
+        <ScopeName scope={scope} />
       </li>
     ))}
   </ul>

@@ -17,7 +17,7 @@ export function UnusedScopes({ client, usage }: { client: OAuthClient; usage: Cl
   return (
     <Notice
       tone="info"
-      title={`${unused.length === 1 ? 'One scope was' : `${unused.length} scopes were`} not used for ${UNUSED_DAYS} days`}
+      title={`${unused.length === 1 ? 'One scope was' : `${unused.length} scopes were`} not used in ${UNUSED_DAYS} days`}
       actions={<Button onClick={() => navigate(rotate)}>Make a narrower replacement</Button>}
     >
       <Scopes scopes={unused} />

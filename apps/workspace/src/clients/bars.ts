@@ -1,13 +1,13 @@
 /** The height of a drawing of bars; each bar is one wide. */
 export const BARS_HEIGHT = 100
 
-/** The least that something which happened is high. */
-const LOWEST = 2
+/** The least that something which happened is high; the lower the drawing, the more it takes to be seen. */
+const LOWEST = 8
 
 /** @param most what is as high as the drawing. @returns the path of an svg, one bar for each count above 0. */
-export const barsOf = (counts: readonly number[], most: number): string =>
+export const barsOf = (counts: readonly number[], most: number, lowest = LOWEST): string =>
   counts
     .map((count, index) => [index, (count / Math.max(1, most)) * BARS_HEIGHT] as const)
     .filter(([, height]) => height > 0)
-    .map(([index, height]) => `M${index},${BARS_HEIGHT}h0.8v${-Math.max(LOWEST, height).toFixed(1)}h-0.8z`)
+    .map(([index, height]) => `M${index},${BARS_HEIGHT}h0.8v${-Math.max(lowest, height).toFixed(1)}h-0.8z`)
     .join('')

@@ -1,4 +1,4 @@
-import type { OAuthClient } from '../api/contract.ts'
+import type { ClientUsage, OAuthClient } from '../api/contract.ts'
 import { duration } from '../ui/time.ts'
 
 /** A token lives this long, so a system that runs all the time asks for another within it. */
@@ -13,7 +13,10 @@ type Used = Pick<OAuthClient, 'lastUsedAt' | 'tokensIssued24h'>
 
 export interface Progress {
   step: 'create' | 'deploy' | 'watch' | 'revoke' | 'done'
-  /** `trial`: every token so far came before its secret was put away, so nothing proves that it is deployed. */
+  /**
+   * `trial`: every token so far came before its secret was put away and went to one address, so nothing proves that it
+   * is deployed.
+   */
   replacement: { use: 'none' | 'trial' | 'asking' | 'silent'; seconds: number }
   /** `quieting`: not in use right now, but not for as long as it usually pauses either. */
   old: { use: 'none' | 'asking' | 'quieting' | 'quiet'; seconds: number; pause_s: number }
@@ -23,9 +26,11 @@ export interface Progress {
 
 export interface Rotation {
   old: OAuthClient
-  replacement: OAuthClient | undefined
+  replacement?: OAuthClient | undefined
   /** When the replacement's secret was put away; undefined while it is still shown. */
-  since: Date | undefined
+  since?: Date | undefined
+  /** The replacement's tokens went to several addresses, so not all of them to one person's trial. */
+  elsewhere?: boolean
   /** Why it is too early, judged by when the old client is usually asked for tokens. */
   unproven?: string | undefined
 }
@@ -34,21 +39,16 @@ export interface Rotation {
  * How far a rotation has come, judged by the two clients' token requests. A pause is judged by the client's own habit:
  * one that asks once a night has not stopped because it was quiet for an hour.
  */
-export function progressOf({ old, replacement, since, unproven }: Rotation, now: Date): Progress {
+export function progressOf(rotation: Rotation, now: Date): Progress {
+  const { old, replacement, since, elsewhere = false, unproven } = rotation
   const pause_s = usualPause(old)
   const before = quietFor(old, now)
   const oldUse =
     before === undefined ? 'none' : before < IN_USE_S ? 'asking' : before < pause_s ? 'quieting' : 'quiet'
   const after = replacement && quietFor(replacement, now)
   const longest_s = Math.min(pause_s, replacement ? usualPause(replacement) : DAY_S)
-  const newUse =
-    after === undefined
-      ? 'none'
-      : !since || Date.parse(replacement?.lastUsedAt ?? '') <= since.getTime()
-        ? 'trial'
-        : after < longest_s
-          ? 'asking'
-          : 'silent'
+  const tried = !elsewhere && (!since || Date.parse(replacement?.lastUsedAt ?? '') <= since.getTime())
+  const newUse = after === undefined ? 'none' : tried ? 'trial' : after < longest_s ? 'asking' : 'silent'
   const progress = {
     replacement: { use: newUse, seconds: after ?? 0 },
     old: { use: oldUse, seconds: before ?? 0, pause_s },
@@ -77,6 +77,15 @@ export function countingFrom({ createdAt }: Pick<OAuthClient, 'createdAt'>, putA
   const at = Date.parse(putAway ?? '')
   return new Date(Number.isNaN(at) ? Date.parse(createdAt) + TRIAL_S * 1000 : at)
 }
+
+const IPV4 = /^\d+\.\d+\.\d+\.\d+$/
+
+/**
+ * Whether tokens went to more than one machine or network. Only IPv4 addresses say so: a single machine may use one of
+ * them and several of IPv6.
+ */
+export const fromSeveralAddresses = (addresses: ClientUsage['addresses']): boolean =>
+  addresses.filter(({ address }) => IPV4.test(address)).length > 1
 
 export interface Pair {
   /** What the client is in its rotation. */
@@ -117,14 +126,14 @@ function cautionOf(
     return 'The replacement has not asked for a token yet. Whatever uses the old client would stop working.'
   }
   if (replacement.use === 'trial') {
-    return 'The replacement has only been tried out, not deployed. Whatever uses the old client would stop working.'
+    return 'So far the replacement seems only to have been tried out. Whatever uses the old client would stop working.'
   }
   if (old.use === 'asking') {
     return 'The old client asked for a token within the last minute. The system that uses it would stop working.'
   }
   if (unproven !== undefined) return unproven
   if (old.use === 'quieting') {
-    return `The old client got ${tokensIssued24h === 1 ? 'one token' : `${tokensIssued24h.toLocaleString('en')} tokens`} in the last 24 hours, so a pause of ${duration(old.seconds)} says little. Wait until it has been quiet for ${duration(old.pause_s)}, or be sure that no system uses it.`
+    return `The old client got ${tokensIssued24h === 1 ? 'one token' : `${tokensIssued24h.toLocaleString('en')} tokens`} in the last 24 hours, so a pause of ${duration(old.seconds)} says little. Wait until it has been quiet for ${duration(old.pause_s)}, or make sure that no system uses it.`
   }
   if (replacement.use === 'silent') {
     return `The replacement has not asked for a token for ${duration(replacement.seconds)}. Check that it is still deployed and working.`

@@ -4,6 +4,7 @@ import { ApiProblem, retryIn } from '../api/request.ts'
 import { acceptInvitation, useSession } from '../session/session.ts'
 import { Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
+import { FailureNotice } from '../ui/FailureNotice.tsx'
 import { Field } from '../ui/Field.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { type Failure, useSubmission } from '../ui/submit.ts'
@@ -29,11 +30,7 @@ export function AcceptInvitation(props: AcceptInvitationProps) {
         The link works once, until <Moment at={expiresAt} />.
       </p>
       <SignedInAlready email={email} />
-      {form.failure && (
-        <Notice tone="bad" title={form.failure.title} live>
-          {form.failure.text}
-        </Notice>
-      )}
+      <FailureNotice failure={form.failure} />
       <form onSubmit={form.submit} noValidate>
         {!form.known && (
           <Field label="Your name" error={form.errors.name}>

@@ -5,7 +5,7 @@ import { changePerson, peopleChanged, removePerson } from '../api/people.ts'
 import { useCompany } from '../shell/company.ts'
 import { Button } from '../ui/Button.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
-import { Notice } from '../ui/Notice.tsx'
+import { FailureNotice } from '../ui/FailureNotice.tsx'
 import { useSubmission } from '../ui/submit.ts'
 import { useToast } from '../ui/Toaster.tsx'
 import { explained } from './explained.ts'
@@ -28,7 +28,7 @@ const CLIENTS_STAY = 'Clients that this person created keep working. Revoke thos
 const CHANGES: Record<Change, Words> = {
   'make admin': {
     title: (name) => <>Make {name} an admin?</>,
-    facts: ['Admins create, rotate and revoke clients, and set the webhook.', 'It counts at once.'],
+    facts: ['Admins create, rotate and revoke clients, and set the webhook.', 'This takes effect at once.'],
     button: 'Make an admin',
     danger: false,
     done: (name) => <>{name} is now an admin</>,
@@ -36,7 +36,7 @@ const CHANGES: Record<Change, Words> = {
   },
   'make member': {
     title: (name) => <>Make {name} a member?</>,
-    facts: ['Members see nothing of the company. It counts at once.', CLIENTS_STAY],
+    facts: ['Members see nothing in the company. This takes effect at once.', CLIENTS_STAY],
     button: 'Make a member',
     danger: true,
     done: (name) => <>{name} is now a member</>,
@@ -45,7 +45,7 @@ const CHANGES: Record<Change, Words> = {
   suspend: {
     title: (name) => <>Suspend {name}?</>,
     facts: [
-      'This person is locked out of the company at once, and keeps role and account.',
+      'This person loses access to the company at once, but keeps their role and account.',
       CLIENTS_STAY,
       'You can lift the suspension at any time.',
     ],
@@ -56,7 +56,7 @@ const CHANGES: Record<Change, Words> = {
   },
   restore: {
     title: (name) => <>Lift the suspension of {name}?</>,
-    facts: ['This person gets back what the role allows, at once.'],
+    facts: ['This person can do what the role allows again, at once.'],
     button: 'Lift the suspension',
     danger: false,
     done: (name) => <>{name} is active again</>,
@@ -65,9 +65,9 @@ const CHANGES: Record<Change, Words> = {
   remove: {
     title: (name) => <>Remove {name} from the company?</>,
     facts: [
-      'This person is locked out of the company at once. To come back, they need a new invitation.',
+      'This person loses access to the company at once. To come back, they need a new invitation.',
       CLIENTS_STAY,
-      'The activity keeps what they did.',
+      'Activity still shows what they did.',
     ],
     button: 'Remove',
     danger: true,
@@ -112,11 +112,7 @@ export function ChangePerson({ person, change, onClose }: ChangePersonProps) {
           <li key={fact}>{fact}</li>
         ))}
       </ul>
-      {failure && (
-        <Notice tone="bad" title={failure.title} live>
-          {failure.text}
-        </Notice>
-      )}
+      <FailureNotice failure={failure} />
       <footer className="dialog-foot">
         <Button variant="quiet" onClick={onClose}>
           Cancel

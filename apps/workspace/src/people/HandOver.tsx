@@ -1,16 +1,15 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useRef, useState } from 'react'
+import type { FormEvent } from 'react'
 import type { Person } from '../api/contract.ts'
 import { changePerson, peopleChanged } from '../api/people.ts'
 import { checkSession } from '../session/session.ts'
 import { useCompany } from '../shell/company.ts'
 import { Button } from '../ui/Button.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
-import { Field } from '../ui/Field.tsx'
-import { Notice } from '../ui/Notice.tsx'
-import { plain } from '../ui/plain.ts'
+import { FailureNotice } from '../ui/FailureNotice.tsx'
 import { useSubmission } from '../ui/submit.ts'
 import { useToast } from '../ui/Toaster.tsx'
+import { TypedName, useTypedName } from '../ui/TypedName.tsx'
 import { explained } from './explained.ts'
 
 export interface HandOverProps {
@@ -42,38 +41,14 @@ export function HandOver(props: HandOverProps) {
           </li>
           <li>You become an admin. The new owner can suspend or remove you.</li>
         </ul>
-        <Field
+        <TypedName
           label="Type the new owner’s name to confirm"
-          hint={
-            <>
-              <bdi className="strong">{to.name}</bdi>, or the email address.
-            </>
-          }
-          error={
-            form.mismatch ? (
-              <>
-                That is not the name. It is <bdi className="strong">{to.name}</bdi>.
-              </>
-            ) : undefined
-          }
-        >
-          {(control) => (
-            <input
-              {...control}
-              ref={form.nameRef}
-              name="confirmation"
-              dir="auto"
-              autoComplete="off"
-              spellCheck={false}
-              readOnly={form.busy}
-            />
-          )}
-        </Field>
-        {form.failure && (
-          <Notice tone="bad" title={form.failure.title} live>
-            {form.failure.text}
-          </Notice>
-        )}
+          name={to.name}
+          or="or the email address"
+          readOnly={form.busy}
+          confirmation={form.confirmation}
+        />
+        <FailureNotice failure={form.failure} />
         <footer className="dialog-foot">
           <Button variant="quiet" onClick={onClose}>
             Stay the owner
@@ -91,16 +66,12 @@ function useHandingOver({ to, onClose }: HandOverProps) {
   const { vendorId } = useCompany()
   const queryClient = useQueryClient()
   const toast = useToast()
-  const nameRef = useRef<HTMLInputElement>(null)
-  const [mismatch, setMismatch] = useState(false)
+  const confirmation = useTypedName()
   const submission = useSubmission(explained)
 
   async function submit(event: FormEvent): Promise<void> {
     event.preventDefault()
-    const typed = plain(nameRef.current?.value ?? '')
-    const matches = typed === plain(to.name) || typed.toLowerCase() === to.email
-    setMismatch(!matches)
-    if (!matches) return nameRef.current?.focus()
+    if (!confirmation.confirms(to.name, to.email)) return
     await submission.run(async () => {
       await changePerson(vendorId, to.userId, { role: 'owner' })
       await Promise.all([peopleChanged(queryClient, vendorId), checkSession()])
@@ -112,5 +83,5 @@ function useHandingOver({ to, onClose }: HandOverProps) {
       )
     })
   }
-  return { ...submission, nameRef, mismatch, submit }
+  return { ...submission, confirmation, submit }
 }

@@ -9,8 +9,8 @@ import { Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
+import { FailureNotice } from '../ui/FailureNotice.tsx'
 import { Field } from '../ui/Field.tsx'
-import { Notice } from '../ui/Notice.tsx'
 import { useSubmission } from '../ui/submit.ts'
 import { explained } from './explained.ts'
 import { roleWords } from './roles.ts'
@@ -62,7 +62,7 @@ function InvitationForm(props: InvitationFormProps) {
             />
           )}
         </Field>
-        <Field label="Email address" hint="To sign in with." error={form.errors.email}>
+        <Field label="Email address" hint="They will sign in with it." error={form.errors.email}>
           {(control) => (
             <input
               {...control}
@@ -78,11 +78,7 @@ function InvitationForm(props: InvitationFormProps) {
           )}
         </Field>
         <RoleChoice role={form.role} onChange={form.choose} />
-        {form.failure && (
-          <Notice tone="bad" title={form.failure.title} live>
-            {form.failure.text}
-          </Notice>
-        )}
+        <FailureNotice failure={form.failure} />
         <footer className="dialog-foot">
           <Button variant="quiet" onClick={form.close}>
             Cancel

@@ -5,7 +5,7 @@ export const ROLES: readonly { role: Role; name: string; may: string }[] = [
   {
     role: 'owner',
     name: 'Owner',
-    may: 'Everything an admin may, and manages the people. A company has exactly one owner.',
+    may: 'Does everything an admin does, and manages people. A company has exactly one owner.',
   },
   {
     role: 'admin',
@@ -15,7 +15,7 @@ export const ROLES: readonly { role: Role; name: string; may: string }[] = [
   {
     role: 'member',
     name: 'Member',
-    may: 'Belongs to the company but sees nothing of it, until made an admin.',
+    may: 'Belongs to the company, but sees nothing in it until made an admin.',
   },
 ]
 

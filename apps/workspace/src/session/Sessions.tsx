@@ -4,9 +4,9 @@ import { useSessions } from '../api/sessions.ts'
 import { Ago, Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
+import { FailureNotice } from '../ui/FailureNotice.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { More } from '../ui/More.tsx'
-import { Notice } from '../ui/Notice.tsx'
 import { useSubmission } from '../ui/submit.ts'
 import { signOutEverywhere } from './session.ts'
 import { browserOf } from './user-agent.ts'
@@ -46,11 +46,7 @@ export function Sessions({ onClose }: { onClose: () => void }) {
           </>
         )}
       </Loaded>
-      {failure && (
-        <Notice tone="bad" title={failure.title} live>
-          {failure.text}
-        </Notice>
-      )}
+      <FailureNotice failure={failure} />
       <footer className="dialog-foot">
         <p className="small quiet sessions-all">This ends every session, this one too.</p>
         <Button variant="danger" busy={busy} onClick={() => void run(leaveEverywhere)}>

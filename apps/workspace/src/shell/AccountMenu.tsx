@@ -2,6 +2,7 @@ import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { Sessions } from '../session/Sessions.tsx'
 import { signOut, useSignedIn } from '../session/session.ts'
+import { DOCS } from '../ui/docs.ts'
 import { Menu, MenuItem, MenuLine } from '../ui/Menu.tsx'
 import { clockShort } from '../ui/time.ts'
 import { ThemeOptions } from './Theme.tsx'
@@ -39,7 +40,7 @@ export function AccountMenu() {
         <MenuLine />
         <ThemeOptions />
         <MenuLine />
-        <MenuItem onSelect={() => location.assign('/docs')}>API documentation</MenuItem>
+        <MenuItem onSelect={() => location.assign(DOCS.start)}>API documentation</MenuItem>
         <MenuItem onSelect={() => setListing(true)}>Your sessions</MenuItem>
         <MenuItem onSelect={() => void leave()}>Sign out</MenuItem>
       </Menu>

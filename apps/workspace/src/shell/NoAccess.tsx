@@ -17,13 +17,13 @@ export function NoAccess() {
         <div>
           {suspended ? (
             <p>
-              Your membership in <bdi>{name}</bdi> is suspended, so nothing of it is shown to you. Ask {owner}
+              Your membership in <bdi>{name}</bdi> is suspended, so you cannot see anything in it. Ask {owner}
               , who owns the company, to lift the suspension.
             </p>
           ) : (
             <p>
-              Your role in <bdi>{name}</bdi> is Member. Clients, webhooks, analytics and activity are shown to
-              its owner and admins. Ask {owner}, who owns the company, to make you an admin.
+              Your role in <bdi>{name}</bdi> is Member. Only its owner and admins can see clients, webhooks,
+              analytics and activity. Ask {owner}, who owns the company, to make you an admin.
             </p>
           )}
           <CheckAgain />

@@ -4,6 +4,7 @@ import { useLocation } from 'wouter'
 import { useAllClients } from '../api/clients.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { signOut, useSignedIn } from '../session/session.ts'
+import { DOCS } from '../ui/docs.ts'
 import { finds } from '../ui/find.ts'
 import { CloseIcon } from '../ui/icons.tsx'
 import { focusAgain, openerOf } from '../ui/opener.ts'
@@ -159,7 +160,7 @@ function useCommands(): Group[] {
   const [, navigate] = useLocation()
   const screens: Command[] = [
     ...(company.mayManage ? screensOf(company, navigate) : []),
-    { key: 'docs', title: 'API documentation', words: 'docs help', run: () => location.assign('/docs') },
+    { key: 'docs', title: 'API documentation', words: 'docs help', run: () => location.assign(DOCS.start) },
     { key: 'openapi', title: 'OpenAPI document', run: () => location.assign('/openapi.json') },
   ]
   const others = companies.filter(({ vendorId }) => vendorId !== company.vendorId)

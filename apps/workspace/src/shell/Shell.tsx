@@ -159,7 +159,9 @@ function NavItem({ screen, icon, label, short = label }: NavItemProps) {
   const { to } = useCompany()
   const [location] = useLocation()
   const href = to(SCREENS[screen])
-  const here = location === href || location.startsWith(`${href}/`)
+  const within = (each: keyof typeof SCREENS) => `${location}/`.startsWith(`${to(SCREENS[each])}/`)
+  // Explaining a refusal is a part of the clients.
+  const here = within(screen) || (screen === 'clients' && within('explain'))
   return (
     <li>
       <Link className="nav-item" href={href} aria-current={here ? 'page' : undefined} aria-label={label}>

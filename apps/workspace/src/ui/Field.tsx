@@ -19,7 +19,7 @@ export interface FieldProps {
 export function Field({ label, hint, error, children }: FieldProps) {
   const id = useId()
   const noteId = `${id}note`
-  const note = error ?? hint
+  const note = error || hint
   return (
     <div className={error ? 'field field-wrong' : 'field'}>
       <label htmlFor={id}>{label}</label>

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import { ApiProblem } from '../api/request.ts'
 import { Button } from './Button.tsx'
+import { AboutError } from './FailureNotice.tsx'
 import { Notice } from './Notice.tsx'
 import './loaded.css'
 
@@ -60,7 +61,7 @@ function Failed({ query, error }: { query: LoadedQuery<unknown>; error: Error })
         </Button>
       }
     >
-      {error.message}
+      {error.message} {error instanceof ApiProblem && <AboutError code={error.code} />}
       {error instanceof ApiProblem && error.requestId && error.status >= 500 && (
         <span className="request-id">
           Request <code>{error.requestId}</code>

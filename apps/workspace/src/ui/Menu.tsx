@@ -1,21 +1,53 @@
 import { DropdownMenu as Primitive } from 'radix-ui'
-import type { ReactNode } from 'react'
+import {
+  type ButtonHTMLAttributes,
+  cloneElement,
+  type KeyboardEvent,
+  type ReactElement,
+  type ReactNode,
+  useEffect,
+  useRef,
+  useState,
+} from 'react'
 
 export interface MenuProps {
-  trigger: ReactNode
+  /** A button. */
+  trigger: ReactElement<ButtonHTMLAttributes<HTMLButtonElement>>
   align?: 'start' | 'end'
   children: ReactNode
+}
+
+/** Until it is first opened it is its button alone: a table has one in each row. */
+export function Menu(props: MenuProps) {
+  const [opened, setOpened] = useState<'by pointer' | 'by keyboard'>()
+  if (opened) return <OpenedMenu {...props} byKeyboard={opened === 'by keyboard'} />
+  return cloneElement(props.trigger, {
+    'aria-haspopup': 'menu',
+    'aria-expanded': false,
+    // A press of a key clicks no times.
+    onClick: ({ detail }) => setOpened(detail === 0 ? 'by keyboard' : 'by pointer'),
+    onKeyDown(event: KeyboardEvent) {
+      if (event.key !== 'ArrowDown') return
+      event.preventDefault()
+      setOpened('by keyboard')
+    },
+  })
 }
 
 /**
  * Not modal: the library's scroll lock writes a style element, which the Content-Security-Policy forbids. It opens
  * beside its button in the document too, so that it belongs to the same landmark.
  */
-export function Menu({ trigger, align = 'end', children }: MenuProps) {
+function OpenedMenu({ trigger, align = 'end', children, byKeyboard }: MenuProps & { byKeyboard: boolean }) {
+  const content = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    // The key was pressed before the library could see it.
+    if (byKeyboard) content.current?.querySelector<HTMLElement>('[role^="menuitem"]')?.focus()
+  }, [byKeyboard])
   return (
-    <Primitive.Root modal={false}>
+    <Primitive.Root modal={false} defaultOpen>
       <Primitive.Trigger asChild>{trigger}</Primitive.Trigger>
-      <Primitive.Content className="menu" align={align} sideOffset={6} collisionPadding={12}>
+      <Primitive.Content ref={content} className="menu" align={align} sideOffset={6} collisionPadding={12}>
         {children}
       </Primitive.Content>
     </Primitive.Root>

@@ -1,8 +1,11 @@
 import { useRef, useState } from 'react'
+import { ApiProblem } from '../api/request.ts'
 
 export interface Failure {
   title: string
   text: string
+  /** Of the problem that the API answered with. */
+  code?: string | undefined
 }
 
 export interface Submission {
@@ -30,7 +33,7 @@ export function useSubmission(explain: (error: unknown) => Failure): Submission 
       await work()
       return true
     } catch (error) {
-      setFailure(explain(error))
+      setFailure({ ...explain(error), code: error instanceof ApiProblem ? error.code : undefined })
       return false
     } finally {
       underWay.current = false

@@ -17,7 +17,9 @@ export function relative(at: Date, now: Date): string {
   const seconds = (at.getTime() - now.getTime()) / 1000
   // Two months and two years ahead of themselves: "40 days" says more than "last month".
   const unit = UNITS.find(([, length]) => Math.abs(seconds) >= (length > 86_400 ? 2 * length : length))
-  if (unit) return RELATIVE.format(Math.trunc(seconds / unit[1]), unit[0])
+  // An age is rounded down; "in 2 days" is the nearest.
+  const round = seconds < 0 ? Math.ceil : Math.round
+  if (unit) return RELATIVE.format(round(seconds / unit[1]), unit[0])
   return 'just now'
 }
 

@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useRef, useState } from 'react'
+import { type FormEvent, type ReactNode, useRef, useState } from 'react'
 import { CALLBACK_URL_PROBLEMS } from '#shared/callback-url-problems.ts'
 import { saveDestination } from '../api/callbacks.ts'
 import type { CallbackDestination } from '../api/contract.ts'
@@ -7,6 +7,9 @@ import { ApiProblem, Offline } from '../api/request.ts'
 import { keepDraft } from '../session/drafts.ts'
 import { useCompany } from '../shell/company.ts'
 import { Button } from '../ui/Button.tsx'
+import { DocsLink } from '../ui/DocsLink.tsx'
+import { DOCS } from '../ui/docs.ts'
+import { AboutError } from '../ui/FailureNotice.tsx'
 import { Field } from '../ui/Field.tsx'
 import { type Failure, useSubmission } from '../ui/submit.ts'
 import { useToast } from '../ui/Toaster.tsx'
@@ -66,7 +69,12 @@ export function DestinationForm({ destination, typed, onType, unsaved }: Destina
 /** Where the input is kept while it is not saved. */
 export const draftKey = (vendorId: string): string => `callback-url ${vendorId}`
 
-const HINT = 'A public https URL without credentials in it. A random path that only you know is fine.'
+const HINT = (
+  <>
+    A public https URL without credentials in it. A random path that only you know is fine.{' '}
+    <DocsLink to={DOCS.receiverNeeds}>What the receiver needs</DocsLink>
+  </>
+)
 
 function useSaving({ destination, typed, onType, unsaved }: DestinationFormProps) {
   const { vendorId } = useCompany()
@@ -104,7 +112,7 @@ function useSaving({ destination, typed, onType, unsaved }: DestinationFormProps
     })
     if (!saved) inputRef.current?.focus()
   }
-  const refused = judged === typed ? failure?.text : undefined
+  const refused = judged === typed && failure && complained(failure.text, failure.code)
   return {
     inputRef,
     busy,
@@ -112,20 +120,22 @@ function useSaving({ destination, typed, onType, unsaved }: DestinationFormProps
     discard,
     submit,
     hint: check.state === 'fine' && unsaved ? 'Looks right. Its host name is looked up when you save.' : HINT,
-    error: refused ?? (unsaved || tried ? complaint(check, tried, destination) : undefined),
+    error: refused || (unsaved || tried ? complaint(check, tried, destination) : undefined),
   }
 }
 
 /** While someone types, only what can no longer become right; on saving, what is missing as well. */
-function complaint(
-  check: UrlCheck,
-  tried: boolean,
-  { callbackUrl }: CallbackDestination,
-): string | undefined {
-  if (check.state === 'wrong') return check.reason
+function complaint(check: UrlCheck, tried: boolean, { callbackUrl }: CallbackDestination): ReactNode {
+  if (check.state === 'wrong') return complained(check.reason, check.code)
   if (check.state !== 'empty') return undefined
   return callbackUrl || tried ? CALLBACK_URL_PROBLEMS.callback_url_empty.sentence : undefined
 }
+
+const complained = (sentence: string, code: string | undefined): ReactNode => (
+  <>
+    {sentence} <AboutError code={code} />
+  </>
+)
 
 function refusal(error: unknown): Failure {
   const title = 'The destination was not saved'

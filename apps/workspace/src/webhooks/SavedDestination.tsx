@@ -2,8 +2,10 @@ import type { CallbackDestination, TestSendResult } from '../api/contract.ts'
 import { Ago, useNow } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
+import { DocsLink } from '../ui/DocsLink.tsx'
+import { DOCS } from '../ui/docs.ts'
+import { FailureNotice } from '../ui/FailureNotice.tsx'
 import { SendIcon } from '../ui/icons.tsx'
-import { Notice } from '../ui/Notice.tsx'
 import { verdictOf } from './outcome.ts'
 import type { TestSend } from './test-send.ts'
 
@@ -49,11 +51,7 @@ export function SavedDestination({ destination, unsaved, test }: SavedDestinatio
         </p>
       </div>
       {newest && test.startedAt === undefined && !test.failure && <Outcome result={newest} />}
-      {test.failure && (
-        <Notice tone="bad" title={test.failure.title} live>
-          {test.failure.text}
-        </Notice>
-      )}
+      <FailureNotice failure={test.failure} />
     </section>
   )
 }
@@ -107,8 +105,8 @@ function Outcome({ result }: { result: TestSendResult }) {
       <div>
         <p className="outcome-title">{title}</p>
         <p>{result.advice}</p>
-        <p className="small">
-          <a href="#result-title">Details</a>
+        <p className="small outcome-more">
+          <a href="#result-title">Details</a> <DocsLink to={DOCS.testResult}>What each result means</DocsLink>
         </p>
       </div>
     </div>

@@ -1,0 +1,25 @@
+import type { Scope } from '#shared/oauth/scopes.ts'
+
+/** The places of the documentation that the screens lead to. */
+export const DOCS = {
+  start: '/docs',
+  token: '/docs/token',
+  analytics: '/docs/analytics',
+  rotation: '/docs/rotation#the-steps',
+  whatArrives: '/docs/webhooks#what-arrives',
+  answerIt: '/docs/webhooks#answer-it',
+  testResult: '/docs/webhooks#what-the-result-means',
+  receiverNeeds: '/docs/webhooks#what-the-receiver-needs',
+} as const
+
+export const docsOfScope = (scope: Scope): string => `/docs/scopes#${scope}`
+
+/** @param code of an error of the resource API. */
+export const docsOfProblem = (code: string): string => `/docs/errors#problem-${code}`
+
+/** @param error of the token or the revocation endpoint. */
+export const docsOfOAuthError = (error: string): string => `/docs/errors#oauth-${error}`
+
+/** @param refusal `route` as in "POST /v1/oauth/token". */
+export const docsOfRefusal = ({ route, code }: { route: string; code: string }): string =>
+  route.includes('/v1/oauth/') ? docsOfOAuthError(code) : docsOfProblem(code)
