@@ -2,7 +2,7 @@ import { FENCED } from '#shared/revocation/records.ts'
 import type { Queryable } from './postgres.ts'
 
 /** The newest migration that this code needs: the number that its file's name begins with. */
-export const SCHEMA_NEEDED = 13
+export const SCHEMA_NEEDED = 14
 
 /**
  * The oldest `SCHEMA_NEEDED` of a release that still runs on this schema. A migration that takes away what an older
