@@ -14,7 +14,11 @@ import { admitClaimed } from './openid-person.ts'
 import { createOpenidProvider, type OpenidProvider } from './openid-provider.ts'
 import { OPENID_REFUSALS, OpenidRefusal } from './openid-refusal.ts'
 import type { OpenidSettings } from './openid-settings.ts'
-import { createOpenidTransactions, type OpenidTransactions } from './openid-transaction.ts'
+import {
+  createOpenidTransactions,
+  type OpenidTransaction,
+  type OpenidTransactions,
+} from './openid-transaction.ts'
 import type { PasswordWork } from './password-check.ts'
 import { countAddress, type SignInLimits } from './sign-in-limits.ts'
 
@@ -176,24 +180,22 @@ const getCallback = (deps: OpenidDependencies, configured: Configured | undefine
     problems: ['rate_limited'],
     async handle({ configured, query: { state } }, ctx) {
       const { transactions } = configured
-      const begun = await transactions.read(ctx).catch(() => undefined)
-      // What came with another state belongs to another browser, or to an earlier try.
-      const own = begun && state === begun.state ? begun : undefined
+      let own: OpenidTransaction | undefined
       let outcome = 'done'
       try {
         await countAddress(ctx, deps.limits)
-        if (
-          !own ||
-          !(await deps.openidStateOnce.consume(hashSecret(own.state).toString('base64url'))).allowed
-        )
-          throw new OpenidRefusal('expired')
+        const begun = await transactions.read(ctx)
+        // What came with another state belongs to another browser, or to an earlier try.
+        own = begun?.state === state ? begun : undefined
+        if (!own || !(await isFirst(deps, own))) throw new OpenidRefusal('expired')
         await finish(ctx, deps, configured, own)
       } catch (error) {
         const refusal = asRefusal(error)
         noteRefusal(ctx, refusal)
         outcome = refusal.reason
       }
-      transactions.clear(ctx)
+      // Otherwise any site could end a sign-in that is under way.
+      if (own) transactions.clear(ctx)
       ctx.remove('Retry-After')
       ctx.set('Location', `${deps.baseUrl}${own?.to ?? '/'}#sign-in=${outcome}`)
       ctx.body = ''
@@ -201,11 +203,14 @@ const getCallback = (deps: OpenidDependencies, configured: Configured | undefine
     },
   })
 
+const isFirst = async ({ openidStateOnce }: OpenidDependencies, { state }: OpenidTransaction) =>
+  (await openidStateOnce.consume(hashSecret(state).toString('base64url'))).allowed
+
 async function finish(
   ctx: ApiContext,
   deps: OpenidDependencies,
   { settings, provider }: Configured,
-  begun: { state: string; nonce: string; codeVerifier: string; to: string },
+  begun: OpenidTransaction,
 ): Promise<void> {
   const { clientAddress: address } = ctx.state.request
   const claimed = claimedPerson(await provider.claims(ctx.querystring, begun, { address }), settings)
