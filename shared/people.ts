@@ -25,6 +25,9 @@ export interface Membership {
   status: MembershipStatus
 }
 
+/** People of a company, those who are invited included. */
+export const PEOPLE_MAX = 200
+
 /** Addresses are compared and stored in lower case. */
 export const normalizedEmail = (email: string): string => email.trim().toLowerCase()
 

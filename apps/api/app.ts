@@ -2,6 +2,7 @@ import type { BlockList } from 'node:net'
 import Koa from 'koa'
 import { createAccessTokens } from '#shared/access-tokens/access-tokens.ts'
 import type { SigningKeys } from '#shared/access-tokens/signing-keys.ts'
+import { Problem } from '#shared/problems.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
@@ -22,7 +23,7 @@ import { createDeadlineMiddleware } from './http/deadline.ts'
 import { createManagerAccess } from './http/manager.ts'
 import { createProblemMiddleware } from './http/problem.ts'
 import { createRequestMiddleware } from './http/request.ts'
-import { type Route, routerOf } from './http/route.ts'
+import { type Access, anyone, type Route, routerOf } from './http/route.ts'
 import { createUnmatchedMiddleware } from './http/routes.ts'
 import type { ApiState } from './http/state.ts'
 import { createMeasuringMiddleware } from './measured.ts'
@@ -31,17 +32,20 @@ import { createRefusalRoutes } from './refusals/routes.ts'
 import { createSessionAccess } from './sessions/access.ts'
 import { createAccountNames } from './sessions/account-names.ts'
 import { createSessionCookie } from './sessions/cookie.ts'
+import type { OpenidSettings } from './sessions/openid-settings.ts'
 import { createPasswordWork } from './sessions/password-check.ts'
 import { createSessionRoutes } from './sessions/routes.ts'
 import type { SignInLimits } from './sessions/sign-in-limits.ts'
 
 /** The stores' own time-outs end most waits before this: one connection and one statement take 8 s at most. */
 const REQUEST_DEADLINE_MS = 8_000
-/** These wait for a turn and a slow sender, for a receiver elsewhere, and for the last lease. */
+/** These wait for a turn and a slow sender, for a receiver elsewhere, for the last lease, and for the OpenID provider. */
 const OWN_DEADLINE = [
   'POST /v1/analytics/:vendorId/events',
   'POST /v1/vendor/:vendorId/callback-test',
   'POST /v1/vendor/:vendorId/oauth-clients/:clientId/revoke',
+  'POST /v1/session/openid',
+  'GET /v1/session/openid/callback',
 ]
 
 /** Connections to the Postgres primary, separated by purpose. */
@@ -55,7 +59,13 @@ export interface ApiPools {
 }
 
 export interface ApiDependencies {
-  settings: { issuer: string; apiResource: string; trustedProxies: BlockList }
+  settings: {
+    issuer: string
+    apiResource: string
+    trustedProxies: BlockList
+    openid: OpenidSettings | undefined
+    builtInAccounts: boolean
+  }
   log: Log
   clock: Clock
   pools: ApiPools
@@ -69,6 +79,7 @@ export interface ApiDependencies {
     signInPerAccount: RateLimit
     signInPerAddress: SignInLimits['perAddress']
     signInStrangersPerAccount: RateLimit
+    openidStateOnce: RateLimit
     sessionGuessesPerAddress: RateLimit
     apiPerSession: RateLimit
     callbackTestPerCompany: RateLimit
@@ -137,6 +148,8 @@ function workspaceRoutes(deps: ApiDependencies): Route[] {
   const { settings, clock, pools, redis, revocation, limits, callbacks } = deps
   const { workspace: db } = pools
   const { cookie, session, manager, owner } = accessOfPeople(deps)
+  const { openid, builtInAccounts } = settings
+  const baseUrl = new URL(settings.apiResource).origin
   return [
     ...createSessionRoutes({
       db,
@@ -146,6 +159,11 @@ function workspaceRoutes(deps: ApiDependencies): Route[] {
       passwords: createPasswordWork(),
       accountName: createAccountNames(db),
       guessesPerAddress: limits.sessionGuessesPerAddress,
+      openid,
+      builtInAccounts,
+      builtIn: builtInAccess(builtInAccounts),
+      baseUrl,
+      openidStateOnce: limits.openidStateOnce,
       limits: {
         perAccount: limits.signInPerAccount,
         perAddress: limits.signInPerAddress,
@@ -155,10 +173,20 @@ function workspaceRoutes(deps: ApiDependencies): Route[] {
     ...createClientRoutes({ db, redis, clock, revocation, manager }),
     ...createCallbackRoutes({ db, clock, manager, testLimit: limits.callbackTestPerCompany, ...callbacks }),
     ...createActivityRoutes({ db, manager }),
-    ...createPeopleRoutes({ db, clock, manager, owner, baseUrl: new URL(settings.apiResource).origin }),
+    ...createPeopleRoutes({ db, clock, manager, owner, baseUrl, builtInAccounts }),
     ...createRefusalRoutes({ db, redis, clock, manager }),
   ]
 }
+
+/** Of what needs a password or makes one. */
+const builtInAccess = (builtInAccounts: boolean): Access<object> => ({
+  async admit(ctx) {
+    if (!builtInAccounts)
+      throw new Problem('forbidden', 'Sign in with the OpenID provider: there are no passwords here.')
+    return anyone.admit(ctx)
+  },
+  problems: ['forbidden'],
+})
 
 function accessOfPeople({ settings, clock, pools: { workspace: db }, limits }: ApiDependencies) {
   const cookie = createSessionCookie({ baseUrl: settings.apiResource })

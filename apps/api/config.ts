@@ -1,6 +1,12 @@
 import type { z } from 'zod'
 import { addressRangeList, commonShape, httpUrl, integer, rate, readConfig } from '#shared/process/config.ts'
 import { EVENT_RETENTION_DAYS_DEFAULT, EVENT_RETENTION_DAYS_MIN } from './analytics/housekeeping.ts'
+import {
+  type OpenidSettings,
+  openidSettings,
+  openidShape,
+  openidShapeFor,
+} from './sessions/openid-settings.ts'
 
 export const apiShape = {
   ...commonShape,
@@ -39,15 +45,19 @@ export const apiShape = {
     description:
       'more addresses and ranges to block test events to, besides all non-public ones: your own public addresses, a NAT64 prefix',
   }),
+  ...openidShape,
 }
 
 export type ApiConfig = Readonly<z.infer<z.ZodObject<typeof apiShape>>> & {
   /** Where the authorization server publishes its keys. */
   readonly JWKS_URL: string
+  /** Where people may sign in besides here, if anywhere. */
+  readonly openid: OpenidSettings | undefined
 }
 
 /** @throws ConfigError naming every variable that is missing or wrong. */
 export function readApiConfig(env: Record<string, string | undefined>): ApiConfig {
-  const config = readConfig(env, apiShape)
-  return Object.freeze({ ...config, JWKS_URL: config.JWKS_URL ?? `${config.ISSUER}/v1/oauth/jwks` })
+  const config = readConfig(env, { ...apiShape, ...openidShapeFor(env) })
+  const JWKS_URL = config.JWKS_URL ?? `${config.ISSUER}/v1/oauth/jwks`
+  return Object.freeze({ ...config, JWKS_URL, openid: openidSettings(config) })
 }

@@ -22,6 +22,7 @@ import { createTestSender } from './callbacks/sender.ts'
 import type { ApiConfig } from './config.ts'
 import { startHousekeeping } from './housekeeping.ts'
 import { countedSender } from './measured.ts'
+import { OPENID_TRANSACTION_LIFETIME_S } from './sessions/openid-transaction.ts'
 
 const NAME = 'integration-api'
 const REDIS_WAIT_MS = 1_000
@@ -72,11 +73,7 @@ export function createService({
   let draining = false
   let reconciling: Reconciling | undefined
   const app = createApi({
-    settings: {
-      issuer: config.ISSUER,
-      apiResource: config.API_RESOURCE,
-      trustedProxies: config.TRUSTED_PROXIES,
-    },
+    settings: appSettings(config),
     log,
     clock,
     pools,
@@ -138,6 +135,14 @@ export function createService({
   }
 }
 
+const appSettings = (config: ApiConfig): ApiDependencies['settings'] => ({
+  issuer: config.ISSUER,
+  apiResource: config.API_RESOURCE,
+  trustedProxies: config.TRUSTED_PROXIES,
+  openid: config.openid,
+  builtInAccounts: config.BUILT_IN_ACCOUNTS === 'on',
+})
+
 /** @returns what fails, or cannot be relied on, and is done without. */
 function degradedBy(reconciling: Reconciling | undefined, connections: RedisConnections): string[] {
   const round = reconciling?.latest()?.outcome
@@ -185,6 +190,7 @@ function createLimits({
       48: limit('sign-in-48', timesAsMany(config.RATE_SIGN_IN_PER_ADDRESS, 4)),
     },
     signInStrangersPerAccount: limit('sign-in-strangers', config.RATE_SIGN_IN_STRANGERS_PER_ACCOUNT),
+    openidStateOnce: limit('openid-state', { limit: 1, window_s: OPENID_TRANSACTION_LIFETIME_S }),
     sessionGuessesPerAddress: limit('session-guesses', config.RATE_SESSION_GUESSES_PER_ADDRESS),
     apiPerSession: limit('api-session', config.RATE_API_PER_SESSION),
     callbackTestPerCompany: limit('callback-test', config.RATE_CALLBACK_TEST_PER_COMPANY),

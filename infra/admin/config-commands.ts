@@ -77,7 +77,7 @@ const PREFACE = `# Settings
 
 Every setting is an environment variable. A program with invalid settings lists all of them and exits with code 78. At start, the log names variables that look like a misspelt setting.
 
-A setting marked with * is a secret: instead, \`<NAME>_FILE\` may name a file that contains it. Rates are \`limit/seconds\`. \`npm run admin -- config check auth\` (or \`api\`) checks an environment without starting anything, and lists every unknown \`RATE_…\` variable too.
+A setting marked with * is a secret: instead, \`<NAME>_FILE\` may name a file that contains it. Rates are \`limit/seconds\`. \`npm run admin -- config check auth\` (or \`api\`) checks an environment without starting anything, and lists every unknown \`RATE_…\` or \`OPENID_…\` variable too.
 
 \`npm run admin -- config reference\` prints this page, from the code that reads the settings.
 `

@@ -16,6 +16,8 @@ export interface Installation {
 
 /** What a reader further back might take for another path than the proxy did. */
 const AMBIGUOUS = '(?://|/[.]{1,2}(?:/|$)|%(?:2e|2f|5c|00))'
+/** Where an OpenID provider sends browsers. */
+const OPENID_CALLBACK = '/v1/session/openid/callback'
 const PREAMBLE = '# Printed by `node infra/deploy/print.ts`; do not edit. The runbook explains it.\n'
 
 /** The configuration of nginx, which serves the workspace itself. */
@@ -62,6 +64,11 @@ server {
   proxy_next_upstream error;
   proxy_next_upstream_tries 2;
 
+  # Its query has the code of a sign-in, which is no log's business.
+  location = ${OPENID_CALLBACK} {
+    access_log off;
+    proxy_pass http://integration_api;
+  }
 ${ROUTES.map(nginxLocation).join('\n')}
 ${['/healthz', '/readyz', '/metrics'].map((path) => `  location = ${path} {\n    return 404;\n  }\n`).join('')}
   root ${workspace};

@@ -211,6 +211,10 @@ interface ServicesOptions {
   ends: Ends
 }
 
+/** The provider's client secret is no business of the authorization server. */
+const withoutOpenid = (env: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('OPENID_')))
+
 /** Each service gets its own database role and Redis user; only the authorization server gets the key encryption key. */
 async function startServices(
   parts: Parts,
@@ -219,7 +223,7 @@ async function startServices(
 ): Promise<LocalStack['services']> {
   const trusted = (await gatewayAddress()) ?? '127.0.0.1'
   const env = (service: 'auth' | 'api') => ({
-    ...settings.serviceEnv,
+    ...(service === 'api' ? settings.serviceEnv : withoutOpenid(settings.serviceEnv)),
     DATABASE_URL: stores.postgres.serviceUrl(service),
     REDIS_URL: stores.redis.serviceUrl(service),
     ISSUER: settings.issuer,

@@ -79,7 +79,8 @@ function isPlainHttpUrl(text: string): boolean {
   return /^https?:$/.test(protocol) && !/[?#@\s]/.test(text) && !text.endsWith('/')
 }
 
-const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
+/** Of a parsed URL. */
+export const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 
 /** What others rely on: https (RFC 8414 §2, RFC 8707 §2), or http for trying things out on one machine. */
 export const publicUrl = httpUrl.refine((text) => {

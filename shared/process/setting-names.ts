@@ -10,6 +10,7 @@ export const SETTING_NAMES: ReadonlySet<string> = new Set([
   'API_RESOURCE',
   'AUTH_METRICS_PORT',
   'AUTH_PORT',
+  'BUILT_IN_ACCOUNTS',
   'CALLBACK_DENY_RANGES',
   'DATABASE_POOLER',
   'DATABASE_POOL_SIZE',
@@ -27,6 +28,17 @@ export const SETTING_NAMES: ReadonlySet<string> = new Set([
   'LOG_LEVEL',
   'METRICS_HOST',
   'METRICS_PORT',
+  'OPENID_CLIENT_ID',
+  'OPENID_CLIENT_SECRET',
+  'OPENID_COMPANIES',
+  'OPENID_COMPANY_CLAIM',
+  'OPENID_EMAIL_VERIFIED',
+  'OPENID_ISSUER',
+  'OPENID_LINK_BY_EMAIL',
+  'OPENID_NAME',
+  'OPENID_ROLES',
+  'OPENID_ROLE_CLAIM',
+  'OPENID_SCOPE',
   'PORT',
   'PROCESSES',
   'RATE_API_EVENTS_PER_CLIENT',
@@ -47,7 +59,7 @@ export const SETTING_NAMES: ReadonlySet<string> = new Set([
 ])
 
 /** Only our settings begin like this. */
-const OUR_PREFIX = /^RATE_/
+const OUR_PREFIX = /^(?:OPENID|RATE)_/
 const FILE_SUFFIX = /_FILE$/
 
 export interface UnknownSetting {

@@ -116,6 +116,9 @@ describe('discovery', () => {
         await writeFiles(folder, {
           'openapi.json': JSON.stringify(document),
           'redocly.yaml': 'extends: [recommended]',
+          // It only ever leads a browser on.
+          '.redocly.lint-ignore.yaml':
+            "openapi.json:\n  operation-2xx-response:\n    - '#/paths/~1v1~1session~1openid~1callback/get/responses'\n",
         })
         const lint = spawnSync(process.execPath, [REDOCLY, 'lint', 'openapi.json', '--format=json'], {
           cwd: folder,
@@ -225,8 +228,10 @@ describe('discovery', () => {
         if (path.startsWith('/v1/oauth') || path.includes('oauth-authorization-server')) continue
         if (path.includes('openid-configuration')) continue
         for (const method of Object.keys(methods)) {
-          const { status } = await api.request(method.toUpperCase(), path.replaceAll(/[{}]/g, ''))
-          assert.ok(status !== 404 && status !== 405, `${method} ${path} answered ${status}`)
+          const { status, json } = await api.request(method.toUpperCase(), path.replaceAll(/[{}]/g, ''))
+          // No OpenID provider is configured here.
+          const answers = status !== 404 || /OpenID provider/.test(json?.detail)
+          assert.ok(answers && status !== 405, `${method} ${path} answered ${status}`)
         }
       }
     })

@@ -1,7 +1,22 @@
 import { strict as assert } from 'node:assert'
+import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { browserOf } from '../../apps/workspace/src/session/user-agent.ts'
-import { api, OWNER, sessionToken, testWorkspace, type Visit, visit } from '../support/workspace.ts'
+import { type Gateway, startGateway } from '../../infra/local/gateway/gateway.ts'
+import { loadPages } from '../../infra/local/gateway/pages.ts'
+import { builtWorkspace } from '../../infra/local/workspace-build.ts'
+import { startApi, type TestApi } from '../support/api.ts'
+import { OPENID_CLIENT, startOpenidProvider, type TestOpenidProvider } from '../support/openid-provider.ts'
+import { freePorts } from '../support/ports.ts'
+import {
+  api,
+  assertAccessible,
+  OWNER,
+  sessionToken,
+  testWorkspace,
+  type Visit,
+  visit,
+} from '../support/workspace.ts'
 
 describe('the name of a browser', () => {
   const cases = {
@@ -249,6 +264,103 @@ describe('workspace: signing in and out', function () {
     await tab.page.goto(`${tab.baseUrl}/ven_nosuch/analytics`)
     await tab.page.getByRole('heading', { name: 'Not one of your companies' }).waitFor()
     assert.equal(await tab.page.getByRole('main').textContent(), said)
+  })
+})
+
+describe('workspace: signing in with the provider of the company', function () {
+  this.timeout(60_000)
+  let provider: TestOpenidProvider
+  let service: TestApi
+  let gateway: Gateway
+  let baseUrl: string
+  let tab: Visit
+  before(async () => {
+    const [port = 0] = await freePorts(1)
+    // The provider is at 127.0.0.1, which is another site.
+    baseUrl = `http://localhost:${port}`
+    provider = await startOpenidProvider({ redirectUris: [`${baseUrl}/v1/session/openid/callback`] })
+    service = await startApi({
+      env: {
+        API_RESOURCE: baseUrl,
+        OPENID_ISSUER: provider.issuer,
+        OPENID_CLIENT_ID: OPENID_CLIENT.id,
+        OPENID_CLIENT_SECRET: OPENID_CLIENT.secret,
+        OPENID_COMPANIES: 'ven_acme',
+        OPENID_COMPANY_CLAIM: 'org',
+        OPENID_ROLE_CLAIM: 'groups',
+        OPENID_SCOPE: 'openid email profile company',
+        OPENID_NAME: 'Acme ID',
+      },
+    })
+    await service.createCompany({ vendorId: 'ven_acme' })
+    const upstream = { host: '127.0.0.1', port: Number(new URL(service.url).port) }
+    const pages = await loadPages(await builtWorkspace(join(import.meta.dirname, '../..'), () => {}))
+    gateway = await startGateway({ port, auth: upstream, api: upstream, pages, apiResource: baseUrl })
+    const person = { org: 'ven_acme', email_verified: true }
+    provider.people.set('kim', { ...person, groups: 'admin', name: 'Kim R.', email: 'kim@acme.example' })
+    provider.people.set('pat', { ...person, groups: 'guest', name: 'Pat S.', email: 'pat@acme.example' })
+  })
+  after(async () => {
+    gateway.kill()
+    await service.stop()
+    await provider.stop()
+  })
+  afterEach(async () => {
+    await tab.context.close()
+    const others = tab.troubles.filter((trouble) => !trouble.startsWith(`request: ${provider.issuer}/`))
+    assert.deepEqual(others, [])
+  })
+
+  it('leads there and back to the same address by keyboard, and signs every tab in', async () => {
+    provider.signInAs('kim')
+    tab = await visit({ baseUrl, path: '/ven_acme/activity?days=7' })
+    const second = await tab.context.newPage()
+    await second.goto(`${baseUrl}/ven_acme/people`)
+    await second.getByRole('heading', { name: 'Sign in' }).waitFor()
+    const { page } = tab
+    const button = page.getByRole('button', { name: 'Sign in with Acme ID' })
+    await button.waitFor()
+    await assertAccessible(page)
+    await page.getByLabel('Email address').press('Shift+Tab')
+    assert.equal(await button.evaluate((it) => it === document.activeElement), true)
+    await button.press('Enter')
+    await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
+    assert.equal(page.url(), `${baseUrl}/ven_acme/activity?days=7`)
+    await second.getByRole('heading', { name: 'People', level: 1 }).waitFor()
+    const cookies = (await tab.context.cookies(baseUrl)).map(({ name, httpOnly, sameSite }) => ({
+      name,
+      httpOnly,
+      sameSite,
+    }))
+    assert.deepEqual(cookies, [{ name: 'session', httpOnly: true, sameSite: 'Strict' }])
+    assert.deepEqual(await everythingStored(page), NOTHING)
+    await page.reload()
+    await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
+  })
+
+  it('says why somebody could not sign in, and lets them try again', async () => {
+    provider.signInAs('pat')
+    tab = await visit({ baseUrl, path: '/ven_acme/analytics' })
+    const { page } = tab
+    const button = page.getByRole('button', { name: 'Sign in with Acme ID' })
+    await button.click()
+    const notice = page.getByRole('alert')
+    await notice.getByText('Your account has no role here').waitFor()
+    assert.equal(page.url(), `${baseUrl}/ven_acme/analytics`)
+    await assertAccessible(page)
+    await tab.context.clearCookies()
+    provider.signInAsNobody()
+    await button.click()
+    await notice.getByText('You have not signed in').waitFor()
+    await page.route('**/v1/sign-in', (route) =>
+      route.fulfill({ json: { builtInAccounts: false, openid: { name: 'Acme ID' } } }),
+    )
+    await page.reload()
+    await page.getByText('Your company decides who may sign in.').waitFor()
+    assert.equal(await notice.count(), 0)
+    assert.equal(await page.getByLabel('Password').count(), 0)
+    await button.focus()
+    await assertAccessible(page)
   })
 })
 

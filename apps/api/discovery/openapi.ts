@@ -102,7 +102,7 @@ const HEADERS: Record<string, Header> = {
     text('"3q2-7wAAAAAAAAAAAAAAAAAAAAA"'),
   ),
   Location: field(
-    'The path of the client.',
+    'The path of what was made, or where the browser goes on.',
     text('/v1/vendor/ven_acme/oauth-clients/cli_4f1D2c3B5a69q78796a5w4'),
   ),
   'Set-Cookie': field('The session, if it is kept in a cookie.', text('__Host-session=…; HttpOnly')),

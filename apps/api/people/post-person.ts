@@ -2,16 +2,14 @@ import { appendActivity } from '#shared/activity.ts'
 import { INVITATION_LIFETIME_MS, listInvitations, replaceInvitation } from '#shared/invitations.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { newInvitationToken, newUserId } from '#shared/oauth/new-ids.ts'
-import { listMembers, normalizedEmail } from '#shared/people.ts'
+import { listMembers, normalizedEmail, PEOPLE_MAX } from '#shared/people.ts'
 import { Problem } from '#shared/problems.ts'
 import { type Route, route } from '../http/route.ts'
 import { holdAsOwner, invitationAnswer } from './person-answer.ts'
 import type { PeopleDependencies } from './routes.ts'
 import { InvitedPerson, NewPerson } from './schemas.ts'
 
-const PEOPLE_MAX = 200
-
-export const postPerson = ({ db, clock, owner: by, baseUrl }: PeopleDependencies): Route =>
+export const postPerson = ({ db, clock, owner: by, baseUrl, builtInAccounts }: PeopleDependencies): Route =>
   route({
     method: 'post',
     path: '/v1/vendor/:vendorId/people',
@@ -26,6 +24,11 @@ export const postPerson = ({ db, clock, owner: by, baseUrl }: PeopleDependencies
     answers: { 201: { description: 'The invitation with its link.', schema: InvitedPerson } },
     problems: ['already_member', 'people_limit_reached'],
     async handle({ vendorId, session, body: { name, email: typed, role } }) {
+      if (!builtInAccounts)
+        throw new Problem(
+          'forbidden',
+          'People join by signing in with the OpenID provider, not by invitation.',
+        )
       const token = newInvitationToken()
       const now = new Date(clock.now())
       const expiresAt = new Date(now.getTime() + INVITATION_LIFETIME_MS)

@@ -15,6 +15,8 @@ export interface PeopleDependencies {
   owner: Access<Manager>
   /** Of the workspace, for the link of an invitation. */
   baseUrl: string
+  /** Whether an invitation could be accepted. */
+  builtInAccounts: boolean
 }
 
 export const createPeopleRoutes = (deps: PeopleDependencies): Route[] => [

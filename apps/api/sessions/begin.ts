@@ -14,19 +14,19 @@ import { SESSION_LIFETIME_S, startSession } from './sessions.ts'
 import { noteAddress } from './sign-in-addresses.ts'
 
 /** Undoes what the transaction has done. */
-class PasswordChanged extends Error {}
+class NobodyAdmitted extends Error {}
 
 /**
  * Begins a session for someone who has just proved who they are, and hands it over: in the answer, or in a cookie.
- * @param prepare runs first, in the same transaction.
- * @returns undefined when the password has been changed meanwhile; nothing is done then.
+ * @param admit runs first, in the same transaction. It returns whose session it will be.
+ * @returns undefined when `admit` returned nobody; nothing is done then.
  * @throws Problem unavailable when the database was restored and is not confirmed; nothing is done then either.
  */
 export async function beginSession(
   ctx: ApiContext,
   { db, clock, cookie }: { db: Database; clock: Clock; cookie: SessionCookie },
-  { user, inCookie }: { user: User & { passwordHash: string }; inCookie: boolean },
-  prepare: (transaction: Queryable) => Promise<void> = async () => {},
+  { inCookie }: { inCookie: boolean },
+  admit: (transaction: Queryable) => Promise<User | undefined>,
 ): Promise<z.infer<typeof NewSession> | undefined> {
   const sessionToken = newSessionToken()
   const tokenHash = hashSecret(sessionToken)
@@ -35,18 +35,20 @@ export async function beginSession(
   const answer = await db
     .transaction(async (transaction) => {
       await requireConfirmed(transaction)
-      await prepare(transaction)
+      const user = await admit(transaction)
+      if (!user) throw new NobodyAdmitted()
+      const { userId } = user
       const from = { address: clientAddress, userAgent: ctx.get('User-Agent') }
-      if (!(await startSession(transaction, { tokenHash, user, now, ...from }))) throw new PasswordChanged()
-      await noteAddress(transaction, { userId: user.userId, address: addressSubject(clientAddress), now })
+      await startSession(transaction, { tokenHash, userId, now, ...from })
+      await noteAddress(transaction, { userId, address: addressSubject(clientAddress), now })
       return sessionAnswer(transaction, user, SESSION_LIFETIME_S)
     })
     .catch((error: unknown) => {
-      if (error instanceof PasswordChanged) return undefined
+      if (error instanceof NobodyAdmitted) return undefined
       throw error
     })
   if (!answer) return undefined
-  ctx.state.userId = user.userId
+  ctx.state.userId = answer.user.userId
   if (!inCookie) return { sessionToken, ...answer }
   cookie.set(ctx, sessionToken)
   return answer

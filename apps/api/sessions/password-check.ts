@@ -20,6 +20,8 @@ export interface PasswordWork {
     password: string,
     hash: string | undefined,
   ): Promise<boolean>
+  /** A hash whose password nobody knows, for accounts that have none. */
+  hashOfNone(): Promise<string>
 }
 
 export function createPasswordWork(): PasswordWork {
@@ -39,5 +41,6 @@ export function createPasswordWork(): PasswordWork {
         const matches = await verifyPassword(password, hash ?? (await nobodys))
         return matches && hash !== undefined
       }),
+    hashOfNone: () => nobodys,
   }
 }

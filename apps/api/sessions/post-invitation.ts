@@ -4,6 +4,7 @@ import { hashPassword, PASSWORD_MIN_CHARACTERS } from '#shared/passwords.ts'
 import {
   findMembership,
   findUserByEmail,
+  holdPassword,
   insertUser,
   lockMembers,
   saveMembership,
@@ -13,7 +14,7 @@ import { Problem, unavailable } from '#shared/problems.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import { sqlState } from '#shared/stores/postgres-errors.ts'
 import { addressSubject } from '#shared/stores/rate-limit.ts'
-import { anyone, type Route, route } from '../http/route.ts'
+import { type Route, route } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
 import { beginSession } from './begin.ts'
 import { type SignInDependencies, wrongCredentials } from './post-session.ts'
@@ -65,7 +66,7 @@ export function postInvitation(deps: InvitationDependencies): Route {
     description:
       'Send the token from the link. A person without an account chooses a password; others send their current one. ' +
       'If the person already belongs to the company, the role stays as it is.',
-    by: anyone,
+    by: deps.builtIn,
     body: AcceptedInvitation,
     answers: {
       201: {
@@ -84,8 +85,9 @@ export function postInvitation(deps: InvitationDependencies): Route {
         if (!(await useInvitation(transaction, invitation.tokenHash))) throw notValid()
         if (isNew) await insertUser(transaction, user)
         await addMember(transaction, invitation, user)
+        return (await holdPassword(transaction, user)) ? user : undefined
       }
-      const begun = await beginSession(ctx, deps, { user, inCookie }, join).catch((error: unknown) => {
+      const begun = await beginSession(ctx, deps, { inCookie }, join).catch((error: unknown) => {
         // An account for this address was created just now, with its own password.
         if (sqlState(error) === UNIQUE_VIOLATION) throw unavailable('Try again in a moment.')
         throw error

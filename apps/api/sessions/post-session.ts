@@ -1,10 +1,10 @@
 import { bearerChallenge } from '#shared/access-tokens/bearer.ts'
-import { findUserByEmail } from '#shared/people.ts'
+import { findUserByEmail, holdPassword } from '#shared/people.ts'
 import { Problem } from '#shared/problems.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { addressSubject } from '#shared/stores/rate-limit.ts'
-import { anyone, type Route, route } from '../http/route.ts'
+import { type Access, type Route, route } from '../http/route.ts'
 import { SESSION_REALM } from './access.ts'
 import type { AccountName } from './account-names.ts'
 import { beginSession } from './begin.ts'
@@ -21,6 +21,8 @@ export interface SignInDependencies {
   passwords: PasswordWork
   accountName: AccountName
   limits: SignInLimits
+  /** Admits anyone, or nobody when people only sign in elsewhere. */
+  builtIn: Access<object>
 }
 
 export function postSession(deps: SignInDependencies): Route {
@@ -32,7 +34,7 @@ export function postSession(deps: SignInDependencies): Route {
     tag: 'Session',
     summary: 'Sign in',
     description: 'A session lasts 12 hours. A new password ends all sessions of its user.',
-    by: anyone,
+    by: deps.builtIn,
     body: SignIn,
     answers: {
       201: {
@@ -54,7 +56,13 @@ export function postSession(deps: SignInDependencies): Route {
       if (!known) await refuseStranger(ctx, limits, email)
       const user = await findUserByEmail(db, email)
       const right = await passwords.check({ address, known }, password, user?.passwordHash)
-      const begun = right && user && (await beginSession(ctx, deps, { user, inCookie }))
+      const begun =
+        right &&
+        user &&
+        // Unless the password has been changed meanwhile.
+        (await beginSession(ctx, deps, { inCookie }, async (transaction) =>
+          (await holdPassword(transaction, user)) ? user : undefined,
+        ))
       if (begun) return begun
       if (!known) await countFailure(limits, email)
       const account = await accountName(email)

@@ -1,9 +1,11 @@
-import { anyone, type Route, route } from '../http/route.ts'
+import { type Access, type Route, route } from '../http/route.ts'
 import { type PresentedInvitationDependencies, presentedInvitation } from './presented-invitation.ts'
 import { InvitationPreview, PresentedToken } from './schemas.ts'
 
 /** A POST, since the token must not be part of a URL. It does not say whether the person has an account. */
-export const previewInvitation = (deps: PresentedInvitationDependencies): Route =>
+export const previewInvitation = (
+  deps: PresentedInvitationDependencies & { builtIn: Access<object> },
+): Route =>
   route({
     method: 'post',
     path: '/v1/invitation/preview',
@@ -11,7 +13,7 @@ export const previewInvitation = (deps: PresentedInvitationDependencies): Route 
     tag: 'Session',
     summary: 'Read an invitation before accepting it',
     description: 'Send the token from the link. Nothing changes.',
-    by: anyone,
+    by: deps.builtIn,
     body: PresentedToken,
     answers: { 200: { description: 'Who invites whom, and to what.', schema: InvitationPreview } },
     problems: ['invitation_not_valid', 'rate_limited', 'unavailable'],

@@ -3,15 +3,19 @@ import type { SessionAccess } from './access.ts'
 import { deleteSession } from './delete-session.ts'
 import { getSession } from './get-session.ts'
 import { getSessions } from './get-sessions.ts'
+import { createOpenidRoutes, type OpenidDependencies } from './openid-routes.ts'
 import { type InvitationDependencies, postInvitation } from './post-invitation.ts'
 import { postSession } from './post-session.ts'
 import { previewInvitation } from './preview-invitation.ts'
 
-export const createSessionRoutes = (deps: InvitationDependencies & { session: SessionAccess }): Route[] => [
+export const createSessionRoutes = (
+  deps: InvitationDependencies & OpenidDependencies & { session: SessionAccess },
+): Route[] => [
   postSession(deps),
   getSession(deps),
   deleteSession(deps),
   getSessions(deps),
   postInvitation(deps),
   previewInvitation(deps),
+  ...createOpenidRoutes(deps),
 ]

@@ -1,4 +1,3 @@
-import { holdPassword } from '#shared/people.ts'
 import { FENCED } from '#shared/revocation/records.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 
@@ -48,25 +47,19 @@ export async function insertSession(db: Queryable, session: NewSessionRecord): P
 
 export interface SessionStart {
   tokenHash: Buffer
-  user: { userId: string; passwordHash: string }
+  userId: string
   now: Date
   address: string
   userAgent: string
 }
 
-/**
- * Begins a session for someone whose password was right a moment ago. Call it in a transaction.
- * @returns undefined when the password has been changed since; no session is begun then.
- */
+/** Begins a session for someone who was admitted in the same transaction. */
 export async function startSession(
   transaction: Queryable,
-  { tokenHash, user, now, address, userAgent }: SessionStart,
-): Promise<{ expiresAt: Date } | undefined> {
-  if (!(await holdPassword(transaction, user))) return undefined
+  { tokenHash, userId, now, address, userAgent }: SessionStart,
+): Promise<void> {
   const expiresAt = new Date(now.getTime() + SESSION_LIFETIME_S * 1_000)
-  const { userId } = user
   await insertSession(transaction, { tokenHash, userId, createdAt: now, expiresAt, address, userAgent })
-  return { expiresAt }
 }
 
 /** @returns the live session and its user, or undefined. */

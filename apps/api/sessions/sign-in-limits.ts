@@ -19,13 +19,17 @@ export interface SignInLimits {
  * @throws Problem rate_limited
  */
 export async function countAttempt(ctx: ApiContext, limits: SignInLimits, email: string): Promise<void> {
+  await countAddress(ctx, limits)
+  // An account is counted separately for each address: a stranger cannot lock its owner out.
+  await count(ctx, limits.perAccount, accountSubject(email, addressSubject(ctx.state.request.clientAddress)))
+}
+
+/** Counts a step of a sign-in against the limits of its address. @throws Problem rate_limited */
+export async function countAddress(ctx: ApiContext, limits: Pick<SignInLimits, 'perAddress'>): Promise<void> {
   const { clientAddress } = ctx.state.request
-  const address = addressSubject(clientAddress)
   for (const bits of clientAddress.includes(':') ? ([64, 56, 48] as const) : ([64] as const)) {
     await count(ctx, limits.perAddress[bits], addressSubject(clientAddress, bits))
   }
-  // An account is counted separately for each address: a stranger cannot lock its owner out.
-  await count(ctx, limits.perAccount, accountSubject(email, address))
 }
 
 /**

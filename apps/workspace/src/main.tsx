@@ -7,9 +7,10 @@ import './styles/forced-colors.css'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { App } from './app.tsx'
-import { checkSession } from './session/session.ts'
+import { landing } from './session/openid.ts'
+import { checkNewSession, checkSession } from './session/session.ts'
 
-void checkSession()
+void (landing === 'done' ? checkNewSession() : checkSession())
 createRoot(document.getElementById('root') as HTMLElement).render(
   <StrictMode>
     <App />

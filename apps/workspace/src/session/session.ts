@@ -84,9 +84,11 @@ export const acceptInvitation = (accepted: {
   name?: string
 }): Promise<void> => begin('/v1/invitation', accepted)
 
+/** The answer to signing out clears the cookie, so it must not come after a new one. */
+export const signedOut = async (): Promise<void> => signingOut
+
 async function begin(path: string, credentials: object): Promise<void> {
-  // The answer to signing out clears the cookie, so it must not come after the new one.
-  await signingOut
+  await signedOut()
   const answer = await request<SessionAnswer>(path, {
     method: 'POST',
     body: { ...credentials, cookie: true },
@@ -132,6 +134,12 @@ tabs.addEventListener('message', ({ data }) => {
   if (data === 'signed in') void checkSession()
   else if (session.state !== 'signed-out') leave({ reason: 'left' })
 })
+
+/** Asks who this is after a sign-in elsewhere, which the other tabs have not seen either. */
+export async function checkNewSession(): Promise<void> {
+  await checkSession()
+  tabs.postMessage('signed in')
+}
 
 /** Asks who this is, and which role they have where: at the start, and when the API refuses what a role should allow. */
 export async function checkSession(): Promise<void> {

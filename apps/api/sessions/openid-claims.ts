@@ -1,0 +1,56 @@
+import { VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
+import { normalizedEmail } from '#shared/people.ts'
+import { emailAddress, personName } from '../http/input.ts'
+import type { Claims } from './openid-provider.ts'
+import { OpenidRefusal } from './openid-refusal.ts'
+import type { OpenidRole, OpenidSettings } from './openid-settings.ts'
+
+/** What the claims of a provider say about a person, in our terms. */
+export interface ClaimedPerson {
+  issuer: string
+  subject: string
+  vendorId: string
+  role: OpenidRole
+  /** undefined: none that the provider has verified. */
+  email: string | undefined
+  name: string | undefined
+}
+
+const SUBJECT_MAX_CHARACTERS = 255
+
+/** Nothing is guessed: a company or a role that is missing or unknown ends the sign-in. @throws OpenidRefusal */
+export function claimedPerson(claims: Claims, settings: OpenidSettings): ClaimedPerson {
+  const of = (name: string): unknown => (Object.hasOwn(claims, name) ? claims[name] : undefined)
+  const subject = of('sub')
+  if (typeof subject !== 'string' || subject.length > SUBJECT_MAX_CHARACTERS || subject.includes('\0'))
+    throw new OpenidRefusal('not_trusted', 'sub')
+  const vendorId = companyOf(of(settings.companyClaim), settings)
+  if (vendorId === undefined) throw new OpenidRefusal('no_company')
+  const role = roleOf(of(settings.roleClaim), settings)
+  if (role === undefined) throw new OpenidRefusal('no_role')
+  const verified = settings.emailAlwaysVerified || of('email_verified') === true
+  const email = verified ? emailAddress.safeParse(of('email')).data : undefined
+  return {
+    issuer: settings.issuer,
+    subject,
+    vendorId,
+    role,
+    email: email && normalizedEmail(email),
+    name: personName.safeParse(of('name')).data,
+  }
+}
+
+function companyOf(claimed: unknown, { companies }: OpenidSettings): string | undefined {
+  if (typeof claimed !== 'string') return undefined
+  if (companies !== 'any') return companies.get(claimed)
+  return VENDOR_ID_PATTERN.test(claimed) ? claimed : undefined
+}
+
+function roleOf(claimed: unknown, { roles }: OpenidSettings): OpenidRole | undefined {
+  const known = (Array.isArray(claimed) ? claimed : [claimed]).map((value) => roles.get(value))
+  return known.includes('admin') ? 'admin' : known.find((role) => role !== undefined)
+}
+
+/** Whether people of the provider may belong to this company. */
+export const serves = ({ companies }: OpenidSettings, vendorId: string): boolean =>
+  companies === 'any' || [...companies.values()].includes(vendorId)

@@ -1,0 +1,107 @@
+import { appendActivity } from '#shared/activity.ts'
+import { listInvitations, withdrawInvitationTo } from '#shared/invitations.ts'
+import { newUserId } from '#shared/oauth/new-ids.ts'
+import { addIdentity, findUserByIdentity } from '#shared/openid-identities.ts'
+import {
+  findCompany,
+  findMembership,
+  findUserByEmail,
+  insertUser,
+  listMembers,
+  listMemberships,
+  lockMembers,
+  PEOPLE_MAX,
+  saveMembership,
+  type User,
+} from '#shared/people.ts'
+import { changePerson } from '#shared/people-changes.ts'
+import type { Queryable } from '#shared/stores/postgres.ts'
+import { type ClaimedPerson, serves } from './openid-claims.ts'
+import { OpenidRefusal } from './openid-refusal.ts'
+import type { OpenidSettings } from './openid-settings.ts'
+
+/** An address may be longer. */
+const NAME_MAX_CHARACTERS = 200
+
+export interface Admission {
+  claimed: ClaimedPerson
+  settings: OpenidSettings
+  now: Date
+  /** A hash that no password has, for a new account. */
+  noPassword: string
+}
+
+/**
+ * The user that the provider's person is, as an active member of the claimed company. Whoever signs in for the first
+ * time joins it; after that, who belongs to it is decided here, and only the role follows the claim. Call it in a
+ * transaction.
+ * @throws OpenidRefusal
+ */
+export async function admitClaimed(transaction: Queryable, admission: Admission): Promise<User> {
+  const { claimed, settings } = admission
+  const { vendorId } = claimed
+  if (!(await findCompany(transaction, vendorId))) throw new OpenidRefusal('no_company')
+  await lockMembers(transaction, vendorId)
+  const user = (await findUserByIdentity(transaction, claimed)) ?? (await firstSignIn(transaction, admission))
+  await followRole(transaction, claimed, user)
+  // A session reaches all companies of its user, so the provider must be one that all of them accept.
+  const memberships = await listMemberships(transaction, user.userId)
+  if (!memberships.every((one) => serves(settings, one.vendorId))) throw new OpenidRefusal('other_company')
+  return user
+}
+
+async function firstSignIn(transaction: Queryable, admission: Admission): Promise<User> {
+  const { email } = admission.claimed
+  if (email === undefined) throw new OpenidRefusal('no_email')
+  const there = await findUserByEmail(transaction, email)
+  return there ? linked(transaction, admission, there) : newUser(transaction, admission, email)
+}
+
+/**
+ * The built-in account of the same address, if that may be taken over: by a verified address, and only in a company
+ * that has taken the account in itself, since nobody proved whose address it was when the account was made.
+ */
+async function linked(
+  transaction: Queryable,
+  { claimed: { issuer, subject, vendorId }, settings }: Admission,
+  user: User,
+): Promise<User> {
+  const { userId } = user
+  const membership = await findMembership(transaction, { vendorId, userId })
+  const may = settings.linkByEmail && membership?.status === 'active'
+  if (!may || !(await addIdentity(transaction, { issuer, subject, userId })))
+    throw new OpenidRefusal('account_exists')
+  return user
+}
+
+async function newUser(
+  transaction: Queryable,
+  { claimed, now, noPassword }: Admission,
+  email: string,
+): Promise<User> {
+  const { issuer, subject, vendorId, role, name = email.slice(0, NAME_MAX_CHARACTERS) } = claimed
+  const user = { userId: newUserId(), email, name }
+  const { userId } = user
+  await withdrawInvitationTo(transaction, { vendorId, email })
+  const people = await listMembers(transaction, vendorId)
+  const invited = await listInvitations(transaction, { vendorId, now })
+  if (people.length + invited.length >= PEOPLE_MAX) throw new OpenidRefusal('company_full')
+  await insertUser(transaction, { ...user, passwordHash: noPassword })
+  await addIdentity(transaction, { issuer, subject, userId })
+  await saveMembership(transaction, { vendorId, userId, role, status: 'active' })
+  const detail = { name, email, role }
+  await appendActivity(transaction, { vendorId, userId, action: 'person.joined', subject: userId, detail })
+  return user
+}
+
+/** An owner stays one: a company is only handed over by people. */
+async function followRole(
+  transaction: Queryable,
+  { vendorId, role }: ClaimedPerson,
+  { userId }: User,
+): Promise<void> {
+  const membership = await findMembership(transaction, { vendorId, userId })
+  if (!membership) throw new OpenidRefusal('removed')
+  if (membership.status === 'suspended') throw new OpenidRefusal('suspended')
+  if (membership.role !== 'owner') await changePerson(transaction, { vendorId, userId, role, by: null })
+}

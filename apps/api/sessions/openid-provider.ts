@@ -1,0 +1,186 @@
+import * as openid from 'openid-client'
+import type { Clock } from '#shared/process/clock.ts'
+import { createLine } from '#shared/process/line.ts'
+import { within } from '#shared/process/within.ts'
+import { OpenidRefusal } from './openid-refusal.ts'
+import { isAllowedUrl, type OpenidSettings } from './openid-settings.ts'
+import type { OpenidTransaction } from './openid-transaction.ts'
+
+/** For everything that one step of a sign-in asks of the provider. */
+const DEADLINE_MS = 8_000
+const ANSWER_MAX_BYTES = 256 * 1_024
+/** How long the provider's metadata is used before it is fetched again. */
+const METADATA_LIFETIME_MS = 600_000
+const AT_ONCE = 16
+const WAITING_MAX = 64
+
+export type Claims = Readonly<Record<string, unknown>>
+
+export interface OpenidProvider {
+  /** Where the browser goes to sign in. @throws OpenidRefusal unreachable or not_trusted */
+  authorizationUrl(transaction: OpenidTransaction): Promise<URL>
+  /**
+   * Exchanges the code in the query of the provider's redirect for what the provider says about the person. Nothing
+   * else that it sends is kept.
+   * @throws OpenidRefusal
+   */
+  claims(querystring: string, transaction: OpenidTransaction, from: { address: string }): Promise<Claims>
+}
+
+/** The provider of `settings`, as a confidential client with PKCE (OpenID Connect Core §3.1, RFC 7636, RFC 9700). */
+export function createOpenidProvider({
+  settings,
+  redirectUri,
+  clock,
+}: {
+  settings: OpenidSettings
+  redirectUri: string
+  clock: Clock
+}): OpenidProvider {
+  let known: { configuration: openid.Configuration; until_ms: number } | undefined
+  let discovering: Promise<openid.Configuration> | undefined
+  const refusal = () => new OpenidRefusal('unavailable', 'too_many_at_once')
+  const inLine = createLine({
+    atOnce: AT_ONCE,
+    waitingMax: WAITING_MAX,
+    wait_ms: DEADLINE_MS,
+    refusal,
+  })
+
+  async function configuration(): Promise<openid.Configuration> {
+    if (known && clock.now() < known.until_ms) return known.configuration
+    discovering ??= discover(settings).finally(() => {
+      discovering = undefined
+    })
+    const found = await discovering
+    known = { configuration: found, until_ms: clock.now() + METADATA_LIFETIME_MS }
+    return found
+  }
+
+  return {
+    async authorizationUrl({ state, nonce, codeVerifier }) {
+      const found = await bounded(configuration())
+      return openid.buildAuthorizationUrl(found, {
+        response_type: 'code',
+        redirect_uri: redirectUri,
+        scope: settings.scope,
+        state,
+        nonce,
+        code_challenge: await openid.calculatePKCECodeChallenge(codeVerifier),
+        code_challenge_method: 'S256',
+      })
+    },
+    claims: (querystring, { state, nonce, codeVerifier }, { address }) =>
+      inLine(address, () =>
+        bounded(
+          (async () => {
+            const found = await configuration()
+            const tokens = await openid.authorizationCodeGrant(
+              found,
+              new URL(`${redirectUri}?${querystring}`),
+              { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: codeVerifier },
+            )
+            const claims = tokens.claims()
+            if (!claims) throw new OpenidRefusal('not_trusted', 'no_id_token')
+            return completed(found, settings, { claims, accessToken: tokens.access_token })
+          })(),
+        ),
+      ),
+  }
+}
+
+/** Many providers put most claims only into the answer of the UserInfo endpoint (OpenID Connect Core §5.4). */
+async function completed(
+  configuration: openid.Configuration,
+  { companyClaim, roleClaim }: OpenidSettings,
+  { claims, accessToken }: { claims: openid.IDToken; accessToken: string },
+): Promise<Claims> {
+  const needed = [companyClaim, roleClaim, 'email']
+  const complete = needed.every((name) => Object.hasOwn(claims, name))
+  if (complete || !configuration.serverMetadata().userinfo_endpoint) return claims
+  const more = await openid.fetchUserInfo(configuration, accessToken, claims.sub)
+  return { ...more, ...claims }
+}
+
+/** @throws OpenidRefusal, or what the library throws. */
+async function discover({ issuer, clientId, clientSecret }: OpenidSettings): Promise<openid.Configuration> {
+  const server = new URL(issuer)
+  const allowed = (url: URL) => isAllowedUrl(url, { loopback: server.protocol === 'http:' })
+  const fetch = boundedFetch(allowed)
+  const execute = server.protocol === 'http:' ? [openid.allowInsecureRequests] : []
+  const timeout = DEADLINE_MS / 1_000
+  const options = { [openid.customFetch]: fetch, execute, timeout }
+  const metadata = (
+    await openid.discovery(server, clientId, undefined, openid.None(), options)
+  ).serverMetadata()
+  // Discovery §4.3: to the character. A provider of many organizations that names none of them is not one of them.
+  if (metadata.issuer !== issuer) throw new OpenidRefusal('not_trusted', 'another_issuer')
+  for (const name of ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const) {
+    const url = URL.parse(metadata[name] ?? '')
+    if (!url || !allowed(url)) throw new OpenidRefusal('not_trusted', `no_usable_${name}`)
+  }
+  const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
+  const authentication = methods.includes('client_secret_basic')
+    ? openid.ClientSecretBasic(clientSecret)
+    : openid.ClientSecretPost(clientSecret)
+  const configuration = new openid.Configuration(metadata, clientId, undefined, authentication)
+  configuration.timeout = timeout
+  configuration[openid.customFetch] = fetch
+  for (const extension of execute) extension(configuration)
+  // The library otherwise relies on TLS and leaves the signature of an ID token from the token endpoint unchecked.
+  openid.enableNonRepudiationChecks(configuration)
+  return configuration
+}
+
+/** `work` within the deadline. @throws OpenidRefusal for whatever goes wrong. */
+async function bounded<T extends object>(work: Promise<T>): Promise<T> {
+  const done = await within(DEADLINE_MS, work).catch((error: unknown) => {
+    throw refusalOf(error)
+  })
+  if (done === undefined) throw new OpenidRefusal('unreachable', 'deadline')
+  return done
+}
+
+/** Error codes of OAuth and of the library: words. Nothing else of a provider's answer gets into a log or a page. */
+const WORD = /^[A-Za-z_]{1,60}$/
+const word = (text: unknown): string | undefined =>
+  typeof text === 'string' && WORD.test(text) ? text : undefined
+
+function refusalOf(error: unknown): OpenidRefusal {
+  if (error instanceof OpenidRefusal) return error
+  if (error instanceof openid.AuthorizationResponseError)
+    return new OpenidRefusal(error.error === 'access_denied' ? 'cancelled' : 'not_trusted', word(error.error))
+  if (error instanceof openid.ResponseBodyError)
+    return new OpenidRefusal(error.status >= 500 ? 'unreachable' : 'not_trusted', word(error.error))
+  if (error instanceof AnswerRefused) return new OpenidRefusal('not_trusted', error.message)
+  const { code, cause } = error as { code?: unknown; cause?: { code?: unknown; status?: unknown } }
+  if (cause instanceof AnswerRefused) return new OpenidRefusal('not_trusted', cause.message)
+  const failed = Number(cause?.status) >= 500 || code === 'OAUTH_TIMEOUT' || error instanceof TypeError
+  return new OpenidRefusal(failed ? 'unreachable' : 'not_trusted', word(cause?.code) ?? word(code))
+}
+
+/** Its message is a word. */
+class AnswerRefused extends Error {}
+
+/** A status without a body (Fetch §2.2.3). */
+const NULL_BODY = [204, 205, 304]
+
+/** Asks only where `allowed` says, follows no redirect, and reads answers of bounded size. */
+const boundedFetch =
+  (allowed: (url: URL) => boolean): openid.CustomFetch =>
+  async (url, options) => {
+    if (!allowed(new URL(url))) throw new AnswerRefused('insecure_url')
+    const { status, headers, body } = await fetch(url, { ...options, redirect: 'manual' } as RequestInit)
+    const chunks: Uint8Array[] = []
+    let size_bytes = 0
+    for await (const chunk of body ?? []) {
+      size_bytes += chunk.length
+      if (size_bytes > ANSWER_MAX_BYTES) throw new AnswerRefused('answer_too_large')
+      chunks.push(chunk)
+    }
+    const type = headers.get('content-type') ?? ''
+    return new Response(NULL_BODY.includes(status) ? null : Buffer.concat(chunks), {
+      status,
+      headers: { 'content-type': type },
+    })
+  }

@@ -1,0 +1,237 @@
+import { z } from 'zod'
+import { hashSecret } from '#shared/oauth/ids.ts'
+import { Problem, unavailable } from '#shared/problems.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import { isUnavailable, sqlState } from '#shared/stores/postgres-errors.ts'
+import type { RateLimit } from '#shared/stores/rate-limit.ts'
+import { type Access, anyone, type Route, route } from '../http/route.ts'
+import type { ApiContext } from '../http/state.ts'
+import { beginSession } from './begin.ts'
+import type { SessionCookie } from './cookie.ts'
+import { claimedPerson } from './openid-claims.ts'
+import { admitClaimed } from './openid-person.ts'
+import { createOpenidProvider, type OpenidProvider } from './openid-provider.ts'
+import { OPENID_REFUSALS, OpenidRefusal } from './openid-refusal.ts'
+import type { OpenidSettings } from './openid-settings.ts'
+import {
+  createOpenidTransactions,
+  type OpenidTransaction,
+  type OpenidTransactions,
+} from './openid-transaction.ts'
+import type { PasswordWork } from './password-check.ts'
+import { countAddress, type SignInLimits } from './sign-in-limits.ts'
+
+const CALLBACK_PATH = '/v1/session/openid/callback'
+const UNIQUE_VIOLATION = '23505'
+const PATH_MAX_CHARACTERS = 1_000
+
+export interface OpenidDependencies {
+  db: Database
+  clock: Clock
+  cookie: SessionCookie
+  passwords: PasswordWork
+  limits: Pick<SignInLimits, 'perAddress'>
+  /** Lets each `state` through once. */
+  openidStateOnce: RateLimit
+  /** undefined: people only sign in with built-in accounts. */
+  openid: OpenidSettings | undefined
+  builtInAccounts: boolean
+  /** Of the workspace. */
+  baseUrl: string
+}
+
+interface Configured {
+  settings: OpenidSettings
+  provider: OpenidProvider
+  transactions: OpenidTransactions
+}
+
+export function createOpenidRoutes(deps: OpenidDependencies): Route[] {
+  const { db, clock, openid: settings, baseUrl } = deps
+  const configured = settings && {
+    settings,
+    provider: createOpenidProvider({ settings, clock, redirectUri: baseUrl + CALLBACK_PATH }),
+    transactions: createOpenidTransactions({ db, clock, baseUrl, issuer: settings.issuer }),
+  }
+  return [getSignInMethods(deps), postOpenid(deps, configured), getCallback(deps, configured)]
+}
+
+const SignInMethods = z
+  .object({
+    builtInAccounts: z
+      .boolean()
+      .meta({ description: 'Whether `POST /v1/session` takes email and password.' }),
+    openid: z
+      .object({ name: z.string() })
+      .nullable()
+      .meta({ description: 'The OpenID provider that people sign in with, if there is one.' }),
+  })
+  .meta({ id: 'SignInMethods' })
+
+const getSignInMethods = ({ openid, builtInAccounts }: OpenidDependencies): Route =>
+  route({
+    method: 'get',
+    path: '/v1/sign-in',
+    operationId: 'readSignInMethods',
+    tag: 'Session',
+    summary: 'How people sign in here',
+    description: 'For the sign-in page.',
+    by: anyone,
+    answers: { 200: { description: 'The ways there are.', schema: SignInMethods } },
+    handle: async () => ({ builtInAccounts, openid: openid ? { name: openid.name } : null }),
+  })
+
+/** @returns the path with its query as a browser would ask for it; undefined for anything but a page of the workspace. */
+function pageOf(text: string, baseUrl: string): string | undefined {
+  const url = text.startsWith('/') ? URL.parse(text, baseUrl) : null
+  if (url?.origin !== baseUrl || url.pathname.startsWith('//') || url.pathname.startsWith('/v1/'))
+    return undefined
+  return url.pathname + url.search
+}
+
+const OpenidStart = (baseUrl: string) =>
+  z
+    .strictObject({
+      to: z
+        .string('must be a string')
+        .max(PATH_MAX_CHARACTERS, `must have at most ${PATH_MAX_CHARACTERS} characters`)
+        .refine((text) => pageOf(text, baseUrl) !== undefined, 'must be the path of a page of the workspace')
+        .default('/')
+        .meta({ description: 'The page of the workspace to go on to.', examples: ['/ven_acme/activity'] }),
+    })
+    .meta({ id: 'OpenidStart' })
+
+const StartedOpenid = z
+  .object({ authorizationUrl: z.string().meta({ format: 'uri', description: 'At the provider.' }) })
+  .meta({ id: 'StartedOpenid' })
+
+const whereConfigured = (
+  configured: Configured | undefined,
+  check: (ctx: ApiContext) => void = () => {},
+): Access<{ configured: Configured }> => ({
+  async admit(ctx) {
+    if (!configured) throw new Problem('not_found', 'No OpenID provider is configured here.')
+    check(ctx)
+    return { configured }
+  },
+  problems: ['not_found'],
+})
+
+/** A POST that only a page of the workspace can send: no other site can begin a sign-in. */
+const postOpenid = (
+  { cookie, limits, baseUrl }: OpenidDependencies,
+  configured: Configured | undefined,
+): Route =>
+  route({
+    method: 'post',
+    path: '/v1/session/openid',
+    operationId: 'beginOpenidSignIn',
+    tag: 'Session',
+    summary: 'Begin to sign in with the OpenID provider',
+    description:
+      'For the workspace: the browser gets a cookie and goes to the address in the answer. The provider sends it back.',
+    by: whereConfigured(configured, cookie.requireOwnPage),
+    body: OpenidStart(baseUrl),
+    answers: {
+      201: {
+        description: 'Begun.',
+        schema: StartedOpenid,
+        headers: { 'Set-Cookie': 'Ties the sign-in to this browser for ten minutes.' },
+      },
+    },
+    problems: ['forbidden', 'rate_limited', 'unavailable'],
+    async handle({ configured: { settings, provider, transactions }, body: { to } }, ctx) {
+      await countAddress(ctx, limits)
+      const begun = transactions.begin(pageOf(to, baseUrl) ?? '/')
+      const url = await provider.authorizationUrl(begun).catch((error: unknown) => {
+        if (!(error instanceof OpenidRefusal)) throw error
+        noteRefusal(ctx, error)
+        throw unavailable(`Signing in with ${settings.name} is not possible right now.`)
+      })
+      await transactions.keep(ctx, begun)
+      return { authorizationUrl: url.href }
+    },
+  })
+
+const CallbackQuery = z.looseObject({
+  code: z.string().optional(),
+  state: z.string().optional(),
+  iss: z.string().optional().meta({ description: 'RFC 9207.' }),
+  error: z.string().optional(),
+})
+
+const getCallback = (deps: OpenidDependencies, configured: Configured | undefined): Route =>
+  route({
+    method: 'get',
+    path: CALLBACK_PATH,
+    operationId: 'finishOpenidSignIn',
+    tag: 'Session',
+    summary: 'Where the OpenID provider sends the browser back to',
+    description: 'Leads on to the workspace, signed in or not: what became of it is in the fragment.',
+    by: whereConfigured(configured),
+    query: CallbackQuery,
+    answers: {
+      303: {
+        description: `To the workspace. The fragment is \`#sign-in=done\`, or the reason: ${OPENID_REFUSALS.join(', ')}.`,
+        headers: { Location: 'A page of the workspace.', 'Set-Cookie': 'The session.' },
+      },
+    },
+    problems: ['rate_limited'],
+    async handle({ configured, query: { state } }, ctx) {
+      const { transactions } = configured
+      let own: OpenidTransaction | undefined
+      let outcome = 'done'
+      try {
+        await countAddress(ctx, deps.limits)
+        const begun = await transactions.read(ctx)
+        // What came with another state belongs to another browser, or to an earlier try.
+        own = begun?.state === state ? begun : undefined
+        if (!own || !(await isFirst(deps, own))) throw new OpenidRefusal('expired')
+        await finish(ctx, deps, configured, own)
+      } catch (error) {
+        const refusal = asRefusal(error)
+        noteRefusal(ctx, refusal)
+        outcome = refusal.reason
+      }
+      // Otherwise any site could end a sign-in that is under way.
+      if (own) transactions.clear(ctx)
+      ctx.remove('Retry-After')
+      ctx.set('Location', `${deps.baseUrl}${own?.to ?? '/'}#sign-in=${outcome}`)
+      ctx.body = ''
+      return undefined
+    },
+  })
+
+const isFirst = async ({ openidStateOnce }: OpenidDependencies, { state }: OpenidTransaction) =>
+  (await openidStateOnce.consume(hashSecret(state).toString('base64url'))).allowed
+
+async function finish(
+  ctx: ApiContext,
+  deps: OpenidDependencies,
+  { settings, provider }: Configured,
+  begun: OpenidTransaction,
+): Promise<void> {
+  const { clientAddress: address } = ctx.state.request
+  const claimed = claimedPerson(await provider.claims(ctx.querystring, begun, { address }), settings)
+  const noPassword = await deps.passwords.hashOfNone()
+  const now = new Date(deps.clock.now())
+  await beginSession(ctx, deps, { inCookie: true }, (transaction) =>
+    admitClaimed(transaction, { claimed, settings, now, noPassword }),
+  )
+}
+
+/** The browser is on its way, so even a failure leads to a page. */
+function asRefusal(error: unknown): OpenidRefusal {
+  if (error instanceof OpenidRefusal) return error
+  if (error instanceof Problem)
+    return new OpenidRefusal(error.code === 'rate_limited' ? 'too_many' : 'unavailable', error.code)
+  // Two first sign-ins of one person at the same time.
+  if (isUnavailable(error) || sqlState(error) === UNIQUE_VIOLATION) return new OpenidRefusal('unavailable')
+  throw error
+}
+
+function noteRefusal(ctx: ApiContext, { reason, about }: OpenidRefusal): void {
+  const { clientAddress } = ctx.state.request
+  ctx.state.log.info({ event: 'sign_in.failed', clientAddress, reason, about }, 'sign-in failed')
+}

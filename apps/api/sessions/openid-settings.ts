@@ -1,0 +1,174 @@
+import { z } from 'zod'
+import { VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
+import { type Env, LOOPBACK_HOST } from '#shared/process/config.ts'
+
+export type OpenidRole = 'admin' | 'member'
+
+/** Where people of companies sign in, and what its claims mean here. */
+export interface OpenidSettings {
+  /** Exactly as the provider calls itself. */
+  issuer: string
+  clientId: string
+  clientSecret: string
+  scope: string
+  /** What the sign-in page calls the provider. */
+  name: string
+  companyClaim: string
+  /** The company for each value of that claim. `any`: the value is the id of the company. */
+  companies: ReadonlyMap<string, string> | 'any'
+  roleClaim: string
+  roles: ReadonlyMap<string, OpenidRole>
+  /** Whether an address counts as verified without the claim `email_verified`. */
+  emailAlwaysVerified: boolean
+  linkByEmail: boolean
+}
+
+const ANY_COMPANY = '*'
+const NAME_MAX_CHARACTERS = 60
+
+/** OpenID Connect Core §2: https, without query and fragment. A slash at the end is part of its name. */
+const providerIssuer = z.string().refine((text) => {
+  const url = URL.parse(text)
+  return url !== null && isAllowedUrl(url, { loopback: true }) && !/[?#@\s]/.test(text)
+}, 'must be an https URL without user, query or fragment; http is allowed only for a loopback host')
+
+/** @param loopback whether http may be used on this machine, to try things out. */
+export const isAllowedUrl = ({ protocol, hostname }: URL, { loopback }: { loopback: boolean }): boolean =>
+  protocol === 'https:' || (loopback && protocol === 'http:' && LOOPBACK_HOST.test(hostname))
+
+const claim = (fallback: string) =>
+  z
+    .string()
+    .regex(/^[\x21-\x7e]{1,200}$/, 'must be the name of a claim')
+    .default(fallback)
+
+/** `theirs=ours`, separated by commas; a value alone means itself. A later one counts. */
+const pairs = (text: string): Map<string, string> =>
+  new Map(
+    text
+      .split(',')
+      .filter((part) => part.trim() !== '')
+      .map((part) => {
+        const at = part.lastIndexOf('=')
+        return [part.slice(0, at < 0 ? undefined : at).trim(), part.slice(at + 1).trim()]
+      }),
+  )
+
+const everyValue = (text: string, test: (value: string) => boolean): boolean => {
+  const values = [...pairs(text).values()]
+  return values.length > 0 && values.every(test)
+}
+
+const companies = z
+  .string()
+  .refine(
+    (text) => text === ANY_COMPANY || everyValue(text, (id) => VENDOR_ID_PATTERN.test(id)),
+    `must be ids of companies, or claim=company, separated by commas; or ${ANY_COMPANY}`,
+  )
+  .transform((text) => (text === ANY_COMPANY ? ('any' as const) : pairs(text)))
+
+const roles = z
+  .string()
+  .refine(
+    (text) => everyValue(text, (role) => role === 'admin' || role === 'member'),
+    'must be admin and member, or claim=admin and claim=member, separated by commas; a company is never given an owner this way',
+  )
+  .default('admin,member')
+  .transform((text) => pairs(text) as Map<string, OpenidRole>)
+
+const none = 'none'
+
+export const openidShape = {
+  OPENID_ISSUER: providerIssuer.optional().meta({
+    fallback: none,
+    description:
+      'an OpenID provider that people sign in with, by its exact issuer. With it, the next three are required. Its redirect URI is the address of the workspace with the path `/v1/session/openid/callback`',
+  }),
+  OPENID_CLIENT_ID: z
+    .string()
+    .max(500)
+    .optional()
+    .meta({ fallback: none, description: 'the client that was registered at the provider' }),
+  OPENID_CLIENT_SECRET: z
+    .string()
+    .max(4_000)
+    .optional()
+    .meta({ secret: true, fallback: none, description: 'its secret' }),
+  OPENID_COMPANIES: companies.optional().meta({
+    fallback: none,
+    description:
+      'which companies people of the provider may belong to: `ven_acme,ven_globex`, or by the value of the claim: `acme.com=ven_acme`; `*`: every company, the claim being its id',
+  }),
+  OPENID_COMPANY_CLAIM: claim('company').meta({ description: 'the claim that says which company' }),
+  OPENID_ROLE_CLAIM: claim('role').meta({
+    description: 'the claim with the role, or with a list such as groups; the highest known role counts',
+  }),
+  OPENID_ROLES: roles.meta({
+    description: 'what its values mean, such as `integration-admins=admin,staff=member`; others mean nothing',
+  }),
+  OPENID_EMAIL_VERIFIED: z.enum(['claim', 'always']).default('claim').meta({
+    description:
+      '`always`: the provider verifies every address but does not send `email_verified`. Without a verified address nobody new is let in',
+  }),
+  OPENID_LINK_BY_EMAIL: z.enum(['off', 'on']).default('off').meta({
+    description:
+      '`on`: somebody who signs in with the provider for the first time takes over the built-in account with the same verified address, if it is an active member of the company of the claim',
+  }),
+  OPENID_SCOPE: z
+    .string()
+    .refine((text) => text.split(' ').includes('openid'), 'must contain openid')
+    .max(1_000)
+    .default('openid email profile')
+    .meta({ description: 'what to ask the provider for' }),
+  OPENID_NAME: z
+    .string()
+    .trim()
+    .min(1)
+    .max(NAME_MAX_CHARACTERS, `must have at most ${NAME_MAX_CHARACTERS} characters`)
+    .default('your company account')
+    .meta({ description: 'what the sign-in page calls the provider: “Sign in with …”' }),
+  BUILT_IN_ACCOUNTS: z.enum(['on', 'off']).default('on').meta({
+    description: '`off`: people sign in only with the provider; there are no passwords and no invitations',
+  }),
+}
+
+const REQUIRED = ['OPENID_ISSUER', 'OPENID_CLIENT_ID', 'OPENID_CLIENT_SECRET', 'OPENID_COMPANIES'] as const
+
+/** What `openidShape` is for this environment: as soon as one of them is set, none of the required may be missing. */
+export function openidShapeFor(env: Env): typeof openidShape {
+  const meant =
+    env.BUILT_IN_ACCOUNTS === 'off' ||
+    Object.keys(openidShape).some((name) => name.startsWith('OPENID_') && (env[name] || env[`${name}_FILE`]))
+  if (!meant) return openidShape
+  const required = REQUIRED.map((name) => {
+    const optional = openidShape[name]
+    return [name, optional.unwrap().meta(optional.meta() ?? {})]
+  })
+  return { ...openidShape, ...Object.fromEntries(required) }
+}
+
+type Values = z.infer<z.ZodObject<typeof openidShape>>
+
+/** @returns undefined when no provider is configured. */
+export function openidSettings(values: Values): OpenidSettings | undefined {
+  const {
+    OPENID_ISSUER: issuer,
+    OPENID_CLIENT_ID: clientId,
+    OPENID_CLIENT_SECRET: clientSecret,
+    OPENID_COMPANIES: allowed,
+  } = values
+  if (!issuer || !clientId || !clientSecret || !allowed) return undefined
+  return {
+    issuer,
+    clientId,
+    clientSecret,
+    scope: values.OPENID_SCOPE,
+    name: values.OPENID_NAME,
+    companyClaim: values.OPENID_COMPANY_CLAIM,
+    companies: allowed,
+    roleClaim: values.OPENID_ROLE_CLAIM,
+    roles: values.OPENID_ROLES,
+    emailAlwaysVerified: values.OPENID_EMAIL_VERIFIED === 'always',
+    linkByEmail: values.OPENID_LINK_BY_EMAIL === 'on',
+  }
+}

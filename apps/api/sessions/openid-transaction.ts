@@ -1,0 +1,98 @@
+import { EncryptJWT, jwtDecrypt } from 'jose'
+import { randomNonce, randomPKCECodeVerifier, randomState } from 'openid-client'
+import { z } from 'zod'
+import type { Clock } from '#shared/process/clock.ts'
+import type { Queryable } from '#shared/stores/postgres.ts'
+import type { ApiContext } from '../http/state.ts'
+
+/** How long somebody may take at the provider. */
+export const OPENID_TRANSACTION_LIFETIME_S = 600
+
+const transaction = z.object({
+  /** Ties the provider's redirect to this browser (RFC 6749 §10.12). */
+  state: z.string(),
+  /** Ties the ID token to this sign-in (OpenID Connect Core §15.5.2). */
+  nonce: z.string(),
+  /** Ties the code to this sign-in (RFC 7636). */
+  codeVerifier: z.string(),
+  /** The path of the workspace to go on to. */
+  to: z.string(),
+})
+export type OpenidTransaction = z.infer<typeof transaction>
+
+/** Sign-ins that have begun: each in a sealed cookie of the browser that began it, so that nothing is stored here. */
+export interface OpenidTransactions {
+  begin(to: string): OpenidTransaction
+  /** Gives it to the browser, in place of an earlier one. */
+  keep(ctx: ApiContext, begun: OpenidTransaction): Promise<void>
+  /** @returns undefined when the request brings none, or one that is too old. */
+  read(ctx: ApiContext): Promise<OpenidTransaction | undefined>
+  clear(ctx: ApiContext): void
+}
+
+const ENCRYPTION = 'A256GCM'
+
+/**
+ * The cookie is Lax, since the provider's redirect comes from another site. Over https its name starts with `__Host-`:
+ * a neighbouring host that could set it could sign somebody in as somebody else (RFC 6265bis §4.1.3.2).
+ */
+export function createOpenidTransactions({
+  db,
+  clock,
+  baseUrl,
+  issuer,
+}: {
+  db: Queryable
+  clock: Clock
+  baseUrl: string
+  issuer: string
+}): OpenidTransactions {
+  const secure = new URL(baseUrl).protocol === 'https:'
+  const name = secure ? '__Host-openid' : 'openid'
+  const cookie = new RegExp(`(?:^|; )${name}=([A-Za-z0-9_.-]+)(?:;|$)`)
+  const write = (ctx: ApiContext, value: string, lifetime_s: number) =>
+    ctx.append(
+      'Set-Cookie',
+      `${name}=${value}; Max-Age=${lifetime_s}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`,
+    )
+  let reading: Promise<Buffer> | undefined
+  function key(): Promise<Buffer> {
+    reading ??= Promise.resolve(db.raw('select key from openid_cookie_key'))
+      .then(({ rows }) => rows[0].key as Buffer)
+      .catch((error) => {
+        reading = undefined
+        throw error
+      })
+    return reading
+  }
+
+  return {
+    begin: (to) => ({
+      state: randomState(),
+      nonce: randomNonce(),
+      codeVerifier: randomPKCECodeVerifier(),
+      to,
+    }),
+    async keep(ctx, begun) {
+      const sealed = await new EncryptJWT(begun)
+        .setProtectedHeader({ alg: 'dir', enc: ENCRYPTION })
+        .setIssuer(issuer)
+        .setExpirationTime(Math.floor(clock.now() / 1_000) + OPENID_TRANSACTION_LIFETIME_S)
+        .encrypt(await key())
+      write(ctx, sealed, OPENID_TRANSACTION_LIFETIME_S)
+    },
+    async read(ctx) {
+      const sealed = cookie.exec(ctx.get('Cookie'))?.[1]
+      if (sealed === undefined) return undefined
+      const opened = await jwtDecrypt(sealed, await key(), {
+        currentDate: new Date(clock.now()),
+        issuer,
+        requiredClaims: ['exp'],
+        keyManagementAlgorithms: ['dir'],
+        contentEncryptionAlgorithms: [ENCRYPTION],
+      }).catch(() => undefined)
+      return transaction.safeParse(opened?.payload).data
+    },
+    clear: (ctx) => write(ctx, '', 0),
+  }
+}

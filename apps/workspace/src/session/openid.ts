@@ -1,0 +1,75 @@
+import type { SignInMethods, StartedOpenid } from '../api/contract.ts'
+import { request } from '../api/request.ts'
+import type { Failure } from '../ui/submit.ts'
+import { signedOut } from './session.ts'
+
+const METHODS_DEADLINE_MS = 5_000
+let asked: Promise<SignInMethods> | undefined
+
+/** How people sign in here. Never rejects: without an answer it is the form, whose own answer says what is wrong. */
+export function signInMethods(): Promise<SignInMethods> {
+  asked ??= request<SignInMethods>('/v1/sign-in', { signal: AbortSignal.timeout(METHODS_DEADLINE_MS) }).catch(
+    () => {
+      asked = undefined
+      return { builtInAccounts: true, openid: null }
+    },
+  )
+  return asked
+}
+
+const PATH_MAX_CHARACTERS = 1_000
+
+/** Leaves for the provider, which leads back to this address. @throws ApiProblem, NoAnswer or Offline */
+export async function leaveForProvider(): Promise<void> {
+  await signedOut()
+  const here = location.pathname + location.search
+  const { authorizationUrl } = await request<StartedOpenid>('/v1/session/openid', {
+    method: 'POST',
+    body: { to: here.length > PATH_MAX_CHARACTERS ? '/' : here },
+  })
+  location.assign(authorizationUrl)
+}
+
+/** What became of a sign-in with the provider: `done`, or why it failed. The service says it in the fragment. */
+export const landing = takeLanding()
+
+function takeLanding(): string | undefined {
+  const outcome = /^#sign-in=([a-z_]{1,40})$/.exec(location.hash)?.[1]
+  if (outcome) history.replaceState(history.state, '', location.pathname + location.search)
+  return outcome
+}
+
+const AGAIN = 'Try again. If it keeps happening, tell the operator of this service.'
+const ASK = 'Ask the people who manage accounts in your company.'
+
+const EXPLAINED: Record<string, [title: string, text: string]> = {
+  cancelled: ['You have not signed in', 'The sign-in was cancelled.'],
+  expired: [
+    'The sign-in is no longer valid',
+    'It took longer than ten minutes, was used already, or began again in another window. Try again.',
+  ],
+  unreachable: ['The sign-in service does not answer', 'Try again in a moment.'],
+  not_trusted: ['The sign-in could not be verified', AGAIN],
+  no_email: ['Your account has no verified email address', ASK],
+  no_company: ['Your account belongs to no company here', ASK],
+  no_role: ['Your account has no role here', ASK],
+  account_exists: [
+    'Your email address has an account here already',
+    'It was not made for this way of signing in. Ask the operator of this service to connect it.',
+  ],
+  other_company: [
+    'Your account also belongs to another company',
+    'That company does not accept this way of signing in. Ask the operator of this service.',
+  ],
+  removed: ['You no longer belong to the company', 'Ask its owner.'],
+  suspended: ['Your access is suspended', 'Ask the owner of your company.'],
+  company_full: ['Your company has too many people', 'Ask its owner to remove somebody first.'],
+  too_many: ['Too many attempts', 'Try again in a few minutes.'],
+}
+
+/** @returns undefined when nothing failed. */
+export function explainedLanding(): Failure | undefined {
+  if (landing === undefined || landing === 'done') return undefined
+  const [title, text] = EXPLAINED[landing] ?? ['You could not be signed in', AGAIN]
+  return { title, text }
+}

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { readApiConfig } from '../../apps/api/config.ts'
+
+describe('the settings of an OpenID provider', () => {
+  const BASE = {
+    DATABASE_URL: 'postgres://x/y',
+    REDIS_URL: 'redis://x',
+    ISSUER: 'https://api.test',
+    API_RESOURCE: 'https://api.test',
+  }
+  const GOOD = {
+    OPENID_ISSUER: 'https://login.example.com/realms/a/',
+    OPENID_CLIENT_ID: 'x',
+    OPENID_CLIENT_SECRET: 'y',
+    OPENID_COMPANIES: '*',
+  }
+  const problems = (env: Record<string, string>): string[] => {
+    try {
+      readApiConfig({ ...BASE, ...env })
+      return []
+    } catch (error) {
+      return (error as Error).message.split('\n  ').slice(1)
+    }
+  }
+
+  it('are all there or none', () => {
+    assert.equal(readApiConfig(BASE).openid, undefined)
+    assert.equal(readApiConfig({ ...BASE, ...GOOD }).openid?.issuer, GOOD.OPENID_ISSUER)
+    const missing = ['OPENID_ISSUER', 'OPENID_CLIENT_ID', 'OPENID_CLIENT_SECRET', 'OPENID_COMPANIES']
+    for (const env of [{ OPENID_NAME: 'x' }, { BUILT_IN_ACCOUNTS: 'off' }] as Record<string, string>[])
+      assert.deepEqual(
+        problems(env),
+        missing.map((name) => `${name}: is required`),
+      )
+    const { OPENID_CLIENT_SECRET: _, ...without } = GOOD
+    assert.deepEqual(problems(without), ['OPENID_CLIENT_SECRET: is required'])
+    assert.deepEqual(problems({ ...without, OPENID_CLIENT_SECRET_FILE: '/nowhere' }), [
+      'OPENID_CLIENT_SECRET_FILE: ENOENT',
+    ])
+  })
+
+  for (const [name, value] of [
+    ['OPENID_ISSUER', 'http://login.example.com'],
+    ['OPENID_ISSUER', 'https://login.example.com?x'],
+    ['OPENID_ISSUER', 'login.example.com'],
+    ['OPENID_COMPANIES', 'acme'],
+    ['OPENID_COMPANIES', 'ven_acme,*'],
+    ['OPENID_COMPANIES', ','],
+    ['OPENID_ROLES', 'boss=owner'],
+    ['OPENID_ROLES', 'owner'],
+    ['OPENID_SCOPE', 'email'],
+    ['OPENID_COMPANY_CLAIM', 'two words'],
+    ['BUILT_IN_ACCOUNTS', 'no'],
+  ] as const) {
+    it(`do not take ${name}=${value}`, () => {
+      assert.match(problems({ ...GOOD, [name]: value }).join('\n'), new RegExp(`^${name}: `))
+    })
+  }
+})

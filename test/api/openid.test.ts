@@ -1,0 +1,544 @@
+import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
+import { generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
+import { saveMembership } from '#shared/people.ts'
+import { type ApiResponse, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
+import { OPENID_CLIENT, type TestOpenidProvider } from '../support/openid-provider.ts'
+import {
+  assertOutcome,
+  CALLBACK,
+  cookieOf,
+  type OpenidSignIns,
+  OWN,
+  PAGE,
+  startOpenidSignIns,
+} from '../support/openid-sign-ins.ts'
+import { assertInvalid, assertProblem } from '../support/problem.ts'
+
+describe('signing in with an OpenID provider', () => {
+  let api: TestApi
+  let provider: TestOpenidProvider
+  let all: OpenidSignIns
+  let slow: Promise<{ response: ApiResponse; took_ms: number }>
+  before(async () => {
+    all = await startOpenidSignIns()
+    ;({ api, provider } = all)
+    slow = (await slowSignIn()).ended
+  })
+  after(() => all.stop())
+
+  const person = (claims?: Record<string, unknown>) => all.person(claims)
+  const begin = (to?: string) => all.begin(to)
+  const atProvider: OpenidSignIns['atProvider'] = (begun, subject) => all.atProvider(begun, subject)
+  const finish: OpenidSignIns['finish'] = (back, cookie) => all.finish(back, cookie)
+  const signIn: OpenidSignIns['signIn'] = (subject, options) => all.signIn(subject, options)
+  const sessionOf: OpenidSignIns['sessionOf'] = (response) => all.sessionOf(response)
+
+  /** A sign-in whose token is sent byte by byte. It goes on beside the other tests. */
+  async function slowSignIn(): Promise<{ ended: typeof slow }> {
+    const begun = await begin()
+    const back = await atProvider(begun, person())
+    const asked = Promise.withResolvers<void>()
+    provider.answerNext('/token', (_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      const drip = setInterval(() => response.write(' '), 500)
+      response.on('close', () => clearInterval(drip))
+      asked.resolve()
+    })
+    const started_ms = performance.now()
+    const ended = finish(back, begun.cookie).then((response) => ({
+      response,
+      took_ms: performance.now() - started_ms,
+    }))
+    await asked.promise
+    return { ended }
+  }
+
+  describe('the first time', () => {
+    it('makes an account in the claimed company, with an ordinary session', async () => {
+      const subject = person({ groups: ['everyone', 'member', 'integration admins'], name: 'Kim R.' })
+      const response = await signIn(subject, { to: '/ven_acme/activity?days=7' })
+      assertOutcome(response, 'done', '/ven_acme/activity?days=7')
+      const cookie = response.headers.getSetCookie().find((one) => one.startsWith('__Host-session'))
+      assert.match(
+        cookie ?? '',
+        /^__Host-session=ses_[0-9A-Za-z]{43}; Max-Age=43200; Path=\/; HttpOnly; SameSite=Strict; Secure$/,
+      )
+      const session = (
+        await api.request('GET', '/v1/session', { headers: { cookie: cookie?.split(';')[0] ?? '' } })
+      ).json
+      assert.equal(session.user.email, `${subject}@acme.example`)
+      assert.equal(session.user.name, 'Kim R.')
+      assert.deepEqual(
+        session.companies.map(({ vendorId, role, status }: Record<string, string>) => [
+          vendorId,
+          role,
+          status,
+        ]),
+        [['ven_acme', 'admin', 'active']],
+      )
+      const entry = await api.db('activity').where({ user_id: session.user.userId }).first()
+      assert.equal(entry.action, 'person.joined')
+      assert.deepEqual(entry.detail, { name: session.user.name, email: session.user.email, role: 'admin' })
+    })
+
+    it('leaves no password that could be used', async () => {
+      const { user } = await sessionOf(await signIn(person()))
+      for (const password of [TEST_PASSWORD, user.email, user.userId]) {
+        const body = { email: user.email, password }
+        assertProblem(await api.request('POST', '/v1/session', { body }), 'invalid_credentials')
+      }
+    })
+
+    it('asks with PKCE, state and nonce, for the scope that is configured, and no more', async () => {
+      const { authorizationUrl, cookie } = await begin()
+      const asked = Object.fromEntries(authorizationUrl.searchParams)
+      assert.equal(authorizationUrl.origin, provider.issuer)
+      assert.deepEqual(
+        { ...asked, state: '', nonce: '', code_challenge: '' },
+        {
+          client_id: OPENID_CLIENT.id,
+          response_type: 'code',
+          redirect_uri: PAGE + CALLBACK,
+          scope: all.env.OPENID_SCOPE,
+          code_challenge_method: 'S256',
+          state: '',
+          nonce: '',
+          code_challenge: '',
+        },
+      )
+      const values = ['state', 'nonce', 'code_challenge'].map((name) => asked[name] ?? '')
+      assert.equal(new Set(values).size, 3)
+      for (const value of values) {
+        assert.match(value, /^[\w-]{43}$/)
+        assert.ok(!Buffer.from(cookie, 'base64url').includes(value) && !cookie.includes(value))
+      }
+    })
+
+    it('ends an invitation to the same address', async () => {
+      const owner = await api.createPerson({ vendorId: 'ven_globex' })
+      const subject = person({ org: 'ven_globex' })
+      const body = { name: 'X', email: `${subject}@acme.example`, role: 'admin' }
+      const invited = await api.request('POST', '/v1/vendor/ven_globex/people', {
+        body,
+        token: owner.sessionToken,
+      })
+      assert.equal(invited.status, 201)
+      await sessionOf(await signIn(subject))
+      assert.deepEqual(await api.db('invitations').where({ email: body.email }), [])
+    })
+  })
+
+  describe('again', () => {
+    it('finds the account by issuer and subject, whatever address and name say now', async () => {
+      const subject = person()
+      const first = await sessionOf(await signIn(subject))
+      const other = await api.createPerson({ vendorId: 'ven_acme', role: 'admin' })
+      for (const email of ['new@acme.example', other.email, undefined]) {
+        provider.people.set(subject, { org: 'acme.example', groups: 'member', email, email_verified: true })
+        assert.equal((await sessionOf(await signIn(subject))).user.userId, first.user.userId)
+      }
+    })
+
+    it('takes over the role of the claim, with an activity entry', async () => {
+      const subject = person()
+      const { user } = await sessionOf(await signIn(subject))
+      provider.people.set(subject, { org: 'acme.example', groups: 'integration admins' })
+      assert.equal((await sessionOf(await signIn(subject))).companies[0].role, 'admin')
+      const entry = await api.db('activity').where({ subject: user.userId, action: 'person.changed' }).first()
+      assert.equal(entry.user_id, null)
+      assert.deepEqual([entry.detail.before.role, entry.detail.after.role], ['member', 'admin'])
+    })
+
+    it('lets an owner stay the owner, and never makes one', async () => {
+      const owner = await api.createPerson({ vendorId: 'ven_acme', role: 'owner' })
+      const subject = person({ email: owner.email.toUpperCase() })
+      const { user, companies } = await sessionOf(await signIn(subject))
+      assert.equal(user.userId, owner.userId)
+      assert.equal(companies[0].role, 'owner')
+      assertOutcome(await signIn(person({ groups: 'owner' })), 'no_role')
+    })
+
+    it('refuses who was suspended or removed meanwhile', async () => {
+      const subject = person()
+      const { user } = await sessionOf(await signIn(subject))
+      const membership = { vendorId: 'ven_acme', userId: user.userId, role: 'member' } as const
+      await saveMembership(api.db, { ...membership, status: 'suspended' })
+      assertOutcome(await signIn(subject), 'suspended')
+      await api.db('memberships').where({ user_id: user.userId }).delete()
+      assertOutcome(await signIn(subject), 'removed')
+      await saveMembership(api.db, { ...membership, status: 'active' })
+      assertOutcome(await signIn(subject), 'done')
+    })
+  })
+
+  describe('with other claims', () => {
+    for (const [what, claims, outcome] of [
+      ['no company', { org: undefined }, 'no_company'],
+      ['a company that is not mapped, though it exists', { org: 'ven_initech' }, 'no_company'],
+      ['the id of a company whose value is another', { org: 'ven_acme' }, 'no_company'],
+      ['a mapped company that does not exist', { org: 'gone.example' }, 'no_company'],
+      ['several companies', { org: ['acme.example', 'ven_globex'] }, 'no_company'],
+      ['a company that is no text', { org: { toString: 'acme.example' } }, 'no_company'],
+      ['no role', { groups: undefined }, 'no_role'],
+      ['no known role', { groups: ['staff', 7, null, '__proto__'] }, 'no_role'],
+      ['the name of a role here, which means nothing there', { groups: 'admin' }, 'no_role'],
+      ['no address', { email: undefined }, 'no_email'],
+      ['an address that is not verified', { email_verified: false }, 'no_email'],
+      ['an address that is verified by a word', { email_verified: 'true' }, 'no_email'],
+      ['what is no address', { email: 'two@at@signs' }, 'no_email'],
+    ] as const) {
+      it(`refuses ${what}`, async () => {
+        const before = await api.db('users').count()
+        assertOutcome(await signIn(person(claims)), outcome)
+        assert.deepEqual(await api.db('users').count(), before)
+      })
+    }
+
+    it('calls somebody without a usable name by the address', async () => {
+      const { user } = await sessionOf(await signIn(person({ name: 'two\nlines' })))
+      assert.equal(user.name, user.email)
+    })
+  })
+
+  describe('where the address has a built-in account', () => {
+    it('takes it over in a company that it belongs to', async () => {
+      const there = await api.createPerson({ vendorId: 'ven_acme', role: 'member' })
+      const subject = person({ email: there.email })
+      assert.equal((await sessionOf(await signIn(subject))).user.userId, there.userId)
+      // The account is somebody's now.
+      assertOutcome(await signIn(person({ email: there.email })), 'account_exists')
+    })
+
+    it('does not take over the account of a stranger, or a suspended one, or by an unverified address', async () => {
+      const stranger = await api.createPerson({ vendorId: 'ven_globex', role: 'admin' })
+      assertOutcome(await signIn(person({ email: stranger.email })), 'account_exists')
+      const suspended = await api.createPerson({ vendorId: 'ven_acme', role: 'admin', status: 'suspended' })
+      assertOutcome(await signIn(person({ email: suspended.email })), 'account_exists')
+      const { email } = await api.createPerson({ vendorId: 'ven_acme', role: 'admin' })
+      assertOutcome(await signIn(person({ email, email_verified: false })), 'no_email')
+      assert.equal(await api.db('openid_identities').where({ user_id: stranger.userId }).first(), undefined)
+    })
+
+    it('does not lead into a company that the provider does not serve', async () => {
+      const there = await api.createPerson({ vendorId: 'ven_acme', role: 'member' })
+      const subject = person({ email: there.email })
+      assertOutcome(await signIn(subject), 'done')
+      const also = { vendorId: 'ven_initech', userId: there.userId, role: 'admin', status: 'active' } as const
+      await saveMembership(api.db, also)
+      assertOutcome(await signIn(subject), 'other_company')
+    })
+  })
+
+  describe('under attack', () => {
+    it('begins only from a page of the workspace', async () => {
+      for (const headers of [
+        {},
+        { origin: 'https://evil.test' },
+        { 'sec-fetch-site': 'cross-site' },
+      ] as Record<string, string>[])
+        assertProblem(await api.request('POST', '/v1/session/openid', { body: {}, headers }), 'forbidden')
+    })
+
+    it('goes on to no other place than a page of the workspace', async () => {
+      for (const to of [
+        'https://evil.test/',
+        '//evil.test/',
+        '/\\evil.test/',
+        '/\t/evil.test/',
+        '/.//evil.test/',
+        '/x/..//evil.test/',
+        '/%2e%2e//evil.test/',
+        'javascript:alert(1)',
+        '@evil.test/',
+        '.evil.test/',
+        'ven_acme',
+        '/v1/session/openid/callback',
+        '/x/../v1/session',
+        '',
+        `/${'x'.repeat(1_000)}`,
+      ]) {
+        const response = await api.request('POST', '/v1/session/openid', { body: { to }, headers: OWN })
+        assertInvalid(response, '/to')
+        assert.equal(response.headers.getSetCookie().length, 0)
+      }
+      assertOutcome(await signIn(person(), { to: '/a\r\nb?c=ü#d' }), 'done', '/ab?c=%C3%BC')
+    })
+
+    it('does not finish in a browser that did not begin', async () => {
+      const victim = await begin()
+      const attacker = await begin()
+      const back = await atProvider(attacker, person())
+      const asked = provider.asked.length
+      assertOutcome(await finish(back), 'expired')
+      assertOutcome(await finish(back, victim.cookie), 'expired')
+      assertOutcome(await finish(back, '__Host-openid=x'), 'expired')
+      assertOutcome(await finish(back, attacker.cookie.slice(0, -4)), 'expired')
+      assertOutcome(await finish(back, attacker.cookie.replace('__Host-', '')), 'expired')
+      assert.equal(provider.asked.length, asked, 'the provider was asked')
+      // Nor does it end the sign-in that the browser did begin.
+      assert.equal(cookieOf(await finish(back, victim.cookie), '__Host-openid'), undefined)
+      assertOutcome(await finish(await atProvider(victim, person()), victim.cookie), 'done')
+    })
+
+    it('does not take the code of another sign-in', async () => {
+      const victim = await begin()
+      const attacker = await begin()
+      const back = await atProvider(attacker, person())
+      back.searchParams.set('state', victim.authorizationUrl.searchParams.get('state') ?? '')
+      assertOutcome(await finish(back, victim.cookie), 'not_trusted')
+    })
+
+    it('finishes once', async () => {
+      const begun = await begin()
+      const back = await atProvider(begun, person())
+      assertOutcome(await finish(back, begun.cookie), 'done')
+      const asked = provider.asked.length
+      assertOutcome(await finish(back, begun.cookie), 'expired')
+      assert.equal(provider.asked.length, asked, 'the provider was asked')
+    })
+
+    it('does not finish after ten minutes', async () => {
+      const begun = await begin()
+      const back = await atProvider(begun, person())
+      api.clock.advance(600_000)
+      assertOutcome(await finish(back, begun.cookie), 'expired')
+    })
+
+    for (const [what, change] of [
+      ['from another provider', (back: URL) => back.searchParams.set('iss', 'https://evil.test')],
+      ['that does not say which provider it is from', (back: URL) => back.searchParams.delete('iss')],
+      ['with an ID token beside the code', (back: URL) => back.searchParams.set('id_token', 'x')],
+      ['without a code', (back: URL) => back.searchParams.delete('code')],
+    ] as const) {
+      it(`refuses a redirect ${what}`, async () => {
+        const begun = await begin()
+        const back = await atProvider(begun, person())
+        change(back)
+        const asked = provider.asked.length
+        assertOutcome(await finish(back, begun.cookie), 'not_trusted')
+        assert.equal(provider.asked.length, asked, 'the provider was asked')
+      })
+    }
+
+    it('says in its own words that the person refused, or that the provider did', async () => {
+      const begun = await begin('/ven_acme/analytics')
+      provider.signInAsNobody()
+      const back = await provider.visit(begun.authorizationUrl.href)
+      assert.equal(back.searchParams.get('error_description'), '<b>no</b>')
+      assertOutcome(await finish(back, begun.cookie), 'cancelled', '/ven_acme/analytics')
+      const again = await begin()
+      back.searchParams.set('state', again.authorizationUrl.searchParams.get('state') ?? '')
+      back.searchParams.set('error', '<script>alert(1)</script>')
+      assertOutcome(await finish(back, again.cookie), 'not_trusted')
+      assert.ok(!api.logLines.some((line) => line.includes('<')))
+    })
+
+    it('counts both steps against the limits of the address', async () => {
+      const narrow = await startApi({ beside: api, env: { ...all.env, RATE_SIGN_IN_PER_ADDRESS: '3/60' } })
+      const outcomes: string[] = []
+      for (let i = 0; i < 4; i++) {
+        const response = await narrow.request('GET', `${CALLBACK}?state=x&code=y`)
+        outcomes.push(response.headers.get('location')?.split('=')[1] ?? '')
+      }
+      assert.deepEqual(outcomes.at(-1), 'too_many')
+      const response = await narrow.request('POST', '/v1/session/openid', { body: {}, headers: OWN })
+      assertProblem(response, 'rate_limited')
+      await narrow.stop()
+    })
+  })
+
+  describe('a provider', () => {
+    const now_s = () => Math.floor(Date.now() / 1_000)
+    const json = (response: ServerResponse, body: unknown, status = 200) => {
+      response.writeHead(status, { 'content-type': 'application/json' })
+      response.end(typeof body === 'string' ? body : JSON.stringify(body))
+    }
+    /** Signs in, but the token endpoint answers with this ID token. */
+    async function withIdToken(
+      make: (claims: JWTPayload) => Promise<string | undefined> | string,
+      more: Record<string, unknown> = {},
+    ): Promise<ApiResponse> {
+      const begun = await begin()
+      const subject = person()
+      const back = await atProvider(begun, subject)
+      const claims = {
+        iss: provider.issuer,
+        aud: OPENID_CLIENT.id,
+        sub: subject,
+        nonce: begun.authorizationUrl.searchParams.get('nonce'),
+        iat: now_s(),
+        exp: now_s() + 600,
+        ...provider.people.get(subject),
+      } as JWTPayload
+      const id_token = await make(claims)
+      provider.answerNext('/token', (_request, response) =>
+        json(response, {
+          access_token: 'an-access-token',
+          token_type: 'Bearer',
+          ...(id_token && { id_token }),
+          ...more,
+        }),
+      )
+      return finish(back, begun.cookie)
+    }
+
+    it('may send all claims in the ID token', async () => {
+      assertOutcome(await withIdToken((claims) => provider.idToken(claims)), 'done')
+    })
+
+    it('is refused when its ID token cannot be trusted', async () => {
+      const stranger = (await generateKeyPair('ES256')).privateKey
+      const secret = new TextEncoder().encode(OPENID_CLIENT.secret)
+      for (const [what, make] of Object.entries<(claims: JWTPayload) => Promise<string | undefined> | string>(
+        {
+          'signed by somebody else': (claims) => provider.idToken(claims, {}, stranger),
+          'of a key that is not published': (claims) => provider.idToken(claims, { kid: 'other' }, stranger),
+          'signed with the client secret': (claims) =>
+            new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(secret),
+          'not signed': (claims) => new UnsecuredJWT(claims).encode(),
+          'of another issuer': (claims) => provider.idToken({ ...claims, iss: 'https://evil.test' }),
+          'for another client': (claims) => provider.idToken({ ...claims, aud: 'another' }),
+          'for several clients, with another one as the authorized party': (claims) =>
+            provider.idToken({ ...claims, aud: [OPENID_CLIENT.id, 'another'], azp: 'another' }),
+          'of another sign-in': (claims) => provider.idToken({ ...claims, nonce: 'another' }),
+          'without a nonce': (claims) => provider.idToken({ ...claims, nonce: undefined }),
+          expired: (claims) => provider.idToken({ ...claims, exp: now_s() - 60 }),
+          'without a subject': (claims) =>
+            provider.idToken({ ...claims, sub: undefined as unknown as string }),
+          missing: async () => undefined,
+          'no token': () => 'x.y.z',
+        },
+      ))
+        assertOutcome(await withIdToken(make), 'not_trusted', '/', what)
+    })
+
+    it('is refused when it sends more than 256 KiB', async () => {
+      const padded = (length: number) =>
+        withIdToken((claims) => provider.idToken(claims), { padding: 'x'.repeat(length) })
+      assertOutcome(await padded(250_000), 'done')
+      assertOutcome(await padded(263_000), 'not_trusted')
+    })
+
+    it('is refused when it answers rubbish, and reported when it does not answer', async () => {
+      for (const [outcome, answer] of [
+        ['not_trusted', (_q, response) => json(response, '{"access_token":')],
+        ['not_trusted', (_q, response) => json(response, '[]')],
+        [
+          'not_trusted',
+          (_q, response) => json(response, { error: 'invalid_client', error_description: '<x>' }, 401),
+        ],
+        [
+          'not_trusted',
+          (_q, response) => void response.writeHead(302, { location: `${provider.issuer}/elsewhere` }).end(),
+        ],
+        ['unreachable', (_q, response) => json(response, { error: 'server_error' }, 503)],
+        ['unreachable', (_q, response) => void response.writeHead(502).end('<html>')],
+        ['unreachable', (_q, response) => void response.destroy()],
+      ] as [string, Parameters<TestOpenidProvider['answerNext']>[1]][]) {
+        const begun = await begin()
+        const back = await atProvider(begun, person())
+        provider.answerNext('/token', answer)
+        assertOutcome(await finish(back, begun.cookie), outcome)
+      }
+      assert.ok(!provider.asked.includes('/elsewhere'))
+    })
+
+    it('with metadata that cannot be used begins no sign-in', async () => {
+      const metadata = await (await fetch(`${provider.issuer}/.well-known/openid-configuration`)).json()
+      for (const wrong of [
+        { ...metadata, issuer: 'https://evil.test' },
+        { ...metadata, issuer: `${metadata.issuer}/` },
+        { ...metadata, authorization_endpoint: 'javascript:alert(1)' },
+        { ...metadata, authorization_endpoint: 'http://provider.test/authorize' },
+        { ...metadata, token_endpoint: 'http://169.254.169.254/token' },
+        { ...metadata, jwks_uri: undefined },
+        'rubbish',
+      ]) {
+        // The metadata is remembered for ten minutes.
+        api.clock.advance(600_000)
+        provider.answerNext('/.well-known/openid-configuration', (_request, response) =>
+          json(response, wrong),
+        )
+        const response = await api.request('POST', '/v1/session/openid', { body: {}, headers: OWN })
+        assertProblem(response, 'unavailable')
+        assert.ok(!response.text.includes('evil') && !response.text.includes('169'))
+      }
+      assert.equal((await begin()).authorizationUrl.origin, provider.issuer)
+    })
+  })
+
+  describe('GET /v1/sign-in', () => {
+    it('names the provider', async () => {
+      const { status, json } = await api.request('GET', '/v1/sign-in')
+      assert.equal(status, 200)
+      assert.deepEqual(json, { builtInAccounts: true, openid: { name: 'Acme ID' } })
+    })
+
+    it('says when there is none, and then nothing of it can be reached', async () => {
+      const plain = await startApi({ beside: api })
+      assert.deepEqual((await plain.request('GET', '/v1/sign-in')).json, {
+        builtInAccounts: true,
+        openid: null,
+      })
+      const asked = provider.asked.length
+      assertProblem(
+        await plain.request('POST', '/v1/session/openid', { body: {}, headers: OWN }),
+        'not_found',
+      )
+      assertProblem(await plain.request('GET', `${CALLBACK}?code=x&state=y`), 'not_found')
+      assert.equal(provider.asked.length, asked)
+      await plain.stop()
+    })
+
+    it('says when there are no built-in accounts, and then no password or invitation counts', async () => {
+      const only = await startApi({ beside: api, env: { ...all.env, BUILT_IN_ACCOUNTS: 'off' } })
+      const { json } = await only.request('GET', '/v1/sign-in')
+      assert.deepEqual(json, { builtInAccounts: false, openid: { name: 'Acme ID' } })
+      const { vendorId } = await api.createCompany()
+      const owner = await api.createPerson({ vendorId })
+      const body = { email: owner.email, password: TEST_PASSWORD }
+      assertProblem(await only.request('POST', '/v1/session', { body }), 'forbidden')
+      const token = `inv_${'a'.repeat(43)}`
+      assertProblem(
+        await only.request('POST', '/v1/invitation', { body: { token, password: TEST_PASSWORD } }),
+        'forbidden',
+      )
+      assertProblem(await only.request('POST', '/v1/invitation/preview', { body: { token } }), 'forbidden')
+      const invited = { name: 'X', email: 'x@acme.example', role: 'admin' }
+      const people = `/v1/vendor/${vendorId}/people`
+      assertProblem(
+        await only.request('POST', people, { body: invited, token: owner.sessionToken }),
+        'forbidden',
+      )
+      await sessionOf(await signIn(person(), { at: only }))
+      await only.stop()
+    })
+  })
+
+  describe('in the end', () => {
+    it('gave up on a slow provider after eight seconds', async () => {
+      const { response, took_ms } = await slow
+      assertOutcome(response, 'unreachable')
+      assert.ok(took_ms > 7_000 && took_ms < 12_000, String(took_ms))
+    })
+
+    it('leaves no secret, code, state, nonce or token in a log line or a table', async () => {
+      assert.ok(all.secrets.size > 100)
+      for (const line of api.logLines)
+        for (const secret of all.secrets) assert.ok(!line.includes(secret), line)
+      const { rows } = await api.db.raw('select row_to_json(i)::text as line from openid_identities i')
+      assert.ok(rows.length > 5)
+      for (const { line } of rows)
+        assert.match(
+          line,
+          /^\{"issuer":"http:[^"]+","subject":"subject-\d+","user_id":"usr_\w+","created_at":"[^"]+"\}$/,
+        )
+      const failed = api.logLines
+        .map((line) => JSON.parse(line))
+        .filter(({ event }) => event === 'sign_in.failed')
+      assert.ok(failed.some(({ reason, about }) => reason === 'not_trusted' && about === 'invalid_grant'))
+      assert.ok(failed.every(({ about }) => about === undefined || /^[A-Za-z_]+$/.test(about)))
+    })
+  })
+})

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { type ApiResponse, startApi, type TestApi } from './api.ts'
+import { OPENID_CLIENT, startOpenidProvider, type TestOpenidProvider } from './openid-provider.ts'
+
+export const CALLBACK = '/v1/session/openid/callback'
+export const PAGE = 'https://api.test'
+/** What a page of the workspace sends. */
+export const OWN = { origin: PAGE }
+
+/** A sign-in that has begun, as the browser knows it. */
+export interface Begun {
+  authorizationUrl: URL
+  cookie: string
+}
+
+export interface OpenidSignIns {
+  api: TestApi
+  provider: TestOpenidProvider
+  /** The API's settings. */
+  env: Record<string, string>
+  /** All that no log line and no table may hold. */
+  secrets: Set<string>
+  /** Somebody new at the provider, in ven_acme unless the claims say otherwise. @returns the subject. */
+  person(claims?: Record<string, unknown>): string
+  begin(to?: string, at?: TestApi): Promise<Begun>
+  /** @returns where the provider sends the browser, once this person has signed in there. */
+  atProvider(begun: Begun, subject: string): Promise<URL>
+  finish(back: URL, cookie?: string, at?: TestApi): Promise<ApiResponse>
+  /** All three in turn. */
+  signIn(subject: string, options?: { to?: string; at?: TestApi }): Promise<ApiResponse>
+  /** @returns what GET /v1/session says in the browser that was signed in. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape.
+  sessionOf(response: ApiResponse): Promise<any>
+  stop(): Promise<void>
+}
+
+/** A provider, and an API where its people sign in to ven_acme and ven_globex, but not to ven_initech. */
+export async function startOpenidSignIns(): Promise<OpenidSignIns> {
+  const provider = await startOpenidProvider({ redirectUris: [PAGE + CALLBACK] })
+  const env = {
+    OPENID_ISSUER: provider.issuer,
+    OPENID_CLIENT_ID: OPENID_CLIENT.id,
+    OPENID_CLIENT_SECRET: OPENID_CLIENT.secret,
+    OPENID_COMPANIES: 'acme.example=ven_acme,ven_globex,gone.example=ven_gone',
+    OPENID_COMPANY_CLAIM: 'org',
+    OPENID_ROLE_CLAIM: 'groups',
+    OPENID_ROLES: 'integration admins=admin,member',
+    OPENID_SCOPE: 'openid email profile company',
+    OPENID_LINK_BY_EMAIL: 'on',
+    OPENID_NAME: 'Acme ID',
+    RATE_SIGN_IN_PER_ADDRESS: '10000/60',
+  }
+  const api = await startApi({ env })
+  for (const vendorId of ['ven_acme', 'ven_globex', 'ven_initech']) await api.createCompany({ vendorId })
+  const secrets = new Set<string>([OPENID_CLIENT.secret])
+  const keepSecret = (text: string | null | undefined) => void (text && secrets.add(text))
+  let people = 0
+
+  const all: OpenidSignIns = {
+    api,
+    provider,
+    env,
+    secrets,
+    person(claims = {}) {
+      const subject = `subject-${++people}`
+      const own = { org: 'acme.example', groups: 'member', email: `${subject}@acme.example` }
+      provider.people.set(subject, { name: `Person ${people}`, ...own, email_verified: true, ...claims })
+      return subject
+    },
+    async begin(to = '/', at = api) {
+      const response = await at.request('POST', '/v1/session/openid', { body: { to }, headers: OWN })
+      assert.equal(response.status, 201, response.text)
+      const authorizationUrl = new URL(response.json.authorizationUrl)
+      for (const name of ['state', 'nonce']) keepSecret(authorizationUrl.searchParams.get(name))
+      return { authorizationUrl, cookie: cookieOf(response, '__Host-openid') ?? '' }
+    },
+    async atProvider({ authorizationUrl }, subject) {
+      provider.signInAs(subject)
+      const back = await provider.visit(authorizationUrl.href)
+      keepSecret(back.searchParams.get('code'))
+      return back
+    },
+    finish: (back, cookie, at = api) =>
+      at.request('GET', back.pathname + back.search, { headers: cookie ? { cookie } : {} }),
+    async signIn(subject, { to = '/', at = api } = {}) {
+      const begun = await all.begin(to, at)
+      return all.finish(await all.atProvider(begun, subject), begun.cookie, at)
+    },
+    async sessionOf(response) {
+      assertOutcome(response, 'done')
+      const cookie = cookieOf(response, '__Host-session') ?? ''
+      keepSecret(cookie.split('=')[1])
+      const read = await api.request('GET', '/v1/session', { headers: { cookie } })
+      assert.equal(read.status, 200)
+      return read.json
+    },
+    async stop() {
+      await api.stop()
+      await provider.stop()
+    },
+  }
+  return all
+}
+
+/** @returns `name=value` of a cookie that is set. */
+export const cookieOf = (response: ApiResponse, name: string): string | undefined =>
+  response.headers
+    .getSetCookie()
+    .find((cookie) => cookie.startsWith(`${name}=`))
+    ?.split(';', 1)[0]
+
+/** Asserts where the browser is sent, and that it is signed in only if it should be. */
+export function assertOutcome(response: ApiResponse, outcome: string, page = '/', what = ''): void {
+  assert.equal(response.status, 303, response.text)
+  assert.equal(response.headers.get('location'), `${PAGE}${page}#sign-in=${outcome}`, what)
+  assert.equal(response.headers.get('cache-control'), 'no-store')
+  const attributes = 'Path=/; HttpOnly; SameSite=Lax; Secure'
+  const cleared = response.headers.getSetCookie().includes(`__Host-openid=; Max-Age=0; ${attributes}`)
+  assert.ok(cleared || ['expired', 'too_many'].includes(outcome))
+  assert.equal(cookieOf(response, '__Host-session') !== undefined, outcome === 'done')
+}
