@@ -155,7 +155,7 @@ describe('the regular expressions of the product', () => {
     for (const bad of [/(?=\w*\d\w*[A-Z]\w*\d)\w{8,}/, /eyJ[\w-]{8,}\.[\w-]+/, / +$/, /"[^>]{0,2000}>/]) {
       assert.throws(() => attack(bad), String(bad))
     }
-  }).timeout(180_000)
+  })
 
   for (const { file, line, literal } of literals) {
     it(`${file}:${line} ${String(literal).slice(0, 60)} takes linear time`, () => {
