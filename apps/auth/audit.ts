@@ -20,9 +20,8 @@ export type Audit = ReturnType<typeof createAudit>
 
 /**
  * One line for everything that a security team may ask about later, its count in the metrics, and a note of each refusal
- * for the client's company. Fields are named one
- * by one: nothing of a request is logged but the ids and the address. What was sent as client id is logged only when it
- * looks like one, since people paste secrets into the wrong field.
+ * for the client's company. Fields are named one by one: nothing of a request is logged but the ids and the address.
+ * What was sent as client id is logged only when it looks like one, since people paste secrets into the wrong field.
  */
 export function createAudit(log: Log, { registry }: Metrics, companies: Refusals) {
   const writeInfo = infoLines(log)

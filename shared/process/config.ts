@@ -57,17 +57,13 @@ function readSecretFile(path: string): string {
   }
 }
 
-const between = (min: number, max: number) =>
-  z
-    .string()
-    .regex(/^\d+$/, 'must be a whole number')
-    .transform(Number)
-    .refine((n) => n >= min && n <= max, `must be between ${min} and ${max}`)
+const wholeNumber = z.string().regex(/^\d+$/, 'must be a whole number').transform(Number)
 
-export const integer = (min: number, max: number, fallback: number) => between(min, max).default(fallback)
+export const integer = (min: number, max: number, fallback: number) =>
+  wholeNumber.refine((n) => n >= min && n <= max, `must be between ${min} and ${max}`).default(fallback)
 
 /** A port that a person chooses. */
-export const portNumber = between(1, 65_535)
+export const portNumber = wholeNumber.refine((n) => n >= 1 && n <= 65_535, 'must be between 1 and 65535')
 
 /** The URL of a service inside the installation; outside it, services are reached only over TLS. */
 export const httpUrl = z
