@@ -5,7 +5,7 @@ import { dirname, join, normalize } from 'node:path'
 const ROOT = join(import.meta.dirname, '../..')
 const GUIDE = 'apps/auth/README.md'
 /** A bound that only grows on purpose. */
-const LINES_MAX = 4_030
+const LINES_MAX = 4_040
 /** Of the figures in the guide, so that not every change touches it. */
 const TOLERANCE = 40
 const IMPORT = /(?:from|import) '((?:\.|#shared\/)[^']+)'|import\('((?:\.|#shared\/)[^']+)'\)/g
