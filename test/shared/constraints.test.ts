@@ -36,6 +36,16 @@ const REFUSED: [what: string, sql: string, state: string][] = [
     UNIQUE,
   ],
   ['an address in capitals', `insert into users values ('usr_d', 'D@a.example', 'n', '$argon2id$')`, CHECK],
+  [
+    'two people of one account at one provider',
+    `insert into openid_identities values ('https://a', '1', 'usr_a'), ('https://a', '2', 'usr_a')`,
+    UNIQUE,
+  ],
+  [
+    'two accounts of one person at a provider',
+    `insert into openid_identities values ('https://a', '1', 'usr_a'), ('https://a', '1', 'usr_b')`,
+    UNIQUE,
+  ],
   ['a password that is not hashed', `update users set password_hash = 'password'`, CHECK],
   [
     'a session token that is not hashed',

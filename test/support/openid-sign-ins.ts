@@ -18,8 +18,6 @@ export interface OpenidSignIns {
   provider: TestOpenidProvider
   /** The API's settings. */
   env: Record<string, string>
-  /** All that no log line and no table may hold. */
-  secrets: Set<string>
   /** Somebody new at the provider, in ven_acme unless the claims say otherwise. @returns the subject. */
   person(claims?: Record<string, unknown>): string
   begin(to?: string, at?: TestApi): Promise<Begun>
@@ -31,17 +29,19 @@ export interface OpenidSignIns {
   /** @returns what GET /v1/session says in the browser that was signed in. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape.
   sessionOf(response: ApiResponse): Promise<any>
+  /** Asserts that no line of the API's log has a secret of these sign-ins, or anything that the provider wrote. */
+  assertNothingLogged(): void
   stop(): Promise<void>
 }
 
-/** A provider, and an API where its people sign in to ven_acme and ven_globex, but not to ven_initech. */
+/** A provider, and an API where its people sign in to ven_acme, ven_globex and ven_full, but not to ven_initech. */
 export async function startOpenidSignIns(): Promise<OpenidSignIns> {
   const provider = await startOpenidProvider({ redirectUris: [PAGE + CALLBACK] })
   const env = {
     OPENID_ISSUER: provider.issuer,
     OPENID_CLIENT_ID: OPENID_CLIENT.id,
     OPENID_CLIENT_SECRET: OPENID_CLIENT.secret,
-    OPENID_COMPANIES: 'acme.example=ven_acme,ven_globex,gone.example=ven_gone',
+    OPENID_COMPANIES: 'acme.example=ven_acme,ven_globex,gone.example=ven_gone,full.example=ven_full',
     OPENID_COMPANY_CLAIM: 'org',
     OPENID_ROLE_CLAIM: 'groups',
     OPENID_ROLES: 'integration admins=admin,member',
@@ -51,7 +51,8 @@ export async function startOpenidSignIns(): Promise<OpenidSignIns> {
     RATE_SIGN_IN_PER_ADDRESS: '10000/60',
   }
   const api = await startApi({ env })
-  for (const vendorId of ['ven_acme', 'ven_globex', 'ven_initech']) await api.createCompany({ vendorId })
+  for (const vendorId of ['ven_acme', 'ven_globex', 'ven_full', 'ven_initech'])
+    await api.createCompany({ vendorId })
   const secrets = new Set<string>([OPENID_CLIENT.secret])
   const keepSecret = (text: string | null | undefined) => void (text && secrets.add(text))
   let people = 0
@@ -60,7 +61,6 @@ export async function startOpenidSignIns(): Promise<OpenidSignIns> {
     api,
     provider,
     env,
-    secrets,
     person(claims = {}) {
       const subject = `subject-${++people}`
       const own = { org: 'acme.example', groups: 'member', email: `${subject}@acme.example` }
@@ -93,6 +93,15 @@ export async function startOpenidSignIns(): Promise<OpenidSignIns> {
       const read = await api.request('GET', '/v1/session', { headers: { cookie } })
       assert.equal(read.status, 200)
       return read.json
+    },
+    assertNothingLogged() {
+      assert.ok(secrets.size > 30)
+      for (const line of api.logLines) for (const secret of secrets) assert.ok(!line.includes(secret), line)
+      const failed = api.logLines
+        .map((line) => JSON.parse(line))
+        .filter(({ event }) => event === 'sign_in.failed')
+      assert.ok(failed.length > 10)
+      for (const { reason, about = '' } of failed) assert.match(`${reason}${about}`, /^[A-Za-z_]+$/)
     },
     async stop() {
       await api.stop()
