@@ -10,6 +10,8 @@ export const ACTIVITY_ACTIONS = [
   'person.invited',
   'person.joined',
   'person.changed',
+  'person.linked',
+  'person.unlinked',
   'person.removed',
   'invitation.withdrawn',
 ] as const

@@ -23,6 +23,8 @@ export interface PersonChange {
   status?: MembershipStatus | undefined
   /** Who changes it. null: an operator. */
   by: string | null
+  /** `openid`: a sign-in with the provider of the person, by what the provider says. */
+  through?: 'openid'
 }
 
 /**
@@ -31,7 +33,7 @@ export interface PersonChange {
  */
 export async function changePerson(
   transaction: Queryable,
-  { vendorId, userId, role, status, by }: PersonChange,
+  { vendorId, userId, role, status, by, through }: PersonChange,
 ): Promise<{ member: Member; formerOwner: User | undefined } | PeopleRefusal> {
   const member = await findMember(transaction, { vendorId, userId })
   if (!member) return 'no_such_person'
@@ -47,7 +49,7 @@ export async function changePerson(
       userId: by,
       action: 'person.changed',
       subject: who.userId,
-      detail: { name: who.name, ...detail },
+      detail: { name: who.name, ...detail, ...(through && { through }) },
     })
   if (formerOwner) {
     const admin = { role: 'admin', status: 'active' } as const

@@ -102,6 +102,11 @@ export async function resetPassword(
 ): Promise<void> {
   await db.raw(`select pg_advisory_xact_lock(${PASSWORD_LOCK})`, [userId])
   await db.raw('update users set password_hash = ? where user_id = ?', [passwordHash, userId])
+  await endSessions(db, userId)
+}
+
+/** Ends every session of the user; effective from the next request. */
+export async function endSessions(db: Queryable, userId: string): Promise<void> {
   await db.raw('delete from sessions where user_id = ?', [userId])
 }
 

@@ -1,14 +1,24 @@
 import { Argument, type Command, Option } from 'commander'
 import { listCompanies, listMembers, type MembershipStatus, type Role } from '#shared/people.ts'
 import { command, group, type Run, table } from './commands.ts'
-import { addMember, createCompany, replacePassword, requireCompany, setRole, setStatus } from './people.ts'
+import {
+  addMember,
+  createCompany,
+  replacePassword,
+  requireCompany,
+  setRole,
+  setStatus,
+  unlinkMember,
+} from './people.ts'
 
 type AskPassword = (email: string) => Promise<string>
 
 /** Companies, their people, and passwords. */
 export function addPeopleCommands(program: Command, run: Run, askPassword: AskPassword): void {
   addCompanyCommands(group(program, 'company', 'Companies', 'companies'), run, askPassword)
-  addMemberCommands(group(program, 'member', 'The people of a company', 'members'), run, askPassword)
+  const member = group(program, 'member', 'The people of a company', 'members')
+  addMemberCommands(member, run, askPassword)
+  addUnlinkCommand(member, run)
   const password = group(program, 'password', 'Passwords')
   command(
     password,
@@ -158,6 +168,22 @@ function addMemberCommands(member: Command, run: Run, askPassword: AskPassword):
       run(async ({ db }) => {
         const changed = await setStatus(db, { vendorId, email, status })
         return { text: `${changed.email} is now ${status} in ${vendorId}.`, data: changed }
+      }),
+    )
+}
+
+function addUnlinkCommand(member: Command, run: Run): void {
+  command(
+    member,
+    'unlink',
+    'Unlink an account from the OpenID provider, and end all sessions of its user. Nobody can sign in to it with the provider until it is linked again.',
+    'member unlink kim@acme.example',
+  )
+    .argument('<email>')
+    .action((email: string) =>
+      run(async ({ db }) => {
+        const user = await unlinkMember(db, { email })
+        return { text: `${user.email} was unlinked; all sessions were ended.`, data: user }
       }),
     )
 }

@@ -1,14 +1,17 @@
 import { appendActivity } from '#shared/activity.ts'
 import { VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { newUserId, newVendorId } from '#shared/oauth/new-ids.ts'
+import { removeIdentities } from '#shared/openid-identities.ts'
 import { hashPassword } from '#shared/passwords.ts'
 import {
   type Company,
+  endSessions,
   findCompany,
   findMembership,
   findUserByEmail,
   insertCompany,
   insertUser,
+  listMemberships,
   lockMembers,
   type Member,
   type Membership,
@@ -173,6 +176,28 @@ export async function replacePassword(
   const passwordHash = await hashPassword(await password())
   await db.transaction((transaction) => resetPassword(transaction, { userId: user.userId, passwordHash }))
   return shownUser(user)
+}
+
+/**
+ * Makes the account nobody's at any OpenID provider, and ends every session of the user.
+ * @throws OperatorError when there is no such account, or it is nobody's already.
+ */
+export async function unlinkMember(db: Database, { email }: { email: string }): Promise<User> {
+  return db.transaction(async (transaction) => {
+    const user = await findUserByEmail(transaction, email)
+    if (!user) throw new OperatorError(`There is no account for ${normalizedEmail(email)}.`)
+    const { userId, name } = user
+    const vendorIds = (await listMemberships(transaction, userId)).map(({ vendorId }) => vendorId).sort()
+    // A sign-in holds it too: one that is under way has begun its session before the sessions are ended.
+    for (const vendorId of vendorIds) await lockMembers(transaction, vendorId)
+    if (!(await removeIdentities(transaction, userId)))
+      throw new OperatorError(`${user.email} is not linked to an OpenID provider.`)
+    await endSessions(transaction, userId)
+    const entry = { userId: null, action: 'person.unlinked', subject: userId } as const
+    for (const vendorId of vendorIds)
+      await appendActivity(transaction, { ...entry, vendorId, detail: { name, email: user.email } })
+    return shownUser(user)
+  })
 }
 
 export async function requireCompany(db: Queryable, vendorId: string): Promise<Company> {

@@ -11,6 +11,7 @@ const COMMANDS = [
   'member list',
   'member set-role',
   'member set-status',
+  'member unlink',
   'password reset',
   'client list',
   'client revoke',

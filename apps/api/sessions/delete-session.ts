@@ -1,9 +1,10 @@
 import { z } from 'zod'
+import { endSessions } from '#shared/people.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { type Route, route } from '../http/route.ts'
 import type { SessionAccess } from './access.ts'
 import type { SessionCookie } from './cookie.ts'
-import { deleteSessionsOf, deleteSession as endSession } from './sessions.ts'
+import { deleteSession as endSession } from './sessions.ts'
 
 const SignOutQuery = z.strictObject({
   all: z
@@ -37,7 +38,7 @@ export const deleteSession = ({
       },
     },
     async handle({ session, query: { all } }, ctx) {
-      if (all === 'true') await deleteSessionsOf(db, session.userId)
+      if (all === 'true') await endSessions(db, session.userId)
       else await endSession(db, session.tokenHash)
       // Beside a Bearer header the cookie is not looked at: it may be another session's.
       if (ctx.headers.authorization === undefined && cookie.read(ctx) !== undefined) cookie.clear(ctx)

@@ -71,6 +71,10 @@ async function linked(
   const may = settings.linkByEmail && membership?.status === 'active'
   if (!may || !(await addIdentity(transaction, { issuer, subject, userId })))
     throw new OpenidRefusal('account_exists')
+  const { name, email } = user
+  const entry = { userId, action: 'person.linked', subject: userId, detail: { name, email } } as const
+  for (const also of await listMemberships(transaction, userId))
+    await appendActivity(transaction, { ...entry, vendorId: also.vendorId })
   return user
 }
 
@@ -89,7 +93,7 @@ async function newUser(
   await insertUser(transaction, { ...user, passwordHash: noPassword })
   await addIdentity(transaction, { issuer, subject, userId })
   await saveMembership(transaction, { vendorId, userId, role, status: 'active' })
-  const detail = { name, email, role }
+  const detail = { name, email, role, through: 'openid' }
   await appendActivity(transaction, { vendorId, userId, action: 'person.joined', subject: userId, detail })
   return user
 }
@@ -103,5 +107,6 @@ async function followRole(
   const membership = await findMembership(transaction, { vendorId, userId })
   if (!membership) throw new OpenidRefusal('removed')
   if (membership.status === 'suspended') throw new OpenidRefusal('suspended')
-  if (membership.role !== 'owner') await changePerson(transaction, { vendorId, userId, role, by: null })
+  if (membership.role !== 'owner')
+    await changePerson(transaction, { vendorId, userId, role, by: userId, through: 'openid' })
 }

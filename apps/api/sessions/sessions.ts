@@ -121,10 +121,6 @@ export async function deleteSession(db: Queryable, tokenHash: Buffer): Promise<v
   await db.raw('delete from sessions where token_hash = ?', [tokenHash])
 }
 
-export async function deleteSessionsOf(db: Queryable, userId: string): Promise<void> {
-  await db.raw('delete from sessions where user_id = ?', [userId])
-}
-
 /** Removes at most `limit` expired sessions. @returns how many. */
 export async function deleteExpiredSessions(
   db: Queryable,

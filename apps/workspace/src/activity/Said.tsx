@@ -45,7 +45,19 @@ export function Said({ entry }: { entry: ActivityEntry }): ReactNode {
         </>
       )
     case 'person.joined':
-      return <>accepted the invitation and joined as {role}</>
+      return detail.through === 'openid' ? (
+        <>joined as {role} by signing in with the OpenID provider</>
+      ) : (
+        <>accepted the invitation and joined as {role}</>
+      )
+    case 'person.linked':
+      return <>linked this account to the OpenID provider</>
+    case 'person.unlinked':
+      return (
+        <>
+          unlinked the account of <Person name={name} /> from the OpenID provider
+        </>
+      )
     case 'person.changed':
       return <PersonChange name={name} detail={detail} />
     case 'person.removed':
@@ -99,12 +111,18 @@ function Destination({ before, after }: { before: string | undefined; after: str
 
 function PersonChange({
   name,
-  detail: { before, after },
+  detail: { before, after, through },
 }: {
   name: string
   detail: ActivityEntry['detail']
 }) {
   const person = <Person name={name} />
+  if (through === 'openid')
+    return (
+      <>
+        signed in with the OpenID provider, which changed the role from {roleIn(before)} to {roleIn(after)}
+      </>
+    )
   if (textIn(before, 'role') === textIn(after, 'role'))
     return textIn(after, 'status') === 'suspended' ? (
       <>suspended {person}</>

@@ -11,6 +11,8 @@ export const KINDS: Readonly<Record<string, string>> = {
   'person.invited': 'Person invited',
   'person.joined': 'Person joined',
   'person.changed': 'Role or status changed',
+  'person.linked': 'Account linked',
+  'person.unlinked': 'Account unlinked',
   'person.removed': 'Person removed',
   'invitation.withdrawn': 'Invitation withdrawn',
 }

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { addPerson, createAcme, startAdmin, type TestAdmin } from '../support/admin.ts'
+
+describe('admin member unlink', () => {
+  let operator: TestAdmin
+  before(async () => {
+    operator = await startAdmin()
+    await createAcme(operator)
+    await addPerson(operator, 'admin@acme.example', 'admin')
+    const users = await operator.db('users')
+    for (const { user_id, email } of users) {
+      await operator.db('openid_identities').insert({ issuer: 'https://login.test', subject: email, user_id })
+      await operator.db('sessions').insert({
+        token_hash: randomBytes(32),
+        user_id,
+        created_at: new Date(),
+        expires_at: new Date(Date.now() + 3_600_000),
+      })
+    }
+  })
+  after(() => operator.stop())
+
+  const unlink = (email: string) => operator.admin(['member', 'unlink', email])
+
+  it('ends the sessions of one person, who is nobody at the provider any more', async () => {
+    const { code, stdout, stderr } = await unlink('ADMIN@acme.example')
+    assert.equal(code, 0, stderr)
+    assert.equal(stdout, 'admin@acme.example was unlinked; all sessions were ended.\n')
+    const owner = await operator.db('users').where({ email: 'owner@acme.example' }).first()
+    for (const table of ['openid_identities', 'sessions'])
+      assert.deepEqual(await operator.db(table).pluck('user_id'), [owner.user_id], table)
+    const [entry] = await operator.db('activity').where({ action: 'person.unlinked' })
+    assert.equal(entry.user_id, null)
+    assert.equal(entry.vendor_id, 'ven_acme')
+    assert.equal(entry.detail.email, 'admin@acme.example')
+  })
+
+  it('refuses who is not linked, or has no account', async () => {
+    for (const [email, sentence] of [
+      ['admin@acme.example', 'admin@acme.example is not linked to an OpenID provider.\n'],
+      ['nobody@acme.example', 'There is no account for nobody@acme.example.\n'],
+    ] as const) {
+      const { code, stderr } = await unlink(email)
+      assert.equal(code, 1)
+      assert.equal(stderr, sentence)
+    }
+  })
+})
