@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
-import type { ApiResponse, TestApi } from '../support/api.ts'
+import { type ApiResponse, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
 import { OPENID_CLIENT, type TestOpenidProvider } from '../support/openid-provider.ts'
-import { assertOutcome, type OpenidSignIns, OWN, startOpenidSignIns } from '../support/openid-sign-ins.ts'
+import {
+  assertOutcome,
+  CALLBACK,
+  type OpenidSignIns,
+  OWN,
+  PAGE,
+  startOpenidSignIns,
+} from '../support/openid-sign-ins.ts'
 import { assertProblem } from '../support/problem.ts'
 
 describe('an OpenID provider', () => {
@@ -11,10 +18,12 @@ describe('an OpenID provider', () => {
   let provider: TestOpenidProvider
   let all: OpenidSignIns
   let slow: Promise<{ response: ApiResponse; took_ms: number }>
+  let slowStore: typeof slow
   before(async () => {
     all = await startOpenidSignIns()
     ;({ api, provider } = all)
     slow = (await slowSignIn()).ended
+    slowStore = (await signInToSlowStore()).ended
   })
   after(() => all.stop())
 
@@ -22,6 +31,11 @@ describe('an OpenID provider', () => {
   const begin = () => all.begin()
   const atProvider: OpenidSignIns['atProvider'] = (begun, subject) => all.atProvider(begun, subject)
   const finish: OpenidSignIns['finish'] = (back, cookie) => all.finish(back, cookie)
+
+  async function timed(answer: Promise<ApiResponse>): typeof slow {
+    const started_ms = performance.now()
+    return { response: await answer, took_ms: performance.now() - started_ms }
+  }
 
   /** A sign-in whose token is sent byte by byte. It goes on beside the other tests. */
   async function slowSignIn(): Promise<{ ended: typeof slow }> {
@@ -34,13 +48,25 @@ describe('an OpenID provider', () => {
       response.on('close', () => clearInterval(drip))
       asked.resolve()
     })
-    const started_ms = performance.now()
-    const ended = finish(back, begun.cookie).then((response) => ({
-      response,
-      took_ms: performance.now() - started_ms,
-    }))
+    const ended = timed(finish(back, begun.cookie))
     await asked.promise
     return { ended }
+  }
+
+  /** A sign-in whose every statement is in time, but not all of them together. It goes on beside the other tests. */
+  async function signInToSlowStore(): Promise<{ ended: typeof slow }> {
+    const subject = all.person({ org: 'full.example', name: 'Slow' })
+    await api.db.raw(
+      `create function wait() returns trigger language plpgsql as $$ begin perform pg_sleep(3.5); return new; end $$;
+       create trigger wait before insert on users for each row when (new.name = 'Slow') execute function wait();
+       create trigger wait before insert on openid_identities for each row when (new.subject = '${subject}')
+         execute function wait();
+       create trigger wait before insert on activity for each row when (new.detail->>'name' = 'Slow')
+         execute function wait()`,
+    )
+    const begun = await begin()
+    const back = await atProvider(begun, subject)
+    return { ended: timed(finish(back, begun.cookie)) }
   }
 
   const now_s = () => Math.floor(Date.now() / 1_000)
@@ -154,6 +180,165 @@ describe('an OpenID provider', () => {
       assert.ok(!response.text.includes('evil') && !response.text.includes('169'))
     }
     assert.equal((await begin()).authorizationUrl.origin, provider.issuer)
+  })
+
+  describe('with claims in two documents', () => {
+    const halves = async (
+      idToken: Record<string, unknown>,
+      userInfo: Record<string, unknown>,
+    ): Promise<ApiResponse> => {
+      const left = { org: undefined, email: undefined, email_verified: undefined, ...idToken }
+      return withIdToken((claims) => {
+        provider.answerNext('/me', (_request, response) =>
+          json(response, { sub: claims.sub, org: 'acme.example', groups: 'member', ...userInfo }),
+        )
+        return provider.idToken({ ...claims, ...left })
+      })
+    }
+
+    it('has the address and its verification from the same one', async () => {
+      const victim = 'victim@acme.example'
+      const mine = { email: 'mine@acme.example', email_verified: true }
+      const { user } = await all.sessionOf(await halves({ email: victim }, mine))
+      assert.equal(user.email, mine.email)
+      assertOutcome(await halves({ email: victim }, { email_verified: true }), 'no_email')
+      assertOutcome(await halves({ email_verified: true }, { email: victim }), 'no_email')
+      assertOutcome(await halves({ email: victim, email_verified: false }, mine), 'no_email')
+    })
+
+    it('is asked for the verification if only that is missing', async () => {
+      const email = 'late@acme.example'
+      const { user } = await all.sessionOf(
+        await halves({ org: 'acme.example', email }, { email, email_verified: true }),
+      )
+      assert.equal(user.email, email)
+    })
+  })
+
+  it('is not to blame when the database does not answer, which is an error in the log', async () => {
+    const subject = person()
+    await api.db.raw(
+      `create function fail() returns trigger language plpgsql as $$
+         begin raise exception 'no more room' using errcode = '53100'; end $$;
+       create trigger fail before insert on openid_identities
+         for each row when (new.subject = '${subject}') execute function fail()`,
+    )
+    const from = api.logLines.length
+    assertOutcome(await all.signIn(subject), 'unavailable')
+    const lines = api.logLines.slice(from).map((line) => JSON.parse(line))
+    const failed = lines.find(({ msg }) => msg === 'request failed')
+    assert.equal(failed?.level, 50)
+    assert.equal(failed.problem, 'unavailable')
+    assert.match(failed.error, /no more room/)
+    assert.equal(lines.find(({ event }) => event === 'sign_in.failed').about, 'database')
+  })
+
+  it('leads back to the workspace within eight seconds more, however slow the database is', async () => {
+    const { response, took_ms } = await slowStore
+    assertOutcome(response, 'unavailable')
+    assert.ok(took_ms > 7_000 && took_ms < 9_500, String(took_ms))
+  })
+
+  describe('with stricter or wider settings', () => {
+    let other: TestApi
+    before(async () => {
+      other = await startApi({
+        beside: api,
+        env: {
+          ...all.env,
+          OPENID_COMPANIES: '*',
+          OPENID_EMAIL_VERIFIED: 'always',
+          OPENID_LINK_BY_EMAIL: '',
+        },
+      })
+    })
+    after(() => other.stop())
+    const signInThere = (claims: Record<string, unknown>) =>
+      all.signIn(all.person({ org: 'ven_initech', ...claims }), { at: other })
+
+    it('never takes over a built-in account unless that is switched on', async () => {
+      const there = await api.createPerson({ vendorId: 'ven_initech', role: 'member' })
+      assertOutcome(await signInThere({ email: there.email }), 'account_exists')
+      assert.equal(await api.db('openid_identities').where({ user_id: there.userId }).first(), undefined)
+    })
+
+    it('takes every address for verified where the provider always verifies', async () => {
+      const { user } = await all.sessionOf(await signInThere({ email_verified: undefined }))
+      assert.match(user.email, /^subject-\d+@acme\.example$/)
+      assertOutcome(await signInThere({ email: undefined, email_verified: undefined }), 'no_email')
+    })
+
+    it('takes the id of any company that exists, and nothing else', async () => {
+      const { companies } = await all.sessionOf(await signInThere({}))
+      assert.deepEqual(
+        companies.map(({ vendorId }: { vendorId: string }) => vendorId),
+        ['ven_initech'],
+      )
+      for (const org of ['ven_gone', 'acme.example', '*', ['ven_initech'], undefined])
+        assertOutcome(await signInThere({ org }), 'no_company')
+    })
+  })
+
+  it('counts the beginning against the limits of the address, and not what comes back', async () => {
+    const env = { ...all.env, RATE_SIGN_IN_PER_ADDRESS: '3/60', TRUSTED_PROXIES: '127.0.0.1' }
+    const narrow = await startApi({ beside: api, env })
+    const headers = { ...OWN, 'x-forwarded-for': '203.0.113.9' }
+    for (let i = 0; i < 5; i++) {
+      const response = await narrow.request('GET', `${CALLBACK}?state=x&code=y`, { headers })
+      assert.equal(response.headers.get('location'), `${PAGE}/#sign-in=expired`)
+    }
+    const start = () => narrow.request('POST', '/v1/session/openid', { body: {}, headers })
+    for (let i = 0; i < 3; i++) assert.equal((await start()).status, 201)
+    assertProblem(await start(), 'rate_limited')
+    await narrow.stop()
+  })
+
+  describe('GET /v1/sign-in', () => {
+    it('names the provider', async () => {
+      const { status, json } = await api.request('GET', '/v1/sign-in')
+      assert.equal(status, 200)
+      assert.deepEqual(json, { builtInAccounts: true, openid: { name: 'Acme ID' } })
+    })
+
+    it('says when there is none, and then nothing of it can be reached', async () => {
+      const plain = await startApi({ beside: api })
+      assert.deepEqual((await plain.request('GET', '/v1/sign-in')).json, {
+        builtInAccounts: true,
+        openid: null,
+      })
+      const asked = provider.asked.length
+      assertProblem(
+        await plain.request('POST', '/v1/session/openid', { body: {}, headers: OWN }),
+        'not_found',
+      )
+      assertProblem(await plain.request('GET', `${CALLBACK}?code=x&state=y`), 'not_found')
+      assert.equal(provider.asked.length, asked)
+      await plain.stop()
+    })
+
+    it('says when there are no built-in accounts, and then no password or invitation counts', async () => {
+      const only = await startApi({ beside: api, env: { ...all.env, BUILT_IN_ACCOUNTS: 'off' } })
+      const { json } = await only.request('GET', '/v1/sign-in')
+      assert.deepEqual(json, { builtInAccounts: false, openid: { name: 'Acme ID' } })
+      const { vendorId } = await api.createCompany()
+      const owner = await api.createPerson({ vendorId })
+      const body = { email: owner.email, password: TEST_PASSWORD }
+      assertProblem(await only.request('POST', '/v1/session', { body }), 'forbidden')
+      const token = `inv_${'a'.repeat(43)}`
+      assertProblem(
+        await only.request('POST', '/v1/invitation', { body: { token, password: TEST_PASSWORD } }),
+        'forbidden',
+      )
+      assertProblem(await only.request('POST', '/v1/invitation/preview', { body: { token } }), 'forbidden')
+      const invited = { name: 'X', email: 'x@acme.example', role: 'admin' }
+      const people = `/v1/vendor/${vendorId}/people`
+      assertProblem(
+        await only.request('POST', people, { body: invited, token: owner.sessionToken }),
+        'forbidden',
+      )
+      await all.sessionOf(await all.signIn(person(), { at: only }))
+      await only.stop()
+    })
   })
 
   it('is given up after eight seconds, though it goes on sending', async () => {

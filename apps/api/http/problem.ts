@@ -25,10 +25,7 @@ export function createProblemMiddleware({
       await next()
     } catch (error) {
       const problem = asProblem(error)
-      if (problem.status >= 500) {
-        const cause = problem === error ? problem.cause : error
-        ctx.state.log.error({ problem: problem.code, ...described(cause) }, 'request failed')
-      }
+      logFailure(ctx, problem, error)
       ctx.state.problem = problem.code
       noteRefusal(ctx, problem, refusals)
       ctx.status = problem.status
@@ -46,6 +43,13 @@ export function createProblemMiddleware({
       })
     }
   }
+}
+
+/** Logs `error` with its stack if `problem`, which is what the caller hears of it, is the service's own fault. */
+export function logFailure({ state }: { state: ApiState }, problem: Problem, error: unknown): void {
+  if (problem.status < 500) return
+  const cause = problem === error ? problem.cause : error
+  state.log.error({ problem: problem.code, ...described(cause) }, 'request failed')
 }
 
 const NOTED_STATUS = [401, 403, 422, 429]
@@ -84,7 +88,8 @@ function faultsOf({ errors = [] }: Problem): string | undefined {
     : faults.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')
 }
 
-function asProblem(error: unknown): Problem {
+/** @returns what the caller hears of an error. */
+export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error
   if (isUnavailable(error))
     return unavailable('A part of the service does not answer. Try again in a moment.', error)

@@ -2,6 +2,7 @@ import * as openid from 'openid-client'
 import type { Clock } from '#shared/process/clock.ts'
 import { createLine } from '#shared/process/line.ts'
 import { within } from '#shared/process/within.ts'
+import { addressSubject } from '#shared/stores/rate-limit.ts'
 import { OpenidRefusal } from './openid-refusal.ts'
 import { isAllowedUrl, type OpenidSettings } from './openid-settings.ts'
 import type { OpenidTransaction } from './openid-transaction.ts'
@@ -71,7 +72,7 @@ export function createOpenidProvider({
       })
     },
     claims: (querystring, { state, nonce, codeVerifier }, { address }) =>
-      inLine(address, () =>
+      inLine(addressSubject(address, 48), () =>
         bounded(
           (async () => {
             const found = await configuration()
@@ -89,17 +90,22 @@ export function createOpenidProvider({
   }
 }
 
-/** Many providers put most claims only into the answer of the UserInfo endpoint (OpenID Connect Core §5.4). */
+/**
+ * Many providers put most claims only into the answer of the UserInfo endpoint (OpenID Connect Core §5.4). An address
+ * and whether it is verified are taken from the same place: each speaks only of its own.
+ */
 async function completed(
   configuration: openid.Configuration,
-  { companyClaim, roleClaim }: OpenidSettings,
+  { companyClaim, roleClaim, emailAlwaysVerified }: OpenidSettings,
   { claims, accessToken }: { claims: openid.IDToken; accessToken: string },
 ): Promise<Claims> {
-  const needed = [companyClaim, roleClaim, 'email']
-  const complete = needed.every((name) => Object.hasOwn(claims, name))
+  const has = (name: string) => Object.hasOwn(claims, name)
+  const hasAddress = has('email') && (emailAlwaysVerified || has('email_verified'))
+  const complete = hasAddress && has(companyClaim) && has(roleClaim)
   if (complete || !configuration.serverMetadata().userinfo_endpoint) return claims
   const more = await openid.fetchUserInfo(configuration, accessToken, claims.sub)
-  return { ...more, ...claims }
+  const { email, email_verified } = hasAddress ? claims : more
+  return { ...more, ...claims, email, email_verified }
 }
 
 /** @throws OpenidRefusal, or what the library throws. */

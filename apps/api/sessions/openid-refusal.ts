@@ -12,7 +12,6 @@ export const OPENID_REFUSALS = [
   'removed',
   'suspended',
   'company_full',
-  'too_many',
   'unavailable',
 ] as const
 export type OpenidRefusalReason = (typeof OPENID_REFUSALS)[number]

@@ -2,9 +2,11 @@ import { z } from 'zod'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { Problem, unavailable } from '#shared/problems.ts'
 import type { Clock } from '#shared/process/clock.ts'
+import { within } from '#shared/process/within.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { isUnavailable, sqlState } from '#shared/stores/postgres-errors.ts'
+import { sqlState } from '#shared/stores/postgres-errors.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
+import { asProblem, logFailure } from '../http/problem.ts'
 import { type Access, anyone, type Route, route } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
 import { beginSession } from './begin.ts'
@@ -25,6 +27,8 @@ import { countAddress, type SignInLimits } from './sign-in-limits.ts'
 const CALLBACK_PATH = '/v1/session/openid/callback'
 const UNIQUE_VIOLATION = '23505'
 const PATH_MAX_CHARACTERS = 1_000
+/** For what follows once the provider has answered. */
+const SESSION_DEADLINE_MS = 8_000
 
 export interface OpenidDependencies {
   db: Database
@@ -154,13 +158,6 @@ const postOpenid = (
     },
   })
 
-const CallbackQuery = z.looseObject({
-  code: z.string().optional(),
-  state: z.string().optional(),
-  iss: z.string().optional().meta({ description: 'RFC 9207.' }),
-  error: z.string().optional(),
-})
-
 const getCallback = (deps: OpenidDependencies, configured: Configured | undefined): Route =>
   route({
     method: 'get',
@@ -168,35 +165,34 @@ const getCallback = (deps: OpenidDependencies, configured: Configured | undefine
     operationId: 'finishOpenidSignIn',
     tag: 'Session',
     summary: 'Where the OpenID provider sends the browser back to',
-    description: 'Leads on to the workspace, signed in or not: what became of it is in the fragment.',
+    description:
+      'Takes the query of an authorization response (RFC 6749 §4.1.2, RFC 9207). Leads on to the workspace, signed in or not: what became of it is in the fragment.',
     by: whereConfigured(configured),
-    query: CallbackQuery,
     answers: {
       303: {
         description: `To the workspace. The fragment is \`#sign-in=done\`, or the reason: ${OPENID_REFUSALS.join(', ')}.`,
         headers: { Location: 'A page of the workspace.', 'Set-Cookie': 'The session.' },
       },
     },
-    problems: ['rate_limited'],
-    async handle({ configured, query: { state } }, ctx) {
+    async handle({ configured }, ctx) {
       const { transactions } = configured
+      // Not checked like other queries: whatever comes, the browser ends on a page.
+      const state = new URLSearchParams(ctx.querystring).get('state')
       let own: OpenidTransaction | undefined
       let outcome = 'done'
       try {
-        await countAddress(ctx, deps.limits)
         const begun = await transactions.read(ctx)
         // What came with another state belongs to another browser, or to an earlier try.
         own = begun?.state === state ? begun : undefined
         if (!own || !(await isFirst(deps, own))) throw new OpenidRefusal('expired')
         await finish(ctx, deps, configured, own)
       } catch (error) {
-        const refusal = asRefusal(error)
+        const refusal = asRefusal(ctx, error)
         noteRefusal(ctx, refusal)
         outcome = refusal.reason
       }
       // Otherwise any site could end a sign-in that is under way.
       if (own) transactions.clear(ctx)
-      ctx.remove('Retry-After')
       ctx.set('Location', `${deps.baseUrl}${own?.to ?? '/'}#sign-in=${outcome}`)
       ctx.body = ''
       return undefined
@@ -216,19 +212,21 @@ async function finish(
   const claimed = claimedPerson(await provider.claims(ctx.querystring, begun, { address }), settings)
   const noPassword = await deps.passwords.hashOfNone()
   const now = new Date(deps.clock.now())
-  await beginSession(ctx, deps, { inCookie: true }, (transaction) =>
+  const session = beginSession(ctx, deps, { inCookie: true }, (transaction) =>
     admitClaimed(transaction, { claimed, settings, now, noPassword }),
   )
+  if (!(await within(SESSION_DEADLINE_MS, session))) throw unavailable('The session took too long to begin.')
 }
 
-/** The browser is on its way, so even a failure leads to a page. */
-function asRefusal(error: unknown): OpenidRefusal {
+/** The browser is on its way, so a failure leads to a page too. */
+function asRefusal(ctx: ApiContext, error: unknown): OpenidRefusal {
   if (error instanceof OpenidRefusal) return error
-  if (error instanceof Problem)
-    return new OpenidRefusal(error.code === 'rate_limited' ? 'too_many' : 'unavailable', error.code)
   // Two first sign-ins of one person at the same time.
-  if (isUnavailable(error) || sqlState(error) === UNIQUE_VIOLATION) return new OpenidRefusal('unavailable')
-  throw error
+  if (sqlState(error) === UNIQUE_VIOLATION) return new OpenidRefusal('unavailable', 'at_once')
+  const problem = asProblem(error)
+  if (problem.code !== 'unavailable') throw error
+  logFailure(ctx, problem, error)
+  return new OpenidRefusal('unavailable', 'database')
 }
 
 function noteRefusal(ctx: ApiContext, { reason, about }: OpenidRefusal): void {

@@ -24,7 +24,7 @@ export async function countAttempt(ctx: ApiContext, limits: SignInLimits, email:
   await count(ctx, limits.perAccount, accountSubject(email, addressSubject(ctx.state.request.clientAddress)))
 }
 
-/** Counts a step of a sign-in against the limits of its address. @throws Problem rate_limited */
+/** Counts a sign-in that begins against the limits of its address. @throws Problem rate_limited */
 export async function countAddress(ctx: ApiContext, limits: Pick<SignInLimits, 'perAddress'>): Promise<void> {
   const { clientAddress } = ctx.state.request
   for (const bits of clientAddress.includes(':') ? ([64, 56, 48] as const) : ([64] as const)) {
