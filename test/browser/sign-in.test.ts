@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
+import { appendActivity } from '#shared/activity.ts'
 import { browserOf } from '../../apps/workspace/src/session/user-agent.ts'
 import { type Gateway, startGateway } from '../../infra/local/gateway/gateway.ts'
 import { loadPages } from '../../infra/local/gateway/pages.ts'
@@ -334,8 +335,40 @@ describe('workspace: signing in with the provider of the company', function () {
     }))
     assert.deepEqual(cookies, [{ name: 'session', httpOnly: true, sameSite: 'Strict' }])
     assert.deepEqual(await everythingStored(page), NOTHING)
+    const { user_id: userId } = await service.db('users').where({ email: 'kim@acme.example' }).first()
+    const entry = { vendorId: 'ven_acme', userId, subject: userId }
+    const before = { role: 'admin', status: 'active' }
+    const detail = { name: 'Kim R.', before, after: { ...before, role: 'member' }, through: 'openid' }
+    await appendActivity(service.db, { ...entry, action: 'person.linked', detail })
+    await appendActivity(service.db, { ...entry, action: 'person.changed', detail })
+    await appendActivity(service.db, { ...entry, action: 'person.unlinked', detail, userId: null })
     await page.reload()
     await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
+    const said = page.getByRole('main').getByRole('listitem')
+    await said.nth(3).waitFor()
+    assert.deepEqual(
+      (await said.locator('p').allInnerTexts()).map((text) => text.replace(/ (?:just now|\d+ \w+ ago)$/, '')),
+      [
+        'operator unlinked the account of Kim R. from the OpenID provider',
+        'Kim R. signed in with the OpenID provider, which changed the role from Admin to Member',
+        'Kim R. linked this account to the OpenID provider',
+        'Kim R. joined as Admin by signing in with the OpenID provider',
+      ],
+    )
+  })
+
+  it('offers no invitations where there are no built-in accounts', async () => {
+    const { sessionToken } = await service.createPerson({ vendorId: 'ven_acme', role: 'owner' })
+    tab = await visit({ baseUrl, sessionToken, path: '/ven_acme/people' })
+    const { page } = tab
+    const invite = page.getByRole('button', { name: 'Invite a person' })
+    await invite.waitFor()
+    await page.route('**/v1/sign-in', (route) =>
+      route.fulfill({ json: { builtInAccounts: false, openid: { name: 'Acme ID' } } }),
+    )
+    await page.reload()
+    await page.getByText('New people join by signing in with Acme ID.').waitFor()
+    assert.equal(await invite.count(), 0)
   })
 
   it('says why somebody could not sign in, and lets them try again', async () => {
@@ -362,6 +395,25 @@ describe('workspace: signing in with the provider of the company', function () {
     await button.focus()
     await assertAccessible(page)
   })
+
+  for (const [what, fail] of [
+    ['is not there', (route: Route) => route.fulfill({ status: 404, body: '' })],
+    ['breaks off', (route: Route) => route.abort()],
+  ] as const) {
+    it(`shows the form when the answer about ways to sign in ${what}`, async () => {
+      tab = await visit({ baseUrl, path: '/ven_acme/people' })
+      const { page } = tab
+      let asked = 0
+      await page.route('**/v1/sign-in', (route) => {
+        asked += 1
+        return fail(route)
+      })
+      await page.reload()
+      await page.getByLabel('Password').waitFor()
+      assert.equal(await page.getByRole('button', { name: 'Sign in with Acme ID' }).count(), 0)
+      assert.ok(asked <= 2, `asked ${asked} times`)
+    })
+  }
 })
 
 async function leave(page: Page): Promise<void> {

@@ -2,6 +2,7 @@ import { useState } from 'react'
 import type { Person } from '../api/contract.ts'
 import { usePeople } from '../api/people.ts'
 import { draftOf } from '../session/drafts.ts'
+import { useSignInMethods } from '../session/openid.ts'
 import { useSignedIn } from '../session/session.ts'
 import { useCompany } from '../shell/company.ts'
 import { Page } from '../shell/Page.tsx'
@@ -30,12 +31,19 @@ export default function PeopleScreen() {
   )
   const close = () => setDoing(undefined)
   const owns = role === 'owner'
+  const methods = useSignInMethods()
+  const invites = owns && methods?.builtInAccounts === true
   return (
     <Page
       title="People"
       section="Company"
       lede={
-        owns ? (
+        owns && methods?.builtInAccounts === false ? (
+          <>
+            Who belongs to your company, and what each may do. New people join by signing in with{' '}
+            <bdi>{methods.openid?.name}</bdi>.
+          </>
+        ) : owns ? (
           'Who belongs to your company, and what each may do.'
         ) : (
           <>
@@ -44,7 +52,7 @@ export default function PeopleScreen() {
         )
       }
       actions={
-        owns && (
+        invites && (
           <Button variant="primary" icon={<PlusIcon />} onClick={() => setDoing({ what: 'invite' })}>
             Invite a person
           </Button>
@@ -62,7 +70,7 @@ export default function PeopleScreen() {
                   ? {
                       onChange: (person, change) => setDoing({ what: 'change', person, change }),
                       onHandOver: (to) => setDoing({ what: 'hand over', to }),
-                      onInviteAgain: (again) => setDoing({ what: 'invite', again }),
+                      onInviteAgain: invites ? (again) => setDoing({ what: 'invite', again }) : undefined,
                     }
                   : undefined
               }
@@ -71,7 +79,7 @@ export default function PeopleScreen() {
           </>
         )}
       </Loaded>
-      {owns && doing?.what === 'invite' && <InvitePerson again={doing.again} onClose={close} />}
+      {invites && doing?.what === 'invite' && <InvitePerson again={doing.again} onClose={close} />}
       {owns && doing?.what === 'change' && (
         <ChangePerson person={doing.person} change={doing.change} onClose={close} />
       )}

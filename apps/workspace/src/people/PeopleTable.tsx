@@ -8,7 +8,8 @@ import { roleWords } from './roles.ts'
 export interface PeopleActions {
   onChange: (person: Person, change: Change) => void
   onHandOver: (to: Person) => void
-  onInviteAgain: (person: Person) => void
+  /** undefined: nobody is invited here. */
+  onInviteAgain: ((person: Person) => void) | undefined
 }
 
 export interface PeopleTableProps {
@@ -90,7 +91,9 @@ function Actions({ person, onChange, onHandOver, onInviteAgain }: { person: Pers
         </button>
       }
     >
-      {invited && <MenuItem onSelect={() => onInviteAgain(person)}>Create a new link</MenuItem>}
+      {invited && onInviteAgain && (
+        <MenuItem onSelect={() => onInviteAgain(person)}>Create a new link</MenuItem>
+      )}
       {!invited && role === 'member' && (
         <MenuItem onSelect={() => onChange(person, 'make admin')}>Make an admin</MenuItem>
       )}
@@ -102,7 +105,7 @@ function Actions({ person, onChange, onHandOver, onInviteAgain }: { person: Pers
         <MenuItem onSelect={() => onChange(person, 'restore')}>Lift the suspension</MenuItem>
       )}
       {status === 'active' && <MenuItem onSelect={() => onHandOver(person)}>Hand over ownership</MenuItem>}
-      <MenuLine />
+      {(!invited || onInviteAgain) && <MenuLine />}
       <MenuItem danger onSelect={() => onChange(person, invited ? 'withdraw' : 'remove')}>
         {invited ? 'Withdraw the invitation' : 'Remove'}
       </MenuItem>

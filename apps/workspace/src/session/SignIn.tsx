@@ -1,4 +1,5 @@
 import { Suspense, use, useEffect, useState } from 'react'
+import type { SignInMethods } from '../api/contract.ts'
 import { ApiProblem, retryIn } from '../api/request.ts'
 import { Brand } from '../shell/Brand.tsx'
 import { Keyline } from '../shell/Keyline.tsx'
@@ -23,15 +24,17 @@ export interface SignInProps {
 }
 
 export function SignIn(props: SignInProps) {
+  // Here, where it is kept: a component that suspends before it is on the page forgets its state and asks again.
+  const [methods] = useState(signInMethods)
   return (
     <Suspense fallback={<Opening />}>
-      <SignInPage {...props} />
+      <SignInPage {...props} methods={methods} />
     </Suspense>
   )
 }
 
-function SignInPage({ reason, email, onBegin }: SignInProps) {
-  const { builtInAccounts, openid } = use(signInMethods())
+function SignInPage({ reason, email, onBegin, methods }: SignInProps & { methods: Promise<SignInMethods> }) {
+  const { builtInAccounts, openid } = use(methods)
   const submission = useSubmission(explained)
   const [leaving, setLeaving] = useState(false)
   const failure = submission.failure ?? (reason || submission.busy ? undefined : explainedLanding())

@@ -1,3 +1,4 @@
+import { useQuery } from '@tanstack/react-query'
 import type { SignInMethods, StartedOpenid } from '../api/contract.ts'
 import { request } from '../api/request.ts'
 import type { Failure } from '../ui/submit.ts'
@@ -16,6 +17,10 @@ export function signInMethods(): Promise<SignInMethods> {
   )
   return asked
 }
+
+/** @returns undefined until they are known. */
+export const useSignInMethods = (): SignInMethods | undefined =>
+  useQuery({ queryKey: ['sign-in'], queryFn: signInMethods, staleTime: Number.POSITIVE_INFINITY }).data
 
 const PATH_MAX_CHARACTERS = 1_000
 
@@ -55,16 +60,15 @@ const EXPLAINED: Record<string, [title: string, text: string]> = {
   no_role: ['Your account has no role here', ASK],
   account_exists: [
     'Your email address has an account here already',
-    'It was not made for this way of signing in. Ask the operator of this service to connect it.',
+    'It is not connected to this way of signing in. Ask the operator of this service.',
   ],
   other_company: [
     'Your account also belongs to another company',
     'That company does not accept this way of signing in. Ask the operator of this service.',
   ],
-  removed: ['You no longer belong to the company', 'Ask its owner.'],
+  removed: ['You do not belong to this company here', 'Ask the operator of this service.'],
   suspended: ['Your access is suspended', 'Ask the owner of your company.'],
   company_full: ['Your company has too many people', 'Ask its owner to remove somebody first.'],
-  too_many: ['Too many attempts', 'Try again in a few minutes.'],
 }
 
 /** @returns undefined when nothing failed. */
