@@ -64,9 +64,10 @@ server {
   proxy_next_upstream error;
   proxy_next_upstream_tries 2;
 
-  # Its query has the code of a sign-in, which is no log's business.
+  # Its query has the code of a sign-in, which is no log's business. The error log would quote it with each 502.
   location = ${OPENID_CALLBACK} {
     access_log off;
+    error_log /dev/null;
     proxy_pass http://integration_api;
   }
 ${ROUTES.map(nginxLocation).join('\n')}

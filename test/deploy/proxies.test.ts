@@ -27,4 +27,11 @@ describe('the configurations of the proxies', () => {
         assert.ok(printed.includes(`${header} "${value}"`))
       })
   }
+
+  it('nginx.conf keeps the code of a sign-in out of both logs', () => {
+    assert.match(
+      PROXY_FILES['nginx.conf'] ?? '',
+      /location = \/v1\/session\/openid\/callback \{\n {4}access_log off;\n {4}error_log \/dev\/null;\n/,
+    )
+  })
 })
