@@ -106,13 +106,16 @@ async function newTab(): Promise<Page> {
   return context.newPage()
 }
 
+/** By tests; a page itself listens to others. */
+const LISTENED_TO = ['pageerror', 'console', 'request', 'dialog']
+
 /** Takes everything away that a visit may have left in a tab. */
 async function emptied(page: Page, baseUrl: string): Promise<Page> {
   await page.unrouteAll({ behavior: 'ignoreErrors' })
   await page.context().setOffline(false)
   // Of the same origin, so that the process stays, but without a script.
   await page.goto(`${baseUrl}/favicon.svg`)
-  page.removeAllListeners()
+  for (const event of LISTENED_TO) page.removeAllListeners(event)
   await page.context().clearCookies()
   await page.evaluate(() => {
     localStorage.clear()
