@@ -7,12 +7,13 @@ import { serviceEnvironment } from '../infra/service-environment.ts'
 
 /*
  * All tests. Those that need at most Postgres and Redis spend most of their time waiting, so several files run at once.
- * Beside them run those of the local stack. Those of the screens follow, half of them in one browser, half in another.
+ * Beside them run those of the local stack. Those of the screens follow in a few parts, each with a browser of its own.
  * `--no-browser` leaves out the last. With TEST_TOTALS set, the numbers of passed and failed tests go to that file.
  */
 const ROOT = join(import.meta.dirname, '..')
 const MOCHA = join(createRequire(import.meta.url).resolve('mocha/package.json'), '../bin/mocha.js')
 const FILES_AT_ONCE = 3
+const SCREEN_PARTS = 3
 const DEADLINE_MS = 20 * 60_000
 
 /** They wait for the protocol's real times, or try many inputs: started first, they end among the others. */
@@ -44,11 +45,10 @@ const others = all.filter((file) => ![...local, ...browser, ...SLOW].includes(fi
 const parts: Record<string, string[]> = {
   stores: ['--parallel', '--jobs', String(FILES_AT_ONCE), ...SLOW, ...others],
   'local stack': local,
-  ...(!process.argv.includes('--no-browser') && {
-    screens: browser.filter((_, i) => i % 2 === 0),
-    'more screens': browser.filter((_, i) => i % 2 === 1),
-  }),
 }
+if (!process.argv.includes('--no-browser'))
+  for (let part = 0; part < SCREEN_PARTS; part++)
+    parts[`screens ${part + 1}`] = browser.filter((_, i) => i % SCREEN_PARTS === part)
 
 const folder = mkdtempSync(join(tmpdir(), 'integration-access-totals-'))
 
@@ -86,22 +86,17 @@ function readTotals(file: string): number[] {
 }
 
 const started = performance.now()
-/** Two rows side by side, and in each one part after the other: more at once would make everything late. */
-const ROWS = [
-  ['stores', 'more screens'],
-  ['local stack', 'screens'],
-]
+/** Two parts at a time; more at once would make everything late. */
+const PARTS_AT_ONCE = 2
+const waiting = Object.entries(parts)
 
-async function inTurn(names: string[]): Promise<Result[]> {
+async function runWaiting(): Promise<Result[]> {
   const results: Result[] = []
-  for (const name of names) {
-    const args = parts[name]
-    if (args) results.push(await run(name, args))
-  }
+  for (let next = waiting.shift(); next; next = waiting.shift()) results.push(await run(...next))
   return results
 }
 
-const results = (await Promise.all(ROWS.map(inTurn))).flat()
+const results = (await Promise.all(Array.from({ length: PARTS_AT_ONCE }, runWaiting))).flat()
 rmSync(folder, { recursive: true })
 const sum = (count: 'passed' | 'failed') => results.reduce((total, result) => total + result[count], 0)
 for (const { failed, report } of results) if (failed > 0) process.stdout.write(report)

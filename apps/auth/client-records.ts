@@ -60,8 +60,8 @@ export function createClientRecords({
     async read(clientId: string): Promise<ClientCredentials | undefined> {
       const startedAt = { readAt_ms: clock.now(), readAtMonotonic_ms: monotonic() }
       const record = await query(clientId)
-      // A stranger's wrong secret causes a read as well: it must not make room for itself, nor replace the record that
-      // the client's verdicts hang on. The oldest read would expire soonest.
+      // A stranger's wrong secret causes a read as well: it must not make room for itself. The oldest read would
+      // expire soonest.
       if (record && remembered(clientId)?.status !== record.status)
         setNewest(memory, clientId, { record, ...startedAt }, max)
       return record

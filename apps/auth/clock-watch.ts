@@ -5,6 +5,8 @@ import { areApart, clockOffset_ms } from '#shared/revocation/clocks.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 
 const CHECK_EVERY_MS = 15_000
+/** While neither store's clock agrees with this one and one of them cannot be read. */
+const CHECK_UNKNOWN_MS = 1_000
 
 /** The wall clocks of the stores, in ms. */
 export interface StoreClocks {
@@ -25,33 +27,48 @@ export const storeClocks = (db: Queryable, redis: Redis): StoreClocks => ({
 
 /**
  * Watches whether this process may date tokens. One that is dated far ahead would outlive the entry that says it is
- * revoked. So the clock is wrong when both stores' clocks are more than two minutes away from it: of three
- * clocks, one wrong one is outvoted. A store that does not answer leaves the last verdict.
+ * revoked. The clock is wrong when it is more than two minutes away from those of both stores, and right as soon as
+ * one of them agrees: of three clocks, one wrong one is outvoted. While that cannot be told, the last verdict stands.
  */
 export function watchClock({ clock, stores, log }: { clock: Clock; stores: StoreClocks; log: Log }) {
   let right = true
-  const offsetOf = async (read: () => Promise<number>) => {
+  let unknown = false
+
+  /** How far the other clock is ahead; undefined when it cannot be read. */
+  async function offsetOf(read: () => Promise<number>): Promise<number | undefined> {
     const before_ms = clock.now()
-    return clockOffset_ms(await read(), { before_ms, after_ms: clock.now() })
+    return read().then(
+      (theirs_ms) => clockOffset_ms(theirs_ms, { before_ms, after_ms: clock.now() }),
+      () => undefined,
+    )
   }
 
   /** Never rejects. */
   async function check(): Promise<void> {
-    const offsets = await Promise.all([offsetOf(stores.postgres), offsetOf(stores.redis)]).catch(() => [])
-    const [postgres_ms, redis_ms] = offsets
-    if (postgres_ms === undefined || redis_ms === undefined) return
-    right = ![postgres_ms, redis_ms].every((ahead_ms) => areApart({ postgres_ms: ahead_ms, redis_ms: 0 }))
-    if (!right)
-      log.error({ event: 'clock.wrong', postgres_ms, redis_ms }, 'no tokens: this clock is minutes off')
+    const [postgres_ms, redis_ms] = await Promise.all([offsetOf(stores.postgres), offsetOf(stores.redis)])
+    const known = [postgres_ms, redis_ms].filter((ahead_ms) => ahead_ms !== undefined)
+    const agrees = known.some((ahead_ms) => !areApart({ postgres_ms: ahead_ms, redis_ms: 0 }))
+    const wasUnknown = unknown
+    unknown = !agrees && known.length < 2
+    if (!unknown) right = agrees
+    const offsets = { postgres_ms, redis_ms }
+    if (!right) log.error({ event: 'clock.wrong', ...offsets }, 'no tokens: this clock is minutes off')
+    else if (unknown && !wasUnknown)
+      log.warn({ event: 'clock.unknown', ...offsets }, 'this clock cannot be checked')
   }
 
   return {
     isRight: () => right,
     check,
-    /** Checks now, and from then on every 15 s. @returns what ends that. */
+    /** Checks now, and from then on every 15 s; every second while it cannot be told. @returns what ends that. */
     async start() {
       await check()
-      const timer = setInterval(check, CHECK_EVERY_MS).unref()
+      let checkedAt_ms = performance.now()
+      const timer = setInterval(() => {
+        if (performance.now() - checkedAt_ms < (unknown ? CHECK_UNKNOWN_MS : CHECK_EVERY_MS)) return
+        checkedAt_ms = performance.now()
+        void check()
+      }, CHECK_UNKNOWN_MS).unref()
       return () => clearInterval(timer)
     },
   }

@@ -3,6 +3,7 @@ import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { freePort } from '../../infra/local/ports.ts'
+import { serviceEnvironment } from '../../infra/service-environment.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 
@@ -17,6 +18,7 @@ describe('the process of the resource API', () => {
 
   const environment = (port: number) => ({
     PATH: process.env.PATH,
+    ...serviceEnvironment(),
     DRAIN_DELAY_S: '0',
     PORT: String(port),
     DATABASE_URL: api.database.apiUrl,

@@ -51,21 +51,34 @@ describe('a wrong clock of the authorization server', () => {
     })
   }
 
-  it('is believed while a store cannot be asked, and a wrong one stays wrong', async () => {
+  it('keeps the last verdict while it cannot be told, and is right as soon as one store agrees', async () => {
     const clock = createTestClock()
-    const stores = { ...storeClocks(db, redis) }
-    const watch = watchClock({ clock, log: { error() {} } as never, stores })
-    const { redis: answering } = stores
-    stores.redis = () => Promise.reject(new Error('no answer'))
+    const answering = storeClocks(db, redis)
+    const stores = { ...answering }
+    const logged: string[] = []
+    const log = {
+      warn: ({ event }: { event: string }) => void logged.push(event),
+      error: ({ event }: { event: string }) => void logged.push(event),
+    }
+    const watch = watchClock({ clock, log: log as never, stores })
+    const verdict = async () => {
+      await watch.check()
+      return watch.isRight()
+    }
+    const noAnswer = () => Promise.reject(new Error('no answer'))
+    stores.redis = noAnswer
+    assert.equal(await verdict(), true)
+    assert.deepEqual(logged, [])
     clock.advance(3 * MINUTE_MS)
-    await watch.check()
-    assert.equal(watch.isRight(), true)
-    stores.redis = answering
-    await watch.check()
-    stores.redis = () => Promise.reject(new Error('no answer'))
+    assert.deepEqual([await verdict(), await verdict()], [true, true])
+    assert.deepEqual(logged.splice(0), ['clock.unknown'])
+    stores.redis = answering.redis
+    assert.equal(await verdict(), false)
+    stores.redis = noAnswer
+    assert.equal(await verdict(), false)
+    assert.deepEqual(logged, ['clock.wrong', 'clock.wrong'])
     clock.advance(-3 * MINUTE_MS)
-    await watch.check()
-    assert.equal(watch.isRight(), false)
+    assert.equal(await verdict(), true)
   })
 
   it('issues nothing and is not ready, but a token can be revoked; the log says why', async () => {

@@ -1,7 +1,9 @@
 import { strict as assert } from 'node:assert'
+import Provider from 'oidc-provider'
 import { SCOPES, type Scope } from '#shared/oauth/scopes.ts'
 import { createGrantJudge, createRememberingJudge, type GrantRequest } from '../../apps/auth/grant-judge.ts'
 import { Refusal } from '../../apps/auth/refusal.ts'
+import { startAuth, TEST_RESOURCE } from '../support/auth.ts'
 
 const refusal = new Refusal({ status: 400, error: 'invalid_scope', description: 'no', reason: 'no' })
 
@@ -43,10 +45,43 @@ describe('a remembered verdict', () => {
     assert.equal(asked.length, combinations.length)
   })
 
-  it('rests on nothing but these: the judge gets no other input', async () => {
-    const { judge, asked } = counted()
-    await judge(requestOf())
-    assert.deepEqual(Object.keys(asked[0] ?? {}).sort(), ['assigned', 'grantType', 'resource', 'scope'])
+  it('rests on nothing but these: oidc-provider sees no secret, no client id and no header of the caller', async () => {
+    const seen: { url?: string; headers: object; fields: string }[] = []
+    const { createContext } = Provider.prototype
+    Provider.prototype.createContext = function (request, response) {
+      const { url, headers } = request
+      const [body] = (request as unknown as { iterator(): Buffer[] }).iterator()
+      seen.push({ url: url ?? '', headers, fields: String(body) })
+      return createContext.call(this, request, response) as never
+    }
+    const auth = await startAuth()
+    try {
+      const { clientId, clientSecret } = await auth.createClient({ scopes: ['analytics:read'] })
+      const { status } = await auth.post(
+        '/v1/oauth/token',
+        { grant_type: 'client_credentials', scope: 'analytics:read' },
+        {
+          authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`,
+          origin: 'https://elsewhere.test',
+          accept: 'text/html',
+        },
+      )
+      assert.equal(status, 200)
+    } finally {
+      Provider.prototype.createContext = createContext
+      await auth.stop()
+    }
+    const fields = new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: 'authenticated',
+      scope: 'analytics:read',
+      resource: TEST_RESOURCE,
+    }).toString()
+    const headers = {
+      'content-type': 'application/x-www-form-urlencoded',
+      'content-length': String(fields.length),
+    }
+    assert.deepEqual(seen, [{ url: '/token', headers, fields }])
   })
 
   it('is the same whatever order the assigned scopes are in', async () => {

@@ -15,8 +15,8 @@ describe('workspace: Analytics', function () {
     tab = await visit({ sessionToken: token, path: '/ven_acme/analytics' })
     const impressions = daily.totals.impressions.toLocaleString('en')
     await tab.page.getByRole('radio', { name: `Impressions ${impressions}` }).waitFor()
+    await rowCount(tab.page, 30)
     const rows = tab.page.getByRole('region', { name: 'Day by day' }).locator('tbody tr')
-    assert.equal(await rows.count(), 30)
     const words = { final: 'Final', provisional: 'Provisional', missing: 'Not reported' }
     for (const [index, day] of daily.days.toReversed().entries()) {
       const text = (await rows.nth(index).innerText()).replaceAll(/\s+/g, ' ')
@@ -146,7 +146,7 @@ describe('workspace: Analytics', function () {
   })
 
   it('is shown in a browser whose language is none that Intl knows', async () => {
-    tab = await visit({ as: OWNER })
+    tab = await visit({ as: OWNER, alone: true })
     const { context, page, baseUrl } = tab
     await context.addInitScript(() =>
       Object.defineProperty(Navigator.prototype, 'language', {

@@ -200,7 +200,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     const old = await createClient(token, { name: 'Quiet one' })
     const replacement = await createClient(token, { name: 'Quiet one 2', replaces: old.clientId })
     for (let tokens = 0; tokens < 100; tokens++) await requestToken(old)
-    tab = await visit({ sessionToken: token, path: '/favicon.svg' })
+    tab = await visit({ sessionToken: token, path: '/favicon.svg', alone: true })
     const { page } = tab
     await page.clock.install()
     const since = new Date(Date.now() - 1_000).toISOString()

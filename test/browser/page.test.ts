@@ -24,7 +24,7 @@ describe('workspace: the page', function () {
 
   it(`loads less than ${FIRST_LOAD_BYTES / 1_000} KB of gzipped script before the first screen`, async () => {
     const { stack } = await testWorkspace()
-    tab = await visit()
+    tab = await visit({ alone: true })
     await tab.page.getByRole('heading', { name: 'Sign in' }).waitFor()
     const scripts = await tab.page.evaluate(() =>
       performance
@@ -43,7 +43,7 @@ describe('workspace: the page', function () {
   })
 
   it('preloads a font, which is used', async () => {
-    tab = await visit()
+    tab = await visit({ alone: true })
     const href = (await tab.page.locator('link[rel="preload"][as="font"]').getAttribute('href')) as string
     const font = await fetch(tab.baseUrl + href)
     assert.equal(font.status, 200)
@@ -141,7 +141,7 @@ describe('workspace: the page', function () {
     const token = await sessionToken(OWNER)
     const { clientId } = await createClient(token, { name: 'Walked past' })
     const clients = 'integrations/oauth2-clients'
-    tab = await visit({ sessionToken: token })
+    tab = await visit({ sessionToken: token, alone: true })
     const { page, baseUrl } = tab
     const violations: string[] = []
     await page.exposeFunction('noteViolation', (directive: string) => violations.push(directive))
@@ -181,7 +181,7 @@ describe('workspace: the page', function () {
 
   for (const width of [360, 1600]) {
     it(`does not jump while it loads, at ${width} px`, async () => {
-      tab = await visit({ as: OWNER, width })
+      tab = await visit({ as: OWNER, width, alone: true })
       for (const screen of SCREENS) {
         await tab.page.goto(`${tab.baseUrl}/ven_acme/${screen}`)
         await tab.page.getByRole('heading', { level: 1 }).waitFor()
@@ -194,7 +194,7 @@ describe('workspace: the page', function () {
 
   it('has no task over 200 ms on a machine four times slower', async function () {
     this.timeout(180_000)
-    tab = await visit({ as: OWNER })
+    tab = await visit({ as: OWNER, alone: true })
     const { page, context, baseUrl } = tab
     const devtools = await context.newCDPSession(page)
     await devtools.send('Emulation.setCPUThrottlingRate', { rate: 4 })

@@ -231,7 +231,7 @@ describe('workspace: signing in and out', function () {
   })
 
   it('ends the session here when its time is over', async () => {
-    tab = await visit({ as: OWNER, path: '/favicon.svg' })
+    tab = await visit({ as: OWNER, path: '/favicon.svg', alone: true })
     await tab.page.clock.install()
     await tab.page.goto(`${tab.baseUrl}/ven_acme/activity`)
     await tab.page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()

@@ -51,9 +51,15 @@ describe('npm start after an end without a stop', function () {
   })
 
   it('is not stopped by a number that another program has by now', async () => {
-    const first = await startProcess({ dataDir })
-    await first.ready()
+    const folder = await openDataDir(dataDir)
+    const { postgres } = await localSecrets(folder)
+    const first = await startPostgres({
+      directory: folder.at('postgres'),
+      port: await freePort(),
+      password: postgres.postgres,
+    })
     await first.stop()
+    folder.release()
     const bystander: ChildProcess = spawn('sleep', ['60'])
     const pidFile = join(dataDir, 'postgres/postmaster.pid')
     await writeFile(pidFile, `${bystander.pid}\n${join(dataDir, 'postgres')}\n1\n1\n\n127.0.0.1\n`)
