@@ -19,7 +19,7 @@ const LOCK_NOT_AVAILABLE = '55P03'
 /** The database has been migrated by a newer version. `message` is a sentence for a person. */
 export class NewerDatabase extends Error {}
 
-/** Other transactions kept a table from being changed for ten minutes. `message` is a sentence for a person. */
+/** Other transactions kept a migration from changing a table for ten minutes. `message` is a sentence for a person. */
 export class BusyDatabase extends Error {}
 
 export interface MigrateOptions {
@@ -27,7 +27,7 @@ export interface MigrateOptions {
   ownerUrl: string
   /** Passwords of the two service roles; a role without one here stays as it is. */
   passwords?: { integration_auth?: string | undefined; integration_api?: string | undefined }
-  /** Called when it has to wait for transactions that use a table. */
+  /** Called when a migration has to wait for transactions that use a table. */
   waiting?: () => void
   /** Default: the migrations of this release. */
   directory?: string
@@ -41,7 +41,7 @@ export interface MigrateOptions {
 /**
  * Brings the database to the newest schema. Safe to run again, at the same time from several places, and after a
  * run that was killed halfway: each migration is one transaction. Beside running services: it holds nobody up for
- * longer than about 300 ms at a time, and waits for up to ten minutes until it may change a table.
+ * longer than about 300 ms at a time, and each migration waits for up to ten minutes until it may change a table.
  * @returns the names of the migrations that it ran.
  */
 export async function migrate({
@@ -84,7 +84,8 @@ async function runMissing(
 ): Promise<string[]> {
   const source = { directory, loadExtensions: ['.ts'] }
   const [, missing] = await db.migrate.list(source)
-  await givingWay(() => db.migrate.latest(source), waiting)
+  // Not latest(), which runs all of them in one transaction: a lock of the first would last until the end.
+  for (const _ of missing) await givingWay(() => db.migrate.up(source), waiting)
   return missing.map(({ file }: { file: string }) => file)
 }
 
@@ -121,17 +122,21 @@ async function refuseNewerDatabase(db: knex.Knex, known: number): Promise<void> 
     )
 }
 
-/** @returns why it raised a fence; undefined if there is no client yet, or a service is connected. */
+/**
+ * Raises a fence unless there is no client yet, or a service is connected.
+ * @returns why one stands, also if a run raised it that was killed before it could say so; undefined if none does.
+ */
 async function fenceUnused(db: knex.Knex): Promise<string | undefined> {
   const why = 'a version without fences made these data, and no service was using them: they may be a backup'
-  const { rows } = await db.raw(
+  await db.raw(
     `insert into restore_fences (reason)
      select ? where exists (select from oauth_clients) and not exists (
        select from pg_stat_activity
        where datname = current_database() and usename in ('integration_auth', 'integration_api'))
-     on conflict do nothing returning reason`,
+     on conflict do nothing`,
     [why],
   )
+  const { rows } = await db.raw('select reason from restore_fences where lowered_at is null')
   return rows[0]?.reason
 }
 

@@ -23,6 +23,7 @@ const DATABASE_WAITS: Record<SchemaState | 'silent', string[]> = {
   missing: ['migrations'],
   newer: ['a newer version of this service: the database was made for it'],
   fenced: ['an operator: the database was restored'],
+  moved: ['the comparison of the database with Redis: see the log of the API'],
   silent: ['postgres'],
 }
 

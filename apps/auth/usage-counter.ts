@@ -15,8 +15,8 @@ const CLIENTS_PER_CALL = 200
 /** Of one client, between two flushes. */
 const ADDRESSES_MAX = 20
 
-/** ARGV: pairs of a field and what to add to it. */
-const ADD = `for i = 1, #ARGV, 2 do redis.call('HINCRBY', KEYS[1], ARGV[i], ARGV[i + 1]) end`
+/** ARGV: commands, each a name, a field and a number. One script, so that no count is stored without its time. */
+const STORE = `for i = 1, #ARGV, 3 do redis.call(ARGV[i], KEYS[1], ARGV[i + 1], ARGV[i + 2]) end`
 
 /** The usage of a client since the last flush. */
 interface Uses {
@@ -56,32 +56,31 @@ export function createUsageCounter({ redis, clock }: { redis: Redis; clock: Cloc
       uses = new Map()
       const now_ms = clock.now()
       for (let from = 0; from < clients.length; from += CLIENTS_PER_CALL) {
-        const { added, set } = fieldsOf(clients.slice(from, from + CLIENTS_PER_CALL), now_ms)
-        await Promise.all([
-          redis.eval(ADD, 1, redisKeys.usagePending, ...added),
-          redis.hset(redisKeys.usagePending, ...set),
-        ]).catch(() => {})
+        const commands = commandsOf(clients.slice(from, from + CLIENTS_PER_CALL), now_ms)
+        await redis.eval(STORE, 1, redisKeys.usagePending, ...commands.flat()).catch(() => {})
       }
     },
   }
 }
 
-/** Pairs of a field and what to add to it, and of a field and its new value. */
-function fieldsOf(clients: [clientId: string, Uses][], now_ms: number) {
+/** What adds the counts to the hash, and sets the times. */
+function commandsOf(clients: [clientId: string, Uses][], now_ms: number) {
   const hour = Math.floor(now_ms / HOUR_MS)
   const minute = Math.floor(now_ms / MINUTE_MS)
-  const added: (string | number)[] = []
-  const set: (string | number)[] = []
+  const commands: ['HINCRBY' | 'HSET', field: string, value: number][] = []
+  const add = (field: string, count: number) => commands.push(['HINCRBY', field, count])
+  const setTime = (field: string) => commands.push(['HSET', field, now_ms])
   for (const [clientId, { tokens, scopes, addresses }] of clients) {
-    added.push(`${clientId}|${hour}`, tokens, `${clientId}|m|${minute}`, tokens)
-    set.push(`${clientId}|last`, now_ms)
+    add(`${clientId}|${hour}`, tokens)
+    add(`${clientId}|m|${minute}`, tokens)
+    setTime(`${clientId}|last`)
     for (const scope of new Set([...scopes].flatMap((several) => several.split(' ')))) {
-      set.push(`${clientId}|s|${scope}`, now_ms)
+      setTime(`${clientId}|s|${scope}`)
     }
     for (const [address, count] of addresses) {
-      added.push(`${clientId}|a|${address}`, count)
-      set.push(`${clientId}|l|${address}`, now_ms)
+      add(`${clientId}|a|${address}`, count)
+      setTime(`${clientId}|l|${address}`)
     }
   }
-  return { added, set }
+  return commands
 }

@@ -3,13 +3,13 @@ import { appendActivity } from '#shared/activity.ts'
 import { markClientRevoked } from '#shared/oauth/clients.ts'
 import { listSigningKeys } from '#shared/oauth/signing-keys.ts'
 import { heldEntries, idsOf, insertLostTokens, lostAmong } from '#shared/revocation/held.ts'
-import { FENCED } from '#shared/revocation/records.ts'
-import { parseSeen, raiseFence, type Seen } from '#shared/revocation/restored.ts'
+import { differInTimeline, parseSeen, raiseFence, type Seen } from '#shared/revocation/restored.ts'
 import type { Entry } from '#shared/revocation/subject.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { OperatorError } from '../operator.ts'
 import { markSigningKeyRevoked } from './keys.ts'
 
 const ROWS_AT_ONCE = 500
@@ -46,8 +46,20 @@ export async function whyFenced(
 ): Promise<Fence | { raisedAt: null; reason: string } | undefined> {
   const fence = await standingFence(db)
   if (fence) return fence
-  const { rows } = await db.raw(`select ${FENCED} as fenced`)
-  return rows[0].fenced ? { raisedAt: null, reason: 'the database is a copy, or was restored' } : undefined
+  const { place, confirmedPlace } = await readPlaces(db)
+  if (place === confirmedPlace) return undefined
+  const reason = differInTimeline(place, confirmedPlace)
+    ? 'the database has yet to be compared with Redis, as after the promotion of a standby (see the log of the API)'
+    : 'the database is a copy, or was restored'
+  return { raisedAt: null, reason }
+}
+
+/** Where the database is, which is empty for a standby, and where it was confirmed to be complete. */
+async function readPlaces(db: Queryable): Promise<{ place: string; confirmedPlace: string }> {
+  const { rows } = await db.raw(
+    `select coalesce(database_place(), '') as place, place as "confirmedPlace" from revocation_trust`,
+  )
+  return rows[0]
 }
 
 /** Raises a fence if none stands. Once it resolves, no process of either service lets anybody in. */
@@ -136,9 +148,15 @@ export async function countActive(db: Queryable): Promise<number> {
 /**
  * Declares the database complete as it is, and lowers the fence. The services go on within seconds.
  * @param seen What Redis remembers. The confirmation is dated after it even if the clock of Postgres is behind.
+ * @throws OperatorError when it is being compared with Redis: nobody knows yet whether revocations are missing.
  */
 export async function confirmDatabase(db: Database, seen: Seen | undefined): Promise<Fence | undefined> {
   const fence = await standingFence(db)
+  const { place, confirmedPlace } = await readPlaces(db)
+  if (!fence && differInTimeline(place, confirmedPlace))
+    throw new OperatorError(
+      'Nothing is confirmed: the services compare a promoted database with Redis on their own, and then let everybody in or raise a fence. After a recovery to a point in time, or to do without the comparison, run "restore fence" first.',
+    )
   await everyProcessFenced(db)
   await db.raw(
     `with lowered as (update restore_fences set lowered_at = clock_timestamp() where lowered_at is null)

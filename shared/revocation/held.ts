@@ -69,7 +69,7 @@ export async function insertLostTokens(db: Queryable, jtis: readonly string[]): 
  * asynchronous standby never got. Tokens among them are stored again; a lost client or key means a fence, since other
  * changes will be lost too, which nothing remembers.
  * @param options.nonce Key and value of what the server still has unless it was flushed meanwhile.
- * @throws Broken when that is not known within `deadline_ms`; rejects when Redis fails.
+ * @throws Broken when that is not known within `deadline_ms`, or before `stopping`; rejects when Redis fails.
  */
 export async function judgePromoted({
   redis,
@@ -78,6 +78,7 @@ export async function judgePromoted({
   nonce: [nonceKey, nonce],
   deadline_ms,
   monotonic,
+  stopping,
 }: {
   redis: Redis
   db: Queryable
@@ -85,6 +86,7 @@ export async function judgePromoted({
   nonce: [key: string, value: string]
   deadline_ms: number
   monotonic: () => number
+  stopping: AbortSignal | undefined
 }): Promise<Verdict> {
   const end_ms = monotonic() + deadline_ms
   for await (const entries of heldEntries(redis, server)) {
@@ -92,6 +94,7 @@ export async function judgePromoted({
     const proof = lost.find(({ kind }) => kind !== 'token')
     if (proof) return hasForgotten(proof.id)
     if (lost.length > 0) await insertLostTokens(db, idsOf('token', lost)).catch(fromPostgres)
+    if (stopping?.aborted) throw new Broken('the process ends')
     if (monotonic() > end_ms) throw new Broken('comparing Redis took too long')
   }
   if ((await redis.get(nonceKey)) !== nonce) throw new Broken('the server was flushed')

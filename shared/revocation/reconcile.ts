@@ -58,6 +58,10 @@ export interface ReconcilerOptions {
   monotonic?: () => number
   /** Called after each step; a rejection fails the round. */
   step?: (step: Step) => Promise<void> | void
+  /** Gives up a comparison, which can take much longer than the rest of a round. */
+  stopping?: AbortSignal
+  /** Called before a promoted standby is compared with Redis. */
+  comparing?: () => void
   /** Called with what each round has read. */
   learned?: (revoked: Pick<RecentRevocations, 'clients' | 'keys'>) => void
 }
@@ -98,6 +102,8 @@ export function createReconciler({
   clock = systemClock,
   monotonic = () => performance.now(),
   step = () => {},
+  stopping,
+  comparing = () => {},
   learned = () => {},
 }: ReconcilerOptions): Reconciler {
   const nonceKey = redisKeys.revocationNonce(randomUUID())
@@ -131,8 +137,11 @@ export function createReconciler({
     return read(begun, readAt_ms)
   }
 
-  const promoted = ({ runId: server, nonce }: Begun) =>
-    judgePromoted({ redis, db, server, nonce: [nonceKey, nonce], deadline_ms: timings.compare_ms, monotonic })
+  function promoted({ runId: server, nonce }: Begun): ReturnType<typeof judgePromoted> {
+    comparing()
+    const deadline_ms = timings.compare_ms
+    return judgePromoted({ redis, db, server, nonce: [nonceKey, nonce], deadline_ms, monotonic, stopping })
+  }
 
   /** Adds what the server may lack. @returns how many entries it has from this process, and how many were sent. */
   async function add({ runId, evicted, nonce }: Begun, recent: RecentRevocations, readAt_ms: number) {

@@ -6,9 +6,9 @@ export class StandbyError extends Error {
   readonly code = 'a standby answers'
 }
 
-/** The database may have been restored to an earlier moment, and no operator has confirmed it yet. */
+/** The database may have been restored to an earlier moment, and has yet to be confirmed. */
 export class RestoredError extends Error {
-  readonly code = 'the database waits for an operator'
+  readonly code = 'the database has yet to be confirmed'
 }
 
 /** SQL for whether nobody may be let in: a fence stands, or the database is not the one that was confirmed. */

@@ -53,9 +53,13 @@ export function judgeDatabase(
   const comparable = seen?.confirmedAt_ms === confirmedAt_ms
   if (comparable && !knowsSeen) return hasForgotten(seen.id)
   if (place === confirmedPlace) return 'same'
-  if (comparable && withoutTimeline(place) === withoutTimeline(confirmedPlace)) return 'promoted'
+  if (comparable && differInTimeline(place, confirmedPlace)) return 'promoted'
   return { restored: 'the database is a copy, or was restored' }
 }
+
+/** Whether two places name one database, before and after the promotion of a standby or a recovery. */
+export const differInTimeline = (place: string, other: string): boolean =>
+  place !== other && withoutTimeline(place) === withoutTimeline(other)
 
 /** @param id Of a client or signing key. */
 export const hasForgotten = (id: string): Verdict => ({

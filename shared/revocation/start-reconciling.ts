@@ -10,7 +10,8 @@ const JITTER = 0.2
 const MINUTE_MS = 60_000
 const NAMINGS_A_MINUTE = 2
 
-export interface StartReconcilingOptions extends ReconcilerOptions {
+export interface StartReconcilingOptions
+  extends Omit<ReconcilerOptions, 'stopping' | 'comparing' | 'learned'> {
   log: Log
   purgeEvery_ms?: number
 }
@@ -28,14 +29,29 @@ export interface Reconciling {
  */
 export function startReconciling(options: StartReconcilingOptions): Reconciling {
   const { db, log, timings = PRODUCTION_TIMINGS, purgeEvery_ms = PURGE_EVERY_MS } = options
-  const reconciler = createReconciler({ ...options, learned: auditRevocations(log) })
   const stopping = new AbortController()
+  const reconciler = createReconciler({
+    ...options,
+    stopping: stopping.signal,
+    comparing: tellComparing,
+    learned: auditRevocations(log),
+  })
   let told = ''
+  let comparing = false
   let latest: Round | undefined
   const turns = watchTurns(log)
   let purgeAt_ms = performance.now() + purgeEvery_ms * Math.random()
 
+  function tellComparing(): void {
+    if (comparing) return
+    comparing = true
+    told = ''
+    const text = 'revocation: nobody is let in until a promoted standby has been compared with Redis'
+    log.warn({ event: 'database.promoted' }, text)
+  }
+
   function tell(round: Round): void {
+    if (round.outcome !== 'failed') comparing = false
     if (round.outcome === 'replaced') turns.tell(round)
     if (round.outcome === 'fresh') return
     const news = round.outcome === 'failed' ? round.why : round.outcome

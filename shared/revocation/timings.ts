@@ -27,7 +27,7 @@ export interface Timings {
   refill_ms: number
   /** How often a waiting revocation checks again whether Redis can vouch for it. */
   retry_ms: number
-  /** A round that compares all that Redis holds with Postgres gives up after this long. */
+  /** A round that compares all that Redis holds with Postgres gives up after this long. Its nonce must last longer. */
   compare_ms: number
   /** What `ask` gives Postgres before it answers `undecided`. */
   askPostgres_ms: number
@@ -44,6 +44,6 @@ export const PRODUCTION_TIMINGS: Readonly<Timings> = Object.freeze({
   tick_ms: 1_000,
   refill_ms: 30_000,
   retry_ms: 500,
-  compare_ms: 10_000,
+  compare_ms: 50_000,
   askPostgres_ms: 1_000,
 })

@@ -1,4 +1,3 @@
-import { FENCED } from '#shared/revocation/records.ts'
 import type { Queryable } from './postgres.ts'
 
 /** The newest migration that this code needs: the number that its file's name begins with. */
@@ -15,9 +14,10 @@ const MARK = /^integration schema (\d{1,9}), serves (\d{1,9})$/
 
 /**
  * `missing`: not migrated far enough. `newer`: migrated by a release that this one is too old for. `fenced`: it may have
- * been restored to an earlier moment, and no operator has confirmed it.
+ * been restored to an earlier moment, and no operator has confirmed it. `moved`: it is not where it was confirmed, as
+ * after the promotion of a standby; a round of reconciling either follows it or raises a fence.
  */
-export type SchemaState = 'usable' | 'missing' | 'newer' | 'fenced'
+export type SchemaState = 'usable' | 'missing' | 'newer' | 'fenced' | 'moved'
 
 /** Records which schema the database has. For the migration, as the owner of the tables. */
 export async function markSchema(db: Queryable, newest: number, serves = SCHEMA_SERVES_FROM): Promise<void> {
@@ -36,6 +36,10 @@ export async function schemaState(db: Queryable): Promise<SchemaState> {
   const schema = await readSchema(db)
   if (schema === undefined || schema.newest < SCHEMA_NEEDED) return 'missing'
   if (schema.serves > SCHEMA_NEEDED) return 'newer'
-  const { rows } = await db.raw(`select ${FENCED} as fenced`)
-  return rows[0].fenced ? 'fenced' : 'usable'
+  const { rows } = await db.raw(
+    `select case when exists (select from restore_fences where lowered_at is null) then 'fenced'
+       when not exists (select from revocation_trust where place = database_place()) then 'moved'
+       else 'usable' end as state`,
+  )
+  return rows[0].state
 }

@@ -205,10 +205,7 @@ describe('admin restore', function () {
       assert.match(stdout, new RegExp(`key +${kid}`))
       assert.match(stdout, new RegExp(`token +${jti}`))
       assert.match(stdout, /- No log was given\. /)
-      const asked = [{ clientId: kept.clientId, jti }, { clientId: kept.clientId, kid }, kept]
-      await api.db.raw('update restore_fences set lowered_at = now()')
-      assert.deepEqual(await readStandings(api.db, asked), [{ revoked: 'token' }, { revoked: 'key' }, 'live'])
-      // The clock of Postgres was ahead when it was confirmed before.
+      // The clock of Postgres was ahead when it was confirmed before. While the fence stands, no round changes this.
       await asAdmin(api.redis, async (redis) => {
         const seen = (await redis.get('revocation:seen')) ?? ''
         await redis.set('revocation:seen', seen.replace(/^\d+/, String(Date.now() + 3_600_000)))
@@ -216,6 +213,8 @@ describe('admin restore', function () {
       await admin('confirm')
       const { rows } = await api.db.raw('select confirmed_at > now() as dated_after from revocation_trust')
       assert.deepEqual(rows, [{ dated_after: true }])
+      const asked = [{ clientId: kept.clientId, jti }, { clientId: kept.clientId, kid }, kept]
+      assert.deepEqual(await readStandings(api.db, asked), [{ revoked: 'token' }, { revoked: 'key' }, 'live'])
       await until(async () => (await tokenStatus(kept)) === 200)
       assert.equal(await tokenStatus(revoked), 401)
     })
@@ -268,6 +267,39 @@ describe('admin restore', function () {
         stdout,
         'No fence stands, but nobody is let in: the database is a copy, or was restored.\n',
       )
+    })
+  })
+
+  describe('while a promoted standby is compared with Redis', () => {
+    const place = (sql: string) => api.db.raw(`update revocation_trust set place = ${sql}`)
+    before(async () => {
+      // Without this, the comparison of so few entries would end at once.
+      await api.db.raw('revoke update (place) on revocation_trust from integration_api')
+      await place(`regexp_replace(database_place(), '[^/]*$', '00000000')`)
+    })
+    after(async () => {
+      await place('database_place()')
+      await api.db.raw('grant update (place) on revocation_trust to integration_api')
+    })
+
+    it('asks no operator for anything', async () => {
+      const { status, json } = await api.request('GET', '/readyz')
+      const compared = 'the comparison of the database with Redis: see the log of the API'
+      assert.deepEqual([status, json.waitingFor], [503, [compared]])
+      const { stdout } = await admin('status')
+      assert.match(
+        stdout,
+        /^No fence stands, but nobody is let in: the database has yet to be compared with Redis/,
+      )
+      await until(async () => api.logLines.some((line) => line.includes('"event":"database.promoted"')))
+    })
+
+    it('refuses "restore confirm", which would skip the comparison', async () => {
+      const { code, stderr } = await admin('confirm')
+      assert.equal(code, 1)
+      assert.match(stderr, /^Nothing is confirmed: .* "restore fence" first/)
+      const { rows } = await api.db.raw('select place = database_place() as confirmed from revocation_trust')
+      assert.deepEqual(rows, [{ confirmed: false }])
     })
   })
 

@@ -129,6 +129,40 @@ describe('the usage of clients', () => {
     assert.equal((await stored(client)).tokens, 2)
   })
 
+  it('reach Redis with their times, even while it is drained', async () => {
+    const usage = counter()
+    const client = (n: number) => `cli_${String(n).padStart(22, '0')}`
+    let flushing = true
+    const drained: string[][] = []
+    async function drain() {
+      do {
+        const [, fields] = (await admin
+          .multi()
+          .rename('usage:pending', 'usage:draining')
+          .hkeys('usage:draining')
+          .del('usage:draining')
+          .exec()) as [unknown, [Error | null, string[]], unknown]
+        drained.push(fields[1])
+      } while (flushing)
+    }
+    const draining = drain()
+    for (let flush = 0; flush < 5; flush += 1) {
+      for (let n = 0; n < 200; n += 1)
+        for (let address = 0; address < 20; address += 1)
+          usage.count(client(n), 'analytics:read', `192.0.2.${address}`)
+      await usage.flush()
+    }
+    flushing = false
+    await draining
+    await drain()
+    const torn = drained.flatMap((fields) => {
+      const times = new Set(fields.filter((field) => field.includes('|l|')))
+      return fields.filter((field) => field.includes('|a|') && !times.has(field.replace('|a|', '|l|')))
+    })
+    assert.deepEqual(torn, [])
+    assert.equal(drained.flat().filter((field) => field.includes('|a|')).length, 5 * 4_000)
+  })
+
   it('of a client that Postgres does not know are dropped', async () => {
     const usage = counter()
     usage.count('cli_0000000000000000000000', 'analytics:read', '192.0.2.1')

@@ -128,6 +128,12 @@ describe('npm run migrate', () => {
       assert.match(run(env()).stdout, /Nobody is let in/)
     })
 
+    it('says so after a run that was killed when it had raised the fence', async () => {
+      assert.match(run(env()).stdout, /Nobody is let in/)
+      await markSchema(owner, 12)
+      assert.match(run(env()).stdout, /Nobody is let in until you run .*: a version without fences/)
+    })
+
     it('lets everybody in if a service uses it', async () => {
       const url = Object.assign(new URL(database.ownerUrl), {
         username: 'integration_api',
@@ -141,23 +147,23 @@ describe('npm run migrate', () => {
     })
   })
 
-  it('waits for a transaction that uses a table, and lets others use it meanwhile', async () => {
+  it('waits for a transaction that uses a table, and meanwhile keeps nobody from a table', async () => {
     const { ownerUrl } = database
     await migrate({ ownerUrl })
     const db = knex({ client: 'pg', connection: ownerUrl, pool: { min: 0, max: 2 } })
-    await backTo(db, '0015_lost_tokens.ts')
+    await backTo(db, '0014_openid_identities.ts')
     const reader = await db.transaction()
     await reader.raw('select from revoked_tokens')
-    let waits = () => {}
-    const waiting = new Promise<void>((resolve) => {
-      waits = resolve
-    })
-    const ran = migrate({ ownerUrl, waiting: () => waits() })
+    const { promise: waiting, resolve } = Promise.withResolvers<void>()
+    const ran = migrate({ ownerUrl, waiting: resolve })
     await waiting
     await db.raw('select from revoked_tokens')
+    // The migration before has ended with its own transaction, and holds no lock.
+    const { rows } = await db.raw(`select to_regclass('openid_identities') is not null as committed`)
     await reader.rollback()
-    assert.equal((await ran)[0], '0015_lost_tokens.ts')
+    assert.deepEqual(await ran, ['0014_openid_identities.ts', '0015_lost_tokens.ts'])
     await db.destroy()
+    assert.deepEqual(rows, [{ committed: true }])
   })
 
   it('says that the database does not answer, without its password', () => {

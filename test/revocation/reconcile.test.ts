@@ -485,6 +485,16 @@ describe('a round of the reconciler', () => {
       assert.equal(await isFollowed(), false)
     })
 
+    it('stops comparing when the process ends', async () => {
+      const { redis, db } = api
+      const stopping = AbortSignal.abort()
+      const ending = createReconciler({ redis, db, timings: FAST, stopping })
+      await promote()
+      await sleep(FAST.round_ms)
+      assert.deepEqual(await ending.round(), { outcome: 'failed', why: 'the process ends' })
+      assert.equal(await isFollowed(), false)
+    })
+
     it('reads every token again, also in a process that another was ahead of: transaction ids went back', async () => {
       const clientId = await subjects.newClient()
       const jti = newJti()

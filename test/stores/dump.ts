@@ -126,7 +126,9 @@ export async function dumped(): Promise<Check[]> {
   await migrate({ ownerUrl: second.ownerUrl, passwords: PASSWORDS })
   const restored = await startInstallation({ ...second, redis, keyEncryptionKey })
   const fencedStatus = (await restored.token(kept)).status
-  const readiness = await (await fetch(`${restored.apiUrl}/readyz`)).text()
+  let readiness = ''
+  for (const end = performance.now() + 10_000; !/operator/.test(readiness) && performance.now() < end; )
+    readiness = await sleep(100).then(async () => (await fetch(`${restored.apiUrl}/readyz`)).text())
   const fence = await runAdmin(
     ['restore', 'fence', '--since', since.toISOString(), ...logs.flatMap((log) => ['--log', log])],
     { env: env(second.ownerUrl) },

@@ -3,7 +3,7 @@ import { FENCED } from '#shared/revocation/records.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 
 export const restored = (): Problem =>
-  new Problem('unavailable', 'The database was restored, and an operator has yet to confirm it.')
+  new Problem('unavailable', 'The database was restored or replaced, and has yet to be confirmed.')
 
 /** @throws Problem unavailable while the database may be one that has forgotten suspensions and new passwords. */
 export async function requireConfirmed(db: Queryable): Promise<void> {
