@@ -11,6 +11,7 @@ import {
   requestToken,
   sessionToken,
   testWorkspace,
+  untilUsed,
   type Visit,
   visit,
 } from '../support/workspace.ts'
@@ -282,8 +283,10 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
   })
 
   it('draws each client’s last 14 days in the list', async () => {
-    const client = await createClient(await sessionToken(OWNER), { name: 'Drawn' })
+    const token = await sessionToken(OWNER)
+    const client = await createClient(token, { name: 'Drawn' })
     await requestToken(client)
+    await untilUsed(token, client.clientId)
     tab = await visit({ as: OWNER, path: CLIENTS, width: 1440 })
     const row = tab.page.getByRole('row').filter({ hasText: client.clientId })
     // One bar, of the last day.

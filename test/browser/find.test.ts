@@ -1,5 +1,4 @@
 import { strict as assert } from 'node:assert'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import {
   api,
@@ -8,20 +7,12 @@ import {
   OWNER,
   requestToken,
   sessionToken,
+  untilUsed,
   type Visit,
   visit,
 } from '../support/workspace.ts'
 
 const CLIENTS = '/ven_acme/integrations/oauth2-clients'
-
-/** The list says that a client was used about a second after its first token. */
-async function untilUsed(token: string, clientId: string): Promise<void> {
-  for (const deadline = Date.now() + 10_000; Date.now() < deadline; await sleep(100)) {
-    const { lastUsedAt } = await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}`, { token })
-    if (lastUsedAt) return
-  }
-  throw new Error('its use was not seen within 10 s')
-}
 
 describe('workspace: finding', function () {
   this.timeout(60_000)

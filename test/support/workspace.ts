@@ -1,4 +1,5 @@
 import { strict as assert } from 'node:assert'
+import { setTimeout as sleep } from 'node:timers/promises'
 import AxeBuilder from '@axe-core/playwright'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { launchChromium } from './chromium.ts'
@@ -209,6 +210,15 @@ export async function createClient(
   }: { vendorId?: string; name: string; scopes?: string[]; replaces?: string },
 ): Promise<{ clientId: string; clientSecret: string }> {
   return api(`/v1/vendor/${vendorId}/oauth-clients`, { token, body: { name, scopes, replaces } })
+}
+
+/** The list says that a client was used about a second after its first token. */
+export async function untilUsed(token: string, clientId: string): Promise<void> {
+  for (const deadline = Date.now() + 10_000; Date.now() < deadline; await sleep(100)) {
+    const { lastUsedAt } = await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}`, { token })
+    if (lastUsedAt) return
+  }
+  throw new Error('its use was not seen within 10 s')
 }
 
 /**
