@@ -9,14 +9,16 @@ import { POSTGRES_LOG, type ServiceName, type World } from './world.ts'
 /** Postgres plans a named statement anew for its first five runs and may then settle on one plan for all. */
 const REPEATS = 7
 /**
- * One row, one for each signing key, one for each partition, and none as long as there is a partition for the day:
- * these do not grow with the work.
+ * One row, one for each signing key, one for each restored backup, one for each partition or database, and none as
+ * long as there is a partition for the day: these do not grow with the work.
  */
 const NEVER_LARGE = new Set([
   'revocation_trust',
   'signing_keys',
   'revoked_signing_keys',
+  'restore_fences',
   'pg_inherits',
+  'pg_database',
   'analytics_events_default',
 ])
 
