@@ -18,8 +18,7 @@ const LENGTH = 16 * 1_024
 const PUT_TOGETHER: Record<string, string> = {
   'apps/api/callbacks/redaction.ts': 'the shapes of secrets, with the flag g',
   'apps/api/sessions/access.ts': 'the shape of a session token, from start to end: a bounded length',
-  'apps/api/sessions/cookie.ts': 'the same after one fixed name',
-  'apps/api/sessions/openid-transaction.ts': 'one run of plain characters after one fixed name',
+  'apps/api/sessions/cookie.ts': 'the same, or one run of plain characters, after one fixed name',
   'apps/api/sessions/presented-invitation.ts':
     'the shape of an invitation, from start to end: a bounded length',
 }

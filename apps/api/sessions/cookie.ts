@@ -17,21 +17,47 @@ export interface SessionCookie {
 }
 
 /**
- * The cookie of the workspace at `baseUrl`. Over https its name starts with `__Host-`, so that no neighbouring host can
- * set it (RFC 6265bis §4.1.3.2); over http, which is for loopback only, browsers accept neither that name nor Secure.
+ * A cookie of the workspace at `baseUrl` that no script can read. Over https its name starts with `__Host-`, so that no
+ * neighbouring host can set it (RFC 6265bis §4.1.3.2); over http, which is for loopback only, browsers accept neither
+ * that name nor Secure.
+ * @param value what its value looks like; anything else is not read.
  */
-export function createSessionCookie({ baseUrl }: { baseUrl: string }): SessionCookie {
-  const { origin, protocol } = new URL(baseUrl)
-  const secure = protocol === 'https:'
-  const name = secure ? '__Host-session' : 'session'
-  const attributes = `Path=/; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`
-  const cookie = new RegExp(`(?:^|; )${name}=(${SESSION_TOKEN_PATTERN.source})(?:;|$)`)
-  const write = (ctx: ApiContext, value: string, lifetime_s: number) =>
-    ctx.set('Set-Cookie', `${name}=${value}; Max-Age=${lifetime_s}; ${attributes}`)
-
+export function createCookie({
+  baseUrl,
+  plainName,
+  value,
+  sameSite,
+}: {
+  baseUrl: string
+  plainName: string
+  value: RegExp
+  sameSite: 'Strict' | 'Lax'
+}) {
+  const secure = new URL(baseUrl).protocol === 'https:'
+  const name = secure ? `__Host-${plainName}` : plainName
+  const attributes = `Path=/; HttpOnly; SameSite=${sameSite}${secure ? '; Secure' : ''}`
+  const cookie = new RegExp(`(?:^|; )${name}=(${value.source})(?:;|$)`)
   return {
     name,
-    read: (ctx) => cookie.exec(ctx.get('Cookie'))?.[1],
+    read: (ctx: ApiContext): string | undefined => cookie.exec(ctx.get('Cookie'))?.[1],
+    /** Beside other cookies of the answer. A lifetime of 0 removes it. */
+    write: (ctx: ApiContext, text: string, lifetime_s: number): void =>
+      ctx.append('Set-Cookie', `${name}=${text}; Max-Age=${lifetime_s}; ${attributes}`),
+  }
+}
+
+/** The cookie of a session in the workspace at `baseUrl`. */
+export function createSessionCookie({ baseUrl }: { baseUrl: string }): SessionCookie {
+  const { origin } = new URL(baseUrl)
+  const { name, read, write } = createCookie({
+    baseUrl,
+    plainName: 'session',
+    value: SESSION_TOKEN_PATTERN,
+    sameSite: 'Strict',
+  })
+  return {
+    name,
+    read,
     set: (ctx, sessionToken) => write(ctx, sessionToken, SESSION_LIFETIME_S),
     clear: (ctx) => write(ctx, '', 0),
     requireOwnPage(ctx) {

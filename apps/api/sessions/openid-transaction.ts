@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import type { ApiContext } from '../http/state.ts'
+import { createCookie } from './cookie.ts'
 
 /** How long somebody may take at the provider. */
 export const OPENID_TRANSACTION_LIFETIME_S = 600
@@ -32,9 +33,11 @@ export interface OpenidTransactions {
 
 const ENCRYPTION = 'A256GCM'
 
+const SEALED = /[A-Za-z0-9_.-]+/
+
 /**
- * The cookie is Lax, since the provider's redirect comes from another site. Over https its name starts with `__Host-`:
- * a neighbouring host that could set it could sign somebody in as somebody else (RFC 6265bis §4.1.3.2).
+ * The cookie is Lax, since the provider's redirect comes from another site. A neighbouring host that could set it could
+ * sign somebody in as somebody else.
  */
 export function createOpenidTransactions({
   db,
@@ -47,14 +50,7 @@ export function createOpenidTransactions({
   baseUrl: string
   issuer: string
 }): OpenidTransactions {
-  const secure = new URL(baseUrl).protocol === 'https:'
-  const name = secure ? '__Host-openid' : 'openid'
-  const cookie = new RegExp(`(?:^|; )${name}=([A-Za-z0-9_.-]+)(?:;|$)`)
-  const write = (ctx: ApiContext, value: string, lifetime_s: number) =>
-    ctx.append(
-      'Set-Cookie',
-      `${name}=${value}; Max-Age=${lifetime_s}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`,
-    )
+  const cookie = createCookie({ baseUrl, plainName: 'openid', value: SEALED, sameSite: 'Lax' })
   let reading: Promise<Buffer> | undefined
   function key(): Promise<Buffer> {
     reading ??= Promise.resolve(db.raw('select key from openid_cookie_key'))
@@ -79,10 +75,10 @@ export function createOpenidTransactions({
         .setIssuer(issuer)
         .setExpirationTime(Math.floor(clock.now() / 1_000) + OPENID_TRANSACTION_LIFETIME_S)
         .encrypt(await key())
-      write(ctx, sealed, OPENID_TRANSACTION_LIFETIME_S)
+      cookie.write(ctx, sealed, OPENID_TRANSACTION_LIFETIME_S)
     },
     async read(ctx) {
-      const sealed = cookie.exec(ctx.get('Cookie'))?.[1]
+      const sealed = cookie.read(ctx)
       if (sealed === undefined) return undefined
       const opened = await jwtDecrypt(sealed, await key(), {
         currentDate: new Date(clock.now()),
@@ -93,6 +89,6 @@ export function createOpenidTransactions({
       }).catch(() => undefined)
       return transaction.safeParse(opened?.payload).data
     },
-    clear: (ctx) => write(ctx, '', 0),
+    clear: (ctx) => cookie.write(ctx, '', 0),
   }
 }
