@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import knex from 'knex'
 import { markSchema, readSchema } from '#shared/stores/database-checks.ts'
 import { IDLE_IN_TRANSACTION_MAX_MS, STATEMENT_MAX_MS } from '#shared/stores/postgres.ts'
+import { LOCK_NOT_AVAILABLE, sqlState } from '#shared/stores/postgres-errors.ts'
 
 /** The migration that made fences. */
 const FENCES = 13
@@ -14,7 +15,6 @@ const FENCES = 13
 const LOCK_MAX_MS = 300
 const TRY_AGAIN_MS = 1_000
 const TRY_MAX_MS = 10 * 60_000
-const LOCK_NOT_AVAILABLE = '55P03'
 
 /** The database has been migrated by a newer version. `message` is a sentence for a person. */
 export class NewerDatabase extends Error {}
@@ -97,7 +97,7 @@ async function givingWay(change: () => Promise<unknown>, waiting: () => void): P
       await change()
       return
     } catch (error) {
-      if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE) throw error
+      if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error
       if (!told) waiting()
       if (performance.now() > end)
         throw new BusyDatabase(

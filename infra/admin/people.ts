@@ -23,13 +23,12 @@ import {
 } from '#shared/people.ts'
 import { addPerson, changePerson, type PeopleRefusal } from '#shared/people-changes.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
-import { sqlState } from '#shared/stores/postgres-errors.ts'
+import { sqlState, UNIQUE_VIOLATION } from '#shared/stores/postgres-errors.ts'
 import { OperatorError } from '../operator.ts'
 
 const EMAIL = /^[^\s@]+@[^\s@]+$/
 const EMAIL_MAX_CHARACTERS = 254
 const NAME_MAX_CHARACTERS = 200
-const UNIQUE_VIOLATION = '23505'
 
 /** A person to add, with or without an account. */
 export interface NewPerson {

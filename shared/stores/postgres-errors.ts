@@ -5,6 +5,9 @@ export function sqlState(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined
 }
 
+export const UNIQUE_VIOLATION = '23505'
+export const LOCK_NOT_AVAILABLE = '55P03'
+
 /**
  * SQLSTATE classes: connection exception, login refused, no such database, insufficient resources, operator
  * intervention, system error.
@@ -14,7 +17,7 @@ const UNAVAILABLE_CLASSES = ['08', '28', '3D', '53', '57', '58']
  * A standby answered; serialization failure, deadlock, lock not available; the database takes no connections
  * (object_not_in_prerequisite_state).
  */
-const UNAVAILABLE_STATES = ['25006', '40001', '40P01', '55P03', '55000']
+const UNAVAILABLE_STATES = ['25006', '40001', '40P01', LOCK_NOT_AVAILABLE, '55000']
 const NETWORK_CODES = [
   'ECONNREFUSED',
   'ECONNRESET',

@@ -4,7 +4,7 @@ import { Problem, unavailable } from '#shared/problems.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import { within } from '#shared/process/within.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { sqlState } from '#shared/stores/postgres-errors.ts'
+import { sqlState, UNIQUE_VIOLATION } from '#shared/stores/postgres-errors.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
 import { asProblem, logFailure } from '../http/problem.ts'
 import { type Access, anyone, type Route, route } from '../http/route.ts'
@@ -25,7 +25,6 @@ import type { PasswordWork } from './password-check.ts'
 import { countAddress, type SignInLimits } from './sign-in-limits.ts'
 
 const CALLBACK_PATH = '/v1/session/openid/callback'
-const UNIQUE_VIOLATION = '23505'
 const PATH_MAX_CHARACTERS = 1_000
 /** For what follows once the provider has answered. */
 const SESSION_DEADLINE_MS = 8_000

@@ -12,7 +12,7 @@ import {
 } from '#shared/people.ts'
 import { Problem, unavailable } from '#shared/problems.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
-import { sqlState } from '#shared/stores/postgres-errors.ts'
+import { sqlState, UNIQUE_VIOLATION } from '#shared/stores/postgres-errors.ts'
 import { addressSubject } from '#shared/stores/rate-limit.ts'
 import { type Route, route } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
@@ -26,8 +26,6 @@ import {
 import { AcceptedInvitation, NewSession } from './schemas.ts'
 import { isKnownAddress } from './sign-in-addresses.ts'
 import { countAttempt, countFailure, refuseStranger } from './sign-in-limits.ts'
-
-const UNIQUE_VIOLATION = '23505'
 
 export type InvitationDependencies = SignInDependencies & PresentedInvitationDependencies
 
