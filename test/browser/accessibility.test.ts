@@ -1,5 +1,4 @@
 import { strict as assert } from 'node:assert'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Locator, Page } from 'playwright-core'
 import {
   api,
@@ -10,6 +9,8 @@ import {
   OWNER,
   requestToken,
   sessionToken,
+  untilExplained,
+  untilUsed,
   type Visit,
   visit,
 } from '../support/workspace.ts'
@@ -104,8 +105,7 @@ const STATES: State[] = [
     path: async () => {
       const client = await newClient('Explained')
       const { requestId } = await requestToken({ ...client, clientSecret: 'wrong' })
-      // Refusals reach the API within about a second.
-      await sleep(2_000)
+      await untilExplained(await sessionToken(OWNER), requestId)
       return `/ven_acme/explain/${requestId}`
     },
     reach: (page) => page.getByText('401 invalid_client').first().waitFor(),
@@ -212,9 +212,10 @@ const STATES: State[] = [
       const old = await newClient('Handing over')
       const replacement = await newClient('Taking over', old.clientId)
       await requestToken(replacement)
-      await requestToken({ ...replacement, clientSecret: 'wrong' })
-      // Counts and refusals reach the API within about a second.
-      await sleep(2_000)
+      const { requestId } = await requestToken({ ...replacement, clientSecret: 'wrong' })
+      const token = await sessionToken(OWNER)
+      await untilUsed(token, replacement.clientId)
+      await untilExplained(token, requestId)
       return `${CLIENTS}/${replacement.clientId}`
     },
     reach: async (page) => {

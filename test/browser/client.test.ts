@@ -6,6 +6,8 @@ import {
   OWNER,
   requestToken,
   sessionToken,
+  untilExplained,
+  untilUsed,
   type Visit,
   visit,
 } from '../support/workspace.ts'
@@ -18,12 +20,13 @@ describe('workspace: one client', function () {
   afterEach(() => tab?.leave())
 
   it('says how its secret ends, what it did, and why its requests were refused', async () => {
-    const client = await createClient(await sessionToken(OWNER), { name: 'With evidence' })
+    const token = await sessionToken(OWNER)
+    const client = await createClient(token, { name: 'With evidence' })
     for (let tokens = 0; tokens < 3; tokens++) await requestToken(client)
     const refused = await requestToken({ ...client, clientSecret: `${client.clientSecret}x` })
     assert.equal(refused.status, 401)
-    // Counts and refusals are written a moment after the answer.
-    await new Promise((resolve) => setTimeout(resolve, 2_000))
+    await untilUsed(token, client.clientId, 3)
+    await untilExplained(token, refused.requestId)
     tab = await visit({ as: OWNER, path: `${CLIENTS}/${client.clientId}` })
     const { page } = tab
     await page.getByText(`ends in …${client.clientSecret.slice(-4)}`).waitFor()

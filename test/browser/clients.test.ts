@@ -201,6 +201,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     const old = await createClient(token, { name: 'Quiet one' })
     const replacement = await createClient(token, { name: 'Quiet one 2', replaces: old.clientId })
     for (let tokens = 0; tokens < 100; tokens++) await requestToken(old)
+    await untilUsed(token, old.clientId, 100)
     tab = await visit({ sessionToken: token, path: '/favicon.svg', alone: true })
     const { page } = tab
     await page.clock.install()
@@ -234,6 +235,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     })
     const since = new Date(Date.now() - 1_000).toISOString()
     await requestToken(replacement)
+    await untilUsed(token, replacement.clientId)
     await page.goto(`${tab.baseUrl}${CLIENTS}/${old.clientId}/rotate?since=${since}`)
     await page
       .getByText(
@@ -258,6 +260,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     const token = await sessionToken(OWNER)
     const old = await createClient(token, { name: 'Too wide', scopes: ['analytics:read', 'boost:write'] })
     await requestToken(old)
+    await untilUsed(token, old.clientId)
     tab = await visit({ sessionToken: token, path: '/favicon.svg' })
     const { page } = tab
     await page.route(`**/oauth-clients/${old.clientId}`, async (route) => {

@@ -7,6 +7,7 @@ import {
   requestToken,
   sessionToken,
   testWorkspace,
+  untilExplained,
   type Visit,
   visit,
 } from '../support/workspace.ts'
@@ -22,12 +23,7 @@ describe('workspace: explaining a refusal', function () {
 
   /** What a refusal is known by, once it can be looked up. */
   async function known(requestId: string): Promise<string> {
-    const token = await sessionToken(OWNER)
-    const path = `/v1/vendor/ven_acme/refusals/${requestId}`
-    const deadline = Date.now() + 10_000
-    while ((await api(path, { token })).reason === undefined && Date.now() < deadline) {
-      await new Promise((resolve) => setTimeout(resolve, 200))
-    }
+    await untilExplained(await sessionToken(OWNER), requestId)
     return requestId
   }
   const wrongSecret = async () =>

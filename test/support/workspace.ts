@@ -212,13 +212,31 @@ export async function createClient(
   return api(`/v1/vendor/${vendorId}/oauth-clients`, { token, body: { name, scopes, replaces } })
 }
 
-/** The list says that a client was used about a second after its first token. */
-export async function untilUsed(token: string, clientId: string): Promise<void> {
+/**
+ * Waits until the service has counted a client's tokens, about a second after they were issued: a page opened sooner
+ * shows none, and asks again only after half a minute.
+ */
+export async function untilUsed(token: string, clientId: string, tokens = 1): Promise<void> {
+  await until(`${tokens} tokens of ${clientId}`, async () => {
+    const { hours, scopes } = await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}/usage`, { token })
+    const counted = hours.reduce((sum: number, hour: { tokens: number }) => sum + hour.tokens, 0)
+    return counted >= tokens && scopes.some(({ lastUsedAt }: { lastUsedAt: string | null }) => lastUsedAt)
+  })
+}
+
+/** Waits until a refused request can be explained, about a second after it was answered. */
+export async function untilExplained(token: string, requestId: string): Promise<void> {
+  await until(`the refusal ${requestId}`, async () => {
+    const { reason } = await api(`/v1/vendor/ven_acme/refusals/${requestId}`, { token })
+    return reason !== undefined
+  })
+}
+
+async function until(what: string, isThere: () => Promise<boolean>): Promise<void> {
   for (const deadline = Date.now() + 10_000; Date.now() < deadline; await sleep(100)) {
-    const { lastUsedAt } = await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}`, { token })
-    if (lastUsedAt) return
+    if (await isThere()) return
   }
-  throw new Error('its use was not seen within 10 s')
+  throw new Error(`${what}: not seen within 10 s`)
 }
 
 /**
