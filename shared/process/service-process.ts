@@ -7,6 +7,7 @@ import { drain, listen } from './http-server.ts'
 import { createLog, type Log } from './log.ts'
 import { createMetrics, type Metrics, serveMetrics } from './metrics.ts'
 import { misspeltSettings } from './misspelt.ts'
+import { within } from './within.ts'
 
 /** What one process of a service does. */
 export interface Service {
@@ -100,7 +101,7 @@ async function runServer(
   // Awaited below; until then a failure must not count as unhandled.
   starting.catch(() => {})
   // A proxy without health checks sends requests to any process that listens.
-  await Promise.race([starting, sleep(LISTEN_WITHIN_MS)])
+  await within(LISTEN_WITHIN_MS, starting)
   const listeningOn = await listen(server, { host, port })
   if (cluster.isPrimary) log.info({ host, port: listeningOn }, 'listening')
   await starting

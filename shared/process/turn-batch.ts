@@ -66,7 +66,7 @@ export function batchPerTurn<Question, Answer>(
       for (const { reject } of late)
         reject(Object.assign(new Error('waited too long'), { code: 'ETIMEDOUT' }))
       schedule()
-    }, wait_ms)
+    }, wait_ms).unref()
   }
 
   return (question) =>

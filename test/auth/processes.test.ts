@@ -14,6 +14,8 @@ import { type ServiceChild, startServiceChild } from '../support/process.ts'
 
 const MAIN = 'apps/auth/main.ts'
 
+type Running = ServiceChild & { port: number }
+
 async function tokenFrom(child: { port: number }, client: TestClient): Promise<Response> {
   const body = new URLSearchParams(tokenFields(client))
   return fetch(`http://127.0.0.1:${child.port}/v1/oauth/token`, { method: 'POST', body })
@@ -31,12 +33,12 @@ describe('processes of the authorization server', function () {
   beforeEach(async () => {
     client = await auth.createClient()
   })
-  afterEach(async () => {
-    await Promise.all(children.splice(0).map((child) => child.kill()))
+  after(async () => {
+    await Promise.all(children.map((child) => child.kill()))
+    await auth.stop()
   })
-  after(() => auth.stop())
 
-  async function start(env: Record<string, string> = {}): Promise<ServiceChild & { port: number }> {
+  async function start(env: Record<string, string> = {}): Promise<Running> {
     const child = startServiceChild(MAIN, { ...auth.env, PORT: '0', ...env })
     children.push(child)
     const { port } = await child.logged('listening')
@@ -47,6 +49,7 @@ describe('processes of the authorization server', function () {
   describe('two, side by side', () => {
     let revocation: Revocation
     let close: () => Promise<void>
+    const pair: Running[] = []
 
     before(async () => {
       const db = createPostgres({ url: auth.database.ownerUrl, poolSize: 2, applicationName: 'test' })
@@ -58,11 +61,11 @@ describe('processes of the authorization server', function () {
         redis.disconnect()
         await db.destroy()
       }
+      pair.push(await start(), await start())
     })
     after(() => close())
 
     it('both refuse a client once its revocation is answered, whatever they remembered', async () => {
-      const pair = [await start(), await start()]
       for (const child of pair) assert.equal((await tokenFrom(child, client)).status, 200)
       await revocation.revoke({ kind: 'client', id: client.clientId }, (transaction) =>
         markClientRevoked(transaction, { ...client, revokedBy: null }),
@@ -77,10 +80,9 @@ describe('processes of the authorization server', function () {
     })
 
     it('both stop signing with a key once its revocation is answered, and go on with one and the same', async () => {
-      const pair = [await start(), await start()]
-      const jwksOf = async ({ port }: { port: number }) =>
+      const jwksOf = async ({ port }: Running) =>
         (await fetch(`http://127.0.0.1:${port}/v1/oauth/jwks`)).json()
-      const [{ kid: old }] = (await jwksOf(pair[0] as { port: number })).keys
+      const [{ kid: old }] = (await jwksOf(pair[0] as Running)).keys
       await revocation.revoke({ kind: 'key', id: old }, (transaction) =>
         markSigningKeyRevoked(transaction, old, Date.now()),
       )
@@ -95,52 +97,38 @@ describe('processes of the authorization server', function () {
       assert.equal(kids.size, 1)
       assert.ok(!kids.has(old))
     })
+
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      it(`answer what is in flight, and end with code 0 on ${signal}`, async () => {
+        const child = pair.shift() as Running
+        const answers = Array.from({ length: 20 }, () => tokenFrom(child, client))
+        await Promise.any(answers)
+        child.process.kill(signal)
+        const results = await Promise.allSettled(answers)
+        const served = results.filter((result) => result.status === 'fulfilled')
+        assert.ok(served.every((result) => result.value.status === 200))
+        assert.deepEqual(await child.exit, { code: 0, signal: null })
+        assert.equal(child.stderr(), '')
+      })
+    }
   })
 
-  it('share a port when PROCESSES says so, say "listening" once, and end together', async () => {
-    const child = startServiceChild(MAIN, { ...auth.env, PORT: '0', PROCESSES: '2' })
-    children.push(child)
-    const { port } = (await child.logged('listening')) as { port: number }
-    await sleep(1_000)
-    const answers = await Promise.all(Array.from({ length: 10 }, () => tokenFrom({ port }, client)))
+  it('share a port when PROCESSES says so, replace one that dies, and end together with their parent', async () => {
+    const child = await start({ PROCESSES: '2' })
+    const ready = () => child.lines.filter(({ msg }) => msg === 'ready').length
+    await eventually(() => ready() === 2)
+    const answers = await Promise.all(Array.from({ length: 10 }, () => tokenFrom(child, client)))
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
     assert.equal(child.lines.filter(({ msg }) => msg === 'listening').length, 1)
-    child.process.kill('SIGTERM')
-    assert.deepEqual(await child.exit, { code: 0, signal: null })
-    await assert.rejects(tokenFrom({ port }, client))
-  })
 
-  it('replace one that dies', async () => {
-    const child = startServiceChild(MAIN, { ...auth.env, PORT: '0', PROCESSES: '2' })
-    children.push(child)
-    const { port } = (await child.logged('listening')) as { port: number }
-    await child.logged('ready')
-    await (await tokenFrom({ port }, client)).text()
-    const worker = await workerOf(child.process.pid as number)
-    process.kill(worker, 'SIGKILL')
+    process.kill(await workerOf(child.process.pid as number), 'SIGKILL')
     await child.logged('a process ended and is replaced')
-    await sleep(2_500)
-    assert.equal((await tokenFrom({ port }, client)).status, 200)
-  })
+    await eventually(() => ready() === 3)
+    assert.equal((await tokenFrom(child, client)).status, 200)
 
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    it(`answer what is in flight, and end with code 0 on ${signal}`, async () => {
-      const child = await start()
-      const answers = Array.from({ length: 20 }, () => tokenFrom(child, client))
-      await Promise.any(answers)
-      child.process.kill(signal)
-      const results = await Promise.allSettled(answers)
-      const served = results.filter((result) => result.status === 'fulfilled')
-      assert.ok(served.every((result) => result.value.status === 200))
-      assert.deepEqual(await child.exit, { code: 0, signal: null })
-      assert.equal(child.stderr(), '')
-    })
-  }
-
-  it('end when the IPC channel to their parent does', async () => {
-    const child = await start()
     child.process.disconnect()
     assert.deepEqual(await child.exit, { code: 0, signal: null })
+    await assert.rejects(tokenFrom(child, client))
   })
 
   it('refuse a wrong configuration with one message that names every variable and no value', async () => {
@@ -172,29 +160,23 @@ describe('processes of the authorization server', function () {
     assert.deepEqual(child.lines, [])
   })
 
-  for (const processes of ['1', '2']) {
-    it(`refuse another key encryption key with code 78, ${processes} of them`, async () => {
-      const KEY_ENCRYPTION_KEY = Buffer.alloc(32, 7).toString('base64')
-      const child = startServiceChild(MAIN, {
-        ...auth.env,
-        PORT: '0',
-        KEY_ENCRYPTION_KEY,
-        PROCESSES: processes,
-      })
-      assert.equal((await child.exit).code, 78)
-      assert.match(child.stderr(), /KEY_ENCRYPTION_KEY/)
-    })
+  // The code and the words of a process alone are those of one of several, passed on.
+  it('refuse another key encryption key with code 78, all of them', async () => {
+    const KEY_ENCRYPTION_KEY = Buffer.alloc(32, 7).toString('base64')
+    const child = startServiceChild(MAIN, { ...auth.env, PORT: '0', KEY_ENCRYPTION_KEY, PROCESSES: '2' })
+    assert.equal((await child.exit).code, 78)
+    assert.match(child.stderr(), /KEY_ENCRYPTION_KEY/)
+  })
 
-    it(`say that a port is taken, ${processes} of them`, async () => {
-      const taken = createServer().listen(0, '127.0.0.1')
-      await new Promise((resolve) => taken.once('listening', resolve))
-      const { port } = taken.address() as { port: number }
-      const child = startServiceChild(MAIN, { ...auth.env, PORT: String(port), PROCESSES: processes })
-      assert.notEqual((await child.exit).code, 0)
-      assert.match(child.stderr(), /EADDRINUSE/)
-      await new Promise((resolve) => taken.close(resolve))
-    })
-  }
+  it('say that a port is taken, though they share it', async () => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    await new Promise((resolve) => taken.once('listening', resolve))
+    const { port } = taken.address() as { port: number }
+    const child = startServiceChild(MAIN, { ...auth.env, PORT: String(port), PROCESSES: '2' })
+    assert.notEqual((await child.exit).code, 0)
+    assert.match(child.stderr(), /EADDRINUSE/)
+    await new Promise((resolve) => taken.close(resolve))
+  })
 
   it('wait, not ready, for a database that is not there yet', async () => {
     const missing = new URL(auth.env.DATABASE_URL as string)
@@ -208,6 +190,10 @@ describe('processes of the authorization server', function () {
     assert.equal((await tokenFrom({ port }, client)).status, 503)
   })
 })
+
+async function eventually(holds: () => boolean): Promise<void> {
+  for (const end = Date.now() + 10_000; !holds(); await sleep(20)) assert.ok(Date.now() < end, 'it never was')
+}
 
 /** The process id of one child of a process. */
 async function workerOf(parent: number): Promise<number> {

@@ -169,11 +169,14 @@ describe('a service with a Redis that refuses it', function () {
   }
 
   for (const name of ['auth', 'api'] as const) {
-    it(`is ready and says what it does without: ${name}`, async () => {
+    it(`is ready, says what it does without and which setting is none, and takes its leave: ${name}`, async () => {
       const wrong = new URL(environments[name]().REDIS_URL as string)
       wrong.password = 'hunter2'
-      const { child, url } = await start(name, { REDIS_URL: wrong.href })
+      const env = { REDIS_URL: wrong.href, DRAIN_DELAY_S: '2', METRICS_PORTS: '1' }
+      const { child, url } = await start(name, env)
       await child.logged('ready')
+      const { msg } = child.lines.find(({ event }) => event === 'setting.unknown') ?? {}
+      assert.equal(msg, 'METRICS_PORTS: is not a known setting; did you mean METRICS_PORT?')
       const refused = ({ event, reason }: Record<string, unknown>) =>
         event === 'redis.unusable' && String(reason).startsWith('WRONGPASS ')
       await eventually(async () => child.lines.some(refused), 'the reason that Redis gives is not in the log')
@@ -181,6 +184,7 @@ describe('a service with a Redis that refuses it', function () {
       assert.equal(ready.status, 200)
       assert.deepEqual(await ready.json(), { status: 'ready', degraded: ['redis'] })
       assert.doesNotMatch(JSON.stringify(child.lines), /hunter2/)
+      await takesLeave(child, url)
     })
 
     it(`refuses to work as a superuser: ${name}`, async () => {
@@ -189,30 +193,21 @@ describe('a service with a Redis that refuses it', function () {
       assert.equal((await child.exit).code, 78)
       assert.match(child.stderr(), /^DATABASE_URL: logs in as postgres, a superuser/)
     })
-
-    it(`takes requests for DRAIN_DELAY_S after SIGTERM, and tells everybody to go: ${name}`, async () => {
-      const { child, url } = await start(name, { DRAIN_DELAY_S: '2' })
-      await child.logged('ready')
-      const before = await fetch(`${url}/healthz`)
-      assert.equal(before.headers.get('connection'), 'keep-alive')
-      child.process.kill('SIGTERM')
-      const killedAt = performance.now()
-      const ready = () => fetch(`${url}/readyz`)
-      await eventually(async () => (await ready()).status === 503, '/readyz did not become 503')
-      assert.ok(performance.now() - killedAt < 1_500, '/readyz was late')
-      const served = await fetch(`${url}/healthz`)
-      assert.deepEqual([served.status, served.headers.get('connection')], [200, 'close'])
-      assert.deepEqual(await child.exit, { code: 0, signal: null })
-      assert.ok(performance.now() - killedAt >= 2_000, 'it went early')
-      await assert.rejects(ready())
-    })
   }
 
-  it('names a variable that looks like a setting and is none', async () => {
-    const { child } = await start('auth', { RATE_TOKEN_PER_CLIENTS: '1/60' })
-    const line = await child.logged(
-      'RATE_TOKEN_PER_CLIENTS: is not a known setting; did you mean RATE_TOKEN_PER_CLIENT?',
-    )
-    assert.equal(line.event, 'setting.unknown')
-  })
+  /** It takes requests for DRAIN_DELAY_S after SIGTERM, and tells everybody to go. */
+  async function takesLeave(child: ServiceChild, url: string): Promise<void> {
+    const before = await fetch(`${url}/healthz`)
+    assert.equal(before.headers.get('connection'), 'keep-alive')
+    child.process.kill('SIGTERM')
+    const killedAt = performance.now()
+    const ready = () => fetch(`${url}/readyz`)
+    await eventually(async () => (await ready()).status === 503, '/readyz did not become 503')
+    assert.ok(performance.now() - killedAt < 1_500, '/readyz was late')
+    const served = await fetch(`${url}/healthz`)
+    assert.deepEqual([served.status, served.headers.get('connection')], [200, 'close'])
+    assert.deepEqual(await child.exit, { code: 0, signal: null })
+    assert.ok(performance.now() - killedAt >= 2_000, 'it went early')
+    await assert.rejects(ready())
+  }
 })

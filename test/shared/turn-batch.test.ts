@@ -68,7 +68,11 @@ describe('asking in batches', () => {
     )
     const first = ask('stuck')
     await nextTurn()
-    await assert.rejects(ask('late'), { code: 'ETIMEDOUT' })
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+    const timersBefore = timers()
+    const late = ask('late')
+    assert.equal(timers(), timersBefore, 'the process could not end meanwhile')
+    await assert.rejects(late, { code: 'ETIMEDOUT' })
     stuck.resolve()
     assert.equal(await first, 'stuck')
     assert.equal(await ask('next'), 'next')
