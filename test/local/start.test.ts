@@ -1,12 +1,24 @@
 import assert from 'node:assert/strict'
-import { chmod, readdir, readFile, stat } from 'node:fs/promises'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { markClientRevoked } from '#shared/oauth/clients.ts'
+import { createPostgres } from '#shared/stores/postgres.ts'
+import { openDataDir } from '../../infra/local/data-dir.ts'
+import { freePort } from '../../infra/local/ports.ts'
+import { type LocalPostgres, startPostgres } from '../../infra/local/postgres.ts'
+import { type LocalRedis, startRedis } from '../../infra/local/redis.ts'
+import { localSecrets } from '../../infra/local/secrets.ts'
 import { shellWithCurl } from '../support/curl.ts'
 import { removeFolder, type Start, startProcess, temporaryFolder } from '../support/start.ts'
 
+/*
+ * One data folder and six starts on it, each on what the one before left: a stop, or the death of a part, or of itself.
+ */
 const curlPair = (output: string): string =>
   output
     .split('\n')
@@ -38,10 +50,29 @@ describe('npm start', function () {
     await removeFolder(join(dataDir, '..'))
   })
 
-  describe('the first time', () => {
+  async function startAgain(options: { env?: Record<string, string>; args?: string[] } = {}): Promise<void> {
+    start = await startProcess({ dataDir, ...options })
+    await start.ready()
+  }
+
+  async function endsWhenKilled(name: string, pattern: RegExp): Promise<void> {
+    process.kill(await pidOf(start, pattern), 'SIGKILL')
+    assert.equal(await start.ended(), 1)
+    assert.match(start.stderr(), new RegExp(`${name} ended unexpectedly: SIGKILL`))
+    assert.deepEqual(await start.running(), [])
+  }
+
+  describe('the first time, after a very first start that was cut short', () => {
     before(async () => {
+      await mkdir(join(dataDir, 'postgres.unfinished/base'), { recursive: true })
+      await writeFile(join(dataDir, 'lock'), '', { mode: 0o600 })
+      await writeFile(join(dataDir, 'postgres.unfinished/PG_VERSION'), '18\n')
       start = await startProcess({ dataDir, command: ['npm', 'start', '--silent'] })
       await start.ready()
+    })
+
+    it('starts over', async () => {
+      assert.equal((await readFile(join(dataDir, 'postgres/PG_VERSION'), 'utf8')).trim(), '18')
     })
 
     it('prints one ready line, with the address of everything', () => {
@@ -138,6 +169,38 @@ describe('npm start', function () {
       }
     })
 
+    it("names each person's role and the operator's command on the card", () => {
+      for (const line of [
+        /owner@acme\.example +owner of Acme Outfitters/,
+        /suspended@acme\.example +suspended admin of Acme Outfitters/,
+        /member@acme\.example +member of Acme Outfitters/,
+        /npm run admin -- --help/,
+        /Authorization server +http:\/\/127\.0\.0\.1:\d+\n/,
+      ])
+        assert.match(start.stdout(), line)
+    })
+
+    it('shows the error of a token request, and does not go on without a token', async () => {
+      const commands = curlPair(start.stdout()).replace(/client_id=cli_\w+/, 'client_id=cli_nobody')
+      const failure = await shellWithCurl(commands, tmpdir()).then(
+        () => assert.fail('it went on'),
+        (error: { stderr: string }) => error.stderr,
+      )
+      assert.match(failure, /"error":"invalid_client"/)
+      assert.match(failure, /TOKEN: was not issued/)
+    })
+
+    it('keeps the audit trail in a file that the card names, though the services print only warnings', async () => {
+      await shellWithCurl(curlPair(start.stdout()), tmpdir())
+      const file = /Audit trail +(.+)/.exec(start.stdout())?.[1] ?? ''
+      assert.equal((await stat(file)).mode & 0o777, 0o600)
+      const issued = await issuedIn(file)
+      assert.match(issued.clientId, /^cli_/)
+      assert.equal(issued.service, 'auth')
+      assert.equal(typeof issued.pid, 'number')
+      assert.doesNotMatch(start.stderr(), /token\.issued/)
+    })
+
     it('refuses to share its data folder with another', async () => {
       const other = await startProcess({ dataDir })
       assert.equal(await other.ended(), 1)
@@ -152,11 +215,15 @@ describe('npm start', function () {
     })
   })
 
-  describe('again', () => {
+  describe('again, after an end that left the number of a process', () => {
+    let bystander: ChildProcess
     before(async () => {
-      start = await startProcess({ dataDir, env: { DEMO_PASSWORD: 'another password' } })
-      await start.ready()
+      bystander = spawn('sleep', ['300'])
+      const lines = [bystander.pid, join(dataDir, 'postgres'), 1, 1, '', '127.0.0.1', '']
+      await writeFile(join(dataDir, 'postgres/postmaster.pid'), lines.join('\n'))
+      await startAgain({ env: { DEMO_PASSWORD: 'another password' } })
     })
+    after(() => bystander.kill())
 
     it('finds the demo client, and the pair of commands works as before', async () => {
       const answer = JSON.parse(await shellWithCurl(curlPair(start.stdout()), tmpdir()))
@@ -168,56 +235,66 @@ describe('npm start', function () {
       assert.equal((await signIn(start.baseUrl, 'owner@acme.example', 'another password')).status, 401)
     })
 
-    it('says so when the demo client was revoked, and makes another only when asked', async () => {
-      // Revoked as a person would, in the company's list.
-      const { clientId } = JSON.parse(await readFile(join(dataDir, 'secrets.json'), 'utf8')).demoClient
-      const { databaseUrl } = JSON.parse(await readFile(join(dataDir, 'running.json'), 'utf8'))
-      const { createPostgres } = await import('#shared/stores/postgres.ts')
-      const { markClientRevoked } = await import('#shared/oauth/clients.ts')
-      const db = createPostgres({ url: databaseUrl, poolSize: 1, applicationName: 'test' })
-      await markClientRevoked(db, { vendorId: 'ven_acme', clientId, revokedBy: null })
-      await db.destroy()
-      await start.stop()
+    it('says so and stops the rest when the resource API is killed', async () => {
+      await revokeDemoClient(dataDir)
+      await endsWhenKilled('The resource API', /apps\/api\/main\.ts/)
+    })
 
-      start = await startProcess({ dataDir })
-      await start.ready()
-      assert.match(start.stdout(), /The demo client was revoked/)
-      assert.equal(curlPair(start.stdout()), '')
-      await start.stop()
-
-      start = await startProcess({ dataDir, args: ['--new-demo-client'] })
-      await start.ready()
-      assert.ok(!start.stdout().includes(clientId))
-      const answer = JSON.parse(await shellWithCurl(curlPair(start.stdout()), tmpdir()))
-      assert.equal(answer.vendorId, 'ven_acme')
+    it('leaves the program alone that has the number by now', () => {
+      assert.equal(bystander.exitCode ?? bystander.signalCode, null)
     })
   })
 
-  describe('when parts of it die', () => {
-    // The first of them finds the one that runs from before.
-    beforeEach(async () => {
-      if (start.process.exitCode === null && start.process.signalCode === null) return
-      start = await startProcess({ dataDir })
-      await start.ready()
+  describe('beside a Postgres and a Redis that run on its data still', () => {
+    let left: [LocalPostgres, LocalRedis]
+    let elsewhere: string
+    let stranger: LocalRedis
+    before(async () => {
+      const folder = await openDataDir(dataDir)
+      const secrets = await localSecrets(folder)
+      const postgres = { directory: folder.at('postgres'), password: secrets.postgres.postgres }
+      const redis = { directory: folder.at('redis'), passwords: secrets.redis }
+      left = [
+        await startPostgres({ ...postgres, port: await freePort() }),
+        await startRedis({ ...redis, port: await freePort() }),
+      ]
+      elsewhere = await temporaryFolder()
+      stranger = await startRedis({ ...redis, directory: elsewhere, port: await freePort() })
+      folder.release()
+      await startAgain()
+    })
+    after(async () => {
+      await stranger.stop('SIGKILL')
+      await removeFolder(elsewhere)
     })
 
-    for (const [name, pattern] of [
-      ['The authorization server', /apps\/auth\/main\.ts/],
-      ['The resource API', /apps\/api\/main\.ts/],
-      ['Redis', /redis-server|valkey-server/],
-    ] as const) {
-      it(`says so and stops the rest when ${name} is killed`, async () => {
-        process.kill(await pidOf(start, pattern), 'SIGKILL')
-        assert.equal(await start.ended(), 1)
-        assert.match(start.stderr(), new RegExp(`${name} ended unexpectedly: SIGKILL`))
-        assert.deepEqual(await start.running(), [])
-      })
-    }
+    it('stops them and nothing else', async () => {
+      assert.match(start.stdout(), /Postgres: stopped the one that an earlier stack left behind/)
+      assert.match(start.stdout(), /Redis: stopped the one that an earlier stack left behind/)
+      await Promise.all(left.map(({ ended }) => ended))
+      const end = await Promise.race([stranger.ended, Promise.resolve('runs')])
+      assert.equal(end, 'runs')
+    })
+
+    it('says that the demo client was revoked, and makes no other', () => {
+      assert.match(start.stdout(), /The demo client was revoked/)
+      assert.equal(curlPair(start.stdout()), '')
+    })
+
+    it('says so and stops the rest when Redis is killed', () =>
+      endsWhenKilled('Redis', /redis-server|valkey-server/))
+  })
+
+  describe('once more', () => {
+    it('makes another demo client when it is asked to', async () => {
+      await startAgain({ args: ['--new-demo-client'] })
+      const answer = JSON.parse(await shellWithCurl(curlPair(start.stdout()), tmpdir()))
+      assert.equal(answer.vendorId, 'ven_acme')
+    })
 
     it('starts again on what was left by a kill', async () => {
       start.process.kill('SIGKILL')
-      start = await startProcess({ dataDir })
-      await start.ready()
+      await startAgain()
     })
 
     it('leaves nothing behind when it is killed itself', async () => {
@@ -227,8 +304,43 @@ describe('npm start', function () {
       while ((await start.running()).length > 0 && Date.now() < deadline) await sleep(50)
       assert.deepEqual(await start.running(), [])
     })
+
+    it('ends at once, and names the part, when one dies while the next is starting', async () => {
+      start = await startProcess({ dataDir })
+      await printed(start, 'Authorization server: on')
+      const killedAt = performance.now()
+      await endsWhenKilled('The authorization server', /apps\/auth\/main\.ts/)
+      assert.ok(performance.now() - killedAt < 20_000, 'it waited for the deadline of the next part')
+      assert.match(start.stderr(), /SIGKILL; out of memory\?/)
+    })
   })
 })
+
+async function printed(start: Start, text: string): Promise<void> {
+  while (!start.stdout().includes(text)) {
+    assert.equal(start.process.exitCode, null, start.stderr())
+    await Promise.race([once(start.process.stdout as NodeJS.EventEmitter, 'data'), sleep(1_000)])
+  }
+}
+
+/** The event of a token that was issued. Lines are written together, a moment after the answer. */
+async function issuedIn(auditFile: string): Promise<{ clientId: string; service: string; pid: number }> {
+  for (const deadline = Date.now() + 5_000; Date.now() < deadline; await sleep(100)) {
+    const lines = (await readFile(auditFile, 'utf8')).trim().split('\n').filter(Boolean)
+    const issued = lines.map((line) => JSON.parse(line)).find(({ event }) => event === 'token.issued')
+    if (issued) return issued
+  }
+  return assert.fail('no token.issued in the audit trail')
+}
+
+/** As a person would, in the company's list. */
+async function revokeDemoClient(dataDir: string): Promise<void> {
+  const { clientId } = JSON.parse(await readFile(join(dataDir, 'secrets.json'), 'utf8')).demoClient
+  const { databaseUrl } = JSON.parse(await readFile(join(dataDir, 'running.json'), 'utf8'))
+  const db = createPostgres({ url: databaseUrl, poolSize: 1, applicationName: 'test' })
+  await markClientRevoked(db, { vendorId: 'ven_acme', clientId, revokedBy: null })
+  await db.destroy()
+}
 
 async function pidOf(start: Start, pattern: RegExp): Promise<number> {
   const found = (await start.running()).find(({ command }) => pattern.test(command))

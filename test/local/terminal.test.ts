@@ -11,11 +11,16 @@ const CTRL_C = '\x03'
 
 describe('npm start in a terminal', function () {
   this.timeout(90_000)
+  let folder: string
   let dataDir: string
   let start: Start
 
+  before(async () => {
+    folder = await temporaryFolder()
+    // The first of them makes it; the others start on what it left.
+    dataDir = join(folder, 'made/by it')
+  })
   beforeEach(async () => {
-    dataDir = await temporaryFolder()
     // script(1) gives a command a terminal of its own; what is typed goes to its standard input.
     // A shell that stays around npm would add its own opinion of a Ctrl-C to the exit code (dash: 130).
     start = await startProcess({
@@ -23,10 +28,8 @@ describe('npm start in a terminal', function () {
       command: ['script', '-qec', 'exec npm start --silent', '/dev/null'],
     })
   })
-  afterEach(async () => {
-    assert.deepEqual(await start.running(), [])
-    await removeFolder(dataDir)
-  })
+  afterEach(async () => assert.deepEqual(await start.running(), []))
+  after(() => removeFolder(folder))
 
   const type = (text: string) => start.process.stdin?.write(text)
 
