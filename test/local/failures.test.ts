@@ -6,6 +6,11 @@ import { listen } from '#shared/process/http-server.ts'
 import { onPath } from '../../infra/local/child.ts'
 import { openDataDir } from '../../infra/local/data-dir.ts'
 import { sentence } from '../../infra/local/failure.ts'
+import { Parts } from '../../infra/local/parts.ts'
+import { localSettings } from '../../infra/local/settings.ts'
+import { startLocalStack } from '../../infra/local/stack.ts'
+import { freePorts } from '../support/ports.ts'
+import { createEmptyDatabase } from '../support/servers.ts'
 import { removeFolder, startProcess, temporaryFolder } from '../support/start.ts'
 
 const ANOTHER_USER = 12_345
@@ -20,8 +25,8 @@ describe('npm start that cannot', function () {
   })
   afterEach(() => removeFolder(folder))
 
-  /** Expects one sentence and no more, a code that is not 0, and nothing left running. */
-  async function expectFailure(
+  /** Of a process: expects this text and no more, a code that is not 0, and nothing left running. */
+  async function expectEnd(
     expected: RegExp,
     { env = {}, code = 1, args = [] }: { env?: Record<string, string>; code?: number; args?: string[] } = {},
   ): Promise<void> {
@@ -29,51 +34,62 @@ describe('npm start that cannot', function () {
     assert.equal(await start.ended(), code, start.stderr())
     const text = start.stderr().trim()
     assert.match(text, expected)
-    assert.doesNotMatch(text, /\n\s+at |node:internal/)
+    assert.doesNotMatch(text, /\n\s+at |node:internal|hunter2/)
     assert.doesNotMatch(start.stdout(), /^ready/m)
     assert.deepEqual(await start.running(), [])
   }
 
-  for (const variable of ['PORT', 'AUTH_PORT', 'API_PORT']) {
-    it(`names ${variable} when something holds that port`, async () => {
-      const holder: Server = createServer()
-      const port = await listen(holder as never, { host: '127.0.0.1', port: 0 })
-      await expectFailure(
-        new RegExp(
-          `^Port ${port} is in use: stop the program that uses it, or set ${variable} to another port\\.$`,
-        ),
-        { env: { [variable]: String(port) } },
-      )
-      await new Promise((resolve) => holder.close(resolve))
-    })
+  /** Of the start in this process: expects one sentence. */
+  async function expectFailure(expected: RegExp, env: Record<string, string> = {}): Promise<void> {
+    const parts = new Parts()
+    const settings = localSettings({ DATA_DIR: dataDir, ...(await portsOf()), ...env })
+    const failure = await startLocalStack(parts, { settings, say() {}, output: process.stderr }).then(
+      () => assert.fail('it started'),
+      (error: unknown) => sentence(error, dataDir),
+    )
+    await parts.stop()
+    assert.match(failure, expected)
+    assert.doesNotMatch(failure, /\n|hunter2/)
   }
 
-  it('names every variable that is wrong, without its value', async () => {
-    await expectFailure(
-      /PORT: must be a whole number[\s\S]*DATABASE_URL: must be a URL[\s\S]*KEY_ENCRYPTION_KEY: /,
-      {
-        env: { PORT: 'eighty', DATABASE_URL: 'mysql://secret', KEY_ENCRYPTION_KEY: 'secret' },
-        code: 78,
-      },
+  it('names the port that something else holds, in one sentence', async () => {
+    await withTakenPort((port) =>
+      expectEnd(
+        new RegExp(`^Port ${port} is in use: stop the program that uses it, or set PORT to another port\\.$`),
+        {
+          env: { PORT: String(port) },
+        },
+      ),
     )
   })
 
-  it('refuses one port for two', async () => {
-    await expectFailure(/must be different ports/, {
-      env: { PORT: '18999', AUTH_PORT: '18999' },
-      code: 78,
-    })
+  for (const variable of ['AUTH_PORT', 'API_PORT', 'AUTH_METRICS_PORT', 'API_METRICS_PORT']) {
+    it(`names ${variable} when something holds that port`, () =>
+      withTakenPort((port) =>
+        expectFailure(
+          new RegExp(
+            `^Port ${port} is in use: stop the program that uses it, or set ${variable} to another port\\.$`,
+          ),
+          { [variable]: String(port) },
+        ),
+      ))
+  }
+
+  it('names every variable that is wrong, without its value', async () => {
+    const env = { PORT: 'eighty', DATABASE_URL: 'mysql://hunter2', KEY_ENCRYPTION_KEY: 'hunter2' }
+    await expectEnd(
+      /PORT: must be a whole number[\s\S]*DATABASE_URL: must be a URL[\s\S]*KEY_ENCRYPTION_KEY: /,
+      { env, code: 78 },
+    )
   })
 
-  it('refuses ports beyond the last', async () => {
-    await expectFailure(/PORT: must leave room/, {
-      env: { PORT: '65535', AUTH_PORT: '', API_PORT: '', AUTH_METRICS_PORT: '', API_METRICS_PORT: '' },
-      code: 78,
-    })
+  it('refuses one port for two, and ports beyond the last', () => {
+    assert.throws(() => localSettings({ PORT: '18999', AUTH_PORT: '18999' }), /must be different ports/)
+    assert.throws(() => localSettings({ PORT: '65535' }), /PORT: must leave room/)
   })
 
   it('refuses an option that it does not have', async () => {
-    await expectFailure(/Unknown option '--fresh'/, { args: ['--fresh'], code: 64 })
+    await expectEnd(/Unknown option '--fresh'/, { args: ['--fresh'], code: 64 })
   })
 
   it('says that DATA_DIR is a file', async () => {
@@ -131,14 +147,12 @@ describe('npm start that cannot', function () {
   it('says that DATABASE_URL leads nowhere, without the password', async () => {
     await expectFailure(
       /^The Postgres of DATABASE_URL cannot be used: connect ECONNREFUSED 127\.0\.0\.1:1\.$/,
-      {
-        env: { DATABASE_URL: 'postgres://postgres:hunter2@127.0.0.1:1/postgres' },
-      },
+      { DATABASE_URL: 'postgres://postgres:hunter2@127.0.0.1:1/postgres' },
     )
   })
 
-  it('says that REDIS_URL leads nowhere', async () => {
-    await expectFailure(/^The Redis of REDIS_URL cannot be used: Redis did not become ready\.$/, {
+  it('says that REDIS_URL leads nowhere, and stops its Postgres', async () => {
+    await expectEnd(/^The Redis of REDIS_URL cannot be used: Redis did not become ready\.$/, {
       env: { REDIS_URL: 'redis://127.0.0.1:1' },
     })
   })
@@ -155,10 +169,12 @@ describe('npm start that cannot', function () {
     await writeFile(join(bin, 'redis-server'), '#!/bin/sh\necho "Redis server v=6.0.16 sha=0 bits=64"\n', {
       mode: 0o755,
     })
-    await expectFailure(
+    const database = await createEmptyDatabase()
+    await expectEnd(
       /^No Redis server of version 7 or newer was found on the PATH, and none could be fetched \(this machine has no apt\): install redis-server or valkey-server, or set REDIS_URL to a server that runs\.$/,
-      { env: { PATH: bin, XDG_CACHE_HOME: join(folder, 'cache') } },
+      { env: { PATH: bin, XDG_CACHE_HOME: join(folder, 'cache'), DATABASE_URL: database.ownerUrl } },
     )
+    await database.drop()
   })
 
   it('says how much room is missing on the disk', async () => {
@@ -182,3 +198,16 @@ describe('npm start that cannot', function () {
     assert.match(sentence(ofPostgres, '/d'), expected)
   })
 })
+
+async function portsOf(): Promise<Record<string, string>> {
+  const names = ['PORT', 'AUTH_PORT', 'API_PORT', 'AUTH_METRICS_PORT', 'API_METRICS_PORT']
+  const ports = await freePorts(names.length)
+  return Object.fromEntries(names.map((name, i) => [name, String(ports[i])]))
+}
+
+async function withTakenPort(use: (port: number) => Promise<void>): Promise<void> {
+  const holder: Server = createServer()
+  const port = await listen(holder as never, { host: '127.0.0.1', port: 0 })
+  await use(port)
+  await new Promise((resolve) => holder.close(resolve))
+}
