@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { chown, mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
+import { insertCompany } from '#shared/people.ts'
 import { listen } from '#shared/process/http-server.ts'
+import { createPostgres } from '#shared/stores/postgres.ts'
 import { onPath } from '../../infra/local/child.ts'
 import { openDataDir } from '../../infra/local/data-dir.ts'
 import { sentence } from '../../infra/local/failure.ts'
@@ -10,7 +12,7 @@ import { Parts } from '../../infra/local/parts.ts'
 import { localSettings } from '../../infra/local/settings.ts'
 import { startLocalStack } from '../../infra/local/stack.ts'
 import { freePorts } from '../support/ports.ts'
-import { createEmptyDatabase } from '../support/servers.ts'
+import { createEmptyDatabase, createTestDatabase } from '../support/servers.ts'
 import { removeFolder, startProcess, temporaryFolder } from '../support/start.ts'
 
 const ANOTHER_USER = 12_345
@@ -86,6 +88,31 @@ describe('npm start that cannot', function () {
   it('refuses one port for two, and ports beyond the last', () => {
     assert.throws(() => localSettings({ PORT: '18999', AUTH_PORT: '18999' }), /must be different ports/)
     assert.throws(() => localSettings({ PORT: '65535' }), /PORT: must leave room/)
+  })
+
+  it('refuses to be production', async () => {
+    await expectEnd(/^NODE_ENV is production, but npm start runs a demo/, {
+      env: { NODE_ENV: 'production' },
+      code: 78,
+    })
+  })
+
+  it('puts no demo users into a database that others work with, and leaves its roles alone', async () => {
+    const database = await createTestDatabase()
+    const db = createPostgres({ url: database.ownerUrl, poolSize: 1, applicationName: 'test' })
+    await insertCompany(db, { vendorId: 'ven_initech', name: 'Initech', timezone: 'UTC', currency: 'USD' })
+    await expectFailure(
+      /^The database of DATABASE_URL already has companies, none of them from the demo\. /,
+      { DATABASE_URL: database.ownerUrl },
+    )
+    const { rows } = await db.raw('select count(*) as people from users')
+    assert.equal(rows[0].people, 0)
+    await db.destroy()
+    // The role's password is the one of before.
+    const api = createPostgres({ url: database.apiUrl, poolSize: 1, applicationName: 'test' })
+    await api.raw('select 1')
+    await api.destroy()
+    await database.drop()
   })
 
   it('refuses an option that it does not have', async () => {

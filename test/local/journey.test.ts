@@ -2,16 +2,48 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import createClient from 'openapi-fetch'
+import pg from 'pg'
 import type { paths } from '../../apps/workspace/src/api/openapi.d.ts'
+import {
+  createEmptyDatabase,
+  createTestRedis,
+  type EmptyDatabase,
+  type TestRedis,
+} from '../support/servers.ts'
 import { startTestStack, type TestStack } from '../support/stack.ts'
 
-describe('the whole stack, through its one address', function () {
+const OWNER = { name: 'owner_of_journey', password: 'p@ss:word/?#' }
+
+describe('the whole stack on given stores, through its one address', function () {
   this.timeout(60_000)
+  let database: EmptyDatabase
+  let server: pg.Client
+  let redis: TestRedis
+  let given: Record<string, string>
   let stack: TestStack
   before(async () => {
-    stack = await startTestStack({ env: { PROCESSES: '2', LOG_LEVEL: 'info' } })
+    ;[database, redis] = await Promise.all([createEmptyDatabase(), createTestRedis()])
+    server = new pg.Client(serverUrl(database))
+    await server.connect()
+    await server.query(`create role ${OWNER.name} superuser login password '${OWNER.password}'`)
+    const url = new URL(database.ownerUrl)
+    url.username = OWNER.name
+    url.password = encodeURIComponent(OWNER.password)
+    given = {
+      DATABASE_URL: url.href,
+      REDIS_URL: redis.url('api'),
+      // The keys in the database outlive the data folder of the first stack, and so must what opens them.
+      KEY_ENCRYPTION_KEY: Buffer.alloc(32, 3).toString('base64'),
+    }
+    stack = await startTestStack({ env: { ...given, PROCESSES: '2', LOG_LEVEL: 'info' } })
   })
-  after(() => stack.remove())
+  after(async () => {
+    await stack.remove()
+    await redis.stop('SIGKILL')
+    await database.drop()
+    await server.query(`drop role ${OWNER.name}`)
+    await server.end()
+  })
 
   async function send(
     method: string,
@@ -173,4 +205,19 @@ describe('the whole stack, through its one address', function () {
     for (const secret of [clientSecret, json.access_token, stack.demoPassword])
       assert.ok(!output.includes(secret))
   })
+  it('leaves the given stores running when it stops, and another stack goes on with them', async () => {
+    assert.deepEqual([stack.stores.postgres.ended, stack.stores.redis.ended], [undefined, undefined])
+    await stack.remove()
+    assert.equal(await Promise.race([redis.ended, Promise.resolve('runs')]), 'runs')
+    stack = await startTestStack({ env: given })
+    const { clientId, clientSecret } = stack.demoClient
+    assert.equal((await token(clientId, clientSecret)).status, 200)
+  })
 })
+
+/** The server itself, where a role can be dropped after all that it owned. */
+function serverUrl({ ownerUrl }: EmptyDatabase): string {
+  const url = new URL(ownerUrl)
+  url.pathname = '/postgres'
+  return url.href
+}

@@ -13,7 +13,8 @@ import { STATEMENT_SETTINGS, statementsWithoutCompany } from './tenant-statement
  * One Postgres for each run of mocha, with a migrated template: copying it takes about 60 ms, so each test can have a
  * database of its own. Likewise a Redis server. mocha's parallel workers learn where they are by the environment.
  */
-const PASSWORDS = { integration_auth: 'auth-role', integration_api: 'api-role' }
+/** Of the services' roles. */
+export const PASSWORDS = { integration_auth: 'auth-role', integration_api: 'api-role' }
 const TEMPLATE = 'template_migrated'
 
 let postgres: LocalPostgres | undefined
