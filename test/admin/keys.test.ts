@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { decodeProtectedHeader } from 'jose'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { runAdmin, startAdmin, type TestAdmin } from '../support/admin.ts'
-import { startTestStack, type TestStack } from '../support/stack.ts'
 
 describe('admin keys list, rotate', () => {
   let operator: TestAdmin
@@ -82,67 +79,5 @@ describe('admin keys revoke, while no service runs', () => {
       redis.disconnect()
       await operator.stop()
     }
-  })
-})
-
-describe('admin keys revoke', function () {
-  this.timeout(60_000)
-  let stack: TestStack
-  before(async () => {
-    stack = await startTestStack()
-  })
-  after(() => stack.remove())
-
-  const admin = (...args: string[]) => runAdmin(args, { env: { DATA_DIR: stack.dataDir, DATABASE_URL: '' } })
-
-  async function token(): Promise<string> {
-    const { clientId, clientSecret } = stack.demoClient
-    const fields = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }
-    const deadline = Date.now() + 20_000
-    for (;;) {
-      const response = await fetch(`${stack.baseUrl}/v1/oauth/token`, {
-        method: 'POST',
-        body: new URLSearchParams({ ...fields, scope: 'analytics:read' }),
-      })
-      const answer = (await response.json()) as { access_token?: string }
-      if (answer.access_token) return answer.access_token
-      assert.equal(response.status, 503)
-      assert.ok(Date.now() < deadline, 'no token')
-      await sleep(200)
-    }
-  }
-  const statusWith = async (bearer: string) => {
-    const headers = { Authorization: `Bearer ${bearer}` }
-    return (await fetch(`${stack.baseUrl}/v1/analytics/ven_acme/daily`, { headers })).status
-  }
-
-  it('ends when no token of the key is accepted, and another key signs from then on', async () => {
-    const stolen = await token()
-    assert.equal(await statusWith(stolen), 200)
-    const kid = decodeProtectedHeader(stolen).kid as string
-    const { code, stdout, stderr } = await admin('keys', 'revoke', kid)
-    assert.equal(code, 0, stderr)
-    assert.equal(stdout, `${kid} is revoked everywhere.\n`)
-    assert.equal(await statusWith(stolen), 401)
-    const fresh = await token()
-    assert.notEqual(decodeProtectedHeader(fresh).kid, kid)
-    // The resource API looks for an unknown key at most once per ten seconds.
-    const deadline = Date.now() + 15_000
-    while ((await statusWith(fresh)) !== 200 && Date.now() < deadline) await sleep(200)
-    assert.equal(await statusWith(fresh), 200)
-    const { json } = await admin('keys', 'list', '--json')
-    assert.equal(json.find((key: { kid: string }) => key.kid === kid).state, 'revoked')
-  })
-
-  it('refuses a key that there is not', async () => {
-    const { code, stderr } = await admin('keys', 'revoke', 'none')
-    assert.equal(code, 1)
-    assert.equal(stderr, 'There is no key none.\n')
-  })
-
-  it('takes what follows -- for an id, whatever it begins with', async () => {
-    const { code, stderr } = await admin('keys', 'revoke', '--', '-none')
-    assert.equal(code, 1)
-    assert.equal(stderr, 'There is no key -none.\n')
   })
 })

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { decodeProtectedHeader } from 'jose'
+import { runAdmin } from '../support/admin.ts'
+import { startTestStack, type TestStack } from '../support/stack.ts'
+
+describe('admin revoke', function () {
+  this.timeout(60_000)
+  let stack: TestStack
+  before(async () => {
+    stack = await startTestStack({ env: { PROCESSES: '2' } })
+  })
+  after(() => stack.remove())
+
+  /** Finds the running stack by its data folder, as a person's command does. */
+  const admin = (...args: string[]) => runAdmin(args, { env: { DATA_DIR: stack.dataDir, DATABASE_URL: '' } })
+
+  function requestToken() {
+    const { clientId, clientSecret } = stack.demoClient
+    return fetch(`${stack.baseUrl}/v1/oauth/token`, {
+      method: 'POST',
+      body: new URLSearchParams({
+        grant_type: 'client_credentials',
+        client_id: clientId,
+        client_secret: clientSecret,
+        scope: 'analytics:read',
+      }),
+    })
+  }
+  /** Right after the key that signed was revoked, there is no other for a moment. */
+  async function token(): Promise<string> {
+    for (const deadline = Date.now() + 20_000; ; await sleep(200)) {
+      const response = await requestToken()
+      const answer = (await response.json()) as { access_token?: string }
+      if (answer.access_token) return answer.access_token
+      assert.equal(response.status, 503)
+      assert.ok(Date.now() < deadline, 'no token')
+    }
+  }
+  const readDaily = (token: string) =>
+    fetch(`${stack.baseUrl}/v1/analytics/ven_acme/daily`, { headers: { Authorization: `Bearer ${token}` } })
+  const statusOf = async (token: string) => (await readDaily(token)).status
+
+  describe('keys', () => {
+    it('ends when no token of the key is accepted, and another key signs from then on', async () => {
+      const stolen = await token()
+      assert.equal(await statusOf(stolen), 200)
+      const kid = decodeProtectedHeader(stolen).kid as string
+      const { code, stdout, stderr } = await admin('keys', 'revoke', kid)
+      assert.equal(code, 0, stderr)
+      assert.equal(stdout, `${kid} is revoked everywhere.\n`)
+      assert.equal(await statusOf(stolen), 401)
+      const fresh = await token()
+      assert.notEqual(decodeProtectedHeader(fresh).kid, kid)
+      // Each process of the resource API looks for an unknown key at most once per ten seconds.
+      const refused = async () =>
+        (await Promise.all(Array.from({ length: 8 }, () => statusOf(fresh)))).some((status) => status !== 200)
+      const deadline = Date.now() + 15_000
+      while ((await refused()) && Date.now() < deadline) await sleep(200)
+      assert.equal(await refused(), false)
+      const { json } = await admin('keys', 'list', '--json')
+      assert.equal(json.find((key: { kid: string }) => key.kid === kid).state, 'revoked')
+    })
+
+    it('refuses a key that there is not', async () => {
+      const { code, stderr } = await admin('keys', 'revoke', 'none')
+      assert.equal(code, 1)
+      assert.equal(stderr, 'There is no key none.\n')
+    })
+
+    it('takes what follows -- for an id, whatever it begins with', async () => {
+      const { code, stderr } = await admin('keys', 'revoke', '--', '-none')
+      assert.equal(code, 1)
+      assert.equal(stderr, 'There is no key -none.\n')
+    })
+  })
+
+  describe('clients', () => {
+    it('refuses a client of another company, and one that there is not', async () => {
+      for (const [vendorId, clientId] of [
+        ['ven_globex', stack.demoClient.clientId],
+        ['ven_acme', 'cli_0000000000000000000000'],
+      ] as const) {
+        const { code, stderr } = await admin('clients', 'revoke', vendorId, clientId)
+        assert.equal(code, 1)
+        assert.equal(stderr, `${vendorId} has no client ${clientId}.\n`)
+      }
+      assert.equal((await requestToken()).status, 200)
+    })
+
+    it('ends when no process accepts the client or its tokens any more', async () => {
+      const tokens: string[] = []
+      for (let i = 0; i < 8; i += 1)
+        tokens.push(((await (await requestToken()).json()) as { access_token: string }).access_token)
+      for (const token of tokens) assert.equal((await readDaily(token)).status, 200)
+
+      const { code, stdout, stderr } = await admin('clients', 'revoke', 'ven_acme', stack.demoClient.clientId)
+      assert.equal(code, 0, stderr)
+      assert.match(stdout, /^cli_\w+ \(Demo client of the local stack\) is revoked everywhere\.\n$/)
+
+      const answers = await Promise.all([...tokens.map(readDaily), ...tokens.map(() => requestToken())])
+      assert.deepEqual([...new Set(answers.map(({ status }) => status))], [401])
+    })
+
+    it('leaves one entry in the activity of the company, by an operator', async () => {
+      await admin('clients', 'revoke', 'ven_acme', stack.demoClient.clientId)
+      const session = await fetch(`${stack.baseUrl}/v1/session`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({ email: 'owner@acme.example', password: stack.demoPassword }),
+      })
+      const { sessionToken } = (await session.json()) as { sessionToken: string }
+      const response = await fetch(`${stack.baseUrl}/v1/vendor/ven_acme/activity`, {
+        headers: { Authorization: `Bearer ${sessionToken}` },
+      })
+      const { entries } = (await response.json()) as { entries: { action: string }[] }
+      assert.deepEqual(
+        entries.map(({ action }) => action),
+        ['client.revoked', 'client.created'],
+      )
+    })
+
+    it('gives the same promise when it is repeated', async () => {
+      const { code, json } = await admin('clients', 'revoke', 'ven_acme', stack.demoClient.clientId, '--json')
+      assert.equal(code, 0)
+      assert.equal(json.status, 'Revoked')
+      assert.equal(json.revokedBy, null)
+      assert.equal((await requestToken()).status, 401)
+    })
+
+    it('works while Redis is down, and ends when no process can have missed it', async () => {
+      const databaseUrl = stack.stores.postgres.ownerUrl
+      const { code } = await runAdmin(['clients', 'revoke', 'ven_acme', stack.demoClient.clientId], {
+        env: { DATABASE_URL: databaseUrl, REDIS_URL: 'redis://127.0.0.1:1' },
+      })
+      assert.equal(code, 0)
+    })
+
+    it('needs to know which Redis', async () => {
+      const databaseUrl = stack.stores.postgres.ownerUrl
+      const { code, stderr } = await runAdmin(['clients', 'revoke', 'ven_acme', stack.demoClient.clientId], {
+        env: { DATABASE_URL: databaseUrl, REDIS_URL: '' },
+      })
+      assert.equal(code, 1)
+      assert.match(stderr, /^Set REDIS_URL too/)
+    })
+  })
+})
