@@ -88,7 +88,8 @@ const PAGE_HEADERS = {
 }
 
 export interface DocsOptions {
-  document: ApiDocument
+  /** Called when a page that shows it is first asked for. */
+  openapi: () => ApiDocument
   issuer: string
   apiResource: string
 }
@@ -137,11 +138,7 @@ function layoutOf({ apiResource }: DocsOptions, assets: readonly Asset[]): Layou
   }
 }
 
-function renderTopic(
-  { slug }: Topic,
-  { document, issuer, apiResource }: DocsOptions,
-  layout: Layout,
-): string {
+function renderTopic({ slug }: Topic, { openapi, issuer, apiResource }: DocsOptions, layout: Layout): string {
   const errors = layout.hrefOf('errors')
   return renderMarkdown(read(`pages/${slug || 'index'}.md`), {
     values: {
@@ -157,7 +154,7 @@ function renderTopic(
       'try-it': () => tryIt(layout, { issuer, apiResource }),
       'oauth-errors': oauthErrors,
       problems,
-      reference: () => reference(document, errors),
+      reference: () => reference(openapi(), errors),
     },
   })
 }

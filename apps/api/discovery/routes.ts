@@ -41,17 +41,21 @@ export const describeRoutes = ({ issuer, apiResource, routes }: DiscoveryDepende
     apiResource,
   })
 
-/** Documents for machines and people to find their way; public, and made once. */
+/** Documents for machines and people to find their way; public, and made once, when they are first asked for. */
 export function createDiscoveryRoutes({ issuer, apiResource, routes }: DiscoveryDependencies): ApiRouter {
   const getMetadata = metadataRoute({ issuer, apiResource })
-  const document = describeRoutes({ issuer, apiResource, routes })
+  let document: ApiDocument | undefined
+  const openapi = () => {
+    document ??= describeRoutes({ issuer, apiResource, routes })
+    return document
+  }
   const router = routerOf([getMetadata])
   const { pathname } = new URL(resourceMetadataUrl(apiResource))
   if (pathname !== METADATA_PATH) router.get(pathname, getMetadata.handler)
-  for (const [path, file] of createDocs({ document, issuer, apiResource })) router.get(path, published(file))
+  for (const [path, file] of createDocs({ openapi, issuer, apiResource })) router.get(path, published(file))
   return router.get(
     '/openapi.json',
-    published({ type: 'application/json', content: () => JSON.stringify(document) }),
+    published({ type: 'application/json', content: () => JSON.stringify(openapi()) }),
   )
 }
 
