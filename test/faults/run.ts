@@ -15,6 +15,7 @@ const POLL_MS = 100
 const LASTS_MIN_MS = 3_000
 const LASTS_MAX_MS = 4_500
 const WARM_UP_MS = 2_000
+const PAUSE_MS = 40
 
 export interface RunOptions {
   seed: number
@@ -22,6 +23,8 @@ export interface RunOptions {
   faults: readonly Fault[]
   /** No fault begins later than this after the first. */
   limit_ms: number
+  /** Of each of the 30 or so workers between two requests. Default: 40. */
+  pause_ms?: number
   /** Called with each fault that is over. */
   progress?(row: Row): void
   /** Aborted: everything is stopped where it is, and the run rejects. */
@@ -62,12 +65,13 @@ export async function runFaults(options: RunOptions): Promise<Outcome> {
 
 async function withTraffic(world: World, options: RunOptions): Promise<Outcome> {
   const { auth, api, sites, db } = world
+  const { pause_ms = PAUSE_MS } = options
   const random = createRandom(options.seed)
   const company = await createCompany(db)
   const recorder = createRecorder()
   const ledger = createLedger()
   const revoked = createRevokedThings(sites, company, recorder)
-  const traffic = await startTraffic({ auth, api, company, recorder, ledger, revoked, random })
+  const traffic = await startTraffic({ auth, api, company, recorder, ledger, revoked, random, pause_ms })
   const scene: Scene = { world, random: random.named('faults'), recorder, traffic, revoked }
   const rows: Row[] = []
   try {

@@ -15,7 +15,6 @@ import {
 import { keyOf, type RevokedThings } from './revoked.ts'
 import type { Site } from './site.ts'
 
-const PAUSE_MS = 40
 const LIVES_AT_ONCE = 8
 const BATCH_EVENTS = 3
 const SCOPES = 'analytics:read analytics:write'
@@ -28,6 +27,8 @@ export interface TrafficOptions {
   ledger: Ledger
   revoked: RevokedThings
   random: Random
+  /** Of each worker between two requests. */
+  pause_ms: number
 }
 
 export interface Traffic {
@@ -64,7 +65,7 @@ export async function startTraffic(options: TrafficOptions): Promise<Traffic> {
   const keepDoing = (act: () => Promise<void>) =>
     workers.push(
       (async () => {
-        for (; !stopping; await sleep(PAUSE_MS)) await act()
+        for (; !stopping; await sleep(options.pause_ms)) await act()
       })(),
     )
 
@@ -112,7 +113,7 @@ async function list({ company, recorder, mustNotBe401 }: Acts, site: Site): Prom
 
 /** Reports events at one process, and again anywhere until they are acknowledged; sometimes once more after that. */
 function createReporter(acts: Acts, site: Site): () => Promise<void> {
-  const { company, recorder, ledger, api, token, mustNotBe401, stopped } = acts
+  const { company, recorder, ledger, api, token, mustNotBe401, stopped, pause_ms } = acts
   const random = acts.random.named(`events ${site.name}`)
   let made = 0
   return async () => {
@@ -140,7 +141,7 @@ function createReporter(acts: Acts, site: Site): () => Promise<void> {
     }
     let answer = await send(site)
     if (answer.good) countedMust(answer, [BATCH_EVENTS])
-    for (; !answer.good && !stopped(); answer = await send(random.pick(api))) await sleep(PAUSE_MS)
+    for (; !answer.good && !stopped(); answer = await send(random.pick(api))) await sleep(pause_ms)
     if (!answer.good) return
     countedMust(answer, [0, BATCH_EVENTS])
     for (const { eventId } of events) ledger.eventsAcknowledged.add(eventId)
@@ -156,7 +157,7 @@ function createReporter(acts: Acts, site: Site): () => Promise<void> {
  * Each step goes to a random process, and again to another until it is done.
  */
 function createLife(acts: Acts, name: string): () => Promise<void> {
-  const { auth, api, company, recorder, ledger, revoked, mustNotBe401, stopped } = acts
+  const { auth, api, company, recorder, ledger, revoked, mustNotBe401, stopped, pause_ms } = acts
   const random = acts.random.named(name)
   let lives = 0
 
@@ -164,7 +165,7 @@ function createLife(acts: Acts, name: string): () => Promise<void> {
     sites: Site[],
     call: (site: Site) => Omit<Call, 'site'>,
   ): Promise<Answer | undefined> {
-    for (; !stopped(); await sleep(PAUSE_MS)) {
+    for (; !stopped(); await sleep(pause_ms)) {
       const site = random.pick(sites)
       const answer = await recorder.call({ ...call(site), site })
       mustNotBe401(answer)

@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import knex, { type Knex } from 'knex'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { migrate } from '../../infra/migrate.ts'
 import { asAdmin, dump } from '../support/revocation.ts'
 import { createTestRedis, type TestRedis } from '../support/servers.ts'
+import { storeFolder } from '../support/store-folder.ts'
 import { createPostgresServer, type PostgresServer } from './postgres-server.ts'
 import { createSite, type Site } from './site.ts'
 
@@ -33,7 +32,7 @@ export interface World {
 }
 
 export async function createWorld(): Promise<World> {
-  const folder = await mkdtemp(join(tmpdir(), 'integration-access-faults-'))
+  const folder = await storeFolder('integration-access-faults-')
   const closing: (() => unknown)[] = [() => rm(folder, { recursive: true, force: true, maxRetries: 10 })]
   const stop = async () => {
     for (const close of closing.reverse()) await close()

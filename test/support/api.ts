@@ -80,16 +80,16 @@ export interface TestApiOptions {
   env?: Record<string, string>
   /** What stands in for DNS and the internet; left out: the real thing. */
   outside?: ServiceOptions['outside']
-  /** Default: the protocol runs twenty times as fast as in production. */
+  /** Default: the protocol runs five times as fast as in production. */
   revocationTimings?: Timings
 }
 
 export const TEST_TIMINGS: Timings = {
   ...PRODUCTION_TIMINGS,
-  lease_ms: 250,
-  settle_ms: 300,
-  round_ms: 50,
-  tick_ms: 50,
+  lease_ms: 1_000,
+  settle_ms: 1_200,
+  round_ms: 200,
+  tick_ms: 200,
   retry_ms: 25,
 }
 

@@ -1,16 +1,16 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import knex from 'knex'
+import knex, { type Knex } from 'knex'
 import { freePort } from '../../infra/local/ports.ts'
 import { type LocalPostgres, type PostgresPrograms, startPostgres } from '../../infra/local/postgres.ts'
 import { type LocalRedis, type RedisUser, startRedis } from '../../infra/local/redis.ts'
 import { closeDatabase, migrate } from '../../infra/migrate.ts'
+import { storeFolder } from './store-folder.ts'
 import { STATEMENT_SETTINGS, statementsWithoutCompany } from './tenant-statements.ts'
 
 /*
- * One Postgres for each run of mocha, with a migrated template: copying it takes about 60 ms, so each test can have a
+ * One Postgres for each run of mocha, with a migrated template: a copy is cheap in memory, so each test can have a
  * database of its own. Likewise a Redis server. mocha's parallel workers learn where they are by the environment.
  */
 /** Of the services' roles. */
@@ -18,10 +18,12 @@ export const PASSWORDS = { integration_auth: 'auth-role', integration_api: 'api-
 const TEMPLATE = 'template_migrated'
 
 let postgres: LocalPostgres | undefined
+/** The superuser's one connection of a worker, from the first use in a file to the end of the file. */
+let owner: Knex | undefined
 const redisServers = new Set<LocalRedis>()
 
 export async function mochaGlobalSetup(): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'integration-access-test-'))
+  const folder = await storeFolder('integration-access-test-')
   postgres = await startPostgres({
     directory: join(folder, 'postgres'),
     programs: otherPostgres(),
@@ -32,6 +34,7 @@ export async function mochaGlobalSetup(): Promise<void> {
       synchronous_commit: 'off',
       full_page_writes: 'off',
       max_connections: '300',
+      max_wal_size: '256MB',
       ...STATEMENT_SETTINGS,
     },
   })
@@ -40,6 +43,7 @@ export async function mochaGlobalSetup(): Promise<void> {
   await asOwner('create extension pg_stat_statements')
   await asOwner(`create database ${TEMPLATE}`)
   await migrate({ ownerUrl: databaseUrl(TEMPLATE), passwords: PASSWORDS })
+  await closeOwner()
 }
 
 /** `TEST_POSTGRES_BIN=/usr/lib/postgresql/15/bin` runs the tests on another version. */
@@ -51,7 +55,7 @@ export function otherPostgres(): PostgresPrograms | undefined {
 export const mochaHooks = {
   /** In parallel workers: after each file. */
   async afterAll() {
-    await Promise.all([...redisServers].map((server) => server.stop('SIGKILL')))
+    await Promise.all([...[...redisServers].map((server) => server.stop('SIGKILL')), closeOwner()])
     redisServers.clear()
   },
 }
@@ -65,8 +69,13 @@ export async function mochaGlobalTeardown(): Promise<void> {
 }
 
 async function asOwner(sql: string): Promise<void> {
-  const db = knex({ client: 'pg', connection: databaseUrl('postgres'), pool: { min: 0, max: 1 } })
-  await db.raw(sql).finally(() => db.destroy())
+  owner ??= knex({ client: 'pg', connection: databaseUrl('postgres'), pool: { min: 0, max: 1 } })
+  await owner.raw(sql)
+}
+
+async function closeOwner(): Promise<void> {
+  await owner?.destroy()
+  owner = undefined
 }
 
 function databaseUrl(
@@ -99,7 +108,7 @@ export type EmptyDatabase = Pick<TestDatabase, 'ownerUrl' | 'drop'>
 /** A database of its own without a single table. */
 export async function createEmptyDatabase(): Promise<EmptyDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  await asOwner(`create database ${name}`)
+  await asOwner(`create database ${name} strategy file_copy`)
   return {
     ownerUrl: databaseUrl(name),
     drop: () => asOwner(`drop database if exists ${name} with (force)`),
@@ -109,7 +118,7 @@ export async function createEmptyDatabase(): Promise<EmptyDatabase> {
 /** A database of its own, migrated and empty. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  await asOwner(`create database ${name} template ${TEMPLATE}`)
+  await asOwner(`create database ${name} template ${TEMPLATE} strategy file_copy`)
   const db = knex({ client: 'pg', connection: databaseUrl(name), pool: { min: 0, max: 1 } })
   await closeDatabase(db)
     .then(() => db.raw('update revocation_trust set place = database_place()'))
