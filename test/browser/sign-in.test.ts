@@ -307,8 +307,9 @@ describe('workspace: signing in with the provider of the company', function () {
     await provider.stop()
   })
   afterEach(async () => {
-    await tab.context.close()
-    const others = tab.troubles.filter((trouble) => !trouble.startsWith(`request: ${provider.issuer}/`))
+    const troubles = tab.troubles.splice(0)
+    await tab.leave()
+    const others = troubles.filter((trouble) => !trouble.startsWith(`request: ${provider.issuer}/`))
     assert.deepEqual(others, [])
   })
 

@@ -93,8 +93,7 @@ export async function visit(options: VisitOptions = {}): Promise<Visit> {
     async leave() {
       if (left) return
       left = true
-      const isWhole = context.pages().length === 1 && !page.isClosed() && baseUrl === stack.baseUrl
-      if (options.alone || spare || !isWhole) await context.close()
+      if (options.alone || spare || page.isClosed()) await context.close()
       else spare = await emptied(page, baseUrl)
       assert.deepEqual(troubles, [])
     },
@@ -114,6 +113,7 @@ const LISTENED_TO = ['pageerror', 'console', 'request', 'dialog']
 
 /** Takes everything away that a visit may have left in a tab. */
 async function emptied(page: Page, baseUrl: string): Promise<Page> {
+  for (const other of page.context().pages()) if (other !== page) await other.close()
   await page.unrouteAll({ behavior: 'ignoreErrors' })
   await page.context().setOffline(false)
   // Of the same origin, so that the process stays, but without a script.
