@@ -201,6 +201,8 @@ const STATES: State[] = [
       const replacement = await newClient('Watched 2', old.clientId)
       await requestToken(old)
       await requestToken(replacement)
+      const token = await sessionToken(OWNER)
+      for (const { clientId } of [old, replacement]) await untilUsed(token, clientId)
       return `${CLIENTS}/${old.clientId}/rotate`
     },
     reach: (page) => page.getByText('In use now').waitFor(),
@@ -248,7 +250,8 @@ const STATES: State[] = [
   {
     name: 'analytics, compared',
     as: OWNER,
-    path: '/ven_acme/analytics?compare=',
+    // The rows of more days are of the same kinds.
+    path: '/ven_acme/analytics?days=7&compare=',
     reach: (page) => page.getByText('Compared with').waitFor(),
   },
   {

@@ -7,6 +7,7 @@ import {
   assertFits,
   createClient,
   GLOBEX_OWNER,
+  newSession,
   OWNER,
   requestToken,
   sessionToken,
@@ -85,7 +86,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
   })
 
   it('keeps the secret on the screen when the session ends before it is saved', async () => {
-    const token = await sessionToken(OWNER)
+    const token = await newSession(OWNER)
     tab = await visit({ sessionToken: token, path: CLIENTS })
     await create(tab.page, 'Session ends', ['Read boosts'])
     const { clientSecret } = await revealed(tab.page)
@@ -362,7 +363,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
   })
 
   it('keeps a half-filled dialog over the end of the session, with the email filled in', async () => {
-    const token = await sessionToken(OWNER)
+    const token = await newSession(OWNER)
     tab = await visit({ sessionToken: token, path: CLIENTS })
     const { page } = tab
     await page.getByRole('button', { name: 'Create client' }).click()

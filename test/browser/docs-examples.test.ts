@@ -7,6 +7,7 @@ import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { exampleRequest, payloadOf } from '../../apps/workspace/src/webhooks/test-event.ts'
 import { freePort } from '../../infra/local/ports.ts'
+import { QUICK_START } from '../support/languages.ts'
 import { createClient, OWNER, requestToken, sessionToken, testWorkspace } from '../support/workspace.ts'
 
 const run = promisify(execFile)
@@ -15,7 +16,7 @@ const ROOT = join(import.meta.dirname, '../..')
 const DEADLINE_MS = 180_000
 const ENV = {
   ...process.env,
-  CGO_ENABLED: '0',
+  ...QUICK_START,
   PATH: dirname(process.execPath) + delimiter + process.env.PATH,
 }
 

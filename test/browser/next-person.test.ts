@@ -4,6 +4,7 @@ import {
   ADMIN,
   api,
   createClient,
+  newSession,
   OWNER,
   sessionToken,
   testWorkspace,
@@ -51,7 +52,7 @@ describe('workspace: the next person in the same tab', function () {
   })
 
   it('does not get the unsaved input of someone whose session ended', async () => {
-    const token = await sessionToken(OWNER)
+    const token = await newSession(OWNER)
     tab = await visit({ sessionToken: token, path: '/ven_acme/integrations/webhooks' })
     const { page } = tab
     const field = page.getByLabel('Callback URL')
@@ -66,7 +67,7 @@ describe('workspace: the next person in the same tab', function () {
     assert.notEqual(await field.inputValue(), typed)
   })
   it('does not see the secret that someone else left on the screen', async () => {
-    const token = await sessionToken(OWNER)
+    const token = await newSession(OWNER)
     tab = await visit({ sessionToken: token, path: CLIENTS })
     const { page, context, baseUrl } = tab
     await page.getByRole('button', { name: 'Create client' }).click()

@@ -15,6 +15,8 @@ const FIRST_LOAD_BYTES = 85_000
 /** Of what Google calls good, a fifth. */
 const LAYOUT_SHIFT = 0.02
 const LONGEST_TASK_MS = 200
+/** Drawing takes some of it, on a busy machine too. */
+const IDLE_MS = 150
 const SCREENS = ['integrations/oauth2-clients', 'integrations/webhooks', 'analytics', 'activity', 'people']
 
 describe('workspace: the page', function () {
@@ -179,6 +181,63 @@ describe('workspace: the page', function () {
     assert.equal(tab.troubles.splice(0).length, 1)
   })
 
+  for (const [screen, chunk, data] of [
+    ['integrations/oauth2-clients', 'workspace', '/oauth-clients'],
+    ['analytics', 'AnalyticsScreen', '/analytics/'],
+  ] as const) {
+    it(`asks for the data of ${screen} as soon as its files are there`, async () => {
+      tab = await visit({ as: OWNER, path: '/favicon.svg' })
+      await quickly(async () => {
+        const asked = tab.page.waitForRequest((request) => request.url().includes(data))
+        await tab.page.goto(`${tab.baseUrl}/ven_acme/${screen}`)
+        await (await (await asked).response())?.finished()
+        const times = await tab.page.evaluate(resourceTimes)
+        const [file] = times.filter(({ name }) => name.includes(`/assets/${chunk}-`)).slice(-1)
+        const request = times.find(({ name }) => name.includes(data))
+        assert.ok(file && request, JSON.stringify(times))
+        return request.startTime - file.responseEnd
+      })
+    })
+  }
+
+  it('shows the form to sign in as soon as it is known how', async () => {
+    tab = await visit({ path: '/favicon.svg' })
+    const { page, baseUrl } = tab
+    const script = await page.addInitScript(() => {
+      new MutationObserver((_, observer) => {
+        if (!document.querySelector('.sign-in')) return
+        performance.mark('form')
+        observer.disconnect()
+      }).observe(document, { childList: true, subtree: true })
+    })
+    try {
+      await quickly(async () => {
+        await page.goto(baseUrl)
+        await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+        const times = await page.evaluate(resourceTimes)
+        const known = times.find(({ name }) => name.endsWith('/v1/sign-in'))
+        const form = await page.evaluate(() => performance.getEntriesByName('form')[0]?.startTime)
+        assert.ok(known && form, JSON.stringify(times))
+        return form - known.responseEnd
+      })
+    } finally {
+      await script.dispose()
+    }
+  })
+
+  it('shows a screen whose files are there at once, without a placeholder', async () => {
+    tab = await visit({ as: OWNER, path: '/ven_acme/integrations/oauth2-clients' })
+    await tab.page.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
+    await loaded(tab.page, 'AnalyticsScreen')
+    await tab.page.waitForLoadState('networkidle')
+    const shown = await tab.page.evaluate(async () => {
+      document.querySelector<HTMLElement>('a[aria-label="Analytics"]')?.click()
+      await new Promise((resolve) => requestAnimationFrame(resolve))
+      return document.querySelector('h1')?.textContent
+    })
+    assert.equal(shown, 'Analytics')
+  })
+
   for (const width of [360, 1600]) {
     it(`does not jump while it loads, at ${width} px`, async () => {
       tab = await visit({ as: OWNER, width, alone: true })
@@ -263,6 +322,22 @@ describe('workspace: the page', function () {
     await tab.page.getByRole('listitem').filter({ hasText: 'created the client' }).first().waitFor()
   })
 })
+
+/** What else the machine does only makes a load slower, so the best of three is the page's own. */
+async function quickly(waited: () => Promise<number>): Promise<void> {
+  let least_ms = Number.POSITIVE_INFINITY
+  for (let load = 0; load < 3 && least_ms > IDLE_MS; load++) least_ms = Math.min(least_ms, await waited())
+  assert.ok(least_ms <= IDLE_MS, `${least_ms} ms`)
+}
+
+const resourceTimes = () =>
+  performance
+    .getEntriesByType('resource')
+    .map(({ name, startTime, responseEnd }: PerformanceEntry & { responseEnd?: number }) => ({
+      name,
+      startTime,
+      responseEnd: responseEnd ?? 0,
+    }))
 
 /** The other screens follow the first. */
 async function loaded(page: Page, file: string): Promise<void> {

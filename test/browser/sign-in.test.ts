@@ -12,8 +12,8 @@ import { freePorts } from '../support/ports.ts'
 import {
   api,
   assertAccessible,
+  newSession,
   OWNER,
-  sessionToken,
   testWorkspace,
   type Visit,
   visit,
@@ -110,7 +110,7 @@ describe('workspace: signing in and out', function () {
   })
 
   it('forgets everything in all tabs on signing out, and ends the session at the service', async () => {
-    const token = await sessionToken(OWNER)
+    const token = await newSession(OWNER)
     tab = await visit({ sessionToken: token, path: '/ven_acme/activity' })
     await tab.page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
     const second = await tab.context.newPage()
@@ -130,7 +130,7 @@ describe('workspace: signing in and out', function () {
 
   it('lists the sessions of this person, and ends all of them everywhere', async () => {
     const { stack } = await testWorkspace()
-    const [token, elsewhereToken] = [await sessionToken(OWNER), await sessionToken(OWNER)]
+    const [token, elsewhereToken] = [await newSession(OWNER), await newSession(OWNER)]
     const elsewhere = await visit({ sessionToken: elsewhereToken, path: '/ven_acme/activity' })
     try {
       await elsewhere.page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
@@ -190,7 +190,7 @@ describe('workspace: signing in and out', function () {
   })
 
   it('says so when the service does not confirm the sign-out, and tries again', async () => {
-    const token = await sessionToken(OWNER)
+    const token = await newSession(OWNER)
     tab = await visit({ sessionToken: token, path: '/ven_acme/activity' })
     const { page } = tab
     await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
@@ -216,7 +216,7 @@ describe('workspace: signing in and out', function () {
 
   it('leads back to the same place after the session has ended at the service', async () => {
     const { stack } = await testWorkspace()
-    const token = await sessionToken(OWNER)
+    const token = await newSession(OWNER)
     const path = '/ven_acme/analytics?days=7'
     tab = await visit({ sessionToken: token, path })
     await tab.page.getByRole('button', { name: 'Download CSV' }).waitFor()
@@ -242,7 +242,7 @@ describe('workspace: signing in and out', function () {
 
   it('keeps an unsaved edit over the end of the session, and drops it on signing out', async () => {
     const { stack } = await testWorkspace()
-    const token = await sessionToken(OWNER)
+    const token = await newSession(OWNER)
     tab = await visit({ sessionToken: token, path: '/ven_acme/integrations/webhooks' })
     const field = tab.page.getByLabel('Callback URL')
     await field.fill('https://hooks.half-typed.com/')
@@ -307,8 +307,9 @@ describe('workspace: signing in with the provider of the company', function () {
     await provider.stop()
   })
   afterEach(async () => {
-    await tab.context.close()
-    const others = tab.troubles.filter((trouble) => !trouble.startsWith(`request: ${provider.issuer}/`))
+    const troubles = tab.troubles.splice(0)
+    await tab.leave()
+    const others = troubles.filter((trouble) => !trouble.startsWith(`request: ${provider.issuer}/`))
     assert.deepEqual(others, [])
   })
 

@@ -20,12 +20,13 @@ import { RECEIVERS } from '../../apps/workspace/src/webhooks/receivers.ts'
 import { payloadOf } from '../../apps/workspace/src/webhooks/test-event.ts'
 import { freePort } from '../../infra/local/ports.ts'
 import type { Scope } from '../../shared/oauth/scopes.ts'
+import { QUICK_START } from '../support/languages.ts'
 import { createClient, OWNER, sessionToken, testWorkspace } from '../support/workspace.ts'
 
 const run = promisify(execFile)
 /** Go compiles its standard library when it is first used. */
 const DEADLINE_MS = 180_000
-const ENV = { ...process.env, CGO_ENABLED: '0' }
+const ENV = { ...process.env, ...QUICK_START }
 
 const PROGRAMS = [
   { tool: process.execPath, file: 'analytics.mjs', write: node },

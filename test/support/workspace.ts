@@ -1,6 +1,8 @@
 import { strict as assert } from 'node:assert'
+import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import AxeBuilder from '@axe-core/playwright'
+import { fileURLToPath } from 'node:url'
+import type axe from 'axe-core'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { launchChromium } from './chromium.ts'
 import { startTestStack, type TestStack } from './stack.ts'
@@ -91,8 +93,7 @@ export async function visit(options: VisitOptions = {}): Promise<Visit> {
     async leave() {
       if (left) return
       left = true
-      const isWhole = context.pages().length === 1 && !page.isClosed() && baseUrl === stack.baseUrl
-      if (options.alone || spare || !isWhole) await context.close()
+      if (options.alone || spare || page.isClosed()) await context.close()
       else spare = await emptied(page, baseUrl)
       assert.deepEqual(troubles, [])
     },
@@ -112,6 +113,7 @@ const LISTENED_TO = ['pageerror', 'console', 'request', 'dialog']
 
 /** Takes everything away that a visit may have left in a tab. */
 async function emptied(page: Page, baseUrl: string): Promise<Page> {
+  for (const other of page.context().pages()) if (other !== page) await other.close()
   await page.unrouteAll({ behavior: 'ignoreErrors' })
   await page.context().setOffline(false)
   // Of the same origin, so that the process stays, but without a script.
@@ -146,8 +148,19 @@ function watch(page: Page, baseUrl: string): string[] {
   return troubles
 }
 
-/** A new session of a demo user. */
+const sessions = new Map<string, string>()
+
+/** A session of a demo user, which other tests use too: each sign-in hashes a password. */
 export async function sessionToken(email: string): Promise<string> {
+  const token = sessions.get(email)
+  if (token && (await api('/v1/session', { token })).user) return token
+  const fresh = await newSession(email)
+  sessions.set(email, fresh)
+  return fresh
+}
+
+/** A session of a demo user for a test about sessions. */
+export async function newSession(email: string): Promise<string> {
   const { stack } = await testWorkspace()
   const { sessionToken } = await api('/v1/session', { body: { email, password: stack.demoPassword } })
   return sessionToken as string
@@ -239,20 +252,28 @@ async function until(what: string, isThere: () => Promise<boolean>): Promise<voi
   throw new Error(`${what}: not seen within 10 s`)
 }
 
+const AXE = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))
+
 /**
  * By all rules of axe, or by those that are named.
  * @throws AssertionError naming every rule that what is on the page breaks.
  */
 export async function assertAccessible(page: Page, rules?: string[]): Promise<void> {
-  // Without the page of its own that axe opens to put the results of several frames together: there is one.
-  const axe = new AxeBuilder({ page }).setLegacyMode(true).options({ resultTypes: ['violations'] })
-  const { violations } = await (rules ? axe.withRules(rules) : axe).analyze()
-  assert.deepEqual(
-    violations.flatMap(({ id, nodes }) =>
+  // Larger than everything else that is sent to the browser, so once for each page.
+  if (!(await page.evaluate(() => 'axe' in window))) {
+    const devtools = await page.context().newCDPSession(page)
+    // As a script, of which the browser keeps the compiled code for the next page; `page.evaluate` uses `eval`.
+    await devtools.send('Runtime.evaluate', { expression: await readFile(AXE, 'utf8') })
+    await devtools.detach()
+  }
+  const broken = await page.evaluate(async (runOnly) => {
+    const { run } = (window as unknown as { axe: typeof axe }).axe
+    const { violations } = await run({ resultTypes: ['violations'], ...(runOnly && { runOnly }) })
+    return violations.flatMap(({ id, nodes }) =>
       nodes.map(({ target, failureSummary }) => [id, target, failureSummary]),
-    ),
-    [],
-  )
+    )
+  }, rules)
+  assert.deepEqual(broken, [])
 }
 
 /** @throws AssertionError when the page can be scrolled sideways, naming what sticks out. */

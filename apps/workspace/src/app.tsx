@@ -1,15 +1,15 @@
-import { lazy, Suspense, useEffect } from 'react'
+import { useEffect } from 'react'
 import { setReveal, useReveal } from './clients/reveal.ts'
 import { INVITATION_PATH } from './invitation/link.ts'
 import { forgetDrafts } from './session/drafts.ts'
 import { SignIn } from './session/SignIn.tsx'
 import { subscribe, useSession } from './session/session.ts'
 import { CrashBoundary } from './shell/CrashBoundary.tsx'
+import { deferred } from './shell/deferred.tsx'
 import { Opening } from './shell/Opening.tsx'
 
-const loadWorkspace = () => import('./workspace.tsx')
-const Workspace = lazy(loadWorkspace)
-const InvitationScreen = lazy(() => import('./invitation/InvitationScreen.tsx'))
+const Workspace = deferred(() => import('./workspace.tsx'), <Opening />)
+const InvitationScreen = deferred(() => import('./invitation/InvitationScreen.tsx'), <Opening />)
 
 /** Signing in happens in place, so that it leads back to the same address. */
 export function App() {
@@ -25,25 +25,15 @@ function Screen() {
   const reveal = useReveal()
   useForgetting()
   // Left by loading another page.
-  if (location.pathname === INVITATION_PATH) {
-    return (
-      <Suspense fallback={<Opening />}>
-        <InvitationScreen />
-      </Suspense>
-    )
-  }
+  if (location.pathname === INVITATION_PATH) return <InvitationScreen />
   if (session.state === 'checking') return <Opening />
   if (session.state === 'unreachable') return <Opening error={session.error} />
   // A new secret that is still shown outlives the session: it could not be had again.
   if (session.state === 'signed-out' && !reveal) {
-    const fetchRest = () => void loadWorkspace().catch(() => {})
+    const fetchRest = () => void Workspace.load().catch(() => {})
     return <SignIn reason={session.reason} email={session.email} onBegin={fetchRest} />
   }
-  return (
-    <Suspense fallback={<Opening />}>
-      <Workspace />
-    </Suspense>
-  )
+  return <Workspace />
 }
 
 /** What one person typed is gone before the next signs in. */

@@ -1,4 +1,4 @@
-import { Suspense, use, useEffect, useState } from 'react'
+import { useEffect, useState } from 'react'
 import type { SignInMethods } from '../api/contract.ts'
 import { ApiProblem, retryIn } from '../api/request.ts'
 import { Brand } from '../shell/Brand.tsx'
@@ -8,7 +8,7 @@ import { ThemeSelect } from '../shell/ThemeSelect.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { type Failure, useSubmission } from '../ui/submit.ts'
-import { explainedLanding, leaveForProvider, signInMethods } from './openid.ts'
+import { explainedLanding, leaveForProvider, useSignInMethods } from './openid.ts'
 import { PasswordForm } from './PasswordForm.tsx'
 import { type Session, signOut } from './session.ts'
 import './session.css'
@@ -24,17 +24,12 @@ export interface SignInProps {
 }
 
 export function SignIn(props: SignInProps) {
-  // Here, where it is kept: a component that suspends before it is on the page forgets its state and asks again.
-  const [methods] = useState(signInMethods)
-  return (
-    <Suspense fallback={<Opening />}>
-      <SignInPage {...props} methods={methods} />
-    </Suspense>
-  )
+  const methods = useSignInMethods()
+  return methods ? <SignInPage {...props} methods={methods} /> : <Opening />
 }
 
-function SignInPage({ reason, email, onBegin, methods }: SignInProps & { methods: Promise<SignInMethods> }) {
-  const { builtInAccounts, openid } = use(methods)
+function SignInPage({ reason, email, onBegin, methods }: SignInProps & { methods: SignInMethods }) {
+  const { builtInAccounts, openid } = methods
   const submission = useSubmission(explained)
   const [leaving, setLeaving] = useState(false)
   const failure = submission.failure ?? (reason || submission.busy ? undefined : explainedLanding())

@@ -1,26 +1,37 @@
-import { useQuery } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
 import type { SignInMethods, StartedOpenid } from '../api/contract.ts'
 import { request } from '../api/request.ts'
 import type { Failure } from '../ui/submit.ts'
 import { signedOut } from './session.ts'
 
 const METHODS_DEADLINE_MS = 5_000
+let known: SignInMethods | undefined
 let asked: Promise<SignInMethods> | undefined
 
-/** How people sign in here. Never rejects: without an answer it is the form, whose own answer says what is wrong. */
-export function signInMethods(): Promise<SignInMethods> {
-  asked ??= request<SignInMethods>('/v1/sign-in', { signal: AbortSignal.timeout(METHODS_DEADLINE_MS) }).catch(
-    () => {
-      asked = undefined
-      return { builtInAccounts: true, openid: null }
-    },
-  )
+/**
+ * How people sign in here. Without an answer it is the form, whose own answer says what is wrong.
+ * @returns undefined until it is known.
+ */
+export function useSignInMethods(): SignInMethods | undefined {
+  const [methods, setMethods] = useState(known)
+  useEffect(() => {
+    if (!methods) void signInMethods().then(setMethods)
+  }, [methods])
+  return methods
+}
+
+function signInMethods(): Promise<SignInMethods> {
+  asked ??= askSignInMethods().catch(() => {
+    asked = undefined
+    return { builtInAccounts: true, openid: null }
+  })
   return asked
 }
 
-/** @returns undefined until they are known. */
-export const useSignInMethods = (): SignInMethods | undefined =>
-  useQuery({ queryKey: ['sign-in'], queryFn: signInMethods, staleTime: Number.POSITIVE_INFINITY }).data
+async function askSignInMethods(): Promise<SignInMethods> {
+  known = await request<SignInMethods>('/v1/sign-in', { signal: AbortSignal.timeout(METHODS_DEADLINE_MS) })
+  return known
+}
 
 const PATH_MAX_CHARACTERS = 1_000
 

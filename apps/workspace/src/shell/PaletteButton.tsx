@@ -1,7 +1,8 @@
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { SearchIcon } from '../ui/icons.tsx'
+import { deferred } from './deferred.tsx'
 
-const Palette = lazy(() => import('./Palette.tsx'))
+export const Palette = deferred(() => import('./Palette.tsx'))
 
 const ON_MAC = /Mac|iP(?:ad|hone)/.test(navigator.platform)
 
@@ -29,11 +30,7 @@ export function PaletteButton() {
         <span className="palette-words">Search</span>
         <span className="key">{ON_MAC ? '⌘K' : 'Ctrl K'}</span>
       </button>
-      {open && (
-        <Suspense>
-          <Palette onClose={() => setOpen(false)} />
-        </Suspense>
-      )}
+      {open && <Palette onClose={() => setOpen(false)} />}
     </>
   )
 }

@@ -1,4 +1,4 @@
-import { lazy, type ReactNode, Suspense, useEffect, useMemo } from 'react'
+import { type ReactNode, useEffect, useMemo } from 'react'
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
 import { ClientScreen } from '../clients/ClientScreen.tsx'
 import { ClientsScreen } from '../clients/ClientsScreen.tsx'
@@ -11,33 +11,40 @@ import { CompanyMenu } from './CompanyMenu.tsx'
 import { Connection } from './Connection.tsx'
 import { CrashBoundary } from './CrashBoundary.tsx'
 import { CompanyContext, currentCompany, SCREENS, useCompany } from './company.ts'
+import { deferred } from './deferred.tsx'
 import { NoAccess } from './NoAccess.tsx'
 import { NotFound, UnknownCompany } from './NotFound.tsx'
-import { PaletteButton } from './PaletteButton.tsx'
+import { Palette, PaletteButton } from './PaletteButton.tsx'
 import './shell.css'
 
-const loadRotate = () => import('../clients/RotateScreen.tsx')
-const loadWebhooks = () => import('../webhooks/WebhooksScreen.tsx')
-const loadAnalytics = () => import('../analytics/AnalyticsScreen.tsx')
-const loadActivity = () => import('../activity/ActivityScreen.tsx')
-const loadPeople = () => import('../people/PeopleScreen.tsx')
-const loadExplain = () => import('../clients/ExplainScreen.tsx')
-const loadPalette = () => import('./Palette.tsx')
-const RotateScreen = lazy(loadRotate)
-const WebhooksScreen = lazy(loadWebhooks)
-const AnalyticsScreen = lazy(loadAnalytics)
-const ActivityScreen = lazy(loadActivity)
-const PeopleScreen = lazy(loadPeople)
-const ExplainScreen = lazy(loadExplain)
+const OUTLINE = (
+  <div className="page">
+    <Skeleton lines={8} />
+  </div>
+)
+const RotateScreen = deferred(() => import('../clients/RotateScreen.tsx'), OUTLINE)
+const WebhooksScreen = deferred(() => import('../webhooks/WebhooksScreen.tsx'), OUTLINE)
+const AnalyticsScreen = deferred(() => import('../analytics/AnalyticsScreen.tsx'), OUTLINE)
+const ActivityScreen = deferred(() => import('../activity/ActivityScreen.tsx'), OUTLINE)
+const PeopleScreen = deferred(() => import('../people/PeopleScreen.tsx'), OUTLINE)
+const ExplainScreen = deferred(() => import('../clients/ExplainScreen.tsx'), OUTLINE)
 
-const REST = [loadWebhooks, loadAnalytics, loadActivity, loadPeople, loadExplain, loadRotate, loadPalette]
+const REST = [
+  WebhooksScreen,
+  AnalyticsScreen,
+  ActivityScreen,
+  PeopleScreen,
+  ExplainScreen,
+  RotateScreen,
+  Palette,
+]
 const IDLE_MS = 300
 
 /** The other screens follow the first one, so that going to one does not wait, nor fail once offline. */
 function useRestLoaded(): void {
   useEffect(() => {
     const timer = setTimeout(() => {
-      for (const load of REST) load().catch(() => {})
+      for (const screen of REST) screen.load().catch(() => {})
     }, IDLE_MS)
     return () => clearTimeout(timer)
   }, [])
@@ -83,46 +90,38 @@ function Screens() {
   const { to } = useCompany()
   const clients = `/:vendorId/${SCREENS.clients}`
   return (
-    <Suspense
-      fallback={
-        <div className="page">
-          <Skeleton lines={8} />
-        </div>
-      }
-    >
-      <Switch>
-        <Route path="/:vendorId">
-          <Redirect to={to(SCREENS.clients)} replace />
-        </Route>
-        <Route path={clients}>
-          <ClientsScreen />
-        </Route>
-        <Route path={`${clients}/:clientId`}>
-          {({ clientId }) => <ClientScreen key={clientId} clientId={clientId} />}
-        </Route>
-        <Route path={`${clients}/:clientId/rotate`}>
-          {({ clientId }) => <RotateScreen key={clientId} clientId={clientId} />}
-        </Route>
-        <Route path={`/:vendorId/${SCREENS.webhooks}`}>
-          <WebhooksScreen />
-        </Route>
-        <Route path={`/:vendorId/${SCREENS.analytics}`}>
-          <AnalyticsScreen />
-        </Route>
-        <Route path={`/:vendorId/${SCREENS.activity}`}>
-          <ActivityScreen />
-        </Route>
-        <Route path={`/:vendorId/${SCREENS.people}`}>
-          <PeopleScreen />
-        </Route>
-        <Route path={`/:vendorId/${SCREENS.explain}/:requestId?`}>
-          {({ requestId }) => <ExplainScreen key={requestId} requestId={requestId} />}
-        </Route>
-        <Route>
-          <NotFound />
-        </Route>
-      </Switch>
-    </Suspense>
+    <Switch>
+      <Route path="/:vendorId">
+        <Redirect to={to(SCREENS.clients)} replace />
+      </Route>
+      <Route path={clients}>
+        <ClientsScreen />
+      </Route>
+      <Route path={`${clients}/:clientId`}>
+        {({ clientId }) => <ClientScreen key={clientId} clientId={clientId} />}
+      </Route>
+      <Route path={`${clients}/:clientId/rotate`}>
+        {({ clientId }) => <RotateScreen key={clientId} clientId={clientId} />}
+      </Route>
+      <Route path={`/:vendorId/${SCREENS.webhooks}`}>
+        <WebhooksScreen />
+      </Route>
+      <Route path={`/:vendorId/${SCREENS.analytics}`}>
+        <AnalyticsScreen />
+      </Route>
+      <Route path={`/:vendorId/${SCREENS.activity}`}>
+        <ActivityScreen />
+      </Route>
+      <Route path={`/:vendorId/${SCREENS.people}`}>
+        <PeopleScreen />
+      </Route>
+      <Route path={`/:vendorId/${SCREENS.explain}/:requestId?`}>
+        {({ requestId }) => <ExplainScreen key={requestId} requestId={requestId} />}
+      </Route>
+      <Route>
+        <NotFound />
+      </Route>
+    </Switch>
   )
 }
 
