@@ -62,6 +62,7 @@ export const mochaHooks = {
 
 export async function mochaGlobalTeardown(): Promise<void> {
   const unnamed = await statementsWithoutCompany(databaseUrl('postgres'), databaseUrl(TEMPLATE))
+  await closeOwner()
   await postgres?.stop()
   await rm(given('TEST_FOLDER'), { recursive: true, force: true })
   if (unnamed.length > 0)
