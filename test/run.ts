@@ -16,18 +16,8 @@ const FILES_AT_ONCE = 2
 const SCREEN_PARTS = 2
 const DEADLINE_MS = 20 * 60_000
 
-/** They wait for the protocol's real times, or try many inputs: started first, they end among the others. */
-const SLOW = [
-  'test/faults/short.test.ts',
-  'test/revocation/start-reconciling.test.ts',
-  'test/revocation/model.test.ts',
-  'test/auth/processes.test.ts',
-  'test/api/fuzz.test.ts',
-  'test/revocation/faults.test.ts',
-  'test/analytics/housekeeping.test.ts',
-  'test/admin/revoke.test.ts',
-  'test/auth/hostile-http.test.ts',
-]
+/** They wait for the protocol's real times, or for processes: started first, they end among the others. */
+const FIRST = ['faults', 'revocation', 'process', 'auth', 'api']
 
 interface Result {
   passed: number
@@ -40,10 +30,11 @@ const all = globSync('test/**/*.test.ts', { cwd: ROOT }).sort()
 const below = (folder: string) => all.filter((file) => file.startsWith(`test/${folder}/`))
 const local = below('local')
 const browser = below('browser')
-const others = all.filter((file) => ![...local, ...browser, ...SLOW].includes(file))
+const first = FIRST.flatMap(below)
+const others = all.filter((file) => ![...local, ...browser, ...first].includes(file))
 
 const parts: Record<string, string[]> = {
-  stores: ['--parallel', '--jobs', String(FILES_AT_ONCE), ...SLOW, ...others],
+  stores: ['--parallel', '--jobs', String(FILES_AT_ONCE), ...first, ...others],
   'local stack': local,
 }
 if (!process.argv.includes('--no-browser'))
