@@ -77,7 +77,7 @@ function readTotals(file: string): number[] {
 }
 
 const started = performance.now()
-/** They wait a good deal, so that three keep two cores busy. */
+/** Each spends much of its time waiting, so that three keep two cores busy. */
 const PARTS_AT_ONCE = 3
 const waiting = Object.entries(parts)
 

@@ -160,7 +160,7 @@ describe('processes of the authorization server', function () {
     assert.deepEqual(child.lines, [])
   })
 
-  // The code and the words of a process alone are those of one of several, passed on.
+  // A worker's exit code and message are passed on unchanged, so one process needs no test of its own.
   it('refuse another key encryption key with code 78, all of them', async () => {
     const KEY_ENCRYPTION_KEY = Buffer.alloc(32, 7).toString('base64')
     const child = startServiceChild(MAIN, { ...auth.env, PORT: '0', KEY_ENCRYPTION_KEY, PROCESSES: '2' })

@@ -32,7 +32,7 @@ export interface World {
 }
 
 export async function createWorld(): Promise<World> {
-  const folder = await storeFolder('integration-access-faults-')
+  const folder = await storeFolder('integration-access-faults')
   const closing: (() => unknown)[] = [() => rm(folder, { recursive: true, force: true, maxRetries: 10 })]
   const stop = async () => {
     for (const close of closing.reverse()) await close()

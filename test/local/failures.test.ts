@@ -13,7 +13,7 @@ import { localSettings } from '../../infra/local/settings.ts'
 import { startLocalStack } from '../../infra/local/stack.ts'
 import { freePorts } from '../support/ports.ts'
 import { createEmptyDatabase, createTestDatabase } from '../support/servers.ts'
-import { removeFolder, startProcess, temporaryFolder } from '../support/start.ts'
+import { processesOf, removeFolder, startProcess, temporaryFolder } from '../support/start.ts'
 
 const ANOTHER_USER = 12_345
 
@@ -27,8 +27,8 @@ describe('npm start that cannot', function () {
   })
   afterEach(() => removeFolder(folder))
 
-  /** Of a process: expects this text and no more, a code that is not 0, and nothing left running. */
-  async function expectEnd(
+  /** Expects this text and no more, a code that is not 0, and nothing left running. */
+  async function expectProcessToFail(
     expected: RegExp,
     { env = {}, code = 1, args = [] }: { env?: Record<string, string>; code?: number; args?: string[] } = {},
   ): Promise<void> {
@@ -41,22 +41,23 @@ describe('npm start that cannot', function () {
     assert.deepEqual(await start.running(), [])
   }
 
-  /** Of the start in this process: expects one sentence. */
-  async function expectFailure(expected: RegExp, env: Record<string, string> = {}): Promise<void> {
+  /** As expectProcessToFail, but in this process: expects one sentence, and no store left running. */
+  async function expectStartToFail(expected: RegExp, env: Record<string, string> = {}): Promise<void> {
     const parts = new Parts()
     const settings = localSettings({ DATA_DIR: dataDir, ...(await portsOf()), ...env })
     const failure = await startLocalStack(parts, { settings, say() {}, output: process.stderr }).then(
-      () => assert.fail('it started'),
+      () => 'it started',
       (error: unknown) => sentence(error, dataDir),
     )
     await parts.stop()
+    assert.deepEqual(await processesOf(dataDir), [])
     assert.match(failure, expected)
     assert.doesNotMatch(failure, /\n|hunter2/)
   }
 
   it('names the port that something else holds, in one sentence', async () => {
     await withTakenPort((port) =>
-      expectEnd(
+      expectProcessToFail(
         new RegExp(`^Port ${port} is in use: stop the program that uses it, or set PORT to another port\\.$`),
         {
           env: { PORT: String(port) },
@@ -68,7 +69,7 @@ describe('npm start that cannot', function () {
   for (const variable of ['AUTH_PORT', 'API_PORT', 'AUTH_METRICS_PORT', 'API_METRICS_PORT']) {
     it(`names ${variable} when something holds that port`, () =>
       withTakenPort((port) =>
-        expectFailure(
+        expectStartToFail(
           new RegExp(
             `^Port ${port} is in use: stop the program that uses it, or set ${variable} to another port\\.$`,
           ),
@@ -79,7 +80,7 @@ describe('npm start that cannot', function () {
 
   it('names every variable that is wrong, without its value', async () => {
     const env = { PORT: 'eighty', DATABASE_URL: 'mysql://hunter2', KEY_ENCRYPTION_KEY: 'hunter2' }
-    await expectEnd(
+    await expectProcessToFail(
       /PORT: must be a whole number[\s\S]*DATABASE_URL: must be a URL[\s\S]*KEY_ENCRYPTION_KEY: /,
       { env, code: 78 },
     )
@@ -91,7 +92,7 @@ describe('npm start that cannot', function () {
   })
 
   it('refuses to be production', async () => {
-    await expectEnd(/^NODE_ENV is production, but npm start runs a demo/, {
+    await expectProcessToFail(/^NODE_ENV is production, but npm start runs a demo/, {
       env: { NODE_ENV: 'production' },
       code: 78,
     })
@@ -101,7 +102,7 @@ describe('npm start that cannot', function () {
     const database = await createTestDatabase()
     const db = createPostgres({ url: database.ownerUrl, poolSize: 1, applicationName: 'test' })
     await insertCompany(db, { vendorId: 'ven_initech', name: 'Initech', timezone: 'UTC', currency: 'USD' })
-    await expectFailure(
+    await expectStartToFail(
       /^The database of DATABASE_URL already has companies, none of them from the demo\. /,
       { DATABASE_URL: database.ownerUrl },
     )
@@ -116,30 +117,30 @@ describe('npm start that cannot', function () {
   })
 
   it('refuses an option that it does not have', async () => {
-    await expectEnd(/Unknown option '--fresh'/, { args: ['--fresh'], code: 64 })
+    await expectProcessToFail(/Unknown option '--fresh'/, { args: ['--fresh'], code: 64 })
   })
 
   it('says that DATA_DIR is a file', async () => {
     await writeFile(dataDir, '')
-    await expectFailure(/^DATA_DIR .* is a file: set it to a writable folder\.$/)
+    await expectStartToFail(/^DATA_DIR .* is a file: set it to a writable folder\.$/)
   })
 
   it('says that DATA_DIR lies below a file', async () => {
     await writeFile(dataDir, '')
     dataDir = join(dataDir, 'below')
-    await expectFailure(/^DATA_DIR .* is a file, or lies below one: /)
+    await expectStartToFail(/^DATA_DIR .* is a file, or lies below one: /)
   })
 
   it('says that DATA_DIR cannot be written', async () => {
     // Not even root makes a folder there.
     dataDir = '/sys/integration'
-    await expectFailure(/^DATA_DIR \/sys\/integration may not be written by this user: /)
+    await expectStartToFail(/^DATA_DIR \/sys\/integration may not be written by this user: /)
   })
 
   it('does not touch a folder that holds other things', async () => {
     await mkdir(dataDir)
     await writeFile(join(dataDir, 'thesis.txt'), 'years of work')
-    await expectFailure(/^DATA_DIR .* contains other files: set it to a new or empty folder\.$/)
+    await expectStartToFail(/^DATA_DIR .* contains other files: set it to a new or empty folder\.$/)
     assert.deepEqual(await readdir(dataDir), ['thesis.txt'])
   })
 
@@ -148,10 +149,10 @@ describe('npm start that cannot', function () {
       await mkdir(dataDir)
       await writeFile(join(dataDir, 'lock'), '')
       await chown(join(dataDir, 'lock'), ANOTHER_USER, ANOTHER_USER)
-      await expectFailure(/^DATA_DIR .* belongs to another user \(uid 12345\): start as that user/)
+      await expectStartToFail(/^DATA_DIR .* belongs to another user \(uid 12345\): start as that user/)
     } else {
       dataDir = '/root/data'
-      await expectFailure(/^DATA_DIR \/root\/data may not be written by this user: /)
+      await expectStartToFail(/^DATA_DIR \/root\/data may not be written by this user: /)
     }
   })
 
@@ -159,27 +160,27 @@ describe('npm start that cannot', function () {
     await mkdir(dataDir)
     await writeFile(join(dataDir, 'lock'), '')
     await writeFile(join(dataDir, 'secrets.json'), '{"half')
-    await expectFailure(/secrets\.json cannot be read, and the data beside it is of no use without it/)
+    await expectStartToFail(/secrets\.json cannot be read, and the data beside it is of no use without it/)
   })
 
   it('says that another version of Postgres made the data', async () => {
     await mkdir(join(dataDir, 'postgres'), { recursive: true })
     await writeFile(join(dataDir, 'lock'), '')
     await writeFile(join(dataDir, 'postgres/PG_VERSION'), '12\n')
-    await expectFailure(
+    await expectStartToFail(
       /^The data in .* was made by Postgres 12, which Postgres 18 cannot read: set DATA_DIR/,
     )
   })
 
   it('says that DATABASE_URL leads nowhere, without the password', async () => {
-    await expectFailure(
+    await expectStartToFail(
       /^The Postgres of DATABASE_URL cannot be used: connect ECONNREFUSED 127\.0\.0\.1:1\.$/,
       { DATABASE_URL: 'postgres://postgres:hunter2@127.0.0.1:1/postgres' },
     )
   })
 
   it('says that REDIS_URL leads nowhere, and stops its Postgres', async () => {
-    await expectEnd(/^The Redis of REDIS_URL cannot be used: Redis did not become ready\.$/, {
+    await expectProcessToFail(/^The Redis of REDIS_URL cannot be used: Redis did not become ready\.$/, {
       env: { REDIS_URL: 'redis://127.0.0.1:1' },
     })
   })
@@ -197,7 +198,7 @@ describe('npm start that cannot', function () {
       mode: 0o755,
     })
     const database = await createEmptyDatabase()
-    await expectEnd(
+    await expectProcessToFail(
       /^No Redis server of version 7 or newer was found on the PATH, and none could be fetched \(this machine has no apt\): install redis-server or valkey-server, or set REDIS_URL to a server that runs\.$/,
       { env: { PATH: bin, XDG_CACHE_HOME: join(folder, 'cache'), DATABASE_URL: database.ownerUrl } },
     )
@@ -235,6 +236,5 @@ async function portsOf(): Promise<Record<string, string>> {
 async function withTakenPort(use: (port: number) => Promise<void>): Promise<void> {
   const holder: Server = createServer()
   const port = await listen(holder as never, { host: '127.0.0.1', port: 0 })
-  await use(port)
-  await new Promise((resolve) => holder.close(resolve))
+  await use(port).finally(() => holder.close())
 }

@@ -205,10 +205,14 @@ describe('the whole stack on given stores, through its one address', function ()
     for (const secret of [clientSecret, json.access_token, stack.demoPassword])
       assert.ok(!output.includes(secret))
   })
+
   it('leaves the given stores running when it stops, and another stack goes on with them', async () => {
     assert.deepEqual([stack.stores.postgres.ended, stack.stores.redis.ended], [undefined, undefined])
     await stack.remove()
     assert.equal(await Promise.race([redis.ended, Promise.resolve('runs')]), 'runs')
+    // The start gives both roles their passwords again.
+    for (const role of ['integration_auth', 'integration_api'])
+      await server.query(`alter role ${role} password 'another'`)
     stack = await startTestStack({ env: given })
     const { clientId, clientSecret } = stack.demoClient
     assert.equal((await token(clientId, clientSecret)).status, 200)

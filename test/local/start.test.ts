@@ -17,7 +17,7 @@ import { shellWithCurl } from '../support/curl.ts'
 import { removeFolder, type Start, startProcess, temporaryFolder } from '../support/start.ts'
 
 /*
- * One data folder and six starts on it, each on what the one before left: a stop, or the death of a part, or of itself.
+ * Six starts on one data folder; each begins where the previous one stopped, crashed or was killed.
  */
 const curlPair = (output: string): string =>
   output
@@ -51,6 +51,9 @@ describe('npm start', function () {
   })
 
   async function startAgain(options: { env?: Record<string, string>; args?: string[] } = {}): Promise<void> {
+    // After a test that failed.
+    const last: Start | undefined = start
+    if (last && (await last.running()).length > 0) await last.stop()
     start = await startProcess({ dataDir, ...options })
     await start.ready()
   }
@@ -240,7 +243,7 @@ describe('npm start', function () {
       await endsWhenKilled('The resource API', /apps\/api\/main\.ts/)
     })
 
-    it('leaves the program alone that has the number by now', () => {
+    it('leaves alone the program that now has that process id', () => {
       assert.equal(bystander.exitCode ?? bystander.signalCode, null)
     })
   })
@@ -286,8 +289,9 @@ describe('npm start', function () {
   })
 
   describe('once more', () => {
+    before(() => startAgain({ args: ['--new-demo-client'] }))
+
     it('makes another demo client when it is asked to', async () => {
-      await startAgain({ args: ['--new-demo-client'] })
       const answer = JSON.parse(await shellWithCurl(curlPair(start.stdout()), tmpdir()))
       assert.equal(answer.vendorId, 'ven_acme')
     })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ describe('npm start in a terminal', function () {
 
   before(async () => {
     folder = await temporaryFolder()
-    // The first of them makes it; the others start on what it left.
+    // The first start is stopped while it makes it; each of the others begins with what the one before left.
     dataDir = join(folder, 'made/by it')
   })
   beforeEach(async () => {
@@ -32,6 +32,16 @@ describe('npm start in a terminal', function () {
   after(() => removeFolder(folder))
 
   const type = (text: string) => start.process.stdin?.write(text)
+
+  it('stops at Ctrl-C while it is still making its data', async () => {
+    const deadline = Date.now() + 15_000
+    while (!/Data: in/.test(start.stdout()) && Date.now() < deadline) await sleep(10)
+    type(CTRL_C)
+    await start.ended()
+    assert.doesNotMatch(start.stdout(), /^ready/m)
+    assert.doesNotMatch(start.stdout(), /could not/)
+    assert.equal((await stat(join(dataDir, 'lock'))).mode & 0o077, 0)
+  })
 
   it('shows the secret there, in commands that work, and ends cleanly at one Ctrl-C', async () => {
     await start.ready()
@@ -61,15 +71,6 @@ describe('npm start in a terminal', function () {
     request.destroy()
     assert.equal(await start.ended(), 0)
     assert.doesNotMatch(start.stdout(), /at once/)
-  })
-
-  it('stops at Ctrl-C while it is still starting', async () => {
-    const deadline = Date.now() + 15_000
-    while (!/Data: in/.test(start.stdout()) && Date.now() < deadline) await sleep(10)
-    type(CTRL_C)
-    await start.ended()
-    assert.doesNotMatch(start.stdout(), /^ready/m)
-    assert.doesNotMatch(start.stdout(), /could not/)
   })
 
   it('stops at once at a second Ctrl-C, though a request hangs', async () => {

@@ -169,7 +169,7 @@ describe('a service with a Redis that refuses it', function () {
   }
 
   for (const name of ['auth', 'api'] as const) {
-    it(`is ready, says what it does without and which setting is none, and takes its leave: ${name}`, async () => {
+    it(`reports that Redis is unusable, warns about an unknown setting, and drains for DRAIN_DELAY_S: ${name}`, async () => {
       const wrong = new URL(environments[name]().REDIS_URL as string)
       wrong.password = 'hunter2'
       const env = { REDIS_URL: wrong.href, DRAIN_DELAY_S: '2', METRICS_PORTS: '1' }

@@ -6,7 +6,7 @@ import { freePort } from '../../infra/local/ports.ts'
 import { type LocalPostgres, type PostgresPrograms, startPostgres } from '../../infra/local/postgres.ts'
 import { type LocalRedis, type RedisUser, startRedis } from '../../infra/local/redis.ts'
 import { closeDatabase, migrate } from '../../infra/migrate.ts'
-import { storeFolder } from './store-folder.ts'
+import { inMemory, storeFolder } from './store-folder.ts'
 import { STATEMENT_SETTINGS, statementsWithoutCompany } from './tenant-statements.ts'
 
 /*
@@ -23,7 +23,7 @@ let owner: Knex | undefined
 const redisServers = new Set<LocalRedis>()
 
 export async function mochaGlobalSetup(): Promise<void> {
-  const folder = await storeFolder('integration-access-test-')
+  const folder = await storeFolder('integration-access-test')
   postgres = await startPostgres({
     directory: join(folder, 'postgres'),
     programs: otherPostgres(),
@@ -97,6 +97,9 @@ function given(name: 'TEST_FOLDER' | 'TEST_POSTGRES_URL'): string {
   return value
 }
 
+/** Copying the files is quick in memory; on disk it would write out the whole cluster first, twice. */
+const copyStrategy = () => (inMemory(given('TEST_FOLDER')) ? 'file_copy' : 'wal_log')
+
 export interface TestDatabase {
   ownerUrl: string
   authUrl: string
@@ -109,7 +112,7 @@ export type EmptyDatabase = Pick<TestDatabase, 'ownerUrl' | 'drop'>
 /** A database of its own without a single table. */
 export async function createEmptyDatabase(): Promise<EmptyDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  await asOwner(`create database ${name} strategy file_copy`)
+  await asOwner(`create database ${name} strategy ${copyStrategy()}`)
   return {
     ownerUrl: databaseUrl(name),
     drop: () => asOwner(`drop database if exists ${name} with (force)`),
@@ -119,7 +122,7 @@ export async function createEmptyDatabase(): Promise<EmptyDatabase> {
 /** A database of its own, migrated and empty. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  await asOwner(`create database ${name} template ${TEMPLATE} strategy file_copy`)
+  await asOwner(`create database ${name} template ${TEMPLATE} strategy ${copyStrategy()}`)
   const db = knex({ client: 'pg', connection: databaseUrl(name), pool: { min: 0, max: 1 } })
   await closeDatabase(db)
     .then(() => db.raw('update revocation_trust set place = database_place()'))

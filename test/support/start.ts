@@ -91,7 +91,7 @@ export async function startProcess(options: StartOptions): Promise<Start> {
       child.kill('SIGTERM')
       return ended()
     },
-    running: () => processesOf(mark, dataDir),
+    running: () => processesOf(dataDir, mark),
   }
 }
 
@@ -102,14 +102,18 @@ function within<T>(promise: Promise<T>, limit_ms: number, why: () => string): Pr
   return Promise.race([promise, late])
 }
 
-/** By the environment, or, for the stores, which overwrite theirs, by the folder that they work in. */
-async function processesOf(mark: string, dataDir: string): Promise<{ pid: number; command: string }[]> {
+/** By a mark in the environment, or, for the stores, which overwrite theirs, by the folder that they work in. */
+export async function processesOf(
+  dataDir: string,
+  mark?: string,
+): Promise<{ pid: number; command: string }[]> {
   const found: { pid: number; command: string }[] = []
   for (const name of await readdir('/proc')) {
     if (!/^\d+$/.test(name)) continue
     const environment = await readFile(`/proc/${name}/environ`, 'utf8').catch(() => '')
     const workingIn = await readlink(`/proc/${name}/cwd`).catch(() => '')
-    if (!environment.split('\0').includes(mark) && !workingIn.startsWith(dataDir)) continue
+    const marked = mark !== undefined && environment.split('\0').includes(mark)
+    if (!marked && !workingIn.startsWith(dataDir)) continue
     const command = await readFile(`/proc/${name}/cmdline`, 'utf8').catch(() => '')
     if (command) found.push({ pid: Number(name), command: command.replaceAll('\0', ' ') })
   }

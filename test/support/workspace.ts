@@ -24,7 +24,13 @@ export function testWorkspace(): Promise<TestWorkspace> {
 
 async function start(): Promise<TestWorkspace> {
   const [stack, browser] = await Promise.all([
-    startTestStack({ env: { RATE_SIGN_IN_PER_ACCOUNT: '1000/60', RATE_SIGN_IN_PER_ADDRESS: '1000/60' } }),
+    startTestStack({
+      env: {
+        RATE_SIGN_IN_PER_ACCOUNT: '1000/60',
+        RATE_SIGN_IN_PER_ADDRESS: '1000/60',
+        RATE_API_PER_SESSION: '100000/60',
+      },
+    }),
     launchChromium(),
   ])
   return { stack, browser }
