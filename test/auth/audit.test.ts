@@ -9,7 +9,7 @@ describe('the audit log', () => {
   let client: TestClient
 
   before(async () => {
-    auth = await startAuth()
+    auth = await startAuth({ trusted: true })
   })
   after(() => auth.stop())
   beforeEach(async () => {

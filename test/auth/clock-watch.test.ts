@@ -14,7 +14,7 @@ describe('a wrong clock of the authorization server', () => {
   let redis: ReturnType<typeof createRedis>
 
   before(async () => {
-    auth = await startAuth()
+    auth = await startAuth({ trusted: true })
     db = createPostgres({ url: auth.database.authUrl, poolSize: 1, applicationName: 'test' })
     redis = createRedis({ url: auth.redis.url('auth'), connectionName: 'test' })
     await redisReady(redis)

@@ -2,12 +2,10 @@ import { strict as assert } from 'node:assert'
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { decodeJwt } from 'jose'
 import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
-import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createRedis, type Redis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { type AuthResponse, basic, startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
-import { silentLog } from '../support/log.ts'
 
 const PATH = '/v1/oauth/revoke'
 
@@ -16,22 +14,20 @@ describe('POST /v1/oauth/revoke', () => {
   let client: TestClient
   let other: TestClient
   /** What another process of the installation, such as the resource API, asks. */
-  let elsewhere: { db: Database; redis: Redis; revocation: Revocation; reconciling: Reconciling }
+  let elsewhere: { db: Database; redis: Redis; revocation: Revocation }
 
   before(async function () {
     this.timeout(30_000)
-    auth = await startAuth()
+    auth = await startAuth({ trusted: true })
     client = await auth.createClient()
     other = await auth.createClient()
     const db = createPostgres({ url: auth.database.apiUrl, poolSize: 2, applicationName: 'test' })
     const redis = createRedis({ url: auth.redis.url('api'), connectionName: 'test' })
     await redisReady(redis)
-    const reconciling = startReconciling({ redis, db, log: silentLog() })
-    elsewhere = { db, redis, revocation: createRevocation({ redis, db }), reconciling }
+    elsewhere = { db, redis, revocation: createRevocation({ redis, db }) }
     await untilRedisIsTrusted(elsewhere.revocation)
   })
   after(async () => {
-    await elsewhere.reconciling.stop()
     elsewhere.revocation.close()
     elsewhere.redis.disconnect()
     await elsewhere.db.destroy()
@@ -183,7 +179,7 @@ describe('POST /v1/oauth/revoke', () => {
   })
 })
 
-/** A new server is trusted only after some seconds; until then every revocation takes as long. */
+/** Each process learns it on its own; until then every revocation takes seconds. */
 async function untilRedisIsTrusted(revocation: Revocation): Promise<void> {
   for (const deadline = Date.now() + 15_000; ; ) {
     const { redis } = revocation.counts()

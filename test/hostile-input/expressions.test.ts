@@ -13,6 +13,8 @@ const SOURCES = [
 ]
 /** The most that reaches any of them in one piece: header fields, what is read of a receiver's answer. */
 const LENGTH = 16 * 1_024
+/** Enough for a bad one, on any machine, and a good deal faster. */
+const BAD_LENGTH = 12 * 1_024
 
 /** Expressions that are put together at run time, and what of. Each part is a literal, so it is checked as one. */
 const PUT_TOGETHER: Record<string, string> = {
@@ -152,7 +154,7 @@ describe('the regular expressions of the product', () => {
     for (const bad of [/(?:a+)+$/, /^a*a*$/, /a+$/])
       assert.notEqual(analyse(bad).reports.length, 0, String(bad))
     for (const bad of [/(?=\w*\d\w*[A-Z]\w*\d)\w{8,}/, /eyJ[\w-]{8,}\.[\w-]+/, / +$/, /"[^>]{0,2000}>/]) {
-      assert.throws(() => attack(bad), String(bad))
+      assert.throws(() => attack(bad, BAD_LENGTH), String(bad))
     }
   })
 
@@ -166,7 +168,7 @@ describe('the regular expressions of the product', () => {
 })
 
 /** Applied as the product does it: to the whole text, or to one place in it if the expression is sticky. */
-function attack(literal: RegExp): void {
+function attack(literal: RegExp, length = LENGTH): void {
   const all = new RegExp(literal.source, `${literal.flags.replace('g', '')}g`)
   const apply = literal.sticky
     ? (input: string) => {
@@ -176,5 +178,5 @@ function attack(literal: RegExp): void {
         }
       }
     : (input: string) => input.replace(all, '')
-  for (const shape of attacksOn(literal)) assertLinear(apply, shape, LENGTH)
+  for (const shape of attacksOn(literal)) assertLinear(apply, shape, length)
 }

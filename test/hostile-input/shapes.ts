@@ -120,9 +120,9 @@ const GROWTH_MAX = 3
 const TRIES = 6
 /** A quadratic function fails however often it is measured; a linear one only when the machine was busy. */
 const ROUNDS = 5
-/** So far beyond the limit, three tries in a row are enough: no machine is that busy in a thread's own CPU time. */
+/** So far beyond the limit, two more tries are enough: no machine is that busy in a thread's own CPU time. */
 const HOPELESS_MS = 2 * LIMIT_MS
-const HOPELESS_TRIES = 3
+const HOPELESS_TRIES = 2
 
 /**
  * Asserts that `read` takes less than 50 ms for an input of `length`, and not much more than twice as long as for

@@ -3,10 +3,11 @@ import { systemClock } from '#shared/process/clock.ts'
 import { createTestSender } from '../../apps/api/callbacks/sender.ts'
 
 /*
- * A process that sends one test event to the URL of its first argument, whose host it takes for 127.0.0.1, trusting
- * the authority of its second. It prints the result and how much memory sending took, as one line of JSON.
+ * A process that sends one test event to each URL after its first argument, one after another, taking every host for
+ * 127.0.0.1 and trusting the authority of its first. It prints the results, how much memory the process had taken at
+ * most since it began, and how long each took, as one line of JSON.
  */
-const [, , url = '', certificateAuthority = ''] = process.argv
+const [, , certificateAuthority = '', ...urls] = process.argv
 const sender = createTestSender({
   clock: systemClock,
   resolve: async () => ({ addresses: ['127.0.0.1'], complete: true, failure: null }),
@@ -16,16 +17,13 @@ const sender = createTestSender({
 })
 const before = process.memoryUsage.rss()
 let peak = before
-const watch = setInterval(() => {
+setInterval(() => {
   peak = Math.max(peak, process.memoryUsage.rss())
-}, 5)
-const started = performance.now()
-const { result } = await sender.send({
-  url,
-  vendorId: 'ven_acme',
-  signal: new AbortController().signal,
-})
-clearInterval(watch)
-process.stdout.write(
-  JSON.stringify({ result, grown_bytes: peak - before, took_ms: performance.now() - started }),
-)
+}, 5).unref()
+const sent: { result: unknown; grown_bytes: number; took_ms: number }[] = []
+for (const url of urls) {
+  const started = performance.now()
+  const { result } = await sender.send({ url, vendorId: 'ven_acme', signal: new AbortController().signal })
+  sent.push({ result, grown_bytes: peak - before, took_ms: performance.now() - started })
+}
+process.stdout.write(JSON.stringify(sent))

@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import fc from 'fast-check'
 import type { AddressRule } from '../../../apps/api/callbacks/address-verdict.ts'
 import type { TestResult } from '../../../apps/api/callbacks/report.ts'
+import { createCertificate } from '../../support/certificates.ts'
 import {
   answering,
   authority,
@@ -13,6 +14,7 @@ import {
   type Receiver,
   startTcpReceiver,
   startTlsReceiver,
+  strangeAuthority,
 } from '../../support/receivers.ts'
 import { found, resolverOf, ruleWith, senderFor, sendTo } from './sending.ts'
 
@@ -212,45 +214,44 @@ describe('a test send in a process whose environment is hostile', () => {
     NODE_OPTIONS: '--tls-min-v1.0',
     NODE_NO_WARNINGS: '1',
   })
-  const sendOnce = async (url: string, ca: string, env: Record<string, string>): Promise<TestResult> => {
-    const { stdout } = await run(process.execPath, ['test/support/send-once.ts', url, ca], {
-      env: { ...process.env, ...env },
-    })
-    return JSON.parse(stdout).result
-  }
-
+  // One process sends to all three, one after another.
   let proxy: Receiver
+  let good: Receiver
+  let strange: Receiver
+  let old: Receiver
+  let results: TestResult[]
   before(async () => {
     proxy = await startTcpReceiver((socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n'))
+    const { pem: cert, keyPem: key } = createCertificate({
+      commonName: RECEIVER_NAME,
+      names: [RECEIVER_NAME],
+      issuer: strangeAuthority,
+    })
+    const outdated = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const
+    good = await startTlsReceiver({ talk: answering(OK) })
+    strange = await startTlsReceiver({ talk: answering(OK), tls: { cert, key } })
+    old = await startTlsReceiver({ talk: answering(OK), tls: outdated })
+    const urls = [good, strange, old].map(({ url }) => url)
+    const { stdout } = await run(process.execPath, ['test/support/send-once.ts', authority.pem, ...urls], {
+      env: { ...process.env, ...environment(proxy.port) },
+    })
+    results = JSON.parse(stdout).map(({ result }: { result: TestResult }) => result)
   })
-  after(() => proxy.stop())
+  after(() => Promise.all([proxy, good, strange, old].map((each) => each.stop())))
 
-  it('does not use a proxy', async () => {
-    const receiver = await startTlsReceiver({ talk: answering(OK) })
-    const result = await sendOnce(receiver.url, authority.pem, environment(proxy.port))
-    await receiver.stop()
-    assert.equal(result.outcome, 'success')
-    assert.equal(receiver.connections, 1)
+  it('does not use a proxy', () => {
+    assert.equal(results[0]?.outcome, 'success')
+    assert.equal(good.connections, 1)
     assert.equal(proxy.connections, 0)
   })
 
-  it('verifies certificates', async () => {
-    const receiver = await startTlsReceiver({ talk: answering(OK) })
-    const { pem } = (await import('../../support/receivers.ts')).strangeAuthority
-    const result = await sendOnce(receiver.url, pem, environment(proxy.port))
-    await receiver.stop()
-    assert.match(result.advice, /unknown issuer/)
-    assert.equal(receiver.received, '')
+  it('verifies certificates', () => {
+    assert.match(results[1]?.advice ?? '', /unknown issuer/)
+    assert.equal(strange.received, '')
   })
 
-  it('asks for TLS 1.2', async () => {
-    const receiver = await startTlsReceiver({
-      talk: answering(OK),
-      tls: { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' },
-    })
-    const result = await sendOnce(receiver.url, authority.pem, environment(proxy.port))
-    await receiver.stop()
-    assert.match(result.advice, /enable TLS 1\.2/)
+  it('asks for TLS 1.2', () => {
+    assert.match(results[2]?.advice ?? '', /enable TLS 1\.2/)
   })
 })
 
