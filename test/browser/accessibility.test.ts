@@ -24,6 +24,8 @@ interface State {
   path: string | (() => Promise<string>)
   /** Brings the page there. */
   reach: (page: Page) => Promise<unknown>
+  /** The page is loaded for it: what it shows has just been made, and was read before. */
+  anew?: true
   /** Its dialog is not closed by Escape. */
   stays?: true
 }
@@ -41,6 +43,15 @@ const STATES: State[] = [
       await page.getByLabel('Password').fill('wrong')
       await page.getByRole('button', { name: 'Sign in' }).click()
       await page.getByRole('alert').waitFor()
+    },
+  },
+  {
+    name: 'an invitation, with mistakes',
+    anew: true,
+    path: newInvitation,
+    async reach(page) {
+      await page.getByRole('button', { name: 'Create an account and join' }).click()
+      await page.getByText('At least 12 characters; 12 more.').waitFor()
     },
   },
   { name: 'not for a member', as: MEMBER, path: CLIENTS, reach: heading('You have no access yet') },
@@ -167,29 +178,6 @@ const STATES: State[] = [
   },
   { name: 'webhooks', as: OWNER, path: '/ven_acme/integrations/webhooks', reach: heading('Webhooks') },
   {
-    name: 'the secret',
-    as: OWNER,
-    path: CLIENTS,
-    stays: true,
-    async reach(page) {
-      await page.getByRole('button', { name: 'Create client' }).click()
-      await dialog(page).getByLabel('Name').fill('Accessible')
-      await dialog(page).getByRole('checkbox').first().check()
-      await dialog(page).getByRole('button', { name: 'Create client' }).click()
-      await dialog(page).getByText('Client secret').waitFor()
-      await page.keyboard.press('Escape')
-      await dialog(page).getByText('once this is closed, the secret is gone').waitFor()
-    },
-  },
-  {
-    name: 'an invitation, with mistakes',
-    path: newInvitation,
-    async reach(page) {
-      await page.getByRole('button', { name: 'Create an account and join' }).click()
-      await page.getByText('At least 12 characters; 12 more.').waitFor()
-    },
-  },
-  {
     name: 'a refusal, explained',
     as: OWNER,
     path: async () => {
@@ -228,13 +216,30 @@ const STATES: State[] = [
     reach: (page) => page.getByText('This client is revoked').waitFor(),
   },
   {
+    name: 'the secret',
+    as: OWNER,
+    path: CLIENTS,
+    stays: true,
+    async reach(page) {
+      await page.getByRole('button', { name: 'Create client' }).click()
+      await dialog(page).getByLabel('Name').fill('Accessible')
+      await dialog(page).getByRole('checkbox').first().check()
+      await dialog(page).getByRole('button', { name: 'Create client' }).click()
+      await dialog(page).getByText('Client secret').waitFor()
+      await page.keyboard.press('Escape')
+      await dialog(page).getByText('once this is closed, the secret is gone').waitFor()
+    },
+  },
+  {
     name: 'rotation, begun',
+    anew: true,
     as: OWNER,
     path: async () => `${CLIENTS}/${(await newClient('Rotated')).clientId}/rotate`,
     reach: (page) => page.getByRole('button', { name: 'Create replacement' }).waitFor(),
   },
   {
     name: 'rotation, watched',
+    anew: true,
     as: OWNER,
     path: async () => {
       const old = await newClient('Watched')
@@ -249,6 +254,7 @@ const STATES: State[] = [
   },
   {
     name: 'a client that takes over, with its evidence',
+    anew: true,
     as: OWNER,
     path: async () => {
       const old = await newClient('Handing over')
@@ -267,6 +273,7 @@ const STATES: State[] = [
   },
   {
     name: 'the two clients of a rotation in the list',
+    anew: true,
     as: OWNER,
     path: async () => {
       const old = await newClient('Listed')
@@ -293,10 +300,11 @@ describe('workspace: accessible in both themes, and as wide as the window', func
   after(leave)
 
   /** Goes on in the tab of the state before where that is possible: to load the page and axe again takes most of the time. */
-  async function enter({ as, path }: State): Promise<Visit> {
-    if (!tab || typeof path !== 'string' || as !== person) {
+  async function enter({ as, path: given, anew }: State): Promise<Visit> {
+    const path = typeof given === 'string' ? given : await given()
+    if (!tab || anew || as !== person) {
       await leave()
-      tab = await visit({ ...(as && { as }), path: typeof path === 'string' ? path : await path() })
+      tab = await visit({ ...(as && { as }), path })
       person = as
       return tab
     }
@@ -319,7 +327,7 @@ describe('workspace: accessible in both themes, and as wide as the window', func
       await page.emulateMedia({ colorScheme: 'dark' })
       await assertAccessible(page, ['color-contrast'])
       assert.deepEqual(troubles, [])
-      if (state.stays || typeof state.path !== 'string') return leave()
+      if (state.stays) return leave()
       const over = page.getByRole('dialog').or(page.getByRole('menu'))
       if ((await over.count()) === 0) return
       await page.keyboard.press('Escape')
