@@ -24,6 +24,10 @@ interface State {
   path: string | (() => Promise<string>)
   /** Brings the page there. */
   reach: (page: Page) => Promise<unknown>
+  /** The page is loaded for it: what it shows has just been made, and was read before. */
+  anew?: true
+  /** Its dialog is not closed by Escape. */
+  stays?: true
 }
 
 const dialog = (page: Page) => page.getByRole('dialog')
@@ -42,13 +46,22 @@ const STATES: State[] = [
     },
   },
   {
+    name: 'an invitation, with mistakes',
+    anew: true,
+    path: newInvitation,
+    async reach(page) {
+      await page.getByRole('button', { name: 'Create an account and join' }).click()
+      await page.getByText('At least 12 characters; 12 more.').waitFor()
+    },
+  },
+  { name: 'not for a member', as: MEMBER, path: CLIENTS, reach: heading('You have no access yet') },
+  {
     name: 'not one of my companies',
     as: OWNER,
     path: '/ven_other',
     reach: heading('Not one of your companies'),
   },
   { name: 'no such page', as: OWNER, path: '/ven_acme/nothing', reach: heading('Page not found') },
-  { name: 'not for a member', as: MEMBER, path: CLIENTS, reach: heading('You have no access yet') },
   {
     name: 'the people, and what can be done',
     as: OWNER,
@@ -81,14 +94,6 @@ const STATES: State[] = [
     },
   },
   {
-    name: 'an invitation, with mistakes',
-    path: newInvitation,
-    async reach(page) {
-      await page.getByRole('button', { name: 'Create an account and join' }).click()
-      await page.getByText('At least 12 characters; 12 more.').waitFor()
-    },
-  },
-  {
     name: 'handing over, with a mistake',
     as: OWNER,
     path: PEOPLE,
@@ -98,17 +103,6 @@ const STATES: State[] = [
       await dialog(page).getByRole('button', { name: 'Hand over ownership' }).click()
       await dialog(page).getByText('That is not the name.').waitFor()
     },
-  },
-  {
-    name: 'a refusal, explained',
-    as: OWNER,
-    path: async () => {
-      const client = await newClient('Explained')
-      const { requestId } = await requestToken({ ...client, clientSecret: 'wrong' })
-      await untilExplained(await sessionToken(OWNER), requestId)
-      return `/ven_acme/explain/${requestId}`
-    },
-    reach: (page) => page.getByText('401 invalid_client').first().waitFor(),
   },
   {
     name: 'a refusal that is not on record',
@@ -147,95 +141,6 @@ const STATES: State[] = [
     },
   },
   {
-    name: 'the secret',
-    as: OWNER,
-    path: CLIENTS,
-    async reach(page) {
-      await page.getByRole('button', { name: 'Create client' }).click()
-      await dialog(page).getByLabel('Name').fill('Accessible')
-      await dialog(page).getByRole('checkbox').first().check()
-      await dialog(page).getByRole('button', { name: 'Create client' }).click()
-      await dialog(page).getByText('Client secret').waitFor()
-      await page.keyboard.press('Escape')
-      await dialog(page).getByText('once this is closed, the secret is gone').waitFor()
-    },
-  },
-  {
-    name: 'a client',
-    as: OWNER,
-    path: async () => `${CLIENTS}/${(await newClient('Looked at')).clientId}`,
-    reach: heading('Looked at'),
-  },
-  {
-    name: 'revoking, with a mistake',
-    as: OWNER,
-    path: async () => `${CLIENTS}/${(await newClient('Nearly revoked')).clientId}`,
-    async reach(page) {
-      await page.getByRole('button', { name: 'Revoke' }).click()
-      await dialog(page).getByRole('button', { name: 'Revoke permanently' }).click()
-      await dialog(page).getByText('That is not the name.').waitFor()
-    },
-  },
-  {
-    name: 'a revoked client',
-    as: OWNER,
-    path: async () => {
-      const { clientId } = await newClient('Gone')
-      const token = await sessionToken(OWNER)
-      await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}/revoke`, { token, method: 'POST' })
-      return `${CLIENTS}/${clientId}`
-    },
-    reach: (page) => page.getByText('This client is revoked').waitFor(),
-  },
-  {
-    name: 'rotation, begun',
-    as: OWNER,
-    path: async () => `${CLIENTS}/${(await newClient('Rotated')).clientId}/rotate`,
-    reach: (page) => page.getByRole('button', { name: 'Create replacement' }).waitFor(),
-  },
-  {
-    name: 'rotation, watched',
-    as: OWNER,
-    path: async () => {
-      const old = await newClient('Watched')
-      const replacement = await newClient('Watched 2', old.clientId)
-      await requestToken(old)
-      await requestToken(replacement)
-      const token = await sessionToken(OWNER)
-      for (const { clientId } of [old, replacement]) await untilUsed(token, clientId)
-      return `${CLIENTS}/${old.clientId}/rotate`
-    },
-    reach: (page) => page.getByText('In use now').waitFor(),
-  },
-  {
-    name: 'a client that takes over, with its evidence',
-    as: OWNER,
-    path: async () => {
-      const old = await newClient('Handing over')
-      const replacement = await newClient('Taking over', old.clientId)
-      await requestToken(replacement)
-      const { requestId } = await requestToken({ ...replacement, clientSecret: 'wrong' })
-      const token = await sessionToken(OWNER)
-      await untilUsed(token, replacement.clientId)
-      await untilExplained(token, requestId)
-      return `${CLIENTS}/${replacement.clientId}`
-    },
-    reach: async (page) => {
-      await page.getByText('This client is taking over').waitFor()
-      await page.getByText(/1 token issued/).waitFor()
-    },
-  },
-  {
-    name: 'the two clients of a rotation in the list',
-    as: OWNER,
-    path: async () => {
-      const old = await newClient('Listed')
-      await newClient('Listed 2', old.clientId)
-      return CLIENTS
-    },
-    reach: (page) => page.getByRole('link', { name: 'Being replaced by Listed 2' }).waitFor(),
-  },
-  {
     name: 'analytics',
     as: OWNER,
     path: '/ven_acme/analytics',
@@ -272,47 +177,175 @@ const STATES: State[] = [
     },
   },
   { name: 'webhooks', as: OWNER, path: '/ven_acme/integrations/webhooks', reach: heading('Webhooks') },
+  {
+    name: 'a refusal, explained',
+    as: OWNER,
+    path: async () => {
+      const client = await newClient('Explained')
+      const { requestId } = await requestToken({ ...client, clientSecret: 'wrong' })
+      await untilExplained(await sessionToken(OWNER), requestId)
+      return `/ven_acme/explain/${requestId}`
+    },
+    reach: (page) => page.getByText('401 invalid_client').first().waitFor(),
+  },
+  {
+    name: 'a client',
+    as: OWNER,
+    path: async () => `${CLIENTS}/${(await newClient('Looked at')).clientId}`,
+    reach: heading('Looked at'),
+  },
+  {
+    name: 'revoking, with a mistake',
+    as: OWNER,
+    path: async () => `${CLIENTS}/${(await newClient('Nearly revoked')).clientId}`,
+    async reach(page) {
+      await page.getByRole('button', { name: 'Revoke' }).click()
+      await dialog(page).getByRole('button', { name: 'Revoke permanently' }).click()
+      await dialog(page).getByText('That is not the name.').waitFor()
+    },
+  },
+  {
+    name: 'a revoked client',
+    as: OWNER,
+    path: async () => {
+      const { clientId } = await newClient('Gone')
+      const token = await sessionToken(OWNER)
+      await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}/revoke`, { token, method: 'POST' })
+      return `${CLIENTS}/${clientId}`
+    },
+    reach: (page) => page.getByText('This client is revoked').waitFor(),
+  },
+  {
+    name: 'the secret',
+    as: OWNER,
+    path: CLIENTS,
+    stays: true,
+    async reach(page) {
+      await page.getByRole('button', { name: 'Create client' }).click()
+      await dialog(page).getByLabel('Name').fill('Accessible')
+      await dialog(page).getByRole('checkbox').first().check()
+      await dialog(page).getByRole('button', { name: 'Create client' }).click()
+      await dialog(page).getByText('Client secret').waitFor()
+      await page.keyboard.press('Escape')
+      await dialog(page).getByText('once this is closed, the secret is gone').waitFor()
+    },
+  },
+  {
+    name: 'rotation, begun',
+    anew: true,
+    as: OWNER,
+    path: async () => `${CLIENTS}/${(await newClient('Rotated')).clientId}/rotate`,
+    reach: (page) => page.getByRole('button', { name: 'Create replacement' }).waitFor(),
+  },
+  {
+    name: 'rotation, watched',
+    anew: true,
+    as: OWNER,
+    path: async () => {
+      const old = await newClient('Watched')
+      const replacement = await newClient('Watched 2', old.clientId)
+      await requestToken(old)
+      await requestToken(replacement)
+      const token = await sessionToken(OWNER)
+      for (const { clientId } of [old, replacement]) await untilUsed(token, clientId)
+      return `${CLIENTS}/${old.clientId}/rotate`
+    },
+    reach: (page) => page.getByText('In use now').waitFor(),
+  },
+  {
+    name: 'a client that takes over, with its evidence',
+    anew: true,
+    as: OWNER,
+    path: async () => {
+      const old = await newClient('Handing over')
+      const replacement = await newClient('Taking over', old.clientId)
+      await requestToken(replacement)
+      const { requestId } = await requestToken({ ...replacement, clientSecret: 'wrong' })
+      const token = await sessionToken(OWNER)
+      await untilUsed(token, replacement.clientId)
+      await untilExplained(token, requestId)
+      return `${CLIENTS}/${replacement.clientId}`
+    },
+    reach: async (page) => {
+      await page.getByText('This client is taking over').waitFor()
+      await page.getByText(/1 token issued/).waitFor()
+    },
+  },
+  {
+    name: 'the two clients of a rotation in the list',
+    anew: true,
+    as: OWNER,
+    path: async () => {
+      const old = await newClient('Listed')
+      await newClient('Listed 2', old.clientId)
+      return CLIENTS
+    },
+    reach: (page) => page.getByRole('link', { name: 'Being replaced by Listed 2' }).waitFor(),
+  },
 ]
 
 describe('workspace: accessible in both themes, and as wide as the window', function () {
   this.timeout(60_000)
-  let tab: Visit
-  afterEach(() => tab?.leave())
+  let tab: Visit | undefined
+  /** Whose tab it is. */
+  let person: string | undefined
+  const leave = async () => {
+    const left = tab
+    tab = undefined
+    await left?.leave()
+  }
+  afterEach(async function () {
+    if (this.currentTest?.state === 'failed') await leave()
+  })
+  after(leave)
 
-  for (const { name, as, path, reach } of STATES) {
-    it(name, async () => {
-      tab = await visit({ ...(as && { as }), path: typeof path === 'string' ? path : await path() })
-      await reach(tab.page)
-      await assertAccessible(tab.page)
+  /** Goes on in the tab of the state before where that is possible: to load the page and axe again takes most of the time. */
+  async function enter({ as, path: given, anew }: State): Promise<Visit> {
+    const path = typeof given === 'string' ? given : await given()
+    if (!tab || anew || as !== person) {
+      await leave()
+      tab = await visit({ ...(as && { as }), path })
+      person = as
+      return tab
+    }
+    await tab.page.setViewportSize({ width: 1280, height: 900 })
+    await tab.page.emulateMedia({ colorScheme: 'light' })
+    await tab.page.evaluate((address) => history.pushState(null, '', address), path)
+    return tab
+  }
+
+  for (const state of STATES) {
+    it(state.name, async () => {
+      const { page, troubles } = await enter(state)
+      await state.reach(page)
+      await assertAccessible(page)
       for (const width of [1600, 900, 360, 320]) {
-        await tab.page.setViewportSize({ width, height: 800 })
-        await assertFits(tab.page)
+        await page.setViewportSize({ width, height: 800 })
+        await assertFits(page)
       }
       // The other theme changes colours, and nothing else.
-      await tab.page.emulateMedia({ colorScheme: 'dark' })
-      await assertAccessible(tab.page, ['color-contrast'])
+      await page.emulateMedia({ colorScheme: 'dark' })
+      await assertAccessible(page, ['color-contrast'])
+      assert.deepEqual(troubles, [])
+      if (state.stays) return leave()
+      const over = page.getByRole('dialog').or(page.getByRole('menu'))
+      if ((await over.count()) === 0) return
+      await page.keyboard.press('Escape')
+      await over.waitFor({ state: 'detached' })
     })
   }
 })
+
+const SIZES = [
+  [1024, 768],
+  [390, 844],
+  [320, 568],
+] as const
 
 describe('workspace: what axe does not see', function () {
   this.timeout(60_000)
   let tab: Visit
   afterEach(() => tab?.leave())
-
-  it('no two buttons of a dialog have one name', async () => {
-    tab = await visit({ as: OWNER, path: CLIENTS })
-    const { page } = tab
-    await page.getByRole('button', { name: 'Create client' }).click()
-    await dialog(page).getByLabel('Name').fill('One name each')
-    await dialog(page).getByRole('checkbox').first().check()
-    await dialog(page).getByRole('button', { name: 'Create client' }).click()
-    await dialog(page).getByText('Client secret').waitFor()
-    const names = await dialog(page)
-      .getByRole('button')
-      .evaluateAll((buttons) => buttons.map((it) => it.getAttribute('aria-label') ?? it.textContent))
-    assert.equal(new Set(names).size, names.length, names.join(', '))
-  })
 
   it('a control that cannot be used says why when it is touched', async () => {
     tab = await visit({ as: OWNER, path: '/ven_acme/integrations/webhooks', width: 390, height: 844 })
@@ -323,34 +356,30 @@ describe('workspace: what axe does not see', function () {
     assert.match(await reason.innerText(), /No changes to save/)
   })
 
-  it('the button that closes the secret says what it waits for', async () => {
-    tab = await visit({ as: OWNER, path: CLIENTS, width: 390, height: 844 })
+  it('the dialogs of a new client: their buttons are in view at each size, and no two have one name', async () => {
+    tab = await visit({ as: OWNER, path: CLIENTS })
     const { page } = tab
+    const inViewAtEachSize = async (button: Locator) => {
+      for (const [width, height] of SIZES) {
+        await page.setViewportSize({ width, height })
+        await assertInView(button, height)
+      }
+    }
     await page.getByRole('button', { name: 'Create client' }).click()
-    await dialog(page).getByLabel('Name').fill('Waits')
+    const create = dialog(page).getByRole('button', { name: 'Create client' })
+    await inViewAtEachSize(create)
+    await dialog(page).getByLabel('Name').fill('In view')
     await dialog(page).getByRole('checkbox').first().check()
-    await dialog(page).getByRole('button', { name: 'Create client' }).click()
+    await create.click()
+    await dialog(page).getByText('Client secret').waitFor()
+    await inViewAtEachSize(dialog(page).getByRole('button', { name: 'Done' }))
+    const names = await dialog(page)
+      .getByRole('button')
+      .evaluateAll((buttons) => buttons.map((it) => it.getAttribute('aria-label') ?? it.textContent))
+    assert.equal(new Set(names).size, names.length, names.join(', '))
     await dialog(page).getByRole('button', { name: 'Done' }).click({ force: true })
     await dialog(page).getByText('Tick the box first: once').waitFor()
   })
-
-  for (const [width, height] of [
-    [1024, 768],
-    [390, 844],
-    [320, 568],
-  ] as const) {
-    it(`a dialog’s buttons are in view at ${width} by ${height}`, async () => {
-      tab = await visit({ as: OWNER, path: CLIENTS, width, height })
-      const { page } = tab
-      await page.getByRole('button', { name: 'Create client' }).click()
-      await assertInView(dialog(page).getByRole('button', { name: 'Create client' }), height)
-      await dialog(page).getByLabel('Name').fill('In view')
-      await dialog(page).getByRole('checkbox').first().check()
-      await dialog(page).getByRole('button', { name: 'Create client' }).click()
-      await dialog(page).getByText('Client secret').waitFor()
-      await assertInView(dialog(page).getByRole('button', { name: 'Done' }), height)
-    })
-  }
 
   it('400 % zoom: no bar stays, and nothing scrolls sideways', async () => {
     tab = await visit({ as: OWNER, path: '/ven_acme/analytics', width: 320, height: 256 })

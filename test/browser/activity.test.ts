@@ -143,18 +143,13 @@ describe('workspace: Activity', function () {
 
   it('goes back as far as there is anything', async () => {
     const token = await sessionToken(OWNER)
-    for (let number = 0; number < 51; number++) {
-      const { clientId } = await createClient(token, { name: `Many ${number}` })
-      await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}/revoke`, { token, method: 'POST' })
-    }
+    const { clientId } = await createClient(token, { name: 'Renamed often' })
+    const rename = (name: string) =>
+      api(`/v1/vendor/ven_acme/oauth-clients/${clientId}`, { token, method: 'PATCH', body: { name } })
+    for (let number = await count(token); number <= 50; number++) await rename(`Renamed ${number}`)
     tab = await visit({ sessionToken: token, path: '/ven_acme/activity' })
-    let total = 0
-    for (let cursor: string | null = ''; cursor !== null; ) {
-      const query: string = cursor && `&cursor=${cursor}`
-      const { entries, nextCursor } = await api(`/v1/vendor/ven_acme/activity?limit=200${query}`, { token })
-      total += entries.length
-      cursor = nextCursor
-    }
+    const total = await count(token)
+    assert.ok(total > 50)
     const items = tab.page.locator('main').getByRole('listitem')
     for (let shown = 50; shown < total; shown += 50) {
       await tab.page.getByRole('button', { name: 'Show more' }).click()
@@ -164,3 +159,15 @@ describe('workspace: Activity', function () {
     await items.last().filter({ hasText: 'Demo client of the local stack' }).waitFor()
   })
 })
+
+/** How many entries there are in all. */
+async function count(token: string): Promise<number> {
+  let total = 0
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const query: string = cursor && `&cursor=${cursor}`
+    const { entries, nextCursor } = await api(`/v1/vendor/ven_acme/activity?limit=200${query}`, { token })
+    total += entries.length
+    cursor = nextCursor
+  }
+  return total
+}

@@ -1,15 +1,7 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
 import { WORKSPACE_HEADERS } from '../../infra/workspace-headers.ts'
-import {
-  assertAccessible,
-  createClient,
-  OWNER,
-  sessionToken,
-  testWorkspace,
-  type Visit,
-  visit,
-} from '../support/workspace.ts'
+import { assertAccessible, OWNER, testWorkspace, type Visit, visit } from '../support/workspace.ts'
 
 const FIRST_LOAD_BYTES = 85_000
 /** Of what Google calls good, a fifth. */
@@ -47,7 +39,7 @@ describe('workspace: the page', function () {
   })
 
   it('preloads a font, which is used', async () => {
-    tab = await visit({ alone: true })
+    tab = await visit()
     const href = (await tab.page.locator('link[rel="preload"][as="font"]').getAttribute('href')) as string
     const font = await fetch(tab.baseUrl + href)
     assert.equal(font.status, 200)
@@ -139,48 +131,6 @@ describe('workspace: the page', function () {
     })
     assert.deepEqual(refused, ['innerHTML', 'script.textContent', 'script.src', 'srcdoc', 'policy'])
     assert.equal(tab.troubles.splice(0).length, 5)
-  })
-
-  it('violates its own policy on no screen', async () => {
-    const token = await sessionToken(OWNER)
-    const { clientId } = await createClient(token, { name: 'Walked past' })
-    const clients = 'integrations/oauth2-clients'
-    tab = await visit({ sessionToken: token, alone: true })
-    const { page, baseUrl } = tab
-    const violations: string[] = []
-    await page.exposeFunction('noteViolation', (directive: string) => violations.push(directive))
-    await page.addInitScript(() => {
-      document.addEventListener('securitypolicyviolation', ({ effectiveDirective, sourceFile }) =>
-        (window as unknown as { noteViolation(said: string): void }).noteViolation(
-          `${effectiveDirective} by ${sourceFile}`,
-        ),
-      )
-    })
-    for (const screen of [
-      ...SCREENS,
-      `${clients}/${clientId}`,
-      `${clients}/${clientId}/rotate`,
-      `${clients}?new`,
-    ]) {
-      await page.goto(`${baseUrl}/ven_acme/${screen}`)
-      await page.getByRole(screen.endsWith('?new') ? 'dialog' : 'main').waitFor()
-      await page.waitForLoadState('networkidle')
-      await page.keyboard.press('Escape')
-      await page.keyboard.press('Control+k')
-      await page.getByRole('dialog', { name: 'Search or jump to' }).waitFor()
-      await page.keyboard.press('Escape')
-      await page.getByRole('button', { name: OWNER }).click()
-      await page.getByRole('menuitem', { name: 'Sign out', exact: true }).waitFor()
-    }
-    assert.deepEqual(violations, [])
-    await page.evaluate(() => {
-      try {
-        document.createElement('p').innerHTML = '<b>bold</b>'
-      } catch {}
-    })
-    await page.waitForFunction(() => true)
-    assert.equal(violations.length, 1, 'the listener notices a violation')
-    assert.equal(tab.troubles.splice(0).length, 1)
   })
 
   for (const [screen, chunk, data] of [
