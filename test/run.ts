@@ -6,13 +6,14 @@ import { join } from 'node:path'
 import { serviceEnvironment } from '../infra/service-environment.ts'
 
 /*
- * All tests, three parts at a time. Those that need at most Postgres and Redis are one part, of which two files run at
- * once; those of the local stack are another; those of the screens are two, each with a browser of its own.
+ * All tests, three parts at a time. Those that need at most Postgres and Redis are one part, of which several files run
+ * at once; those of the local stack are another; those of the screens are two, each with a browser of its own.
  * `--no-browser` leaves out the last. With TEST_TOTALS set, the numbers of passed and failed tests go to that file.
  */
 const ROOT = join(import.meta.dirname, '..')
 const MOCHA = join(createRequire(import.meta.url).resolve('mocha/package.json'), '../bin/mocha.js')
-const FILES_AT_ONCE = 2
+const WITH_SCREENS = !process.argv.includes('--no-browser')
+const FILES_AT_ONCE = WITH_SCREENS ? 2 : 3
 const SCREEN_PARTS = 2
 const DEADLINE_MS = 20 * 60_000
 
@@ -37,7 +38,7 @@ const parts: Record<string, string[]> = {
   stores: ['--parallel', '--jobs', String(FILES_AT_ONCE), ...first, ...others],
   'local stack': local,
 }
-if (!process.argv.includes('--no-browser'))
+if (WITH_SCREENS)
   for (let part = 0; part < SCREEN_PARTS; part++)
     parts[`screens ${part + 1}`] = browser.filter((_, i) => i % SCREEN_PARTS === part)
 
