@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeProtectedHeader } from 'jose'
 import { runAdmin } from '../support/admin.ts'
 import { startTestStack, type TestStack } from '../support/stack.ts'
+import { tokenRequest } from '../support/token-request.ts'
 
 describe('admin revoke', function () {
   this.timeout(60_000)
@@ -15,18 +16,7 @@ describe('admin revoke', function () {
   /** Finds the running stack by its data folder, as a person's command does. */
   const admin = (...args: string[]) => runAdmin(args, { env: { DATA_DIR: stack.dataDir, DATABASE_URL: '' } })
 
-  function requestToken() {
-    const { clientId, clientSecret } = stack.demoClient
-    return fetch(`${stack.baseUrl}/v1/oauth/token`, {
-      method: 'POST',
-      body: new URLSearchParams({
-        grant_type: 'client_credentials',
-        client_id: clientId,
-        client_secret: clientSecret,
-        scope: 'analytics:read',
-      }),
-    })
-  }
+  const requestToken = () => tokenRequest(stack.baseUrl, stack.demoClient)
   /** Right after the key that signed was revoked, there is no other for a moment. */
   async function token(): Promise<string> {
     for (const deadline = Date.now() + 20_000; ; await sleep(200)) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
+import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
 import { cutOffDatabase } from '../support/stores.ts'
 
@@ -20,10 +20,6 @@ describe('when a store is gone', () => {
   afterEach(() => api.stop())
 
   const read = () => api.request('GET', `/v1/analytics/${vendorId}/daily`, { token: accessToken })
-  const until = async (condition: () => Promise<boolean>) => {
-    for (const end = performance.now() + 10_000; !(await condition()); await sleep(20))
-      if (performance.now() > end) throw new Error('not in 10 s')
-  }
   const everything = () => {
     const clients = `/v1/vendor/${vendorId}/oauth-clients`
     const body = { name: 'x', scopes: ['boost:read'] }
@@ -46,13 +42,13 @@ describe('when a store is gone', () => {
   it('Redis: tokens are judged by Postgres, and revoking still holds', async () => {
     await api.redis.stop('SIGKILL')
     assert.equal((await read()).status, 200)
-    await until(async () => {
+    await eventually(async () => {
       const { status, json } = await api.request('GET', '/readyz')
       assert.equal(status, 200)
       return json.degraded?.join() === 'redis'
     })
     await api.redis.start()
-    await until(async () => (await api.request('GET', '/readyz')).json.degraded === undefined)
+    await eventually(async () => (await api.request('GET', '/readyz')).json.degraded === undefined)
   })
 
   it('wrong clocks: it is ready, says what is wrong, and Postgres decides', async () => {
@@ -63,7 +59,7 @@ describe('when a store is gone', () => {
     await api.db.raw(`alter database ${url.pathname.slice(1)} set search_path = public, pg_catalog`)
     const beside = await startApi({ beside: api })
     try {
-      await until(async () => {
+      await eventually(async () => {
         const { status, json } = await beside.request('GET', '/readyz')
         assert.equal(status, 200)
         return json.degraded?.join() === 'clocks'

@@ -1,7 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { markClientRevoked } from '#shared/oauth/clients.ts'
 import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
@@ -10,6 +9,7 @@ import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { markSigningKeyRevoked } from '../../infra/admin/keys.ts'
 import { startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
+import { eventually } from '../support/eventually.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
 
 const MAIN = 'apps/auth/main.ts'
@@ -190,10 +190,6 @@ describe('processes of the authorization server', function () {
     assert.equal((await tokenFrom({ port }, client)).status, 503)
   })
 })
-
-async function eventually(holds: () => boolean): Promise<void> {
-  for (const end = Date.now() + 10_000; !holds(); await sleep(20)) assert.ok(Date.now() < end, 'it never was')
-}
 
 /** The process id of one child of a process. */
 async function workerOf(parent: number): Promise<number> {

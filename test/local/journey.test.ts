@@ -11,6 +11,7 @@ import {
   type TestRedis,
 } from '../support/servers.ts'
 import { startTestStack, type TestStack } from '../support/stack.ts'
+import { tokenRequest } from '../support/token-request.ts'
 
 const OWNER = { name: 'owner_of_journey', password: 'p@ss:word/?#' }
 
@@ -63,15 +64,7 @@ describe('the whole stack on given stores, through its one address', function ()
     return { status: response.status, json: (text ? JSON.parse(text) : undefined) as any }
   }
   async function token(clientId: string, clientSecret: string) {
-    const response = await fetch(`${stack.baseUrl}/v1/oauth/token`, {
-      method: 'POST',
-      body: new URLSearchParams({
-        grant_type: 'client_credentials',
-        client_id: clientId,
-        client_secret: clientSecret,
-        scope: 'analytics:read',
-      }),
-    })
+    const response = await tokenRequest(stack.baseUrl, { clientId, clientSecret })
     return { status: response.status, json: (await response.json()) as { access_token: string } }
   }
 

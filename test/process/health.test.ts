@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { createServer, type Server } from 'node:tls'
 import { pino } from 'pino'
 import { listen } from '#shared/process/http-server.ts'
@@ -12,16 +11,12 @@ import { freePort } from '../../infra/local/ports.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { startAuth, type TestAuth } from '../support/auth.ts'
 import { createCertificate } from '../support/certificates.ts'
+import { eventually } from '../support/eventually.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
 import { createTestRedis, type TestRedis } from '../support/servers.ts'
 
 const MIGRATIONS = join(import.meta.dirname, '../../infra/migrations')
-
-async function eventually(holds: () => Promise<boolean> | boolean, what: string): Promise<void> {
-  for (const end = Date.now() + 10_000; Date.now() < end; await sleep(50)) if (await holds()) return
-  assert.fail(what)
-}
 
 describe('GET /readyz of the resource API', () => {
   let api: TestApi
@@ -90,7 +85,7 @@ describe('a Redis that refuses', () => {
     const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
     const connection = createRedis({ url, connectionName: 'test' })
     const watch = watchRedis({ redis: connection, log, probeEvery_ms: 25 })
-    await eventually(() => within(lines), 'nothing was logged')
+    await eventually(() => within(lines), { otherwise: () => 'nothing was logged' })
     const trouble = watch.trouble()
     await watch.stop()
     connection.disconnect()
@@ -114,7 +109,7 @@ describe('a Redis that refuses', () => {
 
   it('by its permissions is logged with what is not permitted', async () => {
     const admin = createRedis({ url: redis.url('admin'), connectionName: 'test' })
-    await eventually(() => admin.status === 'ready', 'no connection')
+    await eventually(() => admin.status === 'ready', { otherwise: () => 'no connection' })
     await admin.call(
       'ACL',
       'SETUSER',
@@ -179,7 +174,9 @@ describe('a service with a Redis that refuses it', function () {
       assert.equal(msg, 'METRICS_PORTS: is not a known setting; did you mean METRICS_PORT?')
       const refused = ({ event, reason }: Record<string, unknown>) =>
         event === 'redis.unusable' && String(reason).startsWith('WRONGPASS ')
-      await eventually(async () => child.lines.some(refused), 'the reason that Redis gives is not in the log')
+      await eventually(async () => child.lines.some(refused), {
+        otherwise: () => 'the reason that Redis gives is not in the log',
+      })
       const ready = await fetch(`${url}/readyz`)
       assert.equal(ready.status, 200)
       assert.deepEqual(await ready.json(), { status: 'ready', degraded: ['redis'] })
@@ -202,7 +199,9 @@ describe('a service with a Redis that refuses it', function () {
     child.process.kill('SIGTERM')
     const killedAt = performance.now()
     const ready = () => fetch(`${url}/readyz`)
-    await eventually(async () => (await ready()).status === 503, '/readyz did not become 503')
+    await eventually(async () => (await ready()).status === 503, {
+      otherwise: () => '/readyz did not become 503',
+    })
     assert.ok(performance.now() - killedAt < 1_500, '/readyz was late')
     const served = await fetch(`${url}/healthz`)
     assert.deepEqual([served.status, served.headers.get('connection')], [200, 'close'])

@@ -4,6 +4,7 @@ import { pino } from 'pino'
 import { insertRevokedToken } from '#shared/revocation/records.ts'
 import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import { eventually } from '../support/eventually.ts'
 import {
   asAdmin,
   createSubjects,
@@ -75,10 +76,8 @@ describe('wall clocks that differ', () => {
     ownShift_ms = own_ms
   }
 
-  const until = async (condition: () => boolean | Promise<boolean>) => {
-    for (const end = performance.now() + 10_000; !(await condition()); await sleep(10))
-      if (performance.now() > end) throw new Error(`not in 10 s: ${JSON.stringify(lines)}`)
-  }
+  const until = (condition: () => boolean | Promise<boolean>) =>
+    eventually(condition, { limit_ms: 10_000, every_ms: 10, otherwise: () => JSON.stringify(lines) })
   const isTrusted = async () => (await api.ask({ clientId: 'cli_x' })) === 'live by redis'
   const flush = () => asAdmin(server, (redis) => redis.flushall())
   const errors = () => lines.filter(({ level }) => level === 50)

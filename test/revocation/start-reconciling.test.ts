@@ -5,6 +5,7 @@ import type { Step } from '#shared/revocation/reconcile.ts'
 import { startReconciling } from '#shared/revocation/start-reconciling.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import { eventually } from '../support/eventually.ts'
 import {
   asAdmin,
   createSubjects,
@@ -41,10 +42,8 @@ describe('reconciling all the time', () => {
   })
 
   const log = () => pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line)) })
-  const until = async (condition: () => boolean | Promise<boolean>) => {
-    for (const end = performance.now() + 15_000; !(await condition()); await sleep(10))
-      if (performance.now() > end) throw new Error(`not in 15 s: ${JSON.stringify(lines)}`)
-  }
+  const until = (condition: () => boolean | Promise<boolean>) =>
+    eventually(condition, { limit_ms: 15_000, every_ms: 10, otherwise: () => JSON.stringify(lines) })
   const isTrusted = async () => (await api.ask({ clientId: 'cli_x' })) === 'live by redis'
 
   it('runs one round at a time until it is stopped, and stopping waits for the round', async () => {

@@ -1,11 +1,12 @@
 import { strict as assert } from 'node:assert'
 import { readFile } from 'node:fs/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type axe from 'axe-core'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { launchChromium } from './chromium.ts'
+import { eventually } from './eventually.ts'
 import { startTestStack, type TestStack } from './stack.ts'
+import { tokenRequest } from './token-request.ts'
 
 /*
  * One local stack and one Chromium for all browser tests, started by the first that asks, ended after the last.
@@ -202,15 +203,7 @@ export async function requestToken(client: {
   body: Record<string, unknown>
 }> {
   const { stack } = await testWorkspace()
-  const response = await fetch(`${stack.baseUrl}/v1/oauth/token`, {
-    method: 'POST',
-    body: new URLSearchParams({
-      grant_type: 'client_credentials',
-      client_id: client.clientId,
-      client_secret: client.clientSecret,
-      scope: client.scope ?? 'analytics:read',
-    }),
-  })
+  const response = await tokenRequest(stack.baseUrl, client)
   return {
     status: response.status,
     requestId: response.headers.get('x-request-id') ?? '',
@@ -251,12 +244,8 @@ export async function untilExplained(token: string, requestId: string): Promise<
   })
 }
 
-async function until(what: string, isThere: () => Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + 10_000; Date.now() < deadline; await sleep(100)) {
-    if (await isThere()) return
-  }
-  throw new Error(`${what}: not seen within 10 s`)
-}
+const until = (what: string, isThere: () => Promise<boolean>): Promise<void> =>
+  eventually(isThere, { otherwise: () => `${what}: not seen within 10 s`, every_ms: 100 })
 
 const AXE = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))
 
