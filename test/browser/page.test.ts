@@ -1,4 +1,5 @@
 import { strict as assert } from 'node:assert'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { WORKSPACE_HEADERS } from '../../infra/workspace-headers.ts'
 import { assertAccessible, OWNER, testWorkspace, type Visit, visit } from '../support/workspace.ts'
@@ -193,6 +194,11 @@ describe('workspace: the page', function () {
   for (const width of [360, 1600]) {
     it(`does not jump while it loads, at ${width} px`, async () => {
       tab = await visit({ as: OWNER, width, alone: true })
+      // What decides about a screen's buttons comes after what the screen shows.
+      await tab.page.route('**/v1/sign-in', async (route) => {
+        await sleep(300)
+        await route.continue()
+      })
       for (const screen of SCREENS) {
         await tab.page.goto(`${tab.baseUrl}/ven_acme/${screen}`)
         await tab.page.getByRole('heading', { level: 1 }).waitFor()

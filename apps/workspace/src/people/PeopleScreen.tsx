@@ -25,13 +25,15 @@ type Doing =
 export default function PeopleScreen() {
   const { vendorId, role, ownerName } = useCompany()
   const { user } = useSignedIn()
-  const query = usePeople(vendorId)
+  const people = usePeople(vendorId)
   const [doing, setDoing] = useState<Doing | undefined>(() =>
     draftOf(invitationDraft(vendorId)) === undefined ? undefined : { what: 'invite' },
   )
   const close = () => setDoing(undefined)
   const owns = role === 'owner'
   const methods = useSignInMethods()
+  // How people sign in here decides about the button above the list. Shown before that is known, the list would jump.
+  const query = owns && !methods ? { ...people, data: undefined } : people
   const invites = owns && methods?.builtInAccounts === true
   return (
     <Page
@@ -60,10 +62,10 @@ export default function PeopleScreen() {
       }
     >
       <Loaded query={query} skeleton={<Skeleton lines={6} />}>
-        {(people) => (
+        {(all) => (
           <>
             <PeopleTable
-              people={people}
+              people={all}
               me={user.userId}
               actions={
                 owns
