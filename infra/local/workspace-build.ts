@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process'
-import { readdir, rename, rm, stat } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, relative } from 'node:path'
 import { promisify } from 'node:util'
@@ -9,46 +11,49 @@ const run = promisify(execFile)
 const NOT_SOURCES = new Set(['dist', 'node_modules'])
 
 /**
- * Builds the workspace's files when there are none, or a source is newer. Several starts may do so at once: each
- * builds aside and moves its result into place.
+ * Builds the workspace's files, unless these sources were built before. Each build has a folder named after its sources
+ * that comes into being whole and is not written again, so that several starts at once do not disturb each other.
  * @returns the folder with the files.
  */
 export async function builtWorkspace(root: string, say: (line: string) => void): Promise<string> {
   const source = join(root, 'apps/workspace')
-  const dist = join(source, 'dist')
-  const built_ms = await modified(join(dist, 'index.html'))
-  const inputs = [
-    join(root, 'package-lock.json'),
-    join(root, 'shared/look.css'),
-    ...(await filesBelow(source)),
-  ]
-  const newest_ms = Math.max(...(await Promise.all(inputs.map(modified))))
-  if (built_ms > newest_ms) return dist
+  const builds = join(root, 'node_modules/.cache/workspace')
+  const built = join(builds, await fingerprint(root, source))
+  if (existsSync(built)) return built
   say('Workspace: building the screens')
-  const fresh = join(root, 'node_modules/.cache', `workspace-${process.pid}`)
+  await mkdir(builds, { recursive: true })
+  const fresh = await mkdtemp(join(builds, 'unfinished-'))
   try {
     const vite = join(dirname(createRequire(import.meta.url).resolve('vite/package.json')), 'bin/vite.js')
     await run(process.execPath, [vite, 'build', '--outDir', relative(source, fresh), '--emptyOutDir'], {
       cwd: source,
     })
-    await rm(dist, { recursive: true, force: true })
-    await rename(fresh, dist).catch(async (error) => {
+    await rename(fresh, built).catch((error) => {
       if (!['ENOTEMPTY', 'EEXIST'].includes(errorCode(error) ?? '')) throw error
-      await rm(fresh, { recursive: true, force: true })
     })
-    return dist
   } catch (error) {
-    await rm(fresh, { recursive: true, force: true })
     const words = (error as { stderr?: string }).stderr?.trim() || (error as Error).message
     throw new Failure(`The workspace's screens could not be built: ${words}`, { cause: error })
+  } finally {
+    await rm(fresh, { recursive: true, force: true })
   }
+  return built
 }
 
-const modified = (path: string): Promise<number> =>
-  stat(path).then(
-    ({ mtimeMs }) => mtimeMs,
-    () => 0,
-  )
+async function fingerprint(root: string, source: string): Promise<string> {
+  const files = [
+    join(root, 'package-lock.json'),
+    join(root, 'shared/look.css'),
+    ...(await filesBelow(source)).sort(),
+  ]
+  const contents = await Promise.all(files.map((file) => readFile(file)))
+  const hash = createHash('sha256')
+  for (const [i, file] of files.entries()) {
+    const name = relative(root, file)
+    hash.update(`${name}\0${contents[i]?.length}\0`).update(contents[i] ?? '')
+  }
+  return hash.digest('hex').slice(0, 32)
+}
 
 async function filesBelow(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true })
@@ -56,7 +61,7 @@ async function filesBelow(folder: string): Promise<string[]> {
     entries.map((entry) => {
       const path = join(folder, entry.name)
       if (!entry.isDirectory()) return [path]
-      return NOT_SOURCES.has(entry.name.split('.')[0] ?? '') ? [] : filesBelow(path)
+      return NOT_SOURCES.has(entry.name) ? [] : filesBelow(path)
     }),
   )
   return below.flat()

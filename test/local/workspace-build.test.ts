@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Failure } from '../../infra/local/failure.ts'
+import { builtWorkspace } from '../../infra/local/workspace-build.ts'
+import { removeFolder, temporaryFolder } from '../support/start.ts'
+
+describe('the build of the workspace at a local start', function () {
+  this.timeout(30_000)
+  let root: string
+  let said: string[]
+  const page = () => join(root, 'apps/workspace/index.html')
+  const build = () => builtWorkspace(root, (line) => said.push(line))
+
+  beforeEach(async () => {
+    root = await temporaryFolder()
+    said = []
+    await mkdir(join(root, 'apps/workspace'), { recursive: true })
+    await mkdir(join(root, 'shared'))
+    for (const file of ['package-lock.json', 'shared/look.css']) await writeFile(join(root, file), '{}')
+    await writeFile(page(), '<p>first</p>')
+  })
+  afterEach(() => removeFolder(root))
+
+  it('is done once for the same sources, and again for changed ones', async () => {
+    const first = await build()
+    assert.equal(await build(), first)
+    assert.equal(said.length, 1)
+    await writeFile(page(), '<p>second</p>')
+    assert.match(await readFile(join(await build(), 'index.html'), 'utf8'), /second/)
+    assert.equal(said.length, 2)
+  })
+
+  it('stays whole while other starts build the same', async () => {
+    await build()
+    await writeFile(page(), '<p>second</p>')
+    let building = 3
+    async function readWhileBuilding(): Promise<void> {
+      const built = await build()
+      building--
+      do assert.match(await readFile(join(built, 'index.html'), 'utf8'), /second/)
+      while (building > 0)
+    }
+    await Promise.all([readWhileBuilding(), readWhileBuilding(), readWhileBuilding()])
+  })
+
+  it('names what is wrong with a source', async () => {
+    await writeFile(page(), '<script type="module" src="/gone.js"></script>')
+    await assert.rejects(
+      build(),
+      (error) => error instanceof Failure && /could not be built: .*gone\.js/s.test(error.message),
+    )
+  })
+})
