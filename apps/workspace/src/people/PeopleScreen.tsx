@@ -31,9 +31,10 @@ export default function PeopleScreen() {
   )
   const close = () => setDoing(undefined)
   const owns = role === 'owner'
-  const methods = useSignInMethods()
-  // How people sign in here decides about the button above the list. Shown before that is known, the list would jump.
-  const query = owns && !methods ? { ...people, data: undefined } : people
+  const signIn = useSignInMethods()
+  // How people sign in here decides about what is above the list: both are shown at once, so that nothing jumps.
+  const query = owns && !signIn ? { ...people, data: undefined } : people
+  const methods = people.data || people.error ? signIn : undefined
   const invites = owns && methods?.builtInAccounts === true
   return (
     <Page
