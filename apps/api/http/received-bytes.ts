@@ -24,8 +24,8 @@ export function byteReader(limit_bytes: number): (ctx: ApiContext) => Promise<Bu
     text: true,
     textTypes: ['application/json'],
     textLimit: limit_bytes,
-    // One character per byte; UTF-8 is checked later.
-    encoding: 'latin1',
+    // The bytes as they are; UTF-8 is checked later.
+    encoding: '',
     json: false,
     urlencoded: false,
     multipart: false,
@@ -56,8 +56,8 @@ export function byteReader(limit_bytes: number): (ctx: ApiContext) => Promise<Bu
       clearTimeout(arrival)
       ctx.req.off('data', heard)
     }
-    const { body = '' } = ctx.request as { body?: string }
-    return Buffer.from(body, 'latin1')
+    const body: unknown = ctx.request.body
+    return Buffer.isBuffer(body) ? body : Buffer.alloc(0)
   }
 }
 
