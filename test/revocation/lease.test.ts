@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createLease, type Lease } from '#shared/revocation/lease.ts'
+import { createRedis, type Redis } from '#shared/stores/redis.ts'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { eventually } from '../support/eventually.ts'
+import { asAdmin, FAST } from '../support/revocation.ts'
+import { createTestRedis, type TestRedis } from '../support/servers.ts'
+
+const LEASE_MS = 1_000
+const SENT_AT_MS = 5_000
+
+describe('for how long a process believes a marker', () => {
+  let server: TestRedis
+  let redis: Redis
+  let lease: Lease
+  let now_ms: number
+  let count: number
+
+  before(async () => {
+    server = await createTestRedis()
+  })
+  /** One tick, sent at SENT_AT_MS and answered some time later. */
+  beforeEach(async () => {
+    redis = createRedis({ url: server.url('auth'), connectionName: 'test' })
+    if (redis.status !== 'ready') await once(redis, 'ready')
+    now_ms = SENT_AT_MS
+    const timings = { ...FAST, lease_ms: LEASE_MS, tick_ms: 3_600_000 }
+    lease = createLease({ redis, timings, monotonic: () => now_ms })
+    now_ms += LEASE_MS / 2
+    await eventually(() => lease.usable())
+    count = Number(await asAdmin(server, (admin) => admin.get(redisKeys.revocationTick)))
+  })
+  afterEach(() => {
+    lease.close()
+    redis.disconnect()
+  })
+  after(() => server.stop('SIGKILL'))
+
+  const vouches = (marker: string, after_ms: number) => lease.vouches(marker, SENT_AT_MS + after_ms)
+
+  it('is lease_ms from when the tick before its round was sent, whatever Redis’ clock does', () => {
+    assert.equal(vouches(`${lease.server()} ${count}`, LEASE_MS - 1), true)
+    assert.equal(vouches(`${lease.server()} ${count}`, LEASE_MS), false)
+    assert.equal(vouches(`${lease.server()} ${count + 1}`, LEASE_MS), false)
+  })
+
+  it('is not at all when its round may have begun before any tick that the process sent', () => {
+    assert.equal(vouches(`${lease.server()} ${count - 1}`, 0), false)
+  })
+
+  it('is not at all when it is another server’s, or none', () => {
+    assert.equal(vouches(`${'0'.repeat(40)} ${count}`, 0), false)
+    assert.equal(vouches('', 0), false)
+    assert.equal(lease.vouches(null, SENT_AT_MS), false)
+  })
+
+  it('ends with the connection on which the server was named', async () => {
+    const marker = `${lease.server()} ${count}`
+    redis.disconnect()
+    await eventually(() => !vouches(marker, 0))
+  })
+})
