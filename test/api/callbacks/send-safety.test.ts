@@ -275,7 +275,7 @@ describe('a test send that is stopped', () => {
     const stopped_ms = performance.now()
     caller.abort()
     assert.equal((await sending).result, null)
-    assert.ok(performance.now() - stopped_ms < 200)
+    assert.ok(performance.now() - stopped_ms < 1_000)
     await until(() => receiver.open.size === 0)
     await receiver.stop()
   })
@@ -303,7 +303,7 @@ describe('a test send that is stopped', () => {
     await until(() => receiver.connections === 2)
     const closed_ms = performance.now()
     await sender.close()
-    assert.ok(performance.now() - closed_ms < 200)
+    assert.ok(performance.now() - closed_ms < 1_000)
     assert.deepEqual(
       (await Promise.all(sending)).map(({ result }) => result),
       [null, null],
