@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import { type ApiDocument, createApiDocument, type JsonSchema } from '../../apps/api/discovery/openapi.ts'
+import type { ApiDocument, JsonSchema } from '../../apps/api/discovery/api-document.ts'
+import { createApiDocument } from '../../apps/api/discovery/openapi.ts'
 
 /** What was answered, as far as a document can promise it. */
 export interface Answered {

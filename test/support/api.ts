@@ -21,7 +21,7 @@ import {
 import { drain, listen } from '#shared/process/http-server.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
 import { readApiConfig } from '../../apps/api/config.ts'
-import type { ApiDocument } from '../../apps/api/discovery/openapi.ts'
+import type { ApiDocument } from '../../apps/api/discovery/api-document.ts'
 import { createHttpServer } from '../../apps/api/http/server.ts'
 import { createService, type ServiceOptions } from '../../apps/api/service.ts'
 import { insertSession, SESSION_LIFETIME_S } from '../../apps/api/sessions/sessions.ts'

@@ -1,8 +1,8 @@
 import { PROBLEMS } from '#shared/problems.ts'
+import type { Answer, ApiDocument, JsonSchema, Media, Operation, Parameter } from './api-document.ts'
 import { oauthAnchor, problemAnchor } from './docs-errors.ts'
 import { code, escaped, figure, prose, table } from './html.ts'
 import { OAUTH_ERRORS } from './oauth-errors.ts'
-import type { Answer, ApiDocument, JsonSchema, Media, Operation, Parameter } from './openapi.ts'
 
 /**
  * Every operation and every schema of the document.

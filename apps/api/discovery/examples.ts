@@ -1,4 +1,4 @@
-import type { JsonSchema } from './openapi.ts'
+import type { JsonSchema } from './api-document.ts'
 
 /** What a member of this name looks like, wherever a schema has no example of its own. */
 const BY_NAME: Record<string, unknown> = {

@@ -1,5 +1,5 @@
 import { serverMetadata } from '#shared/oauth/server-metadata.ts'
-import type { Answer, JsonSchema, Operation } from './openapi.ts'
+import type { Answer, JsonSchema, Operation } from './api-document.ts'
 
 /** The authorization server's part of the document. It runs apart from this service, so its routes are written down here. */
 export interface OAuthPaths {
