@@ -4,6 +4,7 @@ import { type ClientRequest, request } from 'node:http'
 import { createConnection } from 'node:net'
 import type { Resolution } from '../../apps/api/callbacks/resolver.ts'
 import { type Person, startApi, type TestApi } from '../support/api.ts'
+import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
 import {
   answering,
@@ -58,12 +59,6 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
   /** The receiver hangs up without an answer. */
   const hangUp = (receiver: Receiver) => {
     for (const socket of receiver.open) socket.destroy()
-  }
-  async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-    for (let tries = 0; tries < 300 && !(await condition()); tries++) {
-      await new Promise((resolve) => setTimeout(resolve, 10))
-    }
-    assert.ok(await condition())
   }
   const leases = async () =>
     (await api.db.raw('select test_until from callback_destinations where vendor_id = ?', [vendorId])).rows
@@ -166,7 +161,7 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
       const beside = await startApi({ beside: api, outside })
       const receiver = await saved(silent())
       const first = test()
-      await until(() => receiver.received.includes('sentAt'))
+      await eventually(() => receiver.received.includes('sentAt'))
       assertProblem(await test(), 'test_in_progress')
       assertProblem(await test(beside), 'test_in_progress')
       hangUp(receiver)
@@ -187,7 +182,7 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
     it('does not hold up another company', async () => {
       const receiver = await saved(silent())
       const first = test()
-      await until(() => receiver.connections === 1)
+      await eventually(() => receiver.connections === 1)
       const other = await api.createCompany()
       const person = await api.createPerson({ vendorId: other.vendorId })
       assertProblem(
@@ -215,7 +210,7 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
     it('is not freed by the late end of one whose lease ran out', async () => {
       const receiver = await saved(silent())
       const first = test()
-      await until(() => receiver.received.includes('sentAt'))
+      await eventually(() => receiver.received.includes('sentAt'))
       await api.db.raw(
         "update callback_destinations set test_until = clock_timestamp() + interval '14 s' where vendor_id = ?",
         [vendorId],
@@ -230,7 +225,7 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
     it('still lets the destination be changed, which the next one uses', async () => {
       const old = await saved(silent())
       const first = test()
-      await until(() => old.connections === 1)
+      await eventually(() => old.connections === 1)
       const next = await saved(startTlsReceiver({ talk: answering(OK) }))
       hangUp(old)
       assert.equal((await first).json.url, old.url)
@@ -253,12 +248,12 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
     it('ends the send at once, and the next one may begin', async () => {
       const receiver = await saved(silent())
       const calling = await call()
-      await until(() => receiver.received.includes('sentAt'))
+      await eventually(() => receiver.received.includes('sentAt'))
       const gone_ms = performance.now()
       calling.destroy()
-      await until(() => receiver.open.size === 0)
+      await eventually(() => receiver.open.size === 0)
       assert.ok(performance.now() - gone_ms < 1_000)
-      await until(async () => (await leases())[0].test_until === null)
+      await eventually(async () => (await leases())[0].test_until === null)
       assert.ok(!api.logLines.some((line) => line.includes('request failed') && line.includes(path())))
     })
 
@@ -269,9 +264,9 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
       socket.write(
         `POST ${path()} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${owner.sessionToken}\r\n\r\n`,
       )
-      await until(() => receiver.received.includes('sentAt'))
+      await eventually(() => receiver.received.includes('sentAt'))
       socket.resetAndDestroy()
-      await until(() => receiver.open.size === 0)
+      await eventually(() => receiver.open.size === 0)
     })
   })
 
@@ -282,12 +277,12 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
       (answer) => answer.status,
       () => 'cut',
     )
-    await until(() => receiver.received.includes('sentAt'))
+    await eventually(() => receiver.received.includes('sentAt'))
     const stopped_ms = performance.now()
     await beside.stop()
     assert.ok(performance.now() - stopped_ms < 3_000)
     assert.ok([503, 'cut'].includes(await waiting))
-    await until(() => receiver.open.size === 0)
+    await eventually(() => receiver.open.size === 0)
     assert.deepEqual(await leases(), [{ test_until: null }])
   })
 

@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { exampleRequest, payloadOf } from '../../apps/workspace/src/webhooks/test-event.ts'
 import { freePort } from '../../infra/local/ports.ts'
-import { QUICK_START } from '../support/languages.ts'
+import { QUICK_START, untilAnswered } from '../support/languages.ts'
 import { createClient, OWNER, requestToken, sessionToken, testWorkspace } from '../support/workspace.ts'
 
 const run = promisify(execFile)
@@ -286,14 +286,4 @@ function shapeOf(value: unknown): unknown {
   if (Array.isArray(value)) return [shapeOf(value[0])]
   if (typeof value !== 'object' || value === null) return null
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, shapeOf(member)]))
-}
-
-async function untilAnswered(url: string, body: string): Promise<Response> {
-  const headers = { 'Content-Type': 'application/json' }
-  for (const deadline = Date.now() + DEADLINE_MS; ; await setTimeout(100)) {
-    const answer = await fetch(url, { method: 'POST', body, headers }).catch((error) => {
-      if (Date.now() > deadline) throw error
-    })
-    if (answer) return answer
-  }
 }

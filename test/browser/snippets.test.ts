@@ -20,7 +20,7 @@ import { RECEIVERS } from '../../apps/workspace/src/webhooks/receivers.ts'
 import { payloadOf } from '../../apps/workspace/src/webhooks/test-event.ts'
 import { freePort } from '../../infra/local/ports.ts'
 import type { Scope } from '../../shared/oauth/scopes.ts'
-import { QUICK_START } from '../support/languages.ts'
+import { QUICK_START, untilAnswered } from '../support/languages.ts'
 import { createClient, OWNER, sessionToken, testWorkspace } from '../support/workspace.ts'
 
 const run = promisify(execFile)
@@ -112,16 +112,6 @@ describe('workspace: the code to paste', function () {
     })
   }
 })
-
-async function untilAnswered(url: string, body: string): Promise<Response> {
-  const headers = { 'Content-Type': 'application/json' }
-  for (const deadline = Date.now() + DEADLINE_MS; ; await setTimeout(100)) {
-    const answer = await fetch(url, { method: 'POST', body, headers }).catch((error) => {
-      if (Date.now() > deadline) throw error
-    })
-    if (answer) return answer
-  }
-}
 
 function hasTool(tool: string): boolean {
   if (isAbsolute(tool)) return true

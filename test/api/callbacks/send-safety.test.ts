@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import type { AddressRule } from '../../../apps/api/callbacks/address-verdict.ts'
 import type { TestResult } from '../../../apps/api/callbacks/report.ts'
 import { createCertificate } from '../../support/certificates.ts'
+import { eventually } from '../../support/eventually.ts'
 import {
   answering,
   authority,
@@ -257,11 +258,6 @@ describe('a test send in a process whose environment is hostile', () => {
 
 describe('a test send that is stopped', () => {
   const silentReceiver = () => startTlsReceiver({ talk: () => {} })
-  const until = async (condition: () => boolean) => {
-    for (let tries = 0; tries < 200 && !condition(); tries++)
-      await new Promise((resolve) => setTimeout(resolve, 10))
-    assert.ok(condition())
-  }
 
   it('by its caller ends at once and leaves no connection', async () => {
     const receiver = await silentReceiver()
@@ -271,12 +267,12 @@ describe('a test send that is stopped', () => {
       vendorId: 'ven_acme',
       signal: caller.signal,
     })
-    await until(() => receiver.received.includes('sentAt'))
+    await eventually(() => receiver.received.includes('sentAt'))
     const stopped_ms = performance.now()
     caller.abort()
     assert.equal((await sending).result, null)
     assert.ok(performance.now() - stopped_ms < 1_000)
-    await until(() => receiver.open.size === 0)
+    await eventually(() => receiver.open.size === 0)
     await receiver.stop()
   })
 
@@ -300,7 +296,7 @@ describe('a test send that is stopped', () => {
     const sender = senderFor()
     const event = { url: receiver.url, vendorId: 'v', signal: new AbortController().signal }
     const sending = [sender.send(event), sender.send(event)]
-    await until(() => receiver.connections === 2)
+    await eventually(() => receiver.connections === 2)
     const closed_ms = performance.now()
     await sender.close()
     assert.ok(performance.now() - closed_ms < 1_000)
