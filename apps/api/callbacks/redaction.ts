@@ -130,13 +130,13 @@ function hideValue(
     QUOTE.lastIndex = start
     const quote = QUOTE.exec(text)?.[0]
     if (quote && (quote === nameQuote || !quoted))
-      return { hidden: `${quote}${HIDDEN}`, end: closingQuote(text, start + quote.length, quote) }
+      return { hidden: `${quote}${HIDDEN}`, end: closingQuote(text, start + quote.length, { quote, quoted }) }
     if (nameQuote === '"' && /[[{]/.test(text.charAt(start))) return hideStrings(text, start)
     JSON_LITERAL.lastIndex = start
     const literal = JSON_LITERAL.exec(text)?.[0]
     if (literal) return { hidden: literal, end: start + literal.length }
   }
-  const end = quoted ? closingQuote(text, start, '"') : lineEnd(text, start)
+  const end = quoted ? closingQuote(text, start, { quote: '"', quoted }) : lineEnd(text, start)
   return { hidden: end > start ? HIDDEN : '', end }
 }
 
@@ -153,10 +153,16 @@ function atItsDepth(quote: string): string {
 }
 
 /**
- * The place of the quote that ends a string, including its backslashes; the end of the line if there is none.
+ * The place of the quote that ends a string, including its backslashes; without one, that of the JSON string around it,
+ * or the end of the line.
  * @param quote the quote that began the string, with its backslashes.
+ * @param quoted whether the string is part of a JSON string.
  */
-function closingQuote(text: string, start: number, quote: string): number {
+function closingQuote(
+  text: string,
+  start: number,
+  { quote, quoted }: { quote: string; quoted: boolean },
+): number {
   const depth = quote.length - 1
   let backslashes = 0
   let at = start
@@ -166,6 +172,7 @@ function closingQuote(text: string, start: number, quote: string): number {
       continue
     }
     if (text[at] === quote.at(-1) && backslashes % (2 * (depth + 1)) === depth) return at - depth
+    if (quoted && text[at] === '"' && backslashes % 2 === 0) return at
     backslashes = 0
   }
   return at

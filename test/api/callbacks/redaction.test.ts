@@ -157,6 +157,12 @@ describe('redaction of JSON', () => {
     ),
   }))
 
+  it('hides nothing beyond the string that holds a name', () => {
+    const json = JSON.stringify(['authorization\\"=\\"', "'cookie'='", 'why it failed'])
+    const shown = JSON.parse(redact(json))
+    assert.deepEqual(shown, ['authorization\\"=\\"[redacted]', "'cookie'='[redacted]", 'why it failed'])
+  })
+
   it('is still valid JSON', () => {
     fc.assert(
       fc.property(value, fc.constantFrom(0, 2), (sent, indent) => {
