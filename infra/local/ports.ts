@@ -9,6 +9,7 @@ import { errorCode, Failure } from './failure.ts'
 const FIRST_PORT = 20_000
 const LAST_PORT = 31_999
 const TRIES = 50
+const STARTS = 3
 
 /** A TCP port on loopback that was free a moment ago. */
 export async function freePort(): Promise<number> {
@@ -18,6 +19,24 @@ export async function freePort(): Promise<number> {
     if (free !== undefined) return free
   }
   return probe(0)
+}
+
+/**
+ * Starts a server on a free port. Another program may take that between finding and using it; then the next is tried.
+ * @param start throws a Failure with the server's words when it cannot listen.
+ */
+export async function onFreePort<T>(
+  start: (port: number) => Promise<T>,
+  find: () => Promise<number> = freePort,
+): Promise<T> {
+  for (let starts = 1; ; starts += 1) {
+    try {
+      return await start(await find())
+    } catch (error) {
+      const taken = error instanceof Failure && /address already in use/i.test(error.message)
+      if (!taken || starts === STARTS) throw error
+    }
+  }
 }
 
 /** @throws Failure naming `variable` when the port is in use or reserved. */

@@ -204,4 +204,5 @@ async function answers(url: string, child: Child): Promise<void> {
   }
 }
 
-const lastLines = (child: Child): string => child.output().split('\n').slice(-3).join(' / ')
+/** The first of its last five lines says why it cannot listen. */
+const lastLines = (child: Child): string => child.output().split('\n').slice(-5).join(' / ')

@@ -4,14 +4,13 @@ import { redisReady } from '#shared/stores/redis-ready.ts'
 import type { DataDir } from './data-dir.ts'
 import { Failure } from './failure.ts'
 import { stopLeftoverPostgres, stopLeftoverRedis } from './leftovers.ts'
-import { freePort } from './ports.ts'
+import { onFreePort } from './ports.ts'
 import { startPostgres } from './postgres.ts'
 import { startRedis } from './redis.ts'
 import { redisServer } from './redis-binary.ts'
 import type { LocalSecrets } from './secrets.ts'
 
 const DATABASE = 'integration'
-const PORT_TRIES = 3
 const ANSWER_DEADLINE_MS = 5_000
 /** Two pools per process, a few processes, and room for psql. */
 const MAX_CONNECTIONS = '200'
@@ -129,18 +128,6 @@ export async function ownRedis({ dataDir, secrets, say }: StoreOptions): Promise
     ended: server.ended,
     stop: () => server.stop(),
     kill: () => server.stop('SIGKILL'),
-  }
-}
-
-/** Another program may take a port between finding it free and using it. */
-async function onFreePort<T>(start: (port: number) => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await start(await freePort())
-    } catch (error) {
-      const taken = error instanceof Failure && /address already in use/i.test(error.message)
-      if (!taken || tries === PORT_TRIES) throw error
-    }
   }
 }
 

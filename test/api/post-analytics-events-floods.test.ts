@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from '../../infra/local/ports.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { createSender, type Events, eventsOf, type Sender } from '../support/event-sender.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
+import { freePort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
 
 const MEBIBYTE = 1_024 * 1_024

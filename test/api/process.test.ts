@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { freePort } from '../../infra/local/ports.ts'
 import { serviceEnvironment } from '../../infra/service-environment.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
+import { freePort } from '../support/ports.ts'
 
 const MAIN = join(import.meta.dirname, '../../apps/api/main.ts')
 

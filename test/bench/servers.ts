@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Child, startChild } from '../../infra/local/child.ts'
-import { freePort } from '../../infra/local/ports.ts'
 import { serviceEnvironment } from '../../infra/service-environment.ts'
+import { freePort } from '../support/ports.ts'
 import { onCore, type Place, serverCore } from './cores.ts'
 
 const ROOT = join(import.meta.dirname, '../..')

@@ -6,8 +6,8 @@ import { delimiter, dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { exampleRequest, payloadOf } from '../../apps/workspace/src/webhooks/test-event.ts'
-import { freePort } from '../../infra/local/ports.ts'
 import { QUICK_START, untilAnswered } from '../support/languages.ts'
+import { freePort } from '../support/ports.ts'
 import { createClient, OWNER, requestToken, sessionToken, testWorkspace } from '../support/workspace.ts'
 
 const run = promisify(execFile)

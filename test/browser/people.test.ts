@@ -1,5 +1,6 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
+import { eventually } from '../support/eventually.ts'
 import {
   ADMIN,
   api,
@@ -252,7 +253,7 @@ describe('workspace: people', function () {
     await page.getByRole('dialog', { name: 'Withdraw the invitation of By keyboard?' }).waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    assert.equal(await menu.evaluate((it) => it === document.activeElement), true)
+    await eventually(() => menu.evaluate((it) => it === document.activeElement))
     await change(page, 'By keyboard', 'Withdraw the invitation')
   })
 })

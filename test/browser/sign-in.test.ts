@@ -7,6 +7,7 @@ import { type Gateway, startGateway } from '../../infra/local/gateway/gateway.ts
 import { loadPages } from '../../infra/local/gateway/pages.ts'
 import { builtWorkspace } from '../../infra/local/workspace-build.ts'
 import { startApi, type TestApi } from '../support/api.ts'
+import { eventually } from '../support/eventually.ts'
 import { OPENID_CLIENT, startOpenidProvider, type TestOpenidProvider } from '../support/openid-provider.ts'
 import { freePorts } from '../support/ports.ts'
 import {
@@ -139,7 +140,7 @@ describe('workspace: signing in and out', function () {
       assert.ok((await dialog.getByRole('listitem').count()) >= 3)
       await page.keyboard.press('Escape')
       await dialog.waitFor({ state: 'detached' })
-      assert.equal(await account.evaluate((it) => it === document.activeElement), true)
+      await eventually(() => account.evaluate((it) => it === document.activeElement))
 
       await account.click()
       await page.getByRole('menuitem', { name: 'Your sessions' }).click()

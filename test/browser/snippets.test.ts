@@ -18,9 +18,9 @@ import {
 } from '../../apps/workspace/src/clients/snippets.ts'
 import { RECEIVERS } from '../../apps/workspace/src/webhooks/receivers.ts'
 import { payloadOf } from '../../apps/workspace/src/webhooks/test-event.ts'
-import { freePort } from '../../infra/local/ports.ts'
 import type { Scope } from '../../shared/oauth/scopes.ts'
 import { QUICK_START, untilAnswered } from '../support/languages.ts'
+import { freePort } from '../support/ports.ts'
 import { createClient, OWNER, sessionToken, testWorkspace } from '../support/workspace.ts'
 
 const run = promisify(execFile)

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from '../../infra/local/ports.ts'
+import { freePort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
 import { through } from '../support/revocation.ts'
 import type { TestRedis } from '../support/servers.ts'

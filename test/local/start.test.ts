@@ -9,11 +9,11 @@ import pg from 'pg'
 import { markClientRevoked } from '#shared/oauth/clients.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { openDataDir } from '../../infra/local/data-dir.ts'
-import { freePort } from '../../infra/local/ports.ts'
 import { type LocalPostgres, startPostgres } from '../../infra/local/postgres.ts'
 import { type LocalRedis, startRedis } from '../../infra/local/redis.ts'
 import { localSecrets } from '../../infra/local/secrets.ts'
 import { shellWithCurl } from '../support/curl.ts'
+import { freePort } from '../support/ports.ts'
 import { removeFolder, type Start, startProcess, temporaryFolder } from '../support/start.ts'
 
 /*

@@ -5,10 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Counter } from 'prom-client'
 import { createMetrics } from '#shared/process/metrics.ts'
 import { VERSION } from '#shared/process/version.ts'
-import { freePort } from '../../infra/local/ports.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { startAuth, type TestAuth, tokenFields } from '../support/auth.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
+import { freePort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
 
 const INFRA = join(import.meta.dirname, '../../infra')

@@ -10,9 +10,9 @@ import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
 import { insertRevokedToken } from '#shared/revocation/records.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import { freePort } from '../../infra/local/ports.ts'
 import { startPostgres } from '../../infra/local/postgres.ts'
 import { migrate } from '../../infra/migrate.ts'
+import { freePort } from '../support/ports.ts'
 import {
   asAdmin,
   createSubjects,

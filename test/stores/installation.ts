@@ -1,6 +1,6 @@
 import { join, relative } from 'node:path'
-import { freePort } from '../../infra/local/ports.ts'
 import { type TestClient, tokenFields } from '../support/auth.ts'
+import { freePort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
 import type { TestRedis } from '../support/servers.ts'
 

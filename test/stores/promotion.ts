@@ -2,11 +2,11 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from '../../infra/local/ports.ts'
 import { startPostgres } from '../../infra/local/postgres.ts'
 import { migrate } from '../../infra/migrate.ts'
 import { runAdmin } from '../support/admin.ts'
 import { baseBackup, recoverWith } from '../support/base-backup.ts'
+import { freePort } from '../support/ports.ts'
 import {
   asAdmin,
   createSubjects,

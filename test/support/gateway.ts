@@ -7,8 +7,8 @@ import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { drain, listen } from '#shared/process/http-server.ts'
 import { type Gateway, startGateway } from '../../infra/local/gateway/gateway.ts'
 import { loadPages } from '../../infra/local/gateway/pages.ts'
-import { freePort } from '../../infra/local/ports.ts'
 import { writeFiles } from './files.ts'
+import { freePort } from './ports.ts'
 
 /** A request as a service behind the gateway got it. */
 export interface Received {

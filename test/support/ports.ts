@@ -1,8 +1,53 @@
-import { freePort } from '../../infra/local/ports.ts'
+import { randomInt } from 'node:crypto'
+import { createServer, type Server } from 'node:net'
 
-/** Different ports, each free a moment ago. */
+/** Below the ports that the local stack chooses for its stores, and those of outgoing connections. */
+const FIRST_PORT = 12_000
+const PORTS_A_BLOCK = 100
+const BLOCKS = 80
+
+let block: Promise<number> | undefined
+let handedOut = 0
+
+/**
+ * A TCP port on loopback that is free and that no other process of the tests is given: each process holds a block of
+ * ports by listening on the first of them as long as it runs.
+ */
+export async function freePort(): Promise<number> {
+  block ??= claimBlock()
+  const first = await block
+  for (;;) {
+    const port = first + 1 + (handedOut++ % (PORTS_A_BLOCK - 1))
+    const server = await listening(port)
+    if (!server) continue
+    await new Promise((resolve) => server.close(resolve))
+    return port
+  }
+}
+
+/** Different ports. */
 export async function freePorts(count: number): Promise<number[]> {
-  const ports = new Set<number>()
-  while (ports.size < count) ports.add(await freePort())
-  return [...ports]
+  const ports: number[] = []
+  while (ports.length < count) ports.push(await freePort())
+  return ports
+}
+
+async function claimBlock(): Promise<number> {
+  for (;;) {
+    const first = FIRST_PORT + PORTS_A_BLOCK * randomInt(BLOCKS)
+    const holder = await listening(first)
+    holder?.unref()
+    if (holder) return first
+  }
+}
+
+/** @returns undefined if the port is taken. */
+function listening(port: number): Promise<Server | undefined> {
+  const server = createServer()
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'EADDRINUSE' ? resolve(undefined) : reject(error),
+    )
+    server.listen(port, '127.0.0.1', () => resolve(server))
+  })
 }
