@@ -144,6 +144,7 @@ describe('workspace: finding', function () {
     await page.keyboard.press('Control+k')
     assert.equal(await page.getByRole('dialog').count(), 1)
     await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
     await open('no such thing at all')
     await page.getByText('Nothing found.').waitFor()
     await page.keyboard.press('Escape')

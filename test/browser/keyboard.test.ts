@@ -1,10 +1,8 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
-import { createClient, OWNER, sessionToken, type Visit, visit } from '../support/workspace.ts'
+import { assertFocused, createClient, OWNER, sessionToken, type Visit, visit } from '../support/workspace.ts'
 
 const CLIENTS = '/ven_acme/integrations/oauth2-clients'
-
-const FOCUS_DEADLINE_MS = 5_000
 
 describe('workspace: by keyboard alone', function () {
   this.timeout(60_000)
@@ -83,18 +81,6 @@ describe('workspace: by keyboard alone', function () {
     assert.equal(await tab.page.title(), 'Activity · Acme Outfitters')
   })
 })
-
-/** Waits until the focus is on what has this name: nobody presses the next key before it is. */
-async function assertFocused(page: Page, name: string): Promise<void> {
-  const focused = () =>
-    page.evaluate(() => {
-      const element = document.activeElement as HTMLElement
-      return element.getAttribute('aria-label') ?? element.innerText.trim()
-    })
-  const deadline = Date.now() + FOCUS_DEADLINE_MS
-  while ((await focused()) !== name && Date.now() < deadline) await page.waitForTimeout(20)
-  assert.equal(await focused(), name)
-}
 
 const focusIsInDialog = (page: Page): Promise<boolean> =>
   page.evaluate(() => document.activeElement?.closest('[role="dialog"]') !== null)

@@ -1,10 +1,10 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
-import { eventually } from '../support/eventually.ts'
 import {
   ADMIN,
   api,
   assertAccessible,
+  assertFocused,
   GLOBEX_OWNER,
   sessionToken,
   testWorkspace,
@@ -247,13 +247,14 @@ describe('workspace: people', function () {
     const menu = page.getByRole('button', { name: 'Actions for By keyboard' })
     await menu.focus()
     await page.keyboard.press('Enter')
-    await page.getByRole('menuitem', { name: 'Create a new link' }).waitFor()
+    await assertFocused(page, 'Create a new link')
     await page.keyboard.press('End')
+    await assertFocused(page, 'Withdraw the invitation')
     await page.keyboard.press('Enter')
     await page.getByRole('dialog', { name: 'Withdraw the invitation of By keyboard?' }).waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    await eventually(() => menu.evaluate((it) => it === document.activeElement))
+    await assertFocused(page, 'Actions for By keyboard')
     await change(page, 'By keyboard', 'Withdraw the invitation')
   })
 })

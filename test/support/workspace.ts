@@ -290,3 +290,16 @@ export async function assertFits(page: Page): Promise<void> {
   })
   assert.deepEqual(outside, [])
 }
+
+/** Waits until the focus is on what has this name: nobody presses the next key before it is. */
+export async function assertFocused(page: Page, name: string): Promise<void> {
+  const focused = () =>
+    page.evaluate(() => {
+      const element = document.activeElement as HTMLElement
+      return element.getAttribute('aria-label') ?? element.innerText.trim()
+    })
+  await eventually(async () => (await focused()) === name, {
+    otherwise: () => `the focus was never on “${name}”`,
+    limit_ms: 5_000,
+  })
+}
