@@ -242,6 +242,21 @@ describe('a round of the reconciler', () => {
       assert.equal(await count(), 3_001)
     })
 
+    it('leaves in Redis which was revoked last, of clients and keys', async () => {
+      const revokeKey = async () => {
+        const kid = await subjects.newKey()
+        await insertRevokedSigningKey(owner, kid)
+        return kid
+      }
+      for (const revoke of [revokeInPostgres, revokeKey, revokeInPostgres]) {
+        const id = await revoke()
+        await removeMarker()
+        await marked()
+        const seen = await asAdmin(server, (redis) => redis.get(redisKeys.revocationSeen))
+        assert.equal(seen?.split(' ').at(-1), id)
+      }
+    })
+
     it('sends only new ones while the server is known to have the others', async () => {
       await asAdmin(server, (redis) => redis.flushall())
       await revokeInPostgres()
