@@ -48,8 +48,10 @@ const NONE_OPENS =
 export function createKeyRing({
   db,
   log,
+  poll_ms = POLL_MS,
+  pollUnable_ms = POLL_UNABLE_MS,
   ...options
-}: SigningKeyOptions & { db: Database; log: Log }): KeyRing {
+}: SigningKeyOptions & { db: Database; log: Log; poll_ms?: number; pollUnable_ms?: number }): KeyRing {
   const { clock } = options
   let stored: readonly StoredSigningKey[] = []
   /** Those of `stored` that are published, decrypted once. */
@@ -104,7 +106,7 @@ export function createKeyRing({
     jwks: () => jwks,
     live,
     async find(kid) {
-      if (!opened.has(kid)) await refresh(POLL_UNABLE_MS)
+      if (!opened.has(kid)) await refresh(pollUnable_ms)
       return opened.get(kid) ?? (unreadable.has(kid) ? 'unreadable' : undefined)
     },
     async successorOf(kid) {
@@ -119,7 +121,7 @@ export function createKeyRing({
     },
     async start() {
       await load()
-      const timer = setInterval(() => void refresh(signer ? POLL_MS : POLL_UNABLE_MS), POLL_UNABLE_MS).unref()
+      const timer = setInterval(() => void refresh(signer ? poll_ms : pollUnable_ms), pollUnable_ms).unref()
       return () => clearInterval(timer)
     },
   }

@@ -1,5 +1,10 @@
 import { strict as assert } from 'node:assert'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { newClientId } from '#shared/oauth/new-ids.ts'
+import { createMetrics } from '#shared/process/metrics.ts'
+import { rateLimits } from '#shared/stores/rate-limit.ts'
+import { createRedis } from '#shared/stores/redis.ts'
+import { redisReady } from '#shared/stores/redis-ready.ts'
 import { type AuthResponse, startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
 
 const LIMITS = {
@@ -58,6 +63,20 @@ for (const store of ['with Redis', 'without Redis']) {
     it('does not let a stranger who knows a client id use up its rate', async () => {
       for (const _ of [...SEVERAL, ...SEVERAL]) await wrong(`192.0.2.${address}`)
       assert.equal((await auth.token(client)).status, 200)
+    })
+
+    it('lets a client go on when its window is over', async () => {
+      const redis = createRedis({ url: auth.redis.url('auth'), connectionName: 'test' })
+      if (store === 'with Redis') await redisReady(redis)
+      const limit = rateLimits(redis, createMetrics({ service: 'auth' }))('window', {
+        limit: 1,
+        window_s: 0.1,
+      })
+      const allowed = async () => (await limit.consume(client.clientId)).allowed
+      assert.deepEqual([await allowed(), await allowed()], [true, false])
+      await sleep(110)
+      assert.equal(await allowed(), true)
+      redis.disconnect()
     })
 
     it('limits each client by itself', async () => {
