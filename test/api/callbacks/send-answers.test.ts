@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { gzipSync } from 'node:zlib'
 import type { TestResult } from '../../../apps/api/callbacks/report.ts'
+import { eventually } from '../../support/eventually.ts'
 import {
   answering,
   type Receiver,
@@ -22,6 +23,8 @@ async function answerOf(
   try {
     const result = await sendTo(receiver.url)
     assert.equal(receiver.connections, 1)
+    const none = () => receiver.open.size === 0
+    await eventually(none, { limit_ms: 2_000, otherwise: () => 'its connection is still open' })
     return result
   } finally {
     await receiver.stop()
