@@ -328,6 +328,20 @@ describe('signing keys', () => {
       }
     })
 
+    it('are unknown only to a read that began after the question, and that worked', async () => {
+      const keys = await start({ poll_ms: HOUR_MS, pollUnable_ms: 50 })
+      assert.equal(await keys.find('other'), undefined)
+      await auth.db.raw('truncate signing_keys cascade')
+      await (await another()).stop()
+      const [stored] = (await listSigningKeys(auth.db)) as [StoredSigningKey]
+      const found = await keys.find(stored.kid)
+      assert.ok(typeof found === 'object' && found.kid === stored.kid)
+      await auth.db.raw('revoke select on signing_keys from integration_auth')
+      assert.equal(await keys.find('other'), 'unreadable')
+      await auth.db.raw('grant select on signing_keys to integration_auth')
+      assert.equal(await keys.find('other'), undefined)
+    })
+
     it('are looked for more often while nothing can sign', async () => {
       const keys = await start({ poll_ms: HOUR_MS, pollUnable_ms: 20 })
       await auth.db.raw('revoke insert on signing_keys from integration_auth')
