@@ -93,6 +93,13 @@ for (const store of ['with Redis', 'without Redis']) {
       assert.equal((await wrong(`203.0.113.${address}`)).status, 401)
     })
 
+    it('counts the attempts of a revoked client as failures of its address', async () => {
+      await auth.markRevoked(client)
+      const source = `198.18.0.${address}`
+      for (const _ of SEVERAL) assert.equal((await from(source)).status, 401)
+      assertTooMany(await from(source), 'token-failures')
+    })
+
     it('counts the failures of an IPv6 address by its /64', async () => {
       for (const i of SEVERAL) assert.equal((await wrong(`2001:db8:${address}::${i}`)).status, 401)
       assert.equal((await wrong(`2001:db8:${address}:0:ffff::1`)).status, 429)
