@@ -61,7 +61,7 @@ const P256_BYTES = 32
  * JWS wants r and s side by side (RFC 7518 §3.4), OpenSSL gives them in DER. Asking Node 24 for the former
  * (`dsaEncoding: 'ieee-p1363'`) halves the speed of signing.
  */
-function joseSignature(der: Buffer): Buffer {
+export function joseSignature(der: Buffer): Buffer {
   const raw = Buffer.alloc(2 * P256_BYTES)
   // SEQUENCE (2 bytes), INTEGER, length, r, INTEGER, length, s; an integer may lead with a zero byte or be short.
   let offset = 2

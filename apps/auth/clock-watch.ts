@@ -30,7 +30,19 @@ export const storeClocks = (db: Queryable, redis: Redis): StoreClocks => ({
  * revoked. The clock is wrong when it is more than two minutes away from those of both stores, and right as soon as
  * one of them agrees: of three clocks, one wrong one is outvoted. While that cannot be told, the last verdict stands.
  */
-export function watchClock({ clock, stores, log }: { clock: Clock; stores: StoreClocks; log: Log }) {
+export function watchClock({
+  clock,
+  stores,
+  log,
+  every_ms = CHECK_EVERY_MS,
+  everyUnknown_ms = CHECK_UNKNOWN_MS,
+}: {
+  clock: Clock
+  stores: StoreClocks
+  log: Log
+  every_ms?: number
+  everyUnknown_ms?: number
+}) {
   let right = true
   let unknown = false
 
@@ -65,10 +77,10 @@ export function watchClock({ clock, stores, log }: { clock: Clock; stores: Store
       await check()
       let checkedAt_ms = performance.now()
       const timer = setInterval(() => {
-        if (performance.now() - checkedAt_ms < (unknown ? CHECK_UNKNOWN_MS : CHECK_EVERY_MS)) return
+        if (performance.now() - checkedAt_ms < (unknown ? everyUnknown_ms : every_ms)) return
         checkedAt_ms = performance.now()
         void check()
-      }, CHECK_UNKNOWN_MS).unref()
+      }, everyUnknown_ms).unref()
       return () => clearInterval(timer)
     },
   }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   ensureSigningKeys,
   openSigningKey,
@@ -25,9 +26,10 @@ export interface KeyRing {
   /** The usable keys in their current states; empty before the start. */
   live(): { key: StoredSigningKey; state: SigningKeyState }[]
   /**
-   * The key of this id that a live token may have been signed with. An id that is not known makes this process read
-   * the table, at most once a second.
-   * @returns `unreadable` when the table has such a key and this process cannot open it. Never rejects.
+   * The key of this id that a live token may have been signed with. An id that is not known waits until this process
+   * has read the table again, which it does at most once a second: another may have stored the key a moment ago.
+   * @returns `unreadable` when the table has such a key and this process cannot open it, or when the table could not
+   * be read. Never rejects.
    */
   find(kid: string): Promise<TokenKey | 'unreadable' | undefined>
   /**
@@ -48,8 +50,10 @@ const NONE_OPENS =
 export function createKeyRing({
   db,
   log,
+  poll_ms = POLL_MS,
+  pollUnable_ms = POLL_UNABLE_MS,
   ...options
-}: SigningKeyOptions & { db: Database; log: Log }): KeyRing {
+}: SigningKeyOptions & { db: Database; log: Log; poll_ms?: number; pollUnable_ms?: number }): KeyRing {
   const { clock } = options
   let stored: readonly StoredSigningKey[] = []
   /** Those of `stored` that are published, decrypted once. */
@@ -59,6 +63,8 @@ export function createKeyRing({
   let jwks: string | undefined
   let reading: Promise<void> | undefined
   let triedAt_ms = Number.NEGATIVE_INFINITY
+  /** When the latest read that worked began. */
+  let readAt_ms = Number.NEGATIVE_INFINITY
 
   const live = () => liveKeys(stored, clock.now())
 
@@ -74,12 +80,14 @@ export function createKeyRing({
   }
 
   async function load(): Promise<void> {
+    const startedAt_ms = performance.now()
     const rows = await ensureSigningKeys(db, options)
     const read = openLive(rows, opened, options)
     for (const kid of read.unreadable)
       log.error({ event: 'signing_key.unreadable', kid }, 'the signing key cannot be decrypted')
     if (!read.live.some(({ state }) => state === 'active')) throw new ConfigError(NONE_OPENS)
     ;({ usable: stored, opened, unreadable } = read)
+    readAt_ms = startedAt_ms
     apply()
   }
 
@@ -104,8 +112,14 @@ export function createKeyRing({
     jwks: () => jwks,
     live,
     async find(kid) {
-      if (!opened.has(kid)) await refresh(POLL_UNABLE_MS)
-      return opened.get(kid) ?? (unreadable.has(kid) ? 'unreadable' : undefined)
+      const asked_ms = performance.now()
+      while (!opened.has(kid) && triedAt_ms < asked_ms) {
+        await sleep(Math.max(0, triedAt_ms + pollUnable_ms - performance.now()))
+        await refresh(pollUnable_ms)
+      }
+      const known = opened.get(kid)
+      if (known) return known
+      return unreadable.has(kid) || readAt_ms < asked_ms ? 'unreadable' : undefined
     },
     async successorOf(kid) {
       if (signer?.kid === kid) {
@@ -119,7 +133,7 @@ export function createKeyRing({
     },
     async start() {
       await load()
-      const timer = setInterval(() => void refresh(signer ? POLL_MS : POLL_UNABLE_MS), POLL_UNABLE_MS).unref()
+      const timer = setInterval(() => void refresh(signer ? poll_ms : pollUnable_ms), pollUnable_ms).unref()
       return () => clearInterval(timer)
     },
   }

@@ -40,8 +40,24 @@ export interface SigningKeys {
 
 const keySet = z.object({ keys: z.array(z.record(z.string(), z.unknown())) })
 
-/** The public keys of the authorization server, by its JWK set (RFC 7517 §5), which is fetched from `url`. */
-export function createSigningKeys({ url, clock, log }: { url: string; clock: Clock; log: Log }): SigningKeys {
+/**
+ * The public keys of the authorization server, by its JWK set (RFC 7517 §5), which is fetched from `url`.
+ * @param options.timeout_ms what a fetch may take.
+ * @param options.refreshEvery_ms the time from a fetch that worked to the next.
+ */
+export function createSigningKeys({
+  url,
+  clock,
+  log,
+  timeout_ms = FETCH_TIMEOUT_MS,
+  refreshEvery_ms = REFRESH_EVERY_MS,
+}: {
+  url: string
+  clock: Clock
+  log: Log
+  timeout_ms?: number
+  refreshEvery_ms?: number
+}): SigningKeys {
   let keys: ReadonlyMap<string, { key: SigningKey; source: string }> = new Map()
   let loadedAt_ms: number | undefined
   let triedAt_ms = Number.NEGATIVE_INFINITY
@@ -64,7 +80,7 @@ export function createSigningKeys({ url, clock, log }: { url: string; clock: Clo
   async function load(): Promise<boolean> {
     const startedAt_ms = clock.now()
     try {
-      keys = await importKeys(await fetchDocument(url), keys)
+      keys = await importKeys(await fetchDocument(url, timeout_ms), keys)
       loadedAt_ms = startedAt_ms
       return true
     } catch (error) {
@@ -78,7 +94,7 @@ export function createSigningKeys({ url, clock, log }: { url: string; clock: Clo
     const fresh = await refresh()
     if (stopped) return
     const retry_ms = loadedAt_ms === undefined ? RETRY_FIRST_EVERY_MS : RETRY_EVERY_MS
-    timer = setTimeout(keepFresh, fresh ? REFRESH_EVERY_MS : retry_ms)
+    timer = setTimeout(keepFresh, fresh ? refreshEvery_ms : retry_ms)
     timer.unref()
   }
 
@@ -105,7 +121,7 @@ export function createSigningKeys({ url, clock, log }: { url: string; clock: Clo
 }
 
 /** @throws Error for anything but a JSON document of bounded size, sent promptly and without a redirect. */
-async function fetchDocument(url: string): Promise<unknown> {
+async function fetchDocument(url: string, timeout_ms: number): Promise<unknown> {
   const tooLarge = new AbortController()
   const request = got(url, {
     headers: { accept: 'application/json, application/jwk-set+json', 'accept-encoding': 'identity' },
@@ -113,7 +129,7 @@ async function fetchDocument(url: string): Promise<unknown> {
     followRedirect: false,
     throwHttpErrors: false,
     retry: { limit: 0 },
-    timeout: { request: FETCH_TIMEOUT_MS },
+    timeout: { request: timeout_ms },
     signal: tooLarge.signal,
   })
   request.on('downloadProgress', ({ transferred }) => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { CallbackUrlProblemCode } from '#shared/callback-url-problems.ts'
 import type { Resolution } from '../../apps/api/callbacks/resolver.ts'
 import { type ApiRequest, type Person, startApi, type TestApi } from '../support/api.ts'
@@ -87,6 +88,21 @@ describe('PATCH /v1/vendor/{vendor_id}/callback-url', () => {
       { ...entry, subject: first.host, detail: { before: null, after: first } },
       { ...entry, subject: second.host, detail: { before: first, after: second } },
     ])
+  })
+
+  it('names as the host before the one that it replaces, also when two save at once', async () => {
+    await save('https://first.acme.com/')
+    const other = await api.db.transaction()
+    await other.raw(
+      `update callback_destinations set callback_url = 'https://second.acme.com/' where vendor_id = ?`,
+      [vendorId],
+    )
+    const saving = save('https://third.acme.com/')
+    await sleep(150)
+    await other.commit()
+    assert.equal((await saving).status, 200)
+    const { detail } = (await activity()).at(-1)
+    assert.deepEqual(detail, { before: { host: 'second.acme.com' }, after: { host: 'third.acme.com' } })
   })
 
   it('saves both the URL and the activity entry, or neither', async () => {

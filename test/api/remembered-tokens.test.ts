@@ -75,6 +75,9 @@ describe('remembered access tokens', () => {
     ['another audience', 'audience', { aud: 'https://other.test' }],
     ['a list of audiences', 'audience', { aud: [API_RESOURCE] }],
     ['no jti', 'claims', { jti: undefined }],
+    ['an empty jti', 'claims', { jti: '' }],
+    ['a jti of 201 characters', 'claims', { jti: 'x'.repeat(201) }],
+    ['more than 8,192 characters', 'malformed', { more: 'x'.repeat(6_000) }],
     ['another subject', 'claims', { sub: 'someone-else' }],
     ['a scope that is no text', 'claims', { scope: 7 }],
   ] as const) {

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { createSigningKeys, type SigningKeys } from '#shared/access-tokens/signing-keys.ts'
+import { listen } from '#shared/process/http-server.ts'
+import { within } from '#shared/process/within.ts'
 import { startApi, type TestApi } from '../support/api.ts'
+import { createTestClock, type TestClock } from '../support/clock.ts'
+import { eventually } from '../support/eventually.ts'
 import { createTestIssuer, type TestIssuer, type TestKey } from '../support/issuer.ts'
+import { silentLog } from '../support/log.ts'
 import { assertProblem } from '../support/problem.ts'
 
 const HOUR_MS = 3_600_000
@@ -33,7 +40,8 @@ describe('the signing keys of the authorization server', () => {
     const next = await api.issuer.newKey('key-2')
     api.issuer.published.push(next.publicJwk)
     api.clock.advance(10_000)
-    assert.equal((await read(next)).status, 200)
+    const atOnce = await Promise.all([read(next), read(next), read(next)])
+    for (const { status } of atOnce) assert.equal(status, 200)
     assert.equal((await read()).status, 200, 'the one before still works')
   })
 
@@ -203,5 +211,47 @@ describe('the signing keys of the authorization server', () => {
     await new Promise((resolve) => setTimeout(resolve, 1_300))
     assert.equal((await early.request('GET', '/readyz')).status, 200)
     await early.stop()
+  })
+})
+
+describe('the fetching of signing keys', () => {
+  let clock: TestClock
+  let issuer: TestIssuer
+  let keys: SigningKeys | undefined
+  beforeEach(async () => {
+    clock = createTestClock()
+    issuer = await createTestIssuer({ clock })
+  })
+  afterEach(async () => {
+    keys?.stop()
+    await issuer.stop()
+  })
+
+  it('goes on, so that a key is known before its first token and forgotten once it is withdrawn', async () => {
+    const { kid } = issuer.key
+    keys = createSigningKeys({ url: issuer.jwksUrl, clock, log: silentLog(), refreshEvery_ms: 20 })
+    await keys.start()
+    const known = keys.known(kid)
+    const next = await issuer.newKey('key-2')
+    issuer.published.push(next.publicJwk)
+    await eventually(() => keys?.known('key-2') !== undefined)
+    assert.ok(known && keys.known(kid) === known, 'the one that has not changed is not the same object')
+    issuer.published.shift()
+    await eventually(() => keys?.known(kid) === undefined)
+  })
+
+  it('gives up on an authorization server that does not answer', async () => {
+    const silent = createServer(() => {})
+    const port = await listen(silent, { host: '127.0.0.1', port: 0 })
+    const url = `http://127.0.0.1:${port}/jwks`
+    keys = createSigningKeys({ url, clock, log: silentLog(), timeout_ms: 100 })
+    try {
+      const started = keys.start().then(() => true)
+      assert.equal(await within(2_000, started), true)
+      assert.equal(await keys.find('key-1'), 'undecided')
+    } finally {
+      silent.closeAllConnections()
+      silent.close()
+    }
   })
 })

@@ -5,8 +5,10 @@ import { redisReady } from '#shared/stores/redis-ready.ts'
 import { storeClocks, watchClock } from '../../apps/auth/clock-watch.ts'
 import { startAuth, type TestAuth } from '../support/auth.ts'
 import { createTestClock } from '../support/clock.ts'
+import { eventually } from '../support/eventually.ts'
 
 const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
 
 describe('a wrong clock of the authorization server', () => {
   let auth: TestAuth
@@ -79,6 +81,28 @@ describe('a wrong clock of the authorization server', () => {
     assert.deepEqual(logged, ['clock.wrong', 'clock.wrong'])
     clock.advance(-3 * MINUTE_MS)
     assert.equal(await verdict(), true)
+  })
+
+  it('is noticed while the process runs, sooner if it could not be told', async () => {
+    const answering = storeClocks(db, redis)
+    for (const [every_ms, everyUnknown_ms, answersAtFirst] of [
+      [20, 10, true],
+      [HOUR_MS, 10, false],
+    ] as const) {
+      const clock = createTestClock()
+      const stores = { ...answering }
+      const log = { warn() {}, error() {} } as never
+      const watch = watchClock({ clock, log, stores, every_ms, everyUnknown_ms })
+      if (!answersAtFirst) {
+        stores.redis = () => Promise.reject(new Error('no answer'))
+        clock.advance(3 * MINUTE_MS)
+      }
+      const end = await watch.start()
+      assert.equal(watch.isRight(), true)
+      if (answersAtFirst) clock.advance(3 * MINUTE_MS)
+      stores.redis = answering.redis
+      await eventually(() => !watch.isRight(), { limit_ms: 2_000 }).finally(end)
+    }
   })
 
   it('issues nothing and is not ready, but a token can be revoked; the log says why', async () => {

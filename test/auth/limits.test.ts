@@ -1,5 +1,10 @@
 import { strict as assert } from 'node:assert'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { newClientId } from '#shared/oauth/new-ids.ts'
+import { createMetrics } from '#shared/process/metrics.ts'
+import { rateLimits } from '#shared/stores/rate-limit.ts'
+import { createRedis } from '#shared/stores/redis.ts'
+import { redisReady } from '#shared/stores/redis-ready.ts'
 import { type AuthResponse, startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
 
 const LIMITS = {
@@ -60,6 +65,20 @@ for (const store of ['with Redis', 'without Redis']) {
       assert.equal((await auth.token(client)).status, 200)
     })
 
+    it('lets a client go on when its window is over', async () => {
+      const redis = createRedis({ url: auth.redis.url('auth'), connectionName: 'test' })
+      if (store === 'with Redis') await redisReady(redis)
+      const limit = rateLimits(redis, createMetrics({ service: 'auth' }))('window', {
+        limit: 1,
+        window_s: 0.1,
+      })
+      const allowed = async () => (await limit.consume(client.clientId)).allowed
+      assert.deepEqual([await allowed(), await allowed()], [true, false])
+      await sleep(110)
+      assert.equal(await allowed(), true)
+      redis.disconnect()
+    })
+
     it('limits each client by itself', async () => {
       for (const _ of [...SEVERAL, 6]) await auth.token(client)
       assert.equal((await auth.token(await auth.createClient())).status, 200)
@@ -72,6 +91,13 @@ for (const store of ['with Redis', 'without Redis']) {
       assertTooMany(await from(source, { client_id: newClientId() }), 'token-failures')
       assert.equal((await from(source)).status, 200)
       assert.equal((await wrong(`203.0.113.${address}`)).status, 401)
+    })
+
+    it('counts the attempts of a revoked client as failures of its address', async () => {
+      await auth.markRevoked(client)
+      const source = `198.18.0.${address}`
+      for (const _ of SEVERAL) assert.equal((await from(source)).status, 401)
+      assertTooMany(await from(source), 'token-failures')
     })
 
     it('counts the failures of an IPv6 address by its /64', async () => {

@@ -81,6 +81,23 @@ describe('POST /v1/oauth/revoke', () => {
     assert.equal(await standing(kept), 'live')
   })
 
+  it('answers 503 to a token of a key that was stored a moment ago and that only others can open', async () => {
+    const kid = 'stored-a-moment-ago'
+    const [header = '', ...rest] = (await tokenOf(client)).split('.')
+    const named = { ...JSON.parse(Buffer.from(header, 'base64url').toString()), kid }
+    const token = [Buffer.from(JSON.stringify(named)).toString('base64url'), ...rest].join('.')
+    // Has the keys read, which happens once a second at most.
+    assertDone(await revoke(client, token))
+    await auth.db.raw(
+      `insert into signing_keys (kid, alg, public_jwk, private_key_encrypted, created_at, activates_at)
+       values (?, 'ES256', '{}', '\\x00', now(), null)`,
+      [kid],
+    )
+    const { status } = await revoke(client, token)
+    await auth.db.raw('delete from signing_keys where kid = ?', [kid])
+    assert.equal(status, 503)
+  })
+
   it('answers a repeat alike', async () => {
     const token = await tokenOf(client)
     assertDone(await revoke(client, token))

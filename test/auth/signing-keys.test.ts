@@ -1,5 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import {
@@ -13,7 +14,9 @@ import {
   type StoredSigningKey,
   signingKeyStates,
 } from '#shared/oauth/signing-keys.ts'
+import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { createKeyRing } from '../../apps/auth/key-ring.ts'
 import {
   markSigningKeyRevoked,
   rotateSigningKey,
@@ -23,6 +26,8 @@ import {
 } from '../../infra/admin/keys.ts'
 import { type AuthResponse, startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
 import { createTestClock } from '../support/clock.ts'
+import { eventually } from '../support/eventually.ts'
+import { silentLog } from '../support/log.ts'
 import { cutOffDatabase } from '../support/stores.ts'
 
 const MINUTE_MS = 60_000
@@ -256,6 +261,21 @@ describe('signing keys', () => {
       await server.stop()
     })
 
+    it('and the one that stands by too, a new one is waited for', async () => {
+      const [active, next] = (await published()) as [string, string]
+      assert.equal(kidOf(await auth.token(client)), active)
+      await revoke(next)
+      await revoke(active)
+      const inTheWay = await auth.db.transaction()
+      await inTheWay.raw('lock table signing_keys in access exclusive mode')
+      const answering = auth.token(client)
+      await sleep(200)
+      await inTheWay.rollback()
+      const response = await answering
+      assert.equal(response.status, 200, response.text)
+      assert.ok(![active, next].includes(kidOf(response)))
+    })
+
     it('and the one that stands by too, a new one is made', async () => {
       const [active, next] = (await published()) as [string, string]
       await revoke(next)
@@ -274,6 +294,63 @@ describe('signing keys', () => {
     assert.equal((await auth.token(client)).status, 503)
     assert.equal((await auth.token(client)).status, 503)
     await auth.db.raw('grant insert on signing_keys to integration_auth')
+  })
+
+  describe('in a process that runs', () => {
+    let db: Database
+    let end: () => void
+    beforeEach(() => {
+      db = createPostgres({ url: auth.database.authUrl, poolSize: 1, applicationName: 'test' })
+    })
+    afterEach(async () => {
+      end()
+      await db.destroy()
+    })
+    const start = async (poll: { poll_ms: number; pollUnable_ms: number }) => {
+      const keys = createKeyRing({ db, log: silentLog(), ...options(), ...poll })
+      end = await keys.start()
+      return keys
+    }
+
+    it('are read again and again, and withdrawn on time even while Postgres is gone', async () => {
+      const keys = await start({ poll_ms: 20, pollUnable_ms: 20 })
+      const [old = '', next] = keys.live().map(({ key }) => key.kid)
+      auth.clock.advance(STANDBY_MIN_MS)
+      await rotateSigningKey(auth.db, options())
+      await eventually(() => keys.signer()?.kid === next)
+      assert.ok(keys.jwks()?.includes(old))
+      const restore = await cutOffDatabase(auth.database)
+      try {
+        auth.clock.advance(KEEP_RETIRED_MS)
+        await eventually(() => !keys.jwks()?.includes(old))
+      } finally {
+        await restore()
+      }
+    })
+
+    it('are unknown only to a read that began after the question, and that worked', async () => {
+      const keys = await start({ poll_ms: HOUR_MS, pollUnable_ms: 50 })
+      assert.equal(await keys.find('other'), undefined)
+      await auth.db.raw('truncate signing_keys cascade')
+      await (await another()).stop()
+      const [stored] = (await listSigningKeys(auth.db)) as [StoredSigningKey]
+      const found = await keys.find(stored.kid)
+      assert.ok(typeof found === 'object' && found.kid === stored.kid)
+      await auth.db.raw('revoke select on signing_keys from integration_auth')
+      assert.equal(await keys.find('other'), 'unreadable')
+      await auth.db.raw('grant select on signing_keys to integration_auth')
+      assert.equal(await keys.find('other'), undefined)
+    })
+
+    it('are looked for more often while nothing can sign', async () => {
+      const keys = await start({ poll_ms: HOUR_MS, pollUnable_ms: 20 })
+      await auth.db.raw('revoke insert on signing_keys from integration_auth')
+      for (const { key } of keys.live())
+        await auth.db.raw('insert into revoked_signing_keys (kid, revoked_at) values (?, now())', [key.kid])
+      for (let kid = keys.signer()?.kid; kid !== undefined; ) kid = (await keys.successorOf(kid))?.kid
+      await auth.db.raw('grant insert on signing_keys to integration_auth')
+      await eventually(() => keys.signer() !== undefined)
+    })
   })
 
   it('tell whether there was such a key to revoke', async () => {

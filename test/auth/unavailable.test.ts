@@ -1,5 +1,7 @@
 import { strict as assert } from 'node:assert'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { type AuthResponse, startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
+import { asAdmin } from '../support/revocation.ts'
 import { cutOffDatabase } from '../support/stores.ts'
 
 function assertUnavailable(response: AuthResponse): void {
@@ -57,6 +59,19 @@ describe('when neither store can decide', () => {
     await restore()
     assert.equal((await auth.token(client)).status, 200)
     assert.equal((await auth.token(unseen)).status, 200)
+  })
+})
+
+describe('when Redis knows that a client is revoked, and Postgres is gone', () => {
+  it('refuses it with 401 as ever', async () => {
+    const auth = await startAuth()
+    const client = await auth.createClient()
+    assert.equal((await auth.token(client)).status, 200)
+    await asAdmin(auth.redis, (redis) => redis.set(redisKeys.revokedClient(client.clientId), '1'))
+    const restore = await cutOffDatabase(auth.database)
+    assert.equal((await auth.token(client)).status, 401)
+    await restore()
+    await auth.stop()
   })
 })
 

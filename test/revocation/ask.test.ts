@@ -185,6 +185,18 @@ describe('asking whether a subject is revoked', () => {
     }
   })
 
+  it('has Redis answer thousands who ask at once', async () => {
+    const kid = newJti()
+    await asAdmin(server, (redis) => redis.set(redisKeys.revokedSigningKey(kid), '1', 'PX', 60_000))
+    const asked = Array.from({ length: 5_000 }, (_, i) => ({ clientId: `cli_${i}`, jti: `jti-${i}`, kid }))
+    const standings = await Promise.all(asked.map((subject) => api.revocation.ask(subject)))
+    // Postgres would refuse the client, which does not exist.
+    const byPostgres = standings.filter(
+      (standing) => typeof standing !== 'object' || standing.revoked !== 'key',
+    )
+    assert.equal(byPostgres.length, 0)
+  })
+
   it('asks Postgres when Redis does not answer, and after the first time does not wait for it', async () => {
     const clientId = await subjects.newClient()
     const stop = await trusted()

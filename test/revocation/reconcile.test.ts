@@ -6,12 +6,15 @@ import { createReconciler, type Step } from '#shared/revocation/reconcile.ts'
 import { insertRevokedToken } from '#shared/revocation/records.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { eventually } from '../support/eventually.ts'
 import {
   asAdmin,
   createSubjects,
+  dump,
   FAST,
   newJti,
   restartEmpty,
+  restartFrom,
   revokeClient,
   type Subjects,
   startProcess,
@@ -57,6 +60,7 @@ describe('a round of the reconciler', () => {
     }
   }
   const marker = () => asAdmin(server, (redis) => redis.get(redisKeys.revocationMarker))
+  const removeMarker = () => asAdmin(server, (redis) => redis.del(redisKeys.revocationMarker))
   const entry = (key: string) => asAdmin(server, (redis) => redis.pttl(key))
   const revokeInPostgres = async () => {
     const clientId = await subjects.newClient()
@@ -144,6 +148,31 @@ describe('a round of the reconciler', () => {
       assert.equal((await api.reconciler.round()).outcome, 'waiting')
     })
 
+    it('counts its wait from the end of the read that found the name to the beginning of the latest', async () => {
+      await api.untilTrusted()
+      let now_ms = 0
+      let reading_ms = 0
+      const slow = {
+        async raw(sql: string, bindings: never) {
+          const answer = await api.db.raw(sql, bindings)
+          now_ms += reading_ms
+          return answer
+        },
+      } as unknown as Database
+      const { redis } = api
+      const reconciler = createReconciler({ redis, db: slow, timings: FAST, monotonic: () => now_ms })
+      const round = async (taking_ms: number) => {
+        reading_ms = taking_ms
+        return (await reconciler.round()).outcome
+      }
+      assert.equal(await round(FAST.settle_ms), 'waiting')
+      assert.equal(await round(0), 'waiting')
+      now_ms += FAST.settle_ms - 1
+      assert.equal(await round(1), 'waiting')
+      await removeMarker()
+      assert.equal(await round(0), 'marked')
+    })
+
     it('replaces another server in Postgres and begins again', async () => {
       await api.untilTrusted()
       await owner.raw("update revocation_trust set run_id = 'another', since = clock_timestamp()")
@@ -213,6 +242,21 @@ describe('a round of the reconciler', () => {
       assert.equal(await count(), 3_001)
     })
 
+    it('leaves in Redis which was revoked last, of clients and keys', async () => {
+      const revokeKey = async () => {
+        const kid = await subjects.newKey()
+        await insertRevokedSigningKey(owner, kid)
+        return kid
+      }
+      for (const revoke of [revokeInPostgres, revokeKey, revokeInPostgres]) {
+        const id = await revoke()
+        await removeMarker()
+        await marked()
+        const seen = await asAdmin(server, (redis) => redis.get(redisKeys.revocationSeen))
+        assert.equal(seen?.split(' ').at(-1), id)
+      }
+    })
+
     it('sends only new ones while the server is known to have the others', async () => {
       await asAdmin(server, (redis) => redis.flushall())
       await revokeInPostgres()
@@ -271,7 +315,45 @@ describe('a round of the reconciler', () => {
       assert.ok((await entry(redisKeys.revokedClient(clientId))) > FAST.entry_ms - 60_000)
     })
 
-    it('sends all of them again after a flush, a failed round, or an eviction', async () => {
+    it('sends all of them again to a server that was restarted from a dump of the middle of the round', async () => {
+      await marked()
+      const clientId = await revokeInPostgres()
+      let file = ''
+      atStep = async (step) => {
+        if (step === 'read') file = await dump(server)
+      }
+      await sleep(FAST.round_ms)
+      assert.equal((await api.reconciler.round()).outcome, 'marked')
+      atStep = () => {}
+      await restartFrom(server, file)
+      await eventually(() => api.redis.status === 'ready')
+      assert.equal(await entry(redisKeys.revokedClient(clientId)), -2)
+      await marked()
+      assert.ok((await entry(redisKeys.revokedClient(clientId))) > 0)
+    })
+
+    it('sends all of them again after clocks were apart, since that of Redis may have ended some', async () => {
+      await revokeInPostgres()
+      let [now_ms, ahead_ms] = [0, 0]
+      const { redis, db } = api
+      const clock = { now: () => Date.now() + ahead_ms }
+      const reconciler = createReconciler({ redis, db, timings: FAST, clock, monotonic: () => now_ms })
+      const round = async () => {
+        await removeMarker()
+        return reconciler.round()
+      }
+      await marked()
+      assert.equal((await round()).outcome, 'waiting')
+      now_ms += FAST.settle_ms
+      assert.deepEqual(await round(), { outcome: 'marked', entries: 1, added: 1 })
+      assert.deepEqual(await round(), { outcome: 'marked', entries: 1, added: 0 })
+      ahead_ms = 3_600_000
+      assert.equal((await round()).outcome, 'clocks_apart')
+      ahead_ms = 0
+      assert.deepEqual(await round(), { outcome: 'marked', entries: 1, added: 1 })
+    })
+
+    it('sends all of them again after a flush, a failed round, a fence, or an eviction', async () => {
       await revokeInPostgres()
       await marked()
       const evict = async () => {
@@ -290,7 +372,13 @@ describe('a round of the reconciler', () => {
         assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', why: 'lost' })
         atStep = () => {}
       }
-      for (const event of [flush, failure, evict]) {
+      // Behind the fence the database may have been replaced by another of the same place.
+      const fence = async () => {
+        await owner.raw(`insert into restore_fences (reason) values ('an operator')`)
+        assert.deepEqual(await api.reconciler.round(), { outcome: 'fenced', why: 'an operator' })
+        await owner.raw('delete from restore_fences')
+      }
+      for (const event of [flush, failure, fence, evict]) {
         await sleep(FAST.round_ms)
         await event()
         assert.deepEqual(
@@ -439,12 +527,23 @@ describe('a round of the reconciler', () => {
         assert.equal(await isFollowed(), false)
       })
 
-    it('revokes a token again that only Redis still knows to be revoked', async () => {
-      const [clientId, jti] = [await subjects.newClient(), newJti()]
-      await asAdmin(server, (redis) => redis.set(redisKeys.revokedToken(jti), '1', 'PX', FAST.entry_ms))
+    /** More than one script looks at. */
+    const tokensInRedis = () => {
+      const jtis = Array.from({ length: 3_001 }, newJti)
+      const entries = jtis.flatMap((jti) => [redisKeys.revokedToken(jti), '1'])
+      return asAdmin(server, (redis) => redis.mset(entries)).then(() => jtis)
+    }
+
+    it('revokes every token again that only Redis still knows to be revoked, for as long as it can live', async () => {
+      const clientId = await subjects.newClient()
+      const [jti = '', ...others] = await tokensInRedis()
       await promote()
       await sleep(FAST.round_ms)
       assert.equal((await api.reconciler.round()).outcome, 'marked')
+      const { rows } = await owner.raw(
+        `select count(*) as lasting from revoked_tokens where expires_at > now() + interval '900 s'`,
+      )
+      assert.equal(rows[0].lasting, others.length + 1)
       await asAdmin(server, (redis) => redis.flushall())
       assert.equal(await api.ask({ clientId, jti }), 'token revoked by postgres')
       assert.equal(await api.ask({ clientId, jti: newJti() }), 'live by postgres')
@@ -473,6 +572,26 @@ describe('a round of the reconciler', () => {
       }
       await sleep(FAST.round_ms)
       assert.deepEqual(await api.reconciler.round(), { outcome: 'failed', why: 'the server was flushed' })
+      assert.equal(await isFollowed(), false)
+    })
+
+    it('does not go on if Redis was restarted from a dump while it was compared', async () => {
+      await tokensInRedis()
+      await promote()
+      let restarted = false
+      const restarting = {
+        async raw(sql: string, bindings: never) {
+          const answer = await api.db.raw(sql, bindings)
+          if (sql.includes('unnest') && !restarted) {
+            restarted = true
+            await restartFrom(server, await dump(server))
+            await eventually(() => api.redis.status === 'ready')
+          }
+          return answer
+        },
+      } as unknown as Database
+      const reconciler = createReconciler({ redis: api.redis, db: restarting, timings: FAST })
+      assert.deepEqual(await reconciler.round(), { outcome: 'failed', why: 'another server answers' })
       assert.equal(await isFollowed(), false)
     })
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { markClientRevoked } from '#shared/oauth/clients.ts'
 import {
   insertRevokedSigningKey,
   PURGE_BATCH,
@@ -6,7 +7,7 @@ import {
   readRecentRevocations,
   replaceNamedServer,
 } from '#shared/revocation/recent.ts'
-import { insertRevokedToken } from '#shared/revocation/records.ts'
+import { insertRevokedToken, readStandings } from '#shared/revocation/records.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createSubjects, newJti, type Subjects } from '../support/revocation.ts'
 import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
@@ -77,6 +78,24 @@ describe('what Postgres keeps of revocations', () => {
     )
     const { rows } = await owner.raw('select jti from revoked_tokens where jti = any(?)', [kept] as never)
     assert.equal(rows.length, 2)
+  })
+
+  it('gives each who asks its own standing, in whatever order Postgres joins them', async () => {
+    const clientIds = (await Promise.all([1, 2, 3].map(() => subjects.newClient()))).toSorted()
+    const [revoked = ''] = clientIds
+    await markClientRevoked(owner, { vendorId: subjects.vendorId, clientId: revoked, revokedBy: null })
+    await owner.transaction(async (transaction) => {
+      await transaction.raw('set local enable_hashjoin = off')
+      await transaction.raw('set local enable_nestloop = off')
+      for (const asked of [clientIds, clientIds.toReversed()]) {
+        const standings = await readStandings(
+          transaction,
+          asked.map((clientId) => ({ clientId })),
+        )
+        const expected = asked.map((clientId) => (clientId === revoked ? { revoked: 'client' } : 'live'))
+        assert.deepEqual(standings, expected)
+      }
+    })
   })
 
   it('names a server only in place of the one that was read', async () => {

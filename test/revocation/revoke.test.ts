@@ -7,6 +7,7 @@ import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { isUnavailable } from '#shared/stores/postgres-errors.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { eventually } from '../support/eventually.ts'
 import {
   asAdmin,
   createSubjects,
@@ -169,7 +170,15 @@ describe('revoking', () => {
         revokeClient(hasty, { vendorId: subjects.vendorId, clientId }).catch((error: unknown) => error),
       )
       const { result, took_ms } = await revoking
-      await inTheWay.rollback()
+      const holdsNone = () => hasty.db.client.pool.numUsed() === 0
+      try {
+        await eventually(holdsNone, {
+          limit_ms: 4 * COMMIT_MS,
+          otherwise: () => 'its connection still waits',
+        })
+      } finally {
+        await inTheWay.rollback()
+      }
       assert.ok(isUnavailable(result), String(result))
       assert.ok(took_ms < 2 * COMMIT_MS, `took ${took_ms} ms`)
     }
@@ -195,6 +204,33 @@ describe('revoking', () => {
       assert.ok(took_ms < 2 * COMMIT_MS, `took ${took_ms} ms`)
       await sleep(COMMIT_MS)
       assert.equal((await readClientCredentials(owner, [clientId]))[0]?.status, 'Active')
+    })
+
+    it('when its own work takes too long', async () => {
+      const clientId = await subjects.newClient()
+      const slow = hasty.revocation.revoke({ kind: 'client', id: clientId }, async (transaction) => {
+        await markClientRevoked(transaction, { vendorId: subjects.vendorId, clientId, revokedBy: null })
+        await sleep(COMMIT_MS + 100)
+      })
+      await assert.rejects(slow, isUnavailable)
+      await eventually(() => hasty.db.client.pool.numUsed() === 0)
+      assert.equal((await readClientCredentials(owner, [clientId]))[0]?.status, 'Active')
+    })
+
+    it('but not a commit that has begun, however long it takes', async () => {
+      const clientId = await subjects.newClient()
+      await owner.raw(`
+        create function commit_slowly() returns trigger language plpgsql
+          as $$ begin perform pg_sleep(${(COMMIT_MS + 100) / 1_000}); return null; end $$;
+        create constraint trigger commit_slowly after update on oauth_clients deferrable initially deferred
+          for each row execute function commit_slowly()`)
+      try {
+        assert.equal(await revokeClient(hasty, { vendorId: subjects.vendorId, clientId }), true)
+      } finally {
+        await owner.raw('drop function commit_slowly cascade')
+      }
+      for (const process of [auth, api, admin])
+        assert.match(await process.ask({ clientId }), /^client revoked by /)
     })
 
     it('in production after 3 s', () => assert.equal(PRODUCTION_TIMINGS.commit_ms, 3_000))

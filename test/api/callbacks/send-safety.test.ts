@@ -95,6 +95,20 @@ describe('a test send connects to addresses that were judged public, and to no o
     assert.equal(result.receiver?.address, '127.0.0.1')
   })
 
+  it('tries six addresses of a name, and no more', async () => {
+    const addresses = Array.from({ length: 7 }, (_, i) => `127.0.0.${10 + i}`)
+    const last = await startTlsReceiver({ talk: answering(OK), host: addresses.at(-1) as string })
+    const delivered = async (to: string[]) => {
+      const { resolve } = resolverOf(found(...to))
+      return (await sendTo(last.url, { resolve, judgeAddress: ruleWith(...to) })).delivered
+    }
+    try {
+      assert.deepEqual([await delivered(addresses), await delivered(addresses.slice(1))], [false, true])
+    } finally {
+      await last.stop()
+    }
+  })
+
   it('ends a connection whose peer is no longer allowed when it is made', async () => {
     let judged = 0
     const judgeAddress = (address: string) => {

@@ -1,0 +1,26 @@
+import { strict as assert } from 'node:assert'
+import { joseSignature } from '../../apps/auth/access-token.ts'
+
+describe('the signature of an access token', () => {
+  /** A DER INTEGER (X.690 §8.3): as short as it can be, and never with its first bit set. */
+  const integer = (bytes: number[]): number[] => {
+    const content = (bytes[0] as number) > 0x7f ? [0, ...bytes] : bytes
+    return [2, content.length, ...content]
+  }
+  const numbers = {
+    'of full length': [0x7f, ...Array(31).fill(1)],
+    'with its first bit set': [0x80, ...Array(31).fill(2)],
+    'a byte short': Array(31).fill(3),
+    'a byte short with its first bit set': [0xff, ...Array(30).fill(4)],
+    'of one byte': [5],
+  }
+
+  for (const [whatR, r] of Object.entries(numbers))
+    for (const [whatS, s] of Object.entries(numbers))
+      it(`has 32 bytes for r ${whatR}, and 32 for s ${whatS} (RFC 7518 §3.4)`, () => {
+        const content = [...integer(r), ...integer(s)]
+        const padded = (bytes: number[]) => [...Array(32 - bytes.length).fill(0), ...bytes]
+        const signature = joseSignature(Buffer.from([0x30, content.length, ...content]))
+        assert.deepEqual([...signature], [...padded(r), ...padded(s)])
+      })
+})
