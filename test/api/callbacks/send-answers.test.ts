@@ -24,7 +24,7 @@ async function answerOf(
     const result = await sendTo(receiver.url)
     assert.equal(receiver.connections, 1)
     const none = () => receiver.open.size === 0
-    await eventually(none, { limit_ms: 2_000, otherwise: () => 'its connection is still open' })
+    await eventually(none, { otherwise: () => 'its connection is still open' })
     return result
   } finally {
     await receiver.stop()
