@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { markClientRevoked } from '#shared/oauth/clients.ts'
 import { type Person, startApi, type TestApi } from '../support/api.ts'
 import { assertInvalid } from '../support/problem.ts'
 
@@ -76,6 +77,26 @@ describe('a client that replaces another', () => {
   it('is one, however many are asked for at once', async () => {
     const statuses = (await Promise.all([1, 2, 3, 4].map(() => create(old)))).map(({ status }) => status)
     assert.deepEqual(statuses.sort(), [201, 422, 422, 422])
+  })
+
+  it('is not made while the other is being revoked', async () => {
+    const { running } = await api.db.transaction(async (transaction) => {
+      await markClientRevoked(transaction, { vendorId, clientId: old, revokedBy: null })
+      const replacing = create(old)
+      await new Promise((resolve) => setTimeout(resolve, 200))
+      return { running: replacing }
+    })
+    assertInvalid(await running, '/replaces')
+  })
+
+  it('is the newest of those that were revoked', async () => {
+    let newest: string | undefined
+    for (let times = 0; times < 3; times += 1) {
+      newest = (await create(old)).json.clientId
+      await call('POST', `oauth-clients/${newest}/revoke`)
+      api.clock.advance(1_000)
+    }
+    assert.equal((await read(old)).replacedBy, newest)
   })
 
   it('makes room for another when it is revoked itself', async () => {

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { hashPassword } from '#shared/passwords.ts'
+import { resetPassword } from '#shared/people.ts'
 import { type Person, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
@@ -26,6 +28,13 @@ describe('/v1/vendor/{vendor_id}/people', () => {
     })
   const invite = (more: object = {}, person = owner) =>
     call('POST', '', { name: 'Kim R.', email: 'Kim@People.example', role: 'admin', ...more }, person)
+  /** Another company invites this address. */
+  async function inviteElsewhere(email: string) {
+    const other = await api.createCompany()
+    const { sessionToken: token } = await api.createPerson({ vendorId: other.vendorId })
+    const body = { name: 'Kim R.', email, role: 'member' }
+    return api.request('POST', `/v1/vendor/${other.vendorId}/people`, { token, body })
+  }
   const activity = async () =>
     (
       await api.request('GET', `/v1/vendor/${vendorId}/activity`, { token: owner.sessionToken })
@@ -83,6 +92,16 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       } while (cursor)
       assert.equal(seen.length, 6)
       assert.equal(new Set(seen).size, 6)
+    })
+
+    it('leaves out an invitation that has ended', async () => {
+      const { userId } = (await invite({ email: newEmail() })).json
+      const listed = async () =>
+        (await call('GET')).json.people.some((one: { userId: string }) => one.userId === userId)
+      assert.equal(await listed(), true)
+      api.clock.advance(72 * HOUR_MS)
+      owner.sessionToken = await api.createSession(owner.userId)
+      assert.equal(await listed(), false)
     })
 
     it('refuses a query that it does not know', async () => {
@@ -274,6 +293,25 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       assert.equal((await activity())[0].action, 'invitation.withdrawn')
     })
 
+    it('ends a link to the person that is still out, but not one of another company', async () => {
+      const known = await api.createPerson()
+      const here = tokenOf(await invite({ email: known.email }))
+      const elsewhere = tokenOf(await inviteElsewhere(known.email))
+      const member = { vendor_id: vendorId, user_id: known.userId, role: 'member' }
+      await api.db('memberships').insert(member)
+      assert.equal((await call('DELETE', `/${known.userId}`)).status, 204)
+      assertProblem(await accept(here, TEST_PASSWORD), 'invitation_not_valid')
+      assert.equal((await accept(elsewhere, TEST_PASSWORD)).status, 201)
+    })
+
+    it("leaves another company's invitation alone, as inviting the same address does", async () => {
+      const email = newEmail()
+      const elsewhere = await inviteElsewhere(email)
+      assert.equal((await invite({ email })).status, 201)
+      assertProblem(await call('DELETE', `/${elsewhere.json.userId}`), 'not_found')
+      assert.equal((await accept(tokenOf(elsewhere), TEST_PASSWORD)).status, 201)
+    })
+
     it('does not remove the owner', async () => {
       assertProblem(await call('DELETE', `/${owner.userId}`), 'owner_required')
     })
@@ -416,6 +454,37 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       assert.equal(json.user.userId, known.userId)
       assert.equal(json.user.name, known.name)
       assert.equal(json.companies[0].role, 'admin')
+    })
+
+    for (const limit of ['RATE_SIGN_IN_PER_ACCOUNT', 'RATE_SIGN_IN_STRANGERS_PER_ACCOUNT']) {
+      it(`limits guesses at the password of an account by ${limit}, as signing in does`, async () => {
+        const limited = await startApi({ beside: api, env: { [limit]: '2/60' } })
+        const { email } = await api.createPerson()
+        const token = tokenOf(await invite({ email }))
+        const statuses = []
+        for (const password of ['wrong', 'wrong', TEST_PASSWORD]) {
+          const { status } = await limited.request('POST', '/v1/invitation', { body: { token, password } })
+          statuses.push(status)
+        }
+        assert.deepEqual(statuses, [401, 401, 429])
+        await limited.stop()
+      })
+    }
+
+    it('lets nobody join whose password is reset at that moment', async () => {
+      const { userId, email } = await api.createPerson()
+      const token = tokenOf(await invite({ email }))
+      const passwordHash = await hashPassword('another password altogether')
+      const { running } = await api.db.transaction(async (transaction) => {
+        await resetPassword(transaction, { userId, passwordHash })
+        const accepting = accept(token, TEST_PASSWORD)
+        // Long enough for the old password to be found right and the session to wait for the reset.
+        await new Promise((resolve) => setTimeout(resolve, 400))
+        return { running: accepting }
+      })
+      assertProblem(await running, 'invalid_credentials')
+      assert.equal(await api.db('memberships').where({ user_id: userId }).first(), undefined)
+      assert.equal((await accept(token, 'another password altogether')).status, 201)
     })
 
     it('refuses a new password that is too short or too long, and the link stays good', async () => {

@@ -197,6 +197,13 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       assert.equal((await stored()).length, 1)
     })
 
+    it('does not mind the order of the scopes', async () => {
+      const scopes = ['boost:read', 'analytics:read']
+      const first = await create({ ...VALID, scopes }, { key: 'k1' })
+      const again = await create({ ...VALID, scopes: scopes.toReversed() }, { key: 'k1' })
+      assert.deepEqual([again.status, again.json.clientId], [200, first.json.clientId])
+    })
+
     it('makes one client of ten requests at once at two processes', async () => {
       const second = await startApi({ beside: api })
       const answers = await Promise.all(

@@ -124,13 +124,17 @@ describe('POST /v1/session', () => {
 })
 
 describe('the limits of signing in', () => {
-  it('are one for an account, whether or not it exists, and hold for the right password too', async () => {
+  it('are one for an account however it is spelled, whether or not it exists, and hold for the right password too', async () => {
     const api = await startApi({ env: { RATE_SIGN_IN_PER_ACCOUNT: '2/60' } })
     const { email } = await api.createPerson()
     for (const address of [email, 'nobody@people.example']) {
       const answers = []
-      for (const password of ['wrong', 'wrong', TEST_PASSWORD]) {
-        answers.push(await api.request('POST', '/v1/session', { body: { email: address, password } }))
+      for (const [spelling, password] of [
+        [address, 'wrong'],
+        [` ${address}`, 'wrong'],
+        [address.toUpperCase(), TEST_PASSWORD],
+      ] as const) {
+        answers.push(await api.request('POST', '/v1/session', { body: { email: spelling, password } }))
       }
       assert.deepEqual(
         answers.map(({ status }) => status),
@@ -170,7 +174,7 @@ describe('the limits of signing in', () => {
     const api = await startApi({
       env: {
         RATE_SIGN_IN_PER_ADDRESS: '2/60',
-        RATE_SIGN_IN_PER_ACCOUNT: '3/60',
+        RATE_SIGN_IN_PER_ACCOUNT: '2/60',
         TRUSTED_PROXIES: '127.0.0.1',
       },
     })

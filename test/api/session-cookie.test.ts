@@ -159,4 +159,12 @@ describe('a session in a cookie', () => {
     assert.equal(response.headers.get('set-cookie'), `__Host-session=; Max-Age=0; ${ATTRIBUTES}; Secure`)
     assertProblem(await api.request('GET', '/v1/session', { headers: { cookie } }), 'unauthenticated')
   })
+
+  it('stays, and its session too, when another session signs out with a Bearer header', async () => {
+    const token = await api.createSession(person.userId)
+    const response = await api.request('DELETE', '/v1/session', { token, headers: { cookie } })
+    assert.equal(response.status, 204)
+    assert.equal(response.headers.get('set-cookie'), null)
+    assert.equal((await api.request('GET', '/v1/session', { headers: { cookie } })).status, 200)
+  })
 })

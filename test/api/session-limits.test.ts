@@ -52,6 +52,33 @@ describe('the limit of attempts on one account', () => {
     assert.equal(await signIn(email, TEST_PASSWORD, '192.0.2.1'), 429)
   })
 
+  it('is not used up by an address that the account knows', async () => {
+    const { email } = await api.createPerson()
+    assert.equal(await signIn(email, TEST_PASSWORD, '192.0.2.1'), 201)
+    for (let times = 0; times < 4; times += 1) await signIn(email, 'wrong', '192.0.2.1')
+    assert.equal(await signIn(email, TEST_PASSWORD, '192.0.2.2'), 201)
+  })
+
+  it('counts the 30 days of an address from the last sign-in', async () => {
+    const { email } = await api.createPerson()
+    for (let times = 0; times < 2; times += 1) {
+      assert.equal(await signIn(email, TEST_PASSWORD, '192.0.2.1'), 201)
+      api.clock.advance(20 * 24 * 3_600_000)
+    }
+    for (const host of [1, 2, 3]) await signIn(email, 'wrong', `198.51.100.${host}`)
+    assert.equal(await signIn(email, TEST_PASSWORD, '192.0.2.1'), 201)
+  })
+
+  it('keeps the addresses of people apart', async () => {
+    const { email } = await api.createPerson()
+    const other = await api.createPerson()
+    assert.equal(await signIn(email, TEST_PASSWORD, '192.0.2.1'), 201)
+    assert.equal(await signIn(other.email, TEST_PASSWORD, '192.0.2.2'), 201)
+    for (const host of [1, 2, 3]) await signIn(email, 'wrong', `198.51.100.${host}`)
+    assert.equal(await signIn(email, TEST_PASSWORD, '192.0.2.2'), 429)
+    assert.equal(await signIn(email, TEST_PASSWORD, '192.0.2.1'), 201)
+  })
+
   it('is logged under a name of the account that does not reveal it', async () => {
     const { email } = await api.createPerson()
     await signIn(email, 'wrong', '192.0.2.1')
