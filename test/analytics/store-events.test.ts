@@ -119,6 +119,22 @@ describe('storing events', () => {
     assert.deepEqual([day?.clicks, day?.orders], ['4', '0'])
   })
 
+  it('keeps the time of the newest event and the day of the first report when an older event comes later', async () => {
+    const vendorId = await company()
+    const dayOf = () =>
+      owner('analytics_daily').where({ vendor_id: vendorId }).first('last_event_at', 'first_received_on')
+    await storeEvents(pools[0], vendorId, [click('a')])
+    await owner.raw(
+      'update analytics_daily set first_received_on = first_received_on - 20 where vendor_id = ?',
+      [vendorId],
+    )
+    const before = await dayOf()
+    await storeEvents(pools[0], vendorId, [
+      { ...click('b'), occurredAt_ms: Date.parse('2026-11-20T11:00:00Z') },
+    ])
+    assert.deepEqual(await dayOf(), before)
+  })
+
   it('keeps the ids of companies apart', async () => {
     const [one, other] = [await company(), await company()]
     assert.equal((await storeEvents(pools[0], one, [click('same')])).accepted, 1)

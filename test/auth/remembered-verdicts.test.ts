@@ -126,6 +126,21 @@ describe('a remembered verdict', () => {
   })
 })
 
+describe('the identifier of an API that has a path', () => {
+  it('is another with a slash at its end', async () => {
+    const resource = 'https://api.test/v1'
+    const judge = createGrantJudge({ issuer: 'https://issuer.test', resource })
+    const request = {
+      assigned: ['analytics:read'],
+      grantType: 'client_credentials',
+      scope: 'analytics:read',
+    } as const
+    assert.equal(await judge({ ...request, resource }), undefined)
+    const refused = await judge({ ...request, resource: `${resource}/` })
+    assert.equal(refused?.parts.error, 'invalid_target')
+  })
+})
+
 /** All but the empty one. */
 const subsets = (scopes: readonly Scope[]): Scope[][] =>
   Array.from({ length: 2 ** scopes.length - 1 }, (_, bits) => scopes.filter((_, i) => ((bits + 1) >> i) & 1))

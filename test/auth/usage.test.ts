@@ -129,6 +129,18 @@ describe('the usage of clients', () => {
     assert.equal((await stored(client)).tokens, 2)
   })
 
+  it('name at most 20 addresses of a client in one flush, and count every token', async () => {
+    const usage = counter()
+    for (let host = 1; host <= 25; host += 1)
+      usage.count(client.clientId, 'analytics:read', `192.0.2.${host}`)
+    await usage.flush()
+    const fields = await admin.hgetall('usage:pending')
+    const addresses = Object.keys(fields).filter((field) => field.startsWith(`${client.clientId}|a|`))
+    assert.equal(addresses.length, 20)
+    const hour = Math.floor(auth.clock.now() / HOUR_MS)
+    assert.equal(fields[`${client.clientId}|${hour}`], '25')
+  })
+
   it('reach Redis with their times, even while it is drained', async () => {
     const usage = counter()
     const client = (n: number) => `cli_${String(n).padStart(22, '0')}`
