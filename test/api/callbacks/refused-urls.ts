@@ -94,6 +94,7 @@ const SECRET_PATHS = [
   '/?u=postgres%3A%2F%2Fapp%3Ahunter2%40db.acme.com%2Fx',
   '/%41KIAIOSFODNN7EXAMPLE',
   '/%2541KIAIOSFODNN7EXAMPLE',
+  '/%25252541KIAIOSFODNN7EXAMPLE',
 ]
 
 const BAD_PORTS = [

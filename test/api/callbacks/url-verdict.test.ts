@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import fc from 'fast-check'
 import { CALLBACK_URL_PROBLEMS, type CallbackUrlProblemCode } from '#shared/callback-url-problems.ts'
 import { createAddressRule } from '../../../apps/api/callbacks/address-verdict.ts'
-import { judgeCallbackUrl } from '../../../apps/api/callbacks/url-verdict.ts'
+import { hostToLog, judgeCallbackUrl } from '../../../apps/api/callbacks/url-verdict.ts'
 import { ACCEPTED } from './accepted-urls.ts'
 import { REFUSED } from './refused-urls.ts'
 
@@ -140,4 +140,17 @@ describe('whatever is typed, the verdict', () => {
       { numRuns: 3_000 },
     )
   })
+})
+
+describe('the host that the log names when a URL is refused', () => {
+  for (const [typed, host] of [
+    ['http://hooks.acme.com/', 'hooks.acme.com'],
+    ['https://[::1]/', '::1'],
+    ['https://4eC39HqLyjWDarjtT1zdp7dc/', null],
+    ['4eC39HqLyjWDarjtT1zdp7dc', null],
+    [`https://hooks.acme.com/${'a'.repeat(2_112)}`, null],
+    [7, null],
+  ] as const) {
+    it(`is ${host} for ${JSON.stringify(typed).slice(0, 50)}`, () => assert.equal(hostToLog(typed), host))
+  }
 })
