@@ -46,12 +46,9 @@ async function fingerprint(root: string, source: string): Promise<string> {
     join(root, 'shared/look.css'),
     ...(await filesBelow(source)).sort(),
   ]
-  const contents = await Promise.all(files.map((file) => readFile(file)))
   const hash = createHash('sha256')
-  for (const [i, file] of files.entries()) {
-    const name = relative(root, file)
-    hash.update(`${name}\0${contents[i]?.length}\0`).update(contents[i] ?? '')
-  }
+  for (const file of files)
+    hash.update(JSON.stringify([relative(root, file), await readFile(file, 'latin1')]))
   return hash.digest('hex').slice(0, 32)
 }
 

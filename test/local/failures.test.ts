@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { chown, mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
-import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { insertCompany } from '#shared/people.ts'
-import { listen } from '#shared/process/http-server.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { onPath } from '../../infra/local/child.ts'
 import { openDataDir } from '../../infra/local/data-dir.ts'
@@ -11,7 +9,7 @@ import { sentence } from '../../infra/local/failure.ts'
 import { Parts } from '../../infra/local/parts.ts'
 import { localSettings } from '../../infra/local/settings.ts'
 import { startLocalStack } from '../../infra/local/stack.ts'
-import { freePorts } from '../support/ports.ts'
+import { freePorts, withTakenPort } from '../support/ports.ts'
 import { createEmptyDatabase, createTestDatabase } from '../support/servers.ts'
 import { processesOf, removeFolder, startProcess, temporaryFolder } from '../support/start.ts'
 
@@ -231,10 +229,4 @@ async function portsOf(): Promise<Record<string, string>> {
   const names = ['PORT', 'AUTH_PORT', 'API_PORT', 'AUTH_METRICS_PORT', 'API_METRICS_PORT']
   const ports = await freePorts(names.length)
   return Object.fromEntries(names.map((name, i) => [name, String(ports[i])]))
-}
-
-async function withTakenPort(use: (port: number) => Promise<void>): Promise<void> {
-  const holder: Server = createServer()
-  const port = await listen(holder as never, { host: '127.0.0.1', port: 0 })
-  await use(port).finally(() => holder.close())
 }

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { createServer, type Server } from 'node:net'
+import { listen } from '#shared/process/http-server.ts'
 
 /** Below the ports that the local stack chooses for its stores, and those of outgoing connections. */
 const FIRST_PORT = 12_000
@@ -50,4 +51,11 @@ function listening(port: number): Promise<Server | undefined> {
     )
     server.listen(port, '127.0.0.1', () => resolve(server))
   })
+}
+
+/** Holds a port while `use` runs. */
+export async function withTakenPort(use: (port: number) => Promise<void>): Promise<void> {
+  const holder = createServer()
+  const port = await listen(holder as never, { host: '127.0.0.1', port: 0 })
+  await use(port).finally(() => holder.close())
 }
