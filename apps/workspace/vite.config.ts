@@ -1,3 +1,4 @@
+import { realpathSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -5,6 +6,7 @@ import { brotliCompress, gzip } from 'node:zlib'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
 
+const ROOT = join(import.meta.dirname, '../..')
 const FIRST_FONT = /atkinson-hyperlegible-next-latin-wght-normal-.*\.woff2$/
 const COMPRESSIBLE = /\.(?:html|js|css|svg)$/
 
@@ -21,8 +23,8 @@ export default defineConfig({
     license: { fileName: 'licenses.md' },
   },
   server: {
-    // For `vite apps/workspace` beside a running local stack.
-    proxy: { '/v1': 'http://localhost:8080' },
+    // Everything else in the repository stays closed to the browser, above all the local stack's secrets in .data.
+    fs: { allow: ['apps/workspace', 'shared', 'node_modules'].map((name) => realpathSync(join(ROOT, name))) },
   },
 })
 

@@ -6,9 +6,11 @@ import { type SettingReference, settingsOf } from '#shared/process/settings-prog
 import { LOCAL_SHAPE } from '../local/settings.ts'
 import { MIGRATE_SHAPE } from '../migrate-settings.ts'
 import { OPERATOR_SHAPE } from '../operator.ts'
+import { unknownSettings, withUnknown } from '../setting-names.ts'
 import { command, group, type Outcome, type Print } from './commands.ts'
 
 const run = promisify(execFile)
+const EXIT_CONFIG = 78
 const ROOT = join(import.meta.dirname, '../..')
 
 type ServiceName = 'auth' | 'api'
@@ -31,10 +33,21 @@ export function addConfigCommands(program: Command, print: Print, env: NodeJS.Pr
     .addArgument(new Argument('<service>', 'the service to check').choices(['auth', 'api']))
     .action((service: ServiceName) =>
       print(async () => {
-        const { text, exitCode } = await ask(service, 'check', env)
+        const { text, exitCode } = await check(service, env)
         return { text, data: { service, usable: exitCode === 0, text }, exitCode }
       }),
     )
+}
+
+async function check(
+  service: ServiceName,
+  env: NodeJS.ProcessEnv,
+): Promise<{ text: string; exitCode: number }> {
+  const answer = await ask(service, 'check', env)
+  const unknown = unknownSettings(env)
+  if (unknown.length === 0) return answer
+  const problems = answer.exitCode === 0 ? 'The configuration is invalid:' : answer.text
+  return { text: withUnknown(problems, unknown), exitCode: answer.exitCode || EXIT_CONFIG }
 }
 
 /** Asks the program beside the service, which keeps the service's code out of this one. */

@@ -1,17 +1,16 @@
 import { parseArgs } from 'node:util'
 import { ConfigError } from '#shared/process/config.ts'
-import { unknownSentence } from '#shared/process/setting-names.ts'
 import { card } from './card.ts'
 import { sentence } from './failure.ts'
 import { Parts } from './parts.ts'
-import { type LocalSettings, localSettings } from './settings.ts'
-import { startLocalStack } from './stack.ts'
+import { localSettings } from './settings.ts'
+import { type LocalStackOptions, startLocalStack } from './stack.ts'
 
 /**
  * npm forwards a Ctrl-C a moment after the terminal has sent it here, so each one arrives twice. (If you signal npm
  * alone, send a third to force an end.)
  */
-const SIGNALS_PER_STOP = process.env.npm_lifecycle_event === 'start' ? 2 : 1
+const SIGNALS_PER_STOP = ['start', 'dev'].includes(process.env.npm_lifecycle_event ?? '') ? 2 : 1
 const EXIT_USAGE = 64
 const EXIT_CONFIG = 78
 const EXIT_FORCED = 130
@@ -24,8 +23,8 @@ const complain = (text: string): void => {
 }
 
 async function main(): Promise<number> {
-  const { settings, newDemoClient } = readOrExit()
-  for (const unknown of settings.unknown) say(unknownSentence(unknown))
+  const { settings, ...options } = readOrExit()
+  for (const unknown of settings.unknown) say(unknown.sentence)
   const parts = new Parts()
   const stopped = new AbortController()
   onStopSignal({
@@ -42,7 +41,7 @@ async function main(): Promise<number> {
     const { signal } = stopped
     const stack = await startLocalStack(parts, {
       settings,
-      newDemoClient,
+      ...options,
       say,
       output: process.stderr,
       signal,
@@ -64,14 +63,23 @@ async function main(): Promise<number> {
   }
 }
 
-function readOrExit(): { settings: LocalSettings; newDemoClient: boolean } {
+function readOrExit(): Pick<LocalStackOptions, 'settings' | 'newDemoClient' | 'watch' | 'inspect'> {
   try {
     if (process.env.NODE_ENV === 'production')
       throw new ConfigError(
         'NODE_ENV is production, but npm start runs a demo with demo users. infra/README.md says how to install the services.',
       )
-    const { values } = parseArgs({ options: { 'new-demo-client': { type: 'boolean', default: false } } })
-    return { settings: localSettings(process.env), newDemoClient: values['new-demo-client'] }
+    const { values } = parseArgs({
+      options: {
+        'new-demo-client': { type: 'boolean', default: false },
+        watch: { type: 'boolean', default: false },
+        inspect: { type: 'string' },
+      },
+    })
+    const { watch, inspect, 'new-demo-client': newDemoClient } = values
+    if (inspect !== undefined && inspect !== 'auth' && inspect !== 'api')
+      throw new TypeError('--inspect takes the service to debug: auth or api.')
+    return { settings: localSettings(process.env), newDemoClient, watch, inspect }
   } catch (error) {
     complain((error as Error).message)
     process.exit(error instanceof TypeError ? EXIT_USAGE : EXIT_CONFIG)

@@ -1,5 +1,5 @@
 import { serviceEnvironment } from '../service-environment.ts'
-import { type Child, startChild } from './child.ts'
+import { type Child, endsWithParent, startChild } from './child.ts'
 import { Failure } from './failure.ts'
 import { printedLevel, routeOutput } from './service-output.ts'
 
@@ -20,6 +20,10 @@ export interface ServiceOptions {
   logLevel: string
   /** Receives its audit events, whatever `logLevel` is. */
   auditFile: string
+  /** Folders: a change of any file below them restarts the service. */
+  watch?: string[] | undefined
+  /** Opens its debugger on 127.0.0.1:9229. */
+  inspect?: boolean
   /** Abandons the start. */
   signal: AbortSignal | undefined
 }
@@ -39,8 +43,15 @@ export interface RunningService {
  * @throws Failure with its last words when it ends before that, or does not get there in time.
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
-  const { program, port, env, output, logLevel, auditFile } = options
-  const child = startChild(process.execPath, [program], {
+  const { program, port, env, output, logLevel, auditFile, watch, inspect } = options
+  const flags = [
+    ...(watch ? ['--watch-preserve-output', ...watch.map((folder) => `--watch-path=${folder}`)] : []),
+    ...(inspect ? ['--inspect=127.0.0.1:9229'] : []),
+  ]
+  const node = [process.execPath, ...flags, program]
+  // Node's watcher does not end with the channel, as a service does.
+  const [command = '', ...args] = watch ? await endsWithParent('TERM', node) : node
+  const child = startChild(command, args, {
     env: {
       ...serviceEnvironment(),
       ...env,

@@ -11,7 +11,7 @@ import {
   readConfig,
   storeUrl,
 } from '#shared/process/config.ts'
-import { type UnknownSetting, unknownSettings } from '#shared/process/setting-names.ts'
+import { type UnknownSetting, unknownSettings, withUnknown } from '../setting-names.ts'
 
 const HIGHEST_PORT = 65_535
 const DEFAULT_PORT = 8_080
@@ -118,14 +118,22 @@ export const LOCAL_SHAPE = {
     .meta({ description: 'what the services print on standard error; the audit trail is always complete' }),
 }
 
-/** @throws ConfigError naming every variable that is wrong. */
+/** @throws ConfigError naming every variable that is wrong or unknown. */
 export function localSettings(env: NodeJS.ProcessEnv): LocalSettings {
+  const unknown = unknownSettings(env)
+  try {
+    return settingsOf(env, unknown)
+  } catch (error) {
+    throw new ConfigError(withUnknown((error as Error).message, unknown), { cause: error })
+  }
+}
+
+function settingsOf(env: NodeJS.ProcessEnv, unknown: UnknownSetting[]): LocalSettings {
   const given = readConfig(env, LOCAL_SHAPE)
   const { PORT, AUTH_PORT = PORT + 1, API_PORT = PORT + 2 } = given
   const { AUTH_METRICS_PORT = PORT + 3, API_METRICS_PORT = PORT + 4 } = given
   requireDistinctPorts([PORT, AUTH_PORT, API_PORT, AUTH_METRICS_PORT, API_METRICS_PORT])
   const baseUrl = `http://localhost:${PORT}`
-  const unknown = unknownSettings(env)
   const isPassedOn = (name: string): boolean =>
     !NOT_PASSED_ON.has(name.replace(/_FILE$/, '')) && !unknown.some(({ variable }) => variable === name)
   return {

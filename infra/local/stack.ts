@@ -7,7 +7,7 @@ import { type DataDir, openDataDir } from './data-dir.ts'
 import { type DemoClient, demoClient } from './demo-client.ts'
 import { Failure } from './failure.ts'
 import { startGateway } from './gateway/gateway.ts'
-import { loadPages } from './gateway/pages.ts'
+import { loadPages, type Pages } from './gateway/pages.ts'
 import type { Part, Parts } from './parts.ts'
 import { requireFreePort } from './ports.ts'
 import { writeRunning } from './running.ts'
@@ -27,6 +27,10 @@ export interface LocalStackOptions {
   settings: LocalSettings
   /** Replace the demo client with a new one. */
   newDemoClient?: boolean
+  /** Restart a service when its code changes, and serve the screens from their sources. */
+  watch?: boolean
+  /** The service whose debugger listens, on 127.0.0.1:9229. */
+  inspect?: 'auth' | 'api' | undefined
   /** Receives a line of progress for each step. */
   say: (line: string) => void
   /** Receives what the services print. */
@@ -95,7 +99,7 @@ async function bringUp(
   const [postgres, redis, pages] = await together(
     started(parts, postgresOf(settings, { dataDir, secrets, say })),
     started(parts, redisOf(settings, { dataDir, secrets, say })),
-    builtWorkspace(ROOT, say).then(loadPages),
+    options.watch ? watchedPages(parts, dataDir) : builtWorkspace(ROOT, say).then(loadPages),
   )
   ends.watch('Postgres', postgres.ended)
   ends.watch('Redis', redis.ended)
@@ -139,6 +143,14 @@ async function bringUp(
     services,
     failed: ends.failed,
   }
+}
+
+/** Vite is a development package, so only `npm run dev` loads it. */
+const watchedPages = async (parts: Parts, dataDir: DataDir): Promise<Pages> => {
+  const { startVite } = await import('./vite-pages.ts')
+  const pages = await startVite(join(ROOT, 'apps/workspace'), dataDir.at('vite'))
+  parts.add(pages)
+  return pages
 }
 
 const postgresOf = async ({ databaseUrl }: LocalSettings, options: StoreOptions): Promise<Store> =>
@@ -218,7 +230,7 @@ const withoutOpenid = (env: Record<string, string>): Record<string, string> =>
 /** Each service gets its own database role and Redis user; only the authorization server gets the key encryption key. */
 async function startServices(
   parts: Parts,
-  { settings, say, output, signal }: LocalStackOptions,
+  { settings, say, output, signal, watch, inspect }: LocalStackOptions,
   { stores, keyEncryptionKey, auditFile, ends }: ServicesOptions,
 ): Promise<LocalStack['services']> {
   const trusted = (await gatewayAddress()) ?? '127.0.0.1'
@@ -231,12 +243,15 @@ async function startServices(
     TRUSTED_PROXIES: trusted,
   })
   const common = { output, logLevel: settings.logLevel, auditFile, signal }
+  const watched = (app: string) => (watch ? [join(ROOT, app), join(ROOT, 'shared')] : undefined)
   const jwks = `http://127.0.0.1:${settings.authPort}/v1/oauth/jwks`
   const auth = await started(
     parts,
     startService({
       name: 'The authorization server',
       program: join(ROOT, 'apps/auth/main.ts'),
+      watch: watched('apps/auth'),
+      inspect: inspect === 'auth',
       port: settings.authPort,
       env: {
         ...env('auth'),
@@ -254,6 +269,8 @@ async function startServices(
     startService({
       name: 'The resource API',
       program: join(ROOT, 'apps/api/main.ts'),
+      watch: watched('apps/api'),
+      inspect: inspect === 'api',
       port: settings.apiPort,
       env: { JWKS_URL: jwks, ...env('api'), METRICS_PORT: String(settings.apiMetricsPort) },
       ...common,

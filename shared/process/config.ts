@@ -1,6 +1,7 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { BlockList, isIP } from 'node:net'
 import { z } from 'zod'
+import { misspeltSentence, misspeltSettings } from './misspelt.ts'
 
 /** A process's settings are invalid. `message` lists every problem, one per line, and contains no value. */
 export class ConfigError extends Error {}
@@ -12,7 +13,7 @@ const SECRET_FILE_MAX_BYTES = 64 * 1_024
 /**
  * Reads a process's settings from its environment, once. A setting whose schema says `secret` in its metadata may
  * instead be in the file that `<NAME>_FILE` names; a line break at the end of that file is ignored.
- * @throws ConfigError naming every variable that is missing or wrong, all at once, without its value.
+ * @throws ConfigError naming every variable that is missing, wrong or misspelt, all at once, without its value.
  */
 export function readConfig<T extends z.ZodRawShape>(env: Env, shape: T): Readonly<z.infer<z.ZodObject<T>>> {
   const given: Record<string, string> = {}
@@ -36,6 +37,7 @@ export function readConfig<T extends z.ZodRawShape>(env: Env, shape: T): Readonl
     problems.push(`${name}: ${name in given ? message : 'is required'}`)
   }
   if (result.success && problems.length === 0) return Object.freeze(result.data)
+  problems.push(...misspeltSettings(env, Object.keys(shape)).map(misspeltSentence))
   throw new ConfigError(`The configuration is invalid:\n  ${problems.join('\n  ')}`)
 }
 

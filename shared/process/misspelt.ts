@@ -11,16 +11,17 @@ export interface Misspelt {
 }
 
 /** The variables whose name, or `<NAME>` if it is `<NAME>_FILE`, is one of `names` but for one typo. */
-export function misspeltSettings(
-  env: Readonly<Record<string, unknown>>,
-  names: readonly string[],
-): Misspelt[] {
+export function misspeltSettings(env: Record<string, unknown>, names: readonly string[]): Misspelt[] {
   return Object.keys(env).flatMap((variable) => {
     const name = variable.replace(/_FILE$/, '')
     const didYouMean = names.includes(name) ? undefined : nearest(name.toUpperCase(), names)
     return didYouMean === undefined ? [] : [{ variable, didYouMean }]
   })
 }
+
+/** One sentence for a person. */
+export const misspeltSentence = ({ variable, didYouMean }: Misspelt): string =>
+  `${variable}: is not a known setting; did you mean ${didYouMean}?`
 
 function nearest(name: string, names: readonly string[]): string | undefined {
   if (name.length < JUDGED_FROM_CHARACTERS || name.length > JUDGED_TO_CHARACTERS) return undefined

@@ -6,7 +6,7 @@ import { type CommonConfig, ConfigError, type Env } from './config.ts'
 import { drain, listen } from './http-server.ts'
 import { createLog, type Log } from './log.ts'
 import { createMetrics, type Metrics, serveMetrics } from './metrics.ts'
-import { misspeltSettings } from './misspelt.ts'
+import { misspeltSentence, misspeltSettings } from './misspelt.ts'
 import { within } from './within.ts'
 
 /** What one process of a service does. */
@@ -66,10 +66,7 @@ async function run<Config extends CommonConfig>(
   const log = createLog({ service: name, level: config.LOG_LEVEL })
   if (cluster.isPrimary)
     for (const misspelt of misspeltSettings(env, Object.keys(shape)))
-      log.warn(
-        { event: 'setting.unknown', ...misspelt },
-        `${misspelt.variable}: is not a known setting; did you mean ${misspelt.didYouMean}?`,
-      )
+      log.warn({ event: 'setting.unknown', ...misspelt }, misspeltSentence(misspelt))
   const metrics = createMetrics({ service: name, ofProcess: METRICS_PORT !== undefined })
   if (METRICS_PORT !== undefined)
     await serveMetrics(metrics, { host: METRICS_HOST, port: METRICS_PORT, processes: PROCESSES })

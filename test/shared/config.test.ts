@@ -12,12 +12,14 @@ import {
   rate,
   readConfig,
 } from '#shared/process/config.ts'
-import { SETTING_NAMES, unknownSettings } from '#shared/process/setting-names.ts'
+import { misspeltSettings } from '#shared/process/misspelt.ts'
 import { settingsOf } from '#shared/process/settings-program.ts'
 import { apiShape } from '../../apps/api/config.ts'
 import { authShape } from '../../apps/auth/config.ts'
-import { LOCAL_SHAPE } from '../../infra/local/settings.ts'
+import { LOCAL_SHAPE, localSettings } from '../../infra/local/settings.ts'
 import { MIGRATE_SHAPE } from '../../infra/migrate-settings.ts'
+import { OPERATOR_SHAPE } from '../../infra/operator.ts'
+import { SETTING_NAMES, unknownSettings } from '../../infra/setting-names.ts'
 
 /** @returns the problems, a line each, without the heading. */
 function problemsOf(env: Record<string, string>, shape: z.ZodRawShape): string[] {
@@ -152,7 +154,8 @@ describe('the settings', () => {
     ] as const)
       it(`${variable} is named${didYouMean ? `, and ${didYouMean} with it` : ''}`, () => {
         const found = unknownSettings({ [variable]: 'x' })
-        assert.deepEqual(found, [{ variable, ...(didYouMean && { didYouMean }) }])
+        const hint = didYouMean ? `; did you mean ${didYouMean}?` : ''
+        assert.deepEqual(found, [{ variable, sentence: `${variable}: is not a known setting${hint}` }])
       })
 
     it('are not found in what belongs to others', () => {
@@ -173,12 +176,34 @@ describe('the settings', () => {
     })
   })
 
-  const shapes = { authShape, apiShape, LOCAL_SHAPE, MIGRATE_SHAPE }
+  const shapes = { authShape, apiShape, LOCAL_SHAPE, MIGRATE_SHAPE, OPERATOR_SHAPE }
 
-  it('all have their names in the list of names, and nothing else has', () => {
+  it('reads the names of all settings from the reference, and no others', () => {
     const names = new Set(Object.values(shapes).flatMap((shape) => Object.keys(shape)))
     assert.deepEqual([...SETTING_NAMES].sort(), [...names].sort())
   })
+
+  it('names a misspelt setting among those that are missing or invalid', () => {
+    const shape = { DATABASE_URL: z.string(), PROCESSES: integer(1, 9, 1) }
+    assert.deepEqual(problemsOf({ DATABSE_URL: 'x', PROCESSES: '0' }, shape), [
+      'DATABASE_URL: is required',
+      'PROCESSES: must be between 1 and 9',
+      'DATABSE_URL: is not a known setting; did you mean DATABASE_URL?',
+    ])
+    assert.throws(() => localSettings({ PORT: 'x', RATE_API_PRE_CLIENT: '9/9', RATE_OTHER: '1/1' }), {
+      name: 'Error',
+      message: `The configuration is invalid:
+  PORT: must be a whole number
+  RATE_API_PRE_CLIENT: is not a known setting; did you mean RATE_API_PER_CLIENT?
+  RATE_OTHER: is not a known setting`,
+    })
+  })
+
+  for (const [name, shape] of Object.entries(shapes))
+    it(`takes no setting of another program for a misspelt one of ${name}`, () => {
+      const env = Object.fromEntries(SETTING_NAMES.map((setting) => [setting, 'x']))
+      assert.deepEqual(misspeltSettings(env, Object.keys(shape)), [])
+    })
 
   for (const [name, shape] of Object.entries(shapes))
     for (const setting of settingsOf(shape))

@@ -1,0 +1,51 @@
+import { createServer } from 'vite'
+import { WORKSPACE_HEADERS } from '../workspace-headers.ts'
+import type { Pages } from './gateway/pages.ts'
+import type { Part } from './parts.ts'
+import { freePort } from './ports.ts'
+
+/**
+ * The production headers, with what Vite needs on top: it writes scripts and styles into the page and reports changes
+ * over a WebSocket.
+ */
+function headersWith(webSocket: string): Record<string, string> {
+  const added: Record<string, string> = {
+    'script-src': " 'unsafe-inline'",
+    'style-src': " 'unsafe-inline'",
+    'connect-src': ` ${webSocket}`,
+  }
+  const policy = WORKSPACE_HEADERS['Content-Security-Policy']
+    .split('; ')
+    .map((directive) => `${directive}${added[directive.split(' ', 1)[0] as string] ?? ''}`)
+  return { ...WORKSPACE_HEADERS, 'Content-Security-Policy': policy.join('; ') }
+}
+
+/**
+ * The screens straight from their sources in `root`, by Vite's development server. An open page follows each change.
+ * What Vite prepares for that is kept in `cacheDir`, so two stacks do not disturb each other.
+ */
+export async function startVite(root: string, cacheDir: string): Promise<Pages & Part> {
+  const port = await freePort()
+  const vite = await createServer({
+    root,
+    cacheDir,
+    configFile: `${root}/vite.config.ts`,
+    clearScreen: false,
+    server: {
+      middlewareMode: true,
+      ws: { host: 'localhost', port },
+      headers: headersWith(`ws://localhost:${port}`),
+    },
+  })
+  return {
+    answer(incoming, response, _path, requestId) {
+      response.setHeader('X-Request-Id', requestId)
+      vite.middlewares(incoming, response, () => {
+        response.statusCode = 404
+        response.end()
+      })
+      return true
+    },
+    stop: () => vite.close(),
+  }
+}

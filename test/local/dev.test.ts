@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { launchChromium } from '../support/chromium.ts'
+import { eventually } from '../support/eventually.ts'
+import { removeFolder, type Start, startProcess, temporaryFolder } from '../support/start.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+/* It edits a copy of the sources, so that tests beside it are not disturbed. */
+describe('npm run dev', function () {
+  this.timeout(90_000)
+  let folder: string
+  let start: Start
+  let browser: Browser
+  let page: Page
+  const troubles: string[] = []
+
+  before(async () => {
+    folder = await temporaryFolder()
+    for (const name of ['apps', 'infra', 'shared', 'package.json', 'tsconfig.json'])
+      await cp(join(ROOT, name), join(folder, name), { recursive: true })
+    await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+    await mkdir(join(folder, '.data'), { mode: 0o711 })
+    const { dev } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')).scripts
+    const [, , program, ...args] = dev.split(' ')
+    start = await startProcess({
+      dataDir: join(folder, '.data/local'),
+      command: [process.execPath, join(folder, program), ...args],
+    })
+    ;[browser] = await Promise.all([launchChromium(), start.ready()])
+    page = await browser.newPage()
+    page.on('pageerror', ({ message }) => troubles.push(message))
+    page.on('console', (line) => {
+      if (/Content.Security.Policy|Trusted/i.test(line.text())) troubles.push(line.text())
+    })
+    await page.goto(start.baseUrl)
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await page.evaluate(() => Object.assign(window, { stillTheSamePage: true }))
+  })
+  after(async () => {
+    await browser?.close()
+    await start?.stop()
+    await removeFolder(folder)
+  })
+
+  async function edit(name: string, from: string, to: string): Promise<void> {
+    const file = join(folder, name)
+    const text = await readFile(file, 'utf8')
+    assert.ok(text.includes(from), `${name} has ${from}`)
+    await writeFile(file, text.replace(from, to))
+  }
+
+  const answers = (path: string, text: string) =>
+    eventually(
+      async () => {
+        const answer = await fetch(start.baseUrl + path).catch(() => undefined)
+        return (await answer?.text())?.includes(text) ?? false
+      },
+      { limit_ms: 30_000, every_ms: 100, otherwise: () => `${path} never had ${text}:\n${start.stderr()}` },
+    )
+
+  for (const [what, path, name, from, to] of [
+    ['a page of /docs', '/docs/scopes', 'apps/api/discovery/pages/scopes.md', '# ', '# Edited '],
+    ['the API', '/v1/nowhere', 'apps/api/http/routes.ts', 'Nothing is served', 'Nothing new is served'],
+    [
+      'shared code',
+      '/.well-known/oauth-authorization-server',
+      'shared/oauth/server-metadata.ts',
+      'client_credentials',
+      'edited',
+    ],
+  ] as const)
+    it(`answers with a change of ${what}`, async () => {
+      await edit(name, from, to)
+      await answers(path, to.replace('# ', ''))
+    })
+
+  it('shows an edited screen without loading the page again', async () => {
+    await edit('apps/workspace/src/session/SignIn.tsx', '<h1>Sign in</h1>', '<h1>Sign in, edited</h1>')
+    await page.getByRole('heading', { name: 'Sign in, edited' }).waitFor()
+    await edit('shared/look.css', ':root', 'body { outline: 3px solid rgb(1, 2, 3) }\n:root')
+    await page.waitForFunction(() => getComputedStyle(document.body).outlineColor === 'rgb(1, 2, 3)')
+    assert.equal(await page.evaluate(() => 'stillTheSamePage' in window), true)
+    assert.deepEqual(troubles, [])
+  })
+
+  for (const path of ['.data/local/secrets.json', 'package.json', 'infra/operator.ts'])
+    it(`does not serve ${path}`, async () => {
+      const { status } = await fetch(`${start.baseUrl}/@fs${folder}/${path}`)
+      assert.equal(status, 403)
+    })
+
+  it('leaves no process behind', async () => {
+    assert.ok((await start.running()).length > 0)
+    assert.equal(await start.stop(), 0)
+    assert.deepEqual(await start.running(), [])
+  })
+})
