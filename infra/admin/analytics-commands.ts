@@ -1,15 +1,20 @@
 import { extname, resolve } from 'node:path'
-import { Presets, SingleBar } from 'cli-progress'
 import { type Command, Option } from 'commander'
 import { DAY_OPEN_TO_IMPORTS_DAYS } from '#shared/analytics/events.ts'
 import { systemClock } from '#shared/process/clock.ts'
 import { OperatorError } from '../operator.ts'
-import { type ImportOptions, type ImportResult, importEvents } from './analytics-import.ts'
+import {
+  type ImportOptions,
+  type ImportProgress,
+  type ImportResult,
+  importEvents,
+} from './analytics-import.ts'
 import { command, group, type Run } from './commands.ts'
 import { CSV_COLUMNS, type EventFileFormat } from './event-file.ts'
 
 const EXIT_STOPPED = 1
 const EXIT_LINES_REFUSED = 3
+const BAR_WIDTH = 30
 
 const EXPLANATION = `
 FILE is CSV with a header line, or NDJSON (one JSON object per line). Its columns or members are those of
@@ -61,7 +66,7 @@ async function importWithProgress(
   source: ImportOptions,
   { drawn }: { drawn: boolean },
 ): Promise<ImportResult> {
-  const bar = drawn && process.stderr.isTTY ? createBar() : undefined
+  const onProgress = drawn && process.stderr.isTTY ? drawnOn(process.stderr) : undefined
   const stopping = new AbortController()
   const stop = () => stopping.abort()
   process.once('SIGINT', stop).once('SIGTERM', stop)
@@ -69,21 +74,24 @@ async function importWithProgress(
     return await importEvents({
       ...source,
       signal: stopping.signal,
-      onProgress: ({ read_bytes, size_bytes, ...counts }) => {
-        if (bar && !bar.isActive) bar.start(size_bytes, read_bytes, counts)
-        else bar?.update(read_bytes, counts)
-      },
+      ...(onProgress && { onProgress }),
     })
   } finally {
-    bar?.stop()
+    if (onProgress) process.stderr.write('\n')
     process.off('SIGINT', stop).off('SIGTERM', stop)
   }
 }
 
-function createBar(): SingleBar {
-  const format =
-    '{bar} {percentage}% | {accepted} stored, {duplicates} known, {refused} refused | {eta_formatted} left'
-  return new SingleBar({ stream: process.stderr, format, hideCursor: true }, Presets.shades_grey)
+/** Redraws one line: the part of the file that was read, what became of its events, and the seconds left. */
+function drawnOn(terminal: NodeJS.WritableStream): (progress: ImportProgress) => void {
+  const started_ms = performance.now()
+  return ({ read_bytes, size_bytes, accepted, duplicates, refused }) => {
+    const part = size_bytes === 0 ? 1 : read_bytes / size_bytes
+    const bar = '█'.repeat(Math.round(part * BAR_WIDTH)).padEnd(BAR_WIDTH, '░')
+    const counts = `${accepted} stored, ${duplicates} known, ${refused} refused`
+    const left_s = part > 0 ? Math.ceil(((performance.now() - started_ms) / 1_000) * (1 / part - 1)) : '?'
+    terminal.write(`\r\x1b[K${bar} ${Math.floor(part * 100)}% | ${counts} | ${left_s} s left`)
+  }
 }
 
 function formatOf(file: string): EventFileFormat {

@@ -21,6 +21,11 @@ export interface ImportCounts {
   refused: number
 }
 
+export interface ImportProgress extends ImportCounts {
+  read_bytes: number
+  size_bytes: number
+}
+
 export interface ImportResult extends ImportCounts {
   /** CSV of line, eventId and reason, beside the imported file; null when no line was refused. */
   refusedFile: string | null
@@ -34,7 +39,7 @@ export interface ImportOptions {
   vendorId: string
   file: string
   format: EventFileFormat
-  onProgress?: (progress: ImportCounts & { read_bytes: number; size_bytes: number }) => void
+  onProgress?: (progress: ImportProgress) => void
   /** Stops after the batch that is being stored. */
   signal?: AbortSignal
 }

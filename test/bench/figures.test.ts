@@ -7,7 +7,7 @@ import { goalText, meets } from './goals.ts'
 import { readOptions } from './options.ts'
 import { businessText, quietRounds } from './quiet.ts'
 import { spread } from './statistics.ts'
-import { findingsTable } from './table.ts'
+import { findingsTable, goalTables } from './table.ts'
 
 describe('the figures of the bench', () => {
   it('are medians with the least and the most', () => {
@@ -37,6 +37,22 @@ describe('the figures of the bench', () => {
     const cells = lines[2]?.split('|').map((cell) => cell.trim())
     assert.deepEqual(cells, ['', 'ours', 'floor', '0.33 (0.30–0.35)', '', '≥ 0.33', 'missed', ''])
     assert.equal(new Set(lines.map(({ length }) => length)).size, 1)
+  })
+
+  it('are goals in one table when they hold, and targets in another when they do not', () => {
+    const finding = (what: string, least?: number) => ({
+      what,
+      value: spread([0.5]),
+      unit: 'ratio' as const,
+      ...(least !== undefined && { goal: { least } }),
+    })
+    const findings = [finding('holds', 0.4), finding('no goal'), finding('to reach', 0.6)]
+    const [held = '', targets = ''] = goalTables([{ findings, loads: [] }]).split('### Targets')
+    assert.match(held, /^\| holds .*\| ≥ 0\.4 +\|$/m)
+    assert.match(held, /^\| no goal /m)
+    assert.doesNotMatch(held, /to reach/)
+    assert.match(targets, /^\| to reach .*\| ≥ 0\.6 +\|$/m)
+    assert.doesNotMatch(targets, /holds|no goal/)
   })
 
   it('are judged by CPU where it is known', () => {

@@ -21,8 +21,8 @@ How much:
 
 What becomes of it:
   --json FILE          write the figures as JSON
-  --save               put the rows that were measured into results.json, and draw the chart and the tables of the
-                       README from all that it has of this machine
+  --save               keep the rows that were measured in node_modules/.cache/bench-results.json, and draw the chart
+                       and the tables of the README from all rows that this machine has there
   --list               show the rows and end
   --help               show this and end
 `

@@ -1,16 +1,17 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { cpus, totalmem } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type Bar, drawChart } from './chart.ts'
 import { meets } from './goals.ts'
 import { PEER_PREFIX } from './peers.ts'
 import { type Business, businessText } from './quiet.ts'
 import { type Conditions, judged, type Measurement } from './row.ts'
 import { ROWS } from './rows.ts'
-import { findingsTable, loadsTable } from './table.ts'
+import { goalTables, loadsTable } from './table.ts'
 
 const at = (name: string): string => join(import.meta.dirname, name)
-const RESULTS = at('results.json')
+/** Not in the tree: it holds what this machine measured, with the plans of the statements. */
+const RESULTS = join(import.meta.dirname, '../../node_modules/.cache/bench-results.json')
 const CHART = at('chart.svg')
 const README = at('README.md')
 const SIGNIFICANT_DIGITS = 4
@@ -47,6 +48,7 @@ export async function saveResults(results: Results): Promise<void> {
   const byName = new Map([...kept, ...results.rows].map((row) => [row.name, row]))
   const peers = [...byName.keys()].filter((name) => name.startsWith(PEER_PREFIX))
   const rows = [...ROWS.map(({ name }) => name), ...peers].flatMap((name) => byName.get(name) ?? [])
+  await mkdir(dirname(RESULTS), { recursive: true })
   await writeResults(RESULTS, { ...results, rows })
   await writeFile(CHART, drawChart('Measured beside the goals', rows.flatMap(barsOf)))
   await writeFile(README, withTables(await readFile(README, 'utf8'), { ...results, rows }))
@@ -63,7 +65,7 @@ function barsOf({ findings }: RowResult): Bar[] {
 const TABLES = /(<!-- results: begin -->\n)[\s\S]*(<!-- results: end -->)/
 
 function withTables(text: string, { machine, rows }: Results): string {
-  const tables = [findingsTable(rows), loadsTable(rows)].join('\n\n')
+  const tables = [goalTables(rows), loadsTable(rows)].join('\n\n')
   return text.replace(
     TABLES,
     (_all, begin, end) => `${begin}\n${machine}. ${businessText(rows)}\n\n${tables}\n\n${end}`,

@@ -2,13 +2,29 @@ import { goalText, meets } from './goals.ts'
 import { type Finding, judged, type LoadFigures, type Measurement, type Unit } from './row.ts'
 import type { Spread } from './statistics.ts'
 
+const HEADER = ['what', 'beside', 'measured', 'by CPU second', 'goal']
+
 /** What was found, beside the goals, as a Markdown table that also reads well in a terminal. */
 export function findingsTable(rows: readonly Measurement[]): string {
-  const header = ['what', 'beside', 'measured', 'by CPU second', 'goal', '']
+  const findings = rows.flatMap(({ findings }) => findings)
   return table(
-    header,
-    rows.flatMap(({ findings }) => findings.map(findingCells)),
+    [...HEADER, ''],
+    findings.map((finding) => [...findingCells(finding), verdict(finding)]),
   )
+}
+
+/** The same in two tables with headings: the goals that hold (and what has no goal), and the targets. */
+export function goalTables(rows: readonly Measurement[]): string {
+  const findings = rows.flatMap(({ findings }) => findings)
+  const isTarget = (finding: Finding) => verdict(finding) === 'missed'
+  const held = table(HEADER, findings.filter((finding) => !isTarget(finding)).map(findingCells))
+  const targets = table([...HEADER.slice(0, -1), 'target'], findings.filter(isTarget).map(findingCells))
+  return `### Goals that hold\n\n${held}\n\n### Targets, not reached yet\n\n${targets}\n\n### The loads behind them`
+}
+
+function verdict(finding: Finding): string {
+  if (!finding.goal) return ''
+  return meets(finding.goal, judged(finding)) ? 'met' : 'missed'
 }
 
 /** The loads behind it. */
@@ -20,11 +36,9 @@ export function loadsTable(rows: readonly Measurement[]): string {
   )
 }
 
-function findingCells(finding: Finding): string[] {
-  const { what, beside = '', value, unit, goal, perCpuSecond } = finding
-  const verdict = goal ? (meets(goal, judged(finding)) ? 'met' : 'missed') : ''
+function findingCells({ what, beside = '', value, unit, goal, perCpuSecond }: Finding): string[] {
   const byCpu = perCpuSecond ? spreadText(perCpuSecond, 'ratio') : ''
-  return [what, beside, spreadText(value, unit), byCpu, goal ? goalText(goal) : '', verdict]
+  return [what, beside, spreadText(value, unit), byCpu, goal ? goalText(goal) : '']
 }
 
 function loadCells({ name, perSecond, perCpuSecond, cores, p50_ms, p99_ms }: LoadFigures): string[] {
