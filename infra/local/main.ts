@@ -67,7 +67,7 @@ function readOrExit(): Pick<LocalStackOptions, 'settings' | 'newDemoClient' | 'w
   try {
     if (process.env.NODE_ENV === 'production')
       throw new ConfigError(
-        'NODE_ENV is production, but npm start runs a demo with demo users. infra/README.md says how to install the services.',
+        'NODE_ENV is production, but npm start runs a demo with demo users. infra/runbook/install.md says how to install the services.',
       )
     const { values } = parseArgs({
       options: {

@@ -20,6 +20,15 @@ const documents = execFileSync('git', ['ls-files', '-co', '--exclude-standard', 
   .trim()
   .split('\n')
 
+/** The anchors that GitHub gives to the headings of a page. */
+const anchorsOf = (page: string): string[] =>
+  [...page.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+
 describe('the documents', () => {
   for (const file of CONFIGURATION) {
     const variables = [...read(file).matchAll(/^\s+([A-Z][A-Z_]{3,}): /gm)].map(([, name]) => name as string)
@@ -31,11 +40,15 @@ describe('the documents', () => {
   }
 
   for (const document of documents) {
-    for (const [, target = ''] of read(document).matchAll(/\]\(([^)#\s]+)/g)) {
+    for (const [, target = '', heading] of read(document).matchAll(/\]\(([^)#\s]+)(?:#([^)\s]+))?/g)) {
       // In braces: filled in where the page is served.
       if (/^(?:https?:|\{)/.test(target)) continue
-      it(`${document} links to ${target}, which is there`, () => {
-        assert.ok(existsSync(join(ROOT, dirname(document), target)))
+      const file = join(dirname(document), target)
+      it(`${document} links to ${target}${heading ? `#${heading}` : ''}, which is there`, () => {
+        assert.ok(existsSync(join(ROOT, file)))
+        // The pages of /docs get more anchors when they are served.
+        if (heading && !file.startsWith('apps/api/discovery/'))
+          assert.ok(anchorsOf(read(file)).includes(heading))
       })
     }
   }

@@ -14,7 +14,7 @@ import { type ServiceChild, startServiceChild } from '../support/process.ts'
 const INFRA = join(import.meta.dirname, '../../infra')
 const ALERTS = readFileSync(join(INFRA, 'monitoring/alerts.yaml'), 'utf8')
 const DASHBOARD = readFileSync(join(INFRA, 'monitoring/dashboard.json'), 'utf8')
-const RUNBOOK = readFileSync(join(INFRA, 'README.md'), 'utf8')
+const RUNBOOK = readFileSync(join(INFRA, 'runbook/failures.md'), 'utf8')
 
 /** The value of a series, whose labels are in the order of the output. */
 function seriesValue(text: string, series: string): number | undefined {

@@ -43,7 +43,7 @@ describe('a release', function () {
   })
 
   it('has the events of the log in the runbook, each of them', () => {
-    const runbook = read('infra/README.md')
+    const runbook = read('infra/runbook/failures.md')
     const sources = ['apps/auth', 'apps/api', 'shared'].flatMap((folder) =>
       readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
         .filter((name) => name.endsWith('.ts'))
