@@ -99,7 +99,7 @@ async function bringUp(
   const [postgres, redis, pages] = await together(
     started(parts, postgresOf(settings, { dataDir, secrets, say })),
     started(parts, redisOf(settings, { dataDir, secrets, say })),
-    options.watch ? watchedPages(parts, dataDir) : builtWorkspace(ROOT, say).then(loadPages),
+    options.watch ? watchedPages(parts, { dataDir, say }) : builtWorkspace(ROOT, say).then(loadPages),
   )
   ends.watch('Postgres', postgres.ended)
   ends.watch('Redis', redis.ended)
@@ -146,10 +146,14 @@ async function bringUp(
 }
 
 /** Vite is a development package, so only `npm run dev` loads it. */
-const watchedPages = async (parts: Parts, dataDir: DataDir): Promise<Pages> => {
+const watchedPages = async (
+  parts: Parts,
+  { dataDir, say }: Pick<StoreOptions, 'dataDir' | 'say'>,
+): Promise<Pages> => {
   const { startVite } = await import('./vite-pages.ts')
   const pages = await startVite(join(ROOT, 'apps/workspace'), dataDir.at('vite'))
   parts.add(pages)
+  say('Changes: a service restarts, a screen is updated in the open page')
   return pages
 }
 
