@@ -37,5 +37,6 @@ describe('the packages', () => {
   it('bring the Node that everything runs on', () => {
     const { version } = lock[`node_modules/node-${process.platform}-${process.arch}`] ?? {}
     assert.equal(process.version, `v${version}`)
+    assert.equal(read('.node-version'), `${version}\n`)
   })
 })
