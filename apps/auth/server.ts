@@ -14,11 +14,7 @@ export type Methods = ReadonlyMap<string, Handler>
 export const post = (handler: Handler): Methods => new Map([['POST', handler]])
 
 /** HEAD is GET without the body (RFC 9110 §9.3.2); Node leaves the body out. */
-export const get = (handler: Handler): Methods =>
-  new Map([
-    ['GET', handler],
-    ['HEAD', handler],
-  ])
+export const get = (handler: Handler): Methods => new Map(['GET', 'HEAD'].map((method) => [method, handler]))
 
 /** Answers every request, whatever it is: by `routes`, which are all the paths that exist, or with 404 or 405. */
 export function createListener({

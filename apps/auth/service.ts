@@ -1,3 +1,4 @@
+import { openIdMetadata, serverMetadata } from '#shared/oauth/server-metadata.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import { createMetrics, type Metrics } from '#shared/process/metrics.ts'
@@ -14,7 +15,7 @@ import { createAuthenticate } from './authenticate.ts'
 import { createClientRecords } from './client-records.ts'
 import { type StoreClocks, storeClocks, watchClock } from './clock-watch.ts'
 import type { AuthConfig } from './config.ts'
-import { createGetJwks, createGetMetadata, createGetReadiness, getHealth } from './documents.ts'
+import { createGetDocument, createGetReadiness, getHealth } from './documents.ts'
 import { createGrantJudge, createRememberingJudge } from './grant-judge.ts'
 import { createKeyRing } from './key-ring.ts'
 import { measureKeys } from './measured.ts'
@@ -133,13 +134,15 @@ function createRoutes(
     revocation,
     keys,
   })
-  const getMetadata = get(createGetMetadata({ issuer, resource }))
+  const metadata = JSON.stringify(serverMetadata({ issuer, resource }))
+  const algorithms = () => new Set(keys.live().map(({ key }) => key.alg))
+  const openId = () => JSON.stringify(openIdMetadata({ issuer, resource }, algorithms()))
   return new Map([
     ['/v1/oauth/token', post(postToken)],
     ['/v1/oauth/revoke', post(postRevoke)],
-    ['/v1/oauth/jwks', get(createGetJwks(keys))],
-    ['/.well-known/oauth-authorization-server', getMetadata],
-    ['/.well-known/openid-configuration', getMetadata],
+    ['/v1/oauth/jwks', get(createGetDocument(keys.jwks))],
+    ['/.well-known/oauth-authorization-server', get(createGetDocument(() => metadata))],
+    ['/.well-known/openid-configuration', get(createGetDocument(openId))],
     ['/healthz', get(getHealth)],
     ['/readyz', get(createGetReadiness({ isReady, degraded: connections.degraded }))],
   ])

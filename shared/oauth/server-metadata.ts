@@ -1,9 +1,11 @@
 import { SCOPES } from './scopes.ts'
 
+type Server = { issuer: string; resource: string }
+
 const AUTHENTICATION_METHODS = ['client_secret_basic', 'client_secret_post']
 
 /** The metadata of the authorization server (RFC 8414 §2), from its issuer and the identifier of the API alone. */
-export const serverMetadata = ({ issuer, resource }: { issuer: string; resource: string }) => ({
+export const serverMetadata = ({ issuer, resource }: Server) => ({
   issuer,
   token_endpoint: `${issuer}/v1/oauth/token`,
   token_endpoint_auth_methods_supported: AUTHENTICATION_METHODS,
@@ -17,4 +19,14 @@ export const serverMetadata = ({ issuer, resource }: { issuer: string; resource:
   service_documentation: `${issuer}/docs`,
   // RFC 9728 §4
   protected_resources: [resource],
+})
+
+/**
+ * The same for libraries of OpenID Connect (RFC 8414 §5), with two members of OpenID Connect Discovery §3: Spring
+ * Security does not start without the first, and go-oidc accepts RS256 only without the second.
+ */
+export const openIdMetadata = (server: Server, algorithms: Set<string>) => ({
+  ...serverMetadata(server),
+  subject_types_supported: ['public'],
+  id_token_signing_alg_values_supported: [...algorithms].sort(),
 })

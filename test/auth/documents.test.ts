@@ -5,7 +5,8 @@ import { VERSION } from '#shared/process/version.ts'
 import { startAuth, TEST_ISSUER, TEST_RESOURCE, type TestAuth } from '../support/auth.ts'
 
 const METADATA = '/.well-known/oauth-authorization-server'
-const GET_ROUTES = ['/v1/oauth/jwks', METADATA, '/healthz', '/readyz']
+const OPENID_METADATA = '/.well-known/openid-configuration'
+const GET_ROUTES = ['/v1/oauth/jwks', METADATA, OPENID_METADATA, '/healthz', '/readyz']
 const POST_ROUTES = ['/v1/oauth/token', '/v1/oauth/revoke']
 
 describe('what answers on the authorization server', () => {
@@ -44,7 +45,7 @@ describe('what answers on the authorization server', () => {
     })
   })
 
-  for (const path of ['/v1/oauth/jwks', METADATA]) {
+  for (const path of ['/v1/oauth/jwks', METADATA, OPENID_METADATA]) {
     it(`${path} is 304 for its own tag, and 412 for another in If-Match (RFC 9110 §13.1)`, async () => {
       const { headers } = await auth.request('GET', path)
       const tag = headers.get('etag') ?? ''
@@ -62,13 +63,24 @@ describe('what answers on the authorization server', () => {
   }
 
   describe(`GET ${METADATA}`, () => {
-    it('answers the same under the path of OpenID Connect Discovery (RFC 8414 §5)', async () => {
-      const [one, other] = await Promise.all([
+    it('is repeated for OpenID Connect Discovery, with two more members (RFC 8414 §5)', async () => {
+      const [{ json }, other] = await Promise.all([
         auth.request('GET', METADATA),
-        auth.request('GET', '/.well-known/openid-configuration'),
+        auth.request('GET', OPENID_METADATA),
       ])
       assert.equal(other.status, 200)
-      assert.equal(other.text, one.text)
+      assert.deepEqual(other.json, {
+        ...json,
+        subject_types_supported: ['public'],
+        id_token_signing_alg_values_supported: ['ES256'],
+      })
+    })
+
+    it('names the algorithms of the published keys, whatever the next key will have', async () => {
+      const other = await startAuth({ beside: auth, env: { SIGNING_ALG: 'RS256' } })
+      const { json } = await other.request('GET', OPENID_METADATA)
+      assert.deepEqual(json.id_token_signing_alg_values_supported, ['ES256'])
+      await other.stop()
     })
 
     it('names what exists and nothing else (RFC 8414)', async () => {
@@ -174,7 +186,6 @@ describe('what answers on the authorization server', () => {
       '/device',
       '/token/introspection',
       '/token/revocation',
-      '/.well-known/openid-configuration/',
       '/.well-known/oauth-protected-resource',
       '/v1/session',
       '/__proto__',

@@ -1,4 +1,4 @@
-import { serverMetadata } from '#shared/oauth/server-metadata.ts'
+import { openIdMetadata, serverMetadata } from '#shared/oauth/server-metadata.ts'
 import type { Answer, JsonSchema, Operation } from './api-document.ts'
 
 /** The authorization server's part of the document. It runs apart from this service, so its routes are written down here. */
@@ -209,9 +209,10 @@ const readKeys = (): Operation => ({
 })
 
 function readMetadata(
-  { operationId, rfc, description }: { operationId: string; rfc: string; description: string },
-  { issuer, apiResource }: OAuthServer,
+  about: { operationId: string; rfc: string; description: string },
+  { schema, example }: { schema: string; example: object },
 ): Operation {
+  const { operationId, rfc, description } = about
   return {
     operationId,
     tags: [TAG],
@@ -223,8 +224,8 @@ function readMetadata(
       200: answer({
         description: 'The metadata.',
         headers: ['ETag'],
-        schema: 'ServerMetadata',
-        example: serverMetadata({ issuer, resource: apiResource }),
+        schema,
+        example,
       }),
       ...conditional,
       ...unreadable,
@@ -253,6 +254,11 @@ const metadataMembers = {
   scopes_supported: texts,
   service_documentation: uri,
   protected_resources: texts,
+}
+const openIdMembers = {
+  ...metadataMembers,
+  subject_types_supported: texts,
+  id_token_signing_alg_values_supported: texts,
 }
 
 const oauthSchemas = (): Record<string, JsonSchema> => ({
@@ -308,10 +314,11 @@ const oauthSchemas = (): Record<string, JsonSchema> => ({
     description: 'A public key (RFC 7517 §4): `crv`, `x` and `y` if EC; `n` and `e` if RSA.',
   },
   ServerMetadata: object(metadataMembers, Object.keys(metadataMembers)),
+  OpenIdMetadata: object(openIdMembers, Object.keys(openIdMembers)),
 })
 
 /** @returns the operations and schemas of the authorization server for the OpenAPI document. */
-export const oauthPaths = (server: OAuthServer): OAuthPaths => ({
+export const oauthPaths = ({ issuer, apiResource: resource }: OAuthServer): OAuthPaths => ({
   paths: {
     '/v1/oauth/token': { post: issueToken() },
     '/v1/oauth/revoke': { post: revokeToken() },
@@ -323,7 +330,7 @@ export const oauthPaths = (server: OAuthServer): OAuthPaths => ({
           rfc: 'RFC 8414',
           description: 'Where its endpoints are, and what they support.',
         },
-        server,
+        { schema: 'ServerMetadata', example: serverMetadata({ issuer, resource }) },
       ),
     },
     '/.well-known/openid-configuration': {
@@ -331,9 +338,10 @@ export const oauthPaths = (server: OAuthServer): OAuthPaths => ({
         {
           operationId: 'readServerMetadataForOpenId',
           rfc: 'RFC 8414 §5',
-          description: 'The same document, where libraries for OpenID Connect look for it.',
+          description:
+            'The same, where libraries for OpenID Connect look for it, with two members that they require. There are no ID tokens.',
         },
-        server,
+        { schema: 'OpenIdMetadata', example: openIdMetadata({ issuer, resource }, new Set(['ES256'])) },
       ),
     },
   },
