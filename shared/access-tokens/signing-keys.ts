@@ -12,8 +12,10 @@ const DOCUMENT_LIMIT_BYTES = 256 * 1_024
 const REFRESH_EVERY_MS = 300_000
 const RETRY_FIRST_EVERY_MS = 1_000
 const RETRY_EVERY_MS = 30_000
-/** An unknown kid causes a fetch at most this often, whether or not the last one worked. */
-const UNKNOWN_KID_PAUSE_MS = 10_000
+/** Unknown kids cause a fetch this often, whether or not the last one worked. */
+const UNKNOWN_KID_EVERY_MS = 10_000
+/** After a quiet time, this many in a row: two revocations in a row sign with a key that no planned fetch has seen. */
+const UNKNOWN_KID_BURST = 3
 /** How long the keys of the last good fetch are trusted while the authorization server is unreachable. */
 export const STALE_BOUND_MS = 24 * 3_600_000
 
@@ -32,8 +34,9 @@ export interface SigningKeys {
   /** The key as it is known now, without fetching. */
   known(kid: string): SigningKey | undefined
   /**
-   * The key; if it is not known yet, it is fetched, unless the last fetch was too recent. Never rejects.
-   * @returns `unknown` when a set that was fetched for it lacks it; `undecided` when no fetch worked or was due.
+   * The key; if it is not known yet, it is fetched, unless that was done too often lately. Never rejects.
+   * @returns `unknown` when a set lacks it whose fetch began in the last 10 s: a key is published long before it signs.
+   * `undecided` when no fetch worked in that time.
    */
   find(kid: string): Promise<SigningKey | 'unknown' | 'undecided'>
 }
@@ -60,7 +63,7 @@ export function createSigningKeys({
 }): SigningKeys {
   let keys: ReadonlyMap<string, { key: SigningKey; source: string }> = new Map()
   let loadedAt_ms: number | undefined
-  let triedAt_ms = Number.NEGATIVE_INFINITY
+  const mayFetchUnknown = createAllowance(clock)
   let running: Promise<boolean> | undefined
   let timer: NodeJS.Timeout | undefined
   let stopped = false
@@ -70,7 +73,6 @@ export function createSigningKeys({
 
   /** One fetch at a time. @returns whether it brought a usable set. */
   function refresh(): Promise<boolean> {
-    triedAt_ms = clock.now()
     running ??= load().finally(() => {
       running = undefined
     })
@@ -109,14 +111,27 @@ export function createSigningKeys({
     async find(kid) {
       const key = known(kid)
       if (key) return key
-      if (clock.now() - triedAt_ms >= UNKNOWN_KID_PAUSE_MS) {
-        const fetched = await refresh()
-        return known(kid) ?? (fetched ? 'unknown' : 'undecided')
-      }
       // A fetch that began before this token came may miss its key.
-      await running
-      return known(kid) ?? 'undecided'
+      if (running) await running
+      if (!known(kid) && (running || mayFetchUnknown())) await refresh()
+      const fetchedLately = loadedAt_ms !== undefined && clock.now() - loadedAt_ms < UNKNOWN_KID_EVERY_MS
+      return known(kid) ?? (fetchedLately ? 'unknown' : 'undecided')
     },
+  }
+}
+
+/** Allows UNKNOWN_KID_BURST calls, and one more each UNKNOWN_KID_EVERY_MS since. */
+function createAllowance(clock: Clock): () => boolean {
+  /** When the whole burst is allowed again. */
+  let full_ms = Number.NEGATIVE_INFINITY
+  return () => {
+    const now_ms = clock.now()
+    const next_ms = Math.max(full_ms, now_ms) + UNKNOWN_KID_EVERY_MS
+    const latest_ms = now_ms + UNKNOWN_KID_BURST * UNKNOWN_KID_EVERY_MS
+    const allowed = next_ms <= latest_ms
+    // If the clock was set back, it is not waited for.
+    full_ms = allowed ? next_ms : Math.min(full_ms, latest_ms)
+    return allowed
   }
 }
 

@@ -112,6 +112,8 @@ describe('PATCH /v1/vendor/{vendor_id}/callback-url', () => {
     await api.db.raw('create trigger refuse before insert on activity for each row execute function refuse()')
     try {
       assertProblem(await save('https://two.acme.com/'), 'internal')
+      const failure = api.logLines.map((line) => JSON.parse(line)).find(({ msg }) => msg === 'request failed')
+      assert.equal(failure.level, 50, 'a fault of ours is an error')
     } finally {
       await api.db.raw('drop trigger refuse on activity; drop function refuse')
     }

@@ -52,36 +52,94 @@ describe('the signing keys of the authorization server', () => {
     assert.equal((await read(rsa)).status, 200)
   })
 
-  it('are fetched at most once per 10 s, however many unknown kids come', async () => {
-    api.clock.advance(10_000)
-    await Promise.all(Array.from({ length: 20 }, (_, index) => read(undefined, { kid: `unknown-${index}` })))
-    assert.equal(api.issuer.fetches(), 2)
+  const errorLines = () => api.logLines.filter((line) => JSON.parse(line).level >= 50)
+  const madeUp = (index: number) => read(undefined, { kid: `made-up-${index}` })
+
+  it('are fetched at most three times in a row, then once per 10 s, however many unknown kids come', async () => {
+    for (let index = 0; index < 20; index += 1) await madeUp(index)
+    assert.equal(api.issuer.fetches(), 1 + 3)
     api.clock.advance(9_999)
-    await read(undefined, { kid: 'unknown' })
-    assert.equal(api.issuer.fetches(), 2)
+    await madeUp(20)
+    assert.equal(api.issuer.fetches(), 1 + 3)
     api.clock.advance(1)
-    await read(undefined, { kid: 'unknown' })
+    for (let index = 0; index < 20; index += 1) await madeUp(index)
+    assert.equal(api.issuer.fetches(), 1 + 3 + 1)
+  })
+
+  it('are fetched three times in a row again after 30 quiet seconds, never more', async () => {
+    for (const quiet_ms of [30_000, 3_600_000]) {
+      const before = api.issuer.fetches()
+      api.clock.advance(quiet_ms)
+      for (let index = 0; index < 20; index += 1) await madeUp(index)
+      assert.equal(api.issuer.fetches() - before, 3)
+    }
+  })
+
+  it('are fetched after 10 s even if the clock was set back by an hour', async () => {
+    for (let index = 0; index < 4; index += 1) await madeUp(index)
+    api.clock.advance(-HOUR_MS)
+    await madeUp(4)
+    assert.equal(api.issuer.fetches(), 1 + 3)
+    api.clock.advance(10_000)
+    await madeUp(5)
+    assert.equal(api.issuer.fetches(), 1 + 3 + 1)
+  })
+
+  it('refuse a flood of made-up kids with 401, a bounded number of fetches and no error in the log', async () => {
+    for (let round = 0; round < 10; round += 1) {
+      const flood = await Promise.all(Array.from({ length: 30 }, (_, index) => madeUp(index)))
+      for (const answer of flood) assertProblem(answer, 'invalid_token')
+    }
+    assert.ok(api.issuer.fetches() <= 1 + 3, String(api.issuer.fetches()))
+    assert.deepEqual(errorLines(), [])
+    assert.equal((await read()).status, 200, 'a good token beside it')
+  })
+
+  it('cost no good token when two of them are revoked in a row', async () => {
+    const [second, third, fourth, fifth] = await Promise.all(
+      ['key-2', 'key-3', 'key-4', 'key-5'].map((kid) => api.issuer.newKey(kid)),
+    )
+    assert.ok(second && third && fourth && fifth)
+    api.issuer.published.push(second.publicJwk)
+    assert.equal((await read(second)).status, 200, 'the standby key')
+    // Each revocation makes the standby key sign and publishes another, all before the next planned fetch.
+    api.issuer.published.splice(0, 1)
+    api.issuer.published.push(third.publicJwk)
+    assert.equal((await read(second)).status, 200)
+    api.issuer.published.splice(0, 1)
+    api.issuer.published.push(fourth.publicJwk)
+    assert.equal((await read(third)).status, 200, 'after the first')
+    api.issuer.published.splice(0, 1)
+    api.issuer.published.push(fifth.publicJwk)
+    assert.equal((await read(fourth)).status, 200, 'after the second')
+  })
+
+  it('are fetched once for several tokens of one new key that come while an older fetch is under way', async () => {
+    const next = await api.issuer.newKey('key-2')
+    const release = api.issuer.hold()
+    const before = madeUp(0)
+    await eventually(() => api.issuer.fetches() === 2)
+    api.issuer.published.push(next.publicJwk)
+    const after = Promise.all([read(next), read(next), read(next)])
+    release()
+    assertProblem(await before, 'invalid_token')
+    for (const { status } of await after) assert.equal(status, 200)
     assert.equal(api.issuer.fetches(), 3)
   })
 
-  it('are fetched at most once per 10 s when fetching fails, too', async () => {
+  it('leave it open whether a kid is unknown while they cannot be fetched: 503, and no error in the log', async () => {
     api.issuer.answerWith({ status: 500 })
     api.clock.advance(10_000)
-    for (let times = 0; times < 5; times += 1)
-      assertProblem(await read(undefined, { kid: 'x' }), 'unavailable')
-    assert.equal(api.issuer.fetches(), 2)
-  })
-
-  it('leave it open whether a kid is unknown until they may be fetched again: 503, never 401', async () => {
+    for (let index = 0; index < 10; index += 1) {
+      const undecided = await madeUp(index)
+      assertProblem(undecided, 'unavailable')
+      assert.match(undecided.headers.get('retry-after') ?? '', /^\d+$/)
+    }
+    assert.equal(api.issuer.fetches(), 1 + 3)
+    assert.deepEqual(errorLines(), [])
+    api.issuer.answerWith(undefined)
     api.clock.advance(10_000)
-    assertProblem(await read(undefined, { kid: 'unknown' }), 'invalid_token')
-    const next = await api.issuer.newKey('key-2')
-    api.issuer.published.push(next.publicJwk)
-    const early = await read(next)
-    assertProblem(early, 'unavailable')
-    assert.match(early.headers.get('retry-after') ?? '', /^\d+$/)
-    api.clock.advance(10_000)
-    assert.equal((await read(next)).status, 200)
+    assertProblem(await madeUp(0), 'invalid_token')
   })
 
   it('are served stale for 24 hours, then it cannot be decided any more', async () => {
@@ -106,9 +164,7 @@ describe('the signing keys of the authorization server', () => {
     api.issuer.published.splice(0, 1, next.publicJwk)
     api.clock.advance(10_000)
     assert.equal((await read(next)).status, 200)
-    assertProblem(await api.request('GET', path, { token }), 'unavailable')
-    assertProblem(await read(old), 'unavailable')
-    api.clock.advance(10_000)
+    assertProblem(await api.request('GET', path, { token }), 'invalid_token')
     assertProblem(await read(old), 'invalid_token')
   })
 

@@ -108,9 +108,12 @@ describe('when a store is gone', () => {
     api.logLines.length = 0
     const password = 'a password that must not be logged'
     await api.request('POST', '/v1/session', { body: { email: 'a@people.example', password } })
-    const errors = api.logLines.filter((line) => line.includes('request failed'))
-    assert.equal(errors.length, 1)
-    assert.equal(JSON.parse(errors[0] as string).problem, 'unavailable')
+    const failures = api.logLines.filter((line) => line.includes('request failed'))
+    assert.equal(failures.length, 1)
+    const { problem, level, error } = JSON.parse(failures[0] as string)
+    assert.equal(problem, 'unavailable')
+    assert.equal(level, 40, 'a stranger could repeat it')
+    assert.equal(typeof error, 'string')
     assert.equal(api.logLines.join().includes(password), false)
     assert.equal(api.logLines.join().includes('people.example'), false)
     await restore()

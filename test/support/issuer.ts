@@ -30,6 +30,8 @@ export interface TestIssuer {
   published: JWK[]
   /** Answers with this in place of the key set. */
   answerWith(answer: { status: number; body?: string; headers?: Record<string, string> } | undefined): void
+  /** Answers nothing until the returned function is called, and then what was published when each request came. */
+  hold(): () => void
   key: TestKey
   newKey(kid: string, alg?: string): Promise<TestKey>
   /** An access token as the authorization server issues it, but for what `options` changes. */
@@ -44,13 +46,16 @@ export async function createTestIssuer({ clock }: { clock: TestClock }): Promise
   let asked = 0
   let encoding: string | undefined
   let instead: { status: number; body?: string; headers?: Record<string, string> } | undefined
+  let held: Promise<void> | undefined
   const key = await newKey('key-1')
   const published = [key.publicJwk]
-  const server = createServer(({ headers }, response) => {
+  const server = createServer(async ({ headers }, response) => {
     asked += 1
     encoding = headers['accept-encoding'] as string | undefined
-    response.writeHead(instead?.status ?? 200, { 'content-type': 'application/json', ...instead?.headers })
-    response.end(instead ? instead.body : JSON.stringify({ keys: published }))
+    const { status = 200, body = JSON.stringify({ keys: published }), headers: others = {} } = instead ?? {}
+    await held
+    response.writeHead(status, { 'content-type': 'application/json', ...others })
+    response.end(body)
   })
   const port = await listen(server, { host: '127.0.0.1', port: 0 })
   return {
@@ -60,6 +65,11 @@ export async function createTestIssuer({ clock }: { clock: TestClock }): Promise
     published,
     answerWith(answer) {
       instead = answer
+    },
+    hold() {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      held = promise
+      return resolve
     },
     key,
     newKey,

@@ -11,7 +11,7 @@ export const problemType = (apiResource: string, code: string): string =>
 
 /**
  * Answers whatever a handler throws as application/problem+json (RFC 9457). A database that is down or too slow is
- * 503, anything unforeseen 500; the latter is logged here, once, with its stack and nothing of the request.
+ * 503, anything unforeseen 500. Both are logged here, once, with nothing of the request.
  */
 export function createProblemMiddleware({
   apiResource,
@@ -45,11 +45,15 @@ export function createProblemMiddleware({
   }
 }
 
-/** Logs `error` with its stack if `problem`, which is what the caller hears of it, is the service's own fault. */
+/**
+ * Logs `error` with its stack if `problem`, which is what the caller hears of it, is the service's own fault: a bug as
+ * an error, a store or a key that is away as a warning, since everyone's requests repeat it.
+ */
 export function logFailure({ state }: { state: ApiState }, problem: Problem, error: unknown): void {
   if (problem.status < 500) return
   const cause = problem === error ? problem.cause : error
-  state.log.error({ problem: problem.code, ...described(cause) }, 'request failed')
+  const level = problem.code === 'internal' ? 'error' : 'warn'
+  state.log[level]({ problem: problem.code, ...described(cause) }, 'request failed')
 }
 
 const NOTED_STATUS = [401, 403, 422, 429]
