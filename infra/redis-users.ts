@@ -8,13 +8,18 @@
  * The services never do, and the reconciler sends every entry again, with its full life, within half a minute.
  */
 
-/** Connect, run scripts (each command of one is judged as if it came alone), count against rates, ask, note refusals. */
-const COMMON = [
+/** Connect, and ask about revocations: all that a service does that only verifies tokens. Its scripts name no KEYS. */
+const ASK = [
   'resetkeys resetchannels -@all',
-  '+auth +hello +ping +quit +info +time +client|setname',
-  '~rate:* +eval +set +incrby +pttl',
+  '+auth +hello +ping +quit +info +client|setname +eval',
   '(%R~revoked:* %R~revocation:marker +get +mget)',
   '(%RW~revocation:tick +incr)',
+]
+
+/** What both services do besides: count against rates, and note refusals. */
+const COMMON = [
+  ...ASK,
+  '+time ~rate:* +set +incrby +pttl',
   '(~refusals:* +lpush +ltrim +pexpire +zadd +zremrangebyscore +zremrangebyrank)',
 ]
 
@@ -28,4 +33,6 @@ export const REDIS_USER_RULES = {
     '(~usage:* +eval +hincrby +hmget +hscan +renamenx +del)',
     '(%R~refusals:* +lrange +zrange)',
   ].join(' '),
+  /** For other services of the company: shared/access-tokens. */
+  verifier: ASK.join(' '),
 } as const

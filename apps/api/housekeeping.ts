@@ -1,6 +1,8 @@
+import { Counter } from 'prom-client'
 import { deleteExpiredInvitations } from '#shared/invitations.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
+import type { Metrics } from '#shared/process/metrics.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { keepEventsInOrder } from './analytics/housekeeping.ts'
@@ -22,6 +24,7 @@ export interface HousekeepingDependencies {
   redis: Redis
   clock: Clock
   log: Log
+  metrics: Metrics
   /** How long events are kept; daily figures are kept permanently. */
   eventRetention_days: number
 }
@@ -36,11 +39,21 @@ export function startHousekeeping({
   redis,
   clock,
   log,
+  metrics: { registry },
   eventRetention_days,
 }: HousekeepingDependencies): () => Promise<void> {
   const now = () => clock.now()
+  const unreadable = new Counter({
+    name: 'integration_unreadable_usage_total',
+    help: 'Counts of client usage in Redis that could not be read and were dropped',
+    registers: [registry],
+  })
+  const skipped = (fields: number) => {
+    unreadable.inc(fields)
+    log.warn({ fields }, 'usage in Redis that cannot be read was dropped')
+  }
   const endings = [
-    repeat(USAGE_EVERY_MS, 'storing usage', () => drainUsage({ redis, db })),
+    repeat(USAGE_EVERY_MS, 'storing usage', () => drainUsage({ redis, db, skipped })),
     repeat(PURGE_EVERY_MS, 'purging', async () => {
       await deleteExpiredSessions(db, { now: new Date(now()), limit: PURGE_ROWS })
       await deleteExpiredInvitations(db, { now: new Date(now()), limit: PURGE_ROWS })

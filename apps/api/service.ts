@@ -113,6 +113,7 @@ export function createService({
         redis,
         clock,
         log,
+        metrics,
         eventRetention_days: config.EVENT_RETENTION_DAYS,
       })
       flushing = setInterval(refusals.flush, FLUSH_EVERY_MS).unref()

@@ -2,12 +2,12 @@ import type { Command } from 'commander'
 import { REDIS_USER_RULES } from '../redis-users.ts'
 import { command, type Print } from './commands.ts'
 
-/** The access rules of the services' Redis users, as lines of an ACL file or of redis.conf. */
+/** The access rules of the services' Redis users, and of one that only verifies tokens, as lines of an ACL file or of redis.conf. */
 export function addRedisUsersCommand(program: Command, print: Print): void {
   command(
     program,
     'redis-users',
-    'Print the access rules of the two Redis users, as lines of an ACL file or of redis.conf. Replace each PASSWORD_… with the SHA-256 of a password, in hex.',
+    'Print the access rules of the Redis users, as lines of an ACL file or of redis.conf. Replace each PASSWORD_… with the SHA-256 of a password, in hex.',
     'redis-users',
   ).action(() =>
     print(async () => {

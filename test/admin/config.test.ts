@@ -54,12 +54,12 @@ describe('npm run admin -- config', () => {
 })
 
 describe('npm run admin -- redis-users', () => {
-  it('prints a line for each service, ready for an ACL file but for the passwords', async () => {
+  it('prints a line for each service and one for verifiers of tokens, ready for an ACL file but for the passwords', async () => {
     const { code, stdout } = await runAdmin(['redis-users'], { env: {} })
     assert.equal(code, 0)
     assert.match(
       stdout,
-      /^user auth on #PASSWORD_AUTH resetkeys resetchannels -@all .+\nuser api on #PASSWORD_API .+\n$/,
+      /^user auth on #PASSWORD_AUTH resetkeys resetchannels -@all .+\nuser api on #PASSWORD_API .+\nuser verifier on #PASSWORD_VERIFIER .+\n$/,
     )
   })
 })

@@ -7,6 +7,7 @@ import { deleteOldUsage, drainUsage } from '../../apps/api/clients/usage.ts'
 import { createUsageCounter } from '../../apps/auth/usage-counter.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { assertProblem } from '../support/problem.ts'
+import { asAdmin } from '../support/revocation.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -113,6 +114,56 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
     await issue('analytics:read', `fe80::1%${'z'.repeat(100)}`)
     await drainUsage({ redis, db })
     assert.equal((await usage()).json.addresses[0].address.length, 60)
+  })
+
+  it('skips and counts what it cannot read in Redis, and stores the rest', async () => {
+    await issue('analytics:read', '192.0.2.1')
+    const broken: [field: string, value: string][] = [
+      ['', '1'],
+      ['no bars', '1'],
+      ['\0|last', '1'],
+      [clientId, '1'],
+      [`${clientId}|`, '1'],
+      [`${clientId}|last`, 'not a number'],
+      [`${clientId}|last`, '99999999999999999999'],
+      [`${clientId}|7|more`, '1'],
+      [`${clientId}|99999999999`, '1'],
+      [`${clientId}|m|1.5`, '1'],
+      [`${clientId}|m|999999999999`, '1'],
+      [`${clientId}|r|-1`, '1'],
+      [`${clientId}|r|29700000`, '-1'],
+      [`${clientId}|s|a\0b`, '1'],
+      [`${clientId}|s|analytics:read`, '1e400'],
+      [`${clientId}|a|192.0.2.9`, 'NaN'],
+      [`${clientId}|l|192.0.2.9`, ''],
+      [`${clientId}|x|1`, '1'],
+    ]
+    const skipped: number[] = []
+    for (const [field, value] of broken) {
+      await issue('analytics:read', '192.0.2.1')
+      await redis.hincrby('usage:pending', `${clientId}|a|192.0.2.1`, 0)
+      await asAdmin(api.redis, (admin) => admin.hset('usage:pending', field, value))
+      const { status, json } = await usage()
+      assert.equal(status, 200, JSON.stringify([field, value]))
+      assert.deepEqual(
+        json.addresses.map(({ address }: { address: string }) => address),
+        ['192.0.2.1'],
+      )
+      const list = await api.request('GET', `/v1/vendor/${vendorId}/oauth-clients`, {
+        token: await api.createSession(userId),
+      })
+      assert.equal(list.status, 200, JSON.stringify([field, value]))
+      await drainUsage({ redis, db, skipped: (fields) => skipped.push(fields) })
+    }
+    assert.deepEqual(
+      skipped,
+      broken.map(() => 1),
+    )
+    const { hours } = (await usage()).json
+    assert.deepEqual(
+      busy(hours).map(({ tokens }) => tokens),
+      [1 + broken.length],
+    )
   })
 
   it('keeps the 20 latest addresses', async () => {

@@ -7,9 +7,11 @@ import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createRedis, type Redis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { startApi, TEST_TIMINGS, type TestApi } from '../support/api.ts'
+import { eventually } from '../support/eventually.ts'
 import { createExampleService } from '../support/example-service.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { silentLog } from '../support/log.ts'
+import { addVerifier } from '../support/revocation.ts'
 
 describe('another service of the company that takes access tokens', () => {
   let api: TestApi
@@ -26,7 +28,7 @@ describe('another service of the company that takes access tokens', () => {
     await keys.start()
     // Neither a database role nor a Redis user that may change anything of the clients.
     db = createPostgres({ url: database.authUrl, poolSize: 2, applicationName: 'example' })
-    redis = createRedis({ url: api.redis.url('auth'), connectionName: 'example' })
+    redis = createRedis({ url: await addVerifier(api.redis), connectionName: 'example' })
     await redisReady(redis)
     revocation = createRevocation({ redis, db, timings: TEST_TIMINGS })
     server = createExampleService({ keys, issuer: ISSUER, resource: API_RESOURCE, revocation, clock })
@@ -79,5 +81,14 @@ describe('another service of the company that takes access tokens', () => {
     const after = await add(vendorId, token)
     assert.equal(after.status, 401)
     assert.match(after.challenge, /was revoked/)
+  })
+
+  it('is answered by Redis, with a user that may only read', async () => {
+    const subject = { clientId: 'cli_x', jti: 'jti', kid: 'kid' }
+    await eventually(async () => {
+      await revocation.ask(subject)
+      return revocation.counts().redis > 0
+    })
+    assert.equal(revocation.counts().neither, 0)
   })
 })

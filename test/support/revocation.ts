@@ -15,6 +15,7 @@ import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
+import { REDIS_USER_RULES } from '../../infra/redis-users.ts'
 import type { TestRedis } from './servers.ts'
 import type { TcpProxy } from './tcp-proxy.ts'
 
@@ -190,6 +191,13 @@ export function revokeKey({ revocation }: TestProcess, kid: string): Promise<voi
 export async function asAdmin<T>(server: TestRedis, act: (redis: Redis) => Promise<T>): Promise<T> {
   const redis = new Redis(server.url('admin'))
   return act(redis).finally(() => redis.disconnect())
+}
+
+/** The URL of a user that only verifies tokens, with the rules that `redis-users` prints. */
+export async function addVerifier(server: TestRedis): Promise<string> {
+  const rules = REDIS_USER_RULES.verifier.split(' ')
+  await asAdmin(server, (redis) => redis.call('ACL', 'SETUSER', 'verifier', 'on', '>v', ...rules))
+  return `redis://verifier:v@127.0.0.1:${server.port}`
 }
 
 /** Ends the server as a power cut would, and starts it with nothing. */

@@ -8,6 +8,15 @@ const SCAN_FIELDS = 5_000
 const SCAN_STEPS_MAX = 40
 const WHAT_MAX_CHARACTERS = 60
 
+/** A number of milliseconds until the year 2286, or a count. */
+const VALUE = /^\d{1,13}$/
+/** Hours and minutes before the year 3000, and text that Postgres can store. */
+const FIELD = /^[\w-]{1,64}\|(?:last|\d{1,6}|[mr]\|\d{1,8}|[sal]\|[\x21-\x7b\x7d\x7e]+)$/
+
+/** The number that Redis holds. @returns undefined for anything that is no count and no time. */
+export const numberIn = (text: string | null): number | undefined =>
+  text !== null && VALUE.test(text) ? Number(text) : undefined
+
 export interface Counts {
   tokens: number
   refused: number
@@ -32,17 +41,27 @@ export interface PendingUsage {
  *   `{client_id}|s|{scope}`      when a token with that scope was last issued
  *   `{client_id}|a|{address}`    tokens issued to that address
  *   `{client_id}|l|{address}`    when a token was last issued to it
+ * @returns also how many fields are none of these: one that Postgres refuses would keep all others from being stored.
  */
-export function parseUsage(fields: Iterable<[field: string, value: string]>): Map<string, PendingUsage> {
+export function parseUsage(fields: Iterable<[field: string, value: string]>): {
+  clients: Map<string, PendingUsage>
+  skipped: number
+} {
   const clients = new Map<string, PendingUsage>()
+  let skipped = 0
   for (const [field, text] of fields) {
+    const value = numberIn(text)
+    if (value === undefined || !FIELD.test(field)) {
+      skipped += 1
+      continue
+    }
     const [clientId = '', kind = '', what = ''] = field.split('|')
     const usage = clients.get(clientId) ?? nothing()
     clients.set(clientId, usage)
     // Longer than any address or scope; it must not keep the rest from being stored.
-    add(usage, kind, what.slice(0, WHAT_MAX_CHARACTERS), Number(text))
+    add(usage, kind, what.slice(0, WHAT_MAX_CHARACTERS), value)
   }
-  return clients
+  return { clients, skipped }
 }
 
 const nothing = (): PendingUsage => ({
@@ -82,7 +101,7 @@ function addressAt({ addresses }: PendingUsage, address: string) {
 export async function readPendingOf(redis: Redis, clientId: string): Promise<PendingUsage> {
   const keys = [redisKeys.usagePending, redisKeys.usageDraining]
   const found = await Promise.all(keys.map((key) => scan(redis, key, clientId).catch(() => [])))
-  return parseUsage(found.flat()).get(clientId) ?? nothing()
+  return parseUsage(found.flat()).clients.get(clientId) ?? nothing()
 }
 
 async function scan(redis: Redis, key: string, clientId: string): Promise<[string, string][]> {

@@ -2,7 +2,7 @@ import type { Clock } from '#shared/process/clock.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import { type PendingUsage, parseUsage } from './pending-usage.ts'
+import { numberIn, type PendingUsage, parseUsage } from './pending-usage.ts'
 import { ADDRESS_AGE_MAX_MS, ADDRESSES_SHOWN, HOURS_SHOWN, MINUTES_SHOWN } from './usage-history.ts'
 
 const MINUTE_MS = 60_000
@@ -17,9 +17,18 @@ export const DAYS_LISTED = HOURS_SHOWN / 24
 /**
  * Moves what is pending in Redis to Postgres. One process at a time does it; another that calls it meanwhile does
  * nothing. A crash in the middle loses what was being moved or leaves it for the next call; nothing is counted twice.
+ * @param options.skipped is called with the number of fields that could not be read, and are dropped.
  * @returns how many clients it stored something for.
  */
-export async function drainUsage({ redis, db }: { redis: Redis; db: Database }): Promise<number> {
+export async function drainUsage({
+  redis,
+  db,
+  skipped: noteSkipped = () => {},
+}: {
+  redis: Redis
+  db: Database
+  skipped?: (fields: number) => void
+}): Promise<number> {
   return db.transaction(async (transaction) => {
     const { rows } = await transaction.raw(
       `select pg_try_advisory_xact_lock(hashtext('client_usage')) as mine`,
@@ -27,8 +36,9 @@ export async function drainUsage({ redis, db }: { redis: Redis; db: Database }):
     if (!rows[0].mine) return 0
     // Not if a crash left something behind: that goes first.
     await redis.renamenx(redisKeys.usagePending, redisKeys.usageDraining).catch(ignoreMissingKey)
-    const clients = parseUsage(await fieldsOf(redis, redisKeys.usageDraining))
-    if (clients.size === 0) return 0
+    const { clients, skipped } = parseUsage(await fieldsOf(redis, redisKeys.usageDraining))
+    if (skipped > 0) noteSkipped(skipped)
+    if (clients.size + skipped === 0) return 0
     const all = [...clients]
     for (let from = 0; from < all.length; from += CLIENTS_A_STATEMENT)
       await store(transaction, all.slice(from, from + CLIENTS_A_STATEMENT))
@@ -206,7 +216,9 @@ async function readPending(redis: Redis, clientIds: readonly string[], hour: num
   )
   return hashes.flatMap((values) =>
     clientIds.map((clientId, index) => {
-      const [last, now, before] = values.slice(index * 3, index * 3 + 3).map((value) => Number(value ?? 0))
+      const [last, now, before] = values
+        .slice(index * 3, index * 3 + 3)
+        .map((value) => numberIn(value ?? null))
       return { clientId, lastUsedAt_ms: last ?? 0, tokens: (now ?? 0) + (before ?? 0) }
     }),
   )
