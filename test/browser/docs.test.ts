@@ -148,7 +148,7 @@ describe('documentation', function () {
   it('can be read, and its languages chosen, without scripts', async () => {
     const { stack, browser } = await testWorkspace()
     const context = await browser.newContext({ javaScriptEnabled: false })
-    context.setDefaultTimeout(10_000)
+    context.setDefaultTimeout(30_000)
     const page = await context.newPage()
     await page.goto(`${stack.baseUrl}/docs/analytics`)
     assert.equal(await page.getByRole('searchbox').isVisible(), false)

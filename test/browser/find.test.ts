@@ -45,7 +45,7 @@ describe('workspace: finding', function () {
     for (const [label, count] of Object.entries({ Active: 2, 'Never used': 1, Revoked: 1, All: 3 })) {
       await page.getByRole('radio', { name: `${label} ${count}`, exact: true }).waitFor({ state: 'attached' })
     }
-    assert.equal(new URL(page.url()).search, '?q=zebra')
+    await page.waitForURL('**/oauth2-clients?q=zebra')
     await show(page, 'Revoked')
     assert.deepEqual(await names(page), ['Zebra revoked'])
     await show(page, 'Never used')
@@ -54,7 +54,7 @@ describe('workspace: finding', function () {
     await page.getByRole('row').nth(1).waitFor()
     assert.deepEqual(await names(page), ['Zébra unused'])
     await page.getByRole('searchbox').press('Escape')
-    assert.equal(new URL(page.url()).search, '?show=unused')
+    await page.waitForURL('**/oauth2-clients?show=unused')
   })
 
   it('a client by its id, and says where else there is a match', async () => {
@@ -88,7 +88,7 @@ describe('workspace: finding', function () {
     await sort('Added')
     await sort('Added')
     assert.deepEqual(await names(page), ['Zebra crossing', 'Zébra unused', 'Zebra revoked'])
-    assert.equal(new URL(page.url()).searchParams.get('sort'), '-added')
+    await page.waitForURL(({ searchParams }) => searchParams.get('sort') === '-added')
   })
 
   it('shows at least 12 rows at 1440 by 900, and rows of a table down to 860 px', async () => {
@@ -133,11 +133,12 @@ describe('workspace: finding', function () {
     await page.getByRole('option', { name: 'Rotate Zebra crossing' }).click()
     await page.getByRole('heading', { name: 'Rotate the secret' }).waitFor()
     await open('analy')
+    await page.getByRole('option', { name: /^Analytics/, selected: true }).waitFor()
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Analytics', level: 1 }).waitFor()
     await open('dark')
     await page.keyboard.press('Enter')
-    assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), 'dark')
+    await page.locator('html[data-theme="dark"]').waitFor()
     await open('create')
     await page.keyboard.press('Enter')
     await page.getByRole('dialog', { name: 'Create a client' }).waitFor()
@@ -158,13 +159,17 @@ describe('workspace: finding', function () {
     tab = await visit({ sessionToken: token, path: CLIENTS })
     const { page } = tab
     await page.getByRole('button', { name: /^Search/ }).click()
-    const selected = () => page.getByRole('option', { selected: true }).innerText()
-    assert.equal(await selected(), 'OAuth2 Clients')
+    const selects = (name: string) =>
+      page
+        .getByRole('option', { selected: true })
+        .filter({ hasText: new RegExp(`^${name}$`) })
+        .waitFor()
+    await selects('OAuth2 Clients')
     await page.keyboard.press('ArrowDown')
-    assert.equal(await selected(), 'Webhooks')
+    await selects('Webhooks')
     await page.keyboard.press('ArrowUp')
     await page.keyboard.press('ArrowUp')
-    assert.equal(await selected(), 'Sign out')
+    await selects('Sign out')
     await page.keyboard.press('Escape')
     await page.locator('.palette-button:focus').waitFor()
   })

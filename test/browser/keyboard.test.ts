@@ -1,5 +1,6 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
+import { eventually } from '../support/eventually.ts'
 import { assertFocused, createClient, OWNER, sessionToken, type Visit, visit } from '../support/workspace.ts'
 
 const CLIENTS = '/ven_acme/integrations/oauth2-clients'
@@ -24,7 +25,7 @@ describe('workspace: by keyboard alone', function () {
     const { keyboard } = tab.page
     await tab.page.getByRole('button', { name: 'Create client' }).focus()
     await keyboard.press('Enter')
-    await tab.page.getByRole('dialog').waitFor()
+    await tab.page.getByRole('dialog').getByLabel('Name').and(tab.page.locator(':focus')).waitFor()
     await keyboard.type('By keyboard')
     for (let presses = 0; presses < 20; presses++) {
       await keyboard.press('Tab')
@@ -35,7 +36,7 @@ describe('workspace: by keyboard alone', function () {
     await tab.page.getByRole('dialog').getByLabel('Name').focus()
     await keyboard.press('Enter')
     await tab.page.getByText('Client secret').waitFor()
-    assert.equal(await focusIsInDialog(tab.page), true)
+    await eventually(() => focusIsInDialog(tab.page))
     await keyboard.press('Escape')
     await tab.page.getByText('once this is closed, the secret is gone').waitFor()
     await tab.page.getByRole('checkbox', { name: 'I have saved the secret' }).focus()
@@ -66,7 +67,7 @@ describe('workspace: by keyboard alone', function () {
     await assertFocused(tab.page, 'Revoke')
     await keyboard.press('Enter')
     await tab.page.getByRole('dialog', { name: /Revoke/ }).waitFor()
-    assert.equal(await focusIsInDialog(tab.page), true)
+    await eventually(() => focusIsInDialog(tab.page))
     await keyboard.press('Escape')
     await tab.page.getByRole('dialog').waitFor({ state: 'detached' })
     await assertFocused(tab.page, 'Actions for Menu by keyboard')
@@ -78,7 +79,7 @@ describe('workspace: by keyboard alone', function () {
     await tab.page.keyboard.press('Enter')
     await tab.page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
     await assertFocused(tab.page, 'Activity')
-    assert.equal(await tab.page.title(), 'Activity · Acme Outfitters')
+    await tab.page.waitForFunction(() => document.title === 'Activity · Acme Outfitters')
   })
 })
 

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core'
 import {
   ADMIN,
   api,
+  clickUntilShown,
   createClient,
   newSession,
   OWNER,
@@ -59,8 +60,10 @@ describe('workspace: the next person in the same tab', function () {
     const typed = 'https://hooks.typed-by-the-owner.com/'
     await field.fill(typed)
     await api('/v1/session', { token, method: 'DELETE' })
-    await page.getByRole('link', { name: 'Activity' }).click()
-    await page.getByText('Your session has ended').waitFor()
+    await clickUntilShown(
+      page.getByRole('link', { name: 'Activity' }),
+      page.getByText('Your session has ended'),
+    )
     await signIn(page, ADMIN)
     await page.getByRole('link', { name: 'Webhooks' }).click()
     await field.waitFor()

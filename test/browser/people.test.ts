@@ -5,6 +5,7 @@ import {
   api,
   assertAccessible,
   assertFocused,
+  clickUntilShown,
   GLOBEX_OWNER,
   sessionToken,
   testWorkspace,
@@ -110,8 +111,10 @@ describe('workspace: people', function () {
 
     await change(page, 'Kim Robertson', 'Suspend')
     await row(page, 'Kim Robertson').getByText('Suspended').waitFor()
-    await kim.getByRole('link', { name: 'Activity' }).click()
-    await kim.getByRole('heading', { name: 'You are suspended' }).waitFor()
+    await clickUntilShown(
+      kim.getByRole('link', { name: 'Activity' }),
+      kim.getByRole('heading', { name: 'You are suspended' }),
+    )
     assert.equal(await kim.getByRole('navigation').count(), 0)
     await kim.getByRole('button', { name: 'Check again' }).click()
     await kim.getByText('Nothing has changed yet.').waitFor()
@@ -139,8 +142,10 @@ describe('workspace: people', function () {
     await page.reload()
     await change(page, 'Kim Robertson', 'Remove')
     await row(page, 'Kim Robertson').waitFor({ state: 'detached' })
-    await kim.getByRole('link', { name: 'Activity' }).click()
-    await kim.getByRole('heading', { name: 'Not one of your companies' }).waitFor()
+    await clickUntilShown(
+      kim.getByRole('link', { name: 'Activity' }),
+      kim.getByRole('heading', { name: 'Not one of your companies' }),
+    )
 
     const { entries } = await globex('/activity')
     assert.deepEqual(

@@ -4,7 +4,7 @@ import type { Dialog, Page } from 'playwright-core'
 import { OWNER, type Visit, visit } from '../support/workspace.ts'
 
 /** How long the browser is given to ask before it closes a tab. */
-const ASKED_WITHIN_MS = 5_000
+const ASKED_WITHIN_MS = 20_000
 
 describe('workspace: what would be lost', function () {
   this.timeout(60_000)

@@ -7,6 +7,7 @@ import { loadPages } from '../../infra/local/gateway/pages.ts'
 import { builtWorkspace } from '../../infra/local/workspace-build.ts'
 import { ruleWith } from '../api/callbacks/sending.ts'
 import { startApi, type TestApi } from '../support/api.ts'
+import { eventually } from '../support/eventually.ts'
 import { freePorts } from '../support/ports.ts'
 import {
   authority,
@@ -203,9 +204,16 @@ describe('workspace: Integrations, Webhooks', function () {
     await button('Send test event').click()
     const verdict = saved().getByText('Delivered: your receiver answered 200')
     await verdict.waitFor()
-    const box = await verdict.boundingBox()
-    const scrolled = await tab.page.evaluate(() => window.scrollY)
-    assert.ok(box && box.y + box.height < 844 - 60, `at ${box?.y}, scrolled by ${scrolled}`)
+    // It may be scrolled to once it is there.
+    let place = ''
+    await eventually(
+      async () => {
+        const box = await verdict.boundingBox()
+        place = `at ${box?.y}, scrolled by ${await tab.page.evaluate(() => window.scrollY)}`
+        return box !== null && box.y + box.height < 844 - 60
+      },
+      { otherwise: () => place },
+    )
   })
 
   it('says before the first test what will arrive, and keeps the tests of this visit', async () => {
@@ -256,10 +264,8 @@ describe('workspace: Integrations, Webhooks', function () {
     await button('Send test event').click()
     await saved().getByText('Sending and waiting for your receiver').waitFor()
     await button('Send test event').click({ force: true })
-    const deadline = Date.now() + 10_000
-    while (!answer && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20))
-    assert.ok(answer, 'nothing was sent')
-    answer()
+    await eventually(() => answer !== undefined, { otherwise: () => 'nothing was sent' })
+    answer?.()
     await saved().getByText('Delivered: your receiver answered 200').waitFor()
     assert.equal(slow.connections, 1)
   })

@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type axe from 'axe-core'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { launchChromium } from './chromium.ts'
 import { eventually } from './eventually.ts'
 import { startTestStack, type TestStack } from './stack.ts'
@@ -110,10 +110,13 @@ export async function visit(options: VisitOptions = {}): Promise<Visit> {
 async function newTab(): Promise<Page> {
   const { browser } = await testWorkspace()
   const context = await browser.newContext({ locale: 'en-GB', acceptDownloads: true })
-  context.setDefaultTimeout(10_000)
+  context.setDefaultTimeout(WAIT_MS)
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   return context.newPage()
 }
+
+/** Long enough for a busy machine: a test that passes never waits for it. */
+const WAIT_MS = 30_000
 
 /** By tests; a page itself listens to others. */
 const LISTENED_TO = ['pageerror', 'console', 'request', 'dialog']
@@ -247,6 +250,15 @@ export async function untilExplained(token: string, requestId: string): Promise<
 const until = (what: string, isThere: () => Promise<boolean>): Promise<void> =>
   eventually(isThere, { otherwise: () => `${what}: not seen within 10 s`, every_ms: 100 })
 
+/**
+ * Clicks what makes the service answer that the session has ended or that access is gone, and waits until the page says
+ * so. Every screen also asks on its own now and then, so the page may say it first and leave nothing to click.
+ */
+export async function clickUntilShown(control: Locator, shown: Locator): Promise<void> {
+  await control.or(shown).first().click()
+  await shown.waitFor()
+}
+
 const AXE = fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))
 
 /**
@@ -300,6 +312,5 @@ export async function assertFocused(page: Page, name: string): Promise<void> {
     })
   await eventually(async () => (await focused()) === name, {
     otherwise: () => `the focus was never on “${name}”`,
-    limit_ms: 5_000,
   })
 }
