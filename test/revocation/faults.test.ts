@@ -262,10 +262,15 @@ describe('a revoked client stays refused', () => {
     await Promise.all([revoke(here, first), here.untilTrusted()])
     await refusedBy(first, here, there)
     // Now at once, vouched for by the second server: the first must have lost every lease.
-    const before = performance.now()
     keepReconciling(here)
-    await revoke(here, second)
-    assert.ok(performance.now() - before < FAST.settle_ms)
+    const patient = await startProcess({
+      redisUrl: through(servers[0].url('api'), networks[0]?.redis as TcpProxy),
+      databaseUrl: database.apiUrl,
+      // It would wait for longer than a test may take.
+      timings: { ...FAST, settle_ms: 60_000 },
+    })
+    cleanups.push(() => patient.close())
+    await revoke(patient, second)
     await refusedBy(second, here, there)
     // A round that a busy machine holds up costs it the lease for a moment.
     await here.untilTrusted()

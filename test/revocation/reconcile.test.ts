@@ -68,6 +68,29 @@ describe('a round of the reconciler', () => {
     return clientId
   }
 
+  /** A process whose time goes on only as it is told, and to which no round of another is a moment ago. */
+  function counting() {
+    let now_ms = 0
+    const { redis, db } = api
+    const reconciler = createReconciler({ redis, db, timings: FAST, monotonic: () => now_ms })
+    const round = async () => {
+      await removeMarker()
+      return (await reconciler.round()).outcome
+    }
+    const wait = (ms: number) => {
+      now_ms += ms
+    }
+    return {
+      round,
+      wait,
+      async trusts() {
+        await round()
+        wait(FAST.settle_ms)
+        assert.equal(await round(), 'marked')
+      },
+    }
+  }
+
   describe('trust', () => {
     beforeEach(async () => {
       await owner.raw("update revocation_trust set run_id = '', since = null")
@@ -75,13 +98,14 @@ describe('a round of the reconciler', () => {
     })
 
     it('names a new server in Postgres, waits, and only then marks it', async () => {
-      const before = performance.now()
-      const outcomes = await api.untilTrusted()
-      const waited_ms = performance.now() - before
-      assert.equal(outcomes[0], 'replaced')
-      assert.ok(outcomes.includes('waiting'))
-      assert.equal(outcomes.at(-1), 'marked')
-      assert.ok(waited_ms >= FAST.settle_ms, `trusted after ${waited_ms} ms`)
+      const { round, wait } = counting()
+      assert.equal(await round(), 'replaced')
+      assert.equal(await round(), 'waiting')
+      wait(FAST.settle_ms - 1)
+      assert.equal(await round(), 'waiting')
+      wait(1)
+      assert.equal(await round(), 'marked')
+      assert.notEqual(await marker(), null)
     })
 
     it('marks with a life of one lease from the beginning of the round', async () => {
@@ -92,16 +116,17 @@ describe('a round of the reconciler', () => {
       assert.ok((await entry(redisKeys.revocationMarker)) <= FAST.lease_ms - 200)
     })
 
-    it('leaves it to another process that marked the server a moment ago', async () => {
-      const other = await startProcess({ redisUrl: server.url('api'), databaseUrl: database.apiUrl })
-      try {
-        await Promise.all([api.untilTrusted(), other.untilTrusted()])
-        await sleep(FAST.round_ms)
-        assert.equal((await api.reconciler.round()).outcome, 'marked')
-        assert.equal((await other.reconciler.round()).outcome, 'fresh')
-      } finally {
-        await other.close()
-      }
+    it('leaves it to another process that marked the server a moment ago, and not for longer', async () => {
+      // A moment that is longer than any machine takes for a round.
+      const moment_ms = 600_000
+      const timings = { ...FAST, round_ms: moment_ms, lease_ms: moment_ms, settle_ms: 0 }
+      const { redis, db } = api
+      const [one, other] = [1, 2].map(() => createReconciler({ redis, db, timings }))
+      const outcomeOf = async (reconciler = one) => (await reconciler?.round())?.outcome
+      assert.deepEqual([await outcomeOf(one), await outcomeOf(one)], ['replaced', 'marked'])
+      assert.deepEqual([await outcomeOf(other), await outcomeOf(other)], ['waiting', 'fresh'])
+      await asAdmin(server, (redis) => redis.pexpire(redisKeys.revocationMarker, moment_ms / 10))
+      assert.equal(await outcomeOf(other), 'marked')
     })
 
     it('renews a marker that seems younger than it can be, as after the clock of Redis was set back', async () => {
@@ -112,40 +137,49 @@ describe('a round of the reconciler', () => {
     })
 
     it('waits again in a process that has not itself seen how long the server is named', async () => {
-      await api.untilTrusted()
-      const late = createReconciler({ redis: api.redis, db: api.db, timings: FAST })
-      assert.equal((await late.round()).outcome, 'waiting')
-      await sleep(FAST.settle_ms)
-      assert.equal((await late.round()).outcome, 'marked')
+      const first = counting()
+      await first.trusts()
+      const late = counting()
+      assert.equal(await late.round(), 'waiting')
+      late.wait(FAST.settle_ms)
+      assert.equal(await late.round(), 'marked')
     })
 
     it('waits again when the server was named anew', async () => {
-      await api.untilTrusted()
+      const { round, wait, trusts } = counting()
+      await trusts()
       await owner.raw('update revocation_trust set since = clock_timestamp()')
-      await sleep(FAST.round_ms)
-      assert.equal((await api.reconciler.round()).outcome, 'waiting')
+      wait(FAST.settle_ms)
+      assert.equal(await round(), 'waiting')
     })
 
     it('waits from when the naming could be seen, however long its commit took', async () => {
-      await api.untilTrusted()
+      const { round, wait, trusts } = counting()
+      await trusts()
       const naming = await owner.transaction()
       await naming.raw('update revocation_trust set since = clock_timestamp()')
-      await sleep(FAST.settle_ms)
+      wait(FAST.settle_ms)
       await naming.commit()
-      assert.equal((await api.reconciler.round()).outcome, 'waiting')
+      assert.equal(await round(), 'waiting')
     })
 
     it('waits from when its own naming was committed, however long that took', async () => {
-      await api.untilTrusted()
+      const { round, wait, trusts } = counting()
+      await trusts()
       await owner.raw("update revocation_trust set run_id = 'another', since = clock_timestamp()")
       const inTheWay = await owner.transaction()
       await inTheWay.raw('select * from revocation_trust for update')
-      await sleep(FAST.round_ms)
-      const replacing = api.reconciler.round()
-      await sleep(FAST.settle_ms + FAST.round_ms)
+      const replacing = round()
+      await eventually(async () => {
+        const { rows } = await owner.raw(
+          `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        )
+        return rows.length > 0
+      })
+      wait(FAST.settle_ms)
       await inTheWay.rollback()
-      assert.equal((await replacing).outcome, 'replaced')
-      assert.equal((await api.reconciler.round()).outcome, 'waiting')
+      assert.equal(await replacing, 'replaced')
+      assert.equal(await round(), 'waiting')
     })
 
     it('counts its wait from the end of the read that found the name to the beginning of the latest', async () => {
@@ -174,11 +208,12 @@ describe('a round of the reconciler', () => {
     })
 
     it('replaces another server in Postgres and begins again', async () => {
-      await api.untilTrusted()
+      const { round, wait, trusts } = counting()
+      await trusts()
       await owner.raw("update revocation_trust set run_id = 'another', since = clock_timestamp()")
-      await sleep(FAST.round_ms)
-      assert.equal((await api.reconciler.round()).outcome, 'replaced')
-      assert.equal((await api.reconciler.round()).outcome, 'waiting')
+      wait(FAST.settle_ms)
+      assert.equal(await round(), 'replaced')
+      assert.equal(await round(), 'waiting')
     })
   })
 

@@ -53,7 +53,7 @@ describe('revoking', () => {
   })
   afterEach(() => stopMarking())
   after(async () => {
-    await Promise.all([auth, api, admin].map((process) => process.close()))
+    await Promise.all([auth, api, admin, ...patient].map((process) => process.close()))
     await Promise.all([server.stop('SIGKILL'), owner.destroy()])
     await database.drop()
   })
@@ -62,6 +62,20 @@ describe('revoking', () => {
     const before = performance.now()
     const result = await act
     return { result, took_ms: performance.now() - before }
+  }
+  const patient: TestProcess[] = []
+  /** Processes of the three roles that wait for a minute whenever Redis cannot vouch for what they revoke. */
+  async function patientProcesses() {
+    const timings = { ...FAST, settle_ms: 60_000 }
+    const start = (user: 'auth' | 'api', databaseUrl: string) =>
+      startProcess({ redisUrl: server.url(user), databaseUrl, timings })
+    const started = await Promise.all([
+      start('auth', database.authUrl),
+      start('api', database.apiUrl),
+      start('api', database.ownerUrl),
+    ])
+    patient.push(...started)
+    return started
   }
   const removeMarker = async () => {
     await stopMarking()
@@ -76,17 +90,18 @@ describe('revoking', () => {
       await subjects.newKey(),
     ]
     const jti = newJti()
+    // These would wait for longer than a test may take.
+    const [patientAuth, patientApi, patientAdmin] = await patientProcesses()
     const acts = [
-      [() => revokeToken(auth, { clientId: other, jti }), { clientId: other, jti }],
-      [() => revokeClient(api, { vendorId, clientId }), { clientId }],
-      [() => revokeKey(admin, kid), { clientId: other, jti: newJti(), kid }],
+      [() => revokeToken(patientAuth, { clientId: other, jti }), { clientId: other, jti }],
+      [() => revokeClient(patientApi, { vendorId, clientId }), { clientId }],
+      [() => revokeKey(patientAdmin, kid), { clientId: other, jti: newJti(), kid }],
     ] as const
     for (const [act, subject] of acts) {
       // On a busy machine a lease of these short ones may lapse; the next round renews it.
       for (const process of [auth, api, admin])
         while ((await process.ask(subject)) !== 'live by redis') await sleep(20)
-      const { took_ms } = await timed<unknown>(act())
-      assert.ok(took_ms < FAST.settle_ms, `took ${took_ms} ms`)
+      await act()
       for (const process of [auth, api, admin]) {
         let answer = await process.ask(subject)
         for (; !answer.endsWith(' revoked by redis'); answer = await process.ask(subject))
@@ -158,6 +173,8 @@ describe('revoking', () => {
         redisUrl: server.url('api'),
         databaseUrl: database.apiUrl,
         timings: { ...FAST, commit_ms: COMMIT_MS },
+        // Nothing else ends its wait in time.
+        statementTimeout_ms: 60_000,
       })
     })
     after(() => hasty.close())
@@ -173,14 +190,13 @@ describe('revoking', () => {
       const holdsNone = () => hasty.db.client.pool.numUsed() === 0
       try {
         await eventually(holdsNone, {
-          limit_ms: 4 * COMMIT_MS,
           otherwise: () => 'its connection still waits',
         })
       } finally {
         await inTheWay.rollback()
       }
       assert.ok(isUnavailable(result), String(result))
-      assert.ok(took_ms < 2 * COMMIT_MS, `took ${took_ms} ms`)
+      assert.ok(took_ms >= COMMIT_MS, `took ${took_ms} ms`)
     }
 
     for (const table of ['oauth_clients', 'revocation_trust'])
@@ -201,7 +217,7 @@ describe('revoking', () => {
       )
       await Promise.all(busy.map((transaction) => transaction.rollback()))
       assert.ok(isUnavailable(result), String(result))
-      assert.ok(took_ms < 2 * COMMIT_MS, `took ${took_ms} ms`)
+      assert.ok(took_ms >= COMMIT_MS, `took ${took_ms} ms`)
       await sleep(COMMIT_MS)
       assert.equal((await readClientCredentials(owner, [clientId]))[0]?.status, 'Active')
     })
@@ -299,11 +315,11 @@ describe('revoking', () => {
     const young = await startProcess({
       redisUrl: server.url('api'),
       databaseUrl: database.apiUrl,
-      timings: { ...FAST, settle_ms: 10_000 },
+      // Longer than a test may take.
+      timings: { ...FAST, settle_ms: 60_000 },
     })
     try {
-      const { took_ms } = await timed(revokeClient(young, { vendorId: subjects.vendorId, clientId }))
-      assert.ok(took_ms < 5_000, `took ${took_ms} ms`)
+      await revokeClient(young, { vendorId: subjects.vendorId, clientId })
       for (const process of [auth, api, admin])
         assert.equal(await process.ask({ clientId }), 'client revoked by redis')
     } finally {
