@@ -80,16 +80,31 @@ describe('the gateway: what it says for a caller', () => {
     assert.equal(request.headers['x-other'], '2')
   })
 
-  for (const name of ['Authorization', 'X-Forwarded-For', 'X-Request-Id', 'Host', 'Content-Type']) {
+  for (const name of [
+    ...['Authorization', 'X-Forwarded-For', 'X-Request-Id', 'Host'],
+    ...['Content-Type', 'Content-Length', 'Cache-Control'],
+  ]) {
     it(`does not let Connection take ${name} away`, async () => {
-      const { request } = await passedOn([
-        `Connection: ${name}`,
-        'Authorization: Bearer x',
-        'Content-Type: text/plain',
-      ])
+      const { request } = await passedOn(
+        [
+          `Connection: ${name}`,
+          'Authorization: Bearer x',
+          'Content-Type: text/plain',
+          'Content-Length: 5',
+          'Cache-Control: no-cache',
+        ],
+        'hello',
+      )
       assert.ok(request.headers[name.toLowerCase()])
+      assert.equal(request.body, 'hello')
     })
   }
+
+  it('answers Expect itself, and does not pass it on', async () => {
+    const { request, answer } = await passedOn(['Expect: 100-continue', 'Content-Length: 5'], 'hello')
+    assert.match(answer, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /)
+    assert.equal(request.headers.expect, undefined)
+  })
 
   it('passes fields on as often as they were sent, for the service to judge', async () => {
     const { request } = await passedOn(['Authorization: Bearer one', 'Authorization: Bearer two'])
@@ -156,6 +171,7 @@ describe('the gateway: what it says for a caller', () => {
         'Keep-Alive': 'timeout=77',
         'Proxy-Authenticate': 'Basic',
         'X-Kept': 'yes',
+        'X-Request-Id': 'made by the service',
         'Set-Cookie': ['a=1', 'b=2'],
       })
       response.end('x')
@@ -165,6 +181,7 @@ describe('the gateway: what it says for a caller', () => {
       assert.notEqual(response.headers.get('keep-alive'), 'timeout=77')
       assert.equal(response.headers.get('proxy-authenticate'), null)
       assert.equal(response.headers.get('x-kept'), 'yes')
+      assert.match(response.headers.get('x-request-id') ?? '', UUID)
       assert.deepEqual(response.headers.getSetCookie(), ['a=1', 'b=2'])
     } finally {
       await other.stop()

@@ -1,17 +1,21 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { request } from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { eventually } from '../support/eventually.ts'
 import { startTestGateway, type TestGateway } from '../support/gateway.ts'
-
-const IDLE_MS = 400
 
 describe('the gateway: bodies and failures', () => {
   let gateway: TestGateway
   beforeEach(async () => {
-    gateway = await startTestGateway({ idleTimeout_ms: IDLE_MS })
+    gateway = await startTestGateway()
   })
   afterEach(() => gateway.stop())
+
+  /** Another gateway, which soon gives up a service that says nothing. */
+  async function impatient(): Promise<void> {
+    await gateway.stop()
+    gateway = await startTestGateway({ idleTimeout_ms: 400 })
+  }
 
   async function problemAt(path: string) {
     const response = await fetch(gateway.url + path, { method: 'POST', body: 'x' })
@@ -36,7 +40,6 @@ describe('the gateway: bodies and failures', () => {
   it('passes an answer on while it is still being made', async () => {
     gateway.answerWith((_incoming, response) => {
       response.write('the first part')
-      setTimeout(() => response.end('the last'), IDLE_MS / 2)
     })
     const response = await fetch(`${gateway.url}/v1/session`)
     const reader = (response.body as ReadableStream<Uint8Array>).getReader()
@@ -113,6 +116,7 @@ describe('the gateway: bodies and failures', () => {
   })
 
   it('answers 504 as a problem when a service says nothing', async () => {
+    await impatient()
     gateway.answerWith(() => {})
     const { response, body } = await problemAt('/v1/session')
     assert.equal(response.status, 504)
@@ -120,6 +124,7 @@ describe('the gateway: bodies and failures', () => {
   })
 
   it('answers 504 in the form of OAuth when the authorization server says nothing', async () => {
+    await impatient()
     gateway.answerWith(() => {})
     const { response, body } = await problemAt('/v1/oauth/token')
     assert.equal(response.status, 504)
@@ -127,15 +132,18 @@ describe('the gateway: bodies and failures', () => {
   })
 
   it('breaks an answer off when the service breaks it off, so that nobody takes it for whole', async () => {
+    let breakOff = () => {}
     gateway.answerWith((incoming, response) => {
       response.write('a part')
-      setTimeout(() => incoming.socket.destroy(), 20)
+      breakOff = () => incoming.socket.destroy()
     })
     const response = await fetch(`${gateway.url}/v1/session`)
+    breakOff()
     await assert.rejects(response.text())
   })
 
   it('breaks an answer off when the service stops in the middle', async () => {
+    await impatient()
     gateway.answerWith((_incoming, response) => {
       response.write('a part')
     })
@@ -144,22 +152,23 @@ describe('the gateway: bodies and failures', () => {
   })
 
   it('ends the request to the service when the caller goes away', async () => {
-    const gone = new Promise<void>((resolve) => {
-      gateway.answerWith((incoming) => incoming.socket.on('close', () => resolve()))
-    })
+    const arrived = new Promise<IncomingMessage>((resolve) => gateway.answerWith(resolve))
     const caller = new AbortController()
-    const answer = fetch(`${gateway.url}/v1/session`, { signal: caller.signal })
-    await sleep(50)
+    const answer = assert.rejects(fetch(`${gateway.url}/v1/session`, { signal: caller.signal }))
+    const { socket } = await arrived
     caller.abort()
-    await assert.rejects(answer)
-    await gone
+    await answer
+    await eventually(() => socket.destroyed)
   })
 
   it('ends the request to the service when the caller goes away in the middle of a body', async () => {
-    const broken = new Promise<string>((resolve) => {
+    let broken = ''
+    const arrived = new Promise<void>((resolve) => {
       gateway.answerWith((incoming) => {
-        incoming.on('error', (error) => resolve(error.message))
-        incoming.resume()
+        incoming.on('error', (error) => {
+          broken = error.message
+        })
+        incoming.on('data', () => resolve())
       })
     })
     const outgoing = request(`${gateway.url}/v1/session`, {
@@ -168,17 +177,20 @@ describe('the gateway: bodies and failures', () => {
     })
     outgoing.on('error', () => {})
     outgoing.write('a part')
-    await sleep(50)
+    await arrived
     outgoing.destroy()
-    assert.equal(await broken, 'aborted')
+    await eventually(() => broken === 'aborted')
   })
 
   it('lets requests in flight finish when it stops, and takes no new ones', async () => {
-    gateway.answerWith((_incoming, response) => setTimeout(() => response.end('whole'), IDLE_MS / 2))
+    const arrived = new Promise<ServerResponse>((resolve) =>
+      gateway.answerWith((_incoming, response) => resolve(response)),
+    )
     const answer = fetch(`${gateway.url}/v1/session`)
-    await sleep(50)
+    const response = await arrived
     const stopped = gateway.gateway.stop()
     await assert.rejects(fetch(`${gateway.url}/v1/session`))
+    response.end('whole')
     assert.equal(await (await answer).text(), 'whole')
     await stopped
   })
