@@ -153,6 +153,8 @@ describe('analytics import', () => {
         /^12,"","is not UTF-8 or longer than 65536 bytes"/,
       ],
       ['"q""9",click,never,,,', /^13,"q""9","occurredAt must be/],
+      ['x10,click,2020-02-30T12:00:00Z,,,', /^14,"x10","occurredAt must be a time/],
+      ['x11,click,2019-02-29T12:00:00Z,,,', /^15,"x11","occurredAt must be a time/],
     ]
     const text = csv(
       'good-1,click,2020-01-01T12:00:00Z,,,',

@@ -108,7 +108,10 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
       {},
     ]) {
       it(`is not ${JSON.stringify(occurredAt)}`, async () => {
-        assertInvalid(await company.send(click({ occurredAt })), '/events/0/occurredAt')
+        const refused = await company.send(click({ occurredAt }))
+        assertInvalid(refused, '/events/0/occurredAt')
+        // And not because it is long ago.
+        assert.match(refused.json.errors[0].detail, /^must be a (?:string|time from 1970 on in RFC 3339)/)
       })
     }
   })

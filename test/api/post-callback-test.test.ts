@@ -252,7 +252,8 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
       const gone_ms = performance.now()
       calling.destroy()
       await eventually(() => receiver.open.size === 0)
-      assert.ok(performance.now() - gone_ms < 1_000)
+      // Not after the 5 s that it is given to answer.
+      assert.ok(performance.now() - gone_ms < 4_000)
       await eventually(async () => (await leases())[0].test_until === null)
       assert.ok(!api.logLines.some((line) => line.includes('request failed') && line.includes(path())))
     })
@@ -280,7 +281,7 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
     await eventually(() => receiver.received.includes('sentAt'))
     const stopped_ms = performance.now()
     await beside.stop()
-    assert.ok(performance.now() - stopped_ms < 3_000)
+    assert.ok(performance.now() - stopped_ms < 4_500)
     assert.ok([503, 'cut'].includes(await waiting))
     await eventually(() => receiver.open.size === 0)
     assert.deepEqual(await leases(), [{ test_until: null }])

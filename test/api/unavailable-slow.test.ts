@@ -15,9 +15,13 @@ const DEADLINE_MS = 200
 
 describe('a request that takes longer than the deadline', () => {
   const done: string[] = []
+  let release = () => {}
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
   const router = createRouter()
     .get('/slow/:id', async (ctx) => {
-      await sleep(2 * DEADLINE_MS)
+      await released
       done.push('slow')
       ctx.res.setHeader('X-Late', 'yes')
       ctx.body = 'late'
@@ -47,9 +51,8 @@ describe('a request that takes longer than the deadline', () => {
   after(() => server.close())
 
   it('is answered with 503 and Retry-After, and what it does later harms nobody', async () => {
-    const startedAt_ms = performance.now()
     const answer = await fetch(`${url}/slow/1`)
-    assert.ok(performance.now() - startedAt_ms < 2 * DEADLINE_MS)
+    release()
     assert.equal(answer.status, 503)
     assert.match(answer.headers.get('retry-after') ?? '', /^\d+$/)
     assert.equal(((await answer.json()) as { code: string }).code, 'unavailable')

@@ -123,7 +123,8 @@ describe('the resolver', () => {
     assert.equal((await resolving).failure, 'no_answer')
     assert.equal((await server.resolve('hooks.acme.com', stop.signal)).failure, 'no_answer')
     server.stop()
-    assert.ok(performance.now() - started_ms < 1_000)
+    // Not after the 3 s of a silent name server.
+    assert.ok(performance.now() - started_ms < 2_500)
   })
 
   it('does not fail on what is no name', async () => {

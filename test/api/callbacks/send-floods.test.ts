@@ -94,7 +94,8 @@ describe('a test send to a receiver that answers without end', () => {
       assert.ok(result.log.includes('the body was cut after 16 KiB'))
       assert.ok(grown_bytes < MEMORY_MAX, `${grown_bytes} bytes`)
       assert.ok(sent_bytes < SENT_MAX, `${sent_bytes} bytes`)
-      assert.ok(took_ms < 2_000, `${took_ms} ms`)
+      // Not for the 5 s or 10 s that a test send may take.
+      assert.ok(took_ms < 4_500, `${took_ms} ms`)
       assert.ok(JSON.stringify(result.log).length < 20_000)
     })
   }

@@ -285,7 +285,8 @@ describe('a test send that is stopped', () => {
     const stopped_ms = performance.now()
     caller.abort()
     assert.equal((await sending).result, null)
-    assert.ok(performance.now() - stopped_ms < 1_000)
+    // Not after the 5 s that it is given to answer.
+    assert.ok(performance.now() - stopped_ms < 4_000)
     await eventually(() => receiver.open.size === 0)
     await receiver.stop()
   })
@@ -313,7 +314,7 @@ describe('a test send that is stopped', () => {
     await eventually(() => receiver.connections === 2)
     const closed_ms = performance.now()
     await sender.close()
-    assert.ok(performance.now() - closed_ms < 1_000)
+    assert.ok(performance.now() - closed_ms < 4_000)
     assert.deepEqual(
       (await Promise.all(sending)).map(({ result }) => result),
       [null, null],
