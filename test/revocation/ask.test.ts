@@ -269,6 +269,30 @@ describe('asking whether a subject is revoked', () => {
     )
   })
 
+  for (const [what, begin, end] of [
+    [
+      'a fence stands',
+      `insert into restore_fences (reason) values ('an operator')`,
+      'delete from restore_fences',
+    ],
+    [
+      'the database is not the one that was confirmed',
+      `update revocation_trust set place = 'another'`,
+      'update revocation_trust set place = database_place()',
+    ],
+  ] as const)
+    it(`is undecided while ${what}`, async () => {
+      const clientId = await subjects.newClient()
+      await asAdmin(server, (redis) => redis.flushall())
+      assert.equal(await api.ask({ clientId }), 'live by postgres')
+      await owner.raw(begin)
+      try {
+        assert.equal(await api.ask({ clientId }), 'undecided by neither')
+      } finally {
+        await owner.raw(end)
+      }
+    })
+
   it('is undecided when the database is a standby, which may not know yet', async function () {
     this.timeout(60_000)
     const directory = await mkdtemp(join(tmpdir(), `standby-${randomUUID()}-`))
@@ -277,10 +301,10 @@ describe('asking whether a subject is revoked', () => {
     await migrate({ ownerUrl: primary.url('postgres') })
     const db = createPostgres({ url: primary.url('postgres'), poolSize: 1, applicationName: 'test' })
     const clientId = await (await createSubjects(db)).newClient()
-    // Named already, so that a round has nothing to write and only its reading can notice.
+    // Named and confirmed already, so that a round has nothing to write and only that it is a standby can be noticed.
     const info = await asAdmin(server, (redis) => redis.info('server'))
     const runId = /run_id:(\w+)/.exec(info)?.[1] ?? ''
-    await db.raw('update revocation_trust set run_id = ?, since = now()', [runId])
+    await db.raw('update revocation_trust set run_id = ?, since = now(), place = database_place()', [runId])
     await db.destroy()
     await primary.stop()
     await writeFile(join(options.directory, 'standby.signal'), '')
