@@ -20,7 +20,7 @@ const ASK = [
 const COMMON = [
   ...ASK,
   '+time ~rate:* +set +incrby +pttl',
-  '(~refusals:* +lpush +ltrim +pexpire +zadd +zremrangebyscore +zremrangebyrank)',
+  '(~refusals:* +set +del +zadd +zrem +zcard +zpopmin +pexpire)',
 ]
 
 export const REDIS_USER_RULES = {
@@ -31,7 +31,7 @@ export const REDIS_USER_RULES = {
     '+scan',
     '(%RW~revocation:marker %RW~revocation:seen %RW~revocation:nonce:* +get +set +pttl)',
     '(~usage:* +eval +hincrby +hmget +hscan +renamenx +del)',
-    '(%R~refusals:* +lrange +zrange)',
+    '(%R~refusals:* +get +mget +zrange)',
   ].join(' '),
   /** For other services of the company: shared/access-tokens. */
   verifier: ASK.join(' '),

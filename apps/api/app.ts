@@ -2,11 +2,11 @@ import type { BlockList } from 'node:net'
 import Koa from 'koa'
 import { createAccessTokens } from '#shared/access-tokens/access-tokens.ts'
 import type { SigningKeys } from '#shared/access-tokens/signing-keys.ts'
+import type { ClientUsage } from '#shared/client-usage.ts'
 import { Problem } from '#shared/problems.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
-import type { Refusals } from '#shared/refusals.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
@@ -71,7 +71,7 @@ export interface ApiDependencies {
   pools: ApiPools
   redis: Redis
   revocation: Revocation
-  refusals: Refusals
+  usage: ClientUsage
   signingKeys: SigningKeys
   limits: {
     apiPerClient: RateLimit
@@ -96,7 +96,7 @@ export interface ApiDependencies {
 
 /** The resource API as one Koa application: every middleware and route in the order in which they are tried. */
 export function createApi(deps: ApiDependencies): Koa<ApiState> {
-  const { settings, log, pools, refusals, signingKeys, draining, degraded } = deps
+  const { settings, log, pools, usage, signingKeys, draining, degraded } = deps
   const { issuer, apiResource, trustedProxies } = settings
   const routes = createRoutes(deps)
   const routers = [
@@ -109,7 +109,7 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
   const app = new Koa<ApiState>()
   app.use(createMeasuringMiddleware(deps.metrics))
   app.use(createRequestMiddleware({ log, trustedProxies, ran: deps.ran }))
-  app.use(createProblemMiddleware({ apiResource, refusals }))
+  app.use(createProblemMiddleware({ apiResource, usage }))
   app.use(deadline as Koa.Middleware<ApiState>)
   for (const router of routers) app.use(router.routes() as Koa.Middleware<ApiState>)
   app.use(createUnmatchedMiddleware(routers))

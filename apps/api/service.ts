@@ -1,11 +1,11 @@
 import { Gauge } from 'prom-client'
 import { createSigningKeys } from '#shared/access-tokens/signing-keys.ts'
+import { createClientUsage } from '#shared/client-usage.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import { watchLoopLag } from '#shared/process/loop-lag.ts'
 import { createMetrics, type Metrics } from '#shared/process/metrics.ts'
 import type { Service } from '#shared/process/service-process.ts'
-import { createRefusals } from '#shared/refusals.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
@@ -65,7 +65,7 @@ export function createService({
   measurePools(metrics, { ...pools })
   measureRedis(metrics, connections, revocation)
   const roundMarked = measureRoundAge(metrics)
-  const refusals = createRefusals({ redis, clock })
+  const usage = createClientUsage({ redis, clock })
   const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
   const callbacks = callbacksOf({ config, clock, outside, metrics })
 
@@ -79,7 +79,7 @@ export function createService({
     pools,
     redis,
     revocation,
-    refusals,
+    usage,
     signingKeys,
     limits: createLimits({ config, redis, metrics }),
     callbacks,
@@ -116,7 +116,7 @@ export function createService({
         metrics,
         eventRetention_days: config.EVENT_RETENTION_DAYS,
       })
-      flushing = setInterval(refusals.flush, FLUSH_EVERY_MS).unref()
+      flushing = setInterval(usage.flush, FLUSH_EVERY_MS).unref()
       await signingKeys.start()
     },
     drain() {
@@ -125,7 +125,7 @@ export function createService({
     async stop() {
       await callbacks.sender.close()
       clearInterval(flushing)
-      await refusals.flush()
+      await usage.flush()
       signingKeys.stop()
       await Promise.all([endHousekeeping(), reconciling?.stop()])
       revocation.close()

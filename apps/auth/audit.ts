@@ -1,10 +1,10 @@
 import { Counter } from 'prom-client'
+import type { ClientUsage } from '#shared/client-usage.ts'
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import type { Log } from '#shared/process/log.ts'
 import { infoLines } from '#shared/process/log-line.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
 import type { RequestContext } from '#shared/process/request-context.ts'
-import type { Refusals } from '#shared/refusals.ts'
 import type { Refusal } from './refusal.ts'
 import type { Exchange } from './route.ts'
 
@@ -23,7 +23,7 @@ export type Audit = ReturnType<typeof createAudit>
  * for the client's company. Fields are named one by one: nothing of a request is logged but the ids and the address.
  * What was sent as client id is logged only when it looks like one, since people paste secrets into the wrong field.
  */
-export function createAudit(log: Log, { registry }: Metrics, companies: Refusals) {
+export function createAudit(log: Log, { registry }: Metrics, usage: ClientUsage) {
   const writeInfo = infoLines(log)
   const registers = [registry]
   const issued = new Counter({
@@ -62,7 +62,7 @@ export function createAudit(log: Log, { registry }: Metrics, companies: Refusals
       const { record, proven } = client
       const { requestId } = context
       const note = { requestId, route: `${request.method} ${path}`, status, code: error, reason, about }
-      companies.note({ clientId: record.clientId, vendorId: record.vendorId, proven, ...note })
+      usage.refused({ clientId: record.clientId, vendorId: record.vendorId, proven, ...note })
     },
     failed({ context, path }: Exchange, error: unknown): void {
       const message = error instanceof Error ? error.message : 'not an error'

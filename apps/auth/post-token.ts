@@ -1,3 +1,4 @@
+import type { ClientUsage } from '#shared/client-usage.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import { ACCESS_TOKEN_LIFE_S, issueAccessToken } from './access-token.ts'
 import { answerUncached } from './answer.ts'
@@ -7,13 +8,12 @@ import type { GrantJudge } from './grant-judge.ts'
 import { Refusal, unavailable } from './refusal.ts'
 import { type Handler, missing } from './route.ts'
 import { areAssigned } from './scope.ts'
-import type { UsageCounter } from './usage-counter.ts'
 
 const FIELDS = new Set(['grant_type', 'client_id', 'client_secret', 'scope', 'resource'])
 
 /** POST /v1/oauth/token: the client-credentials grant (RFC 6749 §4.4). */
 export function createPostToken(
-  parts: ClientEndpoint & { judge: GrantJudge; usage: UsageCounter; clock: Clock; clockWatch: ClockWatch },
+  parts: ClientEndpoint & { judge: GrantJudge; usage: ClientUsage; clock: Clock; clockWatch: ClockWatch },
 ): Handler {
   const { authenticate, limit, judge, audit, usage, clock, clockWatch, issuer, resource: audience } = parts
   return async (exchange) => {
@@ -38,7 +38,7 @@ export function createPostToken(
     const { clientId, vendorId } = record
     const claims = { issuer, audience, clientId, vendorId, scope, now_ms: clock.now() }
     const { token, jti } = issueAccessToken(signer, claims)
-    usage.count(clientId, scope, exchange.context.clientAddress)
+    usage.issued(clientId, scope, exchange.context.clientAddress)
     audit.tokenIssued(exchange.context, { clientId, vendorId, jti, kid: signer.kid, scope })
     return answerUncached({
       access_token: token,

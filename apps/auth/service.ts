@@ -1,10 +1,10 @@
+import { createClientUsage } from '#shared/client-usage.ts'
 import { openIdMetadata, serverMetadata } from '#shared/oauth/server-metadata.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import { createMetrics, type Metrics } from '#shared/process/metrics.ts'
 import { createContextReader } from '#shared/process/request-context.ts'
 import type { Service } from '#shared/process/service-process.ts'
-import { createRefusals } from '#shared/refusals.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { checkDatabaseUrl, createPostgres } from '#shared/stores/postgres.ts'
 import { rateLimits } from '#shared/stores/rate-limit.ts'
@@ -22,7 +22,6 @@ import { measureKeys } from './measured.ts'
 import { createPostRevoke } from './post-revoke.ts'
 import { createPostToken } from './post-token.ts'
 import { createListener, get, type Methods, post } from './server.ts'
-import { createUsageCounter } from './usage-counter.ts'
 
 const NAME = 'integration-auth'
 const FLUSH_EVERY_MS = 1_000
@@ -45,12 +44,12 @@ export function createAuthService({
   stores,
 }: AuthServiceOptions): Service {
   const parts = createParts({ config, clock, log, metrics, stores })
-  const { db, connections, revocation, keys, clockWatch, audit, usage, refusals } = parts
+  const { db, connections, revocation, keys, clockWatch, audit, usage } = parts
   let ready = false
   const routes = createRoutes(config, clock, parts, () => ready && clockWatch.isRight())
   const readContext = createContextReader(config.TRUSTED_PROXIES, log)
   const errorPage = `${config.ISSUER}/docs/errors`
-  const flush = () => Promise.all([usage.flush(), refusals.flush()])
+  const flush = () => Promise.all([usage.flush(), usage.flush()])
   let flushing: NodeJS.Timeout | undefined
   let endPolling: (() => void)[] = []
   return {
@@ -58,7 +57,7 @@ export function createAuthService({
     async start() {
       await checkDatabaseUrl(db)
       endPolling = [await keys.start(), await clockWatch.start()]
-      flushing = setInterval(flush, FLUSH_EVERY_MS).unref()
+      flushing = setInterval(usage.flush, FLUSH_EVERY_MS).unref()
       ready = true
     },
     drain() {
@@ -67,7 +66,7 @@ export function createAuthService({
     async stop() {
       clearInterval(flushing)
       for (const end of endPolling) end()
-      await flush()
+      await usage.flush()
       revocation.close()
       connections.close()
       await db.destroy()
@@ -88,7 +87,7 @@ function createParts({ config, clock, log, metrics, stores }: AuthServiceOptions
   const revocation = createRevocation({ redis: revocationRedis, db })
   const { SIGNING_ALG: alg, KEY_ENCRYPTION_KEY: encryptionKey } = config
   const keys = createKeyRing({ db, clock, log, alg, encryptionKey })
-  const refusals = createRefusals({ redis, clock })
+  const usage = createClientUsage({ redis, clock })
   measurePools(metrics, { main: db })
   measureRedis(metrics, connections, revocation)
   measureKeys(metrics, keys, clock)
@@ -98,9 +97,8 @@ function createParts({ config, clock, log, metrics, stores }: AuthServiceOptions
     revocation,
     keys,
     clockWatch: watchClock({ clock, log, stores: stores ?? storeClocks(db, redis) }),
-    audit: createAudit(log, metrics, refusals),
-    refusals,
-    usage: createUsageCounter({ redis, clock }),
+    audit: createAudit(log, metrics, usage),
+    usage,
     limit: rateLimits(redis, metrics),
   }
 }

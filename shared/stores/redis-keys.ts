@@ -28,12 +28,11 @@ export const redisKeys = {
   usagePending: 'usage:pending',
   /** The same hash, renamed while it is being stored. */
   usageDraining: 'usage:draining',
-  /** List of a client's refused requests, newest first. Lives for a day after the last one. */
-  refusals: (clientId: string) => `refusals:of:${clientId}`,
-  /** The same for requests that anyone may have sent in the client's name. */
-  unprovenRefusals: (clientId: string) => `refusals:unproven:${clientId}`,
-  /** Sorted set: a company's clients with such lists, by the time of the last one. Lives as long as they do. */
-  refusedClients: (vendorId: string) => `refusals:clients:${vendorId}`,
+  /** A refused request of a company's client, in JSON. Lives for a day. */
+  refusal: (vendorId: string, requestId: string) => `refusals:record:${vendorId}:${requestId}`,
+  /** Sorted set: the positions of a client's refused requests, or of a company's. Lives for a day after the last one. */
+  refusals: (kind: 'proven' | 'unproven', clientOrVendorId: string) =>
+    `refusals:${kind}:of:${clientOrVendorId}`,
 } as const
 
 export const redisLifetimes = {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import type { Redis } from 'ioredis'
+import { createClientUsage } from '#shared/client-usage.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { deleteOldUsage, drainUsage } from '../../apps/api/clients/usage.ts'
-import { createUsageCounter } from '../../apps/auth/usage-counter.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { assertProblem } from '../support/problem.ts'
 import { asAdmin } from '../support/revocation.ts'
@@ -52,8 +52,8 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
       token: await api.createSession(userId),
     })
   const issue = async (scope: string, address: string, times = 1) => {
-    const counter = createUsageCounter({ redis: authRedis, clock: api.clock })
-    for (let n = 0; n < times; n += 1) counter.count(clientId, scope, address)
+    const counter = createClientUsage({ redis: authRedis, clock: api.clock })
+    for (let n = 0; n < times; n += 1) counter.issued(clientId, scope, address)
     await counter.flush()
   }
   const busy = (counts: Counts[]) => counts.filter(({ tokens, refused }) => tokens + refused > 0)

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
+import { createClientUsage } from '#shared/client-usage.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { drainUsage } from '../../apps/api/clients/usage.ts'
-import { createUsageCounter } from '../../apps/auth/usage-counter.ts'
 import { type Person, startApi, type TestApi } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
@@ -178,7 +178,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
       const redis = createRedis({ url: api.redis.url('api'), connectionName: 'test' })
       const authRedis = createRedis({ url: api.redis.url('auth'), connectionName: 'test' })
       await Promise.all([redisReady(redis), redisReady(authRedis)])
-      const counter = createUsageCounter({ redis: authRedis, clock: api.clock })
+      const counter = createClientUsage({ redis: authRedis, clock: api.clock })
       const { clientId } = await api.createClient({ vendorId })
       const usage = async () => {
         const [{ lastUsedAt, tokensIssued24h, tokensByDay }] = (await list()).json.clients
@@ -187,14 +187,14 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
         return { lastUsedAt, tokensIssued24h, before: tokensByDay.slice(0, 13).filter(Boolean) }
       }
       const usedAt = new Date(api.clock.now()).toISOString()
-      counter.count(clientId, 'analytics:read', '192.0.2.1')
-      counter.count(clientId, 'analytics:read', '192.0.2.1')
+      counter.issued(clientId, 'analytics:read', '192.0.2.1')
+      counter.issued(clientId, 'analytics:read', '192.0.2.1')
       await counter.flush()
       assert.deepEqual(await usage(), { lastUsedAt: usedAt, tokensIssued24h: 2, before: [] })
       await drainUsage({ redis, db })
       assert.deepEqual(await usage(), { lastUsedAt: usedAt, tokensIssued24h: 2, before: [] })
       api.clock.advance(3_600_000)
-      counter.count(clientId, 'analytics:read', '192.0.2.1')
+      counter.issued(clientId, 'analytics:read', '192.0.2.1')
       await counter.flush()
       const later = new Date(api.clock.now()).toISOString()
       assert.deepEqual(await usage(), { lastUsedAt: later, tokensIssued24h: 3, before: [] })

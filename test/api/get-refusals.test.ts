@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { Redis } from 'ioredis'
-import { createRefusals, type RefusedRequest } from '#shared/refusals.ts'
+import { createClientUsage, type RefusedRequest } from '#shared/client-usage.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { type ApiResponse, type Person, startApi, type TestApi } from '../support/api.ts'
@@ -37,9 +37,9 @@ describe('the refused requests of clients', () => {
     })
   /** As the authorization server does it. */
   async function note(...refused: Partial<RefusedRequest>[]): Promise<void> {
-    const refusals = createRefusals({ redis, clock: api.clock })
+    const refusals = createClientUsage({ redis, clock: api.clock })
     for (const one of refused) {
-      refusals.note({
+      refusals.refused({
         clientId,
         vendorId,
         proven: true,
@@ -121,9 +121,9 @@ describe('the refused requests of clients', () => {
       assert.equal(json.code, 'invalid_input')
       assert.equal(json.reason, 'A field broke a rule: ?from must be a date, YYYY-MM-DD.')
       const admin = new Redis(api.redis.url('admin'))
-      const kept = await admin.lrange(`refusals:of:${clientId}`, 0, -1)
+      const kept = await admin.mget(await admin.keys('refusals:record:*'))
       admin.disconnect()
-      assert.equal(kept.length, 1)
+      assert.ok(kept.join('').includes(json.requestId))
       for (const foreign of [secret, 'hunter2']) assert.equal(kept.join('').includes(foreign), false)
     })
 

@@ -33,7 +33,7 @@ describe('a request that takes longer than the deadline', () => {
     .get('/failing', () => Promise.reject(new Error('at once')))
   const app = new Koa<ApiState>()
   app.use(createRequestMiddleware({ log: silentLog(), trustedProxies: new BlockList() }))
-  app.use(createProblemMiddleware({ refusals: { note() {} }, apiResource: 'https://api.test' }))
+  app.use(createProblemMiddleware({ usage: { refused() {} }, apiResource: 'https://api.test' }))
   app.use(
     createDeadlineMiddleware({
       deadline_ms: DEADLINE_MS,

@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { newClientId } from '#shared/oauth/new-ids.ts'
-import type { RefusalRecord } from '#shared/refusals.ts'
+import { createClientUsage, type RefusalRecord } from '#shared/client-usage.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
 
@@ -23,11 +23,15 @@ describe('what is noted of a refused request', () => {
     client = await auth.createClient()
   })
 
-  /** As it is found within three seconds; empty if nothing is noted by then. */
-  async function noted(key: string): Promise<RefusalRecord[]> {
+  /** As it is found within three seconds, newest first; empty if nothing is noted by then. */
+  async function noted(
+    { clientId, vendorId }: TestClient,
+    kind: 'proven' | 'unproven' = 'proven',
+  ): Promise<RefusalRecord[]> {
     for (let tries = 0; tries < 30; tries += 1) {
-      const records = await redis.lrange(key, 0, -1)
-      if (records.length > 0) return records.map((record) => JSON.parse(record))
+      const positions = await redis.zrange(redisKeys.refusals(kind, clientId), 0, -1, 'REV')
+      const keys = positions.map((position) => redisKeys.refusal(vendorId, position.split(' ')[1] ?? ''))
+      if (keys.length > 0) return (await redis.mget(keys)).map((text) => JSON.parse(text ?? 'null'))
       await sleep(100)
     }
     return []
@@ -35,11 +39,12 @@ describe('what is noted of a refused request', () => {
 
   it('says what was wrong with a request of the client, under its request id', async () => {
     const { headers } = await auth.token(client, { scope: 'boost:write' })
-    const [record] = await noted(redisKeys.refusals(client.clientId))
+    const [record] = await noted(client)
     assert.ok(record)
     const { at_ms, ...rest } = record
     assert.ok(Math.abs(at_ms - auth.clock.now()) < 60_000)
     assert.deepEqual(rest, {
+      clientId: client.clientId,
       requestId: headers.get('x-request-id'),
       route: 'POST /v1/oauth/token',
       status: 400,
@@ -51,26 +56,26 @@ describe('what is noted of a refused request', () => {
 
   it('names the scopes that the client does not have, and repeats nothing else that was sent', async () => {
     await auth.token(client, { scope: 'boost:write nonsense catalog:write analytics:read' })
-    const [record] = await noted(redisKeys.refusals(client.clientId))
+    const [record] = await noted(client)
     assert.equal(record?.about, 'catalog:write, boost:write')
     const other = await auth.createClient()
     await auth.token(other, { scope: 'analytics:read nonsense' })
-    const [unknown] = await noted(redisKeys.refusals(other.clientId))
+    const [unknown] = await noted(other)
     assert.equal(unknown?.reason, 'invalid_scope')
     assert.equal(unknown?.about, undefined)
   })
 
   it('keeps wrong secrets apart, so that a stranger who knows the id pushes nothing out', async () => {
     await auth.token(client, { client_secret: 'wrong' })
-    const [record] = await noted(redisKeys.unprovenRefusals(client.clientId))
+    const [record] = await noted(client, 'unproven')
     assert.equal(record?.reason, 'wrong_secret')
-    assert.equal(await redis.exists(redisKeys.refusals(client.clientId)), 0)
+    assert.equal(await redis.exists(redisKeys.refusals('proven', client.clientId)), 0)
   })
 
   it('says that the client was revoked, where the caller learns only invalid_client', async () => {
     await auth.markRevoked(client)
     await auth.token(client)
-    const [record] = await noted(redisKeys.refusals(client.clientId))
+    const [record] = await noted(client)
     assert.deepEqual(
       [record?.status, record?.code, record?.reason],
       [401, 'invalid_client', 'revoked_client'],
@@ -79,7 +84,7 @@ describe('what is noted of a refused request', () => {
 
   it('says that the client was over its rate', async () => {
     for (let times = 0; times < 6; times += 1) await auth.token(client)
-    const [record] = await noted(redisKeys.refusals(client.clientId))
+    const [record] = await noted(client)
     assert.deepEqual([record?.status, record?.reason], [429, 'rate_of_client'])
   })
 
@@ -87,9 +92,9 @@ describe('what is noted of a refused request', () => {
     const unknown = newClientId()
     await auth.token({ ...client, clientId: unknown })
     await auth.token(client, { scope: client.clientSecret })
-    const records = await noted(redisKeys.refusals(client.clientId))
+    const records = await noted(client)
     assert.equal(records.length, 1)
     assert.ok(!JSON.stringify(records).includes(tokenFields(client).client_secret as string))
-    assert.equal(await redis.exists(redisKeys.refusals(unknown), redisKeys.unprovenRefusals(unknown)), 0)
+    assert.equal(await redis.exists(redisKeys.refusals('proven', unknown), redisKeys.refusals('unproven', unknown)), 0)
   })
 })

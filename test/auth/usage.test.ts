@@ -1,10 +1,10 @@
 import { strict as assert } from 'node:assert'
 import { Redis } from 'ioredis'
+import { createClientUsage } from '#shared/client-usage.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { drainUsage } from '../../apps/api/clients/usage.ts'
-import { createUsageCounter } from '../../apps/auth/usage-counter.ts'
 import { startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
 
 const HOUR_MS = 3_600_000
@@ -38,7 +38,7 @@ describe('the usage of clients', () => {
     client = await auth.createClient()
   })
 
-  const counter = () => createUsageCounter({ redis: authRedis, clock: auth.clock })
+  const counter = () => createClientUsage({ redis: authRedis, clock: auth.clock })
   async function stored({ clientId }: TestClient): Promise<{ last: Date | undefined; tokens: number }> {
     const last = await auth.db.raw('select last_used_at from client_usage where client_id = ?', [clientId])
     const hours = await auth.db.raw(
@@ -70,11 +70,11 @@ describe('the usage of clients', () => {
   it('move to Postgres, by hour, and add up', async () => {
     const usage = counter()
     const start_ms = auth.clock.now()
-    for (const _ of [1, 2, 3]) usage.count(client.clientId, 'analytics:read', '192.0.2.1')
+    for (const _ of [1, 2, 3]) usage.issued(client.clientId, 'analytics:read', '192.0.2.1')
     await usage.flush()
     assert.equal(await drainUsage({ redis, db }), 1)
     auth.clock.advance(HOUR_MS)
-    usage.count(client.clientId, 'analytics:read', '192.0.2.1')
+    usage.issued(client.clientId, 'analytics:read', '192.0.2.1')
     await usage.flush()
     assert.equal(await drainUsage({ redis, db }), 1)
     assert.deepEqual(await stored(client), { last: new Date(start_ms + HOUR_MS), tokens: 4 })
@@ -93,11 +93,11 @@ describe('the usage of clients', () => {
   it('never go back in time', async () => {
     const usage = counter()
     const late = auth.clock.now()
-    usage.count(client.clientId, 'analytics:read', '192.0.2.1')
+    usage.issued(client.clientId, 'analytics:read', '192.0.2.1')
     await usage.flush()
     await drainUsage({ redis, db })
     auth.clock.advance(-60_000)
-    usage.count(client.clientId, 'analytics:read', '192.0.2.1')
+    usage.issued(client.clientId, 'analytics:read', '192.0.2.1')
     await usage.flush()
     await drainUsage({ redis, db })
     assert.equal((await stored(client)).last?.getTime(), late)
@@ -106,7 +106,7 @@ describe('the usage of clients', () => {
 
   it('are stored once when several processes drain at the same time', async () => {
     const usage = counter()
-    usage.count(client.clientId, 'analytics:read', '192.0.2.1')
+    usage.issued(client.clientId, 'analytics:read', '192.0.2.1')
     await usage.flush()
     const drained = await Promise.all([1, 2, 3, 4].map(() => drainUsage({ redis, db })))
     assert.equal(
@@ -118,10 +118,10 @@ describe('the usage of clients', () => {
 
   it('left behind by a crash are stored by the next drain, and what came since by the one after', async () => {
     const usage = counter()
-    usage.count(client.clientId, 'analytics:read', '192.0.2.1')
+    usage.issued(client.clientId, 'analytics:read', '192.0.2.1')
     await usage.flush()
     await admin.rename('usage:pending', 'usage:draining')
-    usage.count(client.clientId, 'analytics:read', '192.0.2.1')
+    usage.issued(client.clientId, 'analytics:read', '192.0.2.1')
     await usage.flush()
     await drainUsage({ redis, db })
     assert.equal((await stored(client)).tokens, 1)
@@ -132,7 +132,7 @@ describe('the usage of clients', () => {
   it('name at most 20 addresses of a client in one flush, and count every token', async () => {
     const usage = counter()
     for (let host = 1; host <= 25; host += 1)
-      usage.count(client.clientId, 'analytics:read', `192.0.2.${host}`)
+      usage.issued(client.clientId, 'analytics:read', `192.0.2.${host}`)
     await usage.flush()
     const fields = await admin.hgetall('usage:pending')
     const addresses = Object.keys(fields).filter((field) => field.startsWith(`${client.clientId}|a|`))
@@ -161,7 +161,7 @@ describe('the usage of clients', () => {
     for (let flush = 0; flush < 5; flush += 1) {
       for (let n = 0; n < 200; n += 1)
         for (let address = 0; address < 20; address += 1)
-          usage.count(client(n), 'analytics:read', `192.0.2.${address}`)
+          usage.issued(client(n), 'analytics:read', `192.0.2.${address}`)
       await usage.flush()
     }
     flushing = false
@@ -178,8 +178,8 @@ describe('the usage of clients', () => {
 
   it('of a client that Postgres does not know are dropped', async () => {
     const usage = counter()
-    usage.count('cli_0000000000000000000000', 'analytics:read', '192.0.2.1')
-    usage.count(client.clientId, 'analytics:read', '192.0.2.1')
+    usage.issued('cli_0000000000000000000000', 'analytics:read', '192.0.2.1')
+    usage.issued(client.clientId, 'analytics:read', '192.0.2.1')
     await usage.flush()
     await drainUsage({ redis, db })
     assert.equal((await stored(client)).tokens, 1)

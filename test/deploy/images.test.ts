@@ -53,7 +53,7 @@ describe('what the images hold', function () {
       'shared/stores',
       'shared/oauth',
       'shared/revocation',
-      'shared/refusals.ts',
+      'shared/client-usage.ts',
       'shared/entity-tag.ts',
       'apps/auth',
     ])

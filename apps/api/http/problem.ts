@@ -1,6 +1,6 @@
 import type { Middleware, ParameterizedContext } from 'koa'
+import type { ClientUsage } from '#shared/client-usage.ts'
 import { PROBLEMS, Problem, unavailable } from '#shared/problems.ts'
-import type { Refusals } from '#shared/refusals.ts'
 import { isUnavailable } from '#shared/stores/postgres-errors.ts'
 import { UNKNOWN_MEMBER } from './input.ts'
 import type { ApiState } from './state.ts'
@@ -15,10 +15,10 @@ export const problemType = (apiResource: string, code: string): string =>
  */
 export function createProblemMiddleware({
   apiResource,
-  refusals,
+  usage,
 }: {
   apiResource: string
-  refusals: Pick<Refusals, 'note'>
+  usage: Pick<ClientUsage, 'refused'>
 }): Middleware<ApiState> {
   return async (ctx, next) => {
     try {
@@ -27,7 +27,7 @@ export function createProblemMiddleware({
       const problem = asProblem(error)
       logFailure(ctx, problem, error)
       ctx.state.problem = problem.code
-      noteRefusal(ctx, problem, refusals)
+      noteRefusal(ctx, problem, usage)
       ctx.status = problem.status
       ctx.set(problem.headers)
       ctx.set('Cache-Control', 'no-store')
@@ -64,13 +64,13 @@ const POINTERS_NOTED = 3
 function noteRefusal(
   ctx: ParameterizedContext<ApiState>,
   problem: Problem,
-  refusals: Pick<Refusals, 'note'>,
+  usage: Pick<ClientUsage, 'refused'>,
 ): void {
   const { client, refusal, request } = ctx.state
   if (!client || !NOTED_STATUS.includes(problem.status)) return
   const { code, status } = problem
   const about = refusal?.about ?? faultsOf(problem)
-  refusals.note({
+  usage.refused({
     ...client,
     // An expired token may be anyone's find by now.
     proven: refusal?.reason !== 'expired',

@@ -1,6 +1,6 @@
+import type { RefusalRecord } from '#shared/client-usage.ts'
 import type { ClientRecord } from '#shared/oauth/clients.ts'
 import { actorOf } from '../http/schemas.ts'
-import type { StoredRefusal } from './stored.ts'
 
 /** Why a request was refused, and what to do about it: a sentence each, for a person of the client's company. */
 export interface Explanation {
@@ -49,7 +49,7 @@ const REASONS: Record<string, Explanation> = {
 
 /** @param client undefined: it could not be read. */
 export function explain(
-  { reason, code, about }: StoredRefusal,
+  { reason, code, about }: RefusalRecord,
   client: ClientRecord | undefined,
 ): Explanation {
   switch (reason) {

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { RefusalRecord } from '#shared/client-usage.ts'
 import { findClient, findClients } from '#shared/oauth/clients.ts'
 import { Problem, unavailable } from '#shared/problems.ts'
 import type { Clock } from '#shared/process/clock.ts'
@@ -9,7 +10,7 @@ import { page } from '../http/page.ts'
 import { type Access, type Route, route } from '../http/route.ts'
 import { explain } from './reasons.ts'
 import { Refusal, RefusalPage, RefusalQuery } from './schemas.ts'
-import { refusalsOf, refusalsOfAll, refusedClients, type StoredRefusal } from './stored.ts'
+import { listPositions, readRefusals } from './stored.ts'
 
 export interface RefusalDependencies {
   db: Database
@@ -17,6 +18,9 @@ export interface RefusalDependencies {
   clock: Clock
   manager: Access<Manager>
 }
+
+/** Of any answer. */
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
 
 export const createRefusalRoutes = (deps: RefusalDependencies): Route[] => [
   getRefusals(deps),
@@ -41,13 +45,13 @@ const getRefusals = ({ db, redis, clock, manager: by }: RefusalDependencies): Ro
         throw new Problem('not_found', 'The company has no such client.')
       }
       const found = await fromRedis(async () => {
-        if (clientId !== undefined) return refusalsOf(redis, { clientId, now_ms })
-        return refusalsOfAll(redis, { clientIds: await refusedClients(redis, { vendorId, now_ms }), now_ms })
+        const some = { of: clientId ?? vendorId, after: cursor, limit: limit + 1, now_ms }
+        const positions = await listPositions(redis, some)
+        const { rows, nextCursor } = page(positions, limit, (position) => position)
+        const requestIds = rows.map(([, requestId]) => requestId)
+        return { refusals: await readRefusals(redis, { vendorId, requestIds, now_ms }), nextCursor }
       })
-      const [at_ms, requestId] = cursor ?? []
-      const rest = at_ms === undefined ? found : found.filter((one) => isAfter(one, at_ms, requestId ?? ''))
-      const { rows, nextCursor } = page(rest.slice(0, limit + 1), limit, (one) => [one.at_ms, one.requestId])
-      return { refusals: await explained(db, vendorId, rows), nextCursor }
+      return { ...found, refusals: await explained(db, vendorId, found.refusals) }
     },
   })
 
@@ -63,21 +67,13 @@ const getRefusal = ({ db, redis, clock, manager: by }: RefusalDependencies): Rou
     answers: { 200: { description: 'The refusal.', schema: Refusal } },
     problems: ['not_found'],
     async handle({ vendorId, params: { requestId } }) {
-      const now_ms = clock.now()
-      const isIt = (one: StoredRefusal) => one.requestId === requestId
-      const found = await fromRedis(async () => {
-        const clientIds = await refusedClients(redis, { vendorId, now_ms })
-        return refusalsOfAll(redis, { clientIds, now_ms }, (some) => some.some(isIt))
-      })
-      const [refusal] = await explained(db, vendorId, found.filter(isIt).slice(0, 1))
+      const requestIds = REQUEST_ID.test(requestId) ? [requestId] : []
+      const found = await fromRedis(() => readRefusals(redis, { vendorId, requestIds, now_ms: clock.now() }))
+      const [refusal] = await explained(db, vendorId, found)
       if (!refusal) throw new Problem('not_found', 'No refused request with this id is on record.')
       return refusal
     },
   })
-
-/** Whether it comes after the last entry of the previous page. */
-const isAfter = (one: StoredRefusal, at_ms: number, requestId: string): boolean =>
-  one.at_ms < at_ms || (one.at_ms === at_ms && one.requestId > requestId)
 
 function fromRedis<T>(read: () => Promise<T>): Promise<T> {
   return read().catch((error: unknown) => {
@@ -88,7 +84,7 @@ function fromRedis<T>(read: () => Promise<T>): Promise<T> {
 async function explained(
   db: Database,
   vendorId: string,
-  found: readonly StoredRefusal[],
+  found: readonly RefusalRecord[],
 ): Promise<z.infer<typeof Refusal>[]> {
   const clientIds = [...new Set(found.map(({ clientId }) => clientId))]
   const records = await findClients(db, { vendorId, clientIds })

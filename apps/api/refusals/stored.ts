@@ -1,68 +1,70 @@
-import { REFUSALS_MAX, REFUSED_CLIENTS_MAX, type RefusalRecord, UNPROVEN_MAX } from '#shared/refusals.ts'
+import { z } from 'zod'
+import { REFUSAL_KINDS, type RefusalRecord, refusalPosition } from '#shared/client-usage.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys, redisLifetimes } from '#shared/stores/redis-keys.ts'
 
-/** Clients whose refusals are read in one step. */
-const CLIENTS_A_STEP = 10
+/** When a request was refused, in milliseconds since the Unix epoch, and its id. */
+export type Position = [at_ms: number, requestId: string]
 
-export interface StoredRefusal extends RefusalRecord {
-  clientId: string
-}
+const Stored: z.ZodType<RefusalRecord> = z.object({
+  at_ms: z.number(),
+  clientId: z.string(),
+  requestId: z.string(),
+  route: z.string(),
+  status: z.number(),
+  code: z.string(),
+  reason: z.string(),
+  about: z.string().optional(),
+})
 
 /**
- * The clients of a company that had a request refused in the last 24 hours, the latest first, at most 100.
+ * The positions of the requests that were refused to a client or to all clients of a company in the last 24 hours, newest
+ * first: at most `limit`, from the one behind `after` on.
+ * @param of the client's id, or the company's.
  * @throws when Redis does not answer.
  */
-export const refusedClients = (
+export async function listPositions(
   redis: Redis,
-  { vendorId, now_ms }: { vendorId: string; now_ms: number },
-): Promise<string[]> =>
-  redis.zrange(
-    redisKeys.refusedClients(vendorId),
-    '+inf',
-    `(${now_ms - redisLifetimes.refusals_ms}`,
-    'BYSCORE',
-    'REV',
-    'LIMIT',
-    0,
-    REFUSED_CLIENTS_MAX,
+  { of, after, limit, now_ms }: { of: string; after: Position | undefined; limit: number; now_ms: number },
+): Promise<Position[]> {
+  const newest = after ? `(${refusalPosition(...after)}` : '+'
+  const oldest = `[${refusalPosition(now_ms - redisLifetimes.refusals_ms + 1)}`
+  const orders = await Promise.all(
+    REFUSAL_KINDS.map((kind) =>
+      redis.zrange(redisKeys.refusals(kind, of), newest, oldest, 'BYLEX', 'REV', 'LIMIT', 0, limit),
+    ),
   )
+  return orders
+    .flat()
+    .sort((a, b) => (a < b ? 1 : -1))
+    .slice(0, limit)
+    .map((text): Position => {
+      const space = text.indexOf(' ')
+      return [Number(text.slice(0, space)), text.slice(space + 1)]
+    })
+}
 
 /**
- * The refused requests of one client in the last 24 hours, newest first: at most 200, and 50 more that anyone who knows
- * its id can have caused.
+ * The refused requests of a company with these ids, in their order; those that are no longer kept are left out.
  * @throws when Redis does not answer.
  */
-export async function refusalsOf(
+export async function readRefusals(
   redis: Redis,
-  { clientId, now_ms }: { clientId: string; now_ms: number },
-): Promise<StoredRefusal[]> {
-  const lists = await Promise.all([
-    redis.lrange(redisKeys.refusals(clientId), 0, REFUSALS_MAX - 1),
-    redis.lrange(redisKeys.unprovenRefusals(clientId), 0, UNPROVEN_MAX - 1),
-  ])
-  return lists
-    .flat()
-    .map((text) => ({ ...(JSON.parse(text) as RefusalRecord), clientId }))
+  { vendorId, requestIds, now_ms }: { vendorId: string; requestIds: readonly string[]; now_ms: number },
+): Promise<RefusalRecord[]> {
+  if (requestIds.length === 0) return []
+  const texts = await redis.mget(requestIds.map((requestId) => redisKeys.refusal(vendorId, requestId)))
+  return texts
+    .map(parsed)
+    .filter((one) => one !== undefined)
     .filter(({ at_ms }) => at_ms > now_ms - redisLifetimes.refusals_ms)
-    .sort(newestFirst)
 }
 
-/** The same for several clients together, a few at a time, until `enough` accepts what a step found. */
-export async function refusalsOfAll(
-  redis: Redis,
-  { clientIds, now_ms }: { clientIds: readonly string[]; now_ms: number },
-  enough: (found: readonly StoredRefusal[]) => boolean = () => false,
-): Promise<StoredRefusal[]> {
-  const all: StoredRefusal[] = []
-  for (let from = 0; from < clientIds.length; from += CLIENTS_A_STEP) {
-    const step = clientIds.slice(from, from + CLIENTS_A_STEP)
-    const found = (await Promise.all(step.map((clientId) => refusalsOf(redis, { clientId, now_ms })))).flat()
-    all.push(...found)
-    if (enough(found)) break
+/** Other services may share this Redis: what they could have written there must not break a page. */
+function parsed(text: string | null): RefusalRecord | undefined {
+  try {
+    return Stored.safeParse(JSON.parse(text ?? 'null')).data
+  } catch {
+    return undefined
   }
-  return all.sort(newestFirst)
 }
-
-const newestFirst = (a: StoredRefusal, b: StoredRefusal): number =>
-  b.at_ms - a.at_ms || (a.requestId < b.requestId ? -1 : 1)
