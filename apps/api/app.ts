@@ -25,7 +25,7 @@ import { createProblemMiddleware } from './http/problem.ts'
 import { createRequestMiddleware } from './http/request.ts'
 import { type Access, anyone, type Route, routerOf } from './http/route.ts'
 import { createUnmatchedMiddleware } from './http/routes.ts'
-import type { ApiState } from './http/state.ts'
+import type { ApiRouter, ApiState } from './http/state.ts'
 import { createMeasuringMiddleware } from './measured.ts'
 import { createPeopleRoutes } from './people/routes.ts'
 import { createRefusalRoutes } from './refusals/routes.ts'
@@ -96,14 +96,9 @@ export interface ApiDependencies {
 
 /** The resource API as one Koa application: every middleware and route in the order in which they are tried. */
 export function createApi(deps: ApiDependencies): Koa<ApiState> {
-  const { settings, log, pools, usage, signingKeys, draining, degraded } = deps
-  const { issuer, apiResource, trustedProxies } = settings
-  const routes = createRoutes(deps)
-  const routers = [
-    routerOf(routes),
-    createDiscoveryRoutes({ issuer, apiResource, routes }),
-    createHealthRoutes({ db: pools.decisions, keysUsable: signingKeys.usable, draining, degraded }),
-  ]
+  const { settings, log, usage } = deps
+  const { apiResource, trustedProxies } = settings
+  const routers = createRouters(deps)
   const deadline = createDeadlineMiddleware({ deadline_ms: REQUEST_DEADLINE_MS, ownDeadline: OWN_DEADLINE })
 
   const app = new Koa<ApiState>()
@@ -117,13 +112,35 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
   return app
 }
 
+/** Everything that is served. */
+function createRouters(deps: ApiDependencies): ApiRouter[] {
+  const { settings, pools, signingKeys, draining, degraded } = deps
+  const { issuer, apiResource } = settings
+  const routes = createRoutes(deps)
+  return [
+    routerOf(routes),
+    createDiscoveryRoutes({ issuer, apiResource, routes }),
+    createHealthRoutes({ db: pools.decisions, keysUsable: signingKeys.usable, draining, degraded }),
+  ]
+}
+
 const createRoutes = (deps: ApiDependencies): Route[] => [...integratorRoutes(deps), ...workspaceRoutes(deps)]
 
 /** The OpenAPI document without a running service: only the routes' descriptions are read, so they need no stores. */
 export function describeApi(settings: { issuer: string; apiResource: string }): ApiDocument {
-  const none = { settings, pools: {}, limits: {}, callbacks: {} } as ApiDependencies
-  return describeRoutes({ ...settings, routes: createRoutes(none) })
+  return describeRoutes({ ...settings, routes: createRoutes(withoutStores(settings)) })
 }
+
+/** Each method, but HEAD, with its path as Koa's router takes it, such as `GET /v1/vendor/:vendorId/people`. */
+export const listPaths = (settings: { issuer: string; apiResource: string }): string[] =>
+  createRouters(withoutStores(settings))
+    .flatMap(({ stack }) => stack)
+    .flatMap(({ methods, path }) =>
+      methods.filter((method) => method !== 'HEAD').map((method) => `${method} ${path}`),
+    )
+
+const withoutStores = (settings: { issuer: string; apiResource: string }) =>
+  ({ settings, pools: {}, limits: {}, callbacks: {}, signingKeys: {} }) as ApiDependencies
 
 /** The routes for access tokens, and the workspace's daily figures, which are the same. */
 function integratorRoutes(deps: ApiDependencies): Route[] {

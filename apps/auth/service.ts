@@ -42,17 +42,17 @@ export function createAuthService({
   log,
   metrics = createMetrics({ service: 'auth' }),
   stores,
-}: AuthServiceOptions): Service {
+}: AuthServiceOptions): Service & { routes: ReadonlyMap<string, Methods> } {
   const parts = createParts({ config, clock, log, metrics, stores })
   const { db, connections, revocation, keys, clockWatch, audit, usage } = parts
   let ready = false
   const routes = createRoutes(config, clock, parts, () => ready && clockWatch.isRight())
   const readContext = createContextReader(config.TRUSTED_PROXIES, log)
   const errorPage = `${config.ISSUER}/docs/errors`
-  const flush = () => Promise.all([usage.flush(), usage.flush()])
   let flushing: NodeJS.Timeout | undefined
   let endPolling: (() => void)[] = []
   return {
+    routes,
     handle: createListener({ routes, readContext, audit, metrics, errorPage }),
     async start() {
       await checkDatabaseUrl(db)

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { Redis } from 'ioredis'
-import { createClientUsage, type RefusedRequest } from '#shared/client-usage.ts'
+import { decodeJwt } from 'jose'
+import { createClientUsage, type RefusedRequest, refusalPosition } from '#shared/client-usage.ts'
+import { insertRevokedToken } from '#shared/revocation/records.ts'
 import { createRedis } from '#shared/stores/redis.ts'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { type ApiResponse, type Person, startApi, type TestApi } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
@@ -14,10 +17,13 @@ describe('the refused requests of clients', () => {
   let owner: Person
   let clientId: string
   let redis: ReturnType<typeof createRedis>
+  let admin: Redis
   before(async () => {
     api = await startApi()
     redis = createRedis({ url: api.redis.url('auth'), connectionName: 'test' })
     await redisReady(redis)
+    admin = new Redis(api.redis.url('admin'))
+    admin.on('error', () => {})
   })
   beforeEach(async () => {
     ;({ vendorId } = await api.createCompany())
@@ -26,6 +32,7 @@ describe('the refused requests of clients', () => {
   })
   after(async () => {
     redis.disconnect()
+    admin.disconnect()
     await api.stop()
   })
 
@@ -88,12 +95,14 @@ describe('the refused requests of clients', () => {
       assert.deepEqual((await list()).json, { refusals: [json], nextCursor: null })
     })
 
-    it('are explained: an expired token', async () => {
+    it('are explained: an expired token, which anyone may have found, so it pushes nothing out', async () => {
       const expired = await token()
       api.clock.advance(901_000)
       const { json } = await soon(await daily(expired))
       assert.equal(json.code, 'invalid_token')
       assert.equal(json.reason, 'The access token had expired.')
+      assert.equal(await admin.zcard(redisKeys.refusals('proven', clientId)), 0)
+      assert.equal(await admin.zcard(redisKeys.refusals('unproven', clientId)), 1)
     })
 
     it('are explained: a revoked client, by whom and when', async () => {
@@ -104,6 +113,16 @@ describe('the refused requests of clients', () => {
       const { json } = await soon(await daily(good))
       assert.match(json.reason, /^A owner revoked the client at \d{4}-\d\d-\d\dT[\d:.]+Z\.$/)
       assert.equal(json.status, 401)
+    })
+
+    it('are explained: a revoked token of an Active client', async () => {
+      const good = await token()
+      const jti = decodeJwt(good).jti as string
+      await insertRevokedToken(api.db, { jti, clientId, expiresAt: new Date(Date.now() + 900_000) })
+      await admin.set(redisKeys.revokedToken(jti), '1')
+      const { json } = await soon(await daily(good))
+      assert.equal(json.reason, 'The access token, or the key that it was signed with, was revoked.')
+      assert.match(json.advice, /new token/)
     })
 
     it('are explained to the company of the client when another one was named', async () => {
@@ -120,9 +139,7 @@ describe('the refused requests of clients', () => {
       const { json } = await soon(await daily(await token(), `?from=${secret}&${secret}=1&hunter2=1`))
       assert.equal(json.code, 'invalid_input')
       assert.equal(json.reason, 'A field broke a rule: ?from must be a date, YYYY-MM-DD.')
-      const admin = new Redis(api.redis.url('admin'))
       const kept = await admin.mget(await admin.keys('refusals:record:*'))
-      admin.disconnect()
       assert.ok(kept.join('').includes(json.requestId))
       for (const foreign of [secret, 'hunter2']) assert.equal(kept.join('').includes(foreign), false)
     })
@@ -188,6 +205,100 @@ describe('the refused requests of clients', () => {
     assert.equal(new Set(seen.map(({ requestId }) => requestId)).size, 250)
     assert.ok(seen.some(({ requestId }) => requestId === '1-0'))
     assert.ok(!seen.some(({ requestId }) => requestId === '0-49'))
+  })
+
+  it('are the newest ones when more come at once than are kept', async () => {
+    await note(...Array.from({ length: 201 }, (_, index) => ({ requestId: `flood-${index}` })))
+    assertProblem(await explain('flood-0'), 'not_found')
+    for (const kept of ['flood-1', 'flood-200']) assert.equal((await explain(kept)).status, 200)
+  })
+
+  it('of one client push out none of another', async () => {
+    const other = await api.createClient({ vendorId })
+    await note({ requestId: 'quiet', clientId: other.clientId })
+    for (let batch = 0; batch < 3; batch += 1) {
+      api.clock.advance(1_000)
+      await note(...Array.from({ length: 200 }, () => ({})))
+    }
+    const pages = await Promise.all(['', `?clientId=${other.clientId}`].map((search) => list(search)))
+    assert.equal((await admin.zcard(redisKeys.refusals('proven', vendorId))) as number, 201)
+    assert.equal((await admin.keys(`${redisKeys.refusal(vendorId, '')}*`)).length, 201)
+    assert.deepEqual(
+      pages.map(({ json }) => json.refusals.length),
+      [50, 1],
+    )
+    assert.equal((await explain('quiet')).status, 200)
+  })
+
+  it('are at most 20,000 of a company, however many clients it has had', async () => {
+    const order = redisKeys.refusals('proven', vendorId)
+    const oldest = refusalPosition(api.clock.now() - 1_000, 'oldest')
+    await admin.set(redisKeys.refusal(vendorId, 'oldest'), 'a record')
+    await admin.zadd(order, 0, oldest)
+    for (let from = 0; from < 20_000; from += 1_000) {
+      const some = Array.from({ length: 1_000 }, (_, n) => [
+        0,
+        refusalPosition(api.clock.now(), `r${from + n}`),
+      ])
+      await admin.zadd(order, ...some.flat())
+    }
+    api.clock.advance(1)
+    await note({ requestId: 'newest' })
+    assert.equal(await admin.zcard(order), 20_000)
+    assert.equal(await admin.zscore(order, oldest), null)
+    assert.equal(await admin.exists(redisKeys.refusal(vendorId, 'oldest')), 0)
+    assert.equal((await explain('newest')).status, 200)
+  })
+
+  it('leave no key without a lifetime of a day', async () => {
+    await note({}, { proven: false })
+    const keys = await admin.keys('refusals:*')
+    assert.ok(keys.length >= 6)
+    for (const key of keys.filter((one) => one.includes(vendorId) || one.includes(clientId))) {
+      const left_ms = await admin.pttl(key)
+      assert.ok(left_ms > DAY_MS - 60_000 && left_ms <= DAY_MS, `${key}: ${left_ms}`)
+    }
+  })
+
+  it('that are not as they were written are left out, and the others are shown', async () => {
+    await note(
+      { requestId: 'good' },
+      { requestId: 'no-json' },
+      { requestId: 'no-record' },
+      { requestId: 'gone' },
+    )
+    await admin.set(redisKeys.refusal(vendorId, 'no-json'), 'not json')
+    await admin.set(redisKeys.refusal(vendorId, 'no-record'), '{"requestId":"no-record"}')
+    await admin.del(redisKeys.refusal(vendorId, 'gone'))
+    const { status, json } = await list()
+    assert.equal(status, 200)
+    assert.deepEqual(
+      json.refusals.map(({ requestId }: { requestId: string }) => requestId),
+      ['good'],
+    )
+    for (const requestId of ['no-json', 'no-record', 'gone'])
+      assertProblem(await explain(requestId), 'not_found')
+  })
+
+  it('are listed in pages without a gap or a repeat, also those of one millisecond', async () => {
+    const clients = [clientId]
+    while (clients.length < 11) clients.push((await api.createClient({ vendorId })).clientId)
+    const noted: string[] = []
+    for (const [index, id] of [...clients, ...clients].entries()) {
+      const some = ['a', 'b', 'c'].map((letter) => `${letter}${index}`)
+      noted.push(...some)
+      await note(...some.map((requestId, n) => ({ clientId: id, requestId, proven: n > 0 })))
+      if (index % 4 === 3) api.clock.advance(1)
+    }
+    const listed: string[] = []
+    let cursor: string | null = null
+    do {
+      const { json } = await list(`?limit=7${cursor ? `&cursor=${cursor}` : ''}`)
+      listed.push(...json.refusals.map(({ requestId }: { requestId: string }) => requestId))
+      cursor = json.nextCursor
+    } while (cursor)
+    assert.equal(listed.length, 66)
+    assert.deepEqual([...listed].sort(), noted.sort())
   })
 
   it('are counted in the usage of the client', async () => {

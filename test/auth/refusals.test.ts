@@ -1,8 +1,8 @@
 import { strict as assert } from 'node:assert'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
+import type { RefusalRecord } from '#shared/client-usage.ts'
 import { newClientId } from '#shared/oauth/new-ids.ts'
-import { createClientUsage, type RefusalRecord } from '#shared/client-usage.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
 
@@ -95,6 +95,9 @@ describe('what is noted of a refused request', () => {
     const records = await noted(client)
     assert.equal(records.length, 1)
     assert.ok(!JSON.stringify(records).includes(tokenFields(client).client_secret as string))
-    assert.equal(await redis.exists(redisKeys.refusals('proven', unknown), redisKeys.refusals('unproven', unknown)), 0)
+    assert.equal(
+      await redis.exists(redisKeys.refusals('proven', unknown), redisKeys.refusals('unproven', unknown)),
+      0,
+    )
   })
 })

@@ -45,6 +45,8 @@ export interface TestClient {
 
 export interface TestAuth {
   url: string
+  /** Method and path of everything that it serves. */
+  routes: string[]
   server: Server
   database: TestDatabase
   redis: TestRedis
@@ -131,6 +133,9 @@ export async function startAuth({
     })
   return {
     url,
+    routes: [...service.routes].flatMap(([path, methods]) =>
+      [...methods.keys()].map((one) => `${one} ${path}`),
+    ),
     server,
     database,
     redis,

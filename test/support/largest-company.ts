@@ -1,0 +1,164 @@
+import type { Redis } from 'ioredis'
+import type { Knex } from 'knex'
+import { createClientUsage } from '#shared/client-usage.ts'
+import { newClientId, newUserId } from '#shared/oauth/new-ids.ts'
+import { PEOPLE_MAX } from '#shared/people.ts'
+
+export const DAYS = 366
+const ACTIVE = 100
+const REVOKED = 1_000
+const REFUSALS_EACH = 200
+const UNPROVEN_EACH = 50
+const CLIENTS_A_FLUSH = 20
+const HOURS_OF_USAGE = 14 * 24
+const ADDRESSES = 20
+const ENTRIES = 20_000
+const SESSIONS = 500
+const COMPANIES_OF_OWNER = 200
+
+/** Ids in what was filled, for requests that ask for one of it. */
+export interface LargestCompany {
+  vendorId: string
+  /** Active clients. */
+  clientIds: string[]
+  requestId: string
+}
+
+/**
+ * Fills a company with all that its limits allow, and its owner with sessions and other companies: clients with two
+ * weeks of usage and as many refused requests as are kept, people, days of figures, activity.
+ * @param redis as a user that may write usage and refusals.
+ */
+export async function fillLargestCompany(
+  { db, redis }: { db: Knex; redis: Redis },
+  { vendorId, userId, now_ms }: { vendorId: string; userId: string; now_ms: number },
+): Promise<LargestCompany> {
+  const clientIds = Array.from({ length: ACTIVE }, newClientId)
+  const revokedIds = Array.from({ length: REVOKED }, newClientId)
+  const now = new Date(now_ms)
+  await db.raw(
+    `insert into oauth_clients (client_id, vendor_id, name, scopes, secret_hash, created_by, status, revoked_at, revoked_by)
+     select id, ?, repeat('n', 100), array['catalog:write', 'analytics:read', 'boost:read', 'analytics:write', 'boost:write'],
+       sha256(id::bytea), ?, case when n > ? then 'Revoked' else 'Active' end, case when n > ? then now() end,
+       case when n > ? then ? end
+     from unnest(?::text[]) with ordinality as ids (id, n)`,
+    [vendorId, userId, ACTIVE, ACTIVE, ACTIVE, userId, [...clientIds, ...revokedIds]],
+  )
+  await addUsage(db, vendorId, now)
+  await addPeople(db, vendorId, userId, now)
+  await addTheirs(db, vendorId, userId, now)
+  await db.raw('analyze')
+  // The clients' newest are those of the Active ones, as the revoked ones stopped some time ago.
+  const requestId = await addRefusals(redis, vendorId, [...revokedIds, ...clientIds], now_ms)
+  return { vendorId, clientIds, requestId }
+}
+
+async function addUsage(db: Knex, vendorId: string, now: Date): Promise<void> {
+  const ofEach = (sql: string, ...values: (Date | number)[]) =>
+    db.raw(`${sql} where vendor_id = ?`, [...values, vendorId])
+  await ofEach('insert into client_usage select client_id, ? from oauth_clients', now)
+  await ofEach(
+    `insert into client_usage_hourly
+     select client_id, date_trunc('hour', ?::timestamptz) - n * interval '1 hour', 60, 1
+     from oauth_clients, generate_series(0, ?::int) as n`,
+    now,
+    HOURS_OF_USAGE,
+  )
+  await ofEach(
+    `insert into client_usage_by_minute
+     select client_id, date_trunc('minute', ?::timestamptz) - n * interval '1 minute', 1, 1
+     from oauth_clients, generate_series(0, 60) as n`,
+    now,
+  )
+  await ofEach(
+    `insert into client_scope_usage select client_id, scope, ? from oauth_clients, unnest(scopes) as scope`,
+    now,
+  )
+  await ofEach(
+    `insert into client_address_usage
+     select client_id, '2001:db8::' || n, 5, ? from oauth_clients, generate_series(1, ?::int) as n`,
+    now,
+    ADDRESSES,
+  )
+}
+
+/** All that a company may have, a quarter of them only invited. */
+async function addPeople(db: Knex, vendorId: string, userId: string, now: Date): Promise<void> {
+  const ids = Array.from({ length: PEOPLE_MAX - 1 }, newUserId)
+  const members = ids.slice(0, (PEOPLE_MAX * 3) / 4)
+  await db.raw(
+    `insert into users (user_id, email, name, password_hash)
+     select id, lower(id) || '@people.example', repeat('n', 100), '$argon2id$none' from unnest(?::text[]) as id`,
+    [members],
+  )
+  await db.raw(`insert into memberships select ?, id, 'admin' from unnest(?::text[]) as id`, [
+    vendorId,
+    members,
+  ])
+  await db.raw(
+    `insert into invitations
+     select sha256(id::bytea), ?, id, lower(id) || '@people.example', repeat('n', 100), 'admin', ?,
+       ?::timestamptz, ?::timestamptz + interval '3 days'
+     from unnest(?::text[]) as id`,
+    [vendorId, userId, now, now, ids.slice(members.length)],
+  )
+}
+
+/** Days, activity, and what the owner has. */
+async function addTheirs(db: Knex, vendorId: string, userId: string, now: Date): Promise<void> {
+  // There is room for another day's events.
+  const most = Number.MAX_SAFE_INTEGER - 1e12
+  await db.raw(
+    `insert into analytics_daily (vendor_id, date, impressions, clicks, orders, units_sold, revenue_minor, boost_spend_minor, last_event_at)
+     select ?, ?::date + 1 - n, ?, ?, ?, ?, ?, ?, now() from generate_series(0, ?::int) as n`,
+    [vendorId, now, most, most, most, most, most, most, DAYS],
+  )
+  await db.raw(
+    `insert into activity (vendor_id, user_id, action, subject, detail)
+     select ?, ?, 'person.changed', 'subject ' || n, jsonb_build_object('name', repeat('n', 100), 'email', repeat('e', 200))
+     from generate_series(1, ?::int) as n`,
+    [vendorId, userId, ENTRIES],
+  )
+  await db.raw(
+    `insert into sessions (token_hash, user_id, created_at, expires_at, last_seen_at, address, user_agent)
+     select sha256((? || n)::bytea), ?, ?::timestamptz - n * interval '1 second', ?::timestamptz + interval '11 hours', ?,
+       '2001:db8::1', repeat('u', 200)
+     from generate_series(1, ?::int) as n`,
+    [userId, userId, now, now, now, SESSIONS],
+  )
+  await db.raw(
+    `with made as (
+       insert into companies (vendor_id, name, timezone, currency)
+       select ? || 'x' || n, repeat('n', 100), 'UTC', 'EUR' from generate_series(1, ?::int) as n returning vendor_id)
+     insert into memberships select vendor_id, ?, 'owner' from made`,
+    [vendorId, COMPANIES_OF_OWNER, userId],
+  )
+}
+
+async function addRefusals(
+  redis: Redis,
+  vendorId: string,
+  clientIds: readonly string[],
+  now_ms: number,
+): Promise<string> {
+  let at_ms = now_ms - clientIds.length
+  const usage = createClientUsage({ redis, clock: { now: () => at_ms } })
+  const refused = {
+    vendorId,
+    route: 'GET /v1/analytics/{vendorId}/daily',
+    status: 422,
+    code: 'invalid_input',
+  }
+  const details = { reason: 'invalid_input', about: '?from must be a date, YYYY-MM-DD.; '.repeat(3) }
+  let requestId = ''
+  for (const [index, clientId] of clientIds.entries()) {
+    at_ms += 1
+    for (let n = 0; n < REFUSALS_EACH + UNPROVEN_EACH; n += 1) {
+      requestId = crypto.randomUUID()
+      usage.refused({ ...refused, ...details, clientId, requestId, proven: n >= UNPROVEN_EACH })
+    }
+    if (index % CLIENTS_A_FLUSH === CLIENTS_A_FLUSH - 1) await usage.flush()
+  }
+  await usage.flush()
+  return requestId
+}
