@@ -39,7 +39,9 @@ export const apiShape = {
   RATE_SESSION_GUESSES_PER_ADDRESS: rate('300/60').meta({
     description: 'wrong session tokens and invitations from an address (IPv6: a /64)',
   }),
-  RATE_API_PER_SESSION: rate('1200/60').meta({ description: 'requests in a session' }),
+  RATE_API_PER_SESSION: rate('1200/60').meta({
+    description: 'requests in a session; one for more than 50 entries counts for each 50 begun',
+  }),
   RATE_CALLBACK_TEST_PER_COMPANY: rate('20/60').meta({ description: 'test events for a company' }),
   CALLBACK_DENY_RANGES: addressRangeList.meta({
     description:

@@ -216,6 +216,23 @@ describe('the limits of sessions', () => {
     await api.stop()
   })
 
+  it('count a request for a long page as several', async () => {
+    const api = await startApi({ env: { RATE_API_PER_SESSION: '9/60' } })
+    const { vendorId } = await api.createCompany()
+    const { sessionToken: token } = await api.createPerson({ vendorId })
+    const left = async (search: string) => {
+      const { headers } = await api.request('GET', `/v1/vendor/${vendorId}/refusals${search}`, { token })
+      return Number(/;r=(\d+);/.exec(headers.get('ratelimit') ?? '')?.[1])
+    }
+    assert.equal(await left('?limit=200'), 5)
+    assert.equal(await left('?limit=51'), 3)
+    assert.equal(await left('?limit=50'), 2)
+    assert.equal(await left('?limit=1000000000'), 1)
+    assert.equal(await left('?limit=200&limit=200'), 0)
+    assertProblem(await api.request('GET', `/v1/vendor/${vendorId}/activity`, { token }), 'rate_limited')
+    await api.stop()
+  })
+
   it('hold for the requests of one session, on every route of it', async () => {
     const api = await startApi({ env: { RATE_API_PER_SESSION: '2/60' } })
     const { vendorId } = await api.createCompany()

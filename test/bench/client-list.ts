@@ -18,7 +18,7 @@ async function measure(bench: Bench): Promise<Measurement> {
   const world = await bench.world()
   const [vendorId] = (await addCompanies(world.db, 1, 1)) as [string]
   await addClients(world.db, [vendorId], CLIENTS)
-  const session = await signInAsOwner(world, vendorId)
+  const { session } = await signInAsOwner(world, vendorId)
   await fillTables(world)
   const requests = await pagesOf(world, vendorId, session)
   const [list] = await measureInterleaved(bench, [
@@ -37,7 +37,11 @@ async function measure(bench: Bench): Promise<Measurement> {
   }
 }
 
-async function signInAsOwner({ db, api }: World, vendorId: string): Promise<string> {
+/** A new owner of the company, and the token of a session of theirs. */
+export async function signInAsOwner(
+  { db, api }: World,
+  vendorId: string,
+): Promise<{ userId: string; session: string }> {
   const user = {
     userId: `usr_${randomUUID().replaceAll('-', '')}`,
     email: `${randomUUID()}@bench.example`,
@@ -56,7 +60,7 @@ async function signInAsOwner({ db, api }: World, vendorId: string): Promise<stri
   })
   const { sessionToken } = (await response.json()) as { sessionToken?: string }
   if (!sessionToken) throw new Error(`no session: the API answered ${response.status}`)
-  return sessionToken
+  return { userId: user.userId, session: sessionToken }
 }
 
 /** A request for each page, found as a caller finds them. */

@@ -3,6 +3,7 @@ import { dailyRows } from './daily.ts'
 import { floodRows } from './flood.ts'
 import { growthRows } from './growth.ts'
 import { ingestRows } from './ingest.ts'
+import { largestCompanyRows } from './largest-company.ts'
 import { memoryRows } from './memory.ts'
 import type { Row } from './row.ts'
 import { startRows } from './start.ts'
@@ -14,6 +15,7 @@ export const ROWS: readonly Row[] = [
   ...dailyRows,
   ...floodRows,
   ...clientListRows,
+  ...largestCompanyRows,
   ...ingestRows,
   ...growthRows,
   ...memoryRows,

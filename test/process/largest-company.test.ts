@@ -10,10 +10,10 @@ import { startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
 import { startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { DAYS, fillLargestCompany, type LargestCompany } from '../support/largest-company.ts'
-import { longestTurn_ms } from '../support/loop-cpu.ts'
+import { threadCpu_ms } from '../support/thread-cpu.ts'
 
-/** In this time the process serves nobody else. */
-const TURN_MAX_MS = 50
+/** In this time the process serves no one else, be it in one turn of the event loop or in several that are due. */
+const REQUEST_MAX_MS = 50
 /** Compiling code and collecting garbage happen on some tries, the work of a request on each. */
 const TRIES = 6
 const DAY_MS = 24 * 3_600_000
@@ -40,7 +40,7 @@ describe('the event loop, with the largest company that there can be', () => {
     const content = form
       ? new URLSearchParams(form as Record<string, string>).toString()
       : JSON.stringify(body)
-    return longestTurn_ms(async () => {
+    return threadCpu_ms(async () => {
       const { promise, resolve, reject } = Promise.withResolvers<{ got: number; answer: string }>()
       const headers = {
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
@@ -64,13 +64,13 @@ describe('the event loop, with the largest company that there can be', () => {
     given?: Sent,
   ): Promise<void> {
     const [method = '', path = ''] = route.split(' ')
-    const turns_ms: number[] = []
-    while (turns_ms.length < TRIES && !turns_ms.some((turn_ms) => turn_ms <= TURN_MAX_MS)) {
+    const times_ms: number[] = []
+    while (times_ms.length < TRIES && !times_ms.some((time_ms) => time_ms <= REQUEST_MAX_MS)) {
       const sent = typeof make === 'function' ? await make() : make
-      turns_ms.push(await send(url, method, { path, ...given, ...sent }))
+      times_ms.push(await send(url, method, { path, ...given, ...sent }))
     }
-    const least_ms = Math.min(...turns_ms)
-    assert.ok(least_ms <= TURN_MAX_MS, `${route} took ${least_ms} ms of CPU in one turn of the event loop`)
+    const least_ms = Math.min(...times_ms)
+    assert.ok(least_ms <= REQUEST_MAX_MS, `${route} took ${least_ms} ms of CPU on the main thread`)
   }
 
   describe('is not held up by the resource API', () => {
@@ -206,7 +206,12 @@ describe('the event loop, with the largest company that there can be', () => {
       const { vendorId } = await auth.createClient()
       redis = createRedis({ url: auth.redis.url('auth'), connectionName: 'test' })
       await redisReady(redis)
-      const owner = { userId: newUserId(), email: 'owner@people.example', name: 'Owner', passwordHash: '$argon2id$none' }
+      const owner = {
+        userId: newUserId(),
+        email: 'owner@people.example',
+        name: 'Owner',
+        passwordHash: '$argon2id$none',
+      }
       await insertUser(auth.db, owner)
       await fillLargestCompany(
         { db: auth.db, redis },

@@ -33,6 +33,12 @@ export const pageParameters = <T extends z.ZodType>(position: T) => ({
     .meta({ description: '`nextCursor` of the page before.' }),
 })
 
+/** How many pages of the default size a query asks for at once, 1 if it asks for no page. */
+export function pagesAsked({ limit }: { limit?: unknown }): number {
+  const entries = typeof limit === 'string' ? Number(limit) : LIMIT_DEFAULT
+  return entries > LIMIT_DEFAULT && entries <= LIMIT_MAX ? Math.ceil(entries / LIMIT_DEFAULT) : 1
+}
+
 function decoded(cursor: string): unknown {
   try {
     return JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))

@@ -4,6 +4,7 @@ import { Problem } from '#shared/problems.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { addressSubject, type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
+import { pagesAsked } from '../http/page.ts'
 import type { Access } from '../http/route.ts'
 import type { ApiContext, SessionState } from '../http/state.ts'
 import type { SessionCookie } from './cookie.ts'
@@ -22,6 +23,7 @@ export interface SessionAccessDependencies {
   limits: {
     /** Counts invalid session tokens by address. */
     guessesPerAddress: RateLimit
+    /** Counts requests by session; one for a long page as several. */
     requestsPerSession: RateLimit
   }
 }
@@ -56,7 +58,7 @@ export function createSessionAccess({ db, clock, cookie, limits }: SessionAccess
     if (found.fenced) throw restored()
     const session = { ...found, tokenHash }
     ctx.state.session = session
-    const rate = await limits.requestsPerSession.consume(found.sessionId)
+    const rate = await limits.requestsPerSession.consume(found.sessionId, pagesAsked(ctx.query))
     ctx.set(rateLimitHeaders(rate))
     if (!rate.allowed) throw tooMany('This session sends too many requests.')
     if (now_ms - found.lastSeenAt.getTime() >= SEEN_EVERY_MS) {
