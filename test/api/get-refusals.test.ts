@@ -213,6 +213,20 @@ describe('the refused requests of clients', () => {
     for (const kept of ['flood-1', 'flood-200']) assert.equal((await explain(kept)).status, 200)
   })
 
+  it('of more clients at once than a process holds are counted, and the first are kept', async () => {
+    const clients = [clientId]
+    while (clients.length < 51) clients.push((await api.createClient({ vendorId })).clientId)
+    const unproven = clients.flatMap((id) =>
+      Array.from({ length: 50 }, () => ({ clientId: id, proven: false })),
+    )
+    await note(...unproven, { requestId: 'proven' })
+    assert.equal(await admin.zcard(redisKeys.refusals('unproven', vendorId)), 2_500)
+    assert.equal((await explain('proven')).status, 200)
+    const path = `/v1/vendor/${vendorId}/oauth-clients/${clients[50]}/usage`
+    const { json } = await api.request('GET', path, { token: await api.createSession(owner.userId) })
+    assert.equal(json.minutes.at(-1).refused, 50)
+  })
+
   it('of one client push out none of another', async () => {
     const other = await api.createClient({ vendorId })
     await note({ requestId: 'quiet', clientId: other.clientId })
@@ -268,7 +282,8 @@ describe('the refused requests of clients', () => {
       { requestId: 'gone' },
     )
     await admin.set(redisKeys.refusal(vendorId, 'no-json'), 'not json')
-    await admin.set(redisKeys.refusal(vendorId, 'no-record'), '{"requestId":"no-record"}')
+    const part = JSON.stringify({ requestId: 'no-record', at_ms: api.clock.now() })
+    await admin.set(redisKeys.refusal(vendorId, 'no-record'), part)
     await admin.del(redisKeys.refusal(vendorId, 'gone'))
     const { status, json } = await list()
     assert.equal(status, 200)
@@ -311,12 +326,12 @@ describe('the refused requests of clients', () => {
   })
 
   it('are gone after 24 hours', async () => {
-    await note({ requestId: 'old' })
+    await note({ requestId: 'old' }, { requestId: 'as old' })
     api.clock.advance(DAY_MS - 1)
     assert.equal((await explain('old')).status, 200)
     api.clock.advance(1)
     assertProblem(await explain('old'), 'not_found')
-    assert.deepEqual((await list()).json.refusals, [])
+    assert.deepEqual((await list('?limit=1')).json, { refusals: [], nextCursor: null })
   })
 
   it('are listed for all clients of the company together, or for one', async () => {

@@ -141,6 +141,16 @@ describe('the usage of clients', () => {
     assert.equal(fields[`${client.clientId}|${hour}`], '25')
   })
 
+  it('are counted for each client, however many there are in one flush', async () => {
+    const usage = counter()
+    const clientOf = (n: number) => `cli_${String(n).padStart(22, '0')}`
+    for (let n = 0; n < 1_201; n += 1) usage.issued(clientOf(n), 'analytics:read', '192.0.2.1')
+    await usage.flush()
+    const hour = Math.floor(auth.clock.now() / HOUR_MS)
+    const fields = Array.from({ length: 1_201 }, (_, n) => `${clientOf(n)}|${hour}`)
+    assert.ok((await admin.hmget('usage:pending', ...fields)).every((count) => count === '1'))
+  })
+
   it('reach Redis with their times, even while it is drained', async () => {
     const usage = counter()
     const client = (n: number) => `cli_${String(n).padStart(22, '0')}`
