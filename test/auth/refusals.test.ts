@@ -29,7 +29,7 @@ describe('what is noted of a refused request', () => {
     kind: 'proven' | 'unproven' = 'proven',
   ): Promise<RefusalRecord[]> {
     for (let tries = 0; tries < 30; tries += 1) {
-      const positions = await redis.zrange(redisKeys.refusals(kind, clientId), 0, -1, 'REV')
+      const positions = await redis.zrevrange(redisKeys.refusals(kind, clientId), 0, -1)
       const keys = positions.map((position) => redisKeys.refusal(vendorId, position.split(' ')[1] ?? ''))
       if (keys.length > 0) return (await redis.mget(keys)).map((text) => JSON.parse(text ?? 'null'))
       await sleep(100)

@@ -4,6 +4,7 @@ import { signInAsOwner } from './client-list.ts'
 import { addCompanies } from './fixtures.ts'
 import type { Goal } from './goals.ts'
 import { figuresOf, measureInterleaved, throughputRatio } from './measure.ts'
+import type { HttpRequest } from './requests.ts'
 import type { Bench, Measurement, Row } from './row.ts'
 
 /** A page shows the same number of refusals, whatever else is kept. */
@@ -23,7 +24,7 @@ async function measure(bench: Bench): Promise<Measurement> {
     { vendorId, userId, now_ms: Date.now() },
   )
   redis.disconnect()
-  const get = (path: string) => ({
+  const get = (path: string): HttpRequest => ({
     method: 'GET',
     path: `/v1/vendor/${vendorId}${path}`,
     headers: { Authorization: `Bearer ${session}` },
