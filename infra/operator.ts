@@ -1,9 +1,12 @@
-import { resolve } from 'node:path'
+import { userInfo } from 'node:os'
+import { join, resolve } from 'node:path'
 import { z } from 'zod'
+import type { Operator as Actor } from '#shared/activity.ts'
 import { keyEncryptionKey, REDIS_PROTOCOLS, readConfig, storeUrl } from '#shared/process/config.ts'
 import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createRedis, type Redis } from '#shared/stores/redis.ts'
+import { AUDIT_FILE } from './local/data-dir.ts'
 import { readRunning } from './local/running.ts'
 
 /** An operator's command cannot be carried out; `message` is a sentence that says why. */
@@ -14,6 +17,8 @@ export interface OperatorStores {
   databaseUrl: string
   redisUrl: string | undefined
   keyEncryptionKey: Buffer[] | undefined
+  /** The audit trail of the local stack. */
+  auditFile?: string
 }
 
 const redisSchema = storeUrl(REDIS_PROTOCOLS).optional()
@@ -72,12 +77,15 @@ export async function operatorStores(env: NodeJS.ProcessEnv): Promise<OperatorSt
     databaseUrl: running.databaseUrl,
     redisUrl: given.REVOCATION_REDIS_URL ?? running.redisUrl,
     keyEncryptionKey: keyEncryptionKey.parse(running.keyEncryptionKey),
+    auditFile: join(dataDir, AUDIT_FILE),
   }
 }
 
 /** What an operator's command works with. */
 export interface Operator {
   db: Database
+  /** Whom the activity names, and what was recorded in that name. */
+  by: Actor
   /** @throws OperatorError without REDIS_URL. */
   revocation(): Revocation
   /** The Redis of revocations, which has only begun to connect. @throws OperatorError without REDIS_URL. */
@@ -87,7 +95,19 @@ export interface Operator {
   close(): Promise<void>
 }
 
-export function createOperator({ databaseUrl, redisUrl, keyEncryptionKey }: OperatorStores): Operator {
+/** The user of the operating system; in a container that user may have a number only. */
+export function osUser(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return `uid ${process.getuid?.()}`
+  }
+}
+
+export function createOperator(
+  { databaseUrl, redisUrl, keyEncryptionKey }: OperatorStores,
+  name = osUser(),
+): Operator {
   const db = createPostgres({
     url: databaseUrl,
     poolSize: 2,
@@ -104,6 +124,7 @@ export function createOperator({ databaseUrl, redisUrl, keyEncryptionKey }: Oper
   }
   return {
     db,
+    by: { name, entryIds: [] },
     redis: connectRedis,
     revocation() {
       const revocation = createRevocation({ redis: connectRedis(), db })

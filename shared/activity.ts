@@ -12,30 +12,85 @@ export const ACTIVITY_ACTIONS = [
   'person.changed',
   'person.linked',
   'person.unlinked',
+  'person.password_reset',
   'person.removed',
   'invitation.withdrawn',
+  'analytics.imported',
 ] as const
 export type ActivityAction = (typeof ACTIVITY_ACTIONS)[number]
 
-export interface ActivityEntry {
-  vendorId: string
-  /** null: an operator, by the admin command. */
-  userId: string | null
-  action: ActivityAction
-  /** The id of the client, person or company, or the host of the callback. */
+/** What operators do to the service as a whole. No company sees these entries. */
+export type ServiceAction =
+  | 'signing_key.rotated'
+  | 'signing_key.reencrypted'
+  | 'signing_key.revoked'
+  | 'database.fenced'
+  | 'database.repaired'
+  | 'database.confirmed'
+
+/** Someone who uses the admin command. */
+export interface Operator {
+  name: string
+  /** The entries in this name so far, including those of transactions that were rolled back. */
+  entryIds: number[]
+}
+
+/** The id of a user, or an operator. */
+export type Actor = string | Operator
+
+type DoneBy = { userId: string } | { operator: Operator }
+
+export const doneBy = (actor: Actor): DoneBy =>
+  typeof actor === 'string' ? { userId: actor } : { operator: actor }
+
+interface Act {
+  /** The id of the client, person, company or key, the host of the callback, or `database`. */
   subject: string
   detail?: Record<string, unknown>
 }
 
+export type ActivityEntry =
+  | (Act & DoneBy & { vendorId: string; action: ActivityAction })
+  /** `vendorId` is null for the service as a whole, and for an account that belongs to no company. */
+  | (Act & { operator: Operator; vendorId: string | null; action: ActivityAction | ServiceAction })
+
 /** Appends an entry; call it in the transaction of the change that it records. */
 export async function appendActivity(db: Queryable, entry: ActivityEntry): Promise<void> {
-  await db.raw('insert into activity (vendor_id, user_id, action, subject, detail) values (?, ?, ?, ?, ?)', [
-    entry.vendorId,
-    entry.userId,
-    entry.action,
-    entry.subject,
-    JSON.stringify(entry.detail ?? {}),
-  ])
+  const { vendorId, action, subject, detail = {} } = entry
+  const values = [vendorId, action, subject, JSON.stringify(detail)]
+  if ('userId' in entry) {
+    await db.raw(
+      'insert into activity (vendor_id, action, subject, detail, user_id) values (?, ?, ?, ?, ?)',
+      [...values, entry.userId],
+    )
+    return
+  }
+  const { name, entryIds } = entry.operator
+  const { rows } = await db.raw(
+    `insert into activity (vendor_id, action, subject, detail, operator) values (?, ?, ?, ?, ?)
+     returning entry_id as "entryId"`,
+    [...values, name],
+  )
+  entryIds.push(rows[0].entryId)
+}
+
+export interface OperatorAct {
+  at: Date
+  operator: string
+  /** null: it concerns no company. */
+  vendorId: string | null
+  action: ActivityAction | ServiceAction
+  subject: string
+}
+
+/** The committed entries of an operator, oldest first. Needs the rights of the table's owner. */
+export async function listOperatorActs(db: Queryable, { entryIds }: Operator): Promise<OperatorAct[]> {
+  const { rows } = await db.raw(
+    `select at, operator, vendor_id as "vendorId", action, subject from activity
+     where entry_id = any(?::bigint[]) order by entry_id`,
+    [entryIds],
+  )
+  return rows
 }
 
 export interface ActivityRecord {

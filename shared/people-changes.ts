@@ -1,4 +1,4 @@
-import { appendActivity } from '#shared/activity.ts'
+import { type Actor, appendActivity, doneBy } from '#shared/activity.ts'
 import { withdrawInvitationTo } from '#shared/invitations.ts'
 import {
   deleteMembership,
@@ -21,8 +21,7 @@ export interface PersonChange {
   /** Default: unchanged. */
   role?: Role | undefined
   status?: MembershipStatus | undefined
-  /** Who changes it. null: an operator. */
-  by: string | null
+  by: Actor
   /** `openid`: a sign-in with the provider of the person, by what the provider says. */
   through?: 'openid'
 }
@@ -46,7 +45,7 @@ export async function changePerson(
   const tell = (who: User, detail: object) =>
     appendActivity(transaction, {
       vendorId,
-      userId: by,
+      ...doneBy(by),
       action: 'person.changed',
       subject: who.userId,
       detail: { name: who.name, ...detail, ...(through && { through }) },
@@ -64,13 +63,13 @@ export async function changePerson(
 /** Adds a user to a company, with the activity entry. Call it in a transaction that holds lockMembers. */
 export async function addPerson(
   transaction: Queryable,
-  { vendorId, user, role, by }: { vendorId: string; user: User; role: Role; by: string | null },
+  { vendorId, user, role, by }: { vendorId: string; user: User; role: Role; by: Actor },
 ): Promise<void> {
   const { userId, name, email } = user
   await saveMembership(transaction, { vendorId, userId, role, status: 'active' })
   await appendActivity(transaction, {
     vendorId,
-    userId: by,
+    ...doneBy(by),
     action: 'person.added',
     subject: userId,
     detail: { name, email, role },
@@ -80,7 +79,7 @@ export async function addPerson(
 /** Removes a person from a company, with the activity entry. Call it in a transaction that holds lockMembers. */
 export async function removePerson(
   transaction: Queryable,
-  { vendorId, userId, by }: { vendorId: string; userId: string; by: string | null },
+  { vendorId, userId, by }: { vendorId: string; userId: string; by: Actor },
 ): Promise<Member | PeopleRefusal> {
   const member = await findMember(transaction, { vendorId, userId })
   if (!member) return 'no_such_person'
@@ -92,7 +91,7 @@ export async function removePerson(
   const detail = { name, email, role }
   await appendActivity(transaction, {
     vendorId,
-    userId: by,
+    ...doneBy(by),
     action: 'person.removed',
     subject: userId,
     detail,

@@ -105,9 +105,13 @@ export async function resetPassword(
   await endSessions(db, userId)
 }
 
-/** Ends every session of the user; effective from the next request. */
-export async function endSessions(db: Queryable, userId: string): Promise<void> {
-  await db.raw('delete from sessions where user_id = ?', [userId])
+/** Ends every session of the user; effective from the next request. Returns the sessions' ids. */
+export async function endSessions(db: Queryable, userId: string): Promise<string[]> {
+  const { rows } = await db.raw(
+    'delete from sessions where user_id = ? returning session_id as "sessionId"',
+    [userId],
+  )
+  return rows.map(({ sessionId }: { sessionId: string }) => sessionId)
 }
 
 /** Adds the membership, or changes the role and status of an existing one. */

@@ -51,9 +51,16 @@ export function addAnalyticsCommands(program: Command, run: Run, callerFolder: s
     )
     .addHelpText('after', EXPLANATION)
     .action((name: string, { company, format }: { company: string; format?: EventFileFormat }) =>
-      run(async ({ db }) => {
+      run(async ({ db, by }) => {
         const file = resolve(callerFolder, name)
-        const source = { db, clock: systemClock, vendorId: company, file, format: format ?? formatOf(file) }
+        const source = {
+          db,
+          clock: systemClock,
+          vendorId: company,
+          by,
+          file,
+          format: format ?? formatOf(file),
+        }
         const result = await importWithProgress(source, { drawn: !program.opts().json })
         const exitCode = result.stopped ? EXIT_STOPPED : result.refused > 0 ? EXIT_LINES_REFUSED : 0
         return { text: inWords(result), data: result, exitCode }

@@ -1,5 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { open, rm, stat } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { appendActivity, type Operator } from '#shared/activity.ts'
 import { createDateOf } from '#shared/analytics/calendar.ts'
 import { datesClosedToImports } from '#shared/analytics/daily.ts'
 import { type AnalyticsEvent, judgeEvent } from '#shared/analytics/events.ts'
@@ -37,6 +39,7 @@ export interface ImportOptions {
   db: Database
   clock: Clock
   vendorId: string
+  by: Operator
   file: string
   format: EventFileFormat
   onProgress?: (progress: ImportProgress) => void
@@ -58,12 +61,15 @@ interface NumberedEvent {
  * goes away (then what was stored stays).
  */
 export async function importEvents(options: ImportOptions): Promise<ImportResult> {
-  const { db, clock, vendorId, file, format, onProgress, signal } = options
+  const { db, clock, vendorId, by, file, format, onProgress, signal } = options
   const company = await findCompany(db, vendorId)
   if (!company) throw new OperatorError(`There is no company ${vendorId}.`)
   const size_bytes = await sizeOf(file)
   const refusedFile = `${file}.refused.csv`
   const refusals = await createRefusals(refusedFile)
+  // Before anything is stored: an import may be stopped at any point, and leaves what it has stored.
+  const act = { vendorId, operator: by, action: 'analytics.imported', subject: vendorId } as const
+  await appendActivity(db, { ...act, detail: { file: basename(file), size_bytes } })
   const counts: ImportCounts = { lines: 0, accepted: 0, duplicates: 0, refused: 0 }
   const source = createReadStream(file)
   const judge = createJudge(company, clock)

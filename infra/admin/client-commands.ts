@@ -42,7 +42,7 @@ export function addClientCommands(program: Command, run: Run): void {
     .action((vendorId: string, clientId: string) =>
       run(async (operator) => {
         const services = { db: operator.db, revocation: operator.revocation() }
-        const client = await revokeClient(services, { vendorId, clientId })
+        const client = await revokeClient(services, { vendorId, clientId, by: operator.by })
         return { text: `${clientId} (${client.name}) is revoked everywhere.`, data: shown(client) }
       }),
     )

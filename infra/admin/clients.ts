@@ -1,3 +1,4 @@
+import type { Operator } from '#shared/activity.ts'
 import * as changes from '#shared/oauth/client-changes.ts'
 import { type ClientRecord, listClients } from '#shared/oauth/clients.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
@@ -28,10 +29,10 @@ export async function allClients(
  */
 export async function revokeClient(
   { db, revocation }: { db: Database; revocation: Revocation },
-  { vendorId, clientId }: { vendorId: string; clientId: string },
+  { vendorId, clientId, by }: { vendorId: string; clientId: string; by: Operator },
 ): Promise<ClientRecord> {
   await requireCompany(db, vendorId)
-  const client = await changes.revokeClient(revocation, { vendorId, clientId, revokedBy: null })
+  const client = await changes.revokeClient(revocation, { vendorId, clientId, revokedBy: by })
   if (!client) throw new OperatorError(`${vendorId} has no client ${clientId}.`)
   return client
 }

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import { appendActivity } from '#shared/activity.ts'
 import {
   listSigningKeys,
   type SigningAlg,
@@ -51,7 +52,7 @@ export function addKeyCommands(program: Command, run: Run): void {
     )
     .action(({ alg }: { alg: SigningAlg }) =>
       run(async (operator) => {
-        const options = { alg, encryptionKey: operator.encryptionKey(), clock: systemClock }
+        const options = { alg, encryptionKey: operator.encryptionKey(), clock: systemClock, by: operator.by }
         const { active, standby } = await rotateSigningKey(operator.db, options).catch(asOperatorError)
         return {
           text: `${active.kid} is now the signing key; ${standby.kid} is the standby key.`,
@@ -66,7 +67,10 @@ export function addKeyCommands(program: Command, run: Run): void {
     'key reencrypt',
   ).action(() =>
     run(async (operator) => {
-      const { rewritten, unreadable } = await reencryptSigningKeys(operator.db, operator.encryptionKey())
+      const { rewritten, unreadable } = await reencryptSigningKeys(operator.db, {
+        keys: operator.encryptionKey(),
+        by: operator.by,
+      })
       const lost = `No key in KEY_ENCRYPTION_KEY can decrypt ${unreadable.join(', ')}.`
       const done = `Re-encrypted: ${rewritten.length}.`
       return {
@@ -88,6 +92,8 @@ export function addKeyCommands(program: Command, run: Run): void {
         await operator.revocation().revoke({ kind: 'key', id: kid }, async (transaction) => {
           if (!(await markSigningKeyRevoked(transaction, kid, systemClock.now())))
             throw new OperatorError(`There is no key ${kid}.`)
+          const act = { vendorId: null, operator: operator.by, action: 'signing_key.revoked' } as const
+          await appendActivity(transaction, { ...act, subject: kid })
         })
         const key = (await listSigningKeys(operator.db)).find((stored) => stored.kid === kid)
         return {

@@ -1,3 +1,4 @@
+import { appendActivity, type Operator } from '#shared/activity.ts'
 import {
   afterAll,
   encryptPrivateKey,
@@ -39,7 +40,7 @@ export class StandbyTooNew extends Error {
  */
 export async function rotateSigningKey(
   db: Database,
-  options: SigningKeyOptions,
+  { by, ...options }: SigningKeyOptions & { by: Operator },
 ): Promise<{ active: StoredSigningKey; standby: StoredSigningKey }> {
   await ensureSigningKeys(db, options)
   return db.transaction(async (transaction) => {
@@ -58,6 +59,13 @@ export async function rotateSigningKey(
     await activate(transaction, next.kid, activatesAt)
     const standby = await newSigningKey({ ...options, activatesAt: null })
     await insertSigningKey(transaction, standby)
+    await appendActivity(transaction, {
+      vendorId: null,
+      operator: by,
+      action: 'signing_key.rotated',
+      subject: next.kid,
+      detail: { standby: standby.kid, alg: standby.alg },
+    })
     return { active: { ...next, activatesAt }, standby }
   })
 }
@@ -97,7 +105,7 @@ async function activate(db: Queryable, kid: string, activatesAt: Date): Promise<
  */
 export async function reencryptSigningKeys(
   db: Database,
-  keys: readonly Buffer[],
+  { keys, by }: { keys: readonly Buffer[]; by: Operator },
 ): Promise<{ rewritten: string[]; unreadable: string[] }> {
   const rewritten: string[] = []
   const unreadable: string[] = []
@@ -114,6 +122,8 @@ export async function reencryptSigningKeys(
         encryptPrivateKey(opened.privateKey, key.kid, keys),
         key.kid,
       ])
+      const act = { vendorId: null, operator: by, action: 'signing_key.reencrypted' } as const
+      await appendActivity(transaction, { ...act, subject: key.kid })
       rewritten.push(key.kid)
     }
   })

@@ -28,8 +28,8 @@ export function addPeopleCommands(program: Command, run: Run, askPassword: AskPa
   )
     .argument('<email>')
     .action((email: string) =>
-      run(async ({ db }) => {
-        const user = await replacePassword(db, { email, password: () => askPassword(email) })
+      run(async ({ db, by }) => {
+        const user = await replacePassword(db, { email, password: () => askPassword(email), by })
         return { text: `${user.email} has a new password; all sessions were ended.`, data: user }
       }),
     )
@@ -60,8 +60,9 @@ function addCompanyCommands(company: Command, run: Run, askPassword: AskPassword
     .option('--existing-account', 'take the account that the email address has already')
     .option('--vendor-id <id>', 'identifier of the company (default: a random one)')
     .action((options: CompanyOptions) =>
-      run(async ({ db }) => {
+      run(async ({ db, by }) => {
         const created = await createCompany(db, {
+          by,
           vendorId: options.vendorId,
           name: options.name,
           timezone: options.timezone,
@@ -117,9 +118,9 @@ function addMemberCommands(member: Command, run: Run, askPassword: AskPassword):
       new Option('--role <role>', 'role in the company').choices(['admin', 'member']).makeOptionMandatory(),
     )
     .action((vendorId: string, email: string, { name, role, existingAccount = false }: NewMemberOptions) =>
-      run(async ({ db }) => {
+      run(async ({ db, by }) => {
         const person = { email, name, password: () => askPassword(email), existingAccount }
-        const added = await addMember(db, { vendorId, role, person })
+        const added = await addMember(db, { vendorId, role, person, by })
         return { text: `${added.email} was added to ${vendorId} with the role ${role}.`, data: added }
       }),
     )
@@ -146,8 +147,8 @@ function addMemberCommands(member: Command, run: Run, askPassword: AskPassword):
     .argument('<email>')
     .addArgument(new Argument('<role>').choices(['owner', 'admin', 'member']))
     .action((vendorId: string, email: string, role: Role) =>
-      run(async ({ db }) => {
-        const { member: changed, formerOwner } = await setRole(db, { vendorId, email, role })
+      run(async ({ db, by }) => {
+        const { member: changed, formerOwner } = await setRole(db, { vendorId, email, role, by })
         const also = formerOwner ? ` ${formerOwner.email} is now an admin.` : ''
         return {
           text: `${changed.email} now has the role ${role} in ${vendorId}.${also}`,
@@ -165,8 +166,8 @@ function addMemberCommands(member: Command, run: Run, askPassword: AskPassword):
     .argument('<email>')
     .addArgument(new Argument('<status>').choices(['active', 'suspended']))
     .action((vendorId: string, email: string, status: MembershipStatus) =>
-      run(async ({ db }) => {
-        const changed = await setStatus(db, { vendorId, email, status })
+      run(async ({ db, by }) => {
+        const changed = await setStatus(db, { vendorId, email, status, by })
         return { text: `${changed.email} is now ${status} in ${vendorId}.`, data: changed }
       }),
     )
@@ -181,8 +182,8 @@ function addUnlinkCommand(member: Command, run: Run): void {
   )
     .argument('<email>')
     .action((email: string) =>
-      run(async ({ db }) => {
-        const user = await unlinkMember(db, { email })
+      run(async ({ db, by }) => {
+        const user = await unlinkMember(db, { email, by })
         return { text: `${user.email} was unlinked; all sessions were ended.`, data: user }
       }),
     )

@@ -1,4 +1,4 @@
-import { appendActivity } from '#shared/activity.ts'
+import { type ActivityAction, appendActivity, type Operator } from '#shared/activity.ts'
 import { VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { newUserId, newVendorId } from '#shared/oauth/new-ids.ts'
 import { removeIdentities } from '#shared/openid-identities.ts'
@@ -48,12 +48,13 @@ export interface NewCompany {
   timezone: string
   currency: string
   owner: NewPerson
+  by: Operator
 }
 
 /** @throws OperatorError when a value is not usable, or the vendor id is taken. */
 export async function createCompany(
   db: Database,
-  { vendorId = newVendorId(), name, timezone, currency, owner }: NewCompany,
+  { vendorId = newVendorId(), name, timezone, currency, owner, by }: NewCompany,
 ): Promise<{ company: Company; owner: Member }> {
   if (!VENDOR_ID_PATTERN.test(vendorId))
     throw new OperatorError('A vendor id is ven_ followed by 1 to 60 letters and digits, such as ven_acme.')
@@ -73,12 +74,12 @@ export async function createCompany(
         await person.store(transaction)
         await appendActivity(transaction, {
           vendorId,
-          userId: null,
+          operator: by,
           action: 'company.created',
           subject: vendorId,
           detail: { name: company.name },
         })
-        await addPerson(transaction, { vendorId, user: person.user, role: 'owner', by: null })
+        await addPerson(transaction, { vendorId, user: person.user, role: 'owner', by })
       }),
   )
   return { company, owner: { ...person.user, role: 'owner', status: 'active' } }
@@ -87,7 +88,12 @@ export async function createCompany(
 /** @throws OperatorError when there is no such company, or the person belongs to it already. */
 export async function addMember(
   db: Database,
-  { vendorId, role, person: given }: { vendorId: string; role: 'admin' | 'member'; person: NewPerson },
+  {
+    vendorId,
+    role,
+    person: given,
+    by,
+  }: { vendorId: string; role: 'admin' | 'member'; person: NewPerson; by: Operator },
 ): Promise<Member> {
   await requireCompany(db, vendorId)
   const refuseMember = async (queryable: Queryable, { userId, email }: User) => {
@@ -100,7 +106,7 @@ export async function addMember(
       await lockMembers(transaction, vendorId)
       await refuseMember(transaction, person.user)
       await person.store(transaction)
-      await addPerson(transaction, { vendorId, user: person.user, role, by: null })
+      await addPerson(transaction, { vendorId, user: person.user, role, by })
     }),
   )
   return { ...person.user, role, status: 'active' }
@@ -109,7 +115,7 @@ export async function addMember(
 /** Making someone the owner makes the owner an admin. @throws OperatorError when that is not possible. */
 export async function setRole(
   db: Database,
-  { vendorId, email, role }: { vendorId: string; email: string; role: Role },
+  { vendorId, email, role, by }: { vendorId: string; email: string; role: Role; by: Operator },
 ): Promise<{ member: Member; formerOwner: User | undefined }> {
   return changingMember(db, { vendorId, email }, async (transaction, { user, membership }) => {
     const { role: before, status } = membership
@@ -122,7 +128,7 @@ export async function setRole(
       throw new OperatorError(
         `${user.email} is suspended, and an owner must be active: set the status to active first.`,
       )
-    return changed(await changePerson(transaction, { vendorId, userId: user.userId, role, by: null }))
+    return changed(await changePerson(transaction, { vendorId, userId: user.userId, role, by }))
   })
 }
 
@@ -134,12 +140,17 @@ function changed<T extends object>(outcome: T | PeopleRefusal): T {
 /** @throws OperatorError for an owner, who cannot be suspended. */
 export async function setStatus(
   db: Database,
-  { vendorId, email, status }: { vendorId: string; email: string; status: MembershipStatus },
+  {
+    vendorId,
+    email,
+    status,
+    by,
+  }: { vendorId: string; email: string; status: MembershipStatus; by: Operator },
 ): Promise<Member> {
   return changingMember(db, { vendorId, email }, async (transaction, { user, membership }) => {
     if (membership.role === 'owner' && status === 'suspended')
       throw new OperatorError(`${user.email} is the owner of ${vendorId}, and an owner cannot be suspended.`)
-    const change = { vendorId, userId: user.userId, status, by: null }
+    const change = { vendorId, userId: user.userId, status, by }
     return changed(await changePerson(transaction, change)).member
   })
 }
@@ -168,33 +179,48 @@ function changingMember<T>(
 /** Also ends every session of the user. @throws OperatorError when there is no such account. */
 export async function replacePassword(
   db: Database,
-  { email, password }: { email: string; password: () => Promise<string> },
+  { email, password, by }: { email: string; password: () => Promise<string>; by: Operator },
 ): Promise<User> {
   const user = await findUserByEmail(db, email)
   if (!user) throw new OperatorError(`There is no account for ${normalizedEmail(email)}.`)
   const passwordHash = await hashPassword(await password())
-  await db.transaction((transaction) => resetPassword(transaction, { userId: user.userId, passwordHash }))
+  await db.transaction(async (transaction) => {
+    await resetPassword(transaction, { userId: user.userId, passwordHash })
+    await recordForCompanies(transaction, { user, action: 'person.password_reset', operator: by })
+  })
   return shownUser(user)
+}
+
+/** In the activity of each company of the user. The act is recorded even if there is none. */
+async function recordForCompanies(
+  transaction: Queryable,
+  { user, ...act }: { user: User; action: ActivityAction; operator: Operator },
+): Promise<void> {
+  const { userId, name, email } = user
+  const vendorIds = (await listMemberships(transaction, userId)).map(({ vendorId }) => vendorId).sort()
+  for (const vendorId of vendorIds.length > 0 ? vendorIds : [null])
+    await appendActivity(transaction, { ...act, vendorId, subject: userId, detail: { name, email } })
 }
 
 /**
  * Makes the account nobody's at any OpenID provider, and ends every session of the user.
  * @throws OperatorError when there is no such account, or it is nobody's already.
  */
-export async function unlinkMember(db: Database, { email }: { email: string }): Promise<User> {
+export async function unlinkMember(
+  db: Database,
+  { email, by }: { email: string; by: Operator },
+): Promise<User> {
   return db.transaction(async (transaction) => {
     const user = await findUserByEmail(transaction, email)
     if (!user) throw new OperatorError(`There is no account for ${normalizedEmail(email)}.`)
-    const { userId, name } = user
+    const { userId } = user
     const vendorIds = (await listMemberships(transaction, userId)).map(({ vendorId }) => vendorId).sort()
     // A sign-in holds it too: one that is under way has begun its session before the sessions are ended.
     for (const vendorId of vendorIds) await lockMembers(transaction, vendorId)
     if (!(await removeIdentities(transaction, userId)))
       throw new OperatorError(`${user.email} is not linked to an OpenID provider.`)
     await endSessions(transaction, userId)
-    const entry = { userId: null, action: 'person.unlinked', subject: userId } as const
-    for (const vendorId of vendorIds)
-      await appendActivity(transaction, { ...entry, vendorId, detail: { name, email: user.email } })
+    await recordForCompanies(transaction, { user, action: 'person.unlinked', operator: by })
     return shownUser(user)
   })
 }

@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { ConfigError } from '#shared/process/config.ts'
 import { VERSION } from '#shared/process/version.ts'
 import { createOperator, OperatorError, operatorStores } from '../operator.ts'
@@ -11,6 +11,7 @@ import { askNewPassword } from './password.ts'
 import { addPeopleCommands } from './people-commands.ts'
 import { addRedisUsersCommand } from './redis-users-command.ts'
 import { addRestoreCommands } from './restore-commands.ts'
+import { auditLines, writeAudit } from './trail.ts'
 
 const EXIT_REFUSED = 1
 const EXIT_USAGE = 64
@@ -37,10 +38,16 @@ export async function runAdmin(args: readonly string[], surroundings: Surroundin
     exitCode = code
   }
   const run: Run = async (work) => {
-    const operator = createOperator(await operatorStores(env))
+    const stores = await operatorStores(env)
+    const operator = createOperator(stores, program.opts().as)
     try {
       await print(() => work(operator))
     } finally {
+      // Also after a failure: what came before it may have been committed.
+      const lines = await auditLines(operator).catch(
+        (error: Error) => `The acts of this command could not be read back: ${error.message}\n`,
+      )
+      writeAudit(lines, { auditFile: stores.auditFile, stderr })
       await operator.close()
     }
   }
@@ -73,6 +80,7 @@ function createProgram({ stdout, stderr }: Surroundings): Command {
     )
     .version(VERSION)
     .option('--json', 'print the result as JSON', false)
+    .option('--as <name>', 'who you are, for the record (default: your user name)', checkedName)
     .showHelpAfterError('(add --help for usage)')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
@@ -80,6 +88,12 @@ function createProgram({ stdout, stderr }: Surroundings): Command {
       writeErr: (text) => void stderr.write(text),
     })
     .exitOverride()
+}
+
+/** The name that the record of an act has for its operator. */
+function checkedName(name: string): string {
+  if (/^[^\p{C}]{1,100}$/u.test(name) && name.trim() !== '') return name
+  throw new InvalidArgumentError('It must be 1 to 100 printable characters.')
 }
 
 /** Only the message of a library's error. An error about several addresses has no message of its own. */

@@ -75,7 +75,10 @@ export function addRestoreCommands(program: Command, run: Run, callerFolder: str
   ).action(() =>
     run(async (operator) => {
       const seen = await askRedis(operator, readSeen)
-      const lowered = await confirmDatabase(operator.db, 'found' in seen ? seen.found : undefined)
+      const lowered = await confirmDatabase(operator.db, {
+        seen: 'found' in seen ? seen.found : undefined,
+        by: operator.by,
+      })
       const text = 'Confirmed. The services go on within seconds.'
       const unread =
         'If Redis remembers a later confirmation, they raise the fence again: confirm again then.'
@@ -111,13 +114,13 @@ function momentOf(text: string): Date {
 }
 
 async function fence(operator: Operator, since: Date, files: string[]): Promise<Outcome> {
-  const { db } = operator
-  await keepFenced(db)
+  const { db, by } = operator
+  await keepFenced(db, { since, by })
   const now_ms = systemClock.now()
   const logged = await readLoggedEvidence(files, { since, now_ms })
   const inRedis = await askRedis(operator, (redis) => provenByRedis(db, redis))
   const proven = 'found' in inRedis ? [logged, inRedis.found] : [logged]
-  const revoked = await revokeAgain(db, proven, now_ms)
+  const revoked = await revokeAgain(db, proven, { now_ms, by })
   const unproven = unprovenSince(since, {
     logged,
     redisFailed: 'failed' in inRedis ? inRedis.failed : undefined,

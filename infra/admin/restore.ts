@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { appendActivity } from '#shared/activity.ts'
+import { appendActivity, type Operator } from '#shared/activity.ts'
 import { markClientRevoked } from '#shared/oauth/clients.ts'
 import { listSigningKeys } from '#shared/oauth/signing-keys.ts'
 import { heldEntries, idsOf, insertLostTokens, lostAmong } from '#shared/revocation/held.ts'
@@ -62,9 +62,15 @@ async function readPlaces(db: Queryable): Promise<{ place: string; confirmedPlac
   return rows[0]
 }
 
+const database = { vendorId: null, subject: 'database' } as const
+
 /** Raises a fence if none stands. Once it resolves, no process of either service lets anybody in. */
-export async function keepFenced(db: Database): Promise<void> {
-  await raiseFence(db, 'an operator: admin restore fence')
+export async function keepFenced(db: Database, { since, by }: { since: Date; by: Operator }): Promise<void> {
+  await db.transaction(async (transaction) => {
+    await raiseFence(transaction, 'an operator: admin restore fence')
+    const act = { ...database, operator: by, action: 'database.fenced' } as const
+    await appendActivity(transaction, { ...act, detail: { since } })
+  })
   await everyProcessFenced(db)
 }
 
@@ -102,21 +108,24 @@ export async function provenByRedis(db: Database, redis: Redis): Promise<Proven>
 export async function revokeAgain(
   db: Database,
   proven: readonly Proven[],
-  now_ms: number,
+  { now_ms, by }: { now_ms: number; by: Operator },
 ): Promise<RevokedAgain> {
   const all = (kind: keyof Proven) => [...new Set(proven.flatMap((some) => [...some[kind]]))]
   const kids = all('keys')
   return db.transaction(async (transaction) => {
     const clients: RevokedAgain['clients'] = []
-    for (const some of inParts(all('clients'))) clients.push(...(await revokeClients(transaction, some)))
+    for (const some of inParts(all('clients'))) clients.push(...(await revokeClients(transaction, some, by)))
     const keys: string[] = []
     for (const { kid, revokedAt } of await listSigningKeys(transaction))
       if (!revokedAt && kids.includes(kid) && (await markSigningKeyRevoked(transaction, kid, now_ms)))
         keys.push(kid)
     const tokens: string[] = []
     for (const some of inParts(all('tokens'))) tokens.push(...(await insertLostTokens(transaction, some)))
-    await transaction.raw('delete from sessions')
-    await transaction.raw('delete from invitations')
+    const { rowCount: sessions } = await transaction.raw('delete from sessions')
+    const { rowCount: invitations } = await transaction.raw('delete from invitations')
+    const act = { ...database, operator: by, action: 'database.repaired' } as const
+    const counts = { clients: clients.length, tokens: tokens.length, sessions, invitations }
+    await appendActivity(transaction, { ...act, detail: { ...counts, keys } })
     return { clients, keys, tokens }
   })
 }
@@ -125,7 +134,11 @@ function* inParts(ids: string[]): Generator<string[]> {
   for (let i = 0; i < ids.length; i += ROWS_AT_ONCE) yield ids.slice(i, i + ROWS_AT_ONCE)
 }
 
-async function revokeClients(db: Queryable, clientIds: string[]): Promise<RevokedAgain['clients']> {
+async function revokeClients(
+  db: Queryable,
+  clientIds: string[],
+  by: Operator,
+): Promise<RevokedAgain['clients']> {
   const { rows } = await db.raw(
     `select client_id as "clientId", vendor_id as "vendorId", name from oauth_clients
      where client_id = any(?::text[]) and status = 'Active'`,
@@ -133,7 +146,7 @@ async function revokeClients(db: Queryable, clientIds: string[]): Promise<Revoke
   )
   for (const { clientId, vendorId, name } of rows as RevokedAgain['clients']) {
     await markClientRevoked(db, { vendorId, clientId, revokedBy: null })
-    const entry = { vendorId, userId: null, action: 'client.revoked', subject: clientId } as const
+    const entry = { vendorId, operator: by, action: 'client.revoked', subject: clientId } as const
     await appendActivity(db, { ...entry, detail: { name } })
   }
   return rows
@@ -150,7 +163,10 @@ export async function countActive(db: Queryable): Promise<number> {
  * @param seen What Redis remembers. The confirmation is dated after it even if the clock of Postgres is behind.
  * @throws OperatorError when it is being compared with Redis: nobody knows yet whether revocations are missing.
  */
-export async function confirmDatabase(db: Database, seen: Seen | undefined): Promise<Fence | undefined> {
+export async function confirmDatabase(
+  db: Database,
+  { seen, by }: { seen: Seen | undefined; by: Operator },
+): Promise<Fence | undefined> {
   const fence = await standingFence(db)
   const { place, confirmedPlace } = await readPlaces(db)
   if (!fence && differInTimeline(place, confirmedPlace))
@@ -158,11 +174,14 @@ export async function confirmDatabase(db: Database, seen: Seen | undefined): Pro
       'Nothing is confirmed: the services compare a promoted database with Redis on their own, and then let everybody in or raise a fence. After a recovery to a point in time, or to do without the comparison, run "restore fence" first.',
     )
   await everyProcessFenced(db)
-  await db.raw(
-    `with lowered as (update restore_fences set lowered_at = clock_timestamp() where lowered_at is null)
+  await db.transaction(async (transaction) => {
+    await transaction.raw(
+      `with lowered as (update restore_fences set lowered_at = clock_timestamp() where lowered_at is null)
      update revocation_trust set place = database_place(),
        confirmed_at = greatest(clock_timestamp(), to_timestamp(? / 1000.0))`,
-    [(seen?.confirmedAt_ms ?? 0) + 1],
-  )
+      [(seen?.confirmedAt_ms ?? 0) + 1],
+    )
+    await appendActivity(transaction, { ...database, operator: by, action: 'database.confirmed' })
+  })
   return fence
 }

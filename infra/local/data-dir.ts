@@ -4,6 +4,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { errorCode, Failure } from './failure.ts'
 
 const LOCK_FILE = 'lock'
+/** The events of both services and of the admin command, one JSON object a line. */
+export const AUDIT_FILE = 'audit.ndjson'
 const SQLITE_BUSY = 5
 const MIB = 1_048_576
 /** A new Postgres takes about 60 MiB with its first log files; Redis and the rest take next to nothing. */

@@ -45,7 +45,7 @@ export async function demoClient({
         scopes: ['analytics:read'],
         secretHash: hashSecret(client.clientSecret),
         secretHint: secretHint(client.clientSecret),
-        createdBy: null,
+        createdBy: { name: 'npm start', entryIds: [] },
         createdAt: new Date(),
       }),
     )

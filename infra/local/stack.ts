@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { systemClock } from '#shared/process/clock.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { migrate, NewerDatabase } from '../migrate.ts'
-import { type DataDir, openDataDir } from './data-dir.ts'
+import { AUDIT_FILE, type DataDir, openDataDir } from './data-dir.ts'
 import { type DemoClient, demoClient } from './demo-client.ts'
 import { Failure } from './failure.ts'
 import { startGateway } from './gateway/gateway.ts'
@@ -18,7 +18,6 @@ import type { LocalSettings } from './settings.ts'
 import { givenPostgres, givenRedis, ownPostgres, ownRedis, type Store, type StoreOptions } from './stores.ts'
 import { builtWorkspace } from './workspace-build.ts'
 
-const AUDIT_FILE = 'audit.ndjson'
 const ROOT = join(import.meta.dirname, '../..')
 /** Where the gateway connects from, which lets the services trust its headers and no others on this machine. */
 const GATEWAY_ADDRESS = '127.0.0.2'

@@ -1,4 +1,4 @@
-import { appendActivity } from '#shared/activity.ts'
+import { type Actor, appendActivity, doneBy } from '#shared/activity.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import {
@@ -11,33 +11,43 @@ import {
 } from './clients.ts'
 
 /** Inserts a client with its activity entry. Call it in a transaction. */
-export async function createClient(transaction: Queryable, client: NewClient): Promise<void> {
-  const { vendorId, clientId, createdBy: userId, name, scopes } = client
-  await insertClient(transaction, client)
+export async function createClient(
+  transaction: Queryable,
+  { createdBy, ...client }: Omit<NewClient, 'createdBy'> & { createdBy: Actor },
+): Promise<void> {
+  const { vendorId, clientId, name, scopes } = client
+  await insertClient(transaction, { ...client, createdBy: userIdOf(createdBy) })
   const detail = { name, scopes, ...(client.replaces !== undefined && { replaces: client.replaces }) }
-  await appendActivity(transaction, { vendorId, userId, action: 'client.created', subject: clientId, detail })
+  const entry = { vendorId, ...doneBy(createdBy), action: 'client.created', subject: clientId } as const
+  await appendActivity(transaction, { ...entry, detail })
 }
+
+/** The tables of clients name no operator. */
+const userIdOf = (actor: Actor): string | null => (typeof actor === 'string' ? actor : null)
 
 class NoSuchClient extends Error {}
 
 /**
  * Revokes a client and adds the activity entry. Once it resolves, no process of either service accepts the client
  * or a token of it. Revoking it again changes nothing and gives the same promise again.
- * @param client `revokedBy` is null for an operator.
  * @returns undefined when the company has no such client.
  */
 export async function revokeClient(
   revocation: Revocation,
-  { vendorId, clientId, revokedBy }: { vendorId: string; clientId: string; revokedBy: string | null },
+  { vendorId, clientId, revokedBy }: { vendorId: string; clientId: string; revokedBy: Actor },
 ): Promise<ClientRecord | undefined> {
   try {
     return await revocation.revoke({ kind: 'client', id: clientId }, async (transaction) => {
-      const changed = await markClientRevoked(transaction, { vendorId, clientId, revokedBy })
+      const changed = await markClientRevoked(transaction, {
+        vendorId,
+        clientId,
+        revokedBy: userIdOf(revokedBy),
+      })
       const record = await findClient(transaction, { vendorId, clientId })
       // Thrown, since a normal return counts as revoked.
       if (!record) throw new NoSuchClient()
       if (changed) {
-        const entry = { vendorId, userId: revokedBy, action: 'client.revoked', subject: clientId } as const
+        const entry = { vendorId, ...doneBy(revokedBy), action: 'client.revoked', subject: clientId } as const
         await appendActivity(transaction, { ...entry, detail: { name: record.name } })
       }
       return record

@@ -13,6 +13,7 @@ import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { type ImportOptions, importEvents } from '../../infra/admin/analytics-import.ts'
 import { recount, storedDays } from '../support/analytics.ts'
 import { createTestClock } from '../support/clock.ts'
+import { testOperator } from '../support/operator.ts'
 import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
 
 const run = promisify(execFile)
@@ -48,7 +49,7 @@ describe('analytics import', () => {
   async function importing(content: string | Buffer, options: Partial<ImportOptions> = {}) {
     const file = join(folder, `${vendorId}.${options.format ?? 'csv'}`)
     await writeFile(file, content)
-    return importEvents({ db, clock, vendorId, file, format: 'csv', ...options })
+    return importEvents({ db, clock, vendorId, by: testOperator(), file, format: 'csv', ...options })
   }
   const csv = (...lines: string[]): string => [HEADER, ...lines, ''].join('\n')
   const ndjson = (...events: unknown[]): string =>

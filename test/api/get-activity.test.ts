@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { appendActivity } from '#shared/activity.ts'
 import { type Person, startApi, type TestApi } from '../support/api.ts'
+import { testOperator } from '../support/operator.ts'
 import { assertInvalid } from '../support/problem.ts'
 
 describe('GET /v1/vendor/{vendor_id}/activity', () => {
@@ -45,7 +46,12 @@ describe('GET /v1/vendor/{vendor_id}/activity', () => {
   })
 
   it('names the operator where there is no user', async () => {
-    await appendActivity(api.db, { vendorId, userId: null, action: 'client.revoked', subject: 'cli_x' })
+    await appendActivity(api.db, {
+      vendorId,
+      operator: testOperator(),
+      action: 'client.revoked',
+      subject: 'cli_x',
+    })
     assert.deepEqual((await list()).json.entries[0].by, { userId: null, name: 'operator' })
   })
 
@@ -84,7 +90,7 @@ describe('GET /v1/vendor/{vendor_id}/activity', () => {
     const entries = [
       { userId: owner.userId, action: 'client.created', subject: client },
       { userId: other.userId, action: 'client.revoked', subject: client },
-      { userId: null, action: 'client.revoked', subject: 'cli_other' },
+      { operator: testOperator(), action: 'client.revoked', subject: 'cli_other' },
       { userId: other.userId, action: 'callback.saved', subject: 'hooks.example' },
     ] as const
     for (const entry of entries) await appendActivity(api.db, { vendorId, ...entry })

@@ -16,6 +16,7 @@ import * as openid from 'openid-client'
 import { ClientCredentials } from 'simple-oauth2'
 import { markSigningKeyRevoked, rotateSigningKey } from '../../infra/admin/keys.ts'
 import { startAuth, TEST_ISSUER, TEST_RESOURCE, type TestAuth, type TestClient } from '../support/auth.ts'
+import { testOperator } from '../support/operator.ts'
 
 const SCOPE = 'analytics:read'
 
@@ -188,7 +189,7 @@ describe('libraries that verify access tokens', () => {
     await verifiedByAll(known, first)
 
     await db.raw("update signing_keys set created_at = created_at - interval '11 minutes'")
-    await rotateSigningKey(db, { clock, encryptionKey: [encryptionKey], alg: 'ES256' })
+    await rotateSigningKey(db, { clock, encryptionKey: [encryptionKey], alg: 'ES256', by: testOperator() })
     clock.advance(1_000)
     const rotated = await startAuth({ beside: server })
     const second = await tokenOf(rotated)

@@ -28,6 +28,7 @@ import { type AuthResponse, startAuth, type TestAuth, type TestClient } from '..
 import { createTestClock } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
 import { silentLog } from '../support/log.ts'
+import { testOperator } from '../support/operator.ts'
 import { cutOffDatabase } from '../support/stores.ts'
 
 const MINUTE_MS = 60_000
@@ -49,6 +50,7 @@ describe('signing keys', () => {
     alg,
     encryptionKey: [auth.encryptionKey],
     clock: auth.clock,
+    by: testOperator(),
   })
   const published = async (server = auth): Promise<string[]> =>
     (await server.request('GET', '/v1/oauth/jwks')).json.keys.map(({ kid }: { kid: string }) => kid)

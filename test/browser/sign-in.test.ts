@@ -9,6 +9,7 @@ import { builtWorkspace } from '../../infra/local/workspace-build.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { OPENID_CLIENT, startOpenidProvider, type TestOpenidProvider } from '../support/openid-provider.ts'
+import { testOperator } from '../support/operator.ts'
 import { freePorts } from '../support/ports.ts'
 import {
   api,
@@ -332,12 +333,13 @@ describe('workspace: signing in with the provider of the company', function () {
     assert.deepEqual(cookies, [{ name: 'session', httpOnly: true, sameSite: 'Strict' }])
     assert.deepEqual(await everythingStored(page), NOTHING)
     const { user_id: userId } = await service.db('users').where({ email: 'kim@acme.example' }).first()
-    const entry = { vendorId: 'ven_acme', userId, subject: userId }
+    const entry = { vendorId: 'ven_acme', subject: userId }
     const before = { role: 'admin', status: 'active' }
     const detail = { name: 'Kim R.', before, after: { ...before, role: 'member' }, through: 'openid' }
-    await appendActivity(service.db, { ...entry, action: 'person.linked', detail })
-    await appendActivity(service.db, { ...entry, action: 'person.changed', detail })
-    await appendActivity(service.db, { ...entry, action: 'person.unlinked', detail, userId: null })
+    await appendActivity(service.db, { ...entry, userId, action: 'person.linked', detail })
+    await appendActivity(service.db, { ...entry, userId, action: 'person.changed', detail })
+    const operator = testOperator()
+    await appendActivity(service.db, { ...entry, action: 'person.unlinked', detail, operator })
     await page.reload()
     await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
     const said = page.getByRole('main').getByRole('listitem')

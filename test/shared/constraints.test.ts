@@ -19,6 +19,9 @@ const event = (type: string, quantity: string, amount: string) =>
   `insert into analytics_events (vendor_id, event_id, type, date, occurred_at, quantity, amount_minor)
    values ('ven_a', 'e', '${type}', '2026-01-02', now(), ${quantity}, ${amount})`
 
+const act = (values: string) =>
+  `insert into activity (action, subject, vendor_id, user_id, operator) values ('a', 's', ${values})`
+
 const REFUSED: [what: string, sql: string, state: string][] = [
   ['a second owner', `insert into memberships values ('ven_a', 'usr_b', 'owner')`, UNIQUE],
   [
@@ -91,6 +94,10 @@ const REFUSED: [what: string, sql: string, state: string][] = [
     `insert into callback_destinations values ('ven_a', 'http://x', true, now(), 'usr_a')`,
     CHECK,
   ],
+  ['an act of a person and an operator at once', act(`'ven_a', 'usr_a', 'root'`), CHECK],
+  ['an act of a person that concerns no company', act(`null, 'usr_a', null`), CHECK],
+  ['an act of nobody that concerns no company', act('null, null, null'), CHECK],
+  ['an act of an operator without a name', act(`'ven_a', null, ''`), CHECK],
 ]
 
 describe('the database, whoever asks, refuses', () => {

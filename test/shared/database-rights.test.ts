@@ -51,7 +51,7 @@ const RIGHTS: Record<string, string[]> = {
     'insert sign_in_addresses *',
     'insert users user_id, email, name, password_hash',
     'select account_log_key *',
-    'select activity *',
+    'select activity entry_id, vendor_id, user_id, action, subject, detail, at',
     'select analytics_daily *',
     'select analytics_event_ids *',
     'select analytics_events *',

@@ -4,6 +4,7 @@ import { Readable, Writable } from 'node:stream'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { addMember, createCompany } from '../../infra/admin/people.ts'
 import { runAdmin as run } from '../../infra/admin/program.ts'
+import { testOperator } from './operator.ts'
 import { createTestDatabase, createTestRedis, type TestDatabase } from './servers.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -101,6 +102,7 @@ export async function createAcme({ db }: TestAdmin, vendorId = 'ven_acme'): Prom
     name: 'Acme Outfitters',
     timezone: 'Europe/Berlin',
     currency: 'EUR',
+    by: testOperator(),
     owner: {
       email: 'owner@acme.example',
       name: 'Olivia',
@@ -112,5 +114,5 @@ export async function createAcme({ db }: TestAdmin, vendorId = 'ven_acme'): Prom
 
 export async function addPerson({ db }: TestAdmin, email: string, role: 'admin' | 'member'): Promise<void> {
   const person = { email, name: 'Someone', password: async () => PASSWORD, existingAccount: true }
-  await addMember(db, { vendorId: 'ven_acme', role, person })
+  await addMember(db, { vendorId: 'ven_acme', role, person, by: testOperator() })
 }

@@ -1,6 +1,7 @@
 import { systemClock } from '#shared/process/clock.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { importEvents } from '../../infra/admin/analytics-import.ts'
+import { testOperator } from './operator.ts'
 
 /*
  * A process that imports the CSV file of its third argument for the company of its second into the database of its
@@ -15,7 +16,14 @@ let peak = before
 const watch = setInterval(() => {
   peak = Math.max(peak, process.memoryUsage.rss())
 }, 5)
-const result = await importEvents({ db, clock: systemClock, vendorId, file, format: 'csv' })
+const result = await importEvents({
+  db,
+  clock: systemClock,
+  vendorId,
+  by: testOperator(),
+  file,
+  format: 'csv',
+})
 clearInterval(watch)
 await db.destroy()
 process.stdout.write(JSON.stringify({ result, grown_bytes: peak - before }))

@@ -1,0 +1,318 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import { insertClient } from '#shared/oauth/clients.ts'
+import { newClientId } from '#shared/oauth/new-ids.ts'
+import {
+  type AdminResult,
+  addPerson,
+  createAcme,
+  runAdmin,
+  startAdmin,
+  type TestAdmin,
+} from '../support/admin.ts'
+
+const ME = userInfo().username
+const NEW_PASSWORD = 'another, longer password'
+
+interface Act {
+  vendorId: string | null
+  operator: string
+  action: string
+  subject: string
+  detail: Record<string, unknown>
+}
+
+describe('the trail of an operator', () => {
+  let operator: TestAdmin
+  let kim: string
+  let ownerId: string
+  let clientId: string
+  before(async () => {
+    operator = await startAdmin({ withRedis: true })
+    await createAcme(operator)
+    await createAcme(operator, 'ven_globex')
+    await addPerson(operator, 'kim@acme.example', 'admin')
+    kim = (await operator.db('users').where({ email: 'kim@acme.example' }).first()).user_id
+    ownerId = (await operator.db('users').where({ email: 'owner@acme.example' }).first()).user_id
+    clientId = newClientId()
+    await insertClient(operator.db, {
+      vendorId: 'ven_acme',
+      clientId,
+      name: 'Shop',
+      scopes: ['boost:read'],
+      secretHash: Buffer.alloc(32),
+      secretHint: 'abcd',
+      createdAt: new Date(),
+      createdBy: null,
+    })
+    await operator.admin(['key', 'rotate'])
+    await operator.db.raw(`update signing_keys set created_at = created_at - interval '11 minutes'`)
+  })
+  after(() => operator.stop())
+
+  async function acts(): Promise<Act[]> {
+    const { rows } = await operator.db.raw(
+      'select vendor_id as "vendorId", operator, action, subject, detail from activity where user_id is null order by entry_id',
+    )
+    return rows
+  }
+  /** What a command has added, and how it ended. */
+  async function having(args: string[], input?: string): Promise<AdminResult & { added: Act[] }> {
+    const before = (await acts()).length
+    const result = await operator.admin(args, input)
+    return { ...result, added: (await acts()).slice(before) }
+  }
+  const linesOf = (text: string) =>
+    text
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line))
+
+  const owner = { name: 'Olivia', email: 'owner@acme.example' }
+  const commands: [args: () => string[], expected: () => Omit<Act, 'operator'>[], input?: string][] = [
+    [
+      () => ['password', 'reset', 'owner@acme.example'],
+      () =>
+        ['ven_acme', 'ven_globex'].map((vendorId) => ({
+          vendorId,
+          action: 'person.password_reset',
+          subject: ownerId,
+          detail: owner,
+        })),
+      NEW_PASSWORD,
+    ],
+    [
+      () => ['member', 'set-status', 'ven_acme', 'kim@acme.example', 'suspended'],
+      () => [
+        {
+          vendorId: 'ven_acme',
+          action: 'person.changed',
+          subject: kim,
+          detail: {
+            name: 'Someone',
+            before: { role: 'admin', status: 'active' },
+            after: { role: 'admin', status: 'suspended' },
+          },
+        },
+      ],
+    ],
+    [
+      () => ['client', 'revoke', 'ven_acme', clientId],
+      () => [{ vendorId: 'ven_acme', action: 'client.revoked', subject: clientId, detail: { name: 'Shop' } }],
+    ],
+    [
+      () => ['restore', 'fence', '--since', '2026-01-31T09:00:00Z'],
+      () => [
+        {
+          vendorId: null,
+          action: 'database.fenced',
+          subject: 'database',
+          detail: { since: '2026-01-31T09:00:00.000Z' },
+        },
+        {
+          vendorId: null,
+          action: 'database.repaired',
+          subject: 'database',
+          detail: { clients: 0, keys: [], tokens: 0, sessions: 0, invitations: 0 },
+        },
+      ],
+    ],
+    [
+      () => ['restore', 'confirm'],
+      () => [{ vendorId: null, action: 'database.confirmed', subject: 'database', detail: {} }],
+    ],
+  ]
+
+  for (const [args, expected, input] of commands)
+    it(`records ${args().slice(0, 2).join(' ')} with who did what, and says it on standard error`, async function () {
+      this.timeout(30_000)
+      const { code, stderr, added } = await having(args(), input)
+      assert.equal(code, 0, stderr)
+      assert.deepEqual(
+        added,
+        expected().map((act) => ({ ...act, operator: ME })),
+      )
+      assert.deepEqual(
+        linesOf(stderr).map(({ event, operator: by, osUser, action, vendorId, subject }) => ({
+          event,
+          by,
+          osUser,
+          action,
+          vendorId: vendorId ?? null,
+          subject,
+        })),
+        added.map(({ vendorId, action, subject }) => ({
+          event: 'operator.acted',
+          by: ME,
+          osUser: ME,
+          action,
+          vendorId,
+          subject,
+        })),
+      )
+      for (const line of linesOf(stderr)) {
+        assert.deepEqual([line.level, line.service], [30, 'admin'])
+        assert.ok(Math.abs(Date.parse(line.time) - Date.now()) < 60_000)
+      }
+    })
+
+  it('names each signing key that it changes', async () => {
+    const [active, standby] = (await operator.admin(['key', 'list', '--json'])).json
+    const rotated = await having(['key', 'rotate', '--alg', 'RS256', '--json'])
+    assert.deepEqual(rotated.added, [
+      {
+        vendorId: null,
+        operator: ME,
+        action: 'signing_key.rotated',
+        subject: standby.kid,
+        detail: { standby: rotated.json.standby.kid, alg: 'RS256' },
+      },
+    ])
+    const next = Buffer.alloc(32, 8).toString('base64')
+    const before = (await acts()).length
+    const env = { ...operator.env, KEY_ENCRYPTION_KEY: `${next},${operator.env.KEY_ENCRYPTION_KEY}` }
+    await runAdmin(['key', 'reencrypt'], { env })
+    const kids = [active.kid, standby.kid, rotated.json.standby.kid]
+    const reencrypted = (await acts()).slice(before)
+    assert.deepEqual(reencrypted.map(({ subject }) => subject).sort(), kids.sort())
+    for (const { action } of reencrypted) assert.equal(action, 'signing_key.reencrypted')
+    const revoked = await having(['key', 'revoke', active.kid])
+    assert.deepEqual(revoked.added, [
+      { vendorId: null, operator: ME, action: 'signing_key.revoked', subject: active.kid, detail: {} },
+    ])
+  })
+
+  it('has the name given by --as, and beside it in the line whose shell it was', async () => {
+    const { stderr, added } = await having([
+      '--as',
+      'Ada Admin',
+      'member',
+      'set-role',
+      'ven_globex',
+      'owner@acme.example',
+      'owner',
+    ])
+    assert.deepEqual([stderr, added], ['', []])
+    const set = await having([
+      '--as',
+      'Ada Admin',
+      'member',
+      'set-status',
+      'ven_acme',
+      'kim@acme.example',
+      'active',
+    ])
+    assert.deepEqual(
+      set.added.map(({ operator: by }) => by),
+      ['Ada Admin'],
+    )
+    const [line] = linesOf(set.stderr)
+    assert.deepEqual([line.operator, line.osUser], ['Ada Admin', ME])
+  })
+
+  for (const name of ['', ' ', 'a'.repeat(101), 'two\nlines', '\u001b[2J'])
+    it(`refuses ${JSON.stringify(name.slice(0, 12))} as a name`, async () => {
+      const { code, stderr } = await operator.admin(['--as', name, 'company', 'list'])
+      assert.equal(code, 64)
+      assert.match(stderr, /--as <name>[^]* 1 to 100 printable characters/)
+    })
+
+  it('ends with a person who belongs to no company', async () => {
+    await operator.db('memberships').where({ user_id: kim }).delete()
+    const { added } = await having(['password', 'reset', 'kim@acme.example'], NEW_PASSWORD)
+    assert.deepEqual(added, [
+      {
+        vendorId: null,
+        operator: ME,
+        action: 'person.password_reset',
+        subject: kim,
+        detail: { name: 'Someone', email: 'kim@acme.example' },
+      },
+    ])
+  })
+
+  it('holds nothing of a command that was refused, nor of one that only reads', async () => {
+    for (const args of [
+      ['password', 'reset', 'nobody@acme.example'],
+      ['key', 'rotate'],
+      ['key', 'revoke', 'no-such-key'],
+      ['client', 'revoke', 'ven_acme', newClientId()],
+      ['company', 'list'],
+      ['member', 'list', 'ven_acme'],
+      ['key', 'list'],
+      ['restore', 'status'],
+    ]) {
+      const { stderr, added } = await having(args, NEW_PASSWORD)
+      assert.deepEqual([linesOf(stderr), added], [[], []], args.join(' '))
+    }
+  })
+
+  describe('when it cannot be written', () => {
+    before(() => operator.db.raw('alter table activity add constraint no_room check (false) not valid'))
+    after(() => operator.db.raw('alter table activity drop constraint no_room'))
+
+    const snapshot = async () => {
+      const { rows } = await operator.db.raw(
+        `select (select jsonb_agg(u.password_hash order by user_id) from users u) as passwords,
+           (select jsonb_agg(to_jsonb(k) order by kid) from signing_keys k) as keys,
+           (select jsonb_agg(kid order by kid) from revoked_signing_keys) as revoked,
+           (select jsonb_agg(to_jsonb(f)) from restore_fences f) as fences,
+           (select confirmed_at from revocation_trust) as confirmed`,
+      )
+      return rows
+    }
+    for (const args of [
+      ['password', 'reset', 'owner@acme.example'],
+      ['key', 'rotate'],
+      ['key', 'reencrypt'],
+      ['key', 'revoke', 'KID'],
+      ['restore', 'fence', '--since', '2026-01-31T09:00:00Z'],
+      ['restore', 'confirm'],
+    ])
+      it(`keeps ${args.slice(0, 2).join(' ')} from happening`, async function () {
+        this.timeout(30_000)
+        await operator.db.raw(`update signing_keys set created_at = created_at - interval '11 minutes'`)
+        const [{ kid }] = (await operator.db.raw('select kid from signing_keys where activates_at is null'))
+          .rows
+        const before = await snapshot()
+        const keys = [9, 8, 7].map((byte) => Buffer.alloc(32, byte).toString('base64'))
+        const { code, stderr } = await runAdmin(
+          args.map((arg) => (arg === 'KID' ? kid : arg)),
+          { env: { ...operator.env, KEY_ENCRYPTION_KEY: keys.join(',') }, input: NEW_PASSWORD },
+        )
+        assert.equal(code, 1)
+        assert.match(stderr, /no_room/)
+        assert.deepEqual(linesOf(stderr), [])
+        assert.deepEqual(await snapshot(), before)
+      })
+  })
+
+  it('goes on in the audit trail of the local stack', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'integration-access-trail-'))
+    const running = {
+      databaseUrl: operator.env.DATABASE_URL,
+      redisUrl: operator.env.REDIS_URL,
+      keyEncryptionKey: operator.env.KEY_ENCRYPTION_KEY,
+    }
+    await writeFile(join(dataDir, 'running.json'), JSON.stringify(running))
+    const { code, stderr } = await runAdmin(['password', 'reset', 'owner@acme.example'], {
+      env: { DATA_DIR: dataDir },
+      input: NEW_PASSWORD,
+    })
+    assert.deepEqual([code, stderr], [0, ''])
+    const file = join(dataDir, 'audit.ndjson')
+    assert.equal((await stat(file)).mode & 0o777, 0o600)
+    const text = await readFile(file, 'utf8')
+    assert.deepEqual(
+      linesOf(text).map(({ event, action, vendorId }) => [event, action, vendorId]),
+      [
+        ['operator.acted', 'person.password_reset', 'ven_acme'],
+        ['operator.acted', 'person.password_reset', 'ven_globex'],
+      ],
+    )
+    assert.ok(!text.includes(NEW_PASSWORD) && !text.includes('owner@acme.example'))
+    await rm(dataDir, { recursive: true })
+  })
+})
