@@ -8,7 +8,7 @@ import type { Redis } from '#shared/stores/redis.ts'
 import { keepEventsInOrder } from './analytics/housekeeping.ts'
 import { CREATION_KEY_LIFETIME_MS, deleteExpiredCreations } from './clients/creation-keys.ts'
 import { deleteOldUsage, drainUsage } from './clients/usage.ts'
-import { deleteExpiredSessions } from './sessions/sessions.ts'
+import { endExpiredSessions } from './sessions/session-events.ts'
 import { deleteOldAddresses } from './sessions/sign-in-addresses.ts'
 
 const USAGE_EVERY_MS = 60_000
@@ -55,7 +55,7 @@ export function startHousekeeping({
   const endings = [
     repeat(USAGE_EVERY_MS, 'storing usage', () => drainUsage({ redis, db, skipped })),
     repeat(PURGE_EVERY_MS, 'purging', async () => {
-      await deleteExpiredSessions(db, { now: new Date(now()), limit: PURGE_ROWS })
+      await endExpiredSessions({ db, log }, { now: new Date(now()), limit: PURGE_ROWS })
       await deleteExpiredInvitations(db, { now: new Date(now()), limit: PURGE_ROWS })
       await deleteOldAddresses(db, { now_ms: now(), limit: PURGE_ROWS })
       const before = new Date(now() - CREATION_KEY_LIFETIME_MS)

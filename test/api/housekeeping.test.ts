@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
+import { pino } from 'pino'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { CREATION_KEY_LIFETIME_MS, deleteExpiredCreations } from '../../apps/api/clients/creation-keys.ts'
 import { deleteOldUsage } from '../../apps/api/clients/usage.ts'
-import { deleteExpiredSessions } from '../../apps/api/sessions/sessions.ts'
+import { endExpiredSessions } from '../../apps/api/sessions/session-events.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 
 describe('what has expired', () => {
@@ -17,7 +18,7 @@ describe('what has expired', () => {
     await api.stop()
   })
 
-  it('of the sessions is removed, a bounded number at a time, oldest first; the live ones stay', async () => {
+  it('of the sessions is removed and logged, a bounded number at a time, oldest first; the live ones stay', async () => {
     const { userId } = await api.createPerson()
     for (let index = 0; index < 4; index += 1) {
       await api.createSession(userId)
@@ -25,8 +26,24 @@ describe('what has expired', () => {
     }
     api.clock.advance(12 * 3_600_000 - 2_000)
     const live = await api.createSession(userId)
-    const remove = (limit: number) => deleteExpiredSessions(db, { now: new Date(api.clock.now()), limit })
-    assert.deepEqual([await remove(2), await remove(100), await remove(100)], [2, 2, 0])
+    const stored = await api.db('sessions').orderBy('created_at').pluck('session_id')
+    const remove = async (limit: number) => {
+      const lines: string[] = []
+      const log = pino({ base: null, timestamp: false }, { write: (line: string) => void lines.push(line) })
+      await endExpiredSessions({ db, log }, { now: new Date(api.clock.now()), limit })
+      return lines
+        .map((line) => {
+          const { sessionId, ...rest } = JSON.parse(line)
+          const said = { level: 30, event: 'session.ended', userId, why: 'expired', msg: 'session ended' }
+          assert.deepEqual(rest, said)
+          return sessionId
+        })
+        .sort()
+    }
+    assert.deepEqual(
+      [await remove(2), await remove(100), await remove(100)],
+      [stored.slice(0, 2).sort(), stored.slice(2, 4).sort(), []],
+    )
     assert.equal((await api.request('GET', '/v1/session', { token: live })).status, 200)
   })
 

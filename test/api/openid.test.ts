@@ -46,6 +46,9 @@ describe('signing in with an OpenID provider', () => {
       ).json
       assert.equal(session.user.email, `${subject}@acme.example`)
       assert.equal(session.user.name, 'Kim R.')
+      const lines = api.logLines.map((line) => JSON.parse(line))
+      const [line] = lines.filter(({ event, userId }) => event && userId === session.user.userId)
+      assert.deepEqual([line.event, line.how], ['sign_in.succeeded', 'openid'])
       assert.deepEqual(
         session.companies.map(({ vendorId, role, status }: Record<string, string>) => [
           vendorId,

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { hashSecret } from '#shared/oauth/ids.ts'
-import { startHousekeeping } from '../../apps/api/housekeeping.ts'
 import { type Person, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
-import { eventually } from '../support/eventually.ts'
 
 describe('the log of sessions', () => {
   let api: TestApi
@@ -31,7 +29,12 @@ describe('the log of sessions', () => {
         level,
       }))
   const idOf = async (token: string): Promise<string> =>
-    (await api.db('sessions').where({ token_hash: hashSecret(token) }).first()).session_id
+    (
+      await api
+        .db('sessions')
+        .where({ token_hash: hashSecret(token) })
+        .first()
+    ).session_id
   const signIn = () =>
     api.request('POST', '/v1/session', { body: { email: person.email, password: TEST_PASSWORD } })
 
@@ -48,7 +51,12 @@ describe('the log of sessions', () => {
       },
     ])
     const text = api.logLines.join('')
-    for (const secret of [sessionToken, TEST_PASSWORD, person.email, hashSecret(sessionToken).toString('hex')])
+    for (const secret of [
+      sessionToken,
+      TEST_PASSWORD,
+      person.email,
+      hashSecret(sessionToken).toString('hex'),
+    ])
       assert.ok(!text.includes(secret))
   })
 
@@ -59,7 +67,10 @@ describe('the log of sessions', () => {
   })
 
   it('has an accepted invitation', async () => {
-    const { vendorId } = await api.db('memberships').where({ user_id: person.userId }).first('vendor_id as vendorId')
+    const { vendorId } = await api
+      .db('memberships')
+      .where({ user_id: person.userId })
+      .first('vendor_id as vendorId')
     const invited = await api.request('POST', `/v1/vendor/${vendorId}/people`, {
       token: person.sessionToken,
       body: { name: 'Ina', email: `ina-${person.userId}@acme.example`, role: 'member' },

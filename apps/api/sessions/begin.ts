@@ -10,6 +10,7 @@ import type { SessionCookie } from './cookie.ts'
 import { requireConfirmed } from './fence.ts'
 import type { NewSession } from './schemas.ts'
 import { sessionAnswer } from './session-answer.ts'
+import { logSignIn, type SignInWay } from './session-events.ts'
 import { SESSION_LIFETIME_S, startSession } from './sessions.ts'
 import { noteAddress } from './sign-in-addresses.ts'
 
@@ -25,30 +26,32 @@ class NobodyAdmitted extends Error {}
 export async function beginSession(
   ctx: ApiContext,
   { db, clock, cookie }: { db: Database; clock: Clock; cookie: SessionCookie },
-  { inCookie }: { inCookie: boolean },
+  { inCookie, how }: { inCookie: boolean; how: SignInWay },
   admit: (transaction: Queryable) => Promise<User | undefined>,
 ): Promise<z.infer<typeof NewSession> | undefined> {
   const sessionToken = newSessionToken()
   const tokenHash = hashSecret(sessionToken)
   const now = new Date(clock.now())
   const { clientAddress } = ctx.state.request
-  const answer = await db
+  const begun = await db
     .transaction(async (transaction) => {
       await requireConfirmed(transaction)
       const user = await admit(transaction)
       if (!user) throw new NobodyAdmitted()
       const { userId } = user
       const from = { address: clientAddress, userAgent: ctx.get('User-Agent') }
-      await startSession(transaction, { tokenHash, userId, now, ...from })
+      const sessionId = await startSession(transaction, { tokenHash, userId, now, ...from })
       await noteAddress(transaction, { userId, address: addressSubject(clientAddress), now })
-      return sessionAnswer(transaction, user, SESSION_LIFETIME_S)
+      return { userId, sessionId, answer: await sessionAnswer(transaction, user, SESSION_LIFETIME_S) }
     })
     .catch((error: unknown) => {
       if (error instanceof NobodyAdmitted) return undefined
       throw error
     })
-  if (!answer) return undefined
-  ctx.state.userId = answer.user.userId
+  if (!begun) return undefined
+  const { answer } = begun
+  ctx.state.userId = begun.userId
+  logSignIn(ctx, begun, how)
   if (!inCookie) return { sessionToken, ...answer }
   cookie.set(ctx, sessionToken)
   return answer

@@ -4,6 +4,7 @@ import type { Database } from '#shared/stores/postgres.ts'
 import { type Route, route } from '../http/route.ts'
 import type { SessionAccess } from './access.ts'
 import type { SessionCookie } from './cookie.ts'
+import { logSessionEnd } from './session-events.ts'
 import { deleteSession as endSession } from './sessions.ts'
 
 const SignOutQuery = z.strictObject({
@@ -37,9 +38,15 @@ export const deleteSession = ({
         headers: { 'Set-Cookie': 'Removes the cookie, if there was one.' },
       },
     },
-    async handle({ session, query: { all } }, ctx) {
-      if (all === 'true') await endSessions(db, session.userId)
-      else await endSession(db, session.tokenHash)
+    async handle({ session: { userId, sessionId, tokenHash }, query: { all } }, ctx) {
+      const { log } = ctx.state
+      if (all === 'true') {
+        const why = 'signed_out_everywhere'
+        for (const ended of await endSessions(db, userId))
+          logSessionEnd(log, { userId, sessionId: ended, why, from: ctx })
+      } else if (await endSession(db, tokenHash)) {
+        logSessionEnd(log, { userId, sessionId, why: 'signed_out', from: ctx })
+      }
       // Beside a Bearer header the cookie is not looked at: it may be another session's.
       if (ctx.headers.authorization === undefined && cookie.read(ctx) !== undefined) cookie.clear(ctx)
       return undefined

@@ -211,7 +211,7 @@ async function finish(
   const claimed = claimedPerson(await provider.claims(ctx.querystring, begun, { address }), settings)
   const noPassword = await deps.passwords.hashOfNone()
   const now = new Date(deps.clock.now())
-  const session = beginSession(ctx, deps, { inCookie: true }, (transaction) =>
+  const session = beginSession(ctx, deps, { inCookie: true, how: 'openid' }, (transaction) =>
     admitClaimed(transaction, { claimed, settings, now, noPassword }),
   )
   if (!(await within(SESSION_DEADLINE_MS, session))) throw unavailable('The session took too long to begin.')

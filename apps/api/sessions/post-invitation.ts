@@ -85,11 +85,13 @@ export function postInvitation(deps: InvitationDependencies): Route {
         await addMember(transaction, invitation, user)
         return (await holdPassword(transaction, user)) ? user : undefined
       }
-      const begun = await beginSession(ctx, deps, { inCookie }, join).catch((error: unknown) => {
-        // An account for this address was created just now, with its own password.
-        if (sqlState(error) === UNIQUE_VIOLATION) throw unavailable('Try again in a moment.')
-        throw error
-      })
+      const begun = await beginSession(ctx, deps, { inCookie, how: 'invitation' }, join).catch(
+        (error: unknown) => {
+          // An account for this address was created just now, with its own password.
+          if (sqlState(error) === UNIQUE_VIOLATION) throw unavailable('Try again in a moment.')
+          throw error
+        },
+      )
       if (!begun) throw wrongCredentials()
       return begun
     },

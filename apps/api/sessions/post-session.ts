@@ -60,7 +60,7 @@ export function postSession(deps: SignInDependencies): Route {
         right &&
         user &&
         // Unless the password has been changed meanwhile.
-        (await beginSession(ctx, deps, { inCookie }, async (transaction) =>
+        (await beginSession(ctx, deps, { inCookie, how: 'password' }, async (transaction) =>
           (await holdPassword(transaction, user)) ? user : undefined,
         ))
       if (begun) return begun

@@ -29,10 +29,11 @@ export interface NewSessionRecord {
   userAgent?: string
 }
 
-export async function insertSession(db: Queryable, session: NewSessionRecord): Promise<void> {
-  await db.raw(
+/** Returns the session's id. */
+export async function insertSession(db: Queryable, session: NewSessionRecord): Promise<string> {
+  const { rows } = await db.raw(
     `insert into sessions (token_hash, user_id, created_at, last_seen_at, expires_at, address, user_agent)
-     values (?, ?, ?, ?, ?, ?, ?)`,
+     values (?, ?, ?, ?, ?, ?, ?) returning session_id as "sessionId"`,
     [
       session.tokenHash,
       session.userId,
@@ -43,6 +44,7 @@ export async function insertSession(db: Queryable, session: NewSessionRecord): P
       session.userAgent?.replaceAll('\0', '').slice(0, USER_AGENT_MAX_CHARACTERS) ?? null,
     ],
   )
+  return rows[0].sessionId
 }
 
 export interface SessionStart {
@@ -53,13 +55,13 @@ export interface SessionStart {
   userAgent: string
 }
 
-/** Begins a session for someone who was admitted in the same transaction. */
+/** Begins a session for someone who was admitted in the same transaction. Returns its id. */
 export async function startSession(
   transaction: Queryable,
   { tokenHash, userId, now, address, userAgent }: SessionStart,
-): Promise<void> {
+): Promise<string> {
   const expiresAt = new Date(now.getTime() + SESSION_LIFETIME_S * 1_000)
-  await insertSession(transaction, { tokenHash, userId, createdAt: now, expiresAt, address, userAgent })
+  return insertSession(transaction, { tokenHash, userId, createdAt: now, expiresAt, address, userAgent })
 }
 
 /** @returns the live session and its user, or undefined. */
@@ -117,19 +119,22 @@ export async function listSessions(
   return rows
 }
 
-export async function deleteSession(db: Queryable, tokenHash: Buffer): Promise<void> {
-  await db.raw('delete from sessions where token_hash = ?', [tokenHash])
+/** Returns whether it was there: of two requests that end it at once, one does. */
+export async function deleteSession(db: Queryable, tokenHash: Buffer): Promise<boolean> {
+  const { rowCount } = await db.raw('delete from sessions where token_hash = ?', [tokenHash])
+  return rowCount === 1
 }
 
-/** Removes at most `limit` expired sessions. @returns how many. */
+/** Removes at most `limit` expired sessions and returns them. */
 export async function deleteExpiredSessions(
   db: Queryable,
   { now, limit }: { now: Date; limit: number },
-): Promise<number> {
-  const { rowCount } = await db.raw(
+): Promise<{ userId: string; sessionId: string }[]> {
+  const { rows } = await db.raw(
     `delete from sessions where token_hash in
-       (select token_hash from sessions where expires_at <= ? order by expires_at limit ?)`,
+       (select token_hash from sessions where expires_at <= ? order by expires_at limit ?)
+     returning user_id as "userId", session_id as "sessionId"`,
     [now, limit],
   )
-  return rowCount
+  return rows
 }
