@@ -44,9 +44,9 @@ export async function runAdmin(args: readonly string[], surroundings: Surroundin
       await print(() => work(operator))
     } finally {
       // Also after a failure: what came before it may have been committed.
-      const lines = await auditLines(operator).catch(
-        (error: Error) => `The acts of this command could not be read back: ${error.message}\n`,
-      )
+      const lines = await auditLines(operator).catch((error: Error) => [
+        `The acts of this command could not be read back: ${error.message}`,
+      ])
       writeAudit(lines, { auditFile: stores.auditFile, stderr })
       await operator.close()
     }

@@ -1,7 +1,7 @@
-import { appendFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { listOperatorActs } from '#shared/activity.ts'
 import { VERSION } from '#shared/process/version.ts'
+import { appendLine } from '../local/service-output.ts'
 import { type Operator, osUser } from '../operator.ts'
 
 const INFO = 30
@@ -10,32 +10,28 @@ const INFO = 30
  * What a command has recorded in the database, as lines of the audit trail: a restored database has forgotten it, and
  * the lines have not. They name ids and nothing else, so that no address of a person reaches a log.
  */
-export async function auditLines({ db, by }: Operator): Promise<string> {
-  if (by.entryIds.length === 0) return ''
+export async function auditLines({ db, by }: Operator): Promise<string[]> {
+  if (by.entryIds.length === 0) return []
   const from = { service: 'admin', version: VERSION, instance: hostname(), pid: process.pid }
-  const lines = (await listOperatorActs(db, by)).map(({ at, vendorId, ...act }) => ({
-    level: INFO,
-    time: at,
-    ...from,
-    event: 'operator.acted',
-    osUser: osUser(),
-    ...act,
-    ...(vendorId !== null && { vendorId }),
-    msg: 'an operator acted',
-  }))
-  return lines.map((line) => `${JSON.stringify(line)}\n`).join('')
+  return (await listOperatorActs(db, by)).map(({ at, vendorId, ...act }) =>
+    JSON.stringify({
+      level: INFO,
+      time: at,
+      ...from,
+      event: 'operator.acted',
+      osUser: osUser(),
+      ...act,
+      ...(vendorId !== null && { vendorId }),
+      msg: 'an operator acted',
+    }),
+  )
 }
 
 /** Adds lines to the local stack's audit trail. Without a file, or if it cannot be written, they go to `stderr`. */
 export function writeAudit(
-  lines: string,
+  lines: readonly string[],
   { auditFile, stderr }: { auditFile: string | undefined; stderr: Pick<NodeJS.WritableStream, 'write'> },
 ): void {
-  if (lines === '') return
-  try {
-    if (auditFile === undefined) stderr.write(lines)
-    else appendFileSync(auditFile, lines, { mode: 0o600 })
-  } catch {
-    stderr.write(lines)
-  }
+  for (const line of lines)
+    if (auditFile === undefined || !appendLine(auditFile, line)) stderr.write(`${line}\n`)
 }

@@ -1,17 +1,6 @@
 import { appendFileSync } from 'node:fs'
 import type { Readable } from 'node:stream'
-
-/** The events that a security team asks about afterwards. The runbook describes each. */
-export const AUDIT_EVENTS: ReadonlySet<string> = new Set([
-  'callback.refused',
-  'callback.tested',
-  'request.refused',
-  'sign_in.failed',
-  'signing_key.active',
-  'signing_key.unreadable',
-  'token.issued',
-  'token.revoked',
-])
+import { AUDIT_EVENTS } from '../log-events.ts'
 
 const LEVELS: Record<string, number> = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, silent: 100 }
 const INFO = 30
@@ -24,7 +13,7 @@ export const printedLevel = (wanted: string): string => ((LEVELS[wanted] ?? 0) >
 
 /**
  * Sends the lines of a service where they belong: audit events to `auditFile`, those of at least the level `wanted`
- * to `output`, and what is no log line too.
+ * to `output`, and what is no log line too. So does an audit event that the file cannot take.
  */
 export function routeOutput(
   printed: Readable,
@@ -34,10 +23,9 @@ export function routeOutput(
   let rest = ''
   function take(line: string): void {
     const event = EVENT.exec(line)?.[1]
-    if (event !== undefined && AUDIT_EVENTS.has(event))
-      appendFileSync(auditFile, `${line}\n`, { mode: 0o600 })
+    const lost = event !== undefined && AUDIT_EVENTS.has(event) && !appendLine(auditFile, line)
     const level = LEVEL.exec(line)?.[1]
-    if (level === undefined || Number(level) >= least) output.write(`${line}\n`)
+    if (lost || level === undefined || Number(level) >= least) output.write(`${line}\n`)
   }
   printed.on('data', (chunk: Buffer) => {
     const lines = (rest + chunk.toString()).split('\n')
@@ -45,4 +33,14 @@ export function routeOutput(
     for (const line of lines) take(line)
   })
   printed.on('end', () => rest && take(rest))
+}
+
+/** Returns whether it could be written: a full disk must not end the stack. */
+export function appendLine(file: string, line: string): boolean {
+  try {
+    appendFileSync(file, `${line}\n`, { mode: 0o600 })
+    return true
+  } catch {
+    return false
+  }
 }

@@ -115,7 +115,10 @@ export const LOCAL_SHAPE = {
   LOG_LEVEL: z
     .string()
     .default('warn')
-    .meta({ description: 'what the services print on standard error; the audit trail is always complete' }),
+    .meta({
+      description:
+        'what the services print on standard error; the audit trail gets its events at every level',
+    }),
 }
 
 /** @throws ConfigError naming every variable that is wrong or unknown. */

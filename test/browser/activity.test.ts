@@ -2,6 +2,7 @@ import { strict as assert } from 'node:assert'
 import { readFile } from 'node:fs/promises'
 import { ACTIVITY_ACTIONS } from '#shared/activity.ts'
 import { KINDS } from '../../apps/workspace/src/activity/wanted.ts'
+import { runAdmin } from '../support/admin.ts'
 import {
   ADMIN,
   api,
@@ -9,6 +10,7 @@ import {
   createClient,
   OWNER,
   sessionToken,
+  testWorkspace,
   type Visit,
   visit,
 } from '../support/workspace.ts'
@@ -135,6 +137,32 @@ describe('workspace: Activity', function () {
         `${owner} invited Pia Partner as Member`,
       ],
     )
+  })
+
+  it('says in sentences what operators did, and filters by it', async () => {
+    const token = await sessionToken(OWNER)
+    const { stack } = await testWorkspace()
+    const email = 'rita@acme.example'
+    const operate = async (args: string[], input?: string) => {
+      const { code, stderr } = await runAdmin(args, { env: { DATA_DIR: stack.dataDir }, input })
+      assert.equal(code, 0, stderr)
+    }
+    const member = ['member', 'add', 'ven_acme', email, '--name', 'Rita Reset', '--role', 'member']
+    await operate(member, 'a first password')
+    await operate(['--as', 'Otto', 'password', 'reset', email], 'a second password')
+    tab = await visit({ sessionToken: token, path: '/ven_acme/activity' })
+    const { page } = tab
+    const items = page.getByRole('main').getByRole('listitem')
+    await page.getByLabel('Kind').selectOption('Password reset')
+    await page.waitForURL('**/activity?kind=person.password_reset')
+    await items.nth(1).waitFor({ state: 'detached' })
+    await items.getByText('operator set a new password for Rita Reset and ended all sessions').waitFor()
+    const downloading = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Export these as CSV' }).click()
+    const csv = await readFile(await (await downloading).path(), 'utf8')
+    assert.match(csv, /,person\.password_reset,usr_\w+,operator,,,,/)
+    assert.ok(!csv.includes('Otto'), 'a company has no business with the name of an operator')
+    await operate(['member', 'set-status', 'ven_acme', email, 'suspended'])
   })
 
   it('has a name for every kind of entry', () => {

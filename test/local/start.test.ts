@@ -197,7 +197,7 @@ describe('npm start', function () {
       await shellWithCurl(curlPair(start.stdout()), tmpdir())
       const file = /Audit trail +(.+)/.exec(start.stdout())?.[1] ?? ''
       assert.equal((await stat(file)).mode & 0o777, 0o600)
-      const issued = await issuedIn(file)
+      const issued = await auditedIn(file, 'token.issued')
       assert.match(issued.clientId, /^cli_/)
       assert.equal(issued.service, 'auth')
       assert.equal(typeof issued.pid, 'number')
@@ -238,8 +238,13 @@ describe('npm start', function () {
       assert.equal((await signIn(start.baseUrl, 'owner@acme.example', 'another password')).status, 401)
     })
 
+    it('has in its audit trail that a client was revoked', async () => {
+      const clientId = await revokeDemoClient(dataDir)
+      const revoked = await auditedIn(join(dataDir, 'audit.ndjson'), 'client.revoked')
+      assert.deepEqual([revoked.clientId, revoked.service], [clientId, 'api'])
+    })
+
     it('says so and stops the rest when the resource API is killed', async () => {
-      await revokeDemoClient(dataDir)
       await endsWhenKilled('The resource API', /apps\/api\/main\.ts/)
     })
 
@@ -327,23 +332,27 @@ async function printed(start: Start, text: string): Promise<void> {
   }
 }
 
-/** The event of a token that was issued. Lines are written together, a moment after the answer. */
-async function issuedIn(auditFile: string): Promise<{ clientId: string; service: string; pid: number }> {
-  for (const deadline = Date.now() + 5_000; Date.now() < deadline; await sleep(100)) {
+/** The first such event. Lines are written together, a moment after the answer. */
+async function auditedIn(
+  auditFile: string,
+  name: string,
+): Promise<{ clientId: string; service: string; pid: number }> {
+  for (const deadline = Date.now() + 15_000; Date.now() < deadline; await sleep(100)) {
     const lines = (await readFile(auditFile, 'utf8')).trim().split('\n').filter(Boolean)
-    const issued = lines.map((line) => JSON.parse(line)).find(({ event }) => event === 'token.issued')
-    if (issued) return issued
+    const found = lines.map((line) => JSON.parse(line)).find(({ event }) => event === name)
+    if (found) return found
   }
-  return assert.fail('no token.issued in the audit trail')
+  return assert.fail(`no ${name} in the audit trail`)
 }
 
 /** As a person would, in the company's list. */
-async function revokeDemoClient(dataDir: string): Promise<void> {
+async function revokeDemoClient(dataDir: string): Promise<string> {
   const { clientId } = JSON.parse(await readFile(join(dataDir, 'secrets.json'), 'utf8')).demoClient
   const { databaseUrl } = JSON.parse(await readFile(join(dataDir, 'running.json'), 'utf8'))
   const db = createPostgres({ url: databaseUrl, poolSize: 1, applicationName: 'test' })
   await markClientRevoked(db, { vendorId: 'ven_acme', clientId, revokedBy: null })
   await db.destroy()
+  return clientId
 }
 
 async function pidOf(start: Start, pattern: RegExp): Promise<number> {

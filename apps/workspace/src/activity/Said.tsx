@@ -58,6 +58,12 @@ export function Said({ entry }: { entry: ActivityEntry }): ReactNode {
           unlinked the account of <Person name={name} /> from the OpenID provider
         </>
       )
+    case 'person.password_reset':
+      return (
+        <>
+          set a new password for <Person name={name} /> and ended all sessions of that account
+        </>
+      )
     case 'person.changed':
       return <PersonChange name={name} detail={detail} />
     case 'person.removed':
@@ -70,6 +76,12 @@ export function Said({ entry }: { entry: ActivityEntry }): ReactNode {
       return (
         <>
           withdrew the invitation of <Person name={name} /> as {role}
+        </>
+      )
+    case 'analytics.imported':
+      return (
+        <>
+          imported reported events from the file <bdi className="wrap">{textIn(detail, 'file')}</bdi>
         </>
       )
     default:

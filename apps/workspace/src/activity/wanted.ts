@@ -13,8 +13,10 @@ export const KINDS: Readonly<Record<string, string>> = {
   'person.changed': 'Role or status changed',
   'person.linked': 'Account linked',
   'person.unlinked': 'Account unlinked',
+  'person.password_reset': 'Password reset',
   'person.removed': 'Person removed',
   'invitation.withdrawn': 'Invitation withdrawn',
+  'analytics.imported': 'Events imported',
 }
 
 /** What the address asks for; an empty text is any. `from` and `to` are days of this browser, both included. */
@@ -30,7 +32,7 @@ const NOTHING: Wanted = { person: '', kind: '', client: '', from: '', to: '' }
 const NAMES = Object.keys(NOTHING) as (keyof Wanted)[]
 const SHAPES: Record<keyof Wanted, RegExp> = {
   person: /^(?:usr_[A-Za-z0-9]{1,60}|operator)$/,
-  kind: /^[a-z]+\.[a-z]+$/,
+  kind: /^[a-z]+\.[a-z_]+$/,
   client: /^cli_[A-Za-z0-9]{22}$/,
   from: /^\d{4}-\d\d-\d\d$/,
   to: /^\d{4}-\d\d-\d\d$/,

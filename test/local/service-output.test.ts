@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { printedLevel, routeOutput } from '../../infra/local/service-output.ts'
+import { EVENT_NAMES } from '../../infra/log-events.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+describe('the audit trail of the local stack', () => {
+  let folder: string
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'integration-access-output-'))
+  })
+  after(() => rm(folder, { recursive: true }))
+
+  /** Where lines go that a service prints. */
+  async function routed(name: string, lines: string[], auditFile = join(folder, name)) {
+    const printed = new PassThrough()
+    const output = new PassThrough()
+    routeOutput(printed, { wanted: 'warn', auditFile, output })
+    printed.end(lines.map((line) => `${line}\n`).join(''))
+    await once(printed, 'end')
+    const trail = await readFile(auditFile, 'utf8').catch(() => '')
+    return { trail: trail.split('\n').filter(Boolean), printed: String(output.read() ?? '') }
+  }
+  const lineOf = (event: string) => JSON.stringify({ level: 30, time: 1, event, msg: 'x' })
+
+  it('keeps the events that the runbook marks, and no others', async () => {
+    const runbook = await readFile(join(ROOT, 'infra/README.md'), 'utf8')
+    const marked = EVENT_NAMES.filter((name) =>
+      new RegExp(`^\\| \`${name}\` \\|.*\\| yes \\|`, 'm').test(runbook),
+    )
+    assert.ok(marked.includes('client.revoked') && !marked.includes('request.failed'))
+    const { trail, printed } = await routed('marked', EVENT_NAMES.map(lineOf))
+    assert.deepEqual(trail, marked.map(lineOf))
+    assert.equal(printed, '')
+  })
+
+  it('does not take what a caller sent for an event', async () => {
+    const line = JSON.stringify({ level: 30, time: 1, route: '"event":"token.issued"', msg: 'request' })
+    assert.deepEqual((await routed('forged', [line])).trail, [])
+  })
+
+  it('goes to standard error when the file cannot be written', async () => {
+    const { printed } = await routed('none', [lineOf('client.revoked')], join(folder, 'missing/audit.ndjson'))
+    assert.equal(printed, `${lineOf('client.revoked')}\n`)
+  })
+
+  it('has every event at any log level', () => {
+    for (const wanted of ['silent', 'error', 'warn', 'info']) assert.equal(printedLevel(wanted), 'info')
+    assert.equal(printedLevel('trace'), 'trace')
+  })
+})
