@@ -112,13 +112,9 @@ export const LOCAL_SHAPE = {
   API_RESOURCE: publicUrl
     .optional()
     .meta({ fallback: 'the gateway', description: "the API's identifier, used as `aud` in tokens" }),
-  LOG_LEVEL: z
-    .string()
-    .default('warn')
-    .meta({
-      description:
-        'what the services print on standard error; the audit trail gets its events at every level',
-    }),
+  LOG_LEVEL: z.string().default('warn').meta({
+    description: 'what the services print on standard error; the audit trail gets its events at every level',
+  }),
 }
 
 /** @throws ConfigError naming every variable that is wrong or unknown. */
