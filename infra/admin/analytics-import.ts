@@ -67,14 +67,12 @@ export async function importEvents(options: ImportOptions): Promise<ImportResult
   const size_bytes = await sizeOf(file)
   const refusedFile = `${file}.refused.csv`
   const refusals = await createRefusals(refusedFile)
-  // Before anything is stored: an import may be stopped at any point, and leaves what it has stored.
-  const act = { vendorId, operator: by, action: 'analytics.imported', subject: vendorId } as const
-  await appendActivity(db, { ...act, detail: { file: basename(file), size_bytes } })
   const counts: ImportCounts = { lines: 0, accepted: 0, duplicates: 0, refused: 0 }
   const source = createReadStream(file)
   const judge = createJudge(company, clock)
   let piece: NumberedEvent[] = []
   let storing: Promise<void> = Promise.resolve()
+  let recorded = false
   let stopped = false
 
   async function refuse(line: number, eventId: unknown, reason: string): Promise<void> {
@@ -91,6 +89,11 @@ export async function importEvents(options: ImportOptions): Promise<ImportResult
         event.eventId,
         `the day ${event.date} has figures whose ids are no longer all remembered`,
       )
+    }
+    // Before the first is stored: the import may end at any point, and leaves what it has stored.
+    if (closed.open.length > 0 && !recorded) {
+      await recordImport(db, { vendorId, by, file })
+      recorded = true
     }
     const stored = await storeWhatFits(db, vendorId, closed.open)
     counts.accepted += stored.accepted
@@ -135,6 +138,14 @@ export async function importEvents(options: ImportOptions): Promise<ImportResult
     await storing.catch(() => {})
     await refusals.close(counts.refused)
   }
+}
+
+function recordImport(
+  db: Database,
+  { vendorId, by, file }: Pick<ImportOptions, 'vendorId' | 'by' | 'file'>,
+): Promise<void> {
+  const act = { vendorId, operator: by, action: 'analytics.imported', subject: vendorId } as const
+  return appendActivity(db, { ...act, detail: { file: basename(file) } })
 }
 
 async function sizeOf(file: string): Promise<number> {

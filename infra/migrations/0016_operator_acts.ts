@@ -27,7 +27,6 @@ export async function down(db: Knex): Promise<void> {
     create unique index activity_by_company_and_number on activity (vendor_id, entry_id);
     alter table activity
       drop column operator,
-      drop constraint activity_of_company,
       drop constraint activity_pkey,
       alter column vendor_id set not null,
       add constraint activity_pkey primary key using index activity_by_company_and_number;

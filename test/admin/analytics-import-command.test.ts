@@ -36,7 +36,8 @@ describe('admin analytics import', () => {
   it('tells what it did, in words', async () => {
     const { code, stdout, stderr } = await importing(await fileOf(HEADER + click('a') + click('a')))
     assert.equal(stdout, '2 lines: 1 stored, 1 already known, 0 refused.\n')
-    assert.equal(stderr, '')
+    const { event, action, vendorId } = JSON.parse(stderr)
+    assert.deepEqual([event, action, vendorId], ['operator.acted', 'analytics.imported', 'ven_acme'])
     assert.equal(code, 0)
   })
 
