@@ -119,7 +119,7 @@ const LOG_EVENTS: Readonly<Record<string, LogLine>> = {
   'operator.acted': {
     service: 'admin',
     level: 'info',
-    fields: '`operator`, `osUser`, `action`, `subject`, `vendorId`: see Operator tasks',
+    fields: '`operator`, `osUser`, `action`, `subject`, `vendorId`: see [Operator tasks](../README.md#operator-tasks)',
     audit: true,
     alert: 'any that no one announced',
   },

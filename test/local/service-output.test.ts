@@ -29,7 +29,7 @@ describe('the audit trail of the local stack', () => {
   const lineOf = (event: string) => JSON.stringify({ level: 30, time: 1, event, msg: 'x' })
 
   it('keeps the events that the runbook marks, and no others', async () => {
-    const runbook = await readFile(join(ROOT, 'infra/README.md'), 'utf8')
+    const runbook = await readFile(join(ROOT, 'infra/runbook/failures.md'), 'utf8')
     const marked = EVENT_NAMES.filter((name) =>
       new RegExp(`^\\| \`${name}\` \\|.*\\| yes \\|`, 'm').test(runbook),
     )
