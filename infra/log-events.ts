@@ -119,7 +119,8 @@ const LOG_EVENTS: Readonly<Record<string, LogLine>> = {
   'operator.acted': {
     service: 'admin',
     level: 'info',
-    fields: '`operator`, `osUser`, `action`, `subject`, `vendorId`: see [Operator tasks](../README.md#operator-tasks)',
+    fields:
+      '`operator`, `osUser`, `action`, `subject`, `vendorId`: see [Operator tasks](../README.md#operator-tasks)',
     audit: true,
     alert: 'any that no one announced',
   },

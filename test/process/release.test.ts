@@ -43,7 +43,10 @@ describe('a release', function () {
   })
 
   it('has the events of the log in the runbook, those that the code logs and no others', () => {
-    assert.ok(read('infra/runbook/failures.md').includes(`\n\n${logTable()}\n\n`), `The table must be:\n${logTable()}`)
+    assert.ok(
+      read('infra/runbook/failures.md').includes(`\n\n${logTable()}\n\n`),
+      `The table must be:\n${logTable()}`,
+    )
     const sources = ['apps/auth', 'apps/api', 'shared', 'infra/admin'].flatMap((folder) =>
       readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
         .filter((name) => name.endsWith('.ts'))
