@@ -4,23 +4,21 @@ import { CLIENT_ID_PATTERN, hashSecret } from '#shared/oauth/ids.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Standing } from '#shared/revocation/subject.ts'
 import { addressSubject, type RateLimit, type RateLimitVerdict } from '#shared/stores/rate-limit.ts'
-import type { TokenKey } from './access-token.ts'
 import type { ClientRecords } from './client-records.ts'
 import type { PresentedCredentials } from './credentials.ts'
 import type { KeyRing } from './key-ring.ts'
 import { INVALID_CLIENT, Refusal, tooManyRequests, unavailable } from './refusal.ts'
 import type { Exchange } from './route.ts'
+import type { TokenKey } from './token-key.ts'
 
 /** A client that proved who it is. Only `createAuthenticate` makes one. */
 export interface AuthenticatedClient {
   readonly record: ClientCredentials
   /** The key to sign with: its revocation was asked about in the same moment as the client's. */
   readonly signer: TokenKey
-  /**
-   * Set when the client is over its rate, or neither store could say whether it is revoked. Answer with it once the
-   * request itself is found to be in order.
-   */
-  readonly hold: Refusal | undefined
+  readonly rate: RateLimitVerdict
+  /** `undecided`: neither store could say whether the client or the key is revoked. */
+  readonly standing: 'live' | 'undecided'
 }
 
 /**
@@ -115,16 +113,11 @@ export function createAuthenticate({
       return fail(exchange, INVALID_CLIENT.revoked)
     }
     exchange.rate = rate
-    return { record, signer, hold: holdFor(rate, standing) }
+    return { record, signer, rate, standing }
   }
 }
 
 function proven(exchange: Exchange, record: ClientCredentials): ClientCredentials {
   exchange.client = { record, proven: true }
   return record
-}
-
-function holdFor(rate: RateLimitVerdict, standing: 'live' | 'undecided'): Refusal | undefined {
-  if (!rate.allowed) return tooManyRequests('rate_of_client', rate)
-  return standing === 'live' ? undefined : unavailable('revocation_undecided')
 }

@@ -1,11 +1,8 @@
-import { generateKeyPairSync } from 'node:crypto'
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
-import Provider, { type Client, type Configuration, errors } from 'oidc-provider'
-import type { Scope } from '#shared/oauth/scopes.ts'
-import { ACCESS_TOKEN_LIFE_S } from './access-token.ts'
+import type { Client, Provider } from 'oidc-provider'
+import { SCOPES, type Scope } from '#shared/oauth/scopes.ts'
 import { invalidRequest, Refusal } from './refusal.ts'
-import { areAssigned, scopesLacking } from './scope.ts'
 
 /** What a verdict depends on, and all that oidc-provider gets to see. Whose request it is was decided before. */
 export interface GrantRequest {
@@ -19,152 +16,91 @@ export interface GrantRequest {
 }
 
 /**
- * Judges a client-credentials token request (RFC 6749 §4.4).
- * @returns the refusal, or undefined when the client may have a token with exactly this scope.
- * @throws Error when oidc-provider fails in a way that no request should cause.
+ * Judges a client-credentials token request (RFC 6749 §4.4). Returns the refusal, or oidc-provider's client when a
+ * token with exactly this scope may be issued. Throws an Error when oidc-provider fails in a way that no request should
+ * cause.
  */
-export type GrantJudge = (request: GrantRequest) => Promise<Refusal | undefined>
+export type GrantJudge = (request: GrantRequest) => Promise<Client | Refusal>
 
-/** More than the 1,680 ways to be granted something: some of the assigned scopes in some order, and the resource. */
+/**
+ * More than the 422 requests that can be granted: a set of assigned scopes, some of them, and one of two spellings of
+ * the resource. With one scope more there were 1,330.
+ */
 const VERDICTS_MAX = 2_000
 
 /**
- * A judge that asks another once for each combination of assigned scopes, grant type, scope and resource. Only consent
+ * A judge that asks another once for each combination of assigned scopes, grant type, scopes and resource. Only consent
  * is remembered: there is an end to what can be granted, but none to what can be asked for.
  */
 export function createRememberingJudge(judge: GrantJudge): GrantJudge {
-  const granted = new Set<string>()
+  const granted = new Map<string, Client>()
   return async (request) => {
     const { assigned, grantType, scope, resource } = request
-    const asked = JSON.stringify([[...assigned].sort(), grantType, scope, resource])
-    if (granted.has(asked)) return undefined
-    const refusal = await judge(request)
-    if (!refusal && granted.size < VERDICTS_MAX) granted.add(asked)
-    return refusal
+    const asked = JSON.stringify([inOrder(assigned), grantType, inOrder(scope.split(' ')), resource])
+    const known = granted.get(asked)
+    if (known) return known
+    const verdict = await judge(request)
+    if (!(verdict instanceof Refusal) && granted.size < VERDICTS_MAX) granted.set(asked, verdict)
+    return verdict
   }
 }
 
-/** Stands in for the authenticated client, whose id goes no further. */
-const CLIENT = { client_id: 'authenticated' }
-/** Where oidc-provider has its token endpoint. */
-const TOKEN_PATH = '/token'
-/** What oidc-provider returns in place of a token. */
-const GRANTED = 'granted'
-/** A socket without a connection. */
-const NOWHERE = new Socket()
+const inOrder = (names: readonly string[]): string => [...names].sort().join(' ')
+
+/** oidc-provider's client of a set of scopes: every client that has just these. */
+const CLIENT_PREFIX = 'client with '
+const clientWith = (scopes: readonly Scope[]): string => CLIENT_PREFIX + inOrder(scopes)
+export const scopesOfClient = (id: string): string => id.slice(CLIENT_PREFIX.length)
+
+/** A judge that puts each request to the token endpoint of oidc-provider. */
+export function createGrantJudge(provider: Provider): GrantJudge {
+  const answer = provider.callback()
+  return async (request) => {
+    const { assigned, grantType, scope, resource } = request
+    const clientId = clientWith(assigned)
+    const fields = { grant_type: grantType, client_id: clientId, scope, resource }
+    const asked = new TokenRequest(fields)
+    const answered = new TokenResponse(asked)
+    await answer(asked, answered)
+    const body = JSON.parse(answered.body) as { scope?: string; error?: string }
+    if (answered.statusCode !== 200) return refusalFor(body.error, request)
+    // oidc-provider drops what it does not know, and what is there twice. Here it is all or nothing.
+    if (body.scope !== scope) return refusalFor('invalid_scope', request)
+    return (await provider.Client.find(clientId)) as Client
+  }
+}
 
 /**
- * The request that oidc-provider is given: the fields above and nothing else that a caller sent, so that there is one
+ * The request that oidc-provider is given: these fields and nothing else that a caller sent, so that there is one
  * reading of each request, and no other header (Host, Origin, Accept) counts.
  */
-class JudgedRequest extends IncomingMessage {
-  readonly grant: GrantRequest
-
-  constructor(grant: GrantRequest) {
-    super(NOWHERE)
-    this.grant = grant
-    const fields = {
-      grant_type: grant.grantType,
-      ...CLIENT,
-      scope: grant.scope,
-      resource: grant.resource,
-    }
+class TokenRequest extends IncomingMessage {
+  constructor(fields: Record<string, string>) {
+    super(new Socket())
     const body = Buffer.from(new URLSearchParams(fields).toString())
     this.method = 'POST'
-    this.url = TOKEN_PATH
+    this.url = '/token'
     this.headers = {
       'content-type': 'application/x-www-form-urlencoded',
       'content-length': String(body.length),
     }
-    // Read in place of the socket.
-    this.iterator = () => [body] as never
+    this.push(body)
+    this.push(null)
+  }
+
+  /** The body is here. */
+  override _read(): void {}
+}
+
+/** Keeps what oidc-provider answers. */
+class TokenResponse extends ServerResponse {
+  body = ''
+
+  override end(body?: unknown): this {
+    this.body = String(body)
+    return super.end()
   }
 }
-
-/** The request that oidc-provider is currently judging. */
-function current(): GrantRequest {
-  const request: unknown = Provider.ctx?.req
-  if (request instanceof JudgedRequest) return request.grant
-  throw new Error('oidc-provider ran a hook outside of a request')
-}
-
-/** oidc-provider set up to judge client-credentials token requests, and to do nothing else. */
-export function createGrantJudge({ issuer, resource }: { issuer: string; resource: string }): GrantJudge {
-  const provider = new Provider(issuer, configuration(resource))
-  const client = Reflect.construct(provider.Client, [CLIENT]) as Client
-  provider.Client.find = async () => client
-  // The last step before oidc-provider would sign a token.
-  provider.ClientCredentials.prototype.save = async () => GRANTED
-  // Koa's own callback would answer on a socket; this runs the Provider's one middleware.
-  const [run] = provider.middleware
-  if (!run || provider.middleware.length !== 1)
-    throw new Error('oidc-provider is not one middleware any more')
-
-  return async (request) => {
-    const judged = new JudgedRequest(request)
-    // Nothing is sent: status and body are read from Koa's context.
-    const context = provider.createContext(judged, new ServerResponse(judged))
-    await run(context as never, async () => {})
-    const body = context.body as { access_token?: string; scope?: string; error?: string } | undefined
-    if (context.status !== 200) return refusalFor(body?.error, request)
-    if (body?.access_token !== GRANTED || body.scope !== request.scope)
-      throw new Error('oidc-provider grants something other than what was asked and checked')
-    return undefined
-  }
-}
-
-/** Only what a judgement depends on: no request reaches the other endpoints of oidc-provider. */
-function configuration(resource: string): Configuration {
-  return {
-    // There is one client, and JWT access tokens are not kept.
-    adapter: () => {
-      throw new Error('oidc-provider asked for storage that it has no use for')
-    },
-    jwks: { keys: [throwAwayKey()] },
-    responseTypes: [],
-    // The default, offline_access, would allow the grant type refresh_token.
-    scopes: [],
-    ttl: { ClientCredentials: ACCESS_TOKEN_LIFE_S },
-    // Authentication has taken place: no secret comes this far.
-    clientAuthMethods: ['none'],
-    clientDefaults: {
-      grant_types: ['client_credentials'],
-      response_types: [],
-      redirect_uris: [],
-      id_token_signed_response_alg: 'ES256',
-      token_endpoint_auth_method: 'none',
-    },
-    features: {
-      clientCredentials: { enabled: true },
-      devInteractions: { enabled: false },
-      resourceIndicators: {
-        enabled: true,
-        getResourceServerInfo: (_context, indicator) => resourceServerInfo(resource, indicator),
-      },
-    },
-  }
-}
-
-/** We do the signing; oidc-provider needs a key to start, and gets one that never signs anything. */
-function throwAwayKey() {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  return { ...privateKey.export({ format: 'jwk' }), alg: 'ES256', use: 'sig' } as never
-}
-
-/**
- * Scope is decided here: left alone, oidc-provider silently drops unknown scopes and gives a client without scopes
- * whatever it asks for.
- */
-function resourceServerInfo(resource: string, indicator: string) {
-  const { assigned, scope } = current()
-  if (!areAssigned(scope, assigned)) throw new errors.InvalidScope('not assigned', scope)
-  if (!sameResource(indicator, resource)) throw new errors.InvalidTarget()
-  return { audience: resource, scope: assigned.join(' ') }
-}
-
-/** An empty path and `/` are the same (RFC 3986 §6.2.3). */
-const sameResource = (indicator: string, resource: string): boolean =>
-  indicator === resource || (indicator === `${resource}/` && new URL(resource).pathname === '/')
 
 function refusalFor(error: string | undefined, { scope, assigned }: GrantRequest): Refusal {
   switch (error) {
@@ -186,3 +122,9 @@ function refusalFor(error: string | undefined, { scope, assigned }: GrantRequest
 
 const oauthError = (error: string, description: string, about?: string): Refusal =>
   new Refusal({ status: 400, error, description, reason: error, about })
+
+/** The scopes that a scope parameter names although they are not assigned. Unknown names are left out. */
+function scopesLacking(parameter: string, assigned: readonly Scope[]): Scope[] {
+  const names = new Set(parameter.split(' '))
+  return SCOPES.filter((scope) => names.has(scope) && !assigned.includes(scope))
+}

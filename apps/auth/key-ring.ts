@@ -10,7 +10,7 @@ import {
 import { ConfigError } from '#shared/process/config.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { createTokenKey, type TokenKey } from './access-token.ts'
+import { TokenKey } from './token-key.ts'
 
 /** A retired key is still good, so a rotation need not be noticed quickly. */
 const POLL_MS = 15_000
@@ -157,7 +157,7 @@ function openLive(
     for (const { key } of closed) {
       const { kid, alg } = key
       const pair = openSigningKey(key, encryptionKey)
-      if (pair) opened.set(kid, createTokenKey({ kid, alg, ...pair }))
+      if (pair) opened.set(kid, new TokenKey({ kid, alg, ...pair }))
       else unreadable.add(kid)
     }
   }

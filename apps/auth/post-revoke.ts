@@ -4,7 +4,7 @@ import { kidOf, verifyOwnToken } from './access-token.ts'
 import { EMPTY } from './answer.ts'
 import { type ClientEndpoint, readClientRequest } from './client-request.ts'
 import type { KeyRing } from './key-ring.ts'
-import { Refusal, unavailable } from './refusal.ts'
+import { Refusal, tooManyRequests, unavailable } from './refusal.ts'
 import { type Handler, missing } from './route.ts'
 
 const FIELDS = new Set(['token', 'client_id', 'client_secret'])
@@ -23,7 +23,8 @@ export function createPostRevoke(parts: ClientEndpoint & { revocation: Revocatio
 
     const client = await authenticate(exchange, read.credentials, limit)
     if (client instanceof Refusal) return client
-    if (client.hold) return client.hold
+    if (!client.rate.allowed) return tooManyRequests('rate_of_client', client.rate)
+    if (client.standing === 'undecided') return unavailable('revocation_undecided')
 
     const { clientId } = client.record
     const kid = kidOf(token)

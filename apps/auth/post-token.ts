@@ -1,21 +1,25 @@
 import type { ClientUsage } from '#shared/client-usage.ts'
 import type { Clock } from '#shared/process/clock.ts'
-import { ACCESS_TOKEN_LIFE_S, issueAccessToken } from './access-token.ts'
 import { answerUncached } from './answer.ts'
 import { type ClientEndpoint, readClientRequest } from './client-request.ts'
 import type { ClockWatch } from './clock-watch.ts'
-import type { GrantJudge } from './grant-judge.ts'
-import { Refusal, unavailable } from './refusal.ts'
+import { ACCESS_TOKEN_LIFE_S, type Grant } from './grant.ts'
+import { Refusal, tooManyRequests, unavailable } from './refusal.ts'
 import { type Handler, missing } from './route.ts'
-import { areAssigned } from './scope.ts'
+import type { TokenKey } from './token-key.ts'
 
 const FIELDS = new Set(['grant_type', 'client_id', 'client_secret', 'scope', 'resource'])
 
 /** POST /v1/oauth/token: the client-credentials grant (RFC 6749 §4.4). */
 export function createPostToken(
-  parts: ClientEndpoint & { judge: GrantJudge; usage: ClientUsage; clock: Clock; clockWatch: ClockWatch },
+  parts: ClientEndpoint & {
+    grantOf: (key: TokenKey) => Grant
+    usage: ClientUsage
+    clock: Clock
+    clockWatch: ClockWatch
+  },
 ): Handler {
-  const { authenticate, limit, judge, audit, usage, clock, clockWatch, issuer, resource: audience } = parts
+  const { authenticate, limit, grantOf, audit, usage, clock, clockWatch, resource: audience } = parts
   return async (exchange) => {
     const read = await readClientRequest(exchange, FIELDS)
     if (read instanceof Refusal) return read
@@ -25,19 +29,22 @@ export function createPostToken(
 
     const client = await authenticate(exchange, credentials, limit)
     if (client instanceof Refusal) return client
-    const { record, signer, hold } = client
+    const { record, signer, rate, standing } = client
     const scope = form.get('scope') ?? ''
     const resource = form.get('resource') ?? audience
-    const refusal = await judge({ assigned: record.scopes, grantType, scope, resource })
-    if (refusal) return refusal
-    if (hold) return hold
+    const grant = grantOf(signer)
+    const granted = await grant.judge({ assigned: record.scopes, grantType, scope, resource })
+    if (granted instanceof Refusal) return granted
+    if (!rate.allowed) return tooManyRequests('rate_of_client', rate)
+    if (standing === 'undecided') return unavailable('revocation_undecided')
     if (!clockWatch.isRight()) return unavailable('clock_wrong')
-    if (!areAssigned(scope, record.scopes))
+    // Checked again for each token, since most verdicts are remembered.
+    const assigned: readonly string[] = record.scopes
+    if (!scope.split(' ').every((name) => assigned.includes(name)))
       throw new Error('a scope was granted that the client does not have')
 
     const { clientId, vendorId } = record
-    const claims = { issuer, audience, clientId, vendorId, scope, now_ms: clock.now() }
-    const { token, jti } = issueAccessToken(signer, claims)
+    const { token, jti } = await grant.issue({ granted, clientId, vendorId, scope, now_ms: clock.now() })
     usage.issued(clientId, scope, exchange.context.clientAddress)
     audit.tokenIssued(exchange.context, { clientId, vendorId, jti, kid: signer.kid, scope })
     return answerUncached({

@@ -16,7 +16,7 @@ import { createClientRecords } from './client-records.ts'
 import { type StoreClocks, storeClocks, watchClock } from './clock-watch.ts'
 import type { AuthConfig } from './config.ts'
 import { createGetDocument, createGetReadiness, getHealth } from './documents.ts'
-import { createGrantJudge, createRememberingJudge } from './grant-judge.ts'
+import { createGrants } from './grant.ts'
 import { createKeyRing } from './key-ring.ts'
 import { measureKeys } from './measured.ts'
 import { createPostRevoke } from './post-revoke.ts'
@@ -121,7 +121,7 @@ function createRoutes(
   const postToken = createPostToken({
     ...shared,
     limit: limit('token-client', config.RATE_TOKEN_PER_CLIENT),
-    judge: createRememberingJudge(createGrantJudge({ issuer, resource })),
+    grantOf: createGrants({ issuer, resource }),
     usage,
     clock,
     clockWatch,

@@ -74,7 +74,7 @@ for (const trusted of [true, false]) {
           iat,
           exp: iat + 900,
         })
-        assert.match(jti ?? '', /^[0-9a-f-]{36}$/)
+        assert.match(jti ?? '', /^[\w-]{43}$/)
       })
 
       it('gives each token an id of its own', async () => {
@@ -380,10 +380,16 @@ for (const trusted of [true, false]) {
         ],
         ['the grant type before bad syntax', { grant_type: 'x', scope: ' ' }, 400, 'unsupported_grant_type'],
         [
-          'the scope before the resource',
+          'the grant type before the resource',
+          { grant_type: 'x', resource: 'https://x.test' },
+          400,
+          'unsupported_grant_type',
+        ],
+        [
+          'the resource before a scope that the client lacks',
           { scope: 'nope', resource: 'https://x.test' },
           400,
-          'invalid_scope',
+          'invalid_target',
         ],
       ]
       for (const [name, changes, status, error] of rows) {

@@ -1,5 +1,28 @@
 import { strict as assert } from 'node:assert'
-import { joseSignature } from '../../apps/auth/access-token.ts'
+import { verify } from 'node:crypto'
+import { inspect } from 'node:util'
+import { joseSignature } from '../../apps/auth/token-key.ts'
+import { createTestKey } from '../support/token-key.ts'
+
+describe('a key that signs access tokens', () => {
+  for (const [alg, dsaEncoding] of [
+    ['ES256', 'ieee-p1363'],
+    ['RS256', 'der'],
+  ] as const)
+    it(`signs with ${alg} as a JWS wants it (RFC 7518 §3.1)`, () => {
+      const key = createTestKey({ alg })
+      const data = Buffer.from('header.payload')
+      const signature = key.sign(data)
+      assert.ok(verify('sha256', data, { key: key.keyObject(), dsaEncoding }, signature))
+    })
+
+  it('shows its private half to nothing that copies, prints or serializes it', () => {
+    const key = createTestKey()
+    const shown = [inspect(key, { depth: 9, showHidden: true }), JSON.stringify(key), inspect({ ...key })]
+    for (const text of shown) assert.doesNotMatch(text, /private/i)
+    assert.equal(key.keyObject().type, 'public')
+  })
+})
 
 describe('the signature of an access token', () => {
   /** A DER INTEGER (X.690 §8.3): as short as it can be, and never with its first bit set. */

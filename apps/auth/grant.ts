@@ -1,0 +1,98 @@
+import Provider, { type Adapter, type Client, type Configuration, errors } from 'oidc-provider'
+import { SCOPES } from '#shared/oauth/scopes.ts'
+import { createGrantJudge, createRememberingJudge, type GrantJudge, scopesOfClient } from './grant-judge.ts'
+import type { TokenKey } from './token-key.ts'
+
+export const ACCESS_TOKEN_LIFE_S = 900
+
+/** The client credentials grant (RFC 6749 §4.4). oidc-provider decides what is granted and issues the tokens. */
+export interface Grant {
+  readonly judge: GrantJudge
+  /**
+   * Issues a JWT with the claims of RFC 9068 §2.2 and the company, which expires 900 s after `now_ms`.
+   * @param token.granted what `judge` returned.
+   */
+  issue(token: {
+    granted: Client
+    clientId: string
+    vendorId: string
+    scope: string
+    now_ms: number
+  }): Promise<{ token: string; jti: string }>
+}
+
+/** Returns the grant that signs with a key: one for each key, for as long as the key is in use. */
+export function createGrants(server: { issuer: string; resource: string }): (key: TokenKey) => Grant {
+  const grants = new WeakMap<TokenKey, Grant>()
+  return (key) => {
+    const grant = grants.get(key) ?? createGrant({ ...server, key })
+    grants.set(key, grant)
+    return grant
+  }
+}
+
+function createGrant({ issuer, resource, key }: { issuer: string; resource: string; key: TokenKey }): Grant {
+  const provider = new Provider(issuer, configuration(resource, key))
+  const resourceServer = new provider.ResourceServer(resource, {
+    audience: resource,
+    scope: '',
+    accessTokenFormat: 'jwt',
+    jwt: { sign: { alg: key.alg, kid: key.kid } },
+  })
+  return {
+    judge: createRememberingJudge(createGrantJudge(provider)),
+    async issue({ granted: client, clientId, vendorId, scope, now_ms }) {
+      const iat = Math.floor(now_ms / 1_000)
+      const exp = iat + ACCESS_TOKEN_LIFE_S
+      const token = new provider.ClientCredentials({ client, scope, resourceServer, iat, exp })
+      // oidc-provider's client is a set of scopes. Who asked travels with the token itself.
+      token.clientId = clientId
+      token.extra = { vendor_id: vendorId }
+      return { token: await token.save(), jti: token.jti }
+    },
+  }
+}
+
+/**
+ * Each set of scopes is a client. A judgement ends with an opaque token, which is not stored: the key signs only tokens
+ * that are sent.
+ */
+const ADAPTER: Partial<Adapter> = {
+  find: async (id) => ({ client_id: id, scope: scopesOfClient(id) || undefined }),
+  upsert: async () => {},
+}
+
+/** No request reaches the other endpoints of oidc-provider. */
+function configuration(resource: string, key: TokenKey): Configuration {
+  // An empty path and `/` are the same (RFC 3986 §6.2.3).
+  const identifiers = [resource, new URL(resource).href]
+  return {
+    adapter: () => ADAPTER as Adapter,
+    jwks: { keys: [key] },
+    responseTypes: [],
+    scopes: SCOPES,
+    // The client was authenticated before: no secret comes this far.
+    clientAuthMethods: ['none'],
+    clientDefaults: {
+      grant_types: ['client_credentials'],
+      response_types: [],
+      redirect_uris: [],
+      id_token_signed_response_alg: key.alg,
+      token_endpoint_auth_method: 'none',
+    },
+    extraTokenClaims: (_context, token) => token.extra,
+    features: {
+      clientCredentials: { enabled: true },
+      devInteractions: { enabled: false },
+      externalSigningSupport: { enabled: true, ack: 'experimental-01' },
+      resourceIndicators: {
+        enabled: true,
+        // The scope is a security control: it is all that a client without scopes could be granted.
+        getResourceServerInfo: (_context, indicator, { scope = '' }) => {
+          if (!identifiers.includes(indicator)) throw new errors.InvalidTarget()
+          return { audience: resource, scope }
+        },
+      },
+    },
+  }
+}
