@@ -71,6 +71,7 @@ function configuration(resource: string, key: TokenKey): Configuration {
     jwks: { keys: [key] },
     responseTypes: [],
     scopes: SCOPES,
+    ttl: { ClientCredentials: ACCESS_TOKEN_LIFE_S },
     // The client was authenticated before: no secret comes this far.
     clientAuthMethods: ['none'],
     clientDefaults: {

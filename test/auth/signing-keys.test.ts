@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
+import { SCOPES } from '#shared/oauth/scopes.ts'
 import {
   ensureSigningKeys,
   KEEP_RETIRED_MS,
@@ -218,6 +219,42 @@ describe('signing keys', () => {
       assert.ok(!(await published()).includes(old))
     })
 
+    it('in a flood of many clients, each token stays its own client’s, and none begun later has the old key', async () => {
+      const clients = await Promise.all(
+        Array.from({ length: 8 }, (_, i) => auth.createClient({ scopes: SCOPES.slice(0, 1 + (i % 5)) })),
+      )
+      const [old, next] = (await published()) as [string, string]
+      const keys = createLocalJWKSet((await auth.request('GET', '/v1/oauth/jwks')).json)
+      let revoked = false
+      const asked = async (owner: TestClient) => {
+        const begunLater = revoked
+        const response = await auth.token(owner)
+        assert.equal(response.status, 200, response.text)
+        const currentDate = new Date(auth.clock.now())
+        const { payload, protectedHeader } = await jwtVerify(response.json.access_token, keys, {
+          currentDate,
+        })
+        const { sub, client_id, vendor_id, scope } = payload
+        const { clientId, vendorId, scopes } = owner
+        assert.deepEqual([sub, client_id, vendor_id, scope], [clientId, clientId, vendorId, scopes.join(' ')])
+        if (begunLater) assert.equal(protectedHeader.kid, next)
+        return protectedHeader.kid
+      }
+      const flood = async (owner: TestClient) => {
+        const kids: unknown[] = []
+        for (let i = 0; i < 40; i += 1) kids.push(await asked(owner))
+        return kids
+      }
+      const first = await asked(client)
+      const flooding = Promise.all(clients.flatMap((owner) => [flood(owner), flood(owner)]))
+      await Promise.all(clients.map(asked))
+      await revoke(old)
+      revoked = true
+      const kids = (await flooding).flat()
+      assert.equal(first, old)
+      assert.deepEqual(new Set(kids), new Set([old, next]))
+    }).timeout(20_000)
+
     it('all processes go over to the same key, and publish the same new standby key', async () => {
       const second = await another()
       const [old] = (await published()) as [string]
@@ -328,6 +365,18 @@ describe('signing keys', () => {
       } finally {
         await restore()
       }
+    })
+
+    it('are forgotten with their private half once they are gone', async () => {
+      const keys = await start({ poll_ms: 20, pollUnable_ms: 20 })
+      const [old = ''] = keys.live().map(({ key }) => key.kid)
+      assert.equal(typeof (await keys.find(old)), 'object')
+      auth.clock.advance(STANDBY_MIN_MS)
+      await rotateSigningKey(auth.db, options())
+      await eventually(() => keys.signer()?.kid !== old)
+      auth.clock.advance(KEEP_RETIRED_MS)
+      await eventually(() => !keys.jwks()?.includes(old))
+      assert.equal(await keys.find(old), undefined)
     })
 
     it('are unknown only to a read that began after the question, and that worked', async () => {
