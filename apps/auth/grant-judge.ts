@@ -2,7 +2,7 @@ import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import type { Client, Provider } from 'oidc-provider'
 import { SCOPES, type Scope } from '#shared/oauth/scopes.ts'
-import { invalidRequest, Refusal } from './refusal.ts'
+import { Refusal } from './refusal.ts'
 
 /** What a verdict depends on, and all that oidc-provider gets to see. Whose request it is was decided before. */
 export interface GrantRequest {
@@ -58,12 +58,11 @@ export function createGrantJudge(provider: Provider): GrantJudge {
   return async (request) => {
     const { assigned, grantType, scope, resource } = request
     const clientId = clientWith(assigned)
-    const fields = { grant_type: grantType, client_id: clientId, scope, resource }
-    const asked = new TokenRequest(fields)
-    const answered = new TokenResponse(asked)
-    await answer(asked, answered)
-    const body = JSON.parse(answered.body) as { scope?: string; error?: string }
-    if (answered.statusCode !== 200) return refusalFor(body.error, request)
+    const asked = new TokenRequest({ grant_type: grantType, client_id: clientId, scope, resource })
+    const response = new TokenResponse(asked)
+    await answer(asked, response)
+    const body: { scope?: string; error?: string } = JSON.parse(response.body)
+    if (response.statusCode !== 200) return refusalFor(body.error, request)
     // oidc-provider drops what it does not know, and what is there twice. Here it is all or nothing.
     if (body.scope !== scope) return refusalFor('invalid_scope', request)
     return (await provider.Client.find(clientId)) as Client
@@ -75,21 +74,23 @@ export function createGrantJudge(provider: Provider): GrantJudge {
  * reading of each request, and no other header (Host, Origin, Accept) counts.
  */
 class TokenRequest extends IncomingMessage {
+  readonly #body: Buffer
+
   constructor(fields: Record<string, string>) {
     super(new Socket())
-    const body = Buffer.from(new URLSearchParams(fields).toString())
+    this.#body = Buffer.from(new URLSearchParams(fields).toString())
     this.method = 'POST'
     this.url = '/token'
     this.headers = {
       'content-type': 'application/x-www-form-urlencoded',
-      'content-length': String(body.length),
+      'content-length': String(this.#body.length),
     }
-    this.push(body)
-    this.push(null)
   }
 
-  /** The body is here. */
-  override _read(): void {}
+  override _read(): void {
+    this.push(this.#body)
+    this.push(null)
+  }
 }
 
 /** Keeps what oidc-provider answers. */
@@ -102,29 +103,17 @@ class TokenResponse extends ServerResponse {
   }
 }
 
-function refusalFor(error: string | undefined, { scope, assigned }: GrantRequest): Refusal {
-  switch (error) {
-    case 'unsupported_grant_type':
-      return oauthError(error, 'grant_type must be client_credentials')
-    case 'invalid_scope':
-      return oauthError(
-        error,
-        'scope must name scopes of this client, each once, separated by single spaces',
-        scopesLacking(scope, assigned).join(', ') || undefined,
-      )
-    case 'invalid_target':
-      return oauthError(error, 'resource must be the identifier of the API, or be left out')
-    case 'invalid_request':
-      return invalidRequest('protocol', 'the request is not a valid token request')
-  }
-  throw new Error(`oidc-provider answered ${error ?? 'nothing'}`)
+const DESCRIPTIONS: Readonly<Record<string, string>> = {
+  unsupported_grant_type: 'grant_type must be client_credentials',
+  invalid_scope: 'scope must name scopes of this client, each once, separated by single spaces',
+  invalid_target: 'resource must be the identifier of the API, or be left out',
 }
 
-const oauthError = (error: string, description: string, about?: string): Refusal =>
-  new Refusal({ status: 400, error, description, reason: error, about })
-
-/** The scopes that a scope parameter names although they are not assigned. Unknown names are left out. */
-function scopesLacking(parameter: string, assigned: readonly Scope[]): Scope[] {
-  const names = new Set(parameter.split(' '))
-  return SCOPES.filter((scope) => names.has(scope) && !assigned.includes(scope))
+function refusalFor(error: string | undefined, { scope, assigned }: GrantRequest): Refusal {
+  const description = error && DESCRIPTIONS[error]
+  if (!description) throw new Error(`oidc-provider answered ${error ?? 'nothing'}`)
+  const names = scope.split(' ')
+  const lacking = SCOPES.filter((one) => names.includes(one) && !assigned.includes(one)).join(', ')
+  const about = (error === 'invalid_scope' && lacking) || undefined
+  return new Refusal({ status: 400, error, description, reason: error, about })
 }

@@ -1,37 +1,26 @@
 import Provider, { type Adapter, type Client, type Configuration, errors } from 'oidc-provider'
 import { SCOPES } from '#shared/oauth/scopes.ts'
-import { createGrantJudge, createRememberingJudge, type GrantJudge, scopesOfClient } from './grant-judge.ts'
+import { createGrantJudge, createRememberingJudge, scopesOfClient } from './grant-judge.ts'
 import type { TokenKey } from './token-key.ts'
 
 export const ACCESS_TOKEN_LIFE_S = 900
 
-/** The client credentials grant (RFC 6749 §4.4). oidc-provider decides what is granted and issues the tokens. */
-export interface Grant {
-  readonly judge: GrantJudge
-  /**
-   * Issues a JWT with the claims of RFC 9068 §2.2 and the company, which expires 900 s after `now_ms`.
-   * @param token.granted what `judge` returned.
-   */
-  issue(token: {
-    granted: Client
-    clientId: string
-    vendorId: string
-    scope: string
-    now_ms: number
-  }): Promise<{ token: string; jti: string }>
-}
+type Server = Record<'issuer' | 'resource', string>
 
 /** Returns the grant that signs with a key: one for each key, for as long as the key is in use. */
-export function createGrants(server: { issuer: string; resource: string }): (key: TokenKey) => Grant {
+export function createGrants(server: Server): (key: TokenKey) => Grant {
   const grants = new WeakMap<TokenKey, Grant>()
   return (key) => {
-    const grant = grants.get(key) ?? createGrant({ ...server, key })
+    const grant = grants.get(key) ?? createGrant(server, key)
     grants.set(key, grant)
     return grant
   }
 }
 
-function createGrant({ issuer, resource, key }: { issuer: string; resource: string; key: TokenKey }): Grant {
+export type Grant = ReturnType<typeof createGrant>
+
+/** The client credentials grant (RFC 6749 §4.4). oidc-provider decides what is granted and issues the tokens. */
+function createGrant({ issuer, resource }: Server, key: TokenKey) {
   const provider = new Provider(issuer, configuration(resource, key))
   const resourceServer = new provider.ResourceServer(resource, {
     audience: resource,
@@ -41,10 +30,19 @@ function createGrant({ issuer, resource, key }: { issuer: string; resource: stri
   })
   return {
     judge: createRememberingJudge(createGrantJudge(provider)),
-    async issue({ granted: client, clientId, vendorId, scope, now_ms }) {
+    /** Issues a JWT with the claims of RFC 9068 §2.2 and the company, which expires 900 s after `now_ms`. */
+    async issue(
+      granted: Client,
+      {
+        clientId,
+        vendorId,
+        scope,
+        now_ms,
+      }: Record<'clientId' | 'vendorId' | 'scope', string> & { now_ms: number },
+    ): Promise<{ token: string; jti: string }> {
       const iat = Math.floor(now_ms / 1_000)
       const exp = iat + ACCESS_TOKEN_LIFE_S
-      const token = new provider.ClientCredentials({ client, scope, resourceServer, iat, exp })
+      const token = new provider.ClientCredentials({ client: granted, scope, resourceServer, iat, exp })
       // oidc-provider's client is a set of scopes. Who asked travels with the token itself.
       token.clientId = clientId
       token.extra = { vendor_id: vendorId }

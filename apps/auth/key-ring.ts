@@ -155,10 +155,9 @@ function openLive(
     const closed = live.filter(({ key }) => !opened.has(key.kid))
     if (closed.length === 0) return { usable, live, opened, unreadable }
     for (const { key } of closed) {
-      const { kid, alg } = key
-      const pair = openSigningKey(key, encryptionKey)
-      if (pair) opened.set(kid, new TokenKey({ kid, alg, ...pair }))
-      else unreadable.add(kid)
+      const open = openSigningKey(key, encryptionKey)
+      if (open) opened.set(key.kid, new TokenKey(open))
+      else unreadable.add(key.kid)
     }
   }
 }

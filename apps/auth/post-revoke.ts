@@ -1,11 +1,12 @@
+import { decodeProtectedHeader, jwtVerify } from 'jose'
 import { insertRevokedToken } from '#shared/revocation/records.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
-import { kidOf, verifyOwnToken } from './access-token.ts'
 import { EMPTY } from './answer.ts'
 import { type ClientEndpoint, readClientRequest } from './client-request.ts'
 import type { KeyRing } from './key-ring.ts'
 import { Refusal, tooManyRequests, unavailable } from './refusal.ts'
 import { type Handler, missing } from './route.ts'
+import type { TokenKey } from './token-key.ts'
 
 const FIELDS = new Set(['token', 'client_id', 'client_secret'])
 
@@ -43,5 +44,39 @@ export function createPostRevoke(parts: ClientEndpoint & { revocation: Revocatio
     }
     audit.tokenRevoked(exchange.context, { clientId, jti })
     return EMPTY
+  }
+}
+
+/** Returns the id of the key that a token claims to be signed with; undefined when it is no JWT or names none. */
+function kidOf(token: string): string | undefined {
+  try {
+    const { kid } = decodeProtectedHeader(token)
+    return typeof kid === 'string' ? kid : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Verifies a token that is to be revoked. Its expiry is not looked at: the clock of a resource server may be behind
+ * this one, and revoking an expired token harms nobody.
+ * @returns undefined when this server did not sign it with `key`.
+ */
+async function verifyOwnToken(
+  token: string,
+  { key, issuer, audience }: { key: TokenKey; issuer: string; audience: string },
+): Promise<{ jti: string; clientId: unknown; expiresAt: Date } | undefined> {
+  try {
+    const { payload } = await jwtVerify<{ jti: string; exp: number }>(token, key.keyObject(), {
+      algorithms: [key.alg],
+      typ: 'at+jwt',
+      issuer,
+      audience,
+      requiredClaims: ['jti', 'exp', 'client_id'],
+      currentDate: new Date(0),
+    })
+    return { jti: payload.jti, clientId: payload.client_id, expiresAt: new Date(payload.exp * 1_000) }
+  } catch {
+    return undefined
   }
 }

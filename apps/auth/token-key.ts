@@ -1,47 +1,41 @@
 import { type KeyObject, sign } from 'node:crypto'
 import type { JWK } from 'jose'
 import { ExternalSigningKey } from 'oidc-provider'
-import type { SigningAlg } from '#shared/oauth/signing-keys.ts'
+import type { openSigningKey, SigningAlg } from '#shared/oauth/signing-keys.ts'
 
-interface Parts {
-  kid: string
-  alg: SigningAlg
-  privateKey: KeyObject
-  publicKey: KeyObject
-  publicJwk: JWK
-}
+type OpenedKey = NonNullable<ReturnType<typeof openSigningKey>>
 
 /**
  * A key that signs access tokens, or has signed some that are still valid. oidc-provider calls `sign`, and nothing can
  * read the private half. Given a JWK instead, oidc-provider would sign in a thread, at more than twice the cost.
  */
 export class TokenKey extends ExternalSigningKey {
-  readonly #parts: Parts
+  readonly #key: OpenedKey
 
-  constructor(parts: Parts) {
+  constructor(key: OpenedKey) {
     super()
-    this.#parts = parts
+    this.#key = key
   }
 
   override get kid(): string {
-    return this.#parts.kid
+    return this.#key.kid
   }
 
   override get alg(): SigningAlg {
-    return this.#parts.alg
+    return this.#key.alg
   }
 
   /** As it is published. */
   get publicJwk(): JWK {
-    return this.#parts.publicJwk
+    return this.#key.publicJwk
   }
 
   override keyObject(): KeyObject {
-    return this.#parts.publicKey
+    return this.#key.publicKey
   }
 
   override sign(data: Uint8Array): Uint8Array {
-    const signature = sign('sha256', data, this.#parts.privateKey)
+    const signature = sign('sha256', data, this.#key.privateKey)
     return this.alg === 'ES256' ? joseSignature(signature) : signature
   }
 }

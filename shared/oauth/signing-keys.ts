@@ -180,7 +180,7 @@ export function encryptPrivateKey(privateKey: KeyObject, kid: string, keys: Encr
 export function openSigningKey(
   { kid, alg, privateKeyEncrypted: sealed }: StoredSigningKey,
   encryptionKeys: EncryptionKeys,
-): { privateKey: KeyObject; publicKey: KeyObject; publicJwk: JWK } | undefined {
+) {
   const nonce = sealed.subarray(0, NONCE_BYTES)
   for (const encryptionKey of encryptionKeys) {
     try {
@@ -192,7 +192,7 @@ export function openSigningKey(
       ])
       const privateKey = createPrivateKey({ key: plain, format: 'der', type: 'pkcs8' })
       const publicKey = createPublicKey(privateKey)
-      return { privateKey, publicKey, publicJwk: publishedForm(publicKey, { kid, alg }) }
+      return { kid, alg, privateKey, publicKey, publicJwk: publishedForm(publicKey, { kid, alg }) }
     } catch {
       // Perhaps an older key encrypted it.
     }

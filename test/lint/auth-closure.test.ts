@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { dirname, join, normalize } from 'node:path'
+import { dirname, join } from 'node:path'
+import { closureOf } from '../support/closure.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const GUIDE = 'apps/auth/README.md'
@@ -8,24 +9,8 @@ const GUIDE = 'apps/auth/README.md'
 const LINES_MAX = 4_040
 /** Of the figures in the guide, so that not every change touches it. */
 const TOLERANCE = 40
-const IMPORT = /(?:from|import) '((?:\.|#shared\/)[^']+)'|import\('((?:\.|#shared\/)[^']+)'\)/g
 
 const read = (file: string) => readFile(join(ROOT, file), 'utf8')
-
-/** Every file of the project that a program loads, by its imports. */
-async function closureOf(file: string, found = new Map<string, string>()): Promise<Map<string, string>> {
-  if (found.has(file)) return found
-  const text = await read(file)
-  found.set(file, text)
-  for (const [, target = '', dynamic = ''] of text.matchAll(IMPORT)) {
-    const specifier = target || dynamic
-    const path = specifier.startsWith('#shared/')
-      ? specifier.slice(1)
-      : normalize(join(dirname(file), specifier))
-    await closureOf(path, found)
-  }
-  return found
-}
 
 describe('what the authorization server is made of', () => {
   let files: Map<string, string>
