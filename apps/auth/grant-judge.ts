@@ -23,14 +23,14 @@ export interface GrantRequest {
 export type GrantJudge = (request: GrantRequest) => Promise<Client | Refusal>
 
 /**
- * More than the 422 requests that can be granted: a set of assigned scopes, some of them, and one of two spellings of
- * the resource. With one scope more there were 1,330.
+ * More than the 422 distinct requests that can be granted: a set of assigned scopes, some of them, and one of two
+ * spellings of the resource. A sixth scope would make them 1,330.
  */
 const VERDICTS_MAX = 2_000
 
 /**
- * A judge that asks another once for each combination of assigned scopes, grant type, scopes and resource. Only consent
- * is remembered: there is an end to what can be granted, but none to what can be asked for.
+ * A judge that asks another once for each combination of assigned scopes, grant type, scopes and resource, whatever
+ * order the scopes are in. Only consent is remembered: requests that fail are unbounded.
  */
 export function createRememberingJudge(judge: GrantJudge): GrantJudge {
   const granted = new Map<string, Client>()
@@ -47,9 +47,10 @@ export function createRememberingJudge(judge: GrantJudge): GrantJudge {
 
 const inOrder = (names: readonly string[]): string => [...names].sort().join(' ')
 
-/** oidc-provider's client of a set of scopes: every client that has just these. */
+/** oidc-provider's id for every client that has just these scopes. */
 const CLIENT_PREFIX = 'client with '
 const clientWith = (scopes: readonly Scope[]): string => CLIENT_PREFIX + inOrder(scopes)
+/** Returns the scopes of such an id, separated by spaces. */
 export const scopesOfClient = (id: string): string => id.slice(CLIENT_PREFIX.length)
 
 /** A judge that puts each request to the token endpoint of oidc-provider. */
@@ -63,7 +64,7 @@ export function createGrantJudge(provider: Provider): GrantJudge {
     await answer(asked, response)
     const body: { scope?: string; error?: string } = JSON.parse(response.body)
     if (response.statusCode !== 200) return refusalFor(body.error, request)
-    // oidc-provider drops what it does not know, and what is there twice. Here it is all or nothing.
+    // oidc-provider drops unknown and repeated scopes. Here it is all or nothing.
     if (body.scope !== scope) return refusalFor('invalid_scope', request)
     return (await provider.Client.find(clientId)) as Client
   }

@@ -1,4 +1,5 @@
 import Provider, { type Adapter, type Client, type Configuration, errors } from 'oidc-provider'
+import type { ClientCredentials } from '#shared/oauth/client-credentials.ts'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import { createGrantJudge, createRememberingJudge, scopesOfClient } from './grant-judge.ts'
 import type { TokenKey } from './token-key.ts'
@@ -6,6 +7,7 @@ import type { TokenKey } from './token-key.ts'
 export const ACCESS_TOKEN_LIFE_S = 900
 
 type Server = Record<'issuer' | 'resource', string>
+type Recipient = Pick<ClientCredentials, 'clientId' | 'vendorId'>
 
 /** Returns the grant that signs with a key: one for each key, for as long as the key is in use. */
 export function createGrants(server: Server): (key: TokenKey) => Grant {
@@ -30,16 +32,11 @@ function createGrant({ issuer, resource }: Server, key: TokenKey) {
   })
   return {
     judge: createRememberingJudge(createGrantJudge(provider)),
-    /** Issues a JWT with the claims of RFC 9068 §2.2 and the company, which expires 900 s after `now_ms`. */
-    async issue(
-      granted: Client,
-      {
-        clientId,
-        vendorId,
-        scope,
-        now_ms,
-      }: Record<'clientId' | 'vendorId' | 'scope', string> & { now_ms: number },
-    ): Promise<{ token: string; jti: string }> {
+    /**
+     * Issues a JWT with the claims of RFC 9068 §2.2 and the company, which expires 900 s after `now_ms`.
+     * @param granted what `judge` returned; it does not say which client asked.
+     */
+    async issue(granted: Client, { clientId, vendorId }: Recipient, scope: string, now_ms: number) {
       const iat = Math.floor(now_ms / 1_000)
       const exp = iat + ACCESS_TOKEN_LIFE_S
       const token = new provider.ClientCredentials({ client: granted, scope, resourceServer, iat, exp })

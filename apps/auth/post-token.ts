@@ -44,7 +44,7 @@ export function createPostToken(
       throw new Error('a scope was granted that the client does not have')
 
     const { clientId, vendorId } = record
-    const { token, jti } = await grant.issue(granted, { clientId, vendorId, scope, now_ms: clock.now() })
+    const { token, jti } = await grant.issue(granted, record, scope, clock.now())
     usage.issued(clientId, scope, exchange.context.clientAddress)
     audit.tokenIssued(exchange.context, { clientId, vendorId, jti, kid: signer.kid, scope })
     return answerUncached({

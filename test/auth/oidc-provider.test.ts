@@ -124,7 +124,7 @@ describe('oidc-provider, as it is used', () => {
     }
     const granted = await assertGranted(requestOf(['analytics:read']), grant)
     assert.equal(signed, 0)
-    await grant.issue(granted, { ...CLIENT, scope: 'analytics:read', now_ms: NOW_MS })
+    await grant.issue(granted, CLIENT, 'analytics:read', NOW_MS)
     assert.equal(signed, 1)
   })
 
@@ -133,8 +133,7 @@ describe('oidc-provider, as it is used', () => {
       const key = createTestKey({ alg })
       const grant = createGrants(SERVER)(key)
       const granted = await assertGranted(requestOf(['analytics:read']), grant)
-      const about = { ...CLIENT, scope: 'analytics:read', now_ms: NOW_MS + 999 }
-      const { token, jti } = await grant.issue(granted, about)
+      const { token, jti } = await grant.issue(granted, CLIENT, 'analytics:read', NOW_MS + 999)
       const keys = createLocalJWKSet({ keys: [key.publicJwk] })
       const { payload, protectedHeader } = await jwtVerify(token, keys, { currentDate: new Date(NOW_MS) })
       assert.deepEqual(protectedHeader, { alg, typ: 'at+jwt', kid: 'test' })
@@ -161,7 +160,7 @@ describe('oidc-provider, as it is used', () => {
         const granted = await assertGranted(requestOf(assigned, { scope }), grant)
         const clientId = `cli_${i}`
         const vendorId = `ven_${i % 7}`
-        const { token, jti } = await grant.issue(granted, { clientId, vendorId, scope, now_ms: NOW_MS })
+        const { token, jti } = await grant.issue(granted, { clientId, vendorId }, scope, NOW_MS)
         const expected = { clientId, sub: clientId, vendorId, scope, jti }
         return { expected, claims: decodeJwt(token) }
       }),
@@ -181,7 +180,7 @@ describe('oidc-provider, as it is used', () => {
       const grant = grantOf(key)
       assert.equal(grantOf(key), grant)
       const granted = await assertGranted(requestOf(['analytics:read']), grant)
-      const { token } = await grant.issue(granted, { ...CLIENT, scope: 'analytics:read', now_ms: NOW_MS })
+      const { token } = await grant.issue(granted, CLIENT, 'analytics:read', NOW_MS)
       const { protectedHeader } = await jwtVerify(token, published, { currentDate: new Date(NOW_MS) })
       assert.equal(protectedHeader.kid, key.kid)
     }
@@ -196,7 +195,7 @@ describe('oidc-provider, as it is used', () => {
       const request = ${JSON.stringify(requestOf(['analytics:read']))}
       const granted = await judge(request)
       await judge({ ...request, scope: 'x' })
-      await issue(granted, { ...${JSON.stringify(CLIENT)}, scope: 'analytics:read', now_ms: ${NOW_MS} })`
+      await issue(granted, ${JSON.stringify(CLIENT)}, 'analytics:read', ${NOW_MS})`
     const args = ['--input-type=module-typescript', '--eval', program]
     const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8' })
     assert.deepEqual({ status, stdout, stderr }, { status: 0, stdout: '', stderr: '' })
