@@ -6,7 +6,7 @@ import { closureOf } from '../support/closure.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const GUIDE = 'apps/auth/README.md'
 /** Bounds that only grow on purpose: what an audit reads closely, and all. */
-const DECIDES_LINES_MAX = 2_490
+const DECIDES_LINES_MAX = 2_400
 const LINES_MAX = 4_040
 const DECIDES = ['apps/auth', 'shared/oauth', 'shared/revocation']
 /** Of the figures in the guide, so that not every change touches it. */
