@@ -1,5 +1,5 @@
 import { Counter } from 'prom-client'
-import { deleteExpiredInvitations } from '#shared/invitations.ts'
+import { deleteExpiredInvitations } from '#shared/accounts/invitations.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { Metrics } from '#shared/process/metrics.ts'

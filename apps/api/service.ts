@@ -1,6 +1,6 @@
 import { Gauge } from 'prom-client'
 import { createSigningKeys } from '#shared/access-tokens/signing-keys.ts'
-import { createClientUsage } from '#shared/client-usage.ts'
+import { createClientUsage } from '#shared/oauth/client-usage.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import { watchLoopLag } from '#shared/process/loop-lag.ts'

@@ -1,4 +1,4 @@
-import { entityTag, failsIfMatch, matchesNone } from '#shared/entity-tag.ts'
+import { entityTag, failsIfMatch, matchesNone } from '#shared/http/entity-tag.ts'
 import { VERSION } from '#shared/process/version.ts'
 import { answerUncached } from './answer.ts'
 import { unavailable } from './refusal.ts'

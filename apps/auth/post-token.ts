@@ -1,4 +1,4 @@
-import type { ClientUsage } from '#shared/client-usage.ts'
+import type { ClientUsage } from '#shared/oauth/client-usage.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import { answerUncached } from './answer.ts'
 import { type ClientEndpoint, readClientRequest } from './client-request.ts'

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
+import type { RequestContext } from '#shared/http/request-context.ts'
 import type { ClientCredentials } from '#shared/oauth/client-credentials.ts'
-import type { RequestContext } from '#shared/process/request-context.ts'
 import type { RateLimitVerdict } from '#shared/stores/rate-limit.ts'
 import type { Answer } from './answer.ts'
 import { invalidRequest, type Refusal } from './refusal.ts'

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { RequestContext } from '#shared/http/request-context.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
-import type { RequestContext } from '#shared/process/request-context.ts'
 import { rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { type Answer, answerUncached, answerUnmatched } from './answer.ts'
 import type { Audit } from './audit.ts'

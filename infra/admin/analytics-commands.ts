@@ -2,7 +2,6 @@ import { extname, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { DAY_OPEN_TO_IMPORTS_DAYS } from '#shared/analytics/events.ts'
 import { systemClock } from '#shared/process/clock.ts'
-import { OperatorError } from '../operator.ts'
 import {
   type ImportOptions,
   type ImportProgress,
@@ -11,6 +10,7 @@ import {
 } from './analytics-import.ts'
 import { command, group, type Run } from './commands.ts'
 import { CSV_COLUMNS, type EventFileFormat } from './event-file.ts'
+import { OperatorError } from './operator.ts'
 
 const EXIT_STOPPED = 1
 const EXIT_LINES_REFUSED = 3

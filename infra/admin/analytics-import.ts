@@ -1,16 +1,16 @@
 import { createReadStream } from 'node:fs'
 import { open, rm, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { appendActivity, type Operator } from '#shared/activity.ts'
+import { appendActivity, type Operator } from '#shared/accounts/activity.ts'
+import { type Company, findCompany } from '#shared/accounts/people.ts'
 import { createDateOf } from '#shared/analytics/calendar.ts'
 import { datesClosedToImports } from '#shared/analytics/daily.ts'
 import { type AnalyticsEvent, judgeEvent } from '#shared/analytics/events.ts'
 import { rememberedIds, SumTooLargeError, storeEvents } from '#shared/analytics/ingest.ts'
-import { type Company, findCompany } from '#shared/people.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { OperatorError } from '../operator.ts'
 import { type EventFileFormat, type EventLine, readEvents } from './event-file.ts'
+import { OperatorError } from './operator.ts'
 
 /** Small enough that the company's other writers wait only a moment, large enough to store a million events in a minute. */
 const EVENTS_AT_ONCE = 5_000

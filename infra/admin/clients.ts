@@ -1,9 +1,9 @@
-import type { Operator } from '#shared/activity.ts'
+import type { Operator } from '#shared/accounts/activity.ts'
 import * as changes from '#shared/oauth/client-changes.ts'
 import { type ClientRecord, listClients } from '#shared/oauth/clients.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { OperatorError } from '../operator.ts'
+import { OperatorError } from './operator.ts'
 import { requireCompany } from './people.ts'
 
 const PAGE_SIZE = 200

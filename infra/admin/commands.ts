@@ -1,5 +1,5 @@
 import type { Command, Help } from 'commander'
-import type { Operator } from '../operator.ts'
+import type { Operator } from './operator.ts'
 
 /** The result of a command: `text` for people, `data` for `--json`. */
 export interface Outcome {

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Argument, type Command } from 'commander'
 import { type SettingReference, settingsOf } from '#shared/process/settings-program.ts'
+import { MIGRATE_SHAPE } from '../database/migrate-settings.ts'
 import { LOCAL_SHAPE } from '../local/settings.ts'
-import { MIGRATE_SHAPE } from '../migrate-settings.ts'
-import { OPERATOR_SHAPE } from '../operator.ts'
 import { unknownSettings, withUnknown } from '../setting-names.ts'
 import { command, group, type Outcome, type Print } from './commands.ts'
+import { OPERATOR_SHAPE } from './operator.ts'
 
 const run = promisify(execFile)
 const EXIT_CONFIG = 78

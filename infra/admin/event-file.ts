@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { parse } from 'csv-parse/sync'
 import { parseUnrounded } from '#shared/analytics/exact-numbers.ts'
-import { OperatorError } from '../operator.ts'
+import { OperatorError } from './operator.ts'
 
 const LINE_MAX_BYTES = 65_536
 const LINE_FEED = 0x0a

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { appendActivity } from '#shared/activity.ts'
+import { appendActivity } from '#shared/accounts/activity.ts'
 import {
   listSigningKeys,
   type SigningAlg,
@@ -8,7 +8,6 @@ import {
   signingKeyStates,
 } from '#shared/oauth/signing-keys.ts'
 import { systemClock } from '#shared/process/clock.ts'
-import { OperatorError } from '../operator.ts'
 import { command, group, type Run, shownTime, table } from './commands.ts'
 import {
   markSigningKeyRevoked,
@@ -17,6 +16,7 @@ import {
   SigningKeyUnreadable,
   StandbyTooNew,
 } from './keys.ts'
+import { OperatorError } from './operator.ts'
 
 const EXIT_UNREADABLE = 1
 

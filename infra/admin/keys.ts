@@ -1,4 +1,4 @@
-import { appendActivity, type Operator } from '#shared/activity.ts'
+import { appendActivity, type Operator } from '#shared/accounts/activity.ts'
 import {
   afterAll,
   encryptPrivateKey,

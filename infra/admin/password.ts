@@ -1,6 +1,6 @@
 import type { ReadStream } from 'node:tty'
-import { PASSWORD_MAX_BYTES, PASSWORD_MIN_CHARACTERS } from '#shared/passwords.ts'
-import { OperatorError } from '../operator.ts'
+import { PASSWORD_MAX_BYTES, PASSWORD_MIN_CHARACTERS } from '#shared/accounts/passwords.ts'
+import { OperatorError } from './operator.ts'
 
 const CTRL_C = '\x03'
 const CTRL_D = '\x04'

@@ -1,5 +1,5 @@
 import { Argument, type Command, Option } from 'commander'
-import { listCompanies, listMembers, type MembershipStatus, type Role } from '#shared/people.ts'
+import { listCompanies, listMembers, type MembershipStatus, type Role } from '#shared/accounts/people.ts'
 import { command, group, type Run, table } from './commands.ts'
 import {
   addMember,

@@ -1,8 +1,6 @@
-import { type ActivityAction, appendActivity, type Operator } from '#shared/activity.ts'
-import { VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
-import { newUserId, newVendorId } from '#shared/oauth/new-ids.ts'
-import { removeIdentities } from '#shared/openid-identities.ts'
-import { hashPassword } from '#shared/passwords.ts'
+import { type ActivityAction, appendActivity, type Operator } from '#shared/accounts/activity.ts'
+import { removeIdentities } from '#shared/accounts/openid-identities.ts'
+import { hashPassword } from '#shared/accounts/passwords.ts'
 import {
   type Company,
   endSessions,
@@ -20,11 +18,13 @@ import {
   type Role,
   resetPassword,
   type User,
-} from '#shared/people.ts'
-import { addPerson, changePerson, type PeopleRefusal } from '#shared/people-changes.ts'
+} from '#shared/accounts/people.ts'
+import { addPerson, changePerson, type PeopleRefusal } from '#shared/accounts/people-changes.ts'
+import { VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
+import { newUserId, newVendorId } from '#shared/oauth/new-ids.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { sqlState, UNIQUE_VIOLATION } from '#shared/stores/postgres-errors.ts'
-import { OperatorError } from '../operator.ts'
+import { OperatorError } from './operator.ts'
 
 const EMAIL = /^[^\s@]+@[^\s@]+$/
 const EMAIL_MAX_CHARACTERS = 254

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { REDIS_USER_RULES } from '../redis-users.ts'
+import { REDIS_USER_RULES } from '../database/redis-users.ts'
 import { command, type Print } from './commands.ts'
 
 /** The access rules of the services' Redis users, and of one that only verifies tokens, as lines of an ACL file or of redis.conf. */

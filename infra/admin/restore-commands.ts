@@ -3,8 +3,8 @@ import type { Command } from 'commander'
 import { systemClock } from '#shared/process/clock.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
-import { type Operator, OperatorError } from '../operator.ts'
 import { command, group, type Outcome, type Run, shownTime, table } from './commands.ts'
+import { type Operator, OperatorError } from './operator.ts'
 import {
   confirmDatabase,
   countActive,

@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs'
 import { z } from 'zod'
 import { TOKEN_MAX_MS } from '#shared/revocation/held.ts'
-import { OperatorError } from '../operator.ts'
 import { readLines } from './event-file.ts'
+import { OperatorError } from './operator.ts'
 
 const CHANGES_MAX = 10_000
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { appendActivity, type Operator } from '#shared/activity.ts'
+import { appendActivity, type Operator } from '#shared/accounts/activity.ts'
 import { markClientRevoked } from '#shared/oauth/clients.ts'
 import { listSigningKeys } from '#shared/oauth/signing-keys.ts'
 import { heldEntries, idsOf, insertLostTokens, lostAmong } from '#shared/revocation/held.ts'
@@ -9,8 +9,8 @@ import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import { OperatorError } from '../operator.ts'
 import { markSigningKeyRevoked } from './keys.ts'
+import { OperatorError } from './operator.ts'
 
 const ROWS_AT_ONCE = 500
 

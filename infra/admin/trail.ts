@@ -1,8 +1,8 @@
 import { hostname } from 'node:os'
-import { listOperatorActs } from '#shared/activity.ts'
+import { listOperatorActs } from '#shared/accounts/activity.ts'
 import { VERSION } from '#shared/process/version.ts'
 import { appendLine } from '../local/service-output.ts'
-import { type Operator, osUser } from '../operator.ts'
+import { type Operator, osUser } from './operator.ts'
 
 const INFO = 30
 

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { PASSWORD_MAX_BYTES } from '#shared/passwords.ts'
+import { PASSWORD_MAX_BYTES } from '#shared/accounts/passwords.ts'
 import {
   ConfigError,
   issuerUrl,

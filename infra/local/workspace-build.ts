@@ -43,7 +43,7 @@ export async function builtWorkspace(root: string, say: (line: string) => void):
 async function fingerprint(root: string, source: string): Promise<string> {
   const files = [
     join(root, 'package-lock.json'),
-    join(root, 'shared/look.css'),
+    join(root, 'shared/look/look.css'),
     ...(await filesBelow(source)).sort(),
   ]
   const hash = createHash('sha256')

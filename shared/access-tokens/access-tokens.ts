@@ -1,5 +1,5 @@
 import type { Scope } from '#shared/oauth/scopes.ts'
-import { Problem, type ProblemCode, unavailable } from '#shared/problems.ts'
+import { Problem, type ProblemCode, unavailable } from '#shared/problems/problems.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import { type Bearer, bearerChallenge } from './bearer.ts'

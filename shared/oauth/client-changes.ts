@@ -1,4 +1,4 @@
-import { type Actor, appendActivity, doneBy } from '#shared/activity.ts'
+import { type Actor, appendActivity, doneBy } from '#shared/accounts/activity.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import {

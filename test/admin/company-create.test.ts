@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { verifyPassword } from '#shared/passwords.ts'
+import { verifyPassword } from '#shared/accounts/passwords.ts'
 import { createAcme, PASSWORD, startAdmin, type TestAdmin } from '../support/admin.ts'
 
 describe('admin company create', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { lockMembers } from '#shared/people.ts'
+import { lockMembers } from '#shared/accounts/people.ts'
 import { addPerson, createAcme, startAdmin, type TestAdmin } from '../support/admin.ts'
 
 describe('admin member set-role', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import knex, { type Knex } from 'knex'
-import { insertCompany } from '#shared/people.ts'
+import { insertCompany } from '#shared/accounts/people.ts'
 import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
 
 const MAX = '9007199254740991'

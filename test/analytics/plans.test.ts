@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import knex, { type Knex } from 'knex'
+import { insertCompany } from '#shared/accounts/people.ts'
 import { readStoredDays } from '#shared/analytics/daily.ts'
 import type { AnalyticsEvent } from '#shared/analytics/events.ts'
 import { rememberedIds, storeEvents } from '#shared/analytics/ingest.ts'
-import { insertCompany } from '#shared/people.ts'
 import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
 
 interface Plan {

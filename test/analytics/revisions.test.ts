@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import knex, { type Knex } from 'knex'
+import { insertCompany } from '#shared/accounts/people.ts'
 import { readRevisions, readStoredDays } from '#shared/analytics/daily.ts'
 import { storeEvents } from '#shared/analytics/ingest.ts'
 import { newVendorId } from '#shared/oauth/new-ids.ts'
-import { insertCompany } from '#shared/people.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { appendActivity } from '#shared/activity.ts'
+import { appendActivity } from '#shared/accounts/activity.ts'
 import { type Person, startApi, type TestApi } from '../support/api.ts'
 import { testOperator } from '../support/operator.ts'
 import { assertInvalid } from '../support/problem.ts'

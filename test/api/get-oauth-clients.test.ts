@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createClientUsage } from '#shared/client-usage.ts'
+import { createClientUsage } from '#shared/oauth/client-usage.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'

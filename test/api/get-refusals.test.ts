@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Redis } from 'ioredis'
 import { decodeJwt } from 'jose'
-import { createClientUsage, type RefusedRequest, refusalPosition } from '#shared/client-usage.ts'
+import { createClientUsage, type RefusedRequest, refusalPosition } from '#shared/oauth/client-usage.ts'
 import { insertRevokedToken } from '#shared/revocation/records.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'

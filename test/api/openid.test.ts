@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { saveMembership } from '#shared/people.ts'
+import { saveMembership } from '#shared/accounts/people.ts'
 import { TEST_PASSWORD, type TestApi } from '../support/api.ts'
 import { OPENID_CLIENT, type TestOpenidProvider } from '../support/openid-provider.ts'
 import {

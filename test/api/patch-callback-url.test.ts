@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { CallbackUrlProblemCode } from '#shared/callback-url-problems.ts'
+import type { CallbackUrlProblemCode } from '#shared/problems/callback-url-problems.ts'
 import type { Resolution } from '../../apps/api/callbacks/resolver.ts'
 import { type ApiRequest, type Person, startApi, type TestApi } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'

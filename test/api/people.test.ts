@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { hashPassword } from '#shared/passwords.ts'
-import { resetPassword } from '#shared/people.ts'
+import { hashPassword } from '#shared/accounts/passwords.ts'
+import { resetPassword } from '#shared/accounts/people.ts'
 import { type Person, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 

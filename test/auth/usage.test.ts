@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { Redis } from 'ioredis'
-import { createClientUsage } from '#shared/client-usage.ts'
+import { createClientUsage } from '#shared/oauth/client-usage.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { drawChart } from './chart.ts'
-import { goalText, meets } from './goals.ts'
-import { readOptions } from './options.ts'
-import { businessText, quietRounds } from './quiet.ts'
-import { spread } from './statistics.ts'
-import { findingsTable, goalTables } from './table.ts'
+import { drawChart } from '../trials/bench/chart.ts'
+import { goalText, meets } from '../trials/bench/goals.ts'
+import { readOptions } from '../trials/bench/options.ts'
+import { businessText, quietRounds } from '../trials/bench/quiet.ts'
+import { spread } from '../trials/bench/statistics.ts'
+import { findingsTable, goalTables } from '../trials/bench/table.ts'
 
 describe('the figures of the bench', () => {
   it('are medians with the least and the most', () => {

@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { readFile } from 'node:fs/promises'
-import { ACTIVITY_ACTIONS } from '#shared/activity.ts'
+import { ACTIVITY_ACTIONS } from '#shared/accounts/activity.ts'
 import { KINDS } from '../../apps/workspace/src/activity/wanted.ts'
 import { runAdmin } from '../support/admin.ts'
 import {

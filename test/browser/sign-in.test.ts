@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { join } from 'node:path'
 import type { Page, Route } from 'playwright-core'
-import { appendActivity } from '#shared/activity.ts'
+import { appendActivity } from '#shared/accounts/activity.ts'
 import { browserOf } from '../../apps/workspace/src/session/user-agent.ts'
 import { type Gateway, startGateway } from '../../infra/local/gateway/gateway.ts'
 import { loadPages } from '../../infra/local/gateway/pages.ts'

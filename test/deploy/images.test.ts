@@ -54,8 +54,7 @@ describe('what the images hold', function () {
       'shared/stores',
       'shared/oauth',
       'shared/revocation',
-      'shared/client-usage.ts',
-      'shared/entity-tag.ts',
+      'shared/http',
       'apps/auth',
     ])
   })

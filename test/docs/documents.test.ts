@@ -9,7 +9,7 @@ const CONFIGURATION = [
   'apps/auth/config.ts',
   'apps/api/config.ts',
   'infra/local/settings.ts',
-  'infra/migrate-settings.ts',
+  'infra/database/migrate-settings.ts',
 ]
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
 

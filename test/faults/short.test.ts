@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { FAULTS } from './faults.ts'
-import { runFaults } from './run.ts'
+import { FAULTS } from '../trials/faults/faults.ts'
+import { runFaults } from '../trials/faults/run.ts'
 
 /** One of each kind whose damage is mended soon; `npm run faults` has them all. */
 const SHORT = [

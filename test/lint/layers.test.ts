@@ -43,34 +43,34 @@ describe('the layers', function () {
   this.timeout(20_000)
 
   const forbidden: [file: string, from: string][] = [
-    ['shared/new.ts', '../apps/api/app.ts'],
-    ['shared/new.ts', '../infra/migrate.ts'],
+    ['shared/accounts/new.ts', '../../apps/api/app.ts'],
+    ['shared/accounts/new.ts', '../../infra/database/migrate.ts'],
     ['shared/revocation/new.ts', '../../apps/auth/service.ts'],
     ['apps/auth/new.ts', '../api/app.ts'],
     ['apps/auth/new.ts', '../workspace/src/main.tsx'],
-    ['apps/auth/new.ts', '../../infra/migrate.ts'],
-    ['apps/auth/new.ts', '../../shared/people.ts'],
-    ['apps/auth/new.ts', '#shared/people.ts'],
-    ['apps/auth/new.ts', '#shared/passwords.ts'],
+    ['apps/auth/new.ts', '../../infra/database/migrate.ts'],
+    ['apps/auth/new.ts', '../../shared/accounts/people.ts'],
+    ['apps/auth/new.ts', '#shared/accounts/people.ts'],
+    ['apps/auth/new.ts', '#shared/accounts/passwords.ts'],
     ['apps/auth/new.ts', '#shared/analytics/daily.ts'],
     ['apps/api/new.ts', '../auth/service.ts'],
-    ['apps/api/new.ts', '../../infra/migrate.ts'],
+    ['apps/api/new.ts', '../../infra/database/migrate.ts'],
     ['apps/api/clients/new.ts', '../callbacks/routes.ts'],
     ['apps/api/clients/new.ts', '../app.ts'],
     ['apps/api/clients/new.ts', '../../auth/service.ts'],
-    ['apps/api/clients/new.ts', '../../../shared/people.ts'],
+    ['apps/api/clients/new.ts', '../../../shared/accounts/people.ts'],
     ['apps/api/http/new.ts', '../clients/routes.ts'],
     ['apps/workspace/src/new.ts', '#shared/stores/postgres.ts'],
     ['apps/workspace/src/new.ts', '../../../shared/oauth/scopes.ts'],
-    ['apps/workspace/src/new.ts', '../../../infra/migrate.ts'],
+    ['apps/workspace/src/new.ts', '../../../infra/database/migrate.ts'],
     ['apps/workspace/src/clients/new.ts', '../../../../apps/api/app.ts'],
     ['infra/new.ts', '../apps/api/app.ts'],
     ['infra/local/new.ts', '../../apps/auth/service.ts'],
-    ['infra/local/new.ts', '../../shared/people.ts'],
+    ['infra/local/new.ts', '../../shared/accounts/people.ts'],
     ['infra/local/new.ts', '../../test/support/servers.ts'],
   ]
   const allowed: [file: string, from: string][] = [
-    ['shared/new.ts', './people.ts'],
+    ['shared/accounts/new.ts', './people.ts'],
     ['shared/revocation/new.ts', '#shared/stores/postgres.ts'],
     ['apps/auth/new.ts', '#shared/oauth/signing-keys.ts'],
     ['apps/auth/new.ts', './service.ts'],
@@ -78,14 +78,19 @@ describe('the layers', function () {
     ['apps/api/new.ts', './clients/routes.ts'],
     ['apps/api/clients/new.ts', '../http/body.ts'],
     ['apps/api/clients/new.ts', './schemas.ts'],
-    ['apps/api/clients/new.ts', '#shared/people.ts'],
+    ['apps/api/clients/new.ts', '#shared/accounts/people.ts'],
     ['apps/workspace/src/clients/new.ts', '../ui/Dialog.tsx'],
     ['apps/workspace/src/clients/new.ts', '#shared/oauth/scopes.ts'],
-    ['infra/local/new.ts', '../migrate.ts'],
-    ['infra/local/new.ts', '#shared/people.ts'],
+    ['infra/local/new.ts', '../database/migrate.ts'],
+    ['infra/local/new.ts', '#shared/accounts/people.ts'],
     ['test/api/new.test.ts', '../../apps/api/app.ts'],
   ]
-  const environment = ['shared/new.ts', 'apps/auth/new.ts', 'apps/api/clients/new.ts', 'apps/api/main.ts']
+  const environment = [
+    'shared/accounts/new.ts',
+    'apps/auth/new.ts',
+    'apps/api/clients/new.ts',
+    'apps/api/main.ts',
+  ]
 
   /** Each case has a file of its own, in the folder that it is about. */
   const named = (file: string, i: number) =>

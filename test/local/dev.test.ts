@@ -63,7 +63,7 @@ describe('npm run dev', function () {
     )
 
   for (const [what, path, name, from, to] of [
-    ['a page of /docs', '/docs/scopes', 'apps/api/discovery/pages/scopes.md', '# ', '# Edited '],
+    ['a page of /docs', '/docs/scopes', 'apps/api/discovery/docs/pages/scopes.md', '# ', '# Edited '],
     ['the API', '/v1/nowhere', 'apps/api/http/routes.ts', 'Nothing is served', 'Nothing new is served'],
     [
       'shared code',
@@ -81,7 +81,7 @@ describe('npm run dev', function () {
   it('shows an edited screen without loading the page again', async () => {
     await edit('apps/workspace/src/session/SignIn.tsx', '<h1>Sign in</h1>', '<h1>Sign in, edited</h1>')
     await page.getByRole('heading', { name: 'Sign in, edited' }).waitFor()
-    await edit('shared/look.css', ':root', 'body { outline: 3px solid rgb(1, 2, 3) }\n:root')
+    await edit('shared/look/look.css', ':root', 'body { outline: 3px solid rgb(1, 2, 3) }\n:root')
     await page.waitForFunction(() => getComputedStyle(document.body).outlineColor === 'rgb(1, 2, 3)')
     assert.equal(await page.evaluate(() => 'stillTheSamePage' in window), true)
     assert.deepEqual(troubles, [])
@@ -97,7 +97,7 @@ describe('npm run dev', function () {
     assert.equal(policy.split("'unsafe-inline'").length - 1, 2)
   })
 
-  for (const path of ['.data/local/secrets.json', 'package.json', 'infra/operator.ts'])
+  for (const path of ['.data/local/secrets.json', 'package.json', 'infra/admin/operator.ts'])
     it(`does not serve ${path}`, async () => {
       const { status } = await fetch(`${start.baseUrl}/@fs${folder}/${path}`)
       assert.equal(status, 403)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { chown, mkdir, readdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { insertCompany } from '#shared/people.ts'
+import { insertCompany } from '#shared/accounts/people.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { onPath } from '../../infra/local/child.ts'
 import { openDataDir } from '../../infra/local/data-dir.ts'

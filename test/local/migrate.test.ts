@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import knex, { type Knex } from 'knex'
 import { FENCED } from '#shared/revocation/records.ts'
 import { markSchema } from '#shared/stores/database-checks.ts'
-import { migrate } from '../../infra/migrate.ts'
+import { migrate } from '../../infra/database/migrate.ts'
 import { createClient } from '../support/auth.ts'
 import { createEmptyDatabase, type EmptyDatabase } from '../support/servers.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const MIGRATIONS = { directory: join(ROOT, 'infra/migrations'), loadExtensions: ['.ts'] }
+const MIGRATIONS = { directory: join(ROOT, 'infra/database/migrations'), loadExtensions: ['.ts'] }
 
 describe('npm run migrate', () => {
   let database: EmptyDatabase
@@ -19,7 +19,7 @@ describe('npm run migrate', () => {
   afterEach(() => database.drop())
 
   const run = (env: Record<string, string>) =>
-    spawnSync(process.execPath, ['infra/migrate-command.ts'], {
+    spawnSync(process.execPath, ['infra/admin/migrate-command.ts'], {
       cwd: ROOT,
       env: { ...process.env, ...env },
       encoding: 'utf8',

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { verifyPassword } from '#shared/passwords.ts'
+import { verifyPassword } from '#shared/accounts/passwords.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { seed } from '../../infra/local/seed/seed.ts'
 import { createTestDatabase, type TestDatabase } from '../support/servers.ts'

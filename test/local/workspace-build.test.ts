@@ -16,8 +16,8 @@ describe('the build of the workspace at a local start', function () {
     root = await temporaryFolder()
     said = []
     await mkdir(join(root, 'apps/workspace'), { recursive: true })
-    await mkdir(join(root, 'shared'))
-    for (const file of ['package-lock.json', 'shared/look.css']) await writeFile(join(root, file), '{}')
+    await mkdir(join(root, 'shared/look'), { recursive: true })
+    for (const file of ['package-lock.json', 'shared/look/look.css']) await writeFile(join(root, file), '{}')
     await writeFile(page(), '<p>first</p>')
   })
   afterEach(() => removeFolder(root))

@@ -16,7 +16,7 @@ import { freePort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
 import { createTestRedis, type TestRedis } from '../support/servers.ts'
 
-const MIGRATIONS = join(import.meta.dirname, '../../infra/migrations')
+const MIGRATIONS = join(import.meta.dirname, '../../infra/database/migrations')
 
 describe('GET /readyz of the resource API', () => {
   let api: TestApi

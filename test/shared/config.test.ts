@@ -16,9 +16,9 @@ import { misspeltSettings } from '#shared/process/misspelt.ts'
 import { settingsOf } from '#shared/process/settings-program.ts'
 import { apiShape } from '../../apps/api/config.ts'
 import { authShape } from '../../apps/auth/config.ts'
+import { OPERATOR_SHAPE } from '../../infra/admin/operator.ts'
+import { MIGRATE_SHAPE } from '../../infra/database/migrate-settings.ts'
 import { LOCAL_SHAPE, localSettings } from '../../infra/local/settings.ts'
-import { MIGRATE_SHAPE } from '../../infra/migrate-settings.ts'
-import { OPERATOR_SHAPE } from '../../infra/operator.ts'
 import { SETTING_NAMES, unknownSettings } from '../../infra/setting-names.ts'
 
 /** @returns the problems, a line each, without the heading. */

@@ -4,7 +4,7 @@ import { ConfigError } from '#shared/process/config.ts'
 import { checkDatabaseUrl, createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { isUnavailable } from '#shared/stores/postgres-errors.ts'
 import { queryPrepared } from '#shared/stores/prepared-query.ts'
-import { migrate } from '../../infra/migrate.ts'
+import { migrate } from '../../infra/database/migrate.ts'
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/servers.ts'
 
 /** A server that accepts connections and then does `then`. */

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, request } from 'node:http'
 import { BlockList } from 'node:net'
 import { pino } from 'pino'
+import { createContextReader } from '#shared/http/request-context.ts'
 import { listen } from '#shared/process/http-server.ts'
-import { createContextReader } from '#shared/process/request-context.ts'
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
 const VALID = `00-${TRACE_ID}-00f067aa0ba902b7-01`

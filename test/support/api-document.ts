@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import type { ApiDocument, JsonSchema } from '../../apps/api/discovery/api-document.ts'
-import { createApiDocument } from '../../apps/api/discovery/openapi.ts'
+import { createApiDocument } from '../../apps/api/discovery/openapi/document.ts'
+import type { ApiDocument, JsonSchema } from '../../apps/api/discovery/openapi/document-shape.ts'
 
 /** What was answered, as far as a document can promise it. */
 export interface Answered {

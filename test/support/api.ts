@@ -1,5 +1,14 @@
 import knex, { type Knex } from 'knex'
 import { pino } from 'pino'
+import { hashPassword } from '#shared/accounts/passwords.ts'
+import {
+  type Company,
+  insertCompany,
+  insertUser,
+  type Membership,
+  saveMembership,
+  type User,
+} from '#shared/accounts/people.ts'
 import { insertClient, type NewClient } from '#shared/oauth/clients.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import {
@@ -9,19 +18,10 @@ import {
   newUserId,
   newVendorId,
 } from '#shared/oauth/new-ids.ts'
-import { hashPassword } from '#shared/passwords.ts'
-import {
-  type Company,
-  insertCompany,
-  insertUser,
-  type Membership,
-  saveMembership,
-  type User,
-} from '#shared/people.ts'
 import { drain, listen } from '#shared/process/http-server.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
 import { readApiConfig } from '../../apps/api/config.ts'
-import type { ApiDocument } from '../../apps/api/discovery/api-document.ts'
+import type { ApiDocument } from '../../apps/api/discovery/openapi/document-shape.ts'
 import { createHttpServer } from '../../apps/api/http/server.ts'
 import { createService, type ServiceOptions } from '../../apps/api/service.ts'
 import { insertSession, SESSION_LIFETIME_S } from '../../apps/api/sessions/sessions.ts'

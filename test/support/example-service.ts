@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import { type AccessTokenOptions, createAccessTokens } from '#shared/access-tokens/access-tokens.ts'
 import { bearerOf } from '#shared/access-tokens/bearer.ts'
-import { Problem } from '#shared/problems.ts'
+import { Problem } from '#shared/problems/problems.ts'
 
 /** Another service of the company: `POST /{vendorId}/products` with a token that has the scope catalog:write. */
 export function createExampleService(options: AccessTokenOptions): Server {

@@ -1,6 +1,6 @@
 import { type AccessTokens, TokenRefused } from '#shared/access-tokens/access-tokens.ts'
 import type { VerifiedToken } from '#shared/access-tokens/verify.ts'
-import { Problem } from '#shared/problems.ts'
+import { Problem } from '#shared/problems/problems.ts'
 import { type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import type { RequireAccessToken } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'

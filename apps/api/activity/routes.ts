@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ACTIVITY_ACTIONS, type ActivityRecord, listActivity } from '#shared/activity.ts'
+import { ACTIVITY_ACTIONS, type ActivityRecord, listActivity } from '#shared/accounts/activity.ts'
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { Manager } from '../http/manager.ts'

@@ -1,6 +1,6 @@
+import { type Company, findCompany } from '#shared/accounts/people.ts'
 import { addDays, dayOf, type ZoneDay } from '#shared/analytics/calendar.ts'
 import { LATE_EVENTS_MS } from '#shared/analytics/daily.ts'
-import { type Company, findCompany } from '#shared/people.ts'
 import { setNewest } from '#shared/process/bounded-map.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'

@@ -1,5 +1,5 @@
 import type { EventFault } from '#shared/analytics/events.ts'
-import type { InputError } from '#shared/problems.ts'
+import type { InputError } from '#shared/problems/problems.ts'
 
 /** Leaves room for the rest of the answer, which may have 256 KiB in all. */
 const ERRORS_LIMIT_BYTES = 255 * 1_024

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { domainToUnicode } from 'node:url'
-import { CALLBACK_URL_PROBLEMS, type CallbackUrlProblemCode } from '#shared/callback-url-problems.ts'
+import { CALLBACK_URL_PROBLEMS, type CallbackUrlProblemCode } from '#shared/problems/callback-url-problems.ts'
 import { ADDRESS_REASONS, type AddressReason, type AddressRule } from './address-verdict.ts'
 import { isCredentialName, SECRET_SHAPES } from './secret-shapes.ts'
 

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { ClientRecord } from '#shared/oauth/clients.ts'
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
-import { Problem } from '#shared/problems.ts'
+import { Problem } from '#shared/problems/problems.ts'
 import { actorOf } from '../http/schemas.ts'
 import type { OAuthClient } from './schemas.ts'
 import { type ClientUsage, DAYS_LISTED, lastDayOf, readUsage, type UsageStores } from './usage.ts'

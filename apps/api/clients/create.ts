@@ -5,7 +5,7 @@ import { type ClientRecord, countActiveClients, findClient, holdReplaceable } fr
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { newClientId, newClientSecret, secretHint } from '#shared/oauth/new-ids.ts'
 import type { Scope } from '#shared/oauth/scopes.ts'
-import { Problem } from '#shared/problems.ts'
+import { Problem } from '#shared/problems/problems.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import {
   CREATION_KEY_LIFETIME_MS,

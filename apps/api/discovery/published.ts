@@ -1,6 +1,6 @@
 import { promisify } from 'node:util'
 import { brotliCompress, gzip } from 'node:zlib'
-import { entityTag, matchesNone } from '#shared/entity-tag.ts'
+import { entityTag, matchesNone } from '#shared/http/entity-tag.ts'
 import type { ApiMiddleware } from '../http/state.ts'
 
 const MINUTES_5 = 'public, max-age=300'

@@ -1,4 +1,4 @@
-import { unavailable } from '#shared/problems.ts'
+import { unavailable } from '#shared/problems/problems.ts'
 import { within } from '#shared/process/within.ts'
 import type { ApiMiddleware } from './state.ts'
 

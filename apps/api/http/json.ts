@@ -1,4 +1,4 @@
-import { Problem } from '#shared/problems.ts'
+import { Problem } from '#shared/problems/problems.ts'
 
 /** Deeper than any body of this API, and shallow enough for recursive code. */
 const DEPTH_MAX = 32

@@ -1,6 +1,6 @@
+import { findMembership, type Role } from '#shared/accounts/people.ts'
 import { VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
-import { findMembership, type Role } from '#shared/people.ts'
-import { Problem } from '#shared/problems.ts'
+import { Problem } from '#shared/problems/problems.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { Access } from './route.ts'
 import type { SessionState } from './state.ts'

@@ -1,9 +1,9 @@
 import type { BlockList } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import type { Middleware } from 'koa'
+import { createContextReader, type RequestContext } from '#shared/http/request-context.ts'
 import type { Log } from '#shared/process/log.ts'
 import { infoLines } from '#shared/process/log-line.ts'
-import { createContextReader, type RequestContext } from '#shared/process/request-context.ts'
 import type { ApiState, SessionState } from './state.ts'
 
 /** Every answer has these unless a handler says otherwise. */

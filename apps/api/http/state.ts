@@ -1,8 +1,8 @@
 import type Router from '@koa/router'
 import type { Middleware, ParameterizedContext } from 'koa'
+import type { RequestContext } from '#shared/http/request-context.ts'
 import type { Scope } from '#shared/oauth/scopes.ts'
 import type { Log } from '#shared/process/log.ts'
-import type { RequestContext } from '#shared/process/request-context.ts'
 
 /** The person behind a session token. */
 export interface SessionState {

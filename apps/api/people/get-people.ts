@@ -1,6 +1,6 @@
 import type { z } from 'zod'
-import { listInvitations } from '#shared/invitations.ts'
-import { listMembers } from '#shared/people.ts'
+import { listInvitations } from '#shared/accounts/invitations.ts'
+import { listMembers } from '#shared/accounts/people.ts'
 import { page } from '../http/page.ts'
 import { type Route, route } from '../http/route.ts'
 import { invitationAnswer, memberAnswer } from './person-answer.ts'

@@ -1,4 +1,4 @@
-import { changePerson } from '#shared/people-changes.ts'
+import { changePerson } from '#shared/accounts/people-changes.ts'
 import { type Route, route } from '../http/route.ts'
 import { holdAsOwner, knownUserId, memberAnswer, orRefuse } from './person-answer.ts'
 import type { PeopleDependencies } from './routes.ts'

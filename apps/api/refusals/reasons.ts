@@ -1,4 +1,4 @@
-import type { RefusalRecord } from '#shared/client-usage.ts'
+import type { RefusalRecord } from '#shared/oauth/client-usage.ts'
 import type { ClientRecord } from '#shared/oauth/clients.ts'
 import { actorOf } from '../http/schemas.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { REFUSAL_KINDS, type RefusalRecord, refusalPosition } from '#shared/client-usage.ts'
+import { REFUSAL_KINDS, type RefusalRecord, refusalPosition } from '#shared/oauth/client-usage.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys, redisLifetimes } from '#shared/stores/redis-keys.ts'
 

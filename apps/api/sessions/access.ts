@@ -1,6 +1,6 @@
 import { bearerChallenge, bearerOf } from '#shared/access-tokens/bearer.ts'
 import { hashSecret, SESSION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
-import { Problem } from '#shared/problems.ts'
+import { Problem } from '#shared/problems/problems.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { addressSubject, type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'

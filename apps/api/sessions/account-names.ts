@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { normalizedEmail } from '#shared/people.ts'
+import { normalizedEmail } from '#shared/accounts/people.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 
 const NAME_CHARACTERS = 16

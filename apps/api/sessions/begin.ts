@@ -1,7 +1,7 @@
 import type { z } from 'zod'
+import type { User } from '#shared/accounts/people.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { newSessionToken } from '#shared/oauth/new-ids.ts'
-import type { User } from '#shared/people.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { addressSubject } from '#shared/stores/rate-limit.ts'

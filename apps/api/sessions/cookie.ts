@@ -1,5 +1,5 @@
 import { SESSION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
-import { Problem } from '#shared/problems.ts'
+import { Problem } from '#shared/problems/problems.ts'
 import type { ApiContext } from '../http/state.ts'
 import { SESSION_LIFETIME_S } from './sessions.ts'
 

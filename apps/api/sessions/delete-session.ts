@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { endSessions } from '#shared/people.ts'
+import { endSessions } from '#shared/accounts/people.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { type Route, route } from '../http/route.ts'
 import type { SessionAccess } from './access.ts'

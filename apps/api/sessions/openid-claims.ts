@@ -1,5 +1,5 @@
+import { normalizedEmail } from '#shared/accounts/people.ts'
 import { VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
-import { normalizedEmail } from '#shared/people.ts'
 import { emailAddress, personName } from '../http/input.ts'
 import type { Claims } from './openid-provider.ts'
 import { OpenidRefusal } from './openid-refusal.ts'

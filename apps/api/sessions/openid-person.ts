@@ -1,7 +1,6 @@
-import { appendActivity } from '#shared/activity.ts'
-import { listInvitations, withdrawInvitationTo } from '#shared/invitations.ts'
-import { newUserId } from '#shared/oauth/new-ids.ts'
-import { addIdentity, findUserByIdentity } from '#shared/openid-identities.ts'
+import { appendActivity } from '#shared/accounts/activity.ts'
+import { listInvitations, withdrawInvitationTo } from '#shared/accounts/invitations.ts'
+import { addIdentity, findUserByIdentity } from '#shared/accounts/openid-identities.ts'
 import {
   findCompany,
   findMembership,
@@ -13,8 +12,9 @@ import {
   PEOPLE_MAX,
   saveMembership,
   type User,
-} from '#shared/people.ts'
-import { changePerson } from '#shared/people-changes.ts'
+} from '#shared/accounts/people.ts'
+import { changePerson } from '#shared/accounts/people-changes.ts'
+import { newUserId } from '#shared/oauth/new-ids.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import { type ClaimedPerson, serves } from './openid-claims.ts'
 import { OpenidRefusal } from './openid-refusal.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { hashSecret } from '#shared/oauth/ids.ts'
-import { Problem, unavailable } from '#shared/problems.ts'
+import { Problem, unavailable } from '#shared/problems/problems.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import { within } from '#shared/process/within.ts'
 import type { Database } from '#shared/stores/postgres.ts'

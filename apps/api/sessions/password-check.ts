@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { hashPassword, verifyPassword } from '#shared/passwords.ts'
-import { unavailable } from '#shared/problems.ts'
+import { hashPassword, verifyPassword } from '#shared/accounts/passwords.ts'
+import { unavailable } from '#shared/problems/problems.ts'
 import { createLine } from '#shared/process/line.ts'
 import { addressSubject } from '#shared/stores/rate-limit.ts'
 

@@ -1,6 +1,6 @@
-import { appendActivity } from '#shared/activity.ts'
-import { type Invitation, useInvitation } from '#shared/invitations.ts'
-import { hashPassword, PASSWORD_MIN_CHARACTERS } from '#shared/passwords.ts'
+import { appendActivity } from '#shared/accounts/activity.ts'
+import { type Invitation, useInvitation } from '#shared/accounts/invitations.ts'
+import { hashPassword, PASSWORD_MIN_CHARACTERS } from '#shared/accounts/passwords.ts'
 import {
   findMembership,
   findUserByEmail,
@@ -9,8 +9,8 @@ import {
   lockMembers,
   saveMembership,
   type User,
-} from '#shared/people.ts'
-import { Problem, unavailable } from '#shared/problems.ts'
+} from '#shared/accounts/people.ts'
+import { Problem, unavailable } from '#shared/problems/problems.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import { sqlState, UNIQUE_VIOLATION } from '#shared/stores/postgres-errors.ts'
 import { addressSubject } from '#shared/stores/rate-limit.ts'

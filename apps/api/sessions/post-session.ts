@@ -1,6 +1,6 @@
 import { bearerChallenge } from '#shared/access-tokens/bearer.ts'
-import { findUserByEmail, holdPassword } from '#shared/people.ts'
-import { Problem } from '#shared/problems.ts'
+import { findUserByEmail, holdPassword } from '#shared/accounts/people.ts'
+import { Problem } from '#shared/problems/problems.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { addressSubject } from '#shared/stores/rate-limit.ts'

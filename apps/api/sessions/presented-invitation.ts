@@ -1,6 +1,6 @@
-import { findInvitation } from '#shared/invitations.ts'
+import { findInvitation } from '#shared/accounts/invitations.ts'
 import { hashSecret, INVITATION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
-import { Problem } from '#shared/problems.ts'
+import { Problem } from '#shared/problems/problems.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { addressSubject, type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'

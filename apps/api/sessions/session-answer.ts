@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { listMemberships, type User } from '#shared/people.ts'
+import { listMemberships, type User } from '#shared/accounts/people.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import type { Session } from './schemas.ts'
 

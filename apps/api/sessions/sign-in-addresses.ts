@@ -1,4 +1,4 @@
-import { normalizedEmail } from '#shared/people.ts'
+import { normalizedEmail } from '#shared/accounts/people.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 
 /** An address counts as known for this long after somebody last signed in from it. */

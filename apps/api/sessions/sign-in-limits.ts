@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { normalizedEmail } from '#shared/people.ts'
-import { Problem } from '#shared/problems.ts'
+import { normalizedEmail } from '#shared/accounts/people.ts'
+import { Problem } from '#shared/problems/problems.ts'
 import { addressSubject, type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import type { ApiContext } from '../http/state.ts'
 

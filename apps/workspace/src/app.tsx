@@ -1,12 +1,12 @@
 import { useEffect } from 'react'
+import { subscribe, useSession } from './api/session.ts'
 import { setReveal, useReveal } from './clients/reveal.ts'
 import { INVITATION_PATH } from './invitation/link.ts'
 import { forgetDrafts } from './session/drafts.ts'
 import { SignIn } from './session/SignIn.tsx'
-import { subscribe, useSession } from './session/session.ts'
 import { CrashBoundary } from './shell/CrashBoundary.tsx'
 import { deferred } from './shell/deferred.tsx'
-import { Opening } from './shell/Opening.tsx'
+import { Opening } from './ui/Opening.tsx'
 
 const Workspace = deferred(() => import('./workspace.tsx'), <Opening />)
 const InvitationScreen = deferred(() => import('./invitation/InvitationScreen.tsx'), <Opening />)

@@ -1,14 +1,14 @@
 import '@fontsource-variable/atkinson-hyperlegible-next/wght.css'
 import '@fontsource-variable/atkinson-hyperlegible-mono/wght.css'
-import '#shared/look.css'
+import '#shared/look/look.css'
 import './styles/base.css'
 import './styles/controls.css'
 import './styles/forced-colors.css'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
+import { checkNewSession, checkSession } from './api/session.ts'
 import { App } from './app.tsx'
 import { landing } from './session/openid.ts'
-import { checkNewSession, checkSession } from './session/session.ts'
 
 void (landing === 'done' ? checkNewSession() : checkSession())
 createRoot(document.getElementById('root') as HTMLElement).render(

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { PROBLEMS, type ProblemCode } from '#shared/problems.ts'
+import { PROBLEMS, type ProblemCode } from '#shared/problems/problems.ts'
 import { isOAuth, pathOf } from './route.ts'
 
 const RETRY_AFTER_S = 2

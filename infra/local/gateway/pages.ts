@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { extname, join, relative, sep } from 'node:path'
 import Koa from 'koa'
-import { entityTag } from '#shared/entity-tag.ts'
+import { entityTag } from '#shared/http/entity-tag.ts'
 import { WORKSPACE_HEADERS, workspaceCacheControl } from '../../workspace-headers.ts'
 
 /** What the build writes beside the files that compress well; the better one first. */

@@ -1,8 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { Temporal } from 'temporal-polyfill'
-import { insertMissingDays, newestStoredDate } from '#shared/analytics/daily.ts'
-import { newUserId } from '#shared/oauth/new-ids.ts'
-import { hashPassword } from '#shared/passwords.ts'
+import { hashPassword } from '#shared/accounts/passwords.ts'
 import {
   findCompany,
   findMembership,
@@ -11,7 +9,9 @@ import {
   insertUser,
   listCompanies,
   saveMembership,
-} from '#shared/people.ts'
+} from '#shared/accounts/people.ts'
+import { insertMissingDays, newestStoredDate } from '#shared/analytics/daily.ts'
+import { newUserId } from '#shared/oauth/new-ids.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { DEMO_COMPANIES, type DemoCompany } from './companies.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { isIP } from 'node:net'
 import fc from 'fast-check'
-import { CALLBACK_URL_PROBLEMS, type CallbackUrlProblemCode } from '#shared/callback-url-problems.ts'
+import { CALLBACK_URL_PROBLEMS, type CallbackUrlProblemCode } from '#shared/problems/callback-url-problems.ts'
 import { createAddressRule } from '../../../apps/api/callbacks/address-verdict.ts'
 import { hostToLog, judgeCallbackUrl } from '../../../apps/api/callbacks/url-verdict.ts'
 import { ACCEPTED } from './accepted-urls.ts'

@@ -1,6 +1,6 @@
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
-import { asMe } from '../session/session.ts'
 import type { ActivityEntry, ActivityPage } from './contract.ts'
+import { asMe } from './session.ts'
 
 const REFRESH_MS = 30_000
 

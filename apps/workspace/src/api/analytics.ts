@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { asMe } from '../session/session.ts'
 import type { DailyAnalytics } from './contract.ts'
+import { asMe } from './session.ts'
 
 const REFRESH_MS = 60_000
 

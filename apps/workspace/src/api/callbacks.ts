@@ -1,6 +1,6 @@
 import { type QueryClient, useQuery } from '@tanstack/react-query'
-import { asMe } from '../session/session.ts'
 import type { CallbackDestination, TestSendResult } from './contract.ts'
+import { asMe } from './session.ts'
 
 const vendorPath = (vendorId: string) => `/v1/vendor/${encodeURIComponent(vendorId)}`
 const destinationKey = (vendorId: string) => ['callback', vendorId] as const

@@ -7,8 +7,8 @@ import {
 } from '@tanstack/react-query'
 import { useEffect, useMemo } from 'react'
 import type { Scope } from '#shared/oauth/scopes.ts'
-import { asMe } from '../session/session.ts'
 import type { ClientPage, CreatedClient, OAuthClient } from './contract.ts'
+import { asMe } from './session.ts'
 
 const LIST_REFRESH_MS = 20_000
 const CLIENT_REFRESH_MS = 10_000

@@ -102,6 +102,26 @@ export interface components {
             service_documentation: string;
             protected_resources: string[];
         };
+        OpenIdMetadata: {
+            /** Format: uri */
+            issuer: string;
+            /** Format: uri */
+            token_endpoint: string;
+            token_endpoint_auth_methods_supported: string[];
+            /** Format: uri */
+            revocation_endpoint: string;
+            revocation_endpoint_auth_methods_supported: string[];
+            /** Format: uri */
+            jwks_uri: string;
+            grant_types_supported: string[];
+            response_types_supported: string[];
+            scopes_supported: string[];
+            /** Format: uri */
+            service_documentation: string;
+            protected_resources: string[];
+            subject_types_supported: string[];
+            id_token_signing_alg_values_supported: string[];
+        };
         DailyAnalytics: {
             /**
              * @description A company.
@@ -618,7 +638,7 @@ export interface components {
             at: string;
             by: components["schemas"]["Actor"];
             /** @enum {string} */
-            action: "client.created" | "client.renamed" | "client.revoked" | "callback.saved" | "company.created" | "person.added" | "person.invited" | "person.joined" | "person.changed" | "person.linked" | "person.unlinked" | "person.removed" | "invitation.withdrawn";
+            action: "client.created" | "client.renamed" | "client.revoked" | "callback.saved" | "company.created" | "person.added" | "person.invited" | "person.joined" | "person.changed" | "person.linked" | "person.unlinked" | "person.password_reset" | "person.removed" | "invitation.withdrawn" | "analytics.imported";
             /** @description The id of the client, person or company, or the host of the callback. */
             subject: string;
             /** @description What else is worth knowing; `before` and `after` where something was changed. */

@@ -1,6 +1,6 @@
 import { type QueryClient, useQuery } from '@tanstack/react-query'
-import { asMe } from '../session/session.ts'
 import type { InvitedPerson, Person, PersonPage } from './contract.ts'
+import { asMe } from './session.ts'
 
 /** As many as a company may have, and as the API answers at once. */
 const PAGE = 200

@@ -1,6 +1,6 @@
 import { useQueries, useQuery } from '@tanstack/react-query'
-import { asMe } from '../session/session.ts'
 import type { Refusal, RefusalPage } from './contract.ts'
+import { asMe } from './session.ts'
 
 export const COMPANY_REFUSALS_SHOWN = 20
 const REFRESH_MS = 30_000

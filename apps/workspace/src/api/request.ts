@@ -1,4 +1,4 @@
-import { duration } from '../ui/time.ts'
+import { duration } from './time.ts'
 
 /** Longer than the slowest answers: revoking while Redis is unsure, and sending a test event. */
 const DEADLINE_MS = 30_000

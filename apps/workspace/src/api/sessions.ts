@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { asMe } from '../session/session.ts'
 import type { SessionPage } from './contract.ts'
+import { asMe } from './session.ts'
 
 /** The live sessions of this person, newest first. */
 export const useSessions = () =>

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { asMe } from '../session/session.ts'
 import type { ClientUsage, RefusalPage } from './contract.ts'
+import { asMe } from './session.ts'
 
 const REFRESH_MS = 30_000
 export const REFUSALS_SHOWN = 20

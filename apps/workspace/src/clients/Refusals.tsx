@@ -1,5 +1,6 @@
 import { Link } from 'wouter'
 import type { Refusal } from '../api/contract.ts'
+import { dateTime } from '../api/time.ts'
 import { REFUSALS_SHOWN, useRefusals } from '../api/usage.ts'
 import { SCREENS, useCompany } from '../shell/company.ts'
 import { Moment } from '../ui/Ago.tsx'
@@ -7,7 +8,6 @@ import { CopyButton } from '../ui/CopyButton.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { docsOfRefusal } from '../ui/docs.ts'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
-import { dateTime } from '../ui/time.ts'
 import './usage.css'
 
 /** Which of a client's requests were refused in the last 24 hours, why, and what to do about it. */

@@ -1,6 +1,6 @@
 import type { ClientUsage, OAuthClient } from '../api/contract.ts'
+import { duration } from '../api/time.ts'
 import { Ago } from '../ui/Ago.tsx'
-import { duration } from '../ui/time.ts'
 import { LaneHistory, type LaneHistoryProps } from './LaneHistory.tsx'
 import { type Progress, TOKEN_LIFE_S } from './rotation.ts'
 

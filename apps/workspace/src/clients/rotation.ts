@@ -1,5 +1,5 @@
 import type { ClientUsage, OAuthClient } from '../api/contract.ts'
-import { duration } from '../ui/time.ts'
+import { duration } from '../api/time.ts'
 
 /** A token lives this long, so a system that runs all the time asks for another within it. */
 export const TOKEN_LIFE_S = 15 * 60

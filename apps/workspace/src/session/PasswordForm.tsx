@@ -1,8 +1,8 @@
 import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { signIn } from '../api/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { Field } from '../ui/Field.tsx'
 import type { Submission } from '../ui/submit.ts'
-import { signIn } from './session.ts'
 
 export interface PasswordFormProps {
   /** Filled in. */

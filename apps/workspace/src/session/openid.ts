@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'react'
 import type { SignInMethods, StartedOpenid } from '../api/contract.ts'
 import { request } from '../api/request.ts'
+import { signedOut } from '../api/session.ts'
 import type { Failure } from '../ui/submit.ts'
-import { signedOut } from './session.ts'
 
 const METHODS_DEADLINE_MS = 5_000
 let known: SignInMethods | undefined

@@ -1,10 +1,10 @@
 import { useState } from 'react'
 import { useLocation } from 'wouter'
+import { signOut, useSignedIn } from '../api/session.ts'
+import { clockShort } from '../api/time.ts'
 import { Sessions } from '../session/Sessions.tsx'
-import { signOut, useSignedIn } from '../session/session.ts'
 import { DOCS } from '../ui/docs.ts'
 import { Menu, MenuItem, MenuLine } from '../ui/Menu.tsx'
-import { clockShort } from '../ui/time.ts'
 import { ThemeOptions } from './Theme.tsx'
 
 /** Who is signed in, where and until when, the theme, the documentation, and signing out. */

@@ -1,5 +1,5 @@
 import { useLocation } from 'wouter'
-import { useSignedIn } from '../session/session.ts'
+import { useSignedIn } from '../api/session.ts'
 import { ChevronIcon } from '../ui/icons.tsx'
 import { Menu, MenuChoice, MenuLabel } from '../ui/Menu.tsx'
 import { roleName, useCompany } from './company.ts'

@@ -1,8 +1,8 @@
 import { Redirect } from 'wouter'
 import { useCompanyOfRefusal } from '../api/refusals.ts'
-import { useSignedIn } from '../session/session.ts'
+import { useSignedIn } from '../api/session.ts'
+import { Opening } from '../ui/Opening.tsx'
 import { currentCompany, SCREENS } from './company.ts'
-import { Opening } from './Opening.tsx'
 
 /** From `/explain/{request_id}`, which names no company, to the screen of the company whose client it was. */
 export function FindRefusal({ requestId }: { requestId: string | undefined }) {

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { checkSession } from '../session/session.ts'
+import { checkSession } from '../api/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { LockIcon } from '../ui/icons.tsx'
 import { useCompany } from './company.ts'

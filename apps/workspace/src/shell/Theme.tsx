@@ -1,7 +1,7 @@
 import { MoonIcon, ScreenIcon, SunIcon } from '../ui/icons.tsx'
 import { MenuChoice, MenuLabel } from '../ui/Menu.tsx'
 
-import { THEMES, type Theme, useTheme } from './theme.ts'
+import { THEMES, type Theme, useTheme } from '../ui/theme.ts'
 
 const ICONS = { system: <ScreenIcon />, light: <SunIcon />, dark: <MoonIcon /> }
 

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import { dateTime, relative } from './time.ts'
+import { dateTime, relative } from '../api/time.ts'
 
 const TICK_MS = 1_000
 const listeners = new Set<() => void>()

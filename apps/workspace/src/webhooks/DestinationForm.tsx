@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useRef, useState } from 'react'
-import { CALLBACK_URL_PROBLEMS } from '#shared/callback-url-problems.ts'
+import { CALLBACK_URL_PROBLEMS } from '#shared/problems/callback-url-problems.ts'
 import { saveDestination } from '../api/callbacks.ts'
 import type { CallbackDestination } from '../api/contract.ts'
 import { ApiProblem, Offline } from '../api/request.ts'

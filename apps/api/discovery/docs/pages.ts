@@ -1,0 +1,222 @@
+import { hash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { setImmediate } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { ApiDocument } from '../openapi/document-shape.ts'
+import type { PublishedFile } from '../published.ts'
+import { oauthErrors, oauthErrorTable, problems } from './errors.ts'
+import { escaped } from './html.ts'
+import { type Layout, pageOf, sectionsOf, type Topic, type TopicGroup } from './layout.ts'
+import { renderMarkdown } from './markdown.ts'
+import { reference } from './reference.ts'
+import { tryIt } from './try-it.ts'
+
+/** The topics in reading order. Each is a file of `pages`. */
+const GROUPS: readonly TopicGroup[] = [
+  {
+    title: 'First steps',
+    topics: [
+      { slug: '', title: 'Start here', words: 'What you need, and a first call in five minutes.' },
+      {
+        slug: 'token',
+        title: 'Get a token',
+        words: 'The token request, its answers and errors, and caching.',
+      },
+      { slug: 'scopes', title: 'Scopes', words: 'What each scope allows.' },
+    ],
+  },
+  {
+    title: 'Use the API',
+    topics: [
+      {
+        slug: 'analytics',
+        title: 'Read analytics',
+        words: 'Daily figures, and reading them only if they changed.',
+      },
+      { slug: 'events', title: 'Report events', words: 'Impressions, clicks, orders and boost spend.' },
+      {
+        slug: 'webhooks',
+        title: 'Receive a test event',
+        words: 'The request that arrives at your callback URL, and how to answer it.',
+      },
+    ],
+  },
+  {
+    title: 'Keep it running',
+    topics: [
+      {
+        slug: 'rate-limits',
+        title: 'Rate limits',
+        words: 'How many requests are allowed, and what to do with a 429.',
+      },
+      { slug: 'rotation', title: 'Rotate a secret', words: 'Replace a secret without a gap.' },
+      { slug: 'revocation', title: 'Revoke', words: 'End one token, or a client and all of its tokens.' },
+      { slug: 'verify', title: 'Verify a token', words: 'For a service that receives access tokens itself.' },
+    ],
+  },
+  {
+    title: 'Look up',
+    topics: [
+      { slug: 'errors', title: 'Errors', words: 'Every error code, why it comes and what to do.' },
+      { slug: 'reference', title: 'Reference', words: 'Every route and schema.' },
+    ],
+  },
+]
+const TOPICS = GROUPS.flatMap(({ topics }) => topics)
+
+const FONTS = [
+  '@fontsource-variable/atkinson-hyperlegible-next/files/atkinson-hyperlegible-next-latin-wght-normal.woff2',
+  '@fontsource-variable/atkinson-hyperlegible-mono/files/atkinson-hyperlegible-mono-latin-wght-normal.woff2',
+]
+
+/** Only files of this origin; scripts may not turn text into markup. */
+const PAGE_HEADERS = {
+  'Content-Security-Policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "font-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; '),
+  'Cross-Origin-Opener-Policy': 'same-origin',
+}
+
+export interface DocsOptions {
+  /** Called when a page that shows it is first asked for. */
+  openapi: () => ApiDocument
+  issuer: string
+  apiResource: string
+}
+
+/**
+ * The documentation: static pages, which need a script only to search, to copy, and to remember the chosen language.
+ * @returns the files by their paths on this server. They are rendered when they are first asked for.
+ */
+export function createDocs(options: DocsOptions): Map<string, PublishedFile> {
+  const fonts = FONTS.map(fontAsset)
+  const script = asset('docs.js', 'text/javascript; charset=utf-8', read('docs.js'))
+  const assets = [...fonts, styleAsset(fonts), script]
+  const layout = layoutOf(options, assets)
+  const contentOf = remembered((topic: Topic) => renderTopic(topic, options, layout))
+  const page = (topic: Topic): PublishedFile => ({
+    type: 'text/html; charset=utf-8',
+    content: () => pageOf(topic, contentOf(topic), layout),
+    headers: PAGE_HEADERS,
+  })
+  return new Map([
+    ...TOPICS.map((topic) => [pathOf(topic.slug), page(topic)] as const),
+    ['/docs/', page(TOPICS[0] as Topic)],
+    ['/docs/search.json', { type: 'application/json', content: () => searchIndex(contentOf, layout) }],
+    ...assets.map((file) => [file.path, file] as const),
+  ])
+}
+
+const pathOf = (slug: string): string => (slug === '' ? '/docs' : `/docs/${slug}`)
+
+function layoutOf({ apiResource }: DocsOptions, assets: readonly Asset[]): Layout {
+  const { pathname } = new URL(apiResource)
+  // The API may have a path of its own, which a proxy takes off.
+  const home = pathname.endsWith('/') ? pathname : `${pathname}/`
+  const hrefOf = (path: string) => escaped(home + path.slice(1))
+  const found = (end: string) => hrefOf(assets.find(({ path }) => path.endsWith(end))?.path ?? '')
+  return {
+    groups: GROUPS,
+    hrefOf: (slug) => hrefOf(pathOf(slug)),
+    assets: {
+      style: found('.css'),
+      script: found('.js'),
+      fonts: assets.filter(({ path }) => path.endsWith('.woff2')).map(({ path }) => hrefOf(path)),
+      openapi: hrefOf('/openapi.json'),
+      home: escaped(home),
+    },
+  }
+}
+
+function renderTopic({ slug }: Topic, { openapi, issuer, apiResource }: DocsOptions, layout: Layout): string {
+  const errors = layout.hrefOf('errors')
+  return renderMarkdown(read(`pages/${slug || 'index'}.md`), {
+    values: {
+      base_url: apiResource,
+      issuer,
+      openapi: layout.assets.openapi,
+      explain: `${layout.assets.home}explain`,
+    },
+    hrefOf: (page) => layout.hrefOf(page === 'index' ? '' : page),
+    slots: {
+      topics: () => topicList(layout),
+      'oauth-error-table': () => oauthErrorTable(errors),
+      'try-it': () => tryIt(layout, { issuer, apiResource }),
+      'oauth-errors': oauthErrors,
+      problems,
+      reference: () => reference(openapi(), errors),
+    },
+  })
+}
+
+const topicList = ({ hrefOf }: Layout): string =>
+  `<dl class="topics">${TOPICS.slice(1)
+    .map(
+      ({ slug, title, words }) =>
+        `<div><dt><a href="${hrefOf(slug)}">${escaped(title)}</a></dt><dd>${escaped(words)}</dd></div>`,
+    )
+    .join('')}</dl>`
+
+/** What the script searches: [address, page, section, text]. Other requests get their turn between two pages. */
+async function searchIndex(contentOf: (topic: Topic) => string, { hrefOf }: Layout): Promise<string> {
+  const index: string[][] = []
+  for (const topic of TOPICS) {
+    await setImmediate()
+    for (const { id, title, text, level } of sectionsOf(contentOf(topic))) {
+      const page = hrefOf(topic.slug)
+      index.push([level === 1 ? page : `${page}#${id}`, topic.title, title, text])
+    }
+  }
+  return JSON.stringify(index)
+}
+
+interface Asset extends PublishedFile {
+  path: string
+}
+
+const HASH_CHARACTERS = 12
+
+function asset(name: string, type: string, content: string | Buffer): Asset {
+  const [stem = '', extension = ''] = name.split('.')
+  const digest = hash('sha256', content, 'base64url').slice(0, HASH_CHARACTERS)
+  return {
+    path: `/docs/assets/${stem}-${digest}.${extension}`,
+    type,
+    content: () => content,
+    immutable: true,
+  }
+}
+
+function fontAsset(file: string): Asset {
+  const name = file.slice(file.lastIndexOf('/') + 1)
+  return asset(name, 'font/woff2', readFileSync(fileURLToPath(import.meta.resolve(file))))
+}
+
+/** The workspace's colours, then the pages' own rules, which name the fonts relative to the style itself. */
+function styleAsset(fontAssets: readonly Asset[]): Asset {
+  const fonts = fontAssets.map(({ path }) => path.slice(path.lastIndexOf('/') + 1))
+  const look = readFileSync(fileURLToPath(import.meta.resolve('#shared/look/look.css')), 'utf8')
+  const own = read('docs.css').replaceAll(/font-(\d)\.woff2/g, (_, index) => fonts[Number(index)] ?? '')
+  return asset('docs.css', 'text/css; charset=utf-8', `${look}\n${own}`)
+}
+
+const read = (file: string): string => readFileSync(new URL(file, import.meta.url), 'utf8')
+
+function remembered<K, V>(make: (key: K) => V): (key: K) => V {
+  const made = new Map<K, V>()
+  return (key) => {
+    const value = made.get(key) ?? make(key)
+    made.set(key, value)
+    return value
+  }
+}

@@ -1,0 +1,152 @@
+import { PROBLEMS } from '#shared/problems/problems.ts'
+import type {
+  Answer,
+  ApiDocument,
+  JsonSchema,
+  Media,
+  Operation,
+  Parameter,
+} from '../openapi/document-shape.ts'
+import { oauthAnchor, problemAnchor } from './errors.ts'
+import { code, escaped, figure, prose, table } from './html.ts'
+import { OAUTH_ERRORS } from './oauth-errors.ts'
+
+/**
+ * Every operation and every schema of the document.
+ * @param errorsHref the address of the page of errors.
+ */
+export function reference(document: ApiDocument, errorsHref: string): string {
+  const entries = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+  )
+  const byTag = Map.groupBy(entries, ({ operation }) => operation.tags[0] ?? '')
+  const descriptions = new Map(document.tags.map(({ name, description }) => [name, description]))
+  const operations = [...byTag].map(
+    ([tag, ofTag]) => `<h2 id="${slug(tag)}">${escaped(tag)}</h2>
+<p>${escaped(descriptions.get(tag) ?? '')}</p>
+${contents(ofTag)}
+${ofTag.map((entry) => operationSection(entry, errorsHref)).join('\n')}`,
+  )
+  const schemas = Object.entries(document.components.schemas).map(schemaSection)
+  return `${operations.join('\n')}\n<h2 id="schemas">Schemas</h2>\n${schemas.join('\n')}`
+}
+
+const contents = (entries: readonly Entry[]): string =>
+  `<ul>${entries
+    .map(
+      ({ method, path, operation }) =>
+        `<li><a href="#${operation.operationId}">${escaped(operation.summary)}</a> <span class="route">${method} ${code(path)}</span></li>`,
+    )
+    .join('')}</ul>`
+
+interface Entry {
+  path: string
+  method: string
+  operation: Operation
+}
+
+function operationSection({ path, method, operation }: Entry, errorsHref: string): string {
+  const { operationId, summary, description, requestBody, parameters, responses } = operation
+  const answers = Object.entries(responses).map((answer) => answerRow(answer, errorsHref))
+  return `<h3 id="${operationId}">${escaped(summary)}</h3>
+<p class="route"><b>${method}</b> <code>${escaped(path)}</code></p>
+${description === undefined ? '' : `<p>${prose(description)}</p>`}
+<p>${whoMay(operation)}</p>
+${parameters.length ? `<h4>Parameters</h4>${table(['Name', 'In', 'Type', 'What it is'], parameters.map(parameterRow))}` : ''}
+${requestBody ? `<h4>Body</h4>${bodies(requestBody.content, 'Body')}` : ''}
+<h4>Answers</h4>${table(['Status', 'What it means', 'Body'], answers)}
+${Object.entries(responses)
+  .filter(([status, { content }]) => status < '300' && content)
+  .map(([status, { content = {} }]) => bodies(content, `${status}`))
+  .join('')}`
+}
+
+/** Each body's type and an example of it. */
+const bodies = (content: Record<string, Media>, what: string): string =>
+  Object.entries(content)
+    .map(
+      ([type, { schema, example }]) =>
+        `<p>${code(type)}: ${typeOf(schema)}</p>${example === undefined ? '' : exampleFigure(type, example, what)}`,
+    )
+    .join('')
+
+function exampleFigure(type: string, example: unknown, what: string): string {
+  const text =
+    type === 'application/x-www-form-urlencoded'
+      ? new URLSearchParams(example as Record<string, string>).toString().replaceAll('&', '\n&')
+      : JSON.stringify(example, null, 2)
+  return figure({ text, caption: `Example: ${what}`, label: 'example' })
+}
+
+function whoMay({ security: [required] }: Operation): string {
+  if (required?.accessToken)
+    return `Access token with the scope ${required.accessToken.map(code).join(', ')}.`
+  if (required?.session) return 'Session of the workspace.'
+  if (required?.client) return 'Id and secret of a client.'
+  return 'No authentication.'
+}
+
+const parameterRow = ({ name, in: place, required, description = '', schema }: Parameter): string[] => [
+  code(name),
+  place,
+  typeOf(schema) + (required ? '' : ', optional'),
+  prose(description),
+]
+
+/** The name of an error leads to its explanation. */
+function answerRow([status, { description, content = {} }]: [string, Answer], errorsHref: string): string[] {
+  const schema = Object.values(content)[0]?.schema
+  const anchorOf = 'application/json' in content ? oauthAnchor : problemAnchor
+  const text = prose(description).replaceAll(/<code>(\w+)<\/code>/g, (html, name: string) =>
+    name in PROBLEMS || name in OAUTH_ERRORS
+      ? `<a href="${escaped(errorsHref)}#${anchorOf(name)}">${html}</a>`
+      : html,
+  )
+  return [code(status), text, schema ? typeOf(schema) : '']
+}
+
+function schemaSection([name, schema]: [string, JsonSchema]): string {
+  const { description } = schema
+  return `<h3 id="schema-${escaped(name)}">${escaped(name)}</h3>
+${typeof description === 'string' ? `<p>${prose(description)}</p>` : ''}${members(schema)}`
+}
+
+function members(schema: JsonSchema): string {
+  const { properties, required } = schema as { properties?: Record<string, JsonSchema>; required?: string[] }
+  if (!properties) return `<div>${typeOf(schema)}</div>`
+  const rows = Object.entries(properties).map(([name, member]) => [
+    code(name),
+    typeOf(member) + (required?.includes(name) ? '' : ', optional'),
+    typeof member.description === 'string' ? prose(member.description) : '',
+  ])
+  return table(['Member', 'Type', 'What it is'], rows)
+}
+
+/** A schema in a few words, as HTML. */
+function typeOf(schema: JsonSchema): string {
+  const { $ref, anyOf, oneOf, type, items, properties, format, minimum, maximum, minLength, maxLength } =
+    schema
+  const values = schema.enum ?? (schema.const === undefined ? undefined : [schema.const])
+  if (typeof $ref === 'string') {
+    const name = $ref.slice($ref.lastIndexOf('/') + 1)
+    return `<a href="#schema-${escaped(name)}">${escaped(name)}</a>`
+  }
+  const alternatives = anyOf ?? oneOf
+  if (Array.isArray(alternatives)) return alternatives.map(typeOf).join(' or ')
+  if (Array.isArray(values)) return values.map((value) => code(JSON.stringify(value))).join(', ')
+  if (Array.isArray(type)) return type.map((one) => typeOf({ ...schema, type: one })).join(' or ')
+  if (type === 'array') return `list of ${typeOf((items ?? {}) as JsonSchema)}`
+  if (type === 'object' && properties) return `object ${members(schema)}`
+  const bounds = [...between(minimum, maximum, ''), ...between(minLength, maxLength, ' characters')]
+  return escaped([type ?? 'anything', ...(format ? [`(${format})`] : []), ...bounds].join(' '))
+}
+
+function between(low: unknown, high: unknown, unit: string): string[] {
+  const above = typeof low === 'number' && Math.abs(low) < Number.MAX_SAFE_INTEGER ? low : undefined
+  const below = typeof high === 'number' && high < Number.MAX_SAFE_INTEGER ? high : undefined
+  if (above !== undefined && below !== undefined) return [`${above} to ${below}${unit}`]
+  if (above !== undefined) return [`at least ${above}${unit}`]
+  return below === undefined ? [] : [`at most ${below}${unit}`]
+}
+
+const slug = (text: string): string => `section-${text.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}`

@@ -1,0 +1,352 @@
+import { z } from 'zod'
+import type { SCOPES } from '#shared/oauth/scopes.ts'
+import { PROBLEMS, type ProblemCode } from '#shared/problems/problems.ts'
+import { BODY_PROBLEMS } from '../../http/body.ts'
+import type { RouteDescription, Security } from '../../http/route.ts'
+import type { Answer, ApiDocument, Header, JsonSchema, Operation, Parameter } from './document-shape.ts'
+import { exampleOf } from './examples.ts'
+import { oauthPaths } from './oauth-paths.ts'
+
+const TAGS: Record<string, string> = {
+  OAuth: 'The authorization server: tokens, their revocation, and the keys that verify them.',
+  Analytics: 'The daily figures of a company, and the events behind them.',
+  Clients: 'The OAuth clients of a company.',
+  Callback: 'Where a company receives events.',
+  Activity: 'Who did what, and when.',
+  People: 'The people of a company, and invitations to join it.',
+  Session: 'Sign-in to the workspace.',
+  Discovery: 'What machines read to find their way.',
+}
+
+const field = (description: string, schema: JsonSchema): Header => ({ description, schema })
+const text = (example: string): JsonSchema => ({ type: 'string', examples: [example] })
+
+/** Header fields of answers, once for all operations. */
+const HEADERS: Record<string, Header> = {
+  'X-Request-Id': field('Names the request. Quote it when you ask for help.', {
+    ...text('0b9f6b52-3c1e-4f55-9f0e-6b8f6f1c1d2a'),
+  }),
+  'Cache-Control': field('Whether and for how long the answer may be kept.', text('no-store')),
+  'WWW-Authenticate': field(
+    'How to authenticate, and what was wrong (RFC 6750 §3, RFC 9110 §11.6.1).',
+    text('Bearer realm="https://api.example.com", error="invalid_token"'),
+  ),
+  'Retry-After': field('After how many seconds the request may be repeated.', {
+    type: 'integer',
+    examples: [2],
+  }),
+  RateLimit: field(
+    'What is left of the limit and in how many seconds it is whole again (draft-ietf-httpapi-ratelimit-headers-10).',
+    text('"api-client";r=599;t=60'),
+  ),
+  'RateLimit-Policy': field(
+    'The limit: requests per window of so many seconds.',
+    text('"api-client";q=600;w=60'),
+  ),
+  Accept: field('The media type that a body must have.', text('application/json')),
+  'Accept-Encoding': field('The encoding that a body must have.', text('identity')),
+  ETag: field(
+    'A strong tag of the answer, which changes exactly when the answer does.',
+    text('"3q2-7wAAAAAAAAAAAAAAAAAAAAA"'),
+  ),
+  Location: field(
+    'The path of what was made, or where the browser goes on.',
+    text('/v1/vendor/ven_acme/oauth-clients/cli_4f1D2c3B5a69q78796a5w4'),
+  ),
+  'Set-Cookie': field('The session, if it is kept in a cookie.', text('__Host-session=…; HttpOnly')),
+}
+
+/** Scopes in words, for the authorization screen of tools that read the document. */
+const SCOPE_DESCRIPTIONS: Record<(typeof SCOPES)[number], string> = {
+  'catalog:write': 'Change the catalog',
+  'analytics:read': 'Read analytics',
+  'boost:read': 'Read boosts',
+  'analytics:write': 'Report analytics events',
+  'boost:write': 'Change boosts',
+}
+
+/**
+ * The OpenAPI 3.1 description of the routes, made from the routes themselves: the schemas that validate a request are
+ * the ones that are published.
+ */
+export function createApiDocument({
+  routes,
+  issuer,
+  apiResource,
+}: {
+  routes: readonly RouteDescription[]
+  issuer: string
+  apiResource: string
+}): ApiDocument {
+  const oauth = oauthPaths({ issuer, apiResource })
+  const schemas: Record<string, JsonSchema> = { Problem: problemSchema(), ...oauth.schemas }
+  const paths: ApiDocument['paths'] = { ...oauth.paths }
+  for (const route of routes) {
+    const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
+    paths[path] ??= {}
+    paths[path][route.method] = operation(path, route, schemas)
+  }
+  addExamples(paths, schemas)
+  const used = new Set(
+    Object.values(paths).flatMap((methods) => Object.values(methods).flatMap(({ tags }) => tags)),
+  )
+  const tokenUrl = `${issuer}/v1/oauth/token`
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Integration Access Service',
+      version: '1',
+      description: "A company's scoped OAuth 2.0 clients, daily analytics and callback.",
+      contact: { name: 'Integration Access Service', url: `${apiResource}/docs` },
+      license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
+    },
+    servers: [{ url: apiResource }],
+    tags: [...used].map((name) => ({ name, description: TAGS[name] ?? name })),
+    paths,
+    components: {
+      schemas,
+      headers: HEADERS,
+      securitySchemes: {
+        client: {
+          type: 'http',
+          scheme: 'basic',
+          description: 'Id and secret of the client, both form-encoded first (RFC 6749 §2.3.1).',
+        },
+        accessToken: {
+          type: 'oauth2',
+          description: `A token for a client: POST ${tokenUrl} with grant_type=client_credentials (RFC 6749 §4.4).`,
+          flows: { clientCredentials: { tokenUrl, scopes: SCOPE_DESCRIPTIONS } },
+        },
+        session: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'The session token of the owner or an active admin of the company.',
+        },
+        sessionCookie: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: apiResource.startsWith('https:') ? '__Host-session' : 'session',
+          description:
+            'The same session in a browser. A request that changes something must come from the workspace.',
+        },
+      },
+    },
+  }
+}
+
+type Schemas = Record<string, JsonSchema>
+
+function operation(path: string, route: RouteDescription, schemas: Schemas): Operation {
+  const { operationId, summary, description, tag, by, query, headers, body, publishedBody = body } = route
+  return {
+    operationId,
+    tags: [tag],
+    summary,
+    description,
+    security: securityOf(by.security),
+    parameters: [
+      ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => pathParameter(name)),
+      ...(query ? parameters(query, 'query', schemas) : []),
+      ...(headers ? parameters(headers, 'header', schemas) : []),
+    ],
+    ...(publishedBody && {
+      requestBody: { required: true, content: json(jsonSchema(publishedBody, 'input', schemas)) },
+    }),
+    responses: { ...answers(route, schemas), ...problems(problemsOf(route)) },
+  }
+}
+
+function securityOf(security: Security | undefined): Operation['security'] {
+  if (!security) return []
+  if (security.scheme === 'accessToken') return [{ accessToken: [security.scope] }]
+  return [{ session: [] }, { sessionCookie: [] }]
+}
+
+/** Every problem that the caller, the input or the handler can cause. */
+const problemsOf = ({ by, query, headers, body, problems = [] }: RouteDescription): ProblemCode[] => [
+  ...new Set([
+    ...by.problems,
+    ...(body ? BODY_PROBLEMS : []),
+    ...(query || headers ? ['invalid_input' as const] : []),
+    ...problems,
+    'precondition_failed' as const,
+  ]),
+]
+
+const pathParameter = (name: string): Parameter => ({
+  name,
+  in: 'path',
+  required: true,
+  schema: { type: 'string', examples: [exampleOf({ type: 'string' }, {}, name)] },
+})
+
+function parameters(schema: z.ZodObject, place: 'query' | 'header', schemas: Schemas): Parameter[] {
+  const { properties = {}, required = [] } = jsonSchema(schema, 'input', schemas) as {
+    properties?: Record<string, JsonSchema>
+    required?: string[]
+  }
+  return Object.entries(properties).map(([name, { description, ...rest }]) => ({
+    name,
+    in: place,
+    required: required.includes(name),
+    ...(typeof description === 'string' && { description }),
+    schema: rest,
+  }))
+}
+
+function answers(route: RouteDescription, schemas: Schemas): Record<string, Answer> {
+  const limited = problemsOf(route).includes('rate_limited')
+  return Object.fromEntries(
+    Object.entries(route.answers).map(([status, { description, schema, headers = {} }]) => [
+      status,
+      {
+        description,
+        headers: headersOf([...(limited ? LIMITED : []), ...Object.keys(headers)]),
+        ...(schema && { content: json(jsonSchema(schema, 'output', schemas)) }),
+      },
+    ]),
+  )
+}
+
+const LIMITED = ['RateLimit', 'RateLimit-Policy']
+/** Header fields of a problem, besides those of every answer. */
+const PROBLEM_HEADERS: Partial<Record<ProblemCode, readonly string[]>> = {
+  unauthenticated: ['WWW-Authenticate'],
+  invalid_token: ['WWW-Authenticate'],
+  invalid_request: ['WWW-Authenticate'],
+  invalid_credentials: ['WWW-Authenticate'],
+  insufficient_scope: ['WWW-Authenticate'],
+  unsupported_media_type: ['Accept', 'Accept-Encoding'],
+  rate_limited: ['Retry-After'],
+  idempotency_in_progress: ['Retry-After'],
+  unavailable: ['Retry-After'],
+  bad_gateway: ['Retry-After'],
+}
+
+const headersOf = (names: readonly string[]): NonNullable<Answer['headers']> =>
+  Object.fromEntries(
+    ['X-Request-Id', 'Cache-Control', ...names].map((name) => [
+      name,
+      { $ref: `#/components/headers/${name}` },
+    ]),
+  )
+
+/** Every route can answer 500, and a gateway in front of it 502 and 504; the others are those that the route names. */
+function problems(codes: readonly ProblemCode[]): Record<string, Answer> {
+  const limited = codes.includes('rate_limited') ? LIMITED : []
+  const byStatus = Map.groupBy(
+    [...codes, 'internal' as const, 'bad_gateway' as const, 'gateway_timeout' as const],
+    (code) => PROBLEMS[code].status,
+  )
+  return Object.fromEntries(
+    [...byStatus].map(([status, codes]) => [
+      status,
+      {
+        description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' '),
+        headers: headersOf([...limited, ...codes.flatMap((code) => PROBLEM_HEADERS[code] ?? [])]),
+        content: {
+          'application/problem+json': {
+            schema: { $ref: '#/components/schemas/Problem' },
+            example: problemExample(codes[0] as ProblemCode),
+          },
+        },
+      },
+    ]),
+  )
+}
+
+const problemExample = (code: ProblemCode) => ({
+  type: `https://api.example.com/docs/errors#problem-${code}`,
+  title: PROBLEMS[code].title,
+  status: PROBLEMS[code].status,
+  detail: `${PROBLEMS[code].title}.`,
+  code,
+  requestId: '0b9f6b52-3c1e-4f55-9f0e-6b8f6f1c1d2a',
+})
+
+/** Gives each body and answer an example, once all schemas are known. */
+function addExamples(paths: ApiDocument['paths'], schemas: Schemas): void {
+  for (const { requestBody, responses } of Object.values(paths).flatMap((methods) =>
+    Object.values(methods),
+  )) {
+    for (const { content = {} } of [requestBody ?? {}, ...Object.values(responses)] as Answer[]) {
+      for (const media of Object.values(content)) media.example ??= exampleOf(media.schema, schemas)
+    }
+  }
+}
+
+const json = (schema: JsonSchema) => ({ 'application/json': { schema } })
+
+/** Generators take an integer without a format to have 32 bits. */
+const INT32_MAX = 2 ** 31 - 1
+
+/** Schemas with an `id` become components; the rest stays where it is. */
+function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Schemas): JsonSchema {
+  const document = z.toJSONSchema(z.object({ root: schema }), {
+    io,
+    override: ({ zodSchema, jsonSchema }) => {
+      // zod leaves out the default of what is transformed, since it is not of the type that is sent.
+      const { default: value } = z.globalRegistry.get(zodSchema) ?? {}
+      if (value !== undefined) jsonSchema.default = value
+      // `format` says it, and generators stumble over the long patterns; a const is not known to all of them.
+      if (jsonSchema.format) delete jsonSchema.pattern
+      if (jsonSchema.const !== undefined) {
+        jsonSchema.enum = [jsonSchema.const]
+        delete jsonSchema.const
+      }
+      if (jsonSchema.type === 'integer' && !(Number(jsonSchema.maximum) <= INT32_MAX))
+        jsonSchema.format = 'int64'
+      if (zodSchema instanceof z.ZodDiscriminatedUnion) jsonSchema.discriminator = discriminatorOf(zodSchema)
+      // An answer may grow new members; a client that refuses them would break.
+      if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
+      // Every name is a string.
+      delete jsonSchema.propertyNames
+    },
+  })
+  const { $defs = {}, properties } = JSON.parse(
+    JSON.stringify(document).replaceAll('"#/$defs/', '"#/components/schemas/'),
+  )
+  for (const [id, definition] of Object.entries($defs)) schemas[id] ??= definition as JsonSchema
+  return properties.root
+}
+
+/** Says by which member to tell the variants of a union apart, each of which is a component. */
+function discriminatorOf(union: z.ZodDiscriminatedUnion): JsonSchema {
+  const { discriminator: propertyName } = union.def
+  const options = union.options as z.ZodObject[]
+  const mapping = options.map((option) => [
+    (option.shape[propertyName] as z.ZodLiteral).value,
+    `#/components/schemas/${z.globalRegistry.get(option)?.id}`,
+  ])
+  return { propertyName, mapping: Object.fromEntries(mapping) }
+}
+
+const problemSchema = (): JsonSchema => ({
+  type: 'object',
+  description: 'RFC 9457. `code` is stable; `detail` is for people and may change.',
+  required: ['type', 'title', 'status', 'detail', 'code', 'requestId'],
+  properties: {
+    type: { type: 'string', format: 'uri', description: 'Where this problem is explained.' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string' },
+    code: { type: 'string', enum: Object.keys(PROBLEMS) },
+    requestId: { type: 'string', description: 'Quote it when you ask for help.' },
+    errors: {
+      type: 'array',
+      description: 'What is wrong with the input.',
+      items: {
+        type: 'object',
+        required: ['pointer', 'detail'],
+        properties: {
+          pointer: {
+            type: 'string',
+            description:
+              'A JSON pointer (RFC 6901) into the body, `?name` for a query parameter, or the name of a header field.',
+          },
+          detail: { type: 'string' },
+        },
+      },
+    },
+  },
+})

@@ -1,0 +1,57 @@
+import type { JsonSchema } from './document-shape.ts'
+
+/** What a member of this name looks like, wherever a schema has no example of its own. */
+const BY_NAME: Record<string, unknown> = {
+  address: '203.0.113.7',
+  advice: 'The receiver works.',
+  callbackUrl: 'https://hooks.example.com/events',
+  clientId: 'cli_4f1D2c3B5a69q78796a5w4',
+  clientSecret: 'shown-once',
+  currency: 'EUR',
+  email: 'owner@acme.example',
+  entryId: '42',
+  eventId: 'order-2026-11-20-0001',
+  name: 'Warehouse export',
+  password: 'correct horse battery staple',
+  replaces: 'cli_4f1D2c3B5a69q78796a5w4',
+  requestId: '0b9f6b52-3c1e-4f55-9f0e-6b8f6f1c1d2a',
+  sessionId: 'sid_0123456789abcdef0123456789abcdef',
+  sessionToken: 'returned-once',
+  status: 200,
+  subject: 'cli_4f1D2c3B5a69q78796a5w4',
+  url: 'https://hooks.example.com/events',
+  userAgent: 'Mozilla/5.0',
+  userId: 'usr_owner',
+  vendorId: 'ven_acme',
+}
+
+const BY_FORMAT: Record<string, string> = {
+  'date-time': '2026-11-20T17:04:00.000Z',
+  date: '2026-11-20',
+  uri: 'https://api.example.com',
+}
+
+/** @returns a value that `schema` allows, made of the examples of its members. */
+export function exampleOf(schema: JsonSchema, schemas: Record<string, JsonSchema>, name = ''): unknown {
+  const { $ref, examples, anyOf, oneOf, items, properties, format, minimum } = schema
+  if (typeof $ref === 'string') {
+    const referred = schemas[$ref.slice($ref.lastIndexOf('/') + 1)] ?? {}
+    return exampleOf(referred, schemas, name)
+  }
+  if (Array.isArray(examples)) return examples[0]
+  if (Array.isArray(schema.enum)) return schema.enum[0]
+  if (schema.default !== undefined) return schema.default
+  const alternatives = anyOf ?? oneOf
+  if (Array.isArray(alternatives)) return exampleOf(alternatives[0], schemas, name)
+  const type = Array.isArray(schema.type) ? schema.type[0] : schema.type
+  if (type === 'object') {
+    const members = Object.entries((properties ?? {}) as Record<string, JsonSchema>)
+    return Object.fromEntries(members.map(([member, of]) => [member, exampleOf(of, schemas, member)]))
+  }
+  if (type === 'array') return [exampleOf((items ?? {}) as JsonSchema, schemas, name)]
+  if (type === 'boolean') return true
+  if (typeof BY_NAME[name] === type) return BY_NAME[name]
+  if (type === 'integer' || type === 'number') return Math.max(1, typeof minimum === 'number' ? minimum : 1)
+  if (type === 'null') return null
+  return BY_FORMAT[String(format)] ?? 'text'
+}

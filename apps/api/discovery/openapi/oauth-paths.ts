@@ -1,0 +1,349 @@
+import { openIdMetadata, serverMetadata } from '#shared/oauth/server-metadata.ts'
+import type { Answer, JsonSchema, Operation } from './document-shape.ts'
+
+/** The authorization server's part of the document. It runs apart from this service, so its routes are written down here. */
+export interface OAuthPaths {
+  paths: Record<string, Record<string, Operation>>
+  schemas: Record<string, JsonSchema>
+}
+
+interface OAuthServer {
+  issuer: string
+  apiResource: string
+}
+
+const TAG = 'OAuth'
+const EXAMPLE_TOKEN = 'eyJ0eXAiOiJhdCtqd3QiLCJhbGciOiJFUzI1NiIsImtpZCI6IjEifQ.e30.c2ln'
+const CLIENT_ID = 'cli_4f1D2c3B5a69q78796a5w4'
+
+const credentials = {
+  client_id: { type: 'string', description: 'Left out if the client authenticates by HTTP Basic.' },
+  client_secret: { type: 'string', description: 'Left out if the client authenticates by HTTP Basic.' },
+}
+
+const form = (name: string, example: unknown): NonNullable<Operation['requestBody']> => ({
+  required: true,
+  content: {
+    'application/x-www-form-urlencoded': { schema: { $ref: `#/components/schemas/${name}` }, example },
+  },
+})
+
+const ALWAYS = ['X-Request-Id', 'Cache-Control']
+const LIMITED = ['RateLimit', 'RateLimit-Policy']
+/** A client over its limit still learns what is wrong with its request; Retry-After then says how long to wait. */
+const REFUSED = [...LIMITED, 'Retry-After']
+
+const headersOf = (names: readonly string[]): NonNullable<Answer['headers']> =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+
+interface OAuthAnswer {
+  description: string
+  headers?: readonly string[]
+  /** The name of its schema; left out if there is no body. */
+  schema?: string
+  example?: unknown
+}
+
+const answer = ({ description, headers = [], schema, example }: OAuthAnswer): Answer => ({
+  description,
+  headers: headersOf([...ALWAYS, ...headers]),
+  ...(schema && {
+    content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` }, example } },
+  }),
+})
+
+const error = (error: string, error_description: string) => ({
+  schema: 'OAuthError',
+  example: { error, error_description },
+})
+
+/** What the HTTP server of every route answers. */
+const unreadable = {
+  431: answer({
+    description: '`invalid_request`: the header section is larger than 8 KiB.',
+    schema: 'OAuthError',
+    example: { error: 'invalid_request' },
+  }),
+}
+
+/** What the public documents answer besides themselves (RFC 9110 §13.1). */
+const conditional = {
+  304: answer({ description: 'Unchanged: `If-None-Match` names its tag.', headers: ['ETag'] }),
+  412: answer({
+    description: '`precondition_failed`: no tag in `If-Match` is its own.',
+    schema: 'OAuthError',
+    example: { error: 'precondition_failed' },
+  }),
+}
+const ifNoneMatch: Operation['parameters'][number] = {
+  name: 'If-None-Match',
+  in: 'header',
+  required: false,
+  description: 'The ETag of an earlier answer; if nothing has changed since, the answer is 304.',
+  schema: { type: 'string' },
+}
+
+/** What both endpoints for clients answer. */
+const clientErrors = {
+  ...unreadable,
+  401: answer({
+    description:
+      '`invalid_client`: unknown or revoked client, or wrong or missing secret; the same answer for each of them.',
+    headers: ['WWW-Authenticate'],
+    ...error('invalid_client', 'client authentication failed'),
+  }),
+  429: answer({
+    description: '`temporarily_unavailable`: over a rate limit.',
+    headers: [...LIMITED, 'Retry-After'],
+    ...error('temporarily_unavailable', 'too many requests: try again after the time in Retry-After'),
+  }),
+  500: answer({
+    description: '`server_error`: the fault is ours.',
+    headers: LIMITED,
+    schema: 'OAuthError',
+    example: { error: 'server_error' },
+  }),
+  503: answer({
+    description: '`temporarily_unavailable`: the stores cannot be asked.',
+    headers: [...LIMITED, 'Retry-After'],
+    ...error('temporarily_unavailable', 'the service cannot decide right now: try again'),
+  }),
+}
+
+const issueToken = (): Operation => ({
+  operationId: 'issueToken',
+  tags: [TAG],
+  summary: 'Issue an access token',
+  description:
+    'The client-credentials grant (RFC 6749 §4.4). Authenticate in the body or by HTTP Basic, never both. There is no refresh token: ask again before the token expires.',
+  security: [{ client: [] }, {}],
+  parameters: [],
+  requestBody: form('TokenRequest', {
+    grant_type: 'client_credentials',
+    client_id: CLIENT_ID,
+    client_secret: 'sec_example',
+    scope: 'analytics:read',
+  }),
+  responses: {
+    200: answer({
+      description: 'A token that lives 15 minutes.',
+      headers: LIMITED,
+      schema: 'TokenAnswer',
+      example: {
+        access_token: EXAMPLE_TOKEN,
+        token_type: 'Bearer',
+        expires_in: 900,
+        scope: 'analytics:read',
+      },
+    }),
+    400: answer({
+      description:
+        '`invalid_request`: not a form, a field is missing or sent twice, or the credentials were sent in two ways or in the query. `invalid_scope`: scope is missing, unknown, repeated or not assigned to the client. `unsupported_grant_type`. `invalid_target`: resource is not this API.',
+      headers: REFUSED,
+      ...error('invalid_scope', "scope is missing: name one or more of the client's scopes"),
+    }),
+    ...clientErrors,
+  },
+})
+
+const revokeToken = (): Operation => ({
+  operationId: 'revokeToken',
+  tags: [TAG],
+  summary: 'Revoke an access token',
+  description:
+    "A client revokes a token of its own (RFC 7009). Any request with it that arrives after this answer is refused. Anything else gets the same 200, and nothing happens, so that nobody can probe another client's tokens.",
+  security: [{ client: [] }, {}],
+  parameters: [],
+  requestBody: form('RevocationRequest', {
+    token: EXAMPLE_TOKEN,
+    client_id: CLIENT_ID,
+    client_secret: 'sec_example',
+  }),
+  responses: {
+    200: answer({ description: 'Done. There is no body.', headers: LIMITED }),
+    400: answer({
+      description:
+        '`invalid_request`: not a form, a field is missing or sent twice, or the credentials were sent in two ways or in the query.',
+      headers: REFUSED,
+      ...error('invalid_request', 'token is missing'),
+    }),
+    ...clientErrors,
+  },
+})
+
+const readKeys = (): Operation => ({
+  operationId: 'readKeys',
+  tags: [TAG],
+  summary: 'Read the keys that verify access tokens',
+  description:
+    'A JWK Set (RFC 7517 §5). Keep it for five minutes at most: a revoked key must not live longer.',
+  security: [],
+  parameters: [ifNoneMatch],
+  responses: {
+    200: answer({
+      description: 'The keys: the one that signs, the next one, and those whose tokens may still be valid.',
+      headers: ['ETag'],
+      schema: 'KeySet',
+      example: {
+        keys: [
+          {
+            kty: 'EC',
+            crv: 'P-256',
+            x: 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU',
+            y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0',
+            kid: 'Zr4b0cJ1xT3',
+            use: 'sig',
+            alg: 'ES256',
+          },
+        ],
+      },
+    }),
+    ...conditional,
+    ...unreadable,
+    503: answer({
+      description: '`temporarily_unavailable`: no key could be read yet.',
+      headers: ['Retry-After'],
+      ...error('temporarily_unavailable', 'the service cannot decide right now: try again'),
+    }),
+  },
+})
+
+function readMetadata(
+  about: { operationId: string; rfc: string; description: string },
+  { schema, example }: { schema: string; example: object },
+): Operation {
+  const { operationId, rfc, description } = about
+  return {
+    operationId,
+    tags: [TAG],
+    summary: `Read the metadata of the authorization server (${rfc})`,
+    description,
+    security: [],
+    parameters: [ifNoneMatch],
+    responses: {
+      200: answer({
+        description: 'The metadata.',
+        headers: ['ETag'],
+        schema,
+        example,
+      }),
+      ...conditional,
+      ...unreadable,
+    },
+  }
+}
+
+const text = (description?: string): JsonSchema => ({ type: 'string', ...(description && { description }) })
+const uri: JsonSchema = { type: 'string', format: 'uri' }
+const texts: JsonSchema = { type: 'array', items: { type: 'string' } }
+const object = (properties: Record<string, JsonSchema>, required: readonly string[]): JsonSchema => ({
+  type: 'object',
+  properties,
+  required,
+})
+
+const metadataMembers = {
+  issuer: uri,
+  token_endpoint: uri,
+  token_endpoint_auth_methods_supported: texts,
+  revocation_endpoint: uri,
+  revocation_endpoint_auth_methods_supported: texts,
+  jwks_uri: uri,
+  grant_types_supported: texts,
+  response_types_supported: texts,
+  scopes_supported: texts,
+  service_documentation: uri,
+  protected_resources: texts,
+}
+const openIdMembers = {
+  ...metadataMembers,
+  subject_types_supported: texts,
+  id_token_signing_alg_values_supported: texts,
+}
+
+const oauthSchemas = (): Record<string, JsonSchema> => ({
+  TokenRequest: object(
+    {
+      grant_type: { type: 'string', enum: ['client_credentials'] },
+      ...credentials,
+      scope: text("One or more of the client's scopes, separated by single spaces."),
+      resource: text('If sent, the identifier of this API (RFC 8707).'),
+    },
+    ['grant_type', 'scope'],
+  ),
+  TokenAnswer: object(
+    {
+      access_token: text('A JWT by RFC 9068.'),
+      token_type: { type: 'string', enum: ['Bearer'] },
+      expires_in: { type: 'integer', description: 'Seconds.' },
+      scope: text('The scopes of the token, as they were asked for.'),
+    },
+    ['access_token', 'token_type', 'expires_in', 'scope'],
+  ),
+  RevocationRequest: object(
+    { token: text('The access token.'), token_type_hint: text('Ignored.'), ...credentials },
+    ['token'],
+  ),
+  OAuthError: {
+    ...object(
+      {
+        error: text('Stable; by RFC 6749 §5.2.'),
+        error_description: text('For people; may change.'),
+        error_uri: text('The page that explains it.'),
+      },
+      ['error'],
+    ),
+    description: 'An error of the OAuth endpoints (RFC 6749 §5.2).',
+  },
+  KeySet: object({ keys: { type: 'array', items: { $ref: '#/components/schemas/Key' } } }, ['keys']),
+  Key: {
+    ...object(
+      {
+        kty: { type: 'string', enum: ['EC', 'RSA'] },
+        kid: text('The thumbprint of the key (RFC 7638).'),
+        alg: { type: 'string', enum: ['ES256', 'RS256'] },
+        use: { type: 'string', enum: ['sig'] },
+        crv: text(),
+        x: text(),
+        y: text(),
+        n: text(),
+        e: text(),
+      },
+      ['kty', 'kid', 'alg', 'use'],
+    ),
+    description: 'A public key (RFC 7517 §4): `crv`, `x` and `y` if EC; `n` and `e` if RSA.',
+  },
+  ServerMetadata: object(metadataMembers, Object.keys(metadataMembers)),
+  OpenIdMetadata: object(openIdMembers, Object.keys(openIdMembers)),
+})
+
+/** @returns the operations and schemas of the authorization server for the OpenAPI document. */
+export const oauthPaths = ({ issuer, apiResource: resource }: OAuthServer): OAuthPaths => ({
+  paths: {
+    '/v1/oauth/token': { post: issueToken() },
+    '/v1/oauth/revoke': { post: revokeToken() },
+    '/v1/oauth/jwks': { get: readKeys() },
+    '/.well-known/oauth-authorization-server': {
+      get: readMetadata(
+        {
+          operationId: 'readServerMetadata',
+          rfc: 'RFC 8414',
+          description: 'Where its endpoints are, and what they support.',
+        },
+        { schema: 'ServerMetadata', example: serverMetadata({ issuer, resource }) },
+      ),
+    },
+    '/.well-known/openid-configuration': {
+      get: readMetadata(
+        {
+          operationId: 'readServerMetadataForOpenId',
+          rfc: 'RFC 8414 §5',
+          description:
+            'The same, where libraries for OpenID Connect look for it, with two members that they require. There are no ID tokens.',
+        },
+        { schema: 'OpenIdMetadata', example: openIdMetadata({ issuer, resource }, new Set(['ES256'])) },
+      ),
+    },
+  },
+  schemas: oauthSchemas(),
+})

@@ -1,0 +1,169 @@
+import { useSyncExternalStore } from 'react'
+import type { SessionAnswer } from './contract.ts'
+import { ApiProblem, type ApiRequest, request } from './request.ts'
+
+/*
+ * The session is a cookie that no script can read. What is known of it here came from the service, and the tabs of one
+ * browser tell each other when someone signs in or out.
+ */
+const tabs = new BroadcastChannel('session')
+
+export type Session =
+  /**
+   * `everywhere`: someone ended all of their sessions. `unfinished`: someone signed out, but the service did not confirm
+   * it, so the cookie may still be good.
+   * `email`: of the person whose session expired.
+   */
+  | {
+      state: 'signed-out'
+      reason?: 'expired' | 'left' | 'everywhere' | 'unfinished' | undefined
+      email?: string | undefined
+    }
+  /** Not yet known: the service has been asked. */
+  | { state: 'checking' }
+  | { state: 'unreachable'; error: Error }
+  | ({ state: 'signed-in'; expiresAt: number } & Pick<SessionAnswer, 'user' | 'companies'>)
+
+let session: Session = { state: 'checking' }
+/** Counts sign-ins and sign-outs, so that a late answer says nothing about the session after its own. */
+let turn = 0
+let signingOut: Promise<void> | undefined
+let expiry: ReturnType<typeof setTimeout> | undefined
+const listeners = new Set<(session: Session) => void>()
+
+export const useSession = (): Session => useSyncExternalStore(subscribe, () => session)
+
+/** The session of a screen that is only shown to someone who has signed in. */
+export function useSignedIn(): Extract<Session, { state: 'signed-in' }> {
+  const current = useSession()
+  if (current.state !== 'signed-in') throw new Error('shown without a session')
+  return current
+}
+
+/** @returns the end of the subscription. */
+export function subscribe(listener: (session: Session) => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+function become(next: Session): void {
+  session = next
+  for (const listener of listeners) listener(session)
+}
+
+function enter({ user, companies, expiresIn }: SessionAnswer): void {
+  // Someone else has signed in in another tab: nothing of the first person may stay.
+  if (session.state === 'signed-in' && session.user.userId !== user.userId) leave({ reason: 'left' })
+  clearTimeout(expiry)
+  expiry = setTimeout(expire, expiresIn * 1000)
+  become({ state: 'signed-in', user, companies, expiresAt: Date.now() + expiresIn * 1000 })
+}
+
+function leave(how: Omit<Extract<Session, { state: 'signed-out' }>, 'state'>): void {
+  turn++
+  clearTimeout(expiry)
+  become({ state: 'signed-out', ...how })
+}
+
+function expire(): void {
+  if (session.state === 'signed-in') leave({ reason: 'expired', email: session.user.email })
+  else if (session.state !== 'signed-out') leave({})
+}
+
+/** @throws ApiProblem `invalid_credentials` or `rate_limited`, or NoAnswer. */
+export const signIn = (email: string, password: string): Promise<void> =>
+  begin('/v1/session', { email, password })
+
+/**
+ * Joins the company of an invitation and signs in. @param name of a new account.
+ * @throws ApiProblem `invitation_not_valid`, `invalid_input`, or as signIn.
+ */
+export const acceptInvitation = (accepted: {
+  token: string
+  password: string
+  name?: string
+}): Promise<void> => begin('/v1/invitation', accepted)
+
+/** The answer to signing out clears the cookie, so it must not come after a new one. */
+export const signedOut = async (): Promise<void> => signingOut
+
+async function begin(path: string, credentials: object): Promise<void> {
+  await signedOut()
+  const answer = await request<SessionAnswer>(path, {
+    method: 'POST',
+    body: { ...credentials, cookie: true },
+  })
+  turn++
+  enter(answer)
+  tabs.postMessage('signed in')
+}
+
+/** Shows nothing of the session any more, in all tabs at once, and ends it at the service, which alone can. */
+export function signOut(): Promise<void> {
+  leave({ reason: 'left' })
+  tabs.postMessage('signed out')
+  signingOut = endSession(turn)
+  return signingOut
+}
+
+/**
+ * Ends all sessions of this person, in every browser; the others find out with their next request.
+ * @throws ApiProblem, NoAnswer or Offline: then nothing may have ended, and this session is kept.
+ */
+export async function signOutEverywhere(): Promise<void> {
+  try {
+    await request('/v1/session?all=true', { method: 'DELETE' })
+  } catch (error) {
+    // An earlier try, whose answer was lost, ended this session too.
+    if (!(error instanceof ApiProblem && error.status === 401)) throw error
+  }
+  leave({ reason: 'everywhere' })
+  tabs.postMessage('signed out')
+}
+
+async function endSession(left: number): Promise<void> {
+  try {
+    await request('/v1/session', { method: 'DELETE' })
+  } catch (error) {
+    const ended = error instanceof ApiProblem && error.status === 401
+    if (!ended && turn === left) become({ state: 'signed-out', reason: 'unfinished' })
+  }
+}
+
+tabs.addEventListener('message', ({ data }) => {
+  if (data === 'signed in') void checkSession()
+  else if (session.state !== 'signed-out') leave({ reason: 'left' })
+})
+
+/** Asks who this is after a sign-in elsewhere, which the other tabs have not seen either. */
+export async function checkNewSession(): Promise<void> {
+  await checkSession()
+  tabs.postMessage('signed in')
+}
+
+/** Asks who this is, and which role they have where: at the start, and when the API refuses what a role should allow. */
+export async function checkSession(): Promise<void> {
+  const asked = turn
+  try {
+    const answer = await request<SessionAnswer>('/v1/session')
+    if (turn === asked) enter(answer)
+  } catch (error) {
+    if (turn !== asked) return
+    if (error instanceof ApiProblem && error.status === 401) expire()
+    else if (session.state === 'checking') become({ state: 'unreachable', error: error as Error })
+  }
+}
+
+/** A request by the signed-in person. A 401 ends the session; a 403 reloads the roles. */
+export async function asMe<T>(path: string, options: ApiRequest = {}): Promise<T> {
+  const sent = turn
+  try {
+    return await request<T>(path, options)
+  } catch (error) {
+    if (error instanceof ApiProblem && turn === sent) {
+      if (error.status === 401) expire()
+      if (error.status === 403) void checkSession()
+    }
+    throw error
+  }
+}

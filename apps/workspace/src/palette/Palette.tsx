@@ -1,0 +1,263 @@
+import { Dialog as Primitive } from 'radix-ui'
+import { type KeyboardEvent, useId, useState } from 'react'
+import { useLocation } from 'wouter'
+import { useAllClients } from '../api/clients.ts'
+import type { OAuthClient } from '../api/contract.ts'
+import { signOut, useSignedIn } from '../api/session.ts'
+import { type CurrentCompany, SCREENS, useCompany } from '../shell/company.ts'
+import { DOCS } from '../ui/docs.ts'
+import { finds } from '../ui/find.ts'
+import { CloseIcon } from '../ui/icons.tsx'
+import { focusAgain, openerOf } from '../ui/opener.ts'
+import { setTheme, THEMES } from '../ui/theme.ts'
+
+/** At most, of one group. */
+const SHOWN = 8
+
+interface Command {
+  key: string
+  title: string
+  /** Beside the title, and found as well. */
+  note?: string
+  /** Found, but not shown. */
+  words?: string
+  run: () => void
+}
+
+interface Group {
+  title: string
+  commands: Command[]
+  /** Not listed until something is typed. */
+  onlyFound?: boolean
+}
+
+/** Finds clients, screens and actions by name. */
+export default function Palette({ onClose }: { onClose: () => void }) {
+  const [opener] = useState(openerOf)
+  const [left, setLeft] = useState(false)
+  return (
+    <Primitive.Root open onOpenChange={(open) => !open && onClose()}>
+      <Primitive.Portal>
+        <div className="dialog-place palette-place">
+          <Primitive.Content
+            className="dialog palette"
+            aria-describedby={undefined}
+            onCloseAutoFocus={(event) => {
+              event.preventDefault()
+              if (!left) focusAgain(opener)
+            }}
+          >
+            <Primitive.Title className="off-screen">Search or jump to</Primitive.Title>
+            <Commands
+              onRun={(command) => {
+                setLeft(true)
+                onClose()
+                command.run()
+              }}
+            />
+          </Primitive.Content>
+        </div>
+      </Primitive.Portal>
+    </Primitive.Root>
+  )
+}
+
+function Commands({ onRun }: { onRun: (command: Command) => void }) {
+  const id = useId()
+  const [typed, setTyped] = useState('')
+  const [at, setAt] = useState(0)
+  const groups = found(useCommands(), typed)
+  const flat = groups.flatMap(({ commands }) => commands)
+  const here = flat[Math.min(at, flat.length - 1)]
+
+  function move(event: KeyboardEvent): void {
+    const last = flat.length - 1
+    const next = { ArrowDown: at < last ? at + 1 : 0, ArrowUp: at > 0 ? at - 1 : last }[event.key]
+    if (next !== undefined) {
+      event.preventDefault()
+      setAt(next)
+      const command = flat[next]
+      if (command) document.getElementById(id + command.key)?.scrollIntoView({ block: 'nearest' })
+    }
+    if (event.key === 'Enter' && here) {
+      event.preventDefault()
+      onRun(here)
+    }
+  }
+
+  return (
+    <>
+      <div className="palette-head">
+        <input
+          className="palette-input"
+          role="combobox"
+          aria-label="Search or jump to"
+          aria-expanded="true"
+          aria-controls={`${id}list`}
+          aria-activedescendant={here && id + here.key}
+          placeholder="Search clients, screens and actions"
+          autoComplete="off"
+          spellCheck={false}
+          dir="auto"
+          value={typed}
+          onChange={(event) => {
+            setTyped(event.target.value)
+            setAt(0)
+          }}
+          onKeyDown={move}
+        />
+        <Primitive.Close className="icon-button" aria-label="Close">
+          <CloseIcon />
+        </Primitive.Close>
+      </div>
+      <div className="palette-list" role="listbox" id={`${id}list`} aria-label="Results">
+        {groups.map(({ title, commands }) => (
+          // biome-ignore lint/a11y/useSemanticElements: a listbox has no other groups.
+          <div key={title} role="group" aria-label={title}>
+            <p className="menu-label" aria-hidden="true">
+              {title}
+            </p>
+            {commands.map((command) => (
+              // biome-ignore lint/a11y/useKeyWithClickEvents lint/a11y/useFocusableInteractive: the input has the keys and the focus.
+              <div
+                key={command.key}
+                id={id + command.key}
+                role="option"
+                className="palette-item"
+                aria-selected={command === here}
+                onMouseMove={() => setAt(flat.indexOf(command))}
+                onClick={() => onRun(command)}
+              >
+                <bdi>{command.title}</bdi>
+                {command.note && <code>{command.note}</code>}
+              </div>
+            ))}
+          </div>
+        ))}
+      </div>
+      <p className={flat.length === 0 ? 'palette-none' : 'off-screen'} role="status">
+        {flat.length === 0 ? 'Nothing found.' : typed && `${flat.length} found`}
+      </p>
+    </>
+  )
+}
+
+function found(groups: Group[], typed: string): Group[] {
+  return groups
+    .filter(({ onlyFound }) => typed.trim() !== '' || !onlyFound)
+    .map((group) => ({
+      ...group,
+      commands: group.commands
+        .filter(({ title, note, words }) => finds(typed, `${title} ${words ?? ''}`, note))
+        .slice(0, SHOWN),
+    }))
+    .filter(({ commands }) => commands.length > 0)
+}
+
+function useCommands(): Group[] {
+  const company = useCompany()
+  const { companies } = useSignedIn()
+  const [, navigate] = useLocation()
+  const screens: Command[] = [
+    ...(company.mayManage ? screensOf(company, navigate) : []),
+    { key: 'docs', title: 'API documentation', words: 'docs help', run: () => location.assign(DOCS.start) },
+    { key: 'openapi', title: 'OpenAPI document', run: () => location.assign('/openapi.json') },
+  ]
+  const others = companies.filter(({ vendorId }) => vendorId !== company.vendorId)
+  return [
+    ...useClientCommands(company, navigate),
+    { title: 'Go to', commands: screens },
+    {
+      title: 'Do',
+      commands: [
+        ...(company.mayManage
+          ? [
+              {
+                key: 'create',
+                title: 'Create a client',
+                words: 'new add',
+                run: () => navigate(`${company.to(SCREENS.clients)}?new`),
+              },
+            ]
+          : []),
+        ...THEMES.map(({ value, label }) => ({
+          key: `theme-${value}`,
+          title: `${label} theme`,
+          words: 'colours colors appearance mode',
+          run: () => setTheme(value),
+        })),
+        { key: 'sign-out', title: 'Sign out', words: 'log out leave', run: () => void signOut() },
+      ],
+    },
+    {
+      title: 'Switch company',
+      commands: others.map(({ vendorId, name }) => ({
+        key: `company-${vendorId}`,
+        title: name,
+        note: vendorId,
+        words: 'company switch',
+        run: () => navigate(`/${encodeURIComponent(vendorId)}/${SCREENS.clients}`),
+      })),
+    },
+  ]
+}
+
+const screensOf = ({ to }: CurrentCompany, navigate: (to: string) => void): Command[] => [
+  { key: 'clients', title: 'OAuth2 Clients', run: () => navigate(to(SCREENS.clients)) },
+  {
+    key: 'webhooks',
+    title: 'Webhooks',
+    words: 'callback',
+    run: () => navigate(to(SCREENS.webhooks)),
+  },
+  { key: 'analytics', title: 'Analytics', run: () => navigate(to(SCREENS.analytics)) },
+  {
+    key: 'activity',
+    title: 'Activity',
+    words: 'audit log',
+    run: () => navigate(to(SCREENS.activity)),
+  },
+  {
+    key: 'people',
+    title: 'People',
+    words: 'team users invite members roles',
+    run: () => navigate(to(SCREENS.people)),
+  },
+  {
+    key: 'explain',
+    title: 'Explain a refusal',
+    words: 'request id why refused error 401 403 429',
+    run: () => navigate(to(SCREENS.explain)),
+  },
+]
+
+function useClientCommands(company: CurrentCompany, navigate: (to: string) => void): Group[] {
+  const { data } = useAllClients(company.vendorId, company.mayManage)
+  const clients = [...(data ?? [])].sort((a, b) => rank(a) - rank(b))
+  const href = ({ clientId }: OAuthClient) => `${company.to(SCREENS.clients)}/${clientId}`
+  return [
+    {
+      title: 'Clients',
+      onlyFound: true,
+      commands: clients.map((client) => ({
+        key: client.clientId,
+        title: client.name,
+        note: client.status === 'Active' ? client.clientId : `${client.clientId} · Revoked`,
+        run: () => navigate(href(client)),
+      })),
+    },
+    {
+      title: 'Rotate',
+      onlyFound: true,
+      commands: clients
+        .filter(({ status }) => status === 'Active')
+        .map((client) => ({
+          key: `rotate-${client.clientId}`,
+          title: `Rotate ${client.name}`,
+          run: () => navigate(`${href(client)}/rotate`),
+        })),
+    },
+  ]
+}
+
+const rank = ({ status }: OAuthClient): number => (status === 'Active' ? 0 : 1)

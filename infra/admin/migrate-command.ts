@@ -1,0 +1,35 @@
+import { ConfigError, readConfig } from '#shared/process/config.ts'
+import { BusyDatabase, migrate, NewerDatabase } from '../database/migrate.ts'
+import { MIGRATE_SHAPE } from '../database/migrate-settings.ts'
+import { OperatorError, operatorStores } from './operator.ts'
+
+/*
+ * Run as the owner of the tables, before new versions of the services start. Each role gets the password that the
+ * environment names, and may then log in; without one it stays as it is.
+ */
+try {
+  const { INTEGRATION_AUTH_PASSWORD, INTEGRATION_API_PASSWORD } = readConfig(process.env, MIGRATE_SHAPE)
+  const { databaseUrl } = await operatorStores(process.env)
+  let fence = ''
+  const names = await migrate({
+    ownerUrl: databaseUrl,
+    waiting: () => {
+      process.stderr.write('Waiting for transactions that use a table which is to be changed…\n')
+    },
+    fenced: (why) => {
+      fence = `Nobody is let in until you run "npm run admin -- restore confirm": ${why}.\n`
+    },
+    passwords: { integration_auth: INTEGRATION_AUTH_PASSWORD, integration_api: INTEGRATION_API_PASSWORD },
+  })
+  const done = names.length > 0 ? `Ran ${names.join(', ')}.` : 'The database is up to date.'
+  process.stdout.write(`${done}\n${fence}`)
+} catch (error) {
+  const known = [OperatorError, ConfigError, NewerDatabase, BusyDatabase].some(
+    (type) => error instanceof type,
+  )
+  const { message } = error as Error
+  process.stderr.write(
+    `${known ? message : `The migration failed: ${message || 'the database does not answer'}`}\n`,
+  )
+  process.exitCode = error instanceof ConfigError ? 78 : 1
+}

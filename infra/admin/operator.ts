@@ -1,0 +1,146 @@
+import { userInfo } from 'node:os'
+import { join, resolve } from 'node:path'
+import { z } from 'zod'
+import type { Operator as Actor } from '#shared/accounts/activity.ts'
+import { keyEncryptionKey, REDIS_PROTOCOLS, readConfig, storeUrl } from '#shared/process/config.ts'
+import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
+import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import { createRedis, type Redis } from '#shared/stores/redis.ts'
+import { AUDIT_FILE } from '../local/data-dir.ts'
+import { readRunning } from '../local/running.ts'
+
+/** An operator's command cannot be carried out; `message` is a sentence that says why. */
+export class OperatorError extends Error {}
+
+/** Where the stores are: from the environment, or from the local stack that runs on this machine. */
+export interface OperatorStores {
+  databaseUrl: string
+  redisUrl: string | undefined
+  keyEncryptionKey: Buffer[] | undefined
+  /** The audit trail of the local stack. */
+  auditFile?: string
+}
+
+const redisSchema = storeUrl(REDIS_PROTOCOLS).optional()
+
+/** The settings of `npm run admin`. */
+export const OPERATOR_SHAPE = {
+  DATABASE_URL: storeUrl(['postgres:', 'postgresql:']).optional().meta({
+    secret: true,
+    fallback: 'the local stack',
+    description: 'the database, as the owner of its tables',
+  }),
+  REDIS_URL: redisSchema.meta({
+    secret: true,
+    fallback: 'the local stack',
+    description: 'needed to revoke, as a user with the rights of `api`',
+  }),
+  REVOCATION_REDIS_URL: redisSchema.meta({
+    secret: true,
+    fallback: '`REDIS_URL`',
+    description: 'the separate server for revocations, if there is one',
+  }),
+  KEY_ENCRYPTION_KEY: keyEncryptionKey.optional().meta({
+    secret: true,
+    fallback: 'the local stack',
+    description: 'needed to create or encrypt signing keys; the same value as for the authorization server',
+  }),
+  DATA_DIR: z
+    .string()
+    .default('.data')
+    .meta({ description: 'the data folder of the local stack, used when DATABASE_URL is not set' }),
+}
+
+const STATEMENT_TIMEOUT_MS = 30_000
+
+/**
+ * DATABASE_URL, REDIS_URL (REVOCATION_REDIS_URL before it) and KEY_ENCRYPTION_KEY as the environment names them.
+ * Without DATABASE_URL: those of the local stack that runs on DATA_DIR.
+ * @throws OperatorError when neither is there; ConfigError when a variable is wrong.
+ */
+export async function operatorStores(env: NodeJS.ProcessEnv): Promise<OperatorStores> {
+  const given = readConfig(env, OPERATOR_SHAPE)
+  if (given.DATABASE_URL !== undefined) {
+    return {
+      databaseUrl: given.DATABASE_URL,
+      redisUrl: given.REVOCATION_REDIS_URL ?? given.REDIS_URL,
+      keyEncryptionKey: given.KEY_ENCRYPTION_KEY,
+    }
+  }
+  const dataDir = resolve(given.DATA_DIR)
+  const running = await readRunning(dataDir)
+  if (!running)
+    throw new OperatorError(
+      `No local stack runs on ${dataDir}: start it with npm start, or set DATABASE_URL.`,
+    )
+  return {
+    databaseUrl: running.databaseUrl,
+    redisUrl: given.REVOCATION_REDIS_URL ?? running.redisUrl,
+    keyEncryptionKey: keyEncryptionKey.parse(running.keyEncryptionKey),
+    auditFile: join(dataDir, AUDIT_FILE),
+  }
+}
+
+/** What an operator's command works with. */
+export interface Operator {
+  db: Database
+  /** Whom the activity names, and what was recorded in that name. */
+  by: Actor
+  /** @throws OperatorError without REDIS_URL. */
+  revocation(): Revocation
+  /** The Redis of revocations, which has only begun to connect. @throws OperatorError without REDIS_URL. */
+  redis(): Redis
+  /** @throws OperatorError without KEY_ENCRYPTION_KEY. */
+  encryptionKey(): Buffer[]
+  close(): Promise<void>
+}
+
+/** The user of the operating system; in a container that user may have a number only. */
+export function osUser(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return `uid ${process.getuid?.()}`
+  }
+}
+
+export function createOperator(
+  { databaseUrl, redisUrl, keyEncryptionKey }: OperatorStores,
+  name = osUser(),
+): Operator {
+  const db = createPostgres({
+    url: databaseUrl,
+    poolSize: 2,
+    applicationName: 'integration-admin',
+    statementTimeout_ms: STATEMENT_TIMEOUT_MS,
+  })
+  const closing: (() => void)[] = []
+  function connectRedis(): Redis {
+    if (redisUrl === undefined)
+      throw new OperatorError('Set REDIS_URL too: a revocation must reach every process.')
+    const redis = createRedis({ url: redisUrl, connectionName: 'integration-admin' })
+    closing.push(() => redis.disconnect())
+    return redis
+  }
+  return {
+    db,
+    by: { name, entryIds: [] },
+    redis: connectRedis,
+    revocation() {
+      const revocation = createRevocation({ redis: connectRedis(), db })
+      closing.push(() => revocation.close())
+      return revocation
+    },
+    encryptionKey() {
+      if (!keyEncryptionKey)
+        throw new OperatorError(
+          'Set KEY_ENCRYPTION_KEY too, to the value that the authorization server uses: it encrypts the new key.',
+        )
+      return keyEncryptionKey
+    },
+    async close() {
+      for (const close of closing) close()
+      await db.destroy()
+    },
+  }
+}

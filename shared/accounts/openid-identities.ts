@@ -1,0 +1,39 @@
+import type { Queryable } from '#shared/stores/postgres.ts'
+import type { User } from './people.ts'
+
+/** Who somebody is at an OpenID provider: only both together identify (OpenID Connect Core §5.7). */
+export interface OpenidIdentity {
+  issuer: string
+  subject: string
+}
+
+export async function findUserByIdentity(
+  db: Queryable,
+  { issuer, subject }: OpenidIdentity,
+): Promise<User | undefined> {
+  const { rows } = await db.raw(
+    `select user_id as "userId", email, name from openid_identities join users using (user_id)
+     where issuer = ? and subject = ?`,
+    [issuer, subject],
+  )
+  return rows[0]
+}
+
+/** @returns false when the user is somebody else at this provider already. */
+export async function addIdentity(
+  transaction: Queryable,
+  { issuer, subject, userId }: OpenidIdentity & { userId: string },
+): Promise<boolean> {
+  const { rowCount } = await transaction.raw(
+    `insert into openid_identities (issuer, subject, user_id) values (?, ?, ?)
+     on conflict (user_id, issuer) do nothing`,
+    [issuer, subject, userId],
+  )
+  return rowCount === 1
+}
+
+/** Whoever the user was at a provider is nobody here from now on. @returns whether there was anybody. */
+export async function removeIdentities(transaction: Queryable, userId: string): Promise<boolean> {
+  const { rowCount } = await transaction.raw('delete from openid_identities where user_id = ?', [userId])
+  return rowCount > 0
+}

@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { type BlockList, isIP, isIPv6 } from 'node:net'
+import { CLIENT_SECRET_PATTERN, INVITATION_TOKEN_PATTERN, SESSION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
+import type { Log } from '#shared/process/log.ts'
+
+const SECRETS = [CLIENT_SECRET_PATTERN, SESSION_TOKEN_PATTERN, INVITATION_TOKEN_PATTERN]
+const CALLER_REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
+
+/** Who sent a request, and under which id it is logged and answered. */
+export interface RequestContext {
+  /** Made here, or by the trusted proxy in front. */
+  requestId: string
+  /** The caller's own id for the request, if it sent a usable one. Logged, never trusted. */
+  callerRequestId: string | undefined
+  /** The peer's address, or what a trusted proxy says it is. IPv4 in dotted form. */
+  clientAddress: string
+  /** The trace-id of W3C Trace Context, if a trusted proxy sent a traceparent. */
+  traceId: string | undefined
+}
+
+/**
+ * A trusted proxy overwrites X-Request-Id and X-Forwarded-For, and passes the caller's own id on as
+ * X-Caller-Request-Id. It may add a traceparent. From anyone else these headers say nothing.
+ * @returns what reads the context of a request. It warns once of an untrusted peer that sends X-Forwarded-For: a proxy
+ * that TRUSTED_PROXIES should name, or else the limits see all its callers as one address; or someone who pretends.
+ */
+export function createContextReader(trustedProxies: BlockList, log: Log) {
+  let warned = false
+  function warn(peer: string): void {
+    if (warned) return
+    warned = true
+    const message = 'X-Forwarded-For comes from an address that TRUSTED_PROXIES does not name and is ignored'
+    log.warn({ event: 'proxy.untrusted', peer }, message)
+  }
+
+  return (request: IncomingMessage): RequestContext => {
+    const { headers } = request
+    const peer = plainAddress(request.socket.remoteAddress ?? '')
+    const trusted = includes(trustedProxies, peer)
+    if (!trusted && headers['x-forwarded-for'] !== undefined) warn(peer)
+    const requestId = usableId(trusted ? headers['x-request-id'] : undefined) ?? randomUUID()
+    const callerRequestId = usableId(headers[trusted ? 'x-caller-request-id' : 'x-request-id'])
+    const clientAddress = trusted ? forwardedAddress(request, trustedProxies, peer) : peer
+    const traceId = trusted ? traceIdOf(headers.traceparent) : undefined
+    return { requestId, callerRequestId, clientAddress, traceId }
+  }
+}
+
+/** version-traceid-parentid-flags (W3C Trace Context §3.2); a later version may have more behind the flags. */
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/
+const TRACEPARENT_OF_VERSION_00_CHARACTERS = 55
+
+function traceIdOf(header: string | string[] | undefined): string | undefined {
+  if (typeof header !== 'string') return undefined
+  if (header.startsWith('00-') && header.length !== TRACEPARENT_OF_VERSION_00_CHARACTERS) return undefined
+  return TRACEPARENT.exec(header)?.[1]
+}
+
+/** The nearest address, from the right, that no trusted proxy holds. */
+function forwardedAddress(request: IncomingMessage, trustedProxies: BlockList, peer: string): string {
+  const header = request.headers['x-forwarded-for']
+  if (typeof header !== 'string') return peer
+  const hops = header.split(',').map((hop) => plainAddress(hop.trim()))
+  for (const hop of hops.reverse()) {
+    if (!isIP(hop)) return peer
+    if (!includes(trustedProxies, hop)) return hop
+  }
+  return peer
+}
+
+function includes(list: BlockList, address: string): boolean {
+  return isIP(address) !== 0 && list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
+}
+
+const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '')
+
+/** A secret sent as an id by mistake must not reach a log that way. */
+function usableId(header: string | string[] | undefined): string | undefined {
+  if (typeof header !== 'string' || !CALLER_REQUEST_ID.test(header)) return undefined
+  return SECRETS.some((pattern) => pattern.test(header)) ? undefined : header
+}

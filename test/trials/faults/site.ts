@@ -1,0 +1,162 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../../support/ports.ts'
+import { type ServiceChild, startServiceChild } from '../../support/process.ts'
+import { through } from '../../support/revocation.ts'
+import type { TestRedis } from '../../support/servers.ts'
+import { createTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
+
+/** Rates that are counted but never reached. */
+const ROOMY = '100000000/60'
+export const ISSUER = 'https://issuer.test'
+export const API_RESOURCE = 'https://api.test'
+const READY_DEADLINE_MS = 30_000
+const READY_POLL_MS = 50
+
+/** One process of a service, and its stretches of network to the stores. */
+export interface Site {
+  /** `auth 1` */
+  name: string
+  service: 'auth' | 'api'
+  url: string
+  redis: TcpProxy
+  postgres: TcpProxy
+  /** Whether the process was stopped or gone at any moment between the two (of performance.now()). */
+  wasDown(from_ms: number, to_ms: number): boolean
+  /** How it ended without having been killed; undefined while all is well. */
+  crash(): string | undefined
+  kill(): Promise<void>
+  /** Starts it again on its port, and resolves when it is ready. */
+  restart(): Promise<void>
+  /** Stops the process where it stands. @returns what lets it go on. */
+  freeze(): () => void
+  close(): Promise<void>
+}
+
+export interface SiteStores {
+  ownerUrl: string
+  roles: { integration_auth: string; integration_api: string }
+  redis: TestRedis
+  encryptionKey: Buffer
+}
+
+export interface SiteOptions {
+  service: 'auth' | 'api'
+  number: number
+  stores: SiteStores
+  /** The authorization process whose key set an API process fetches. */
+  jwksFrom: Pick<Site, 'url'> | undefined
+}
+
+export async function createSite({ service, number, stores, jwksFrom }: SiteOptions): Promise<Site> {
+  const database = new URL(stores.ownerUrl)
+  const [redis, postgres] = await Promise.all([
+    createTcpProxy(stores.redis.port),
+    createTcpProxy(Number(database.port)),
+  ])
+  database.username = `integration_${service}`
+  database.password = stores.roles[`integration_${service}`]
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const env = {
+    DATABASE_URL: through(database.href, postgres),
+    REDIS_URL: through(stores.redis.url(service), redis),
+    ISSUER,
+    API_RESOURCE,
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    LOG_LEVEL: 'error',
+    ...(service === 'auth'
+      ? {
+          KEY_ENCRYPTION_KEY: stores.encryptionKey.toString('base64'),
+          RATE_TOKEN_PER_CLIENT: ROOMY,
+          RATE_TOKEN_REVOCATIONS_PER_CLIENT: ROOMY,
+          RATE_TOKEN_FAILURES_PER_ADDRESS: ROOMY,
+        }
+      : {
+          JWKS_URL: `${jwksFrom?.url}/v1/oauth/jwks`,
+          RATE_API_PER_CLIENT: ROOMY,
+          RATE_API_EVENTS_PER_CLIENT: ROOMY,
+          RATE_API_PER_SESSION: ROOMY,
+        }),
+  }
+  const site = superviseSite({ name: `${service} ${number}`, service, url, redis, postgres }, () =>
+    startServiceChild(`apps/${service}/main.ts`, env),
+  )
+  await site.restart().catch(async (error) => {
+    await site.close()
+    throw error
+  })
+  return site
+}
+
+type Fixed = Pick<Site, 'name' | 'service' | 'url' | 'redis' | 'postgres'>
+
+function superviseSite(fixed: Fixed, start: () => ServiceChild): Site {
+  const { name, redis, postgres } = fixed
+  const downs: { from_ms: number; to_ms: number }[] = []
+  let child: ServiceChild | undefined
+  let expected = false
+  let crashed: string | undefined
+
+  function down(): () => void {
+    const span = { from_ms: performance.now(), to_ms: Number.POSITIVE_INFINITY }
+    downs.push(span)
+    return () => {
+      span.to_ms = performance.now()
+    }
+  }
+  let up = down()
+
+  async function end(): Promise<void> {
+    expected = true
+    child?.process.kill('SIGKILL')
+    await child?.exit
+  }
+
+  return {
+    ...fixed,
+    wasDown: (from_ms, to_ms) => downs.some((span) => span.from_ms <= to_ms && from_ms <= span.to_ms),
+    crash: () => crashed,
+    async kill() {
+      up = down()
+      await end()
+    },
+    async restart() {
+      expected = false
+      const started = start()
+      child = started
+      void started.exit.then(({ code, signal }) => {
+        if (!expected) crashed = `${name} ended with ${code ?? signal}: ${started.stderr().slice(-500)}`
+      })
+      await becomesReady(fixed, () => crashed)
+      up()
+    },
+    freeze() {
+      const thawed = down()
+      child?.process.kill('SIGSTOP')
+      return () => {
+        child?.process.kill('SIGCONT')
+        thawed()
+      }
+    },
+    async close() {
+      await end()
+      await Promise.all([redis.close(), postgres.close()])
+    },
+  }
+}
+
+async function becomesReady({ name, url }: Fixed, crash: () => string | undefined): Promise<void> {
+  for (const end = performance.now() + READY_DEADLINE_MS; ; await sleep(READY_POLL_MS)) {
+    const signal = AbortSignal.timeout(READY_DEADLINE_MS)
+    const [ready, said] = await fetch(`${url}/readyz`, { signal }).then(
+      async (response) => [response.ok, await response.text()] as const,
+      (error: Error) => [false, String(error.cause ?? error.message)] as const,
+    )
+    if (ready) return
+    const late =
+      performance.now() > end ? `${name} is not ready after ${READY_DEADLINE_MS} ms: ${said}` : undefined
+    const reason = crash() ?? late
+    if (reason) throw new Error(reason)
+  }
+}

@@ -1,0 +1,99 @@
+import { randomBytes } from 'node:crypto'
+import { rm } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import knex, { type Knex } from 'knex'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { migrate } from '../../../infra/database/migrate.ts'
+import { asAdmin, dump } from '../../support/revocation.ts'
+import { createTestRedis, type TestRedis } from '../../support/servers.ts'
+import { storeFolder } from '../../support/store-folder.ts'
+import { createPostgresServer, type PostgresServer } from './postgres-server.ts'
+import { createSite, type Site } from './site.ts'
+
+const ROLES = { integration_auth: 'auth-role', integration_api: 'api-role' }
+const RESTART_DEADLINE_MS = 20_000
+const TRUST_POLL_MS = 100
+
+/** Postgres, Redis, and two processes of each service, which reach the stores by proxies of their own. */
+export interface World {
+  /** The owner's connection, past the proxies: to arrange what no route does, and to look. */
+  db: Knex
+  ownerUrl: string
+  postgres: PostgresServer
+  redis: TestRedis
+  /** A dump of Redis from the beginning, with a marker in it. */
+  oldDump: string
+  auth: Site[]
+  api: Site[]
+  sites: Site[]
+  /** Resolves with whether Redis decides about revocations again before `deadline_ms` is over. */
+  trusted(deadline_ms: number): Promise<boolean>
+  stop(): Promise<void>
+}
+
+export async function createWorld(): Promise<World> {
+  const folder = await storeFolder('integration-access-faults')
+  const closing: (() => unknown)[] = [() => rm(folder, { recursive: true, force: true, maxRetries: 10 })]
+  const stop = async () => {
+    for (const close of closing.reverse()) await close()
+  }
+  try {
+    const postgres = await createPostgresServer(folder)
+    closing.push(() => postgres.close())
+    const redis = await createTestRedis(folder)
+    closing.push(() => redis.stop('SIGKILL'))
+    const ownerUrl = postgres.url
+    await migrate({ ownerUrl, passwords: ROLES })
+    const db = knex({ client: 'pg', connection: ownerUrl, pool: { min: 0, max: 3 } })
+    closing.push(() => db.destroy())
+    await letPostgresClockMove(db)
+    const stores = { ownerUrl, redis, encryptionKey: randomBytes(32), roles: ROLES }
+    const sites: Site[] = []
+    closing.push(() => Promise.all(sites.map((site) => site.close())))
+    for (const service of ['auth', 'api'] as const)
+      for (const number of [1, 2])
+        sites.push(await createSite({ service, number, stores, jwksFrom: sites[number - 1] }))
+    const trusted = (deadline_ms: number) => becomesTrusted(redis, deadline_ms)
+    if (!(await trusted(RESTART_DEADLINE_MS))) throw new Error('Redis was never trusted')
+    return {
+      db,
+      ownerUrl,
+      postgres,
+      redis,
+      oldDump: await dump(redis),
+      auth: sites.slice(0, 2),
+      api: sites.slice(2),
+      sites,
+      trusted,
+      stop,
+    }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** Functions that stand before Postgres' own, so that every statement of a new connection sees a shifted time. */
+async function letPostgresClockMove(db: Knex): Promise<void> {
+  await db.raw(`
+    create table clock_shift (by interval not null);
+    insert into clock_shift values ('0');
+    grant select on clock_shift to public;
+    create function public.now() returns timestamptz stable language sql
+      as 'select pg_catalog.now() + by from public.clock_shift';
+    create function public.clock_timestamp() returns timestamptz volatile language sql
+      as 'select pg_catalog.clock_timestamp() + by from public.clock_shift';
+    alter database postgres set search_path = public, pg_catalog`)
+}
+
+/** When there is a marker and every process has had a tick or two to see it. */
+async function becomesTrusted(redis: TestRedis, deadline_ms: number): Promise<boolean> {
+  const TICKS_MS = 1_500
+  for (const end = performance.now() + deadline_ms; performance.now() < end; await sleep(TRUST_POLL_MS)) {
+    const marker = await asAdmin(redis, (admin) => admin.get(redisKeys.revocationMarker)).catch(() => null)
+    if (marker === null) continue
+    await sleep(TICKS_MS)
+    return true
+  }
+  return false
+}
