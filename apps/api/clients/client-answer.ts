@@ -4,7 +4,8 @@ import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { Problem } from '#shared/problems/problems.ts'
 import { actorOf } from '../http/schemas.ts'
 import type { OAuthClient } from './schemas.ts'
-import { type ClientUsage, DAYS_LISTED, lastDayOf, readUsage, type UsageStores } from './usage.ts'
+import { type ClientUsage, lastDayOf, readUsage } from './usage.ts'
+import { DAYS_LISTED, type UsageStores } from './usage-windows.ts'
 
 /** A client as it is shown. @param used undefined: it was never used. */
 export function clientAnswer(

@@ -1,7 +1,7 @@
 import { findClient } from '#shared/oauth/clients.ts'
 import { type Route, route } from '../http/route.ts'
 import { knownClientId, noSuchClient, oneClientAnswer } from './client-answer.ts'
-import type { ClientDependencies } from './routes.ts'
+import type { ClientDependencies } from './dependencies.ts'
 import { OAuthClient } from './schemas.ts'
 
 export const getClient = ({ db, redis, clock, manager: by }: ClientDependencies): Route =>

@@ -2,7 +2,7 @@ import { listClients } from '#shared/oauth/clients.ts'
 import { page } from '../http/page.ts'
 import { type Route, route } from '../http/route.ts'
 import { clientAnswers } from './client-answer.ts'
-import type { ClientDependencies } from './routes.ts'
+import type { ClientDependencies } from './dependencies.ts'
 import { ClientPage, ClientQuery } from './schemas.ts'
 
 export const getClients = ({ db, redis, clock, manager: by }: ClientDependencies): Route =>

@@ -1,7 +1,7 @@
 import { findClient } from '#shared/oauth/clients.ts'
 import { type Route, route } from '../http/route.ts'
 import { knownClientId, noSuchClient } from './client-answer.ts'
-import type { ClientDependencies } from './routes.ts'
+import type { ClientDependencies } from './dependencies.ts'
 import { OAuthClientUsage } from './schemas.ts'
 import { readUsageOf } from './usage-history.ts'
 

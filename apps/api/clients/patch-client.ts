@@ -1,7 +1,7 @@
 import { renameClient } from '#shared/oauth/client-changes.ts'
 import { type Route, route } from '../http/route.ts'
 import { knownClientId, noSuchClient, oneClientAnswer } from './client-answer.ts'
-import type { ClientDependencies } from './routes.ts'
+import type { ClientDependencies } from './dependencies.ts'
 import { OAuthClient, RenamedOAuthClient } from './schemas.ts'
 
 export const patchClient = ({ db, redis, clock, manager: by }: ClientDependencies): Route =>

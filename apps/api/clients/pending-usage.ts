@@ -1,8 +1,7 @@
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { HOUR_MS, MINUTE_MS } from './usage-windows.ts'
 
-const HOUR_MS = 3_600_000
-const MINUTE_MS = 60_000
 /** Fields read in one step, and the most steps: an even larger hash is only read by draining it. */
 const SCAN_FIELDS = 5_000
 const SCAN_STEPS_MAX = 40

@@ -1,7 +1,7 @@
 import { type Route, route } from '../http/route.ts'
 import { clientAnswer, oneClientAnswer } from './client-answer.ts'
 import { createClient } from './create.ts'
-import type { ClientDependencies } from './routes.ts'
+import type { ClientDependencies } from './dependencies.ts'
 import { CreatedOAuthClient, CreationHeaders, NewOAuthClient } from './schemas.ts'
 
 export const postClient = ({ db, redis, clock, manager: by }: ClientDependencies): Route =>

@@ -1,7 +1,7 @@
 import { revokeClient } from '#shared/oauth/client-changes.ts'
 import { type Route, route } from '../http/route.ts'
 import { knownClientId, noSuchClient, oneClientAnswer } from './client-answer.ts'
-import type { ClientDependencies } from './routes.ts'
+import type { ClientDependencies } from './dependencies.ts'
 import { OAuthClient } from './schemas.ts'
 
 export const postRevoke = ({ db, redis, clock, revocation, manager: by }: ClientDependencies): Route =>

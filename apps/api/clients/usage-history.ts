@@ -1,13 +1,13 @@
 import { type Counts, countsAt, readPendingOf } from './pending-usage.ts'
-import type { UsageStores } from './usage.ts'
-
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
-export const HOURS_SHOWN = 14 * 24
-export const MINUTES_SHOWN = 60
-export const ADDRESSES_SHOWN = 20
-export const ADDRESS_AGE_MAX_MS = 14 * DAY_MS
+import {
+  ADDRESS_AGE_MAX_MS,
+  ADDRESSES_SHOWN,
+  HOUR_MS,
+  HOURS_SHOWN,
+  MINUTE_MS,
+  MINUTES_SHOWN,
+  type UsageStores,
+} from './usage-windows.ts'
 
 export interface CountsAt extends Counts {
   /** The beginning of the hour or minute. */

@@ -1,18 +1,23 @@
-import type { Clock } from '#shared/process/clock.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { numberIn, type PendingUsage, parseUsage } from './pending-usage.ts'
-import { ADDRESS_AGE_MAX_MS, ADDRESSES_SHOWN, HOURS_SHOWN, MINUTES_SHOWN } from './usage-history.ts'
+import {
+  ADDRESS_AGE_MAX_MS,
+  ADDRESSES_SHOWN,
+  DAYS_LISTED,
+  HOUR_MS,
+  HOURS_SHOWN,
+  MINUTE_MS,
+  MINUTES_SHOWN,
+  type UsageStores,
+} from './usage-windows.ts'
 
-const MINUTE_MS = 60_000
 const FIELDS_A_STEP = 1_000
 const CLIENTS_A_STATEMENT = 1_000
-const HOUR_MS = 60 * MINUTE_MS
 /** Longer than they are shown, since late counts are stored too. */
 const HOURS_KEPT = HOURS_SHOWN + 24
 const MINUTES_KEPT = 2 * MINUTES_SHOWN
-export const DAYS_LISTED = HOURS_SHOWN / 24
 
 /**
  * Moves what is pending in Redis to Postgres. One process at a time does it; another that calls it meanwhile does
@@ -148,12 +153,6 @@ export async function deleteOldUsage(
     deleted += rowCount
   }
   return deleted
-}
-
-export interface UsageStores {
-  redis: Redis
-  db: Database
-  clock: Clock
 }
 
 export interface ClientUsage {

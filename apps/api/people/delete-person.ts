@@ -2,8 +2,8 @@ import { appendActivity } from '#shared/accounts/activity.ts'
 import { withdrawInvitation } from '#shared/accounts/invitations.ts'
 import { removePerson } from '#shared/accounts/people-changes.ts'
 import { type Route, route } from '../http/route.ts'
+import type { PeopleDependencies } from './dependencies.ts'
 import { holdAsOwner, knownUserId, orRefuse } from './person-answer.ts'
-import type { PeopleDependencies } from './routes.ts'
 
 export const deletePerson = ({ db, owner: by }: PeopleDependencies): Route =>
   route({

@@ -3,8 +3,8 @@ import { listInvitations } from '#shared/accounts/invitations.ts'
 import { listMembers } from '#shared/accounts/people.ts'
 import { page } from '../http/page.ts'
 import { type Route, route } from '../http/route.ts'
+import type { PeopleDependencies } from './dependencies.ts'
 import { invitationAnswer, memberAnswer } from './person-answer.ts'
-import type { PeopleDependencies } from './routes.ts'
 import { PeopleQuery, type Person, PersonPage } from './schemas.ts'
 
 type Position = [rank: number, name: string, userId: string]

@@ -1,7 +1,7 @@
 import { changePerson } from '#shared/accounts/people-changes.ts'
 import { type Route, route } from '../http/route.ts'
+import type { PeopleDependencies } from './dependencies.ts'
 import { holdAsOwner, knownUserId, memberAnswer, orRefuse } from './person-answer.ts'
-import type { PeopleDependencies } from './routes.ts'
 import { Person, PersonChange } from './schemas.ts'
 
 export const patchPerson = ({ db, owner: by }: PeopleDependencies): Route =>

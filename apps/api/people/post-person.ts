@@ -5,8 +5,8 @@ import { hashSecret } from '#shared/oauth/ids.ts'
 import { newInvitationToken, newUserId } from '#shared/oauth/new-ids.ts'
 import { Problem } from '#shared/problems/problems.ts'
 import { type Route, route } from '../http/route.ts'
+import type { PeopleDependencies } from './dependencies.ts'
 import { holdAsOwner, invitationAnswer } from './person-answer.ts'
-import type { PeopleDependencies } from './routes.ts'
 import { InvitedPerson, NewPerson } from './schemas.ts'
 
 export const postPerson = ({ db, clock, owner: by, baseUrl, builtInAccounts }: PeopleDependencies): Route =>

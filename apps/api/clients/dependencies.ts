@@ -1,0 +1,15 @@
+import type { Clock } from '#shared/process/clock.ts'
+import type { Revocation } from '#shared/revocation/revocation.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import type { Redis } from '#shared/stores/redis.ts'
+import type { Manager } from '../http/manager.ts'
+import type { Access } from '../http/route.ts'
+
+/** What the routes of clients work with. */
+export interface ClientDependencies {
+  db: Database
+  redis: Redis
+  clock: Clock
+  revocation: Revocation
+  manager: Access<Manager>
+}
