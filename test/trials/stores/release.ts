@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises'
+import { globSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { markSchema } from '#shared/stores/database-checks.ts'
@@ -19,14 +20,17 @@ const MIGRATIONS = 'infra/database/migrations'
 const CLIENTS = 2_000
 const SETTLED_MS = 4_000
 
-const migrationsIn = async (root: string): Promise<string[]> =>
-  (await readdir(join(root, MIGRATIONS))).filter((name) => name.endsWith('.ts')).sort()
+/** Returns the names of a version's migrations. An older version may have them in another folder of infra. */
+const migrationsIn = (root: string): string[] =>
+  globSync('infra/**/migrations/*.ts', { cwd: root })
+    .map((path) => basename(path))
+    .sort()
 
 /** The project as it was before its newest migration came, with the packages of today. */
 async function checkOutBefore(folder: string): Promise<void> {
-  const newest = join(MIGRATIONS, (await migrationsIn(ROOT)).at(-1) as string)
+  const newest = join(MIGRATIONS, migrationsIn(ROOT).at(-1) as string)
   const git = async (...args: string[]) => (await run('git', args, { cwd: ROOT })).stdout.trim()
-  const added = await git('log', '--diff-filter=A', '--format=%H', '-1', '--', newest)
+  const added = await git('log', '--follow', '--diff-filter=A', '--format=%H', '-1', '--', newest)
   const archive = join(folder, 'before.tar')
   await git('archive', `--output=${archive}`, `${added}^`).catch((error) => {
     throw new Error(`the history does not go back to before ${newest}: clone it whole`, { cause: error })
@@ -41,11 +45,11 @@ export async function released(): Promise<Check[]> {
   const folder = await mkdtemp(join(tmpdir(), 'integration-access-release-'))
   await checkOutBefore(folder)
   const root = join(folder, 'before')
-  const before = await migrationsIn(root)
+  const before = migrationsIn(root)
   const database = await createTestDatabase()
   const redis = await createTestRedis()
   const owner = openDatabase(database.ownerUrl)
-  const missing = (await migrationsIn(ROOT)).filter((name) => !before.includes(name))
+  const missing = migrationsIn(ROOT).filter((name) => !before.includes(name))
   for (const name of missing.toReversed())
     await owner.migrate.down({ directory: join(ROOT, MIGRATIONS), loadExtensions: ['.ts'], name })
   await markSchema(owner, Number.parseInt(before.at(-1) as string, 10))
