@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { importsOf } from '../support/imports.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+/**
+ * The rooms of a folder, one floor a line, the ground floor first. A room imports only what lies below its floor:
+ * neither a room above nor one beside it. '' is what lies in the folder itself.
+ */
+const HOUSES: Record<string, string[][]> = {
+  shared: [
+    ['process', 'problems'],
+    ['stores'],
+    ['accounts', 'analytics', 'revocation'],
+    ['oauth'],
+    ['access-tokens', 'http'],
+  ],
+  'apps/workspace/src': [
+    ['api', 'styles'],
+    ['ui'],
+    ['session'],
+    ['shell'],
+    ['activity', 'analytics', 'clients', 'invitation', 'palette', 'people', 'webhooks'],
+    [''],
+  ],
+  infra: [['', 'database'], ['local'], ['admin', 'deploy']],
+}
+
+type Graph = Map<string, string[]>
+
+const graphOf = (texts: Record<string, string>): Graph =>
+  new Map(Object.entries(texts).map(([file, text]) => [file, importsOf(file, text)]))
+
+/** Returns one way round for each circle that a walk along the imports runs into. */
+function circlesOf(graph: Graph): string[] {
+  const circles: string[] = []
+  const done = new Set<string>()
+  const walk = (file: string, way: string[]): void => {
+    const met = way.indexOf(file)
+    if (met >= 0) circles.push([...way.slice(met), file].join(' → '))
+    if (met >= 0 || done.has(file)) return
+    for (const target of graph.get(file) ?? []) walk(target, [...way, file])
+    done.add(file)
+  }
+  for (const file of graph.keys()) walk(file, [])
+  return circles
+}
+
+/** Returns each import of another room that does not lead down, and each file that lies in no room of the house. */
+function faultsOf(graph: Graph, house: string, floors: string[][]): string[] {
+  const roomOf = (file: string): string | undefined => {
+    if (!file.startsWith(`${house}/`)) return undefined
+    const path = file.slice(house.length + 1)
+    return path.includes('/') ? path.slice(0, path.indexOf('/')) : ''
+  }
+  const floorOf = (room: string): number => floors.findIndex((rooms) => rooms.includes(room))
+  return [...graph].flatMap(([file, targets]) => {
+    const room = roomOf(file)
+    if (room === undefined) return []
+    if (floorOf(room) < 0) return [`${file} is in no room`]
+    return targets
+      .filter((target) => {
+        const other = roomOf(target)
+        return other !== undefined && other !== room && floorOf(other) >= floorOf(room)
+      })
+      .map((target) => `${file} → ${target}`)
+  })
+}
+
+describe('the rooms', () => {
+  const files = globSync('{apps,shared,infra}/**/*.{ts,tsx}', {
+    cwd: ROOT,
+    exclude: (name) => ['node_modules', 'dist'].includes(name),
+  })
+  const graph = graphOf(
+    Object.fromEntries(files.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')])),
+  )
+
+  it('hold no modules that import each other in a circle, not even for their types', () => {
+    assert.ok(graph.size > 300, `only ${graph.size} modules`)
+    assert.deepEqual(circlesOf(graph), [])
+  })
+
+  for (const [house, floors] of Object.entries(HOUSES)) {
+    it(`import downward in ${house}`, () => {
+      assert.deepEqual(faultsOf(graph, house, floors), [])
+    })
+  }
+
+  it('report a circle of types', () => {
+    const planted = graphOf({
+      'shared/oauth/ids.ts': "import type { Scope } from './scopes.ts'\n",
+      'shared/oauth/scopes.ts': "import { log } from '#shared/process/log.ts'\n",
+      'shared/process/log.ts': "export type { Id } from '#shared/oauth/ids.ts'\n",
+    })
+    assert.deepEqual(circlesOf(planted), [
+      'shared/oauth/ids.ts → shared/oauth/scopes.ts → shared/process/log.ts → shared/oauth/ids.ts',
+    ])
+  })
+
+  it('report an import of a room above or beside, and a file outside all rooms', () => {
+    const planted = graphOf({
+      'shared/process/log.ts': "import type { Scope } from '#shared/oauth/scopes.ts'\n",
+      'shared/accounts/people.ts': "import { ask } from '#shared/revocation/revocation.ts'\n",
+      'shared/accounts/activity.ts': "import { people } from './people.ts'\n",
+      'shared/oauth/clients.ts': "import { people } from '#shared/accounts/people.ts'\n",
+      'shared/loose.ts': '',
+      'shared/tools/text.ts': '',
+    })
+    assert.deepEqual(faultsOf(planted, 'shared', HOUSES.shared ?? []), [
+      'shared/process/log.ts → shared/oauth/scopes.ts',
+      'shared/accounts/people.ts → shared/revocation/revocation.ts',
+      'shared/loose.ts is in no room',
+      'shared/tools/text.ts is in no room',
+    ])
+  })
+})
