@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
-import { dirname, join, normalize } from 'node:path'
+import { join } from 'node:path'
+import { importsOf } from './imports.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const IMPORT = /(?:from|import) '((?:\.|#shared\/)[^']+)'|import\('((?:\.|#shared\/)[^']+)'\)/g
 
 /** Every file of the project that a program loads, with its text, by its imports. */
 export async function closureOf(
@@ -12,12 +12,6 @@ export async function closureOf(
   if (found.has(file)) return found
   const text = await readFile(join(ROOT, file), 'utf8')
   found.set(file, text)
-  for (const [, target = '', dynamic = ''] of text.matchAll(IMPORT)) {
-    const specifier = target || dynamic
-    const path = specifier.startsWith('#shared/')
-      ? specifier.slice(1)
-      : normalize(join(dirname(file), specifier))
-    await closureOf(path, found)
-  }
+  for (const target of importsOf(file, text)) await closureOf(target, found)
   return found
 }
