@@ -1,10 +1,10 @@
 import { Counter } from 'prom-client'
 import type { RequestContext } from '#shared/http/request-context.ts'
-import type { ClientUsage } from '#shared/oauth/client-usage.ts'
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import type { Log } from '#shared/process/log.ts'
 import { infoLines } from '#shared/process/log-line.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
+import type { ClientUsage } from '#shared/usage/client-usage.ts'
 import type { Refusal } from './refusal.ts'
 import type { Exchange } from './route.ts'
 

@@ -1,5 +1,5 @@
-import type { ClientUsage } from '#shared/oauth/client-usage.ts'
 import type { Clock } from '#shared/process/clock.ts'
+import type { ClientUsage } from '#shared/usage/client-usage.ts'
 import { answerUncached } from './answer.ts'
 import { type ClientEndpoint, readClientRequest } from './client-request.ts'
 import type { ClockWatch } from './clock-watch.ts'

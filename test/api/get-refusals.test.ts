@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { Redis } from 'ioredis'
 import { decodeJwt } from 'jose'
-import { createClientUsage, type RefusedRequest, refusalPosition } from '#shared/oauth/client-usage.ts'
 import { insertRevokedToken } from '#shared/revocation/records.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
+import { createClientUsage, type RefusedRequest, refusalPosition } from '#shared/usage/client-usage.ts'
 import { type ApiResponse, type Person, startApi, type TestApi } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 

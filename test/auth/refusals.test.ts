@@ -1,9 +1,9 @@
 import { strict as assert } from 'node:assert'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import type { RefusalRecord } from '#shared/oauth/client-usage.ts'
 import { newClientId } from '#shared/oauth/new-ids.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
+import type { RefusalRecord } from '#shared/usage/client-usage.ts'
 import { startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
 
 describe('what is noted of a refused request', () => {

@@ -1,9 +1,9 @@
 import { strict as assert } from 'node:assert'
 import { Redis } from 'ioredis'
-import { createClientUsage } from '#shared/oauth/client-usage.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
+import { createClientUsage } from '#shared/usage/client-usage.ts'
 import { drainUsage } from '../../apps/api/clients/usage.ts'
 import { startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
 

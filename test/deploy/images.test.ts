@@ -53,6 +53,7 @@ describe('what the images hold', function () {
       'shared/process',
       'shared/stores',
       'shared/oauth',
+      'shared/usage',
       'shared/revocation',
       'shared/http',
       'apps/auth',

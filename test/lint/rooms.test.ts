@@ -13,7 +13,7 @@ const HOUSES: Record<string, string[][]> = {
   shared: [
     ['process', 'problems'],
     ['stores'],
-    ['accounts', 'analytics', 'revocation'],
+    ['accounts', 'analytics', 'revocation', 'usage'],
     ['oauth'],
     ['access-tokens', 'http'],
   ],

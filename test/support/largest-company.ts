@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis'
 import type { Knex } from 'knex'
 import { PEOPLE_MAX } from '#shared/accounts/people.ts'
-import { createClientUsage } from '#shared/oauth/client-usage.ts'
 import { newClientId, newUserId } from '#shared/oauth/new-ids.ts'
+import { createClientUsage } from '#shared/usage/client-usage.ts'
 
 export const DAYS = 366
 const ACTIVE = 100

@@ -1,7 +1,7 @@
 import type { Middleware, ParameterizedContext } from 'koa'
-import type { ClientUsage } from '#shared/oauth/client-usage.ts'
 import { PROBLEMS, Problem, unavailable } from '#shared/problems/problems.ts'
 import { isUnavailable } from '#shared/stores/postgres-errors.ts'
+import type { ClientUsage } from '#shared/usage/client-usage.ts'
 import { UNKNOWN_MEMBER } from './input.ts'
 import type { ApiState } from './state.ts'
 

@@ -1,5 +1,5 @@
-import type { RefusalRecord } from '#shared/oauth/client-usage.ts'
 import type { ClientRecord } from '#shared/oauth/clients.ts'
+import type { RefusalRecord } from '#shared/usage/client-usage.ts'
 import { actorOf } from '../http/schemas.ts'
 
 /** Why a request was refused, and what to do about it: a sentence each, for a person of the client's company. */
