@@ -1,24 +1,45 @@
 import { spawn } from 'node:child_process'
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
+import { constants } from 'node:os'
 import { join } from 'node:path'
 import { serviceEnvironment } from '../infra/service-environment.ts'
+import { createTestRun } from './support/test-run.ts'
 
 /*
- * All tests, three parts at a time. Those that need at most Postgres and Redis are one part, of which several files run
+ * The tests, three parts at a time. Those that need at most Postgres and Redis are one part, of which several files run
  * at once; those of the local stack are another; those of the screens are two, each with a browser of its own.
- * `--no-browser` leaves out the last. With TEST_TOTALS set, the numbers of passed and failed tests go to that file.
+ *
+ *   --all         also the files named `*.all.test.ts`: whole-stack starts, terminals, loading times, the largest
+ *                 company, code samples in other languages, and what other programs say of our files
+ *   --no-browser  not the screens
+ *
+ * With TEST_TOTALS set, the numbers of passed and failed tests go to that file. An interrupted run ends every process
+ * and removes every folder that its tests created.
  */
 const ROOT = join(import.meta.dirname, '..')
 const MOCHA = join(createRequire(import.meta.url).resolve('mocha/package.json'), '../bin/mocha.js')
 const WITH_SCREENS = !process.argv.includes('--no-browser')
-const FILES_AT_ONCE = WITH_SCREENS ? 2 : 3
+const EVERYTHING = process.argv.includes('--all')
+/** Most files of the first part wait, for the protocol's real times or for processes. */
+const FILES_AT_ONCE = 3
 const SCREEN_PARTS = 2
 const DEADLINE_MS = 20 * 60_000
 
-/** They wait for the protocol's real times, or for processes: started first, they end among the others. */
-const FIRST = ['faults', 'revocation', 'process', 'auth', 'api']
+/** The longest files and folders: started first, they end among the others. */
+const FIRST = [
+  'process/largest-company',
+  'faults/',
+  'revocation/model',
+  'revocation/faults',
+  'auth/processes',
+  'hostile-input/',
+  'revocation/',
+  'process/',
+  'admin/trail',
+  'auth/',
+  'api/',
+]
 
 interface Result {
   passed: number
@@ -27,34 +48,43 @@ interface Result {
   report: string
 }
 
-const all = globSync('test/**/*.test.ts', { cwd: ROOT }).sort()
-const below = (folder: string) => all.filter((file) => file.startsWith(`test/${folder}/`))
-const local = below('local')
-const browser = below('browser')
+const files = globSync('test/**/*.test.ts', { cwd: ROOT })
+  .filter((file) => EVERYTHING || !file.endsWith('.all.test.ts'))
+  .sort()
+const below = (place: string) => files.filter((file) => file.startsWith(`test/${place}`))
+const local = below('local/')
+const browser = below('browser/')
 const first = FIRST.flatMap(below)
-const others = all.filter((file) => ![...local, ...browser, ...first].includes(file))
+const others = files.filter((file) => ![...local, ...browser].includes(file))
 
 const parts: Record<string, string[]> = {
-  stores: ['--parallel', '--jobs', String(FILES_AT_ONCE), ...first, ...others],
+  stores: ['--parallel', '--jobs', String(FILES_AT_ONCE), ...new Set([...first, ...others])],
   'local stack': local,
 }
 if (WITH_SCREENS)
   for (let part = 0; part < SCREEN_PARTS; part++)
     parts[`screens ${part + 1}`] = browser.filter((_, i) => i % SCREEN_PARTS === part)
 
-const folder = mkdtempSync(join(tmpdir(), 'integration-access-totals-'))
+const testRun = createTestRun()
 
 /** Runs mocha as a process of its own. One that ends without totals, or badly without a failed test, is a failure. */
 function run(name: string, args: string[]): Promise<Result> {
-  const totals = join(folder, name)
+  const totals = testRun.at(name)
   const reporter = ['--reporter', 'test/support/mocha-reporter.ts', '--reporter-option', `totals=${totals}`]
   const color = process.stdout.isTTY ? ['--color'] : []
   // What ends is reported at once, on standard error; the failures are kept for the end.
   const child = spawn(process.execPath, [MOCHA, ...color, ...reporter, ...args], {
     cwd: ROOT,
-    env: { ...process.env, ...serviceEnvironment() },
+    env: {
+      ...process.env,
+      ...serviceEnvironment(),
+      ...(EVERYTHING && { TEST_ALL: '1' }),
+      ...testRun.env,
+    },
     stdio: ['ignore', 'pipe', 'inherit'],
     timeout: DEADLINE_MS,
+    // A Ctrl-C reaches this process alone, which then ends everything.
+    detached: true,
   })
   let report = ''
   child.stdout.on('data', (chunk) => {
@@ -77,6 +107,15 @@ function readTotals(file: string): number[] {
   }
 }
 
+let interrupted: Promise<void> | undefined
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.on(signal, () => {
+    // npm passes on what the terminal has sent already.
+    if (interrupted) return
+    process.stderr.write('Stopping\n')
+    interrupted = testRun.interrupt().finally(() => process.exit(128 + constants.signals[signal]))
+  })
+
 const started = performance.now()
 /** Each spends much of its time waiting, so that three keep two cores busy. */
 const PARTS_AT_ONCE = 3
@@ -84,12 +123,15 @@ const waiting = Object.entries(parts)
 
 async function runWaiting(): Promise<Result[]> {
   const results: Result[] = []
-  for (let next = waiting.shift(); next; next = waiting.shift()) results.push(await run(...next))
+  for (let next = waiting.shift(); next && !interrupted; next = waiting.shift())
+    results.push(await run(...next))
   return results
 }
 
 const results = (await Promise.all(Array.from({ length: PARTS_AT_ONCE }, runWaiting))).flat()
-rmSync(folder, { recursive: true })
+await interrupted
+const left = await testRun.end()
+if (left.length > 0) results.push({ passed: 0, failed: 1, report: `  left running: ${left.join(', ')}\n` })
 const sum = (count: 'passed' | 'failed') => results.reduce((total, result) => total + result[count], 0)
 for (const { failed, report } of results) if (failed > 0) process.stdout.write(report)
 const took_s = Math.round((performance.now() - started) / 1_000)

@@ -56,6 +56,8 @@ export async function startPostgres({
     listen_addresses: '127.0.0.1',
     port: String(port),
     unix_socket_directories: '',
+    // In the data directory, where the next start clears it. In /dev/shm it would outlive a server that was killed.
+    dynamic_shared_memory_type: 'mmap',
     ...settings,
   })
   const server = [postgres, '-D', directory, ...flags.flatMap(([k, v]) => ['-c', `${k}=${v}`])]

@@ -1,10 +1,5 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { SCOPES } from '#shared/oauth/scopes.ts'
@@ -13,9 +8,6 @@ import { OAUTH_ERRORS } from '../../apps/api/discovery/docs/oauth-errors.ts'
 import { DOCS, docsOfProblem, docsOfRefusal, docsOfScope } from '../../apps/workspace/src/ui/docs.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { closed } from '../support/api-document.ts'
-import { writeFiles } from '../support/files.ts'
-
-const REDOCLY = join(createRequire(import.meta.url).resolve('@redocly/cli/package.json'), '../bin/cli.js')
 
 describe('discovery', () => {
   let api: TestApi
@@ -107,35 +99,6 @@ describe('discovery', () => {
         'GET /.well-known/oauth-protected-resource',
       ]) {
         assert.ok(routes.includes(route), route)
-      }
-    })
-
-    it("has no finding of Redocly's recommended rules", async () => {
-      const folder = await mkdtemp(join(tmpdir(), 'integration-access-document-'))
-      try {
-        await writeFiles(folder, {
-          'openapi.json': JSON.stringify(document),
-          'redocly.yaml': 'extends: [recommended]',
-          // It only ever leads a browser on.
-          '.redocly.lint-ignore.yaml':
-            "openapi.json:\n  operation-2xx-response:\n    - '#/paths/~1v1~1session~1openid~1callback/get/responses'\n",
-        })
-        const lint = spawnSync(process.execPath, [REDOCLY, 'lint', 'openapi.json', '--format=json'], {
-          cwd: folder,
-          encoding: 'utf8',
-          env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
-        })
-        const { problems } = JSON.parse(lint.stdout)
-        assert.deepEqual(
-          problems.map(({ ruleId, message, location }: Record<string, unknown>) => [
-            ruleId,
-            message,
-            location,
-          ]),
-          [],
-        )
-      } finally {
-        await rm(folder, { recursive: true })
       }
     })
 

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { type Person, startApi, type TestApi } from '../support/api.ts'
+import { EVERYTHING } from '../support/tier.ts'
 
 /** Each run of the tests tries others; `FC_RUNS=1000 npx mocha test/api/fuzz.test.ts` tries more at once. */
-const RUNS = Number(process.env.FC_RUNS ?? 100)
+const RUNS = Number(process.env.FC_RUNS ?? (EVERYTHING ? 100 : 40))
 
 /** No input, whatever it is, makes the API fail: every answer is a wanted one or a problem that says what is wrong. */
 describe('any input', () => {

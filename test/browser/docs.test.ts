@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
+import { EVERYTHING } from '../support/tier.ts'
 import {
   assertAccessible,
   assertFits,
@@ -41,7 +42,7 @@ describe('documentation: accessible in both themes, and as wide as the window', 
       await page.emulateMedia({ media: 'screen' })
       if (path === '/docs/reference') await keepTwoSections(page)
       await assertAccessible(page)
-      if (!DARK.includes(path)) return
+      if (!EVERYTHING || !DARK.includes(path)) return
       // The other theme changes colours, and nothing else.
       await page.emulateMedia({ colorScheme: 'dark' })
       await assertAccessible(page, ['color-contrast'])

@@ -4,12 +4,6 @@ import { WORKSPACE_HEADERS } from '../../infra/workspace-headers.ts'
 import { assertAccessible, OWNER, testWorkspace, type Visit, visit } from '../support/workspace.ts'
 
 const FIRST_LOAD_BYTES = 85_000
-/** Of what Google calls good, a tenth. */
-const LAYOUT_SHIFT = 0.01
-const LONGEST_TASK_MS = 200
-const SLOWER = 4
-const LOADS = 8
-const SCREENS = ['integrations/oauth2-clients', 'integrations/webhooks', 'analytics', 'activity', 'people']
 
 describe('workspace: the page', function () {
   this.timeout(60_000)
@@ -162,40 +156,6 @@ describe('workspace: the page', function () {
     assert.equal(shown, 'Analytics')
   })
 
-  for (const { width, late } of [
-    { width: 360, late: '/people' },
-    { width: 360, late: '/v1/sign-in' },
-    { width: 1600 },
-  ]) {
-    it(`does not jump while it loads, at ${width} px${late ? `, when ${late} answers late` : ''}`, async () => {
-      tab = await visit({ as: OWNER, width, alone: true })
-      if (late) await tab.page.addInitScript(answerLate, late)
-      for (const screen of SCREENS) {
-        await tab.page.goto(`${tab.baseUrl}/ven_acme/${screen}`)
-        await tab.page.getByRole('heading', { level: 1 }).waitFor()
-        await tab.page.waitForLoadState('networkidle')
-        const shift = await layoutShift(tab.page)
-        assert.ok(shift.sum < LAYOUT_SHIFT, `${screen}: ${shift.sum} by ${shift.moved}`)
-      }
-    })
-  }
-
-  it('has no task over 200 ms on a machine four times slower', async () => {
-    const { browser } = await testWorkspace()
-    tab = await visit({ as: OWNER, alone: true })
-    const { page, baseUrl } = tab
-    async function load(screen: string): Promise<number> {
-      await browser.startTracing(page, { categories: ['toplevel', '__metadata'] })
-      await page.goto(`${baseUrl}/ven_acme/${screen}`)
-      await page.getByRole('heading', { level: 1 }).waitFor()
-      await page.waitForLoadState('networkidle')
-      const longest_ms = longestTask(await browser.stopTracing()) * SLOWER
-      assert.ok(longest_ms > 0, screen)
-      return longest_ms
-    }
-    for (const screen of SCREENS) await bestIsWithin(LONGEST_TASK_MS, screen, () => load(screen))
-  })
-
   it('follows the system’s colours until one chooses, and remembers the choice', async () => {
     tab = await visit({ as: OWNER, theme: 'dark' })
     const theme = () =>
@@ -249,14 +209,6 @@ describe('workspace: the page', function () {
   })
 })
 
-/** What else the machine does only makes a load slower, so the best of a few is the page's own. */
-async function bestIsWithin(limit_ms: number, what: string, load: () => Promise<number>): Promise<void> {
-  let least_ms = Number.POSITIVE_INFINITY
-  for (let loads = 0; loads < LOADS && least_ms > limit_ms; loads++)
-    least_ms = Math.min(least_ms, await load())
-  assert.ok(least_ms <= limit_ms, `${what}: ${least_ms} ms`)
-}
-
 /** A tab whose time stands still, and where the service answers only what is at these addresses. */
 async function timeless(as: string | undefined, answered: RegExp): Promise<Visit> {
   const tab = await visit({ ...(as && { as }), path: '/favicon.svg', alone: true })
@@ -269,59 +221,11 @@ async function timeless(as: string | undefined, answered: RegExp): Promise<Visit
   return tab
 }
 
-/** A route of Playwright would do it too, but no page has a cache then, and its fonts come late. */
-function answerLate(path: string): void {
-  const { fetch } = window
-  window.fetch = async (input, init) => {
-    if (String(input).includes(path)) await new Promise((resolve) => setTimeout(resolve, 300))
-    return fetch(input, init)
-  }
-}
-
 /** The other screens follow the first. */
 async function loaded(page: Page, file: string): Promise<void> {
   await page.waitForFunction(
     (name) =>
       performance.getEntriesByType('resource').some((entry) => new RegExp(`/${name}-.*js$`).test(entry.name)),
     file,
-  )
-}
-
-interface TraceEvent {
-  name: string
-  pid: number
-  tid: number
-  args: { name?: string }
-  /** Of its thread's processor, in microseconds. */
-  tdur?: number
-}
-
-/** @returns by the time of the processor, which other work on the machine hardly changes; in milliseconds. */
-function longestTask(trace: Buffer): number {
-  const { traceEvents } = JSON.parse(trace.toString()) as { traceEvents: TraceEvent[] }
-  const isMain = ({ name, args }: TraceEvent) => name === 'thread_name' && args.name === 'CrRendererMain'
-  const mains = traceEvents.filter(isMain).map(({ pid, tid }) => `${pid} ${tid}`)
-  const durations = traceEvents
-    .filter(({ pid, tid }) => mains.includes(`${pid} ${tid}`))
-    .map(({ tdur = 0 }) => tdur / 1_000)
-  return Math.max(...durations)
-}
-
-async function layoutShift(page: Page): Promise<{ sum: number; moved: string }> {
-  return page.evaluate(
-    () =>
-      new Promise((resolve) => {
-        type Shift = PerformanceEntry & { value: number; sources: { node: Element | null }[] }
-        new PerformanceObserver((list) => {
-          const shifts = list.getEntries() as Shift[]
-          resolve({
-            sum: shifts.reduce((sum, { value }) => sum + value, 0),
-            moved: shifts
-              .flatMap(({ sources }) => sources.map(({ node }) => node?.className || node?.nodeName))
-              .join(', '),
-          })
-        }).observe({ type: 'layout-shift', buffered: true })
-        setTimeout(() => resolve({ sum: 0, moved: '' }), 300)
-      }),
   )
 }

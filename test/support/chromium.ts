@@ -48,7 +48,9 @@ const environment = (): Record<string, string> =>
 async function extracted(): Promise<string> {
   const main = fileURLToPath(import.meta.resolve('@sparticuz/chromium'))
   const { version } = JSON.parse(await readFile(join(dirname(main), '..', 'package.json'), 'utf8'))
-  const folder = join(tmpdir(), `integration-access-chromium-${version}-${process.getuid?.() ?? 0}`)
+  // Kept for the next run, unlike what is in the temporary folder of this one.
+  const parent = process.env.TEST_CHROMIUM_PARENT ?? tmpdir()
+  const folder = join(parent, `integration-access-chromium-${version}-${process.getuid?.() ?? 0}`)
   if (await stat(folder).catch(() => null)) return folder
   const fresh = await mkdtemp(`${folder}-`)
   const script = `import(${JSON.stringify(pathToFileURL(main).href)}).then((it) => it.default.executablePath())`

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm, stat, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-const MEMORY = '/dev/shm'
+export const MEMORY = '/dev/shm'
 /** More than the stores of a run hold at once. A container's default of 64 MiB is too little. */
 const ROOM_MIN_BYTES = 2 * 1_024 ** 3
 
@@ -18,7 +18,8 @@ export async function storeFolder(name: string): Promise<string> {
     ({ bavail, bsize }) => bavail * bsize,
     () => 0,
   )
-  return mkdtemp(join(room_bytes >= ROOM_MIN_BYTES ? MEMORY : tmpdir(), `${name}-${process.pid}-`))
+  const pid = process.env.TEST_RUN ?? process.pid
+  return mkdtemp(join(room_bytes >= ROOM_MIN_BYTES ? MEMORY : tmpdir(), `${name}-${pid}-`))
 }
 
 /** Removes the folders in memory whose process has ended. */

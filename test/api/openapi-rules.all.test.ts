@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describeApi } from '../../apps/api/app.ts'
+import { writeFiles } from '../support/files.ts'
+import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
+
+const REDOCLY = join(createRequire(import.meta.url).resolve('@redocly/cli/package.json'), '../bin/cli.js')
+
+describe('GET /openapi.json', function () {
+  this.timeout(60_000)
+
+  it("has no finding of Redocly's recommended rules", async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'integration-access-document-'))
+    try {
+      await writeFiles(folder, {
+        'openapi.json': JSON.stringify(describeApi({ issuer: ISSUER, apiResource: API_RESOURCE })),
+        'redocly.yaml': 'extends: [recommended]',
+        // It only ever leads a browser on.
+        '.redocly.lint-ignore.yaml':
+          "openapi.json:\n  operation-2xx-response:\n    - '#/paths/~1v1~1session~1openid~1callback/get/responses'\n",
+      })
+      const lint = spawnSync(process.execPath, [REDOCLY, 'lint', 'openapi.json', '--format=json'], {
+        cwd: folder,
+        encoding: 'utf8',
+        env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
+      })
+      const { problems } = JSON.parse(lint.stdout)
+      assert.deepEqual(
+        problems.map(({ ruleId, message, location }: Record<string, unknown>) => [ruleId, message, location]),
+        [],
+      )
+    } finally {
+      await rm(folder, { recursive: true })
+    }
+  })
+})

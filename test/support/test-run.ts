@@ -1,0 +1,86 @@
+import { chmodSync, mkdtempSync } from 'node:fs'
+import { readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { processesOf } from './start.ts'
+import { MEMORY } from './store-folder.ts'
+
+const END_DEADLINE_MS = 15_000
+const POLL_MS = 100
+
+/** One run of the tests: nothing that it starts or creates outlives it. */
+export interface TestRun {
+  /** For the processes of mocha: the run's mark, which every descendant inherits, and its temporary folder. */
+  env: Record<string, string>
+  /** The path of a file in the temporary folder. */
+  at(name: string): string
+  /**
+   * Waits until every process of the run has ended, kills those that have not after
+   * `deadline_ms` (15 s), and removes the folders.
+   * @returns the commands of the processes that it killed.
+   */
+  end(deadline_ms?: number): Promise<string[]>
+  /** Kills every process but the stores, which shut down when the process that started them is gone. Then as `end`. */
+  interrupt(): Promise<void>
+}
+
+/** `id` is in the mark and in the names of the folders of stores, which `storeFolder` creates. */
+export function createTestRun(id = String(process.pid)): TestRun {
+  const folder = mkdtempSync(join(tmpdir(), 'integration-access-run-'))
+  // When root runs the tests, Postgres runs as another user.
+  chmodSync(folder, 0o711)
+  const mark = `TEST_RUN=${id}`
+
+  const foldersInMemory = async () =>
+    (await readdir(MEMORY).catch(() => []))
+      .filter((name) => name.startsWith('integration-access-') && name.includes(`-${id}-`))
+      .map((name) => join(MEMORY, name))
+
+  async function running() {
+    const found = await Promise.all(
+      [folder, ...(await foldersInMemory())].map((path) => processesOf(path, mark)),
+    )
+    return [...new Map(found.flat().map((each) => [each.pid, each])).values()]
+  }
+
+  async function end(deadline_ms = END_DEADLINE_MS): Promise<string[]> {
+    const killed = new Map<number, string>()
+    for (const start = performance.now(); ; await sleep(POLL_MS)) {
+      const left = await running()
+      if (left.length === 0) break
+      if (performance.now() - start < deadline_ms) continue
+      for (const { pid, command } of left) {
+        kill(pid)
+        killed.set(pid, command)
+      }
+    }
+    for (const path of [folder, ...(await foldersInMemory())])
+      await rm(path, { recursive: true, force: true })
+    return [...killed.values()]
+  }
+
+  return {
+    env: { TEST_RUN: id, TEST_CHROMIUM_PARENT: tmpdir(), TMPDIR: folder },
+    at: (name) => join(folder, name),
+    end,
+    async interrupt() {
+      for (const { pid } of await running()) if (await isMarked(pid, mark)) kill(pid)
+      await end()
+    },
+  }
+}
+
+/** Stores are not: they get nothing of the environment. */
+async function isMarked(pid: number, mark: string): Promise<boolean> {
+  const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')
+  return environment.split('\0').includes(mark)
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended meanwhile.
+  }
+}
