@@ -3,6 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { type AST, parseRegExpLiteral, visitRegExpAST } from '@eslint-community/regexpp'
 import { analyse } from 'scslre'
 import { parseAst } from 'vite'
+import { EVERYTHING } from '../support/tier.ts'
 import { assertLinear, type Shape } from './shapes.ts'
 
 const SOURCES = [
@@ -161,7 +162,7 @@ describe('the regular expressions of the product', () => {
   it('are checked by something that knows a bad one', () => {
     for (const bad of [/(?:a+)+$/, /^a*a*$/, /a+$/])
       assert.notEqual(analyse(bad).reports.length, 0, String(bad))
-    for (const [bad, length] of BAD)
+    for (const [bad, length] of EVERYTHING ? BAD : BAD.slice(0, 1))
       assert.throws(() => attack(bad, length), { code: 'ERR_ASSERTION' }, String(bad))
   })
 

@@ -1,10 +1,33 @@
 import assert from 'node:assert/strict'
+import { chmod, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { onFreePort } from '../../infra/local/ports.ts'
 import { startPostgres } from '../../infra/local/postgres.ts'
 import { startRedis } from '../../infra/local/redis.ts'
 import { freePort, withTakenPort } from '../support/ports.ts'
-import { removeFolder, temporaryFolder } from '../support/start.ts'
+import { processesOf, removeFolder, temporaryFolder } from '../support/start.ts'
+
+describe('a Postgres of the local stack', function () {
+  this.timeout(30_000)
+  let folder: string
+  before(async () => {
+    folder = await temporaryFolder()
+    await chmod(folder, 0o711)
+  })
+  after(() => removeFolder(folder))
+
+  it('has no memory outside its data directory that a kill would leave behind', async () => {
+    const directory = join(folder, 'postgres')
+    const postgres = await startPostgres({ directory, port: await freePort(), password: 'p' })
+    const [server] = (await processesOf(directory)).filter(({ command }) =>
+      command.includes('listen_addresses'),
+    )
+    const mapped = await readFile(`/proc/${server?.pid}/maps`, 'utf8')
+    await postgres.kill()
+    assert.match(mapped, /pg_dynshmem/)
+    assert.doesNotMatch(mapped, /\/dev\/shm\//)
+  })
+})
 
 describe('a store whose port is taken just before it listens', function () {
   this.timeout(30_000)
