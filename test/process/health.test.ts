@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createServer, type Server } from 'node:tls'
+import { isDeepStrictEqual } from 'node:util'
 import { pino } from 'pino'
 import { listen } from '#shared/process/http-server.ts'
 import { markSchema, SCHEMA_NEEDED, SCHEMA_SERVES_FROM } from '#shared/stores/database-checks.ts'
@@ -32,7 +33,10 @@ describe('GET /readyz of the resource API', () => {
   }
 
   it('is 200 on a migrated database', async () => {
-    assert.deepEqual(await readiness(), [200, { status: 'ready' }])
+    // On a busy machine the lease on Redis may lapse until its next renewal.
+    await eventually(async () => isDeepStrictEqual(await readiness(), [200, { status: 'ready' }]), {
+      otherwise: () => 'never ready with both stores',
+    })
   })
 
   it('is 200 on a database of a newer version that serves this one', async () => {
