@@ -9,7 +9,7 @@ const USABLE = {
   REDIS_URL: 'redis://auth:hunter3@127.0.0.1',
   ISSUER: 'https://auth.example.com',
   API_RESOURCE: 'https://api.example.com',
-  KEY_ENCRYPTION_KEY: Buffer.alloc(32).toString('base64'),
+  KEY_ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64'),
 }
 
 describe('npm run admin -- config', () => {
@@ -24,6 +24,24 @@ describe('npm run admin -- config', () => {
     const { code, stdout } = await runAdmin(['config', 'check', 'auth'], { env: USABLE })
     assert.equal(code, 0)
     assert.equal(stdout, 'The settings are usable.\n')
+  })
+
+  it('check names the stores on other machines that are reached without TLS, and no value', async () => {
+    const env = {
+      ...USABLE,
+      DATABASE_URL: 'postgres://integration_auth:hunter2@db.internal/integration',
+      REDIS_URL: 'redis+sentinel://auth:hunter3@10.0.0.1:26379,127.0.0.1/main',
+      REVOCATION_REDIS_URL: 'rediss://auth:hunter4@10.0.0.2',
+    }
+    const { code, stdout } = await runAdmin(['config', 'check', 'auth'], { env })
+    assert.equal(code, 0)
+    assert.equal(
+      stdout,
+      `The settings are usable.
+  DATABASE_URL: leads to another machine without TLS
+  REDIS_URL: leads to another machine without TLS
+`,
+    )
   })
 
   it('check ends with 78 and names what is wrong, missing and unknown, and no value', async () => {

@@ -170,7 +170,7 @@ describe('a Redis that is named by Sentinel', () => {
         DATABASE_URL: 'postgres://h/d',
         ISSUER: 'https://i.test',
         API_RESOURCE: 'https://a.test',
-        KEY_ENCRYPTION_KEY: Buffer.alloc(32).toString('base64'),
+        KEY_ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64'),
       }
       assert.equal(readAuthConfig({ ...needed, REDIS_URL: url }).REDIS_URL, url)
     })
