@@ -1,4 +1,3 @@
-import { Gauge } from 'prom-client'
 import { createSigningKeys } from '#shared/access-tokens/signing-keys.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
@@ -95,7 +94,7 @@ export function createService({
   return {
     handle: app.callback(),
     async start() {
-      await checkDatabaseUrl(pools.decisions)
+      await checkDatabaseUrl(pools.decisions, 'integration_api')
       // They have only begun to connect; a first round without Redis would be told as a failure, and the first
       // requests counted by this process alone.
       const each = [redis, revocationRedis]
@@ -155,18 +154,13 @@ function degradedBy(reconciling: Reconciling | undefined, connections: RedisConn
 }
 
 /** @returns what is called each time this process has made Redis trusted. */
-function measureRoundAge({ registry }: Metrics): () => void {
+function measureRoundAge({ gauge }: Metrics): () => void {
   /** By the process's clock; until the first time, its start counts. */
   let markedAt_ms = 0
-  new Gauge({
-    name: 'integration_revocation_round_age_seconds',
-    help: 'Time since a process last made Redis trusted',
-    aggregator: 'min',
-    registers: [registry],
-    collect() {
-      this.set((performance.now() - markedAt_ms) / 1_000)
-    },
-  })
+  const help = 'Time since a process last made Redis trusted'
+  gauge('integration_revocation_round_age_seconds', { help, over: 'min' }, (set) =>
+    set((performance.now() - markedAt_ms) / 1_000),
+  )
   return () => {
     markedAt_ms = performance.now()
   }

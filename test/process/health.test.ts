@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createServer, type Server } from 'node:tls'
+import { isDeepStrictEqual } from 'node:util'
 import { pino } from 'pino'
 import { listen } from '#shared/process/http-server.ts'
 import { markSchema, SCHEMA_NEEDED, SCHEMA_SERVES_FROM } from '#shared/stores/database-checks.ts'
@@ -14,7 +15,7 @@ import { eventually } from '../support/eventually.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { freePort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
-import { createTestRedis, type TestRedis } from '../support/servers.ts'
+import { createTestRedis, type TestDatabase, type TestRedis } from '../support/servers.ts'
 
 const MIGRATIONS = join(import.meta.dirname, '../../infra/database/migrations')
 
@@ -49,6 +50,23 @@ describe('GET /readyz of the resource API', () => {
     await api.db.raw('alter table companies rename to companies_away')
     assert.deepEqual(await readiness(), [503, { status: 'not ready', waitingFor: ['migrations'] }])
     await api.db.raw('alter table companies_away rename to companies')
+  })
+
+  it('is 200 on a database that takes no writes, and names that', async () => {
+    const all = async (sql: string) => {
+      await api.db.raw(`alter role integration_api in database ?? ${sql}`, [name])
+      // Its connections begin anew.
+      await api.db.raw(
+        `select pg_terminate_backend(pid) from pg_stat_activity where usename = 'integration_api'`,
+      )
+    }
+    const name = new URL(api.database.ownerUrl).pathname.slice(1)
+    await all('set default_transaction_read_only = on')
+    await eventually(async () =>
+      isDeepStrictEqual(await readiness(), [200, { status: 'ready', degraded: ['read-only'] }]),
+    )
+    await all('reset default_transaction_read_only')
+    await eventually(async () => isDeepStrictEqual(await readiness(), [200, { status: 'ready' }]))
   })
 
   it('is 503 on a database that is too new', async () => {
@@ -184,12 +202,20 @@ describe('a service with a Redis that refuses it', function () {
       await takesLeave(child, url)
     })
 
-    it(`refuses to work as a superuser: ${name}`, async () => {
-      const { database } = name === 'auth' ? auth : api
-      const { child } = await start(name, { DATABASE_URL: database.ownerUrl })
-      assert.equal((await child.exit).code, 78)
-      assert.match(child.stderr(), /^DATABASE_URL: logs in as postgres, a superuser/)
-    })
+    for (const [what, urlOf, who] of [
+      ['a superuser', ({ ownerUrl }: TestDatabase) => ownerUrl, 'postgres, a superuser'],
+      [
+        'the role of the other service',
+        ({ apiUrl, authUrl }: TestDatabase) => (name === 'auth' ? apiUrl : authUrl),
+        name === 'auth' ? 'integration_api' : 'integration_auth',
+      ],
+    ] as const)
+      it(`refuses to work as ${what}: ${name}`, async () => {
+        const { child } = await start(name, { DATABASE_URL: urlOf((name === 'auth' ? auth : api).database) })
+        assert.equal((await child.exit).code, 78)
+        const sentence = `DATABASE_URL: logs in as ${who}; this service runs only as integration_${name}\n`
+        assert.equal(child.stderr(), sentence)
+      })
   }
 
   /** It takes requests for DRAIN_DELAY_S after SIGTERM, and tells everybody to go. */
