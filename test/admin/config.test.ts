@@ -72,6 +72,23 @@ describe('npm run admin -- config', () => {
 })
 
 describe('npm run admin -- redis-users', () => {
+  it('prints with --sentinel what replicas and Sentinels need of the servers, and nothing else', async () => {
+    const { code, stdout } = await runAdmin(['redis-users', '--sentinel'], { env: {} })
+    assert.equal(code, 0)
+    const lines = stdout.trim().split('\n')
+    const services = (await runAdmin(['redis-users'], { env: {} })).stdout.trim().split('\n')
+    assert.deepEqual(lines.slice(0, services.length), services)
+    const [replication = '', sentinel = '', ...more] = lines.slice(services.length)
+    assert.match(
+      replication,
+      /^user replication on #PASSWORD_REPLICATION resetkeys resetchannels -@all .*\+psync/,
+    )
+    assert.match(sentinel, /^user sentinel on #PASSWORD_SENTINEL resetkeys resetchannels -@all .*\+slaveof/)
+    assert.deepEqual(more, [])
+    // Neither reads or writes a key.
+    assert.doesNotMatch(replication + sentinel, /~|allkeys|\+@/)
+  })
+
   it('prints a line for each service and one for verifiers of tokens, ready for an ACL file but for the passwords', async () => {
     const { code, stdout } = await runAdmin(['redis-users'], { env: {} })
     assert.equal(code, 0)
