@@ -4,12 +4,11 @@ import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import { createMetrics, type Metrics, measureReadiness } from '#shared/process/metrics.ts'
 import type { Service } from '#shared/process/service-process.ts'
-import { measureRedis } from '#shared/revocation/metrics.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { checkDatabaseUrl, createPostgres } from '#shared/stores/postgres.ts'
 import { rateLimits } from '#shared/stores/rate-limit.ts'
 import { connectRedis } from '#shared/stores/redis-watch.ts'
-import { measurePools } from '#shared/stores/store-metrics.ts'
+import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
 import { createAudit } from './audit.ts'
 import { createAuthenticate } from './authenticate.ts'
@@ -92,7 +91,7 @@ function createParts({ config, clock, log, metrics, stores }: AuthServiceOptions
   const keys = createKeyRing({ db, clock, log, alg, encryptionKey })
   const usage = createClientUsage({ redis, clock })
   measurePools(metrics, { main: db })
-  measureRedis(metrics, connections, revocation)
+  measureRedis(metrics, connections, revocation.counts)
   measureKeys(metrics, keys, clock)
   const clockWatch = watchClock({ clock, log, stores: stores ?? storeClocks(db, redis) })
   measureClock(metrics, clockWatch)

@@ -1,5 +1,7 @@
+import { Counter } from 'prom-client'
 import type { Metrics } from '#shared/process/metrics.ts'
 import type { Database } from './postgres.ts'
+import type { RedisConnections } from './redis-watch.ts'
 
 /** What is used of tarn's pool, which knex has no type for. */
 type Pool = Record<'numUsed' | 'numFree' | 'numPendingAcquires', () => number> & { max: number }
@@ -18,5 +20,30 @@ export function measurePools({ gauge }: Metrics, databases: Record<string, Datab
   const most = 'Most Postgres connections of the pools'
   gauge('integration_postgres_connections_max', { help: most, labels: ['pool'], over: 'sum' }, (set) => {
     for (const [pool, of] of pools) set(of.max, { pool })
+  })
+}
+
+/**
+ * Whether each Redis server lets the processes work, whether it vouches for revocations, and who decided about them.
+ * @param decided how many questions each store has decided so far.
+ */
+export function measureRedis(metrics: Metrics, redis: RedisConnections, decided: () => object): void {
+  const usable = '1 while every process can use the Redis server'
+  metrics.gauge('integration_redis_usable', { help: usable, labels: ['redis'], over: 'min' }, (set) => {
+    for (const { name, trouble } of redis.watches) set(trouble() ? 0 : 1, { redis: name })
+  })
+  const trusted = '1 while Redis vouches for revocations; else Postgres decides'
+  metrics.gauge('integration_redis_trusted', { help: trusted, over: 'min' }, (set) =>
+    set(redis.revocationWatch.vouches() ? 1 : 0),
+  )
+  new Counter({
+    name: 'integration_revocation_decisions_total',
+    help: 'Questions about a revocation, by the store that decided; neither: the answer was 503',
+    labelNames: ['by'],
+    registers: [metrics.registry],
+    collect() {
+      this.reset()
+      for (const [by, count] of Object.entries(decided())) this.inc({ by }, count)
+    },
   })
 }

@@ -7,6 +7,8 @@ import { pino } from 'pino'
 import { listen } from '#shared/process/http-server.ts'
 import { markSchema, SCHEMA_NEEDED, SCHEMA_SERVES_FROM } from '#shared/stores/database-checks.ts'
 import { createRedis } from '#shared/stores/redis.ts'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { redisReady } from '#shared/stores/redis-ready.ts'
 import { watchRedis } from '#shared/stores/redis-watch.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { startAuth, type TestAuth } from '../support/auth.ts'
@@ -124,6 +126,28 @@ describe('a Redis that refuses', () => {
       assert.match(trouble ?? '', reason)
       assert.doesNotMatch(JSON.stringify(lines), /hunter2/)
     })
+
+  it('vouches for nothing until a process has marked it, nor once the marker is gone', async () => {
+    const log = pino({ level: 'silent' })
+    const connection = createRedis({ url: redis.url('admin'), connectionName: 'test' })
+    await redisReady(connection)
+    const watch = watchRedis({ redis: connection, log, probeEvery_ms: 25 })
+    const probed = async (vouches: boolean) => {
+      // Two probes that began after the change.
+      const before = await commandsRun()
+      await eventually(async () => (await commandsRun()) >= before + 2)
+      await eventually(() => watch.vouches() === vouches)
+    }
+    const commandsRun = async () =>
+      Number(/cmdstat_eval:calls=(\d+)/.exec(await connection.info('commandstats'))?.[1] ?? 0)
+    await probed(false)
+    await connection.set(redisKeys.revocationMarker, 'a marker')
+    await probed(true)
+    await connection.del(redisKeys.revocationMarker)
+    await probed(false)
+    watch.stop()
+    connection.disconnect()
+  })
 
   it('by its permissions is logged with what is not permitted', async () => {
     const admin = createRedis({ url: redis.url('admin'), connectionName: 'test' })

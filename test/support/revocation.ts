@@ -248,7 +248,7 @@ export async function restartFrom(server: TestRedis, file: string): Promise<void
 export async function replicate(
   from: TestRedis,
   to: TestRedis,
-  { username, password } = new URL(from.url('admin')),
+  { username, password }: { username: string; password: string } = new URL(from.url('admin')),
 ): Promise<void> {
   await asAdmin(from, (redis) => redis.config('SET', 'repl-diskless-sync-delay', '0'))
   await asAdmin(to, async (redis) => {
