@@ -77,6 +77,12 @@ const LOG_EVENTS: Readonly<Record<string, LogLine>> = {
   'signing_keys.not_read': { service: 'auth', level: 'warn', fields: '`error`', alert: 'while it lasts' },
   'redis.unusable': { service: 'both', level: 'warn', fields: '`redis`, `reason`', alert: 'any' },
   'redis.usable': { service: 'both', level: 'info', fields: '`redis`' },
+  'store.unencrypted': {
+    service: 'both',
+    level: 'warn',
+    fields: '`variable`',
+    alert: 'any, unless the network between is yours alone',
+  },
   'proxy.untrusted': {
     service: 'both',
     level: 'warn',

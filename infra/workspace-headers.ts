@@ -25,6 +25,12 @@ export const WORKSPACE_HEADERS = {
 } as const
 
 /**
+ * Wherever callers come by TLS (RFC 6797 §6.1): browsers then never try plain HTTP for a year. Without
+ * includeSubDomains, which would speak for hosts of others.
+ */
+export const STRICT_TRANSPORT_SECURITY = 'max-age=31536000'
+
+/**
  * The build names files under /assets/ by their content, so a browser may keep them permanently. Everything else,
  * above all index.html, is revalidated each time.
  */

@@ -114,13 +114,13 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
 
 /** Everything that is served. */
 function createRouters(deps: ApiDependencies): ApiRouter[] {
-  const { settings, pools, signingKeys, draining, degraded } = deps
+  const { settings, pools, signingKeys, draining, degraded, metrics } = deps
   const { issuer, apiResource } = settings
   const routes = createRoutes(deps)
   return [
     routerOf(routes),
     createDiscoveryRoutes({ issuer, apiResource, routes }),
-    createHealthRoutes({ db: pools.decisions, keysUsable: signingKeys.usable, draining, degraded }),
+    createHealthRoutes({ db: pools.decisions, keysUsable: signingKeys.usable, draining, degraded, metrics }),
   ]
 }
 

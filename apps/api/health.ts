@@ -1,6 +1,7 @@
+import { type Metrics, measureReadiness } from '#shared/process/metrics.ts'
 import { VERSION } from '#shared/process/version.ts'
 import { within } from '#shared/process/within.ts'
-import { type SchemaState, schemaState } from '#shared/stores/database-checks.ts'
+import { readDatabaseState, type SchemaState } from '#shared/stores/database-checks.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { createRouter } from './http/routes.ts'
 import type { ApiRouter } from './http/state.ts'
@@ -15,10 +16,23 @@ export interface HealthDependencies {
   draining: () => boolean
   /** What the service is running without, such as `redis` or `clocks`. */
   degraded: () => string[]
+  metrics: Metrics
+}
+
+interface DatabaseState {
+  schema: SchemaState | 'silent'
+  isReadOnly: boolean
+}
+
+const SILENT: DatabaseState = { schema: 'silent', isReadOnly: false }
+
+interface Health {
+  waitingFor: string[]
+  degraded: string[]
 }
 
 /** What /readyz waits for, by the state of the database. */
-const DATABASE_WAITS: Record<SchemaState | 'silent', string[]> = {
+const DATABASE_WAITS: Record<DatabaseState['schema'], string[]> = {
   usable: [],
   missing: ['migrations'],
   newer: ['a newer version of this service: the database was made for it'],
@@ -31,14 +45,20 @@ const DATABASE_WAITS: Record<SchemaState | 'silent', string[]> = {
  * `/healthz`: the process runs. `/readyz`: a request could be served, so there are keys, and Postgres answers and has
  * the tables that this version needs. Redis is not waited for: without it everything still works, only slower.
  */
-export function createHealthRoutes({ db, keysUsable, draining, degraded }: HealthDependencies): ApiRouter {
-  let asking: Promise<SchemaState | 'silent'> | undefined
+export function createHealthRoutes({
+  db,
+  keysUsable,
+  draining,
+  degraded,
+  metrics,
+}: HealthDependencies): ApiRouter {
+  let asking: Promise<DatabaseState> | undefined
 
-  function databaseState(): Promise<SchemaState | 'silent'> {
-    asking ??= within(CHECK_DEADLINE_MS, schemaState(db))
+  function databaseState(): Promise<DatabaseState> {
+    asking ??= within(CHECK_DEADLINE_MS, readDatabaseState(db))
       .then(
-        (state) => state ?? 'silent',
-        () => 'silent' as const,
+        (state) => state ?? SILENT,
+        () => SILENT,
       )
       .finally(() => {
         asking = undefined
@@ -46,17 +66,29 @@ export function createHealthRoutes({ db, keysUsable, draining, degraded }: Healt
     return asking
   }
 
+  async function health(): Promise<Health> {
+    const { schema, isReadOnly } = await databaseState()
+    return {
+      waitingFor: [
+        ...(draining() ? ['end'] : []),
+        ...(keysUsable() ? [] : ['signing keys']),
+        ...DATABASE_WAITS[schema],
+      ],
+      degraded: [...degraded(), ...(isReadOnly ? ['read-only'] : [])],
+    }
+  }
+
+  measureReadiness(metrics, health)
+  const fenced = '1 while an operator has to confirm that the database is complete'
+  metrics.gauge('integration_fenced', { help: fenced, over: 'max' }, async (set) =>
+    set((await databaseState()).schema === 'fenced' ? 1 : 0),
+  )
   return createRouter()
     .get('/healthz', (ctx) => {
       ctx.body = { status: 'ok', version: VERSION }
     })
     .get('/readyz', async (ctx) => {
-      const waitingFor = [
-        ...(draining() ? ['end'] : []),
-        ...(keysUsable() ? [] : ['signing keys']),
-        ...DATABASE_WAITS[await databaseState()],
-      ]
-      const without = degraded()
+      const { waitingFor, degraded: without } = await health()
       const worse = without.length === 0 ? {} : { degraded: without }
       const ready = waitingFor.length === 0
       ctx.status = ready ? 200 : 503

@@ -1,5 +1,4 @@
 import type { Middleware } from 'koa'
-import { Counter } from 'prom-client'
 import type { Metrics } from '#shared/process/metrics.ts'
 import type { TestSender } from './callbacks/sender.ts'
 import type { ApiState } from './http/state.ts'
@@ -8,12 +7,8 @@ const EVENTS_ROUTE = '/v1/analytics/:vendorId/events'
 
 /** Counts each answer, and the events stored by a call, which its answer states. */
 export function createMeasuringMiddleware(metrics: Metrics): Middleware<ApiState> {
-  const stored = new Counter({
-    name: 'integration_events_total',
-    help: 'Analytics events that integrators reported, by what became of them',
-    labelNames: ['result'],
-    registers: [metrics.registry],
-  })
+  const help = 'Analytics events that integrators reported, by what became of them'
+  const stored = metrics.counter('integration_events_total', help, { result: ['accepted', 'duplicate'] })
   return async (ctx, next) => {
     const started_ms = performance.now()
     await next()
@@ -28,13 +23,10 @@ export function createMeasuringMiddleware(metrics: Metrics): Middleware<ApiState
 }
 
 /** The sender that also counts the outcome of each test event. */
-export function countedSender(sender: TestSender, { registry }: Metrics): TestSender {
-  const sent = new Counter({
-    name: 'integration_test_sends_total',
-    help: 'Test events sent to callback addresses, by outcome',
-    labelNames: ['outcome'],
-    registers: [registry],
-  })
+export function countedSender(sender: TestSender, { counter }: Metrics): TestSender {
+  const help = 'Test events sent to callback addresses, by outcome'
+  const outcome = ['success', 'receiver_failure', 'unconfirmed', 'stopped']
+  const sent = counter('integration_test_sends_total', help, { outcome })
   return {
     ...sender,
     async send(event) {

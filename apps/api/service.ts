@@ -1,11 +1,9 @@
-import { Gauge } from 'prom-client'
 import { createSigningKeys } from '#shared/access-tokens/signing-keys.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import { watchLoopLag } from '#shared/process/loop-lag.ts'
 import { createMetrics, type Metrics } from '#shared/process/metrics.ts'
 import type { Service } from '#shared/process/service-process.ts'
-import { measureRedis } from '#shared/revocation/metrics.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
 import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
@@ -14,7 +12,7 @@ import { rateLimits } from '#shared/stores/rate-limit.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { connectRedis, type RedisConnections } from '#shared/stores/redis-watch.ts'
-import { measurePools } from '#shared/stores/store-metrics.ts'
+import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
 import { type ApiDependencies, type ApiPools, createApi } from './app.ts'
 import { type AddressRule, createAddressRule } from './callbacks/address-verdict.ts'
@@ -64,7 +62,7 @@ export function createService({
     timings,
   })
   measurePools(metrics, { ...pools })
-  measureRedis(metrics, connections, revocation)
+  measureRedis(metrics, connections, revocation.counts)
   const roundMarked = measureRoundAge(metrics)
   const usage = createClientUsage({ redis, clock })
   const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
@@ -95,7 +93,7 @@ export function createService({
   return {
     handle: app.callback(),
     async start() {
-      await checkDatabaseUrl(pools.decisions)
+      await checkDatabaseUrl(pools.decisions, 'integration_api')
       // They have only begun to connect; a first round without Redis would be told as a failure, and the first
       // requests counted by this process alone.
       const each = [redis, revocationRedis]
@@ -155,18 +153,13 @@ function degradedBy(reconciling: Reconciling | undefined, connections: RedisConn
 }
 
 /** @returns what is called each time this process has made Redis trusted. */
-function measureRoundAge({ registry }: Metrics): () => void {
+function measureRoundAge({ gauge }: Metrics): () => void {
   /** By the process's clock; until the first time, its start counts. */
   let markedAt_ms = 0
-  new Gauge({
-    name: 'integration_revocation_round_age_seconds',
-    help: 'Time since a process last made Redis trusted',
-    aggregator: 'min',
-    registers: [registry],
-    collect() {
-      this.set((performance.now() - markedAt_ms) / 1_000)
-    },
-  })
+  const help = 'Time since a process last made Redis trusted'
+  gauge('integration_revocation_round_age_seconds', { help, over: 'min' }, (set) =>
+    set((performance.now() - markedAt_ms) / 1_000),
+  )
   return () => {
     markedAt_ms = performance.now()
   }

@@ -1,11 +1,10 @@
-import { Counter } from 'prom-client'
 import type { RequestContext } from '#shared/http/request-context.ts'
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import type { Log } from '#shared/process/log.ts'
 import { infoLines } from '#shared/process/log-line.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
 import type { ClientUsage } from '#shared/usage/client-usage.ts'
-import type { Refusal } from './refusal.ts'
+import { INVALID_CLIENT, type Refusal } from './refusal.ts'
 import type { Exchange } from './route.ts'
 
 interface TokenIssued {
@@ -23,25 +22,13 @@ export type Audit = ReturnType<typeof createAudit>
  * for the client's company. Fields are named one by one: nothing of a request is logged but the ids and the address.
  * What was sent as client id is logged only when it looks like one, since people paste secrets into the wrong field.
  */
-export function createAudit(log: Log, { registry }: Metrics, usage: ClientUsage) {
+export function createAudit(log: Log, { counter }: Metrics, usage: ClientUsage) {
   const writeInfo = infoLines(log)
-  const registers = [registry]
-  const issued = new Counter({
-    name: 'integration_tokens_issued_total',
-    help: 'Access tokens issued',
-    registers,
-  })
-  const revoked = new Counter({
-    name: 'integration_tokens_revoked_total',
-    help: 'Access tokens revoked by their client',
-    registers,
-  })
-  const refused = new Counter({
-    name: 'integration_oauth_refusals_total',
-    help: 'Requests to the OAuth endpoints that were refused, by reason',
-    labelNames: ['reason'],
-    registers,
-  })
+  const issued = counter('integration_tokens_issued_total', 'Access tokens issued')
+  const revoked = counter('integration_tokens_revoked_total', 'Access tokens revoked by their client')
+  const reasons = Object.values(INVALID_CLIENT).map(({ parts: { reason } }) => reason)
+  const help = 'Requests to the OAuth endpoints that were refused, by reason'
+  const refused = counter('integration_oauth_refusals_total', help, { reason: reasons })
   return {
     tokenIssued(context: RequestContext, token: TokenIssued): void {
       issued.inc()

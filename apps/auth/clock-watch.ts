@@ -45,6 +45,7 @@ export function watchClock({
 }) {
   let right = true
   let unknown = false
+  let offsets: { postgres_ms?: number | undefined; redis_ms?: number | undefined } = {}
 
   /** How far the other clock is ahead; undefined when it cannot be read. */
   async function offsetOf(read: () => Promise<number>): Promise<number | undefined> {
@@ -63,7 +64,7 @@ export function watchClock({
     const wasUnknown = unknown
     unknown = !agrees && known.length < 2
     if (!unknown) right = agrees
-    const offsets = { postgres_ms, redis_ms }
+    offsets = { postgres_ms, redis_ms }
     if (!right) log.error({ event: 'clock.wrong', ...offsets }, 'no tokens: this clock is minutes off')
     else if (unknown && !wasUnknown)
       log.warn({ event: 'clock.unknown', ...offsets }, 'this clock cannot be checked')
@@ -71,6 +72,8 @@ export function watchClock({
 
   return {
     isRight: () => right,
+    /** How far each store's clock was ahead at the last look. */
+    offsets: () => offsets,
     check,
     /** Checks now, and from then on every 15 s; every second while it cannot be told. @returns what ends that. */
     async start() {

@@ -27,9 +27,10 @@ export const getHealth: Handler = () => answerUncached({ status: 'ok', version: 
 
 /** GET /readyz: a request could be served now. Redis is not required, only named in `degraded`. */
 export const createGetReadiness =
-  ({ isReady, degraded }: { isReady: () => boolean; degraded: () => string[] }): Handler =>
+  ({ waitingFor, degraded }: { waitingFor: () => string[]; degraded: () => string[] }): Handler =>
   () => {
-    if (!isReady()) return answerUncached({ status: 'not_ready' }, 503)
+    const waits = waitingFor()
+    if (waits.length > 0) return answerUncached({ status: 'not ready', waitingFor: waits }, 503)
     const without = degraded()
     return answerUncached({ status: 'ready', ...(without.length > 0 && { degraded: without }) })
   }

@@ -1,35 +1,29 @@
-import { Gauge } from 'prom-client'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
+import type { ClockWatch } from './clock-watch.ts'
 import type { KeyRing } from './key-ring.ts'
 
 const STATES = ['active', 'standby', 'retired'] as const
 
 /** How many signing keys this process has in each state, and the age of the one that signs. */
-export function measureKeys({ registry }: Metrics, keys: KeyRing, clock: Clock): void {
-  new Gauge({
-    name: 'integration_signing_keys',
-    help: 'Signing keys that are not revoked, by state',
-    labelNames: ['state'],
-    aggregator: 'max',
-    registers: [registry],
-    collect() {
-      this.reset()
-      const live = keys.live()
-      if (live.length === 0) return
-      for (const state of STATES) this.set({ state }, live.filter((key) => key.state === state).length)
-    },
+export function measureKeys({ gauge }: Metrics, keys: KeyRing, clock: Clock): void {
+  const [help, age] = ['Signing keys that are not revoked, by state', 'Age of the signing key that signs now']
+  gauge('integration_signing_keys', { help, labels: ['state'], over: 'max' }, (set) => {
+    const live = keys.live()
+    if (live.length === 0) return
+    for (const state of STATES) set(live.filter((key) => key.state === state).length, { state })
   })
-  new Gauge({
-    name: 'integration_signing_key_age_seconds',
-    help: 'Age of the signing key that signs now',
-    labelNames: ['state'],
-    aggregator: 'max',
-    registers: [registry],
-    collect() {
-      this.reset()
-      const active = keys.live().find(({ state }) => state === 'active')
-      if (active) this.set({ state: 'active' }, (clock.now() - active.key.createdAt.getTime()) / 1_000)
-    },
+  gauge('integration_signing_key_age_seconds', { help: age, labels: ['state'], over: 'max' }, (set) => {
+    const active = keys.live().find(({ state }) => state === 'active')
+    if (active) set((clock.now() - active.key.createdAt.getTime()) / 1_000, { state: 'active' })
+  })
+}
+
+/** How far the clock of each store is ahead of this process's, if that is known. */
+export function measureClock({ gauge }: Metrics, { offsets }: ClockWatch): void {
+  const help = "How far a store's clock is ahead of this machine's"
+  gauge('integration_clock_offset_seconds', { help, labels: ['store'], over: 'max' }, (set) => {
+    for (const [store, ahead_ms] of Object.entries(offsets()))
+      if (ahead_ms !== undefined) set(ahead_ms / 1_000, { store: store.replace('_ms', '') })
   })
 }

@@ -2,14 +2,13 @@ import { createContextReader } from '#shared/http/request-context.ts'
 import { openIdMetadata, serverMetadata } from '#shared/oauth/server-metadata.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
-import { createMetrics, type Metrics } from '#shared/process/metrics.ts'
+import { createMetrics, type Metrics, measureReadiness } from '#shared/process/metrics.ts'
 import type { Service } from '#shared/process/service-process.ts'
-import { measureRedis } from '#shared/revocation/metrics.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { checkDatabaseUrl, createPostgres } from '#shared/stores/postgres.ts'
 import { rateLimits } from '#shared/stores/rate-limit.ts'
 import { connectRedis } from '#shared/stores/redis-watch.ts'
-import { measurePools } from '#shared/stores/store-metrics.ts'
+import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
 import { createAudit } from './audit.ts'
 import { createAuthenticate } from './authenticate.ts'
@@ -19,7 +18,7 @@ import type { AuthConfig } from './config.ts'
 import { createGetDocument, createGetReadiness, getHealth } from './documents.ts'
 import { createGrants } from './grant.ts'
 import { createKeyRing } from './key-ring.ts'
-import { measureKeys } from './measured.ts'
+import { measureClock, measureKeys } from './measured.ts'
 import { createPostRevoke } from './post-revoke.ts'
 import { createPostToken } from './post-token.ts'
 import { createListener, get, type Methods, post } from './server.ts'
@@ -46,8 +45,10 @@ export function createAuthService({
 }: AuthServiceOptions): Service & { routes: ReadonlyMap<string, Methods> } {
   const parts = createParts({ config, clock, log, metrics, stores })
   const { db, connections, revocation, keys, clockWatch, audit, usage } = parts
-  let ready = false
-  const routes = createRoutes(config, clock, parts, () => ready && clockWatch.isRight())
+  let phase = ['start']
+  const waitingFor = () => [...phase, ...(clockWatch.isRight() ? [] : ['clock'])]
+  const routes = createRoutes(config, clock, parts, waitingFor)
+  measureReadiness(metrics, async () => ({ waitingFor: waitingFor(), degraded: connections.degraded() }))
   const readContext = createContextReader(config.TRUSTED_PROXIES, log)
   const errorPage = `${config.ISSUER}/docs/errors`
   let flushing: NodeJS.Timeout | undefined
@@ -56,13 +57,13 @@ export function createAuthService({
     routes,
     handle: createListener({ routes, readContext, audit, metrics, errorPage }),
     async start() {
-      await checkDatabaseUrl(db)
+      await checkDatabaseUrl(db, 'integration_auth')
       endPolling = [await keys.start(), await clockWatch.start()]
       flushing = setInterval(usage.flush, FLUSH_EVERY_MS).unref()
-      ready = true
+      phase = []
     },
     drain() {
-      ready = false
+      phase = ['end']
     },
     async stop() {
       clearInterval(flushing)
@@ -90,14 +91,16 @@ function createParts({ config, clock, log, metrics, stores }: AuthServiceOptions
   const keys = createKeyRing({ db, clock, log, alg, encryptionKey })
   const usage = createClientUsage({ redis, clock })
   measurePools(metrics, { main: db })
-  measureRedis(metrics, connections, revocation)
+  measureRedis(metrics, connections, revocation.counts)
   measureKeys(metrics, keys, clock)
+  const clockWatch = watchClock({ clock, log, stores: stores ?? storeClocks(db, redis) })
+  measureClock(metrics, clockWatch)
   return {
     db,
     connections,
     revocation,
     keys,
-    clockWatch: watchClock({ clock, log, stores: stores ?? storeClocks(db, redis) }),
+    clockWatch,
     audit: createAudit(log, metrics, usage),
     usage,
     limit: rateLimits(redis, metrics),
@@ -109,7 +112,7 @@ function createRoutes(
   config: AuthConfig,
   clock: Clock,
   { db, connections, revocation, keys, clockWatch, audit, usage, limit }: ReturnType<typeof createParts>,
-  isReady: () => boolean,
+  waitingFor: () => string[],
 ): Map<string, Methods> {
   const { ISSUER: issuer, API_RESOURCE: resource } = config
   const authenticate = createAuthenticate({
@@ -143,6 +146,6 @@ function createRoutes(
     ['/.well-known/oauth-authorization-server', get(createGetDocument(() => metadata))],
     ['/.well-known/openid-configuration', get(createGetDocument(openId))],
     ['/healthz', get(getHealth)],
-    ['/readyz', get(createGetReadiness({ isReady, degraded: connections.degraded }))],
+    ['/readyz', get(createGetReadiness({ waitingFor, degraded: connections.degraded }))],
   ])
 }

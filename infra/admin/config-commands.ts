@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
+import { isDeepStrictEqual, promisify } from 'node:util'
 import { Argument, type Command } from 'commander'
 import { type SettingReference, settingsOf } from '#shared/process/settings-program.ts'
 import { MIGRATE_SHAPE } from '../database/migrate-settings.ts'
@@ -71,10 +71,9 @@ async function reference(): Promise<Outcome> {
   const [auth, api] = await Promise.all((['auth', 'api'] as const).map((name) => ask(name, 'reference')))
   const ofAuth: SettingReference[] = JSON.parse(auth?.text ?? '[]')
   const ofApi: SettingReference[] = JSON.parse(api?.text ?? '[]')
-  const isCommon = ({ name }: SettingReference): boolean =>
-    name !== 'PORT' &&
-    ofAuth.some((other) => other.name === name) &&
-    ofApi.some((other) => other.name === name)
+  // PORT and DATABASE_POOL_SIZE have another default in each.
+  const isCommon = (setting: SettingReference): boolean =>
+    [ofAuth, ofApi].every((settings) => settings.some((other) => isDeepStrictEqual(other, setting)))
   const sections: [title: string, settings: SettingReference[]][] = [
     ['Both services', ofAuth.filter(isCommon)],
     ['The authorization server', ofAuth.filter((setting) => !isCommon(setting))],

@@ -36,3 +36,10 @@ export const REDIS_USER_RULES = {
   /** For other services of the company: shared/access-tokens. */
   verifier: ASK.join(' '),
 } as const
+
+/** What the servers need of each other where there is Sentinel: its users on the data servers, not on the Sentinels. */
+export const SENTINEL_USER_RULES = {
+  replication: 'resetkeys resetchannels -@all +ping +psync +replconf',
+  sentinel:
+    'resetkeys resetchannels -@all &__sentinel__:hello +ping +info +role +multi +exec +slaveof +config|rewrite +client|setname +client|kill +script|kill +publish +subscribe',
+} as const

@@ -1,7 +1,8 @@
+import { PROBLEMS, type ProblemCode } from '#shared/problems/problems.ts'
 import { ROUTES, type Route } from '../local/gateway/route.ts'
-import { WORKSPACE_HEADERS, workspaceCacheControl } from '../workspace-headers.ts'
+import { STRICT_TRANSPORT_SECURITY, WORKSPACE_HEADERS, workspaceCacheControl } from '../workspace-headers.ts'
 
-/** Where a proxy listens and what is behind it. The defaults are those of the files beside this one. */
+/** Where a proxy listens and what is behind it. */
 export interface Installation {
   /** Instances as `host:port`. */
   auth: string[]
@@ -15,9 +16,13 @@ export interface Installation {
 }
 
 /** What a reader further back might take for another path than the proxy did. */
-const AMBIGUOUS = '(?://|/[.]{1,2}(?:/|$)|%(?:2e|2f|5c|00))'
+export const AMBIGUOUS = '(?://|/[.]{1,2}(?:/|$)|%(?:2e|2f|5c|00))'
 /** Where an OpenID provider sends browsers. */
 const OPENID_CALLBACK = '/v1/session/openid/callback'
+/** Answered only where the services listen themselves. */
+const HIDDEN_PATHS = ['/healthz', '/readyz', '/metrics']
+const UNANSWERED = 'No instance could be reached, or it took too long. Try again in a moment.'
+const RETRY_AFTER_S = 2
 const PREAMBLE = '# Printed by `node infra/deploy/print.ts`; do not edit. The runbook explains it.\n'
 
 /** The configuration of nginx, which serves the workspace itself. */
@@ -42,6 +47,8 @@ server {
   client_header_timeout 10s;
   client_body_timeout 20s;
   merge_slashes off;
+  # Not inherited where other fields are added, so each such place names it again.
+  add_header Strict-Transport-Security "${STRICT_TRANSPORT_SECURITY}" always;
 
   if ($integration_ambiguous) {
     return 400;
@@ -63,16 +70,39 @@ server {
   # A request goes to another instance only if the first never got it.
   proxy_next_upstream error;
   proxy_next_upstream_tries 2;
+  error_page 502 504 = @api_unanswered;
 
   # Its query has the code of a sign-in, which is no log's business. The error log would quote it with each 502.
   location = ${OPENID_CALLBACK} {
     access_log off;
     error_log /dev/null;
+    error_page 502 504 = @callback_unanswered;
     proxy_pass http://integration_api;
   }
 ${ROUTES.map(nginxLocation).join('\n')}
-${['/healthz', '/readyz', '/metrics'].map((path) => `  location = ${path} {\n    return 404;\n  }\n`).join('')}
-  root ${workspace};
+${HIDDEN_PATHS.map((path) => `  location = ${path} {\n    return 404;\n  }`).join('\n')}
+${nginxUnanswered('@auth_unanswered', 'auth')}
+${nginxUnanswered('@api_unanswered', 'api')}
+${nginxUnanswered('@callback_unanswered', 'api', '\n    access_log off;')}
+${nginxPages(workspace)}
+}
+`
+}
+
+/** The configuration of an nginx that only serves the workspace's files, for a proxy that cannot. */
+export function workspaceConfiguration({ listen, workspace }: { listen: string; workspace: string }): string {
+  return `${PREAMBLE}
+server {
+  listen ${listen};
+  server_name _;
+  server_tokens off;
+${nginxPages(workspace)}
+}
+`
+}
+
+const nginxPages = (folder: string): string => `
+  root ${folder};
   location ^~ /assets/ {
     try_files $uri =404;
 ${headers(workspaceCacheControl('/assets/'))}
@@ -87,9 +117,39 @@ ${headers(workspaceCacheControl('/'))}
     }
     try_files $uri /index.html;
 ${headers(workspaceCacheControl('/'))}
-  }
+  }`
+
+/** The media type and body of an answer that no instance gave, in the form of the service that should have. */
+function unansweredBody(to: Route['to'], code: ProblemCode, requestId: string): [type: string, body: string] {
+  const { status, title } = PROBLEMS[code]
+  return to === 'auth'
+    ? [
+        'application/json',
+        JSON.stringify({ error: 'temporarily_unavailable', error_description: UNANSWERED }),
+      ]
+    : [
+        'application/problem+json',
+        JSON.stringify({
+          type: `/docs/errors#problem-${code}`,
+          title,
+          status,
+          detail: UNANSWERED,
+          code,
+          requestId,
+        }),
+      ]
 }
-`
+
+function nginxUnanswered(name: string, to: Route['to'], more = ''): string {
+  const [type, body] = unansweredBody(to, 'unavailable', '$request_id')
+  return `  location ${name} {${more}
+    default_type ${type};
+    add_header Strict-Transport-Security "${STRICT_TRANSPORT_SECURITY}" always;
+    add_header Cache-Control no-store always;
+    add_header Retry-After ${RETRY_AFTER_S} always;
+    add_header X-Request-Id $request_id always;
+    return ${PROBLEMS.unavailable.status} '${body}';
+  }`
 }
 
 /** Without max_fails an instance that restarts would be left out for ten seconds, and then the other may be down. */
@@ -98,11 +158,17 @@ ${instances.map((instance) => `  server ${instance} max_fails=0;\n`).join('')}  
 }
 `
 
-const nginxLocation = ({ path, match, to }: Route): string =>
-  `  location ${match === 'exact' ? '=' : '^~'} ${path} {\n    proxy_pass http://integration_${to};\n  }`
+function nginxLocation({ path, match, to }: Route): string {
+  const unanswered = to === 'auth' ? '\n    error_page 502 504 = @auth_unanswered;' : ''
+  return `  location ${match === 'exact' ? '=' : '^~'} ${path} {\n    proxy_pass http://integration_${to};${unanswered}\n  }`
+}
 
 const headers = (cacheControl: string): string =>
-  Object.entries({ ...WORKSPACE_HEADERS, 'Cache-Control': cacheControl })
+  Object.entries({
+    'Strict-Transport-Security': STRICT_TRANSPORT_SECURITY,
+    ...WORKSPACE_HEADERS,
+    'Cache-Control': cacheControl,
+  })
     .map(([name, value]) => `    add_header ${name} "${value}" always;`)
     .join('\n')
 
@@ -124,7 +190,7 @@ ${retry ? '  retries 2\n  retry-on conn-failure\n  option redispatch\n' : '  ret
 frontend integration
   bind ${listen}
   http-request deny deny_status 400 if { path -m reg -i ${AMBIGUOUS} }
-  http-request deny deny_status 404 if { path /healthz /readyz /metrics }
+  http-request deny deny_status 404 if { path ${HIDDEN_PATHS.join(' ')} }
   # Callers' own values of these never reach a service.
   http-request set-header X-Caller-Request-Id %[req.hdr(X-Request-Id)] if { req.hdr(X-Request-Id) -m found }
   http-request del-header X-Caller-Request-Id unless { req.hdr(X-Request-Id) -m found }
@@ -135,6 +201,7 @@ frontend integration
   http-request del-header Forwarded
   http-request del-header traceparent
   http-request del-header tracestate
+  http-after-response set-header Strict-Transport-Security "${STRICT_TRANSPORT_SECURITY}"
 ${ROUTES.map(haproxyRule).join('\n')}
   default_backend workspace
 
@@ -143,20 +210,25 @@ ${backend('api', api)}
 backend workspace
   http-request deny deny_status 405 unless METH_GET
   server workspace ${workspace}
-${Object.entries(WORKSPACE_HEADERS)
-  .map(([name, value]) => `  http-response set-header ${name} "${value}"`)
-  .join('\n')}
 `
 }
 
 const haproxyRule = ({ path, match, to }: Route): string =>
   `  use_backend ${to} if { ${match === 'exact' ? 'path' : 'path_beg'} ${path} }`
 
-const backend = (name: string, instances: string[]): string => `backend ${name}
+function haproxyUnanswered(to: Route['to'], code: ProblemCode): string {
+  const [type, body] = unansweredBody(to, code, '%[unique-id]')
+  const fields = { 'Retry-After': RETRY_AFTER_S, 'Cache-Control': 'no-store', 'X-Request-Id': '%[unique-id]' }
+  const named = Object.entries(fields).map(([name, value]) => `hdr ${name} ${value}`)
+  return `  http-error status ${PROBLEMS[code].status} content-type ${type} lf-string '${body}' ${named.join(' ')}`
+}
+
+const backend = (name: Route['to'], instances: string[]): string => `backend ${name}
   option httpchk
   http-check send meth GET uri /readyz
   http-check expect status 200
   default-server check inter 1s fall 1 rise 1
+${(['bad_gateway', 'unavailable', 'gateway_timeout'] as const).map((code) => haproxyUnanswered(name, code)).join('\n')}
 ${instances.map((instance, i) => `  server ${name}-${i + 1} ${instance}`).join('\n')}
 `
 
@@ -177,4 +249,5 @@ export const PROXY_FILES: Record<string, string> = {
     listen: ':443 ssl crt /etc/integration/tls/tls.pem alpn h2,http/1.1 ssl-min-ver TLSv1.2',
     workspace: 'workspace:8083',
   }),
+  'workspace.conf': workspaceConfiguration({ listen: '8083', workspace: '/srv/workspace' }),
 }

@@ -132,22 +132,29 @@ export const addressRangeList = z
     })
   })
 
-/** The addresses of the proxies whose X-Forwarded-For and X-Request-Id are trusted. */
-const addressRanges = addressRangeList.transform((ranges) => {
-  const list = new BlockList()
-  for (const range of ranges) {
-    const [address = '', length] = range.split('/')
-    list.addSubnet(address, Number(length), isIP(address) === 6 ? 'ipv6' : 'ipv4')
-  }
-  return list
-})
+/** The addresses of the proxies whose X-Forwarded-For and X-Request-Id are trusted; no private range is wider than /7. */
+const addressRanges = addressRangeList
+  .refine(
+    (ranges) => ranges.every((range) => Number(range.split('/')[1]) >= 7),
+    'must not hold a range wider than /7: whoever is in it chooses its own address for every limit',
+  )
+  .transform((ranges) => {
+    const list = new BlockList()
+    for (const range of ranges) {
+      const [address = '', length] = range.split('/')
+      list.addSubnet(address, Number(length), isIP(address) === 6 ? 'ipv6' : 'ipv4')
+    }
+    return list
+  })
 
+const ZEROS = Buffer.alloc(32).toString('base64')
 const KEY_ENCRYPTION_KEYS = /^[A-Za-z0-9+/]{43}=(?:,[A-Za-z0-9+/]{43}=){0,7}$/
 
 /** One key of 32 bytes in base64, or several, separated by commas, newest first: the first encrypts. */
 export const keyEncryptionKey = z
   .string()
   .regex(KEY_ENCRYPTION_KEYS, 'must be 32 bytes in base64, or several such keys separated by commas')
+  .refine((text) => !text.startsWith(ZEROS), 'must be random: openssl rand -base64 32')
   .transform((text) => text.split(',').map((key) => Buffer.from(key, 'base64')))
 
 const LONGEST_DRAIN_DELAY_S = 300
@@ -196,6 +203,14 @@ export const commonShape = {
     .default('info')
     .meta({ description: 'trace, debug, info, warn, error or silent' }),
 }
+
+/** The settings by which a service reaches a store on another machine without TLS. */
+export const storesWithoutTls = (settings: Readonly<Record<string, unknown>>): string[] =>
+  ['DATABASE_URL', 'REDIS_URL', 'REVOCATION_REDIS_URL'].filter((name) => {
+    const url = URL.parse(withoutFurtherHosts(String(settings[name] ?? '')))
+    const isLocal = !url?.hostname || LOOPBACK_HOST.test(url.hostname)
+    return !isLocal && !/^rediss|[?&](?:sslmode=(?!disable)|ssl=(?:true|1))/.test(url.href)
+  })
 
 /** What both services are given. */
 export type CommonConfig = Readonly<z.infer<z.ZodObject<typeof commonShape>>> & { readonly PORT: number }

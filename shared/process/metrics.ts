@@ -1,6 +1,6 @@
 import cluster from 'node:cluster'
 import { createServer } from 'node:http'
-import { AggregatorRegistry, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { listen } from './http-server.ts'
 import { VERSION } from './version.ts'
 
@@ -12,6 +12,14 @@ export interface Metrics {
   readonly registry: Registry
   /** @param request its route as it is documented, never the path that was sent; `unmatched` without one. */
   answered(request: { route: string; method: string; status: number; duration_ms: number }): void
+  /** @param values of its label: each is there from the start as 0, since a rate does not see a first value. */
+  counter(name: string, help: string, values?: Record<string, readonly string[]>): Counter
+  /** @param read called for each scrape. `over`: how the values of several processes become one. */
+  gauge(
+    name: string,
+    about: { help: string; labels?: string[]; over: 'sum' | 'min' | 'max' | 'first' },
+    read: (set: (value: number, labels?: Record<string, string>) => void) => void | Promise<void>,
+  ): void
 }
 
 /** @param service its name in `integration_build_info`. `ofProcess`: measures memory, CPU and event-loop lag too. */
@@ -31,20 +39,49 @@ export function createMetrics({
     buckets: DURATION_BUCKETS_S,
     registers: [registry],
   })
-  const build = new Gauge({
-    name: 'integration_build_info',
-    help: 'Always 1; the version that runs',
-    labelNames: ['service', 'version'],
-    aggregator: 'first',
-    registers: [registry],
-  })
-  build.set({ service, version: VERSION }, 1)
-  return {
+  const metrics: Metrics = {
     registry,
     answered({ duration_ms, ...labels }) {
       durations.observe(labels, duration_ms / 1_000)
     },
+    counter(name, help, values = {}) {
+      const counter = new Counter({ name, help, labelNames: Object.keys(values), registers: [registry] })
+      for (const [label, each] of Object.entries(values))
+        for (const value of each) counter.inc({ [label]: value }, 0)
+      return counter
+    },
+    gauge(name, { help, labels: labelNames = [], over: aggregator }, read) {
+      const collect = async () => {
+        gauge.reset()
+        await read((value, labels = {}) => gauge.set(labels, value))
+      }
+      const gauge = new Gauge({ name, help, labelNames, aggregator, registers: [registry], collect })
+    },
   }
+  metrics.gauge(
+    'integration_build_info',
+    { help: 'Always 1; the version that runs', labels: ['service', 'version'], over: 'first' },
+    (set) => set(1, { service, version: VERSION }),
+  )
+  return metrics
+}
+
+/** All that a process may serve requests without. */
+const DEGRADED = ['redis', 'clocks', 'read-only']
+
+/** What /readyz answers, for alerts. */
+export function measureReadiness(
+  { gauge }: Metrics,
+  health: () => Promise<{ waitingFor: string[]; degraded: string[] }>,
+): void {
+  gauge('integration_ready', { help: '1 while every process can serve requests', over: 'min' }, async (set) =>
+    set((await health()).waitingFor.length === 0 ? 1 : 0),
+  )
+  const help = '1 while a process serves requests without this'
+  gauge('integration_degraded', { help, labels: ['without'], over: 'max' }, async (set) => {
+    const { degraded } = await health()
+    for (const without of DEGRADED) set(degraded.includes(without) ? 1 : 0, { without })
+  })
 }
 
 /**

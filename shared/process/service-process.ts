@@ -2,7 +2,7 @@ import cluster, { type Worker } from 'node:cluster'
 import type { RequestListener, Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { z } from 'zod'
-import { type CommonConfig, ConfigError, type Env } from './config.ts'
+import { type CommonConfig, ConfigError, type Env, storesWithoutTls } from './config.ts'
 import { drain, listen } from './http-server.ts'
 import { createLog, type Log } from './log.ts'
 import { createMetrics, type Metrics, serveMetrics } from './metrics.ts'
@@ -64,9 +64,12 @@ async function run<Config extends CommonConfig>(
 ): Promise<void> {
   const { METRICS_HOST, METRICS_PORT, PROCESSES } = config
   const log = createLog({ service: name, level: config.LOG_LEVEL })
-  if (cluster.isPrimary)
+  if (cluster.isPrimary) {
     for (const misspelt of misspeltSettings(env, Object.keys(shape)))
       log.warn({ event: 'setting.unknown', ...misspelt }, misspeltSentence(misspelt))
+    for (const variable of storesWithoutTls(config))
+      log.warn({ event: 'store.unencrypted', variable }, `${variable}: leads to another machine without TLS`)
+  }
   const metrics = createMetrics({ service: name, ofProcess: METRICS_PORT !== undefined })
   if (METRICS_PORT !== undefined)
     await serveMetrics(metrics, { host: METRICS_HOST, port: METRICS_PORT, processes: PROCESSES })

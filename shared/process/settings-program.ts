@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ConfigError, type Env } from './config.ts'
+import { ConfigError, type Env, storesWithoutTls } from './config.ts'
 
 /** EX_USAGE and EX_CONFIG of sysexits.h. */
 const EXIT_USAGE = 64
@@ -56,7 +56,7 @@ export function runSettingsProgram({
   env: Env
   question: string | undefined
   shape: z.ZodRawShape
-  read: (env: Env) => unknown
+  read: (env: Env) => Readonly<Record<string, unknown>>
 }): void {
   const { text, exitCode = 0 } =
     question === 'reference'
@@ -68,10 +68,13 @@ export function runSettingsProgram({
   process.exitCode = exitCode
 }
 
-function check(env: Env, read: (env: Env) => unknown): { text: string; exitCode?: number } {
+function check(
+  env: Env,
+  read: (env: Env) => Readonly<Record<string, unknown>>,
+): { text: string; exitCode?: number } {
   try {
-    read(env)
-    return { text: 'The settings are usable.' }
+    const plain = storesWithoutTls(read(env)).map((name) => `  ${name}: leads to another machine without TLS`)
+    return { text: ['The settings are usable.', ...plain].join('\n') }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     return { text: error.message, exitCode: EXIT_CONFIG }

@@ -31,15 +31,18 @@ export async function readSchema(db: Queryable): Promise<{ newest: number; serve
   return newest === undefined ? undefined : { newest: Number(newest), serves: Number(serves) }
 }
 
-/** Whether this code can work on the database. Rejects with what the database throws. */
-export async function schemaState(db: Queryable): Promise<SchemaState> {
+/** Whether this code can work on the database, and write there. Rejects with what the database throws. */
+export async function readDatabaseState(
+  db: Queryable,
+): Promise<{ schema: SchemaState; isReadOnly: boolean }> {
   const schema = await readSchema(db)
-  if (schema === undefined || schema.newest < SCHEMA_NEEDED) return 'missing'
-  if (schema.serves > SCHEMA_NEEDED) return 'newer'
+  if (schema === undefined || schema.newest < SCHEMA_NEEDED) return { schema: 'missing', isReadOnly: false }
+  if (schema.serves > SCHEMA_NEEDED) return { schema: 'newer', isReadOnly: false }
   const { rows } = await db.raw(
     `select case when exists (select from restore_fences where lowered_at is null) then 'fenced'
        when not exists (select from revocation_trust where place = database_place()) then 'moved'
-       else 'usable' end as state`,
+       else 'usable' end as schema,
+       current_setting('transaction_read_only')::boolean as "isReadOnly"`,
   )
-  return rows[0].state
+  return rows[0]
 }

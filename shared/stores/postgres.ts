@@ -105,12 +105,13 @@ const POOLER =
   'DATABASE_URL: leads to a pooler, such as PgBouncer; set DATABASE_POOLER=transaction, or connect to Postgres itself'
 
 /**
- * With a role that may do everything, a service would not notice that its rights are wrong; behind a pooler that it
- * does not know of, its prepared statements would fail now and then.
- * @throws ConfigError when DATABASE_URL logs in as a superuser, or leads to a pooler unannounced; whatever the database
- * throws.
+ * With another role a service may do more than it should, and nothing would say so; behind a pooler that it does not
+ * know of, its prepared statements would fail now and then.
+ * @param own the role that the migration made for the service.
+ * @throws ConfigError when DATABASE_URL logs in as another role or a superuser, or leads to a pooler unannounced; whatever
+ * the database throws.
  */
-export async function checkDatabaseUrl(db: Database): Promise<void> {
+export async function checkDatabaseUrl(db: Database, own: string): Promise<void> {
   const connection = await db.client.acquireConnection().catch((error: Error) => {
     throw /unsupported startup parameter/.test(error.message) ? new ConfigError(POOLER) : error
   })
@@ -120,10 +121,9 @@ export async function checkDatabaseUrl(db: Database): Promise<void> {
        from pg_roles where rolname = current_user`,
     )
     const [{ role, isSuperuser, pid }] = rows
-    if (isSuperuser)
-      throw new ConfigError(
-        `DATABASE_URL: logs in as ${role}, a superuser; use the role that the migration made for the service`,
-      )
+    const mistake = isSuperuser ? `${role}, a superuser` : role
+    if (mistake !== own)
+      throw new ConfigError(`DATABASE_URL: logs in as ${mistake}; this service runs only as ${own}`)
     // A pooler invents a process id for each of its clients.
     if (!db.userParams.pooled && pid !== connection.processID) throw new ConfigError(POOLER)
   } finally {

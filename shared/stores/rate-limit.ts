@@ -1,5 +1,4 @@
 import type { Redis } from 'ioredis'
-import { Counter } from 'prom-client'
 import { setNewest } from '#shared/process/bounded-map.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
 import { batchPerTurn } from '#shared/process/turn-batch.ts'
@@ -50,15 +49,13 @@ interface Use {
 type Counted = [count: number, left_ms: number]
 
 /** @returns what makes the rate limits of a service, which count the requests that they refuse. */
-export function rateLimits(redis: Redis, { registry }: Metrics) {
-  const exceeded = new Counter({
-    name: 'integration_rate_limit_hits_total',
-    help: 'Times that a rate limit was exceeded',
-    labelNames: ['limit'],
-    registers: [registry],
-  })
-  return (name: string, rate: { limit: number; window_s: number }): RateLimit =>
-    createRateLimit(redis, { name, ...rate }, () => exceeded.inc({ limit: name }))
+export function rateLimits(redis: Redis, { counter }: Metrics) {
+  const help = 'Times that a rate limit was exceeded'
+  const exceeded = counter('integration_rate_limit_hits_total', help, { limit: [] })
+  return (limit: string, rate: { limit: number; window_s: number }): RateLimit => {
+    exceeded.inc({ limit }, 0)
+    return createRateLimit(redis, { name: limit, ...rate }, () => exceeded.inc({ limit }))
+  }
 }
 
 /** Counts in fixed windows in Redis. Everything counted in one turn of the event loop takes one command. */

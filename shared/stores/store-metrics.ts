@@ -1,36 +1,49 @@
-import { Gauge } from 'prom-client'
+import { Counter } from 'prom-client'
 import type { Metrics } from '#shared/process/metrics.ts'
 import type { Database } from './postgres.ts'
+import type { RedisConnections } from './redis-watch.ts'
 
 /** What is used of tarn's pool, which knex has no type for. */
-interface Pool {
-  max: number
-  numUsed(): number
-  numFree(): number
-  numPendingAcquires(): number
-}
+type Pool = Record<'numUsed' | 'numFree' | 'numPendingAcquires', () => number> & { max: number }
 
 /** The connections of each pool, by its name. */
-export function measurePools({ registry }: Metrics, databases: Record<string, Database>): void {
+export function measurePools({ gauge }: Metrics, databases: Record<string, Database>): void {
   const pools = Object.entries(databases).map(([pool, db]) => [pool, db.client.pool as Pool] as const)
-  new Gauge({
-    name: 'integration_postgres_connections',
-    help: 'Postgres connections of the pools: used, free, or waited for',
-    labelNames: ['pool', 'state'],
-    registers: [registry],
+  const help = 'Postgres connections of the pools: used, free, or waited for'
+  gauge('integration_postgres_connections', { help, labels: ['pool', 'state'], over: 'sum' }, (set) => {
+    for (const [pool, of] of pools) {
+      set(of.numUsed(), { pool, state: 'used' })
+      set(of.numFree(), { pool, state: 'free' })
+      set(of.numPendingAcquires(), { pool, state: 'waiting' })
+    }
+  })
+  const most = 'Most Postgres connections of the pools'
+  gauge('integration_postgres_connections_max', { help: most, labels: ['pool'], over: 'sum' }, (set) => {
+    for (const [pool, of] of pools) set(of.max, { pool })
+  })
+}
+
+/**
+ * Whether each Redis server lets the processes work, whether it vouches for revocations, and who decided about them.
+ * @param decided how many questions each store has decided so far.
+ */
+export function measureRedis(metrics: Metrics, redis: RedisConnections, decided: () => object): void {
+  const usable = '1 while every process can use the Redis server'
+  metrics.gauge('integration_redis_usable', { help: usable, labels: ['redis'], over: 'min' }, (set) => {
+    for (const { name, trouble } of redis.watches) set(trouble() ? 0 : 1, { redis: name })
+  })
+  const trusted = '1 while Redis vouches for revocations; else Postgres decides'
+  metrics.gauge('integration_redis_trusted', { help: trusted, over: 'min' }, (set) =>
+    set(redis.revocationWatch.vouches() ? 1 : 0),
+  )
+  new Counter({
+    name: 'integration_revocation_decisions_total',
+    help: 'Questions about a revocation, by the store that decided; neither: the answer was 503',
+    labelNames: ['by'],
+    registers: [metrics.registry],
     collect() {
-      for (const [pool, of] of pools) {
-        this.set({ pool, state: 'used' }, of.numUsed())
-        this.set({ pool, state: 'free' }, of.numFree())
-        this.set({ pool, state: 'waiting' }, of.numPendingAcquires())
-      }
+      this.reset()
+      for (const [by, count] of Object.entries(decided())) this.inc({ by }, count)
     },
   })
-  const max = new Gauge({
-    name: 'integration_postgres_connections_max',
-    help: 'Most Postgres connections of the pools',
-    labelNames: ['pool'],
-    registers: [registry],
-  })
-  for (const [pool, of] of pools) max.set({ pool }, of.max)
 }

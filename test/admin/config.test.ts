@@ -9,7 +9,7 @@ const USABLE = {
   REDIS_URL: 'redis://auth:hunter3@127.0.0.1',
   ISSUER: 'https://auth.example.com',
   API_RESOURCE: 'https://api.example.com',
-  KEY_ENCRYPTION_KEY: Buffer.alloc(32).toString('base64'),
+  KEY_ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64'),
 }
 
 describe('npm run admin -- config', () => {
@@ -24,6 +24,24 @@ describe('npm run admin -- config', () => {
     const { code, stdout } = await runAdmin(['config', 'check', 'auth'], { env: USABLE })
     assert.equal(code, 0)
     assert.equal(stdout, 'The settings are usable.\n')
+  })
+
+  it('check names the stores on other machines that are reached without TLS, and no value', async () => {
+    const env = {
+      ...USABLE,
+      DATABASE_URL: 'postgres://integration_auth:hunter2@db.internal/integration',
+      REDIS_URL: 'redis+sentinel://auth:hunter3@10.0.0.1:26379,127.0.0.1/main',
+      REVOCATION_REDIS_URL: 'rediss://auth:hunter4@10.0.0.2',
+    }
+    const { code, stdout } = await runAdmin(['config', 'check', 'auth'], { env })
+    assert.equal(code, 0)
+    assert.equal(
+      stdout,
+      `The settings are usable.
+  DATABASE_URL: leads to another machine without TLS
+  REDIS_URL: leads to another machine without TLS
+`,
+    )
   })
 
   it('check ends with 78 and names what is wrong, missing and unknown, and no value', async () => {
@@ -54,6 +72,23 @@ describe('npm run admin -- config', () => {
 })
 
 describe('npm run admin -- redis-users', () => {
+  it('prints with --sentinel what replicas and Sentinels need of the servers, and nothing else', async () => {
+    const { code, stdout } = await runAdmin(['redis-users', '--sentinel'], { env: {} })
+    assert.equal(code, 0)
+    const lines = stdout.trim().split('\n')
+    const services = (await runAdmin(['redis-users'], { env: {} })).stdout.trim().split('\n')
+    assert.deepEqual(lines.slice(0, services.length), services)
+    const [replication = '', sentinel = '', ...more] = lines.slice(services.length)
+    assert.match(
+      replication,
+      /^user replication on #PASSWORD_REPLICATION resetkeys resetchannels -@all .*\+psync/,
+    )
+    assert.match(sentinel, /^user sentinel on #PASSWORD_SENTINEL resetkeys resetchannels -@all .*\+slaveof/)
+    assert.deepEqual(more, [])
+    // Neither reads or writes a key.
+    assert.doesNotMatch(replication + sentinel, /~|allkeys|\+@/)
+  })
+
   it('prints a line for each service and one for verifiers of tokens, ready for an ACL file but for the passwords', async () => {
     const { code, stdout } = await runAdmin(['redis-users'], { env: {} })
     assert.equal(code, 0)

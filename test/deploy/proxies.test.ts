@@ -1,9 +1,78 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { PROXY_FILES } from '../../infra/deploy/proxies.ts'
+import { AMBIGUOUS, PROXY_FILES } from '../../infra/deploy/proxies.ts'
 import { ROUTES } from '../../infra/local/gateway/route.ts'
-import { WORKSPACE_HEADERS } from '../../infra/workspace-headers.ts'
+import { STRICT_TRANSPORT_SECURITY, WORKSPACE_HEADERS } from '../../infra/workspace-headers.ts'
+
+/** What must never leave a file, whatever else changes: each line, and what a proxy would do without it. */
+const REQUIRED: Record<string, [line: string, why: string][]> = {
+  'nginx.conf': [
+    ['  proxy_next_upstream error;', 'repeat a POST that an instance may have carried out'],
+    ['  proxy_next_upstream_tries 2;', 'try every instance'],
+    ['  "~^(?<path>[^?]*)" $path;', 'judge the path after it was decoded'],
+    [`  "~*${AMBIGUOUS}" 1;`, 'pass on what a service reads as another path'],
+    ['  if ($integration_ambiguous) {\n    return 400;', 'pass it on all the same'],
+    ['  merge_slashes off;', 'choose the service by another path than the one sent'],
+    ['  location = /healthz {\n    return 404;', 'answer for one instance'],
+    ['  location = /readyz {\n    return 404;', 'answer for one instance'],
+    ['  location = /metrics {\n    return 404;', 'answer with a page'],
+    ['  proxy_set_header X-Forwarded-For $remote_addr;', "believe the caller's own address"],
+    ['  proxy_set_header X-Request-Id $request_id;', "believe the caller's own request id"],
+    ['  proxy_set_header X-Forwarded-Proto "";', 'pass on what a caller says of itself'],
+    ['  proxy_set_header Forwarded "";', 'pass on what a caller says of itself'],
+    ['  proxy_set_header traceparent "";', "let strangers join the operator's traces"],
+    ['  proxy_set_header tracestate "";', "let strangers join the operator's traces"],
+    ['  add_header Strict-Transport-Security "max-age=31536000" always;', 'let browsers come back by http'],
+    ['    error_page 502 504 = @auth_unanswered;', 'answer OAuth clients in HTML'],
+    ['  error_page 502 504 = @api_unanswered;', 'answer in HTML'],
+    ['  server auth-1:8081 max_fails=0;', 'leave out an instance for ten seconds after its restart'],
+  ],
+  'haproxy.cfg': [
+    ['  retry-on conn-failure', 'repeat a POST that an instance may have carried out'],
+    ['  option redispatch', 'try the same instance again'],
+    [
+      `  http-request deny deny_status 400 if { path -m reg -i ${AMBIGUOUS} }`,
+      'pass on what a service reads as another path',
+    ],
+    [
+      '  http-request deny deny_status 404 if { path /healthz /readyz /metrics }',
+      'answer for one instance, or with a page',
+    ],
+    ['  http-request set-header X-Forwarded-For %[src]', "believe the caller's own address"],
+    ['  http-request set-header X-Request-Id %[unique-id]', "believe the caller's own request id"],
+    ['  http-request del-header X-Forwarded-Proto', 'pass on what a caller says of itself'],
+    ['  http-request del-header Forwarded', 'pass on what a caller says of itself'],
+    ['  http-request del-header traceparent', "let strangers join the operator's traces"],
+    ['  http-request del-header tracestate', "let strangers join the operator's traces"],
+    [
+      '  http-after-response set-header Strict-Transport-Security "max-age=31536000"',
+      'let browsers come back by http',
+    ],
+    ['  http-check send meth GET uri /readyz', 'send requests to an instance that is not ready'],
+    ['  http-check expect status 200', 'send requests to an instance that is not ready'],
+  ],
+}
+
+/** A path, and whether a proxy refuses it because services and proxies may read it differently. */
+const PATHS: [path: string, isAmbiguous: boolean][] = [
+  ['/v1/vendor/ven_1/oauth-clients', false],
+  ['/.well-known/oauth-authorization-server', false],
+  ['/assets/app-B..x.js', false],
+  ['/docs/a%20b', false],
+  ['/v1/oauth%2ftoken', true],
+  ['/v1/oauth%2Ftoken', true],
+  ['/v1/oauth%5ctoken', true],
+  ['/v1/%2e%2e/healthz', true],
+  ['/v1/%2E/oauth', true],
+  ['/v1/x%00', true],
+  ['//v1/oauth/token', true],
+  ['/v1//oauth/token', true],
+  ['/v1/../metrics', true],
+  ['/v1/./oauth', true],
+  ['/v1/..', true],
+  ['/v1/.', true],
+]
 
 const FOLDER = join(import.meta.dirname, '../../infra/deploy')
 
@@ -13,7 +82,8 @@ describe('the configurations of the proxies', () => {
       assert.equal(readFileSync(join(FOLDER, name), 'utf8'), printed, 'node infra/deploy/print.ts')
     })
 
-    for (const { path, match, to } of ROUTES)
+    // The server of the pages alone sends nothing on.
+    for (const { path, match, to } of name === 'workspace.conf' ? [] : ROUTES)
       it(`${name} sends ${path} to ${to}`, () => {
         const rule = {
           'nginx.conf': `location ${match === 'exact' ? '=' : '^~'} ${path} {\n    proxy_pass http://integration_${to};`,
@@ -22,16 +92,38 @@ describe('the configurations of the proxies', () => {
         assert.ok(rule && printed.includes(rule), rule)
       })
 
-    for (const [header, value] of Object.entries(WORKSPACE_HEADERS))
-      it(`${name} gives the workspace's files ${header}`, () => {
-        assert.ok(printed.includes(`${header} "${value}"`))
+    for (const [line, why] of REQUIRED[name] ?? [])
+      it(`${name} has "${line.trim()}", or it would ${why}`, () => {
+        assert.ok(`\n${printed}`.includes(`\n${line}\n`), printed)
       })
   }
+
+  it('refuse a path that proxy and service may read differently, and no other', () => {
+    const ambiguous = new RegExp(AMBIGUOUS, 'i')
+    assert.deepEqual(
+      PATHS.map(([path]) => [path, ambiguous.test(path)]),
+      PATHS,
+    )
+  })
+
+  for (const name of ['nginx.conf', 'workspace.conf'])
+    it(`${name} gives each of the workspace's files all its headers`, () => {
+      const locations = (PROXY_FILES[name] ?? '').split('try_files').slice(1)
+      assert.equal(locations.length, 3)
+      for (const location of locations)
+        for (const [header, value] of Object.entries({
+          ...WORKSPACE_HEADERS,
+          'Strict-Transport-Security': STRICT_TRANSPORT_SECURITY,
+        }))
+          assert.ok(location.includes(`add_header ${header} "${value}" always;`), header)
+    })
 
   it('nginx.conf keeps the code of a sign-in out of both logs', () => {
     assert.match(
       PROXY_FILES['nginx.conf'] ?? '',
-      /location = \/v1\/session\/openid\/callback \{\n {4}access_log off;\n {4}error_log \/dev\/null;\n/,
+      /location = \/v1\/session\/openid\/callback \{\n {4}access_log off;\n {4}error_log \/dev\/null;\n {4}error_page 502 504 = @callback_unanswered;\n/,
     )
+    // nginx logs a request where it was answered in the end.
+    assert.match(PROXY_FILES['nginx.conf'] ?? '', /location @callback_unanswered \{\n {4}access_log off;\n/)
   })
 })

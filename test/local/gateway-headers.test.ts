@@ -122,6 +122,22 @@ describe('the gateway: what it says for a caller', () => {
     }
   })
 
+  for (const [apiResource, expected] of [
+    ['https://integration.example.com', 'max-age=31536000'],
+    ['http://localhost:8080', null],
+  ] as const)
+    it(`${expected ? 'asks browsers to come back by TLS' : 'says nothing of TLS'} when callers use ${apiResource}`, async () => {
+      const other = await startTestGateway({ apiResource })
+      try {
+        for (const path of ['/', '/assets/none.js', '/v1/session', '/v1/oauth/jwks', '/v1//x']) {
+          const { headers } = await fetch(other.url + path)
+          assert.equal(headers.get('strict-transport-security'), expected, path)
+        }
+      } finally {
+        await other.stop()
+      }
+    })
+
   describe('the length of a body', () => {
     for (const method of ['GET', 'DELETE', 'OPTIONS', 'POST']) {
       it(`is said again when ${method} came in chunks, so that no second request hides in it`, async () => {

@@ -212,9 +212,13 @@ describe('npm start', function () {
     })
 
     it('ends everything that it started on SIGTERM, with exit code 0', async () => {
+      const file = join(dataDir, 'running.json')
       assert.ok((await start.running()).length > 5)
+      await stat(file)
       assert.equal(await start.stop(), 0)
       assert.deepEqual(await start.running(), [])
+      // It holds the key encryption key.
+      await assert.rejects(stat(file), { code: 'ENOENT' })
     })
   })
 

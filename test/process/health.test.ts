@@ -7,6 +7,8 @@ import { pino } from 'pino'
 import { listen } from '#shared/process/http-server.ts'
 import { markSchema, SCHEMA_NEEDED, SCHEMA_SERVES_FROM } from '#shared/stores/database-checks.ts'
 import { createRedis } from '#shared/stores/redis.ts'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { redisReady } from '#shared/stores/redis-ready.ts'
 import { watchRedis } from '#shared/stores/redis-watch.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { startAuth, type TestAuth } from '../support/auth.ts'
@@ -15,7 +17,7 @@ import { eventually } from '../support/eventually.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { freePort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
-import { createTestRedis, type TestRedis } from '../support/servers.ts'
+import { createTestRedis, type TestDatabase, type TestRedis } from '../support/servers.ts'
 
 const MIGRATIONS = join(import.meta.dirname, '../../infra/database/migrations')
 
@@ -53,6 +55,23 @@ describe('GET /readyz of the resource API', () => {
     await api.db.raw('alter table companies rename to companies_away')
     assert.deepEqual(await readiness(), [503, { status: 'not ready', waitingFor: ['migrations'] }])
     await api.db.raw('alter table companies_away rename to companies')
+  })
+
+  it('is 200 on a database that takes no writes, and names that', async () => {
+    const all = async (sql: string) => {
+      await api.db.raw(`alter role integration_api in database ?? ${sql}`, [name])
+      // Its connections begin anew.
+      await api.db.raw(
+        `select pg_terminate_backend(pid) from pg_stat_activity where usename = 'integration_api'`,
+      )
+    }
+    const name = new URL(api.database.ownerUrl).pathname.slice(1)
+    await all('set default_transaction_read_only = on')
+    await eventually(async () =>
+      isDeepStrictEqual(await readiness(), [200, { status: 'ready', degraded: ['read-only'] }]),
+    )
+    await all('reset default_transaction_read_only')
+    await eventually(async () => isDeepStrictEqual(await readiness(), [200, { status: 'ready' }]))
   })
 
   it('is 503 on a database that is too new', async () => {
@@ -110,6 +129,28 @@ describe('a Redis that refuses', () => {
       assert.match(trouble ?? '', reason)
       assert.doesNotMatch(JSON.stringify(lines), /hunter2/)
     })
+
+  it('vouches for nothing until a process has marked it, nor once the marker is gone', async () => {
+    const log = pino({ level: 'silent' })
+    const connection = createRedis({ url: redis.url('admin'), connectionName: 'test' })
+    await redisReady(connection)
+    const watch = watchRedis({ redis: connection, log, probeEvery_ms: 25 })
+    const probed = async (vouches: boolean) => {
+      // Two probes that began after the change.
+      const before = await commandsRun()
+      await eventually(async () => (await commandsRun()) >= before + 2)
+      await eventually(() => watch.vouches() === vouches)
+    }
+    const commandsRun = async () =>
+      Number(/cmdstat_eval:calls=(\d+)/.exec(await connection.info('commandstats'))?.[1] ?? 0)
+    await probed(false)
+    await connection.set(redisKeys.revocationMarker, 'a marker')
+    await probed(true)
+    await connection.del(redisKeys.revocationMarker)
+    await probed(false)
+    watch.stop()
+    connection.disconnect()
+  })
 
   it('by its permissions is logged with what is not permitted', async () => {
     const admin = createRedis({ url: redis.url('admin'), connectionName: 'test' })
@@ -188,12 +229,20 @@ describe('a service with a Redis that refuses it', function () {
       await takesLeave(child, url)
     })
 
-    it(`refuses to work as a superuser: ${name}`, async () => {
-      const { database } = name === 'auth' ? auth : api
-      const { child } = await start(name, { DATABASE_URL: database.ownerUrl })
-      assert.equal((await child.exit).code, 78)
-      assert.match(child.stderr(), /^DATABASE_URL: logs in as postgres, a superuser/)
-    })
+    for (const [what, urlOf, who] of [
+      ['a superuser', ({ ownerUrl }: TestDatabase) => ownerUrl, 'postgres, a superuser'],
+      [
+        'the role of the other service',
+        ({ apiUrl, authUrl }: TestDatabase) => (name === 'auth' ? apiUrl : authUrl),
+        name === 'auth' ? 'integration_api' : 'integration_auth',
+      ],
+    ] as const)
+      it(`refuses to work as ${what}: ${name}`, async () => {
+        const { child } = await start(name, { DATABASE_URL: urlOf((name === 'auth' ? auth : api).database) })
+        assert.equal((await child.exit).code, 78)
+        const sentence = `DATABASE_URL: logs in as ${who}; this service runs only as integration_${name}\n`
+        assert.equal(child.stderr(), sentence)
+      })
   }
 
   /** It takes requests for DRAIN_DELAY_S after SIGTERM, and tells everybody to go. */

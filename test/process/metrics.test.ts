@@ -10,6 +10,7 @@ import { startAuth, type TestAuth, tokenFields } from '../support/auth.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { freePort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
+import { ALERT_CASES } from '../trials/alerts/cases.ts'
 
 const INFRA = join(import.meta.dirname, '../../infra')
 const ALERTS = readFileSync(join(INFRA, 'monitoring/alerts.yaml'), 'utf8')
@@ -156,6 +157,12 @@ describe('metrics', function () {
     ['integration_postgres_connections_max{pool="main"}', 20],
     ['integration_redis_usable{redis="redis"}', 1],
     ['integration_signing_keys{state="active"}', 1],
+    ['integration_ready', 1],
+    ['integration_degraded{without="redis"}', 0],
+    // A rate does not see a first value: what an alert counts is there before it happens.
+    ['integration_oauth_refusals_total{reason="revoked_client"}', 0],
+    ['integration_rate_limit_hits_total{limit="token-failures"}', 0],
+    ['integration_revocation_decisions_total{by="neither"}', 0],
     [`integration_build_info{service="auth",version="${VERSION}"}`, 1],
   ] as const)
     it(`of the authorization server, summed over its two processes: ${series}`, () => {
@@ -170,6 +177,12 @@ describe('metrics', function () {
       1,
     ],
     ['integration_redis_trusted', 1],
+    ['integration_ready', 1],
+    ['integration_fenced', 0],
+    ['integration_degraded{without="clocks"}', 0],
+    ['integration_degraded{without="read-only"}', 0],
+    ['integration_rate_limit_hits_total{limit="sign-in-account"}', 0],
+    ['integration_test_sends_total{outcome="unconfirmed"}', 0],
   ] as const)
     it(`of the resource API: ${series}`, async () => {
       for (let tries = 0; tries < 50 && seriesValue(scraped.api, series) !== expected; tries += 1) {
@@ -188,6 +201,13 @@ describe('metrics', function () {
       decided.some((n) => (n ?? 0) > 0),
       scraped.auth,
     )
+  })
+
+  it('tell how far the clocks of the stores are ahead', () => {
+    for (const store of ['postgres', 'redis']) {
+      const offset_s = seriesValue(scraped.auth, `integration_clock_offset_seconds{store="${store}"}`)
+      assert.ok(offset_s !== undefined && Math.abs(offset_s) < 60, scraped.auth)
+    }
   })
 
   it('hold nothing that a caller sent', () => {
@@ -231,12 +251,18 @@ describe('metrics', function () {
     for (const expression of [
       'min by (job, redis) (integration_redis_usable) == 0',
       'min by (job) (integration_redis_trusted) == 0',
-      'min(integration_revocation_round_age_seconds) > 30',
+      'min(integration_revocation_round_age_seconds) > 30 or absent(integration_revocation_round_age_seconds)',
       'max by (job, pool) (integration_postgres_connections{state="waiting"}) > 0',
-      'max(integration_signing_keys{state="active"}) < 1',
+      'max(integration_signing_keys{state="active"}) < 1 or absent(integration_signing_keys{state="active"})',
+      'min by (job, instance) (integration_ready) == 0',
       'max by (job, instance) (nodejs_eventloop_lag_p99_seconds) > 0.2',
     ])
       assert.ok(ALERTS.includes(`expr: '${expression}'`), expression)
+  })
+
+  it('have an alert each with a case that fires it, in `npm run test:alerts`', () => {
+    const alerts = [...ALERTS.matchAll(/- alert: (\w+)/g)].map(([, name]) => name)
+    assert.deepEqual([...new Set(ALERT_CASES.map(({ alert }) => alert))], alerts)
   })
 
   it('have an alert each with its cure in the runbook', () => {

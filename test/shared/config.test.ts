@@ -11,6 +11,7 @@ import {
   publicUrl,
   rate,
   readConfig,
+  storesWithoutTls,
 } from '#shared/process/config.ts'
 import { misspeltSettings } from '#shared/process/misspelt.ts'
 import { settingsOf } from '#shared/process/settings-program.ts'
@@ -82,6 +83,54 @@ describe('the settings', () => {
       problemsOf({ JWKS_URL: 'http://u:p@auth/jwks' }, { JWKS_URL: httpUrl })[0] ?? '',
       /without user/,
     )
+  })
+
+  describe('that would leave a secret or a limit to strangers', () => {
+    const keys = (...each: number[]) => each.map((byte) => Buffer.alloc(32, byte).toString('base64')).join()
+    const { KEY_ENCRYPTION_KEY, TRUSTED_PROXIES } = authShape
+    const WIDE =
+      'must not hold a range wider than /7: whoever is in it chooses its own address for every limit'
+    for (const [name, value, problem] of [
+      ['KEY_ENCRYPTION_KEY', keys(0), 'must be random: openssl rand -base64 32'],
+      ['KEY_ENCRYPTION_KEY', keys(0, 7), 'must be random: openssl rand -base64 32'],
+      // What was encrypted with it can still be moved to another.
+      ['KEY_ENCRYPTION_KEY', keys(7, 0), undefined],
+      ['TRUSTED_PROXIES', '0.0.0.0/0', WIDE],
+      ['TRUSTED_PROXIES', '::/0', WIDE],
+      ['TRUSTED_PROXIES', '10.0.0.1,0.0.0.0/1,128.0.0.0/1', WIDE],
+      ['TRUSTED_PROXIES', '2000::/3', WIDE],
+      ['TRUSTED_PROXIES', '10.0.0.0/8,fc00::/7,127.0.0.1', undefined],
+    ] as const)
+      it(`are ${problem ? 'refused' : 'taken'}: ${name}=${value}`, () => {
+        const problems = problemsOf(
+          { [name]: value },
+          { [name]: { KEY_ENCRYPTION_KEY, TRUSTED_PROXIES }[name] },
+        )
+        assert.deepEqual(problems, problem ? [`${name}: ${problem}`] : [])
+      })
+  })
+
+  describe('a store without TLS', () => {
+    for (const [url, isPlain] of [
+      ['postgres://u:p@db.internal/integration', true],
+      ['postgres://u:p@10.0.0.1:5432/integration?application_name=x', true],
+      ['postgres://u:p@10.0.0.1/integration?sslmode=disable', true],
+      ['postgres://u:p@10.0.0.1/integration?sslmode=verify-full', false],
+      ['postgres://u:p@10.0.0.1/integration?x=1&ssl=true', false],
+      ['postgres://u:p@127.0.0.1/integration', false],
+      ['postgres://u:p@localhost/integration', false],
+      ['postgres://u:p@[::1]/integration', false],
+      ['postgres://u:p@localhost.example.com/integration', true],
+      ['postgres://u:p@/integration?host=/var/run/postgresql', false],
+      ['redis://u:p@redis', true],
+      ['rediss://u:p@redis', false],
+      ['redis://u:p@127.0.0.1', false],
+      ['redis+sentinel://u:p@redis-1:26379,redis-2/main', true],
+      ['rediss+sentinel://u:p@redis-1:26379,redis-2/main', false],
+    ] as const)
+      it(`is ${isPlain ? '' : 'not '}${url}`, () => {
+        assert.deepEqual(storesWithoutTls({ DATABASE_URL: url }), isPlain ? ['DATABASE_URL'] : [])
+      })
   })
 
   it('that are missing are required, those that are wrong say why', () => {

@@ -224,17 +224,19 @@ describe('a database URL that leads to a pooler', () => {
     return rows.map(({ name }: { name: string }) => name)
   }
 
+  const check = (db: Database) => checkDatabaseUrl(db, 'integration_api')
+
   it('is refused, with what to do about it', async () => {
-    await assert.rejects(using({ url }, checkDatabaseUrl), (error: Error) => {
+    await assert.rejects(using({ url }, check), (error: Error) => {
       assert.ok(error instanceof ConfigError)
       assert.match(error.message, /leads to a pooler, such as PgBouncer; set DATABASE_POOLER=transaction/)
       return true
     })
-    await using({ url: database.apiUrl }, checkDatabaseUrl)
+    await using({ url: database.apiUrl }, check)
   })
 
   it('is taken when it is announced, and then nothing is left on its connections', async () => {
-    await using({ url, pooled: true }, checkDatabaseUrl)
+    await using({ url, pooled: true }, check)
     assert.deepEqual(await using({ url, pooled: true }, prepared), [])
     assert.deepEqual(await using({ url: database.apiUrl }, prepared), ['one'])
   })

@@ -9,10 +9,11 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { createRedis, type Redis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { readAuthConfig } from '../../apps/auth/config.ts'
+import { SENTINEL_USER_RULES } from '../../infra/database/redis-users.ts'
 import { redisServer } from '../../infra/local/redis-binary.ts'
 import { createCertificate } from '../support/certificates.ts'
 import { freePort } from '../support/ports.ts'
-import { asAdmin, replicate } from '../support/revocation.ts'
+import { addUser, asAdmin, replicate } from '../support/revocation.ts'
 import { createTestRedis, type TestRedis } from '../support/servers.ts'
 
 const GROUP = 'main'
@@ -34,10 +35,7 @@ async function end(sentinel: ChildProcess): Promise<void> {
 }
 
 /** How Sentinel logs in to the servers that it watches. */
-const watching = (server: TestRedis) => [
-  `sentinel auth-user ${GROUP} admin`,
-  `sentinel auth-pass ${GROUP} ${passwordOf(server, 'admin')}`,
-]
+const WATCHING = [`sentinel auth-user ${GROUP} sentinel`, `sentinel auth-pass ${GROUP} sentinel`]
 
 describe('a Redis that is named by Sentinel', () => {
   let directory: string
@@ -47,6 +45,8 @@ describe('a Redis that is named by Sentinel', () => {
     this.timeout(30_000)
     directory = await mkdtemp(join(tmpdir(), 'sentinel-'))
     servers = await Promise.all([createTestRedis(), createTestRedis()])
+    for (const server of servers)
+      for (const [name, rules] of Object.entries(SENTINEL_USER_RULES)) await addUser(server, name, rules)
   })
   after(async () => {
     await Promise.all(servers.map((server) => server.stop('SIGKILL')))
@@ -96,7 +96,7 @@ describe('a Redis that is named by Sentinel', () => {
         'user default off',
         'user services on >s%e+cret ~* &* +@all',
         `sentinel monitor ${GROUP} localhost ${redisPort} 1`,
-        ...watching(servers[0]),
+        ...WATCHING,
       ])
       hosts = `api:${passwordOf(servers[0], 'api')}@localhost:${port}`
     })
@@ -135,12 +135,12 @@ describe('a Redis that is named by Sentinel', () => {
 
     before(async function () {
       this.timeout(30_000)
-      await replicate(servers[0], servers[1])
+      await replicate(servers[0], servers[1], { username: 'replication', password: 'replication' })
       const port = await freePort()
       sentinel = await startSentinel(directory, 'plain', [
         `port ${port}`,
         `sentinel monitor ${GROUP} 127.0.0.1 ${servers[0].port} 1`,
-        ...watching(servers[0]),
+        ...WATCHING,
         `sentinel down-after-milliseconds ${GROUP} 500`,
       ])
       // The first address has nobody.
@@ -170,7 +170,7 @@ describe('a Redis that is named by Sentinel', () => {
         DATABASE_URL: 'postgres://h/d',
         ISSUER: 'https://i.test',
         API_RESOURCE: 'https://a.test',
-        KEY_ENCRYPTION_KEY: Buffer.alloc(32).toString('base64'),
+        KEY_ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64'),
       }
       assert.equal(readAuthConfig({ ...needed, REDIS_URL: url }).REDIS_URL, url)
     })

@@ -40,7 +40,7 @@ export const SCRIPT = `console.log('${'a script that is worth compressing, '.rep
 
 /** The gateway in front of two services that tell what they got, with a small workspace. */
 export async function startTestGateway(
-  options: { idleTimeout_ms?: number; localAddress?: string } = {},
+  options: { idleTimeout_ms?: number; localAddress?: string; apiResource?: string } = {},
 ): Promise<TestGateway> {
   const directory = await mkdtemp(join(tmpdir(), 'integration-access-pages-'))
   await writeFiles(directory, {

@@ -198,9 +198,13 @@ export async function asAdmin<T>(server: TestRedis, act: (redis: Redis) => Promi
 
 /** The URL of a user that only verifies tokens, with the rules that `redis-users` prints. */
 export async function addVerifier(server: TestRedis): Promise<string> {
-  const rules = REDIS_USER_RULES.verifier.split(' ')
-  await asAdmin(server, (redis) => redis.call('ACL', 'SETUSER', 'verifier', 'on', '>v', ...rules))
-  return `redis://verifier:v@127.0.0.1:${server.port}`
+  await addUser(server, 'verifier', REDIS_USER_RULES.verifier)
+  return `redis://verifier:verifier@127.0.0.1:${server.port}`
+}
+
+/** A user whose password is its name. */
+export async function addUser(server: TestRedis, name: string, rules: string): Promise<void> {
+  await asAdmin(server, (redis) => redis.call('ACL', 'SETUSER', name, 'on', `>${name}`, ...rules.split(' ')))
 }
 
 /** Ends the server as a power cut would, and starts it with nothing. */
@@ -241,11 +245,14 @@ export async function restartFrom(server: TestRedis, file: string): Promise<void
 }
 
 /** Makes `to` a replica of `from` and waits until it has all data. */
-export async function replicate(from: TestRedis, to: TestRedis): Promise<void> {
-  const { password } = new URL(from.url('admin'))
+export async function replicate(
+  from: TestRedis,
+  to: TestRedis,
+  { username, password }: { username: string; password: string } = new URL(from.url('admin')),
+): Promise<void> {
   await asAdmin(from, (redis) => redis.config('SET', 'repl-diskless-sync-delay', '0'))
   await asAdmin(to, async (redis) => {
-    await redis.config('SET', 'masteruser', 'admin', 'masterauth', password)
+    await redis.config('SET', 'masteruser', username, 'masterauth', password)
     await redis.replicaof('127.0.0.1', from.port)
     while (!(await redis.info('replication')).includes('master_link_status:up')) await sleep(10)
   })

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { drain, listen } from '#shared/process/http-server.ts'
+import { STRICT_TRANSPORT_SECURITY } from '../../workspace-headers.ts'
 import { errorCode } from '../failure.ts'
 import { NO_IPV6 } from '../ports.ts'
 import { type Refusal, refuse } from './answer.ts'
@@ -65,7 +66,10 @@ function createHandler(
   { auth, api, pages, apiResource }: GatewayOptions,
   proxy: ReverseProxy,
 ): RequestListener {
+  // Callers then come by a proxy that terminates TLS. Over plain HTTP it must not be said (RFC 6797 §7.2).
+  const byTls = apiResource.startsWith('https:')
   return (incoming, response) => {
+    if (byTls) response.setHeader('Strict-Transport-Security', STRICT_TRANSPORT_SECURITY)
     const requestId = randomUUID()
     const target = incoming.url ?? ''
     const answer = (refusal: Refusal) => refuse(response, refusal, { target, requestId, apiResource })

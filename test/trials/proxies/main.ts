@@ -1,26 +1,23 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { haproxyConfiguration, type Installation, nginxConfiguration } from '../../../infra/deploy/proxies.ts'
-import { firstExecutable } from '../../../infra/local/child.ts'
-import { Failure } from '../../../infra/local/failure.ts'
 import { startAuth, type TestAuth, type TestClient, tokenFields } from '../../support/auth.ts'
 import { freePort, freePorts } from '../../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../../support/process.ts'
 import { mochaGlobalSetup, mochaGlobalTeardown } from '../../support/servers.ts'
+import { answersOfProxies } from './answers.ts'
+import { startProxy } from './proxy.ts'
 
 /*
- * A rolling restart of two and two instances behind nginx and behind haproxy, while requests keep coming: none may be
- * lost. Both have to be installed (apt-get install nginx haproxy); so this is a command of its own and no part of
- * `npm test`.
+ * nginx and haproxy with the shipped configurations: what they answer themselves, then a rolling restart of two and two
+ * instances while requests keep coming, of which none may be lost. Both have to be installed (apt-get install nginx
+ * haproxy), so this is a command of its own and not part of `npm test`. `npm run test:proxies -- answers` leaves out the
+ * restart.
  */
 const CALLERS = 6
 const PAUSE_MS = 100
 /** Longer than the prober's second. */
 const SETTLE_MS = 2_000
-const FOLDERS = ['/usr/sbin', '/usr/bin', '/usr/local/sbin', '/usr/local/bin']
 
 interface Instance {
   port: number
@@ -42,31 +39,6 @@ function instanceOf(program: string, port: number, env: Record<string, string>):
     },
   }
 }
-
-async function startProxy(name: string, port: number, configuration: string): Promise<() => Promise<void>> {
-  const program = await firstExecutable(FOLDERS, [name])
-  if (!program) throw new Failure(`${name} is not installed: apt-get install nginx haproxy`)
-  const folder = await mkdtemp(join(tmpdir(), 'integration-access-proxy-'))
-  const file = join(folder, 'proxy.conf')
-  const whole = `daemon off;\npid ${folder}/pid;\nerror_log ${folder}/error.log;\nevents {}\nhttp {\n  access_log off;\n${configuration}}\n`
-  await mkdir(join(folder, 'logs'))
-  await writeFile(file, name === 'nginx' ? whole : configuration)
-  const args = name === 'nginx' ? ['-p', folder, '-c', file] : ['-f', file]
-  const proxy: ChildProcess = spawn(program, args, { stdio: ['ignore', 'inherit', 'inherit'] })
-  const ended = new Promise((resolve) => proxy.on('exit', resolve))
-  for (let tries = 0; tries < 50 && !(await answers(port)); tries += 1) await sleep(100)
-  return async () => {
-    proxy.kill('SIGTERM')
-    await ended
-    await rm(folder, { recursive: true })
-  }
-}
-
-const answers = (port: number): Promise<boolean> =>
-  fetch(`http://127.0.0.1:${port}/v1/oauth/jwks`).then(
-    ({ ok }) => ok,
-    () => false,
-  )
 
 /** Asks for tokens and reads with them until it is stopped. */
 async function call(url: string, client: TestClient, counted: Counted, stopped: AbortSignal): Promise<void> {
@@ -130,7 +102,7 @@ async function roll(
   const listen = name === 'nginx' ? String(port) : `127.0.0.1:${port}`
   const workspace = name === 'nginx' ? tmpdir() : `127.0.0.1:${await freePort()}`
   await Promise.all(instances.slice(0, 2).map((instance) => instance.start()))
-  const stopProxy = await startProxy(
+  const proxy = await startProxy(
     name,
     port,
     configuration({ auth: at(0, 2), api: at(2, 4), listen, workspace, retry: false }),
@@ -148,24 +120,33 @@ async function roll(
   }
   stopping.abort()
   await Promise.all(callers)
-  await stopProxy()
+  await proxy.stop()
   await Promise.all(instances.map((instance) => instance.stop()))
   return counted
 }
 
-await mochaGlobalSetup()
-const auth = await startAuth({ env: { RATE_TOKEN_PER_CLIENT: '1000000/60' } })
-try {
-  const results = {
-    nginx: await roll('nginx', auth, nginxConfiguration),
-    'haproxy, without retries': await roll('haproxy', auth, haproxyConfiguration),
+async function rollBoth(): Promise<boolean> {
+  await mochaGlobalSetup()
+  const auth = await startAuth({ env: { RATE_TOKEN_PER_CLIENT: '1000000/60' } })
+  try {
+    const results = {
+      nginx: await roll('nginx', auth, nginxConfiguration),
+      'haproxy, without retries': await roll('haproxy', auth, haproxyConfiguration),
+    }
+    for (const [name, { requests, failures }] of Object.entries(results)) {
+      process.stdout.write(`${name}: ${failures.length} of ${requests} requests lost\n`)
+      for (const failure of new Set(failures)) process.stdout.write(`  ${failure}\n`)
+    }
+    return Object.values(results).every(({ failures }) => failures.length === 0)
+  } finally {
+    await auth.stop()
+    await mochaGlobalTeardown()
   }
-  for (const [name, { requests, failures }] of Object.entries(results)) {
-    process.stdout.write(`${name}: ${failures.length} of ${requests} requests lost\n`)
-    for (const failure of new Set(failures)) process.stdout.write(`  ${failure}\n`)
-  }
-  process.exitCode = Object.values(results).some(({ failures }) => failures.length > 0) ? 1 : 0
-} finally {
-  await auth.stop()
-  await mochaGlobalTeardown()
 }
+
+for (const name of ['nginx', 'haproxy'] as const)
+  for (const [what, holds] of await answersOfProxies(name)) {
+    process.stdout.write(`${holds ? 'ok' : 'FAILED'}: ${name}: ${what}\n`)
+    if (!holds) process.exitCode = 1
+  }
+if (process.argv[2] !== 'answers' && !(await rollBoth())) process.exitCode = 1

@@ -1,46 +1,53 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { firstExecutable } from '../../../infra/local/child.ts'
 import { startAuth, type TestAuth, tokenFields } from '../../support/auth.ts'
+import { eventually } from '../../support/eventually.ts'
 import { freePort } from '../../support/ports.ts'
 import { startServiceChild } from '../../support/process.ts'
+import { createTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
 import type { Check } from './check.ts'
 
+const SHIPPED = join(import.meta.dirname, '../../../infra/deploy/pgbouncer.ini')
 const NOBODY = 65534
+const AWAY_MS = 1_000
 const READS = 480
 const AT_ONCE = 24
 const FOLDERS = ['/usr/sbin', '/usr/bin', '/usr/local/bin']
 
+/** The shipped file, with what differs here. */
+async function configuration(folder: string, { port, target }: { port: number; target: number }) {
+  const here: Record<string, string> = {
+    listen_addr: '127.0.0.1',
+    listen_port: String(port),
+    auth_file: `${folder}/users`,
+    default_pool_size: '4',
+  }
+  const lines = (await readFile(SHIPPED, 'utf8')).split('\n').map((line) => {
+    const [name = ''] = line.split(' = ')
+    if (name === 'integration') return `* = host=127.0.0.1 port=${target}`
+    return here[name] === undefined ? line : `${name} = ${here[name]}`
+  })
+  return lines.join('\n')
+}
+
 async function startPgBouncer(
   auth: TestAuth,
-  folder: string,
+  { folder, target }: { folder: string; target: number },
 ): Promise<{ port: number; stop(): Promise<void> }> {
   const program = await firstExecutable(FOLDERS, ['pgbouncer'])
   if (!program) throw new Error('pgbouncer is not installed: apt-get install pgbouncer')
-  const { hostname, port: target } = new URL(auth.database.ownerUrl)
   const port = await freePort()
   const users = [auth.database.authUrl, auth.database.apiUrl].map((url) => new URL(url))
   await writeFile(
     join(folder, 'users'),
     users.map((user) => `"${user.username}" "${user.password}"\n`).join(''),
   )
-  const lines = [
-    '[databases]',
-    `* = host=${hostname} port=${target}`,
-    '[pgbouncer]',
-    'listen_addr = 127.0.0.1',
-    `listen_port = ${port}`,
-    'unix_socket_dir =',
-    'auth_type = scram-sha-256',
-    `auth_file = ${folder}/users`,
-    'pool_mode = transaction',
-    'default_pool_size = 4',
-  ]
-  await writeFile(join(folder, 'pgbouncer.ini'), `${lines.join('\n')}\n`)
+  await writeFile(join(folder, 'pgbouncer.ini'), await configuration(folder, { port, target }))
   const ids = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}
   const child = spawn(program, ['-q', join(folder, 'pgbouncer.ini')], { stdio: 'inherit', ...ids })
   await sleep(500)
@@ -53,11 +60,24 @@ async function startPgBouncer(
   }
 }
 
+/** How long the API is without its database after Postgres was away for a second. */
+async function outageOf(network: TcpProxy, readyz: string): Promise<number> {
+  const ready = async () => (await fetch(readyz)).status === 200
+  network.cut()
+  await eventually(async () => !(await ready()), { otherwise: () => 'PgBouncer does not notice' })
+  await sleep(AWAY_MS)
+  network.heal()
+  const healed_ms = performance.now()
+  await eventually(ready, { limit_ms: 60_000 })
+  return performance.now() - healed_ms
+}
+
 export async function pooled(): Promise<Check[]> {
   const auth = await startAuth({ env: { RATE_TOKEN_PER_CLIENT: '1000000/60' } })
   const folder = await mkdtemp(join(tmpdir(), 'integration-access-pooler-'))
   await chmod(folder, 0o755)
-  const bouncer = await startPgBouncer(auth, folder)
+  const network = await createTcpProxy(Number(new URL(auth.database.ownerUrl).port))
+  const bouncer = await startPgBouncer(auth, { folder, target: network.port })
   const through = (url: string) => {
     const other = new URL(url)
     other.port = String(bouncer.port)
@@ -102,14 +122,20 @@ export async function pooled(): Promise<Check[]> {
       }
     }),
   )
+  const outage_ms = await outageOf(network, `http://127.0.0.1:${apiPort}/readyz`)
   await Promise.all(services.map((service) => service.kill()))
   await bouncer.stop()
+  await network.close()
   await auth.stop()
   await rm(folder, { recursive: true })
-  process.stdout.write(`${JSON.stringify(Object.fromEntries(statuses))} ${unannounced.stderr()}`)
+  process.stdout.write(
+    `${JSON.stringify(Object.fromEntries(statuses))}, again after ${Math.round(outage_ms)} ms; ${unannounced.stderr()}`,
+  )
   return [
     ['an unannounced pooler is refused', code === 78 && unannounced.stderr().includes('DATABASE_POOLER')],
     ['all token requests are answered', statuses.get('token 200') === READS],
     ['all reads are answered', statuses.get('daily 200') === READS],
+    // With PgBouncer's own server_login_retry it would be up to 15 s.
+    ['a Postgres that was away for a second is used again within 8', outage_ms < 8_000],
   ]
 }

@@ -1,0 +1,45 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/*
+ * ExecStartPost of the systemd units: ends once the service is ready, so that `systemctl restart` returns then and a
+ * rolling restart is that command on one machine after the other. Fails when the service has ended, or is not ready
+ * within 80 s, which is below systemd's own 90. The argument is the port if PORT is not set.
+ */
+const DEADLINE_MS = 80_000
+const EVERY_MS = 250
+const ANSWER_MS = 3_000
+const ANYWHERE: Record<string, string> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' }
+
+const { HOST = '127.0.0.1', MAINPID, PORT = process.argv[2] } = process.env
+const host = ANYWHERE[HOST] ?? (HOST.includes(':') ? `[${HOST}]` : HOST)
+const url = `http://${host}:${PORT}/readyz`
+
+function isRunning(): boolean {
+  try {
+    return MAINPID === undefined || process.kill(Number(MAINPID), 0)
+  } catch {
+    return false
+  }
+}
+
+let last = 'no answer'
+async function isReady(): Promise<boolean> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS) })
+    last = await response.text()
+    return response.ok
+  } catch {
+    return false
+  }
+}
+
+const end_ms = performance.now() + DEADLINE_MS
+let ready = false
+while (!ready && isRunning() && performance.now() < end_ms) {
+  ready = await isReady()
+  if (!ready) await sleep(EVERY_MS)
+}
+if (!ready) {
+  process.stderr.write(`${isRunning() ? `not ready at ${url}` : 'the service has ended'}: ${last}\n`)
+  process.exitCode = 1
+}

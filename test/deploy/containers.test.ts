@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const DEPLOY = join(import.meta.dirname, '../../infra/deploy')
+const read = (file: string): string => readFileSync(join(DEPLOY, file), 'utf8')
+
+describe('the files for containers', () => {
+  const kubernetes = readdirSync(join(DEPLOY, 'kubernetes'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.yaml'))
+    .map((name) => read(join('kubernetes', name)))
+
+  it('leave the number of pods to the autoscaler, which each apply would otherwise undo', () => {
+    assert.ok(kubernetes.some((text) => text.includes('HorizontalPodAutoscaler')))
+    for (const text of kubernetes) assert.doesNotMatch(text, /^ *replicas:|\/spec\/replicas/m)
+  })
+
+  it('have the API fetch keys from every instance of the authorization server, not from one', () => {
+    for (const text of [...kubernetes, read('compose.yaml')])
+      for (const [, host] of text.matchAll(/JWKS_URL(?:: |, value: ')http:\/\/([\w-]+):8081/g))
+        assert.ok(host === 'auth' || host === 'integration-auth', host)
+    assert.equal(read('compose.yaml').match(/aliases: \[auth\]/g)?.length, 2)
+  })
+
+  it('give each instance behind nginx an address that it keeps', () => {
+    const addresses = [...read('compose.yaml').matchAll(/ipv4_address: (\S+?)[ ,}]/g)].map(([, each]) => each)
+    assert.equal(new Set(addresses).size, 5)
+  })
+})

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import { join } from 'node:path'
+import { listen } from '#shared/process/http-server.ts'
+import { freePort } from '../support/ports.ts'
+
+const DEPLOY = join(import.meta.dirname, '../../infra/deploy')
+const PROGRAM = join(DEPLOY, 'wait-until-ready.ts')
+
+describe('the wait for a service that systemd has started', () => {
+  let server: Server
+  let status: number
+  let asked: number
+  let onAsked: () => void
+  const started: ChildProcess[] = []
+
+  beforeEach(async () => {
+    asked = 0
+    status = 503
+    onAsked = () => {}
+    server = createServer((request, response) => {
+      asked += 1
+      response.statusCode = request.url === '/readyz' ? status : 404
+      response.end('{"status":"not ready","waitingFor":["postgres"]}')
+      onAsked()
+    })
+    await listen(server, { host: '127.0.0.1', port: 0 })
+  })
+  afterEach(async () => {
+    for (const child of started.splice(0)) child.kill('SIGKILL')
+    server.close().closeAllConnections()
+  })
+
+  const port = () => String((server.address() as { port: number }).port)
+
+  function wait(env: Record<string, string>, args: string[] = []) {
+    const child = spawn(process.execPath, [PROGRAM, ...args], { env })
+    started.push(child)
+    let stderr = ''
+    child.stderr.on('data', (chunk) => {
+      stderr += chunk
+    })
+    return once(child, 'close').then(([code]) => ({ code, stderr }))
+  }
+
+  /** A process that does nothing, in place of the service. */
+  function service(): ChildProcess {
+    const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'])
+    started.push(child)
+    return child
+  }
+
+  it('lasts until /readyz is 200', async () => {
+    onAsked = () => {
+      if (asked === 3) status = 200
+    }
+    const { code } = await wait({ PORT: port(), HOST: '0.0.0.0', MAINPID: String(service().pid) })
+    assert.deepEqual([code, asked], [0, 4])
+  })
+
+  it('takes the port of its argument when there is none in the environment', async () => {
+    status = 200
+    assert.equal((await wait({}, [port()])).code, 0)
+  })
+
+  it('fails with the last answer once the service has ended', async () => {
+    const child = service()
+    onAsked = () => void child.kill('SIGKILL')
+    const { code, stderr } = await wait({ PORT: port(), MAINPID: String(child.pid) })
+    assert.equal(code, 1)
+    assert.equal(stderr, 'the service has ended: {"status":"not ready","waitingFor":["postgres"]}\n')
+  })
+
+  it('fails when nothing ever listened and the service has ended', async () => {
+    const child = service()
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    const { code } = await wait({ PORT: String(await freePort()), MAINPID: String(child.pid) })
+    assert.equal(code, 1)
+  })
+
+  for (const [name, port] of [
+    ['auth', 8081],
+    ['api', 8082],
+  ] as const)
+    it(`is in the unit of ${name}, which listens where a proxy on another machine reaches it`, () => {
+      const unit = readFileSync(join(DEPLOY, `systemd/integration-${name}.service`), 'utf8')
+      const node = '/opt/integration/node_modules/.bin/node'
+      assert.match(unit, new RegExp(`^ExecStartPost=${node} infra/deploy/wait-until-ready.ts ${port}$`, 'm'))
+      for (const line of ['Environment=HOST=0.0.0.0', 'Environment=METRICS_HOST=0.0.0.0'])
+        assert.ok(unit.includes(`\n${line}\n`), line)
+    })
+})

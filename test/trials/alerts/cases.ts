@@ -1,0 +1,191 @@
+/** What Prometheus has scraped each minute, in promtool's notation: `0+60x180` grows by 60 a minute for three hours. */
+type Scraped = Record<string, string>
+
+export interface AlertCase {
+  alert: string
+  fires: Scraped
+  /** The labels of the alert, besides its severity. */
+  labels?: Record<string, string>
+  /** The nearest to it that is no reason for an alert. */
+  quiet: Scraped
+}
+
+const UP = 'up{job="integration-auth",instance="a"}'
+const API_UP = 'up{job="integration-api",instance="b"}'
+const TOKEN = 'route="/v1/oauth/token",method="POST"'
+const DAILY = 'route="/v1/analytics/:vendorId/daily",method="GET"'
+const COUNT = 'integration_http_request_duration_seconds_count'
+const BUCKET = 'integration_http_request_duration_seconds_bucket'
+const AUTH = 'job="integration-auth",instance="a"'
+const API = 'job="integration-api",instance="b"'
+const KEYS = 'integration_signing_keys'
+const AGE = 'integration_revocation_round_age_seconds'
+
+export const ALERT_CASES: readonly AlertCase[] = [
+  {
+    alert: 'IntegrationServiceDown',
+    fires: { [UP]: '0x180', [API_UP]: '1x180' },
+    labels: { job: 'integration-auth', instance: 'a' },
+    quiet: { [UP]: '1x180', [API_UP]: '1x180', 'up{job="other"}': '0x180' },
+  },
+  {
+    alert: 'IntegrationServiceUnknown',
+    fires: { [UP]: '1x180' },
+    labels: { job: 'integration-api' },
+    quiet: { [UP]: '0x180', [API_UP]: '1x180' },
+  },
+  {
+    alert: 'IntegrationNotReady',
+    fires: { [`integration_ready{${AUTH}}`]: '0x180', [`integration_ready{${API}}`]: '1x180' },
+    labels: { job: 'integration-auth', instance: 'a' },
+    quiet: { [`integration_ready{${AUTH}}`]: '1x180' },
+  },
+  {
+    alert: 'IntegrationFenced',
+    fires: {
+      [`integration_fenced{${API}}`]: '1x180',
+      'integration_fenced{job="integration-api",instance="c"}': '0x180',
+    },
+    quiet: { [`integration_fenced{${API}}`]: '0x180' },
+  },
+  {
+    alert: 'IntegrationReadOnly',
+    fires: { [`integration_degraded{${API},without="read-only"}`]: '1x180' },
+    quiet: { [`integration_degraded{${API},without="redis"}`]: '1x180' },
+  },
+  {
+    alert: 'IntegrationClockOff',
+    fires: { [`integration_clock_offset_seconds{${AUTH},store="redis"}`]: '-61x180' },
+    labels: { job: 'integration-auth', instance: 'a' },
+    quiet: {
+      [`integration_clock_offset_seconds{${AUTH},store="redis"}`]: '59x180',
+      [`integration_degraded{${API},without="clocks"}`]: '0x180',
+    },
+  },
+  {
+    alert: 'IntegrationClockOff',
+    fires: { [`integration_degraded{${API},without="clocks"}`]: '1x180' },
+    labels: { job: 'integration-api', instance: 'b' },
+    quiet: { [`integration_degraded{${API},without="redis"}`]: '1x180' },
+  },
+  {
+    alert: 'IntegrationTokenErrors',
+    fires: {
+      [`${COUNT}{${TOKEN},status="503"}`]: '0+2x180',
+      [`${COUNT}{${TOKEN},status="200"}`]: '0+98x180',
+    },
+    quiet: {
+      [`${COUNT}{${TOKEN},status="401"}`]: '0+90x180',
+      [`${COUNT}{${TOKEN},status="200"}`]: '0+98x180',
+      [`${COUNT}{route="/v1/oauth/jwks",status="500"}`]: '0+90x180',
+    },
+  },
+  {
+    alert: 'IntegrationApiErrors',
+    fires: {
+      [`${COUNT}{${API},${DAILY},status="500"}`]: '0+2x180',
+      [`${COUNT}{${API},${DAILY},status="200"}`]: '0+98x180',
+    },
+    quiet: {
+      [`${COUNT}{${AUTH},${TOKEN},status="503"}`]: '0+90x180',
+      [`${COUNT}{${API},${DAILY},status="200"}`]: '0+98x180',
+    },
+  },
+  {
+    alert: 'IntegrationSlow',
+    fires: {
+      [`${BUCKET}{${DAILY},le="1"}`]: '0+90x180',
+      [`${BUCKET}{${DAILY},le="2.5"}`]: '0+100x180',
+      [`${BUCKET}{${DAILY},le="+Inf"}`]: '0+100x180',
+    },
+    labels: { route: '/v1/analytics/:vendorId/daily' },
+    quiet: { [`${BUCKET}{${TOKEN},le="1"}`]: '0+100x180', [`${BUCKET}{${TOKEN},le="+Inf"}`]: '0+100x180' },
+  },
+  {
+    alert: 'IntegrationUndecided',
+    fires: { [`integration_revocation_decisions_total{${AUTH},by="neither"}`]: '0+1x180' },
+    quiet: {
+      [`integration_revocation_decisions_total{${AUTH},by="neither"}`]: '5x180',
+      [`integration_revocation_decisions_total{${AUTH},by="postgres"}`]: '0+9x180',
+    },
+  },
+  {
+    alert: 'IntegrationRedisUnusable',
+    fires: {
+      [`integration_redis_usable{${API},redis="redis"}`]: '0x180',
+      'integration_redis_usable{job="integration-api",instance="c",redis="redis"}': '1x180',
+    },
+    labels: { job: 'integration-api', redis: 'redis' },
+    quiet: { [`integration_redis_usable{${API},redis="redis"}`]: '1x180' },
+  },
+  {
+    alert: 'IntegrationRedisNotTrusted',
+    fires: {
+      [`integration_redis_trusted{${API}}`]: '0x180',
+      'integration_redis_trusted{job="integration-api",instance="c"}': '1x180',
+    },
+    labels: { job: 'integration-api' },
+    quiet: { [`integration_redis_trusted{${API}}`]: '1x180' },
+  },
+  {
+    alert: 'IntegrationRoundsStand',
+    fires: { [`${AGE}{${API}}`]: '31x180', [`${AGE}{job="integration-api",instance="c"}`]: '32x180' },
+    quiet: { [`${AGE}{${API}}`]: '99x180', [`${AGE}{job="integration-api",instance="c"}`]: '29x180' },
+  },
+  { alert: 'IntegrationRoundsStand', fires: {}, quiet: { [`${AGE}{${API}}`]: '1x180' } },
+  {
+    alert: 'IntegrationPoolExhausted',
+    fires: { [`integration_postgres_connections{${API},pool="workspace",state="waiting"}`]: '1x180' },
+    labels: { job: 'integration-api', pool: 'workspace' },
+    quiet: { [`integration_postgres_connections{${API},pool="workspace",state="used"}`]: '9x180' },
+  },
+  {
+    alert: 'IntegrationNoSigningKey',
+    fires: { [`${KEYS}{${AUTH},state="active"}`]: '0x180', [`${KEYS}{${AUTH},state="standby"}`]: '1x180' },
+    quiet: { [`${KEYS}{${AUTH},state="active"}`]: '1x180' },
+  },
+  // A process that has no key yet has no such series. absent() gives the labels that it looked for.
+  {
+    alert: 'IntegrationNoSigningKey',
+    fires: {},
+    labels: { state: 'active' },
+    quiet: { [`${KEYS}{${AUTH},state="active"}`]: '1x180' },
+  },
+  {
+    alert: 'IntegrationSigningKeyOld',
+    fires: { [`integration_signing_key_age_seconds{${AUTH},state="active"}`]: '7776001x180' },
+    quiet: { [`integration_signing_key_age_seconds{${AUTH},state="active"}`]: '7775999x180' },
+  },
+  {
+    alert: 'IntegrationEventLoopLag',
+    fires: { [`nodejs_eventloop_lag_p99_seconds{${API}}`]: '0.21x180' },
+    labels: { job: 'integration-api', instance: 'b' },
+    quiet: { [`nodejs_eventloop_lag_p99_seconds{${API}}`]: '0.19x180' },
+  },
+  {
+    alert: 'IntegrationWrongSecrets',
+    fires: {
+      'integration_oauth_refusals_total{reason="wrong_secret"}': '0+200x180',
+      'integration_oauth_refusals_total{reason="unknown_client"}': '0+200x180',
+    },
+    quiet: { 'integration_oauth_refusals_total{reason="revoked_client"}': '0+900x180' },
+  },
+  {
+    alert: 'IntegrationLimitsHit',
+    fires: { [`integration_rate_limit_hits_total{${API},limit="api-client"}`]: '0+61x180' },
+    labels: { limit: 'api-client' },
+    quiet: { [`integration_rate_limit_hits_total{${API},limit="api-client"}`]: '0+59x180' },
+  },
+  {
+    alert: 'IntegrationVersionsDiffer',
+    fires: {
+      'integration_build_info{service="api",version="1"}': '1x180',
+      'integration_build_info{service="api",version="2"}': '1x180',
+    },
+    labels: { service: 'api' },
+    quiet: {
+      'integration_build_info{service="api",version="2"}': '1x180',
+      'integration_build_info{service="auth",version="1"}': '1x180',
+    },
+  },
+]
