@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startApi, type TestApi } from '../support/api.ts'
 import { createSender, type Events, eventsOf, type Sender } from '../support/event-sender.ts'
+import { eventually } from '../support/eventually.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { freePort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
@@ -15,6 +16,8 @@ const HEAP_MIB = 150
 const MEMORY_LIMIT_MIB = 400
 /** So many calls stored show that the line moves on; the others are then called off. */
 const ENOUGH = 2 * COMPANIES
+/** What the bodies of all calls may take at once; two calls of a company are taken at a time. */
+const ROOM_MIB = 32
 /** So long no call can be stored. */
 const GATE_MS = 1_200
 
@@ -55,6 +58,7 @@ describe('a flood at POST /v1/analytics/{vendor_id}/events', () => {
       method: 'POST',
       headers: { authorization: `Bearer ${await sender.token()}`, 'content-type': 'application/json' },
       body: body as NonNullable<RequestInit['body']>,
+      ...(body instanceof ReadableStream && { duplex: 'half' }),
       signal,
     })
     await response.text()
@@ -92,5 +96,37 @@ describe('a flood at POST /v1/analytics/{vendor_id}/events', () => {
     }
     assert.ok(stored >= COMPANIES, `only ${stored} were stored`)
     assert.ok((await resident_mib()) < MEMORY_LIMIT_MIB, `${await resident_mib()} MiB`)
+  })
+
+  it('of bodies that do not say how long they are takes a mebibyte of room each', async () => {
+    const small = JSON.stringify({ events: [click({ occurredAt: new Date().toISOString() })] })
+    const senders = await Promise.all(Array.from({ length: ROOM_MIB / 2 }, () => createSender(api)))
+    const other = await createSender(api)
+    const { signal } = new AbortController()
+    const bodies: (() => void)[] = []
+    const chunked = (sender: Sender) => {
+      const body = new ReadableStream({
+        start: (stream) => {
+          bodies.push(() => {
+            stream.enqueue(Buffer.from(small))
+            stream.close()
+          })
+        },
+      })
+      return send(sender, body, signal)
+    }
+    const answers = Promise.all(senders.flatMap((sender) => [chunked(sender), chunked(sender)]))
+    // Those that came before all of these had their room are answered.
+    let waits: ReturnType<typeof send> | undefined
+    await eventually(
+      async () => {
+        waits = send(other, small, signal)
+        return (await Promise.race([waits, sleep(GATE_MS / 4, 'waits')])) === 'waits'
+      },
+      { otherwise: () => 'the room was never full' },
+    )
+    for (const end of bodies) end()
+    assert.deepEqual([...new Set((await answers).map(({ status }) => status))], [200])
+    assert.equal((await waits)?.status, 200)
   })
 })

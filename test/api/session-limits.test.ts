@@ -133,6 +133,17 @@ describe('the limits of an IPv6 network', () => {
       ),
       [401, 401, 401, 401, 429],
     )
+    // One /56, each a /60 of its own.
+    assert.deepEqual(
+      await attempts(
+        '2001:db8:2:10::1',
+        '2001:db8:2:20::1',
+        '2001:db8:2:30::1',
+        '2001:db8:2:40::1',
+        '2001:db8:2:50::1',
+      ),
+      [401, 401, 401, 401, 429],
+    )
     assert.deepEqual(await attempts('2001:db8:1::1', '192.0.2.1'), [401, 401])
     await api.stop()
   })
@@ -213,6 +224,9 @@ describe('the limits of sessions', () => {
     assert.ok(over.headers.get('retry-after'))
     assert.equal((await read(sessionToken)).status, 200)
     assert.equal((await read(guess, '192.0.2.2')).status, 401)
+    const ofOneNetwork = []
+    for (const host of [1, 2, 3]) ofOneNetwork.push((await read(guess, `2001:db8::${host}`)).status)
+    assert.deepEqual(ofOneNetwork, [401, 401, 429])
     await api.stop()
   })
 

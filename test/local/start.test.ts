@@ -215,6 +215,8 @@ describe('npm start', function () {
       assert.ok((await start.running()).length > 5)
       assert.equal(await start.stop(), 0)
       assert.deepEqual(await start.running(), [])
+      // It names the key encryption key, and would lead the operator's commands to stores that are gone.
+      assert.equal((await readdir(dataDir)).includes('running.json'), false)
     })
   })
 

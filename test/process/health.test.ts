@@ -6,7 +6,7 @@ import { pino } from 'pino'
 import { listen } from '#shared/process/http-server.ts'
 import { markSchema, SCHEMA_NEEDED, SCHEMA_SERVES_FROM } from '#shared/stores/database-checks.ts'
 import { createRedis } from '#shared/stores/redis.ts'
-import { watchRedis } from '#shared/stores/redis-watch.ts'
+import { connectRedis, watchRedis } from '#shared/stores/redis-watch.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { startAuth, type TestAuth } from '../support/auth.ts'
 import { createCertificate } from '../support/certificates.ts'
@@ -105,6 +105,28 @@ describe('a Redis that refuses', () => {
       assert.equal(lines.length, 1)
       assert.match(trouble ?? '', reason)
       assert.doesNotMatch(JSON.stringify(lines), /hunter2/)
+    })
+
+  for (const [name, refusing] of [
+    ['REDIS_URL', 'redis'],
+    ['REVOCATION_REDIS_URL', 'revocation'],
+  ] as const)
+    it(`of two is enough to be degraded, and is named: ${name}`, async () => {
+      const urls = { REDIS_URL: redis.url('api'), REVOCATION_REDIS_URL: redis.url('api') }
+      const lines: Record<string, unknown>[] = []
+      const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
+      const wrong = redis.url('api').replace(':c@', ':hunter2@')
+      const connections = connectRedis({ ...urls, [name]: wrong }, { name: 'test', log })
+      try {
+        await eventually(() => connections.degraded().length > 0)
+        assert.deepEqual(connections.degraded(), ['redis'])
+        assert.deepEqual(
+          lines.map((line) => line.redis),
+          [refusing],
+        )
+      } finally {
+        connections.close()
+      }
     })
 
   it('by its permissions is logged with what is not permitted', async () => {

@@ -183,15 +183,39 @@ describe('a query of which it cannot be told whether it would have worked', () =
   }
 })
 
+/** The names of the parameters with which a client begins (StartupMessage). */
+const parametersOf = (startup: Buffer): string[] =>
+  startup
+    .subarray(8)
+    .toString()
+    .split('\0')
+    .filter((_, index) => index % 2 === 0)
+
+/** What PgBouncer takes of a client unless it is told to ignore more. */
+const KNOWN_TO_POOLERS = /^(|user|database|client_encoding|application_name|datestyle|timezone)$/i
+
+const errorResponse = (message: string): Buffer => {
+  const fields = Buffer.from(`SFATAL\0C08P01\0M${message}\0\0`)
+  const head = Buffer.from([0x45, 0, 0, 0, 0])
+  head.writeInt32BE(fields.length + 4, 1)
+  return Buffer.concat([head, fields])
+}
+
 describe('a database URL that leads to a pooler', () => {
   let database: TestDatabase
   let pooler: Server
+  /** Whether the pooler refuses what it does not know, as PgBouncer does by default. */
+  let strict: boolean
   let url: string
   before(async () => {
     database = await createTestDatabase()
     const { port } = new URL(database.apiUrl)
     // Like a pooler, it gives its clients process ids of its own (BackendKeyData).
     const listening = await listener((near) => {
+      near.once('data', (startup) => {
+        const unknown = parametersOf(startup).find((name) => !KNOWN_TO_POOLERS.test(name))
+        if (strict && unknown) near.end(errorResponse(`unsupported startup parameter: ${unknown}`))
+      })
       const far = connect(Number(port), '127.0.0.1')
       far.on('error', () => {})
       near.on('data', (chunk) => far.write(chunk)).on('close', () => far.destroy())
@@ -224,14 +248,20 @@ describe('a database URL that leads to a pooler', () => {
     return rows.map(({ name }: { name: string }) => name)
   }
 
-  it('is refused, with what to do about it', async () => {
-    await assert.rejects(using({ url }, checkDatabaseUrl), (error: Error) => {
-      assert.ok(error instanceof ConfigError)
-      assert.match(error.message, /leads to a pooler, such as PgBouncer; set DATABASE_POOLER=transaction/)
-      return true
-    })
-    await using({ url: database.apiUrl }, checkDatabaseUrl)
+  beforeEach(() => {
+    strict = true
   })
+
+  for (const refuses of [true, false])
+    it(`is refused, with what to do about it, by a pooler that ${refuses ? 'refuses' : 'ignores'} limits`, async () => {
+      strict = refuses
+      await assert.rejects(using({ url }, checkDatabaseUrl), (error: Error) => {
+        assert.ok(error instanceof ConfigError)
+        assert.match(error.message, /leads to a pooler, such as PgBouncer; set DATABASE_POOLER=transaction/)
+        return true
+      })
+      await using({ url: database.apiUrl }, checkDatabaseUrl)
+    })
 
   it('is taken when it is announced, and then nothing is left on its connections', async () => {
     await using({ url, pooled: true }, checkDatabaseUrl)
