@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createServer, type Server } from 'node:tls'
 import { pino } from 'pino'
 import { listen } from '#shared/process/http-server.ts'
@@ -14,6 +15,7 @@ import { eventually } from '../support/eventually.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { freePort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
+import { asAdmin } from '../support/revocation.ts'
 import { createTestRedis, type TestRedis } from '../support/servers.ts'
 
 const MIGRATIONS = join(import.meta.dirname, '../../infra/database/migrations')
@@ -106,6 +108,28 @@ describe('a Redis that refuses', () => {
       assert.match(trouble ?? '', reason)
       assert.doesNotMatch(JSON.stringify(lines), /hunter2/)
     })
+
+  it('by the password is logged once while it lasts, and once when it ends', async () => {
+    const lines: Record<string, unknown>[] = []
+    const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
+    const url = redis.url('api').replace(':c@', ':hunter2@')
+    const connection = createRedis({ url, connectionName: 'test' })
+    const watch = watchRedis({ redis: connection, log, probeEvery_ms: 10 })
+    try {
+      await eventually(() => lines.length > 0)
+      await sleep(100)
+      await asAdmin(redis, (admin) => admin.call('ACL', 'SETUSER', 'api', '>hunter2'))
+      await eventually(() => watch.trouble() === undefined)
+    } finally {
+      watch.stop()
+      connection.disconnect()
+    }
+    assert.deepEqual(
+      lines.map(({ event }) => event),
+      ['redis.unusable', 'redis.usable'],
+    )
+    await asAdmin(redis, (admin) => admin.call('ACL', 'SETUSER', 'api', '<hunter2'))
+  })
 
   for (const [name, refusing] of [
     ['REDIS_URL', 'redis'],

@@ -271,6 +271,29 @@ describe('asking whether a subject is revoked', () => {
     }
   })
 
+  it('leaves connections to others while Postgres does not answer: it takes two', async () => {
+    const clientId = await subjects.newClient()
+    const ask = createPrimaryAsk({ db: api.db, deadline_ms: 20_000 })
+    const lock = await owner.transaction()
+    await lock.raw('lock table oauth_clients in access exclusive mode')
+    const waiting = async () => {
+      const { rows } = await owner.raw(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      )
+      return rows.length
+    }
+    const asked = []
+    for (let statement = 0; statement < 4; statement += 1) {
+      asked.push(ask({ clientId }))
+      await sleep(20)
+    }
+    await eventually(async () => (await waiting()) >= 2)
+    await sleep(50)
+    const taken = await waiting()
+    await lock.rollback()
+    assert.deepEqual([taken, ...(await Promise.all(asked))], [2, 'live', 'live', 'live', 'live'])
+  })
+
   it('counts who decided', async () => {
     const clientId = await subjects.newClient()
     const stop = await trusted()

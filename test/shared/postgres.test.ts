@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { connect, createServer, type Server, type Socket } from 'node:net'
+import pg from 'pg'
 import { ConfigError } from '#shared/process/config.ts'
 import { checkDatabaseUrl, createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { isUnavailable } from '#shared/stores/postgres-errors.ts'
@@ -200,6 +201,29 @@ const errorResponse = (message: string): Buffer => {
   head.writeInt32BE(fields.length + 4, 1)
   return Buffer.concat([head, fields])
 }
+
+describe('the failure of a query', () => {
+  const ofState = (code: string) => Object.assign(new pg.DatabaseError('x', 1, 'error'), { code })
+  const ofNetwork = (code: string) => Object.assign(new Error('x'), { code })
+
+  for (const state of [
+    ...['08006', '28P01', '3D000', '53300', '57P01', '57014', '58030'],
+    ...['25006', '40001', '40P01', '55P03', '55000'],
+  ])
+    it(`says that the server is unavailable if its SQLSTATE is ${state}`, () =>
+      assert.equal(isUnavailable(ofState(state)), true))
+
+  for (const state of ['0A000', '22P02', '23505', '25P02', '42501', '42703', '55006', 'XX000'])
+    it(`says that the query is wrong if its SQLSTATE is ${state}`, () =>
+      assert.equal(isUnavailable(ofState(state)), false))
+
+  it('says that the server is unavailable if one of its addresses is', () => {
+    for (const code of ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EPIPE', 'EAI_AGAIN'])
+      assert.equal(isUnavailable(new AggregateError([new Error('x'), ofNetwork(code)])), true, code)
+    assert.equal(isUnavailable(new AggregateError([new Error('x'), ofNetwork('EACCES')])), false)
+    assert.equal(isUnavailable({ code: 'ECONNREFUSED' }), false)
+  })
+})
 
 describe('a database URL that leads to a pooler', () => {
   let database: TestDatabase
