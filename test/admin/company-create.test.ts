@@ -30,6 +30,12 @@ describe('admin company create', () => {
     )
   const count = async (table: string) => Number((await operator.db(table).count())[0]?.count)
 
+  it('takes a name of 200 characters, however they are written, and a currency in small letters', async () => {
+    const { code, json, stderr } = await create({ '--name': '🛒'.repeat(200), '--currency': 'usd' })
+    assert.equal(code, 0, stderr)
+    assert.deepEqual([json.company.name, json.company.currency], ['🛒'.repeat(200), 'USD'])
+  })
+
   it('makes a company with an owner who can sign in', async () => {
     const { code, json, stderr } = await create({}, `${PASSWORD}\n`)
     assert.equal(code, 0, stderr)

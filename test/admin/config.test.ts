@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { operatorStores } from '../../infra/admin/operator.ts'
 import { runAdmin } from '../support/admin.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -11,6 +13,22 @@ const USABLE = {
   API_RESOURCE: 'https://api.example.com',
   KEY_ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64'),
 }
+
+describe('the stores of an operator', () => {
+  it('have the server for revocations before the other one, also beside a local stack', async () => {
+    const own = { REVOCATION_REDIS_URL: 'redis://revocations' }
+    const given = await operatorStores({ DATABASE_URL: USABLE.DATABASE_URL, REDIS_URL: 'redis://x', ...own })
+    const DATA_DIR = await mkdtemp(join(tmpdir(), 'integration-access-stores-'))
+    const running = { databaseUrl: USABLE.DATABASE_URL, redisUrl: 'redis://x' }
+    const keyEncryptionKey = USABLE.KEY_ENCRYPTION_KEY
+    await writeFile(join(DATA_DIR, 'running.json'), JSON.stringify({ ...running, keyEncryptionKey }))
+    const local = await operatorStores({ DATA_DIR, ...own })
+    const alone = await operatorStores({ DATA_DIR })
+    await rm(DATA_DIR, { recursive: true })
+    const urls = [given, local, alone].map(({ redisUrl }) => redisUrl)
+    assert.deepEqual(urls, ['redis://revocations', 'redis://revocations', 'redis://x'])
+  })
+})
 
 describe('npm run admin -- config', () => {
   it('reference is what infra/SETTINGS.md holds', async () => {

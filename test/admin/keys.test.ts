@@ -20,6 +20,8 @@ describe('admin keys list, rotate', () => {
     const { code, stderr } = await operator.admin(['keys', 'rotate'])
     assert.equal(code, 1)
     assert.match(stderr, /^The standby key is too new to sign with: /)
+    await operator.db.raw(`update signing_keys set created_at = created_at - interval '9 minutes'`)
+    assert.equal((await operator.admin(['keys', 'rotate'])).code, 1)
     const { json: keys } = await operator.admin(['keys', 'list', '--json'])
     assert.deepEqual(
       keys.map(({ state }: { state: string }) => state),
@@ -66,6 +68,34 @@ describe('admin keys list, rotate', () => {
 })
 
 describe('admin keys revoke, while no service runs', () => {
+  it('has another key sign only in place of the active one', async () => {
+    const operator = await startAdmin({ withRedis: true })
+    const states = async () => {
+      const { json } = await operator.admin(['keys', 'list', '--json'])
+      return json.map(({ kid, state }: Record<string, string>) => [kid, state])
+    }
+    try {
+      await operator.admin(['keys', 'rotate'])
+      await operator.db.raw(`update signing_keys set created_at = created_at - interval '11 minutes'`)
+      const { json } = await operator.admin(['keys', 'rotate', '--json'])
+      const [active, standby] = [json.active.kid, json.standby.kid]
+      const retired = (await states()).find(([kid]: string[]) => kid !== active && kid !== standby)[0]
+      assert.equal((await operator.admin(['keys', 'revoke', retired])).code, 0)
+      const left = (await states()).filter(([kid]: string[]) => kid !== retired)
+      assert.deepEqual(
+        left.sort(),
+        [
+          [active, 'active'],
+          [standby, 'standby'],
+        ].sort(),
+      )
+      assert.equal((await operator.admin(['keys', 'revoke', active])).code, 0)
+      assert.deepEqual((await states()).find(([kid]: string[]) => kid === standby)[1], 'active')
+    } finally {
+      await operator.stop()
+    }
+  })
+
   it('tells Redis itself before it ends', async () => {
     const operator = await startAdmin({ withRedis: true })
     const redis = new Redis(operator.env.REDIS_URL as string)

@@ -12,6 +12,8 @@ import { runAdmin } from '../support/admin.ts'
 import { type Person, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
 import { startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
+import type { TestKey } from '../support/issuer.ts'
+import { assertProblem } from '../support/problem.ts'
 import { asAdmin } from '../support/revocation.ts'
 import { cutOffDatabase } from '../support/stores.ts'
 
@@ -94,14 +96,39 @@ describe('admin restore', function () {
   describe('after an older dump was restored, with an empty Redis', () => {
     let since: Date
     let revoked: TestClient
+    let stolen: TestKey
+    let invitation: string
+
+    const readWith = async (key: TestKey) => {
+      const token = await api.issuer.token({ clientId: kept.clientId, vendorId }, { key })
+      return (await api.request('GET', `/v1/analytics/${vendorId}/daily`, { token })).status
+    }
+    const preview = () => api.request('POST', '/v1/invitation/preview', { body: { token: invitation } })
 
     before(async () => {
       revoked = await auth.createClient({ vendorId })
+      stolen = await api.issuer.newKey('stolen')
+      api.issuer.published.push(stolen.publicJwk)
+      await api.db.raw(
+        `insert into signing_keys select ?, alg, public_jwk, private_key_encrypted, created_at, 'epoch'
+         from signing_keys limit 1`,
+        [stolen.kid],
+      )
+      const body = { name: 'Kim', email: 'withdrawn@people.example', role: 'member' }
+      const people = `/v1/vendor/${vendorId}/people`
+      const invited = await api.request('POST', people, { token: sessionToken, body })
+      invitation = invited.json.invitationUrl.split('#')[1]
       since = await dump()
       await until(async () => (await readyz()) === 200)
+      assert.deepEqual([await readWith(stolen), (await preview()).status], [200, 200])
+      await api.request('DELETE', `${people}/${invited.json.userId}`, { token: sessionToken })
+      const env = { DATABASE_URL: api.database.ownerUrl, REDIS_URL: api.redis.url('api') }
+      assert.equal((await runAdmin(['key', 'revoke', stolen.kid], { env })).code, 0)
+      assert.deepEqual([await readWith(stolen), (await preview()).status], [401, 404])
       await revoke(revoked)
       assert.deepEqual([await tokenStatus(kept), await tokenStatus(revoked)], [200, 401])
-      await until(async () => api.logLines.some((line) => line.includes(`"clientId":"${revoked.clientId}"`)))
+      for (const id of [`"clientId":"${revoked.clientId}"`, `"kid":"${stolen.kid}"`])
+        await until(async () => api.logLines.some((line) => line.includes(`.revoked",${id}`)))
       await restore()
     })
 
@@ -129,6 +156,29 @@ describe('admin restore', function () {
       assert.match(stdout, /^A fence stands since .*: the database is a copy, or was restored\.\n$/)
     })
 
+    it('names what a late log and an unreadable Redis leave unproven', async () => {
+      await fencedLongAgo()
+      const late = join(folder, 'late.log')
+      const [from, to] = [new Date(), new Date(Date.now() + 60_000)]
+      await writeFile(late, `${JSON.stringify({ time: from })}\n?\n${JSON.stringify({ time: to })}`)
+      const { json, stderr } = await runAdmin(
+        ['restore', 'fence', '--since', since.toISOString(), '--log', late, '--json'],
+        { env: { DATABASE_URL: api.database.ownerUrl, REDIS_URL: api.redis.url('auth') } },
+      )
+      assert.ok(json, stderr)
+      const [begin, end, lines, redis = '', people = '', ...more] = json.unproven
+      assert.deepEqual(
+        [begin, end, lines, ...more],
+        [
+          `The logs begin at ${from.toISOString()}. Clients and keys that were revoked before that may work again.`,
+          `The logs end at ${to.toISOString()}. What was revoked later is not in them.`,
+          '1 lines of the logs are not readable.',
+        ],
+      )
+      assert.match(redis, /^Redis could not be read, so it proves nothing: .*NOPERM.*[^.]\.$/)
+      assert.match(people, /new passwords are as they were/)
+    })
+
     it('revokes again what the log proves, and names what nothing proves', async () => {
       await fencedLongAgo()
       const { code, json, stderr } = await admin(
@@ -141,7 +191,7 @@ describe('admin restore', function () {
       )
       assert.equal(code, 0, stderr)
       const clientIds = json.revoked.clients.map(({ clientId }: TestClient) => clientId)
-      assert.deepEqual(clientIds, [revoked.clientId])
+      assert.deepEqual([clientIds, json.revoked.keys], [[revoked.clientId], [stolen.kid]])
       assert.match(json.unproven.join('\n'), /new passwords are as they were/)
       assert.equal(json.changes.at(-1).route, 'POST /v1/vendor/:vendorId/oauth-clients/:clientId/revoke')
       assert.deepEqual([await tokenStatus(revoked), await tokenStatus(kept)], [503, 503])
@@ -152,7 +202,9 @@ describe('admin restore', function () {
       assert.equal(code, 0, stderr)
       assert.deepEqual([await tokenStatus(kept), await tokenStatus(revoked)], [200, 401])
       assert.deepEqual([await readStatus(kept), await readStatus(revoked)], [200, 401])
+      assert.equal(await readWith(stolen), 401)
       assert.equal(await sessionStatus(sessionToken), 401)
+      assertProblem(await preview(), 'invitation_not_valid')
       assert.equal(await readyz(), 200)
       assert.equal((await admin('status')).stdout, 'No fence stands.\n')
     })

@@ -68,6 +68,10 @@ describe('GET /v1/vendor/{vendor_id}/activity', () => {
     for (const index of [0, 1, 2, 3]) await append(vendorId, index)
     for (const index of [4, 5, 6])
       for (const company of [other.vendorId, vendorId]) await append(company, index)
+    // A transaction that began later may have been given the lower number.
+    await api.db.raw(`update activity set at = now() - entry_id * interval '1 s' where vendor_id = ?`, [
+      vendorId,
+    ])
     for (const limit of [1, 3, 7, 200]) {
       const seen: string[] = []
       let cursor: string | null = null

@@ -110,6 +110,23 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
     assert.equal(addresses[0].tokens, 3)
   })
 
+  it('shows what is being stored together with what has come since', async () => {
+    await issue('analytics:read', '192.0.2.1', 2)
+    await asAdmin(api.redis, (admin) => admin.rename('usage:pending', 'usage:draining'))
+    await issue('analytics:read', '192.0.2.1')
+    const { hours, minutes, addresses } = (await usage()).json
+    assert.deepEqual(
+      [busy(hours), busy(minutes), addresses].map(([one, ...more]) => [one.tokens, more.length]),
+      [
+        [3, 0],
+        [3, 0],
+        [3, 0],
+      ],
+    )
+    await drainUsage({ redis, db })
+    await drainUsage({ redis, db })
+  })
+
   it('stores an address that is longer than any should be, cut', async () => {
     await issue('analytics:read', `fe80::1%${'z'.repeat(100)}`)
     await drainUsage({ redis, db })

@@ -196,6 +196,10 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
       api.clock.advance(3_600_000)
       counter.issued(clientId, 'analytics:read', '192.0.2.1')
       await counter.flush()
+      // What was counted before the hour was full is still pending when the next one has begun.
+      await redis.hincrby('usage:pending', `${clientId}|${Math.floor(api.clock.now() / 3_600_000) - 1}`, 1)
+      assert.equal((await usage()).tokensIssued24h, 4)
+      await redis.hincrby('usage:pending', `${clientId}|${Math.floor(api.clock.now() / 3_600_000) - 1}`, -1)
       const later = new Date(api.clock.now()).toISOString()
       assert.deepEqual(await usage(), { lastUsedAt: later, tokensIssued24h: 3, before: [] })
       api.clock.advance(23 * 3_600_000)

@@ -6,10 +6,42 @@ import { createRedis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { createClientUsage, type RefusedRequest, refusalPosition } from '#shared/usage/client-usage.ts'
+import { explain as explanationOf } from '../../apps/api/refusals/reasons.ts'
 import { type ApiResponse, type Person, startApi, type TestApi } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 const DAY_MS = 24 * 3_600_000
+
+describe('the explanation of a refused request', () => {
+  const refused = { at_ms: 0, clientId: 'cli_x', requestId: 'r', route: 'GET /', status: 400, code: 'c' }
+  const client = { clientId: 'cli_x', scopes: ['boost:read', 'boost:write'], secretHint: null } as never
+
+  for (const [reason, why, advice] of [
+    ['no_secret', /No client secret was sent/, /client_secret, or use HTTP Basic/],
+    ['wrong_secret', /secret was wrong/, /^Check the deployed secret\. If it is lost/],
+    ['failures_of_address', /Too many wrong secrets came from that address/, /wait as long as Retry-After/],
+    ['rate_of_client', /more requests than its limit/, /^Reuse a token until it expires/],
+    ['rate_limited', /more requests than its limit/, /^Send fewer requests/],
+    ['expired', /had expired/, /Ask the token endpoint for a new token/],
+    ['revoked', /or the key that it was signed with, was revoked/, /Ask the token endpoint for a new token/],
+    ['issuer', /from another issuer/, /which base URL/],
+    ['audience', /for another API/, /which base URL/],
+    ['issued_in_future', /issued in the future/, /a clock is wrong/],
+    ['not_yet_valid', /not valid yet/, /a clock is wrong/],
+    ['unsupported_grant_type', /grant_type was not client_credentials/, /grant_type=client_credentials/],
+    ['invalid_target', /resource named another API/, /Leave resource out/],
+    ['invalid_scope', /scope was missing/, /by single spaces: boost:read boost:write\.$/],
+    ['insufficient_scope', /lacks the scope of this route\.$/, /does not have this scope/],
+    ['invalid_input', /^A field broke a rule\.$/, /errors of the answer/],
+    ['forbidden', /another company than the client's/, /your own company/],
+    ['anything else', /^The request was refused with c\.$/, /documentation/],
+  ] as const)
+    it(`says what to do about ${reason}`, () => {
+      const explanation = explanationOf({ ...refused, reason }, client)
+      assert.match(explanation.reason, why)
+      assert.match(explanation.advice, advice)
+    })
+})
 
 describe('the refused requests of clients', () => {
   let api: TestApi

@@ -32,6 +32,8 @@ describe('the settings of an OpenID provider', () => {
         problems(env),
         missing.map((name) => `${name}: is required`),
       )
+    const inFile = problems({ OPENID_CLIENT_SECRET_FILE: '/nowhere' })
+    assert.ok(inFile.includes('OPENID_ISSUER: is required'), inFile.join())
     const { OPENID_CLIENT_SECRET: _, ...without } = GOOD
     assert.deepEqual(problems(without), ['OPENID_CLIENT_SECRET: is required'])
     assert.deepEqual(problems({ ...without, OPENID_CLIENT_SECRET_FILE: '/nowhere' }), [

@@ -144,6 +144,15 @@ describe('signing in with an OpenID provider', () => {
       }
     })
 
+    it('is a stranger whose subject another provider has given to somebody else', async () => {
+      const there = await api.createPerson({ vendorId: 'ven_acme', role: 'member' })
+      const subject = person()
+      const elsewhere = { issuer: 'http://before.example', subject, user_id: there.userId }
+      await api.db('openid_identities').insert(elsewhere)
+      const { user } = await sessionOf(await signIn(subject))
+      assert.notEqual(user.userId, there.userId)
+    })
+
     it('takes over the role of the claim, with an activity entry of the person', async () => {
       const subject = person()
       const { user } = await sessionOf(await signIn(subject))

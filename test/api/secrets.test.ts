@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
+import { assertProblem } from '../support/problem.ts'
 
 describe('what the logs of the resource API hold', () => {
   it('is no password, secret or token, whatever is sent and however it is refused', async () => {
@@ -52,6 +53,21 @@ describe('what the logs of the resource API hold', () => {
       assert.equal(log.includes(secret), false, what)
     }
     await api.stop()
+  })
+})
+
+describe('an answer to a request that failed unforeseen', () => {
+  it('holds nothing of the failure, which the log names', async () => {
+    const api = await startApi()
+    const { vendorId } = await api.createCompany()
+    const { sessionToken } = await api.createPerson({ vendorId })
+    await api.db.raw('alter table activity rename column detail to hunter2')
+    const response = await api.request('GET', `/v1/vendor/${vendorId}/activity`, { token: sessionToken })
+    await api.stop()
+    assertProblem(response, 'internal')
+    assert.doesNotMatch(response.text, /detail does not exist|select|activity|column/i)
+    const logged = api.logLines.filter((line) => line.includes('"problem":"internal"'))
+    assert.ok(logged.some((line) => line.includes('a.detail does not exist')))
   })
 })
 

@@ -125,11 +125,22 @@ describe('the limits of an IPv6 network', () => {
     )
     assert.deepEqual(
       await attempts(
-        '2001:db8:0:100::1',
-        '2001:db8:0:200::1',
-        '2001:db8:0:300::1',
-        '2001:db8:0:400::1',
-        '2001:db8:0:500::1',
+        '2001:db8:0:1000::1',
+        '2001:db8:0:2000::1',
+        '2001:db8:0:3000::1',
+        '2001:db8:0:4000::1',
+        '2001:db8:0:5000::1',
+      ),
+      [401, 401, 401, 401, 429],
+    )
+    // One /56, each a /60 of its own.
+    assert.deepEqual(
+      await attempts(
+        '2001:db8:2:10::1',
+        '2001:db8:2:20::1',
+        '2001:db8:2:30::1',
+        '2001:db8:2:40::1',
+        '2001:db8:2:50::1',
       ),
       [401, 401, 401, 401, 429],
     )
@@ -213,6 +224,9 @@ describe('the limits of sessions', () => {
     assert.ok(over.headers.get('retry-after'))
     assert.equal((await read(sessionToken)).status, 200)
     assert.equal((await read(guess, '192.0.2.2')).status, 401)
+    const ofOneNetwork = []
+    for (const host of [1, 2, 3]) ofOneNetwork.push((await read(guess, `2001:db8::${host}`)).status)
+    assert.deepEqual(ofOneNetwork, [401, 401, 429])
     await api.stop()
   })
 

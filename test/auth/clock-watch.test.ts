@@ -105,6 +105,16 @@ describe('a wrong clock of the authorization server', () => {
     }
   })
 
+  it('is known when the process has started', async () => {
+    const clock = createTestClock()
+    clock.advance(3 * MINUTE_MS)
+    const log = { warn() {}, error() {} } as never
+    const watch = watchClock({ clock, log, stores: storeClocks(db, redis) })
+    const end = await watch.start()
+    end()
+    assert.equal(watch.isRight(), false)
+  })
+
   it('issues nothing and is not ready, but a token can be revoked; the log says why', async () => {
     const client = await auth.createClient()
     const { json } = await auth.token(client)

@@ -15,13 +15,17 @@ describe('when neither store can decide', () => {
   let auth: TestAuth
   let client: TestClient
   let unseen: TestClient
+  let eager: TestClient
   let token: string
   let restore: () => Promise<void>
 
   before(async () => {
     // An answer that nothing could be decided counts as no failure.
-    auth = await startAuth({ env: { RATE_TOKEN_FAILURES_PER_ADDRESS: '1/60' } })
+    const limits = { RATE_TOKEN_FAILURES_PER_ADDRESS: '1/60', RATE_TOKEN_PER_CLIENT: '20/60' }
+    auth = await startAuth({ env: { ...limits, RATE_TOKEN_REVOCATIONS_PER_CLIENT: '2/60' } })
     client = await auth.createClient()
+    eager = await auth.createClient()
+    assert.equal((await auth.token(eager)).status, 200)
     unseen = await auth.createClient()
     token = (await auth.token(client)).json.access_token
     await auth.redis.stop('SIGKILL')
@@ -50,6 +54,14 @@ describe('when neither store can decide', () => {
   it('refuses to revoke a token with 503', async () => {
     const { client_id = '', client_secret = '' } = tokenFields(client)
     assertUnavailable(await auth.post('/v1/oauth/revoke', { client_id, client_secret, token }))
+  })
+  it('refuses with 429, not 503, what is over its rate', async () => {
+    const { client_id = '', client_secret = '' } = tokenFields(eager)
+    for (let sent = 0; sent < 20; sent += 1) assertUnavailable(await auth.token(eager))
+    assert.equal((await auth.token(eager)).status, 429)
+    const revoke = () => auth.post('/v1/oauth/revoke', { client_id, client_secret, token })
+    for (let sent = 0; sent < 2; sent += 1) assertUnavailable(await revoke())
+    assert.equal((await revoke()).status, 429)
   })
   it('still answers its documents', async () => {
     assert.equal((await auth.request('GET', '/v1/oauth/jwks')).status, 200)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createServer, type Server } from 'node:tls'
 import { isDeepStrictEqual } from 'node:util'
 import { pino } from 'pino'
@@ -9,7 +10,7 @@ import { markSchema, SCHEMA_NEEDED, SCHEMA_SERVES_FROM } from '#shared/stores/da
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
-import { watchRedis } from '#shared/stores/redis-watch.ts'
+import { connectRedis, watchRedis } from '#shared/stores/redis-watch.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { startAuth, type TestAuth } from '../support/auth.ts'
 import { createCertificate } from '../support/certificates.ts'
@@ -17,6 +18,7 @@ import { eventually } from '../support/eventually.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { freePort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
+import { asAdmin } from '../support/revocation.ts'
 import { createTestRedis, type TestDatabase, type TestRedis } from '../support/servers.ts'
 
 const MIGRATIONS = join(import.meta.dirname, '../../infra/database/migrations')
@@ -151,6 +153,50 @@ describe('a Redis that refuses', () => {
     watch.stop()
     connection.disconnect()
   })
+
+  it('by the password is logged once while it lasts, and once when it ends', async () => {
+    const lines: Record<string, unknown>[] = []
+    const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
+    const url = redis.url('api').replace(':c@', ':hunter2@')
+    const connection = createRedis({ url, connectionName: 'test' })
+    const watch = watchRedis({ redis: connection, log, probeEvery_ms: 10 })
+    try {
+      await eventually(() => lines.length > 0)
+      await sleep(100)
+      await asAdmin(redis, (admin) => admin.call('ACL', 'SETUSER', 'api', '>hunter2'))
+      await eventually(() => watch.trouble() === undefined)
+    } finally {
+      watch.stop()
+      connection.disconnect()
+    }
+    assert.deepEqual(
+      lines.map(({ event }) => event),
+      ['redis.unusable', 'redis.usable'],
+    )
+    await asAdmin(redis, (admin) => admin.call('ACL', 'SETUSER', 'api', '<hunter2'))
+  })
+
+  for (const [name, refusing] of [
+    ['REDIS_URL', 'redis'],
+    ['REVOCATION_REDIS_URL', 'revocation'],
+  ] as const)
+    it(`of two is enough to be degraded, and is named: ${name}`, async () => {
+      const urls = { REDIS_URL: redis.url('api'), REVOCATION_REDIS_URL: redis.url('api') }
+      const lines: Record<string, unknown>[] = []
+      const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
+      const wrong = redis.url('api').replace(':c@', ':hunter2@')
+      const connections = connectRedis({ ...urls, [name]: wrong }, { name: 'test', log })
+      try {
+        await eventually(() => connections.degraded().length > 0)
+        assert.deepEqual(connections.degraded(), ['redis'])
+        assert.deepEqual(
+          lines.map((line) => line.redis),
+          [refusing],
+        )
+      } finally {
+        connections.close()
+      }
+    })
 
   it('by its permissions is logged with what is not permitted', async () => {
     const admin = createRedis({ url: redis.url('admin'), connectionName: 'test' })

@@ -5,6 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Counter } from 'prom-client'
 import { createMetrics } from '#shared/process/metrics.ts'
 import { VERSION } from '#shared/process/version.ts'
+import { createPostgres } from '#shared/stores/postgres.ts'
+import type { RedisConnections } from '#shared/stores/redis-watch.ts'
+import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { startAuth, type TestAuth, tokenFields } from '../support/auth.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
@@ -207,6 +210,42 @@ describe('metrics', function () {
     for (const store of ['postgres', 'redis']) {
       const offset_s = seriesValue(scraped.auth, `integration_clock_offset_seconds{store="${store}"}`)
       assert.ok(offset_s !== undefined && Math.abs(offset_s) < 60, scraped.auth)
+    }
+  })
+
+  it('count a decision once, however often they are read', async () => {
+    const metrics = createMetrics({ service: 'api' })
+    const well = { name: 'redis', trouble: () => undefined, vouches: () => false }
+    const counts = () => ({ redis: 5, postgres: 2, neither: 1 })
+    measureRedis(metrics, { watches: [well], revocationWatch: well } as unknown as RedisConnections, counts)
+    await metrics.registry.metrics()
+    const text = await metrics.registry.metrics()
+    const decided = ['redis', 'postgres', 'neither'].map((by) =>
+      seriesValue(text, `integration_revocation_decisions_total{by="${by}"}`),
+    )
+    assert.deepEqual(decided, [5, 2, 1])
+  })
+
+  it('tell connections that are used from those that are free or waited for', async () => {
+    const metrics = createMetrics({ service: 'api' })
+    const db = createPostgres({ url: api.database.apiUrl, poolSize: 1, applicationName: 'test' })
+    measurePools(metrics, { some: db })
+    const states = async () => {
+      const text = await metrics.registry.metrics()
+      return ['used', 'free', 'waiting'].map((state) =>
+        seriesValue(text, `integration_postgres_connections{pool="some",state="${state}"}`),
+      )
+    }
+    try {
+      const connection = await db.client.acquireConnection()
+      const other = db.raw('select 1').then(String)
+      await new Promise(setImmediate)
+      assert.deepEqual(await states(), [1, 0, 1])
+      db.client.releaseConnection(connection)
+      await other
+      assert.deepEqual(await states(), [0, 1, 0])
+    } finally {
+      await db.destroy()
     }
   })
 

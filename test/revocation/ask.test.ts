@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { markClientRevoked } from '#shared/oauth/clients.ts'
 import { newClientId } from '#shared/oauth/new-ids.ts'
+import { createPrimaryAsk } from '#shared/revocation/primary.ts'
 import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
 import { insertRevokedToken } from '#shared/revocation/records.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
@@ -247,6 +248,50 @@ describe('asking whether a subject is revoked', () => {
     }
     await stop()
     await api.untilTrusted()
+  })
+
+  it('is undecided by its own deadline also when it waited for other statements first', async () => {
+    const clientId = await subjects.newClient()
+    const deadline_ms = 400
+    const ask = createPrimaryAsk({ db: api.db, deadline_ms })
+    const lock = await owner.transaction()
+    await lock.raw('lock table oauth_clients in access exclusive mode')
+    try {
+      const before = []
+      for (let statement = 0; statement < 2; statement += 1) {
+        before.push(ask({ clientId }))
+        await sleep(deadline_ms / 8)
+      }
+      // Its own statement begins when those before it have been given up.
+      const first = await Promise.race([ask({ clientId }), sleep(1.4 * deadline_ms, 'later')])
+      assert.equal(first, 'undecided')
+      assert.deepEqual(await Promise.all(before), ['undecided', 'undecided'])
+    } finally {
+      await lock.rollback()
+    }
+  })
+
+  it('leaves connections to others while Postgres does not answer: it takes two', async () => {
+    const clientId = await subjects.newClient()
+    const ask = createPrimaryAsk({ db: api.db, deadline_ms: 20_000 })
+    const lock = await owner.transaction()
+    await lock.raw('lock table oauth_clients in access exclusive mode')
+    const waiting = async () => {
+      const { rows } = await owner.raw(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      )
+      return rows.length
+    }
+    const asked = []
+    for (let statement = 0; statement < 4; statement += 1) {
+      asked.push(ask({ clientId }))
+      await sleep(20)
+    }
+    await eventually(async () => (await waiting()) >= 2)
+    await sleep(50)
+    const taken = await waiting()
+    await lock.rollback()
+    assert.deepEqual([taken, ...(await Promise.all(asked))], [2, 'live', 'live', 'live', 'live'])
   })
 
   it('counts who decided', async () => {

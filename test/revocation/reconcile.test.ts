@@ -125,6 +125,12 @@ describe('a round of the reconciler', () => {
       const outcomeOf = async (reconciler = one) => (await reconciler?.round())?.outcome
       assert.deepEqual([await outcomeOf(one), await outcomeOf(one)], ['replaced', 'marked'])
       assert.deepEqual([await outcomeOf(other), await outcomeOf(other)], ['waiting', 'fresh'])
+      let shift_ms = 0
+      const clock = { now: () => Date.now() + shift_ms }
+      const astray = createReconciler({ redis, db, timings, clock })
+      assert.deepEqual([await outcomeOf(astray), await outcomeOf(astray)], ['waiting', 'fresh'])
+      shift_ms = 3_600_000
+      assert.equal(await outcomeOf(astray), 'clocks_apart', 'a fresh marker hid a wrong clock')
       await asAdmin(server, (redis) => redis.pexpire(redisKeys.revocationMarker, moment_ms / 10))
       assert.equal(await outcomeOf(other), 'marked')
     })

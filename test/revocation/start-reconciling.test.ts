@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
+import { markClientRevoked } from '#shared/oauth/clients.ts'
+import { TOKEN_MAX_MS } from '#shared/revocation/held.ts'
+import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
 import type { Step } from '#shared/revocation/reconcile.ts'
 import { startReconciling } from '#shared/revocation/start-reconciling.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
@@ -23,7 +26,16 @@ describe('reconciling all the time', () => {
   let server: TestRedis
   let owner: Database
   let subjects: Subjects
-  let lines: { level: number; msg: string; why?: string; here?: string; elsewhere?: string }[]
+  let lines: {
+    level: number
+    msg: string
+    why?: string
+    here?: string
+    elsewhere?: string
+    event?: string
+    clientId?: string
+    kid?: string
+  }[]
   let api: TestProcess
 
   before(async () => {
@@ -111,6 +123,28 @@ describe('reconciling all the time', () => {
     }
   })
 
+  it('logs each revoked client and signing key once, however many rounds read it', async () => {
+    const [clientId, kid] = [await subjects.newClient(), await subjects.newKey()]
+    await markClientRevoked(owner, { vendorId: subjects.vendorId, clientId, revokedBy: null })
+    await insertRevokedSigningKey(owner, kid)
+    const { redis, db } = api
+    let read = 0
+    const step = (now: Step) => {
+      if (now === 'read') read += 1
+    }
+    const reconciling = startReconciling({ redis, db, timings: FAST, log: log(), step })
+    await until(() => read > 3)
+    await reconciling.stop()
+    const events = lines.filter((line) => line.clientId === clientId || line.kid === kid)
+    assert.deepEqual(
+      events.map((line) => [line.event, line.clientId ?? line.kid]),
+      [
+        ['client.revoked', clientId],
+        ['signing_key.revoked', kid],
+      ],
+    )
+  })
+
   it('purges the revocations of tokens that expired long ago', async () => {
     const clientId = await subjects.newClient()
     await owner.raw(
@@ -118,12 +152,34 @@ describe('reconciling all the time', () => {
       [clientId],
     )
     const { redis, db } = api
-    const reconciling = startReconciling({ redis, db, timings: FAST, log: log(), purgeEvery_ms: 100 })
+    // The first purge is due at once, and the next in an hour unless the first left some.
+    const { random } = Math
+    Math.random = () => 0
+    const reconciling = startReconciling({ redis, db, timings: FAST, log: log(), purgeEvery_ms: 3_600_000 })
+    Math.random = random
     await until(async () => {
       const { rows } = await owner.raw("select count(*) as n from revoked_tokens where jti like 'long-%'")
       return rows[0].n === 0
     })
     await reconciling.stop()
+  })
+
+  it('has figures of production of which each leaves room for the others', () => {
+    const { lease_ms, settle_ms, commit_ms, entry_ms, lookBack_ms, nonce_ms, round_ms, tick_ms, ...others } =
+      PRODUCTION_TIMINGS
+    const { refill_ms, compare_ms } = others
+    for (const [what, [less, more]] of Object.entries({
+      'clocks that run apart by a fifth': [1.2 * lease_ms, settle_ms],
+      'a lease that is renewed in time, though rounds vary by a fifth': [3 * 1.2 * round_ms, lease_ms],
+      'a tick within each lease': [3 * tick_ms, lease_ms],
+      'a commit before nobody believes an older marker': [commit_ms, settle_ms],
+      'an entry that outlives every token': [TOKEN_MAX_MS, entry_ms],
+      'entries that are sent again before they end': [2 * refill_ms, entry_ms],
+      'a look back that is longer than an entry lives': [entry_ms, lookBack_ms],
+      'a comparison within the life of its nonce': [compare_ms + lease_ms, nonce_ms],
+    } satisfies Record<string, [number, number]>))
+      assert.ok(less <= more, `${what}: ${less} ms is more than ${more} ms`)
+    assert.ok(TOKEN_MAX_MS >= (900 + 240) * 1_000)
   })
 
   it('keeps the promise with the figures of production', async function () {

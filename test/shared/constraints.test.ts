@@ -9,10 +9,13 @@ const CHECK = '23514'
 
 const CLIENT = `cli_${'a'.repeat(22)}`
 const REVOKED = `cli_${'b'.repeat(22)}`
+const OTHERS = `cli_${'d'.repeat(22)}`
+const REPLACED = `cli_${'e'.repeat(22)}`
+const REPLACING = `cli_${'f'.repeat(22)}`
 const SECRET_HASH = `decode(repeat('00', 32), 'hex')`
-const client = (columns: string, values: string) =>
+const client = (columns: string, values: string, clientId = `cli_${'c'.repeat(22)}`) =>
   `insert into oauth_clients (client_id, vendor_id, name, secret_hash, ${columns})
-   values ('cli_${'c'.repeat(22)}', 'ven_a', 'n', ${SECRET_HASH}, ${values})`
+   values ('${clientId}', 'ven_a', 'n', ${SECRET_HASH}, ${values})`
 const day = (column: string, value: string) =>
   `insert into analytics_daily (vendor_id, date, last_event_at, ${column}) values ('ven_a', '2026-01-02', now(), ${value})`
 const event = (type: string, quantity: string, amount: string) =>
@@ -21,6 +24,26 @@ const event = (type: string, quantity: string, amount: string) =>
 
 const act = (values: string) =>
   `insert into activity (action, subject, vendor_id, user_id, operator) values ('a', 's', ${values})`
+
+/** Of somebody whom nobody has invited, but for some columns. */
+const invitation = (changes: Record<string, string>) => {
+  const columns = {
+    token_hash: SECRET_HASH.replace('00', '01'),
+    vendor_id: `'ven_a'`,
+    user_id: `'usr_x'`,
+    email: `'x@a.example'`,
+    name: `'X'`,
+    role: `'member'`,
+    invited_by: `'usr_a'`,
+    created_at: 'now()',
+    expires_at: 'now()',
+    ...changes,
+  }
+  return `insert into invitations (${Object.keys(columns)}) values (${Object.values(columns)})`
+}
+const session = (columns: string, values: string) =>
+  `insert into sessions (token_hash, user_id, created_at, expires_at, ${columns})
+   values (${SECRET_HASH}, 'usr_a', now(), now(), ${values})`
 
 const REFUSED: [what: string, sql: string, state: string][] = [
   ['a second owner', `insert into memberships values ('ven_a', 'usr_b', 'owner')`, UNIQUE],
@@ -49,12 +72,25 @@ const REFUSED: [what: string, sql: string, state: string][] = [
     `insert into openid_identities values ('https://a', '1', 'usr_a'), ('https://a', '1', 'usr_b')`,
     UNIQUE,
   ],
+  ['a person without a name', `insert into users values ('usr_d', 'd@a.example', '', '$argon2id$')`, CHECK],
+  ['an unknown status of a member', `update memberships set status = 'gone' where user_id = 'usr_c'`, CHECK],
+  ['a company of another id', `insert into companies values ('acme', 'A', 'UTC', 'EUR')`, CHECK],
+  ['a currency in small letters', `insert into companies values ('ven_c', 'C', 'UTC', 'eur')`, CHECK],
+  ['a subject of no provider', `insert into openid_identities values ('', '1', 'usr_a')`, CHECK],
+  ['a provider’s empty subject', `insert into openid_identities values ('https://a', '', 'usr_a')`, CHECK],
   ['a password that is not hashed', `update users set password_hash = 'password'`, CHECK],
   [
     'a session token that is not hashed',
     `insert into sessions values ('token', 'usr_a', now(), now())`,
     CHECK,
   ],
+  ['a browser’s name of 201 characters', session('user_agent', `repeat('x', 201)`), CHECK],
+  ['an address of 61 characters', session('address', `repeat('x', 61)`), CHECK],
+  ['an invitation as owner', invitation({ role: `'owner'` }), CHECK],
+  ['an invitation whose token is not hashed', invitation({ token_hash: `'token'` }), CHECK],
+  ['an invitation to an address in capitals', invitation({ email: `'X@a.example'` }), CHECK],
+  ['a second invitation of one address', invitation({ email: `'i@a.example'` }), UNIQUE],
+  ['an invitation by nobody', invitation({ invited_by: 'null' }), NOT_NULL],
   ['a scope that does not exist', client('scopes', `'{analytics:read,analytics:delete}'`), CHECK],
   ['a scope that is null', client('scopes', `'{analytics:read,null}'`), CHECK],
   ['a client whose scopes are null', client('scopes', 'null'), NOT_NULL],
@@ -70,6 +106,17 @@ const REFUSED: [what: string, sql: string, state: string][] = [
   ['a client that becomes another company’s', `update oauth_clients set vendor_id = 'ven_b'`, CHECK],
   ['a client with more scopes', `update oauth_clients set scopes = '{boost:write}'`, CHECK],
   ['a client with another secret', `update oauth_clients set secret_hash = sha256('x')`, CHECK],
+  [
+    'a client that replaces another one later',
+    `update oauth_clients set replaces = '${CLIENT}' where client_id = '${REPLACED}'`,
+    CHECK,
+  ],
+  ['a client that replaces itself', client('scopes, replaces', `'{}', 'cli_${'c'.repeat(22)}'`), CHECK],
+  ['a client that replaces another company’s', client('scopes, replaces', `'{}', '${OTHERS}'`), REFERENCE],
+  ['a second Active replacement', client('scopes, replaces', `'{}', '${REPLACED}'`), UNIQUE],
+  ['a client of another id', client('scopes', `'{}'`, 'cli_short'), CHECK],
+  ['a client revoked by someone but not revoked', client('scopes, revoked_by', `'{}', 'usr_a'`), CHECK],
+  ['a hint of a whole secret', client('scopes, secret_hint', `'{}', 'abcde'`), CHECK],
   [
     'a secret that is not hashed',
     `insert into oauth_clients (client_id, vendor_id, name, scopes, secret_hash)
@@ -89,18 +136,42 @@ const REFUSED: [what: string, sql: string, state: string][] = [
   ['an event a second time', `insert into analytics_event_ids values ('ven_a', 'seen')`, UNIQUE],
   ['a second row of trust', `insert into revocation_trust (only_row) values (false)`, CHECK],
   ['a token revoked twice', `insert into revoked_tokens values ('jti', '${CLIENT}', now(), now())`, UNIQUE],
+  ['a token without an id', `insert into revoked_tokens values ('', '${CLIENT}', now(), now())`, CHECK],
+  [
+    'a signing key of another algorithm',
+    `insert into signing_keys values ('kid', 'none', '{}', '', now(), now())`,
+    CHECK,
+  ],
+  [
+    'the key of a creation whose request is not hashed',
+    `insert into client_creation_keys values ('ven_a', 'usr_a', 'k', 'request', '${CLIENT}', now())`,
+    CHECK,
+  ],
+  [
+    'fewer refusals than none',
+    `insert into client_usage_hourly (client_id, hour, tokens, refused) values ('${CLIENT}', now(), 0, -1)`,
+    CHECK,
+  ],
+  ['a second fence', `insert into restore_fences (reason) values ('another')`, UNIQUE],
+  ['a fence without a reason', `insert into restore_fences (reason, lowered_at) values ('', now())`, CHECK],
   [
     'a callback without TLS',
     `insert into callback_destinations values ('ven_a', 'http://x', true, now(), 'usr_a')`,
+    CHECK,
+  ],
+  [
+    'a callback of 2,049 bytes',
+    `insert into callback_destinations values ('ven_a', 'https://x/' || repeat('x', 2039), true, now(), 'usr_a')`,
     CHECK,
   ],
   ['an act of a person and an operator at once', act(`'ven_a', 'usr_a', 'root'`), CHECK],
   ['an act of a person that concerns no company', act(`null, 'usr_a', null`), CHECK],
   ['an act of nobody that concerns no company', act('null, null, null'), CHECK],
   ['an act of an operator without a name', act(`'ven_a', null, ''`), CHECK],
+  ['an act of an operator whose name is endless', act(`'ven_a', null, repeat('x', 101)`), CHECK],
 ]
 
-describe('the database, whoever asks, refuses', () => {
+describe('the database, whoever asks', () => {
   let database: TestDatabase
   let owner: Knex
   before(async () => {
@@ -112,7 +183,12 @@ describe('the database, whoever asks, refuses', () => {
         ('usr_c', 'c@a.example', 'C', '$argon2id$');
       insert into memberships values ('ven_a', 'usr_a', 'owner'), ('ven_a', 'usr_c', 'member');
       insert into oauth_clients (client_id, vendor_id, name, scopes, secret_hash)
-        values ('${CLIENT}', 'ven_a', 'n', '{}', ${SECRET_HASH}), ('${REVOKED}', 'ven_a', 'n', '{}', ${SECRET_HASH});
+        select id, 'ven_a', 'n', '{}', ${SECRET_HASH} from unnest('{${CLIENT},${REVOKED},${REPLACED}}'::text[]) id;
+      insert into oauth_clients (client_id, vendor_id, name, scopes, secret_hash)
+        values ('${OTHERS}', 'ven_b', 'n', '{}', ${SECRET_HASH});
+      ${client('scopes, replaces', `'{}', '${REPLACED}'`, REPLACING)};
+      ${invitation({ token_hash: SECRET_HASH, user_id: `'usr_i'`, email: `'i@a.example'` })};
+      insert into restore_fences (reason) values ('one');
       update oauth_clients set status = 'Revoked' where client_id = '${REVOKED}';
       insert into revoked_tokens values ('jti', '${CLIENT}', now(), now());
       insert into analytics_event_ids values ('ven_a', 'seen');
@@ -124,6 +200,6 @@ describe('the database, whoever asks, refuses', () => {
   })
 
   for (const [what, sql, state] of REFUSED) {
-    it(what, () => assert.rejects(owner.raw(sql), { code: state }))
+    it(`refuses ${what}`, () => assert.rejects(owner.raw(sql), { code: state }))
   }
 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { connect, createServer, type Server, type Socket } from 'node:net'
+import pg from 'pg'
 import { ConfigError } from '#shared/process/config.ts'
 import { checkDatabaseUrl, createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { isUnavailable } from '#shared/stores/postgres-errors.ts'
@@ -183,15 +184,62 @@ describe('a query of which it cannot be told whether it would have worked', () =
   }
 })
 
+/** The names of the parameters with which a client begins (StartupMessage). */
+const parametersOf = (startup: Buffer): string[] =>
+  startup
+    .subarray(8)
+    .toString()
+    .split('\0')
+    .filter((_, index) => index % 2 === 0)
+
+/** What PgBouncer takes of a client unless it is told to ignore more. */
+const KNOWN_TO_POOLERS = /^(|user|database|client_encoding|application_name|datestyle|timezone)$/i
+
+const errorResponse = (message: string): Buffer => {
+  const fields = Buffer.from(`SFATAL\0C08P01\0M${message}\0\0`)
+  const head = Buffer.from([0x45, 0, 0, 0, 0])
+  head.writeInt32BE(fields.length + 4, 1)
+  return Buffer.concat([head, fields])
+}
+
+describe('the failure of a query', () => {
+  const ofState = (code: string) => Object.assign(new pg.DatabaseError('x', 1, 'error'), { code })
+  const ofNetwork = (code: string) => Object.assign(new Error('x'), { code })
+
+  for (const state of [
+    ...['08006', '28P01', '3D000', '53300', '57P01', '57014', '58030'],
+    ...['25006', '40001', '40P01', '55P03', '55000'],
+  ])
+    it(`says that the server is unavailable if its SQLSTATE is ${state}`, () =>
+      assert.equal(isUnavailable(ofState(state)), true))
+
+  for (const state of ['0A000', '22P02', '23505', '25P02', '42501', '42703', '55006', 'XX000'])
+    it(`says that the query is wrong if its SQLSTATE is ${state}`, () =>
+      assert.equal(isUnavailable(ofState(state)), false))
+
+  it('says that the server is unavailable if one of its addresses is', () => {
+    for (const code of ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EPIPE', 'EAI_AGAIN'])
+      assert.equal(isUnavailable(new AggregateError([new Error('x'), ofNetwork(code)])), true, code)
+    assert.equal(isUnavailable(new AggregateError([new Error('x'), ofNetwork('EACCES')])), false)
+    assert.equal(isUnavailable({ code: 'ECONNREFUSED' }), false)
+  })
+})
+
 describe('a database URL that leads to a pooler', () => {
   let database: TestDatabase
   let pooler: Server
+  /** Whether the pooler refuses what it does not know, as PgBouncer does by default. */
+  let strict: boolean
   let url: string
   before(async () => {
     database = await createTestDatabase()
     const { port } = new URL(database.apiUrl)
     // Like a pooler, it gives its clients process ids of its own (BackendKeyData).
     const listening = await listener((near) => {
+      near.once('data', (startup) => {
+        const unknown = parametersOf(startup).find((name) => !KNOWN_TO_POOLERS.test(name))
+        if (strict && unknown) near.end(errorResponse(`unsupported startup parameter: ${unknown}`))
+      })
       const far = connect(Number(port), '127.0.0.1')
       far.on('error', () => {})
       near.on('data', (chunk) => far.write(chunk)).on('close', () => far.destroy())
@@ -226,14 +274,20 @@ describe('a database URL that leads to a pooler', () => {
 
   const check = (db: Database) => checkDatabaseUrl(db, 'integration_api')
 
-  it('is refused, with what to do about it', async () => {
-    await assert.rejects(using({ url }, check), (error: Error) => {
-      assert.ok(error instanceof ConfigError)
-      assert.match(error.message, /leads to a pooler, such as PgBouncer; set DATABASE_POOLER=transaction/)
-      return true
-    })
-    await using({ url: database.apiUrl }, check)
+  beforeEach(() => {
+    strict = true
   })
+
+  for (const refuses of [true, false])
+    it(`is refused, with what to do about it, by a pooler that ${refuses ? 'refuses' : 'ignores'} limits`, async () => {
+      strict = refuses
+      await assert.rejects(using({ url }, check), (error: Error) => {
+        assert.ok(error instanceof ConfigError)
+        assert.match(error.message, /leads to a pooler, such as PgBouncer; set DATABASE_POOLER=transaction/)
+        return true
+      })
+      await using({ url: database.apiUrl }, check)
+    })
 
   it('is taken when it is announced, and then nothing is left on its connections', async () => {
     await using({ url, pooled: true }, check)

@@ -176,6 +176,17 @@ describe('a Redis that is named by Sentinel', () => {
     })
   })
 
+  it('takes the default user, an encoded password and an IPv6 address from its URL', () => {
+    const redis = createRedis({ url: 'redis+sentinel://:a%25b@[::1]:1,host/main', connectionName: 'test' })
+    redis.disconnect()
+    const { username, password, sentinels, name } = redis.options
+    assert.deepEqual([username, password, name], ['default', 'a%b', GROUP])
+    assert.deepEqual(sentinels, [
+      { host: '::1', port: 1 },
+      { host: 'host', port: 26_379 },
+    ])
+  })
+
   for (const url of ['redis+sentinel://host:1', 'redis+sentinel://host:1/', 'redis+sentinel://host:x/name'])
     it(`is refused when the URL is ${url}`, () => {
       assert.throws(() => createRedis({ url, connectionName: 'test' }), /sentinel|Invalid URL/i)

@@ -161,10 +161,10 @@ describe('a test send that is answered', () => {
   })
 
   it('does not name a redirect target that holds a secret', async () => {
-    const result = await answerOf(
-      answering(http('302 Any', 'Location: https://hooks.acme.com/?access_token=Zm8xQpL9vRt2WsY7')),
-    )
-    assert.doesNotMatch(JSON.stringify(result), /Zm8xQpL9/)
+    for (const path of ['?access_token=Zm8xQpL9vRt2WsY7', 'token=Zm8xQpL9vRt2WsY7']) {
+      const result = await answerOf(answering(http('302 Any', `Location: https://hooks.acme.com/${path}`)))
+      assert.doesNotMatch(JSON.stringify(result), /Zm8xQpL9/)
+    }
   })
 
   it('accepts interim answers before the final one', async () => {
@@ -195,6 +195,21 @@ describe('a test send that is answered', () => {
       '| answer: 500 Internal Server Error',
       '| bold password=[redacted]',
     ])
+  })
+
+  it('shows 30 header fields, and how many more there were', async () => {
+    for (const [more, last] of [
+      [0, '| x-29: y'],
+      [3, '… and 3 more headers'],
+    ] as const) {
+      const fields = Array.from({ length: 30 + more }, (_, index) => `X-${index}: y`)
+      const { log } = await answerOf(answering(http('204 No Content', ...fields)))
+      assert.equal(log.filter((line) => line.startsWith('| x-')).length, 30)
+      assert.equal(
+        log.findLast((line) => line !== ''),
+        last,
+      )
+    }
   })
 
   it('takes HTTP/1.0', async () => {
