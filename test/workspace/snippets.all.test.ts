@@ -21,7 +21,7 @@ import { payloadOf } from '../../apps/workspace/src/webhooks/test-event.ts'
 import type { Scope } from '../../shared/oauth/scopes.ts'
 import { QUICK_START, untilAnswered } from '../support/languages.ts'
 import { freePort } from '../support/ports.ts'
-import { createClient, OWNER, sessionToken, testWorkspace } from '../support/workspace.ts'
+import { createClient, OWNER, sessionToken, testStack } from '../support/workspace.ts'
 
 const run = promisify(execFile)
 /** Go compiles its standard library when it is first used. */
@@ -45,7 +45,7 @@ describe('workspace: the code to paste', function () {
   after(() => rm(folder, { recursive: true, force: true }))
 
   async function access(scopes: Scope[]): Promise<Access> {
-    const { stack } = await testWorkspace()
+    const stack = await testStack()
     const client = await createClient(await sessionToken(OWNER), { name: 'Pasted', scopes })
     return { baseUrl: stack.baseUrl, vendorId: 'ven_acme', scopes, ...client }
   }
