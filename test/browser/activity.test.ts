@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { readFile } from 'node:fs/promises'
 import { ACTIVITY_ACTIONS } from '#shared/accounts/activity.ts'
-import { KINDS } from '../../apps/workspace/src/activity/wanted.ts'
+import { KINDS } from '../../apps/workspace/src/activity/filters.ts'
 import { runAdmin } from '../support/admin.ts'
 import {
   ADMIN,

@@ -4,7 +4,7 @@ import { previewInvitation } from '../api/invitation.ts'
 import { ApiProblem, retryIn } from '../api/request.ts'
 import { Brand } from '../ui/Brand.tsx'
 import { Button } from '../ui/Button.tsx'
-import { Keyline } from '../ui/Keyline.tsx'
+import { Divider } from '../ui/Divider.tsx'
 import { Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { ThemeSelect } from '../ui/ThemeSelect.tsx'
@@ -24,7 +24,7 @@ export default function InvitationScreen() {
       <main className="sign-in-body">
         {token === undefined ? <NoToken /> : <Invitation key={token} token={token} />}
       </main>
-      <Keyline />
+      <Divider />
     </div>
   )
 }
