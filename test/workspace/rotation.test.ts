@@ -248,6 +248,18 @@ describe('what the habits of an old client say against revoking it', () => {
     ['around the clock', (at) => untilDay(at, 20), on(20, 9), undefined],
     ['now and then', (at) => at.getDate() === 12 && at.getHours() === 3, on(20, 9), undefined],
     ['never', () => false, on(20, 9), undefined],
+    [
+      'only since the deployment, every night',
+      (at) => at.getHours() === 2 && at >= on(16, 0),
+      on(15, 12),
+      undefined,
+    ],
+    [
+      'at an hour that is not over',
+      (at) => at.getHours() === 12 && untilDay(at, 20),
+      on(19, 15),
+      /every day at 12:00; that has not passed/,
+    ],
     ['two nights only', (at) => at.getHours() === 2 && at.getDate() > 18, on(20, 9), undefined],
   ]
   for (const [name, asked, deployed, said] of cases) {
