@@ -91,6 +91,22 @@ describe('workspace: finding', function () {
     await page.waitForURL(({ searchParams }) => searchParams.get('sort') === '-added')
   })
 
+  it('finds a revoked client on whichever page of the answers it is', async () => {
+    for (const name of ['Revoked second', 'Revoked third']) {
+      const { clientId } = await createClient(token, { name })
+      await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}/revoke`, { token, method: 'POST' })
+    }
+    tab = await visit({ sessionToken: token, path: '/favicon.svg' })
+    const { page, baseUrl } = tab
+    // In place of the 200 that one answer has: a page of one client each.
+    await page.route('**/oauth-clients?*status=Revoked*', (route) =>
+      route.continue({ url: route.request().url().replace('limit=200', 'limit=1') }),
+    )
+    await page.goto(`${baseUrl}${CLIENTS}?show=revoked&q=revoked`)
+    await page.getByRole('row', { name: /Revoked third/ }).waitFor()
+    await page.getByRole('row', { name: /Zebra revoked/ }).waitFor()
+  })
+
   it('shows at least 12 rows at 1440 by 900, and rows of a table down to 860 px', async () => {
     for (let number = 0; number < 12; number++) await createClient(token, { name: `Row ${number}` })
     tab = await visit({ sessionToken: token, path: CLIENTS, width: 1440, height: 900 })
@@ -132,6 +148,12 @@ describe('workspace: finding', function () {
     await open('rotate zebra cro')
     await page.getByRole('option', { name: 'Rotate Zebra crossing' }).click()
     await page.getByRole('heading', { name: 'Rotate the secret' }).waitFor()
+    await open('zebra')
+    await page.getByRole('option', { name: 'Rotate Zebra crossing' }).waitFor()
+    assert.equal(await page.getByRole('option', { name: /^Zebra revoked/ }).count(), 1)
+    assert.equal(await page.getByRole('option', { name: 'Rotate Zebra revoked' }).count(), 0)
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
     await open('analy')
     await page.getByRole('option', { name: /^Analytics/, selected: true }).waitFor()
     await page.keyboard.press('Enter')
