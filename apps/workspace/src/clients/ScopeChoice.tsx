@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef } from 'react'
+import { type ReactNode, useEffect, useId, useRef } from 'react'
 import { SCOPES, type Scope } from '#shared/oauth/scopes.ts'
 import { ScopeName } from '../ui/ScopeName.tsx'
 import { reach, SCOPE_GROUPS, SCOPE_WORDS } from './scopes.ts'
@@ -6,7 +6,7 @@ import { reach, SCOPE_GROUPS, SCOPE_WORDS } from './scopes.ts'
 export interface ScopeChoiceProps {
   scopes: readonly Scope[]
   onChange: (scopes: Scope[]) => void
-  error: string | undefined
+  error: ReactNode
 }
 
 /** Nothing is chosen beforehand. */
