@@ -28,7 +28,7 @@ describe('workspace: the next person in the same tab', function () {
     await page.getByRole('button', { name: email }).waitFor()
   }
 
-  it('sees nothing that was read for the one before', async () => {
+  it('shows the next person nothing that was read for the one before', async () => {
     const token = await sessionToken(OWNER)
     const { clientId } = await createClient(token, { name: 'Read by the owner' })
     tab = await visit({ sessionToken: token, path: `${CLIENTS}/${clientId}` })
@@ -52,7 +52,7 @@ describe('workspace: the next person in the same tab', function () {
     }
   })
 
-  it('sees nothing that another tab read for the one before, after accepting an invitation', async () => {
+  it('shows nothing that a tab read before someone else accepted an invitation in another', async () => {
     const token = await newSession(OWNER)
     await createClient(token, { name: 'Read in another tab' })
     const { invitationUrl } = await api('/v1/vendor/ven_acme/people', {
@@ -75,7 +75,7 @@ describe('workspace: the next person in the same tab', function () {
     assert.equal((await page.content()).includes('Read in another tab'), false)
   })
 
-  it('stays signed in when a request of the one before is refused late', async () => {
+  it('keeps a session when a request of the one before is refused late', async () => {
     tab = await visit({ sessionToken: await newSession(OWNER), path: '/ven_acme/integrations/webhooks' })
     const { page } = tab
     let answer = (_: Parameters<Route['fulfill']>[0]): Promise<void> => Promise.reject(new Error('not sent'))
@@ -101,7 +101,7 @@ describe('workspace: the next person in the same tab', function () {
     assert.equal(await page.getByText('Your session has ended').count(), 0)
   })
 
-  it('does not get the unsaved input of someone whose session ended', async () => {
+  it('drops the unsaved input of someone whose session ended when another person signs in', async () => {
     const token = await newSession(OWNER)
     tab = await visit({ sessionToken: token, path: '/ven_acme/integrations/webhooks' })
     const { page } = tab
@@ -119,7 +119,7 @@ describe('workspace: the next person in the same tab', function () {
     assert.notEqual(await field.inputValue(), typed)
   })
 
-  it('does not see the secret that someone else left on the screen', async () => {
+  it('hides the secret that someone left on the screen when another person signs in', async () => {
     const token = await newSession(OWNER)
     tab = await visit({ sessionToken: token, path: CLIENTS })
     const { page, context, baseUrl } = tab

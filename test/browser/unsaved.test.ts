@@ -11,7 +11,7 @@ describe('workspace: what would be lost', function () {
   let tab: Visit
   afterEach(() => tab?.leave())
 
-  it('a secret is in no storage and no cache while it is shown, and the tab asks before it closes until it is saved', async () => {
+  it('stores and caches no secret while it is shown, and asks before the tab closes until it is saved', async () => {
     tab = await visit({ as: OWNER, path: '/ven_acme/integrations/oauth2-clients' })
     const { page } = tab
     await page.getByRole('button', { name: 'Create client' }).click()
@@ -36,7 +36,7 @@ describe('workspace: what would be lost', function () {
     assert.equal(await askedOnClosing(page), 'closed')
   })
 
-  it('unsaved input makes the tab ask before it closes, until it is discarded', async () => {
+  it('asks before a tab with unsaved input closes, until the input is discarded', async () => {
     tab = await visit({ as: OWNER, path: '/ven_acme/integrations/webhooks' })
     const { page } = tab
     const field = page.getByLabel('Callback URL')

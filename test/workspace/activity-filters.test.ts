@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert'
 import { filterOf, filtersIn, NO_FILTERS, searchFor } from '../../apps/workspace/src/activity/filters.ts'
 
 describe('workspace: the filters of Activity', () => {
-  it('includes the whole of the last day', () => {
+  it('includes the whole last day of an activity filter', () => {
     const { from, to } = filterOf({ ...NO_FILTERS, from: '2026-11-22', to: '2026-11-22' })
     assert.deepEqual([from, to], [new Date(2026, 10, 22).toISOString(), new Date(2026, 10, 23).toISOString()])
   })

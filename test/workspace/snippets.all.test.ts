@@ -56,13 +56,13 @@ describe('workspace: the code to paste', function () {
     return stdout
   }
 
-  it('curl: pasted whole, gets a token and reads with it', async () => {
+  it('gets a token and reads analytics with the curl commands, pasted whole', async () => {
     const daily = JSON.parse(await shell(curl(await access(['analytics:read', 'boost:write']))))
     assert.equal(daily.vendorId, 'ven_acme')
     assert.equal(daily.days.length, 30)
   })
 
-  it('curl: gets a token for a client that reads no analytics', async () => {
+  it('gets a token with curl for a client that reads no analytics', async () => {
     const answer = JSON.parse(await shell(curl(await access(['boost:read', 'catalog:write']))))
     assert.equal(answer.scope, 'boost:read catalog:write')
   })
@@ -71,7 +71,7 @@ describe('workspace: the code to paste', function () {
     if (!hasTool(tool)) continue
     const start = tool === 'go' ? `go run ${file}` : `'${tool}' ${file}`
     for (const scopes of [['analytics:read', 'boost:write'], ['catalog:write']] as Scope[][]) {
-      it(`${file}: runs as it is, with ${scopes.join(' and ')}`, async () => {
+      it(`runs ${file} unchanged, with ${scopes.join(' and ')}`, async () => {
         const given = await access(scopes)
         await writeFile(join(folder, '.env'), envFile(given))
         await writeFile(join(folder, file), write(given))
@@ -92,7 +92,7 @@ describe('workspace: the code to paste', function () {
   }
   for (const { id, text } of RECEIVERS) {
     if (!hasTool(START[id].split(' ')[0] as string)) continue
-    it(`${id}: the receiver takes a test event`, async () => {
+    it(`receives a test event with the ${id} receiver`, async () => {
       const port = await freePort()
       const file = id === 'php' ? 'receiver.php' : (START[id].split(' ').at(-1) as string)
       await writeFile(join(folder, file), text.replaceAll('3000', String(port)))
