@@ -171,7 +171,7 @@ describe('workspace: Integrations, Webhooks', function () {
     await save(missing.url)
     await saved().getByText(missing.url).waitFor()
     await button('Send test event').click()
-    await saved().getByText('Your receiver answered 404, which is not a success').waitFor()
+    await saved().getByText('Your receiver rejected the event (404)').waitFor()
     await looksRight()
     const closed = await receiver(startTlsReceiver({ talk: (socket) => socket.destroy() }))
     await save(closed.url)
@@ -235,7 +235,7 @@ describe('workspace: Integrations, Webhooks', function () {
     await saved().getByText(url).waitFor()
     const example = await tab.page.getByRole('region', { name: 'request of a test event' }).innerText()
     await button('Send test event').click()
-    await saved().getByText('Your receiver answered 500, which is not a success').waitFor()
+    await saved().getByText('Your receiver rejected the event (500)').waitFor()
     for (const line of example.trim().split('\n').slice(0, -1)) {
       const field = line.replace(/^[\w-]+:/, (name) => name.toLowerCase())
       assert.ok(requests[0]?.split('\n').includes(field), `${field} in\n${requests[0]}`)

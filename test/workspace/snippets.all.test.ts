@@ -78,7 +78,7 @@ describe('workspace: the code to paste', function () {
         const printed = await shell(`set -a; . ./.env; set +a; ${start}`)
         assert.match(
           printed,
-          scopes.includes('analytics:read') ? /impressions/ : /^a token of \d+ characters$/m,
+          scopes.includes('analytics:read') ? /impressions/ : /^Token received \(\d+ characters\)$/m,
         )
       })
     }

@@ -96,7 +96,7 @@ export interface DocsOptions {
 
 /**
  * The documentation: static pages, which need a script only to search, to copy, and to remember the chosen language.
- * @returns the files by their paths on this server. They are rendered when they are first asked for.
+ * Returns the files by their paths on this server. They are rendered on first request.
  */
 export function createDocs(options: DocsOptions): Map<string, PublishedFile> {
   const fonts = FONTS.map(fontAsset)

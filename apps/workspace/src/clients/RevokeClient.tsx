@@ -41,7 +41,7 @@ export function RevokeClient(props: RevokeClientProps) {
       <form className="dialog-form" onSubmit={form.submit} noValidate>
         <ul className="facts">
           <li>
-            It gets no more tokens: token requests fail with{' '}
+            It can no longer get tokens: token requests fail with{' '}
             <DocsLink to={docsOfOAuthError('invalid_client')}>
               <code>invalid_client</code>
             </DocsLink>

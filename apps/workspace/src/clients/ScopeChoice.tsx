@@ -20,7 +20,7 @@ export function ScopeChoice({ scopes, onChange, error }: ScopeChoiceProps) {
     onChange(SCOPES.filter((each) => (each === scope ? on : scopes.includes(each))))
   return (
     <fieldset className={error ? 'scope-choice field-wrong' : 'scope-choice'} aria-describedby={`${id}note`}>
-      <legend>What may it do?</legend>
+      <legend>Permissions</legend>
       <p className="small quiet">
         Choose only what it needs. Scopes cannot be changed later, and they limit what a stolen secret can do.
       </p>

@@ -88,7 +88,7 @@ function useAcceptance({ token, invitation }: AcceptInvitationProps) {
   const session = useSession()
   const isMe = session.state === 'signed-in' && session.user.email === invitation.email
   const [chosen, setChosen] = useState<boolean>()
-  // Whether there is an account is not told by the service; who is signed in has one.
+  // The service does not reveal whether the account exists. Someone who is signed in has one.
   const known = chosen ?? isMe
   const submission = useSubmission((error) => explained(error, known))
 

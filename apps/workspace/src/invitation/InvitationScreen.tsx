@@ -68,8 +68,8 @@ function Invitation({ token }: { token: string }) {
 const NoToken = () => (
   <Titled title="Open your invitation again">
     <p>
-      The link’s secret is no longer in the address: it was removed when the page opened, so that nobody can
-      read it there. Open the link that you were given once more.
+      The link’s secret is no longer in the address. It was removed when the page opened, so that no one can
+      read it there. Open the link that you were given again.
     </p>
     <p>
       Joined already? <a href="/">Sign in</a>

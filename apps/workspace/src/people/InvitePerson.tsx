@@ -117,7 +117,7 @@ function InvitationLink({ invited, onClose }: { invited: InvitedPerson; onClose:
           A link for <bdi>{invited.name}</bdi>
         </>
       }
-      description="Copy it now: it is shown only once. If it gets lost, create a new one."
+      description="Copy it now: it is shown only once. If you lose it, create a new one."
       onClose={onClose}
     >
       <div className="invitation-link">
@@ -126,8 +126,8 @@ function InvitationLink({ invited, onClose }: { invited: InvitedPerson; onClose:
       </div>
       <ul className="facts">
         <li>
-          Give it to <bdi>{invited.name}</bdi> alone, over a channel you trust: whoever has it can join as{' '}
-          {invited.email}.
+          Share it only with <bdi>{invited.name}</bdi>, over a channel you trust: anyone who has it can join
+          as {invited.email}.
         </li>
         <li>
           It works once

@@ -88,7 +88,7 @@ function SignInPage({ reason, email, onBegin, methods }: SignInProps & { methods
   )
 }
 
-/** Why somebody who was signed in sees this page. */
+/** Why someone who was signed in sees this page. */
 function Why({ reason }: { reason: Reason }) {
   if (reason === 'expired') {
     return (
