@@ -39,8 +39,10 @@ export function testStack(): Promise<TestStack> {
 
 after(async function () {
   this.timeout(30_000)
-  await (await launching)?.close()
-  await (await starting)?.remove()
+  // A failed start has failed its tests. Here it would only keep the stores of all tests from ending.
+  const [browser, stack] = await Promise.allSettled([launching, starting])
+  if (browser.status === 'fulfilled') await browser.value?.close()
+  if (stack.status === 'fulfilled') await stack.value?.remove()
 })
 
 export const OWNER = 'owner@acme.example'
