@@ -13,7 +13,7 @@ const NOT_SOURCES = new Set(['dist', 'node_modules'])
 /**
  * Builds the workspace's files, unless these sources were built before. Each build has a folder named after its sources
  * that comes into being whole and is not written again, so that several starts at once do not disturb each other.
- * @returns the folder with the files.
+ * Returns the folder with the files.
  */
 export async function builtWorkspace(root: string, say: (line: string) => void): Promise<string> {
   const source = join(root, 'apps/workspace')
@@ -40,17 +40,22 @@ export async function builtWorkspace(root: string, say: (line: string) => void):
   return built
 }
 
+/** What the sources import from shared. It is plain data, which imports nothing more. */
+const SHARED_IMPORT = /['"]#(shared\/[^'"]+)['"]/g
+
 async function fingerprint(root: string, source: string): Promise<string> {
-  const files = [
-    join(root, 'package-lock.json'),
-    join(root, 'shared/look/look.css'),
-    ...(await filesBelow(source)).sort(),
-  ]
+  const own = await contentsOf([join(root, 'package-lock.json'), ...(await filesBelow(source)).sort()])
+  const shared = new Set(
+    own.flatMap(([, text]) => [...text.matchAll(SHARED_IMPORT)].map(([, name = '']) => name)),
+  )
+  const taken = await contentsOf([...shared].sort().map((name) => join(root, name)))
   const hash = createHash('sha256')
-  for (const file of files)
-    hash.update(JSON.stringify([relative(root, file), await readFile(file, 'latin1')]))
+  for (const [file, text] of [...own, ...taken]) hash.update(JSON.stringify([relative(root, file), text]))
   return hash.digest('hex').slice(0, 32)
 }
+
+const contentsOf = (files: string[]): Promise<[file: string, text: string][]> =>
+  Promise.all(files.map(async (file) => [file, await readFile(file, 'latin1')]))
 
 async function filesBelow(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true })

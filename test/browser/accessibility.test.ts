@@ -317,7 +317,7 @@ describe('workspace: accessible in both themes, and as wide as the window', func
   }
 
   for (const state of STATES) {
-    it(state.name, async () => {
+    it(`passes axe and fits every width: ${state.name}`, async () => {
       const { page, troubles } = await enter(state)
       await state.reach(page)
       await assertAccessible(page)
@@ -351,7 +351,7 @@ describe('workspace: what axe does not see', function () {
   let tab: Visit
   afterEach(() => tab?.leave())
 
-  it('a control that cannot be used says why when it is touched', async () => {
+  it('says why a control cannot be used when it is touched', async () => {
     tab = await visit({ as: OWNER, path: '/ven_acme/integrations/webhooks', width: 390, height: 844 })
     const { page } = tab
     await page.getByRole('button', { name: 'Save destination' }).click({ force: true })
@@ -360,7 +360,7 @@ describe('workspace: what axe does not see', function () {
     assert.match(await reason.innerText(), /No changes to save/)
   })
 
-  it('the dialogs of a new client: their buttons are in view at each size, and no two have one name', async () => {
+  it('keeps the buttons of a new client’s dialogs in view at each size, and gives no two the same name', async () => {
     tab = await visit({ as: OWNER, path: CLIENTS })
     const { page } = tab
     const inViewAtEachSize = async (button: Locator) => {
@@ -385,7 +385,7 @@ describe('workspace: what axe does not see', function () {
     await dialog(page).getByText('Tick the box first: once').waitFor()
   })
 
-  it('400 % zoom: no bar stays, and nothing scrolls sideways', async () => {
+  it('keeps no bar and never scrolls sideways at 400 % zoom', async () => {
     tab = await visit({ as: OWNER, path: '/ven_acme/analytics', width: 320, height: 256 })
     const { page } = tab
     await page.locator('canvas').waitFor()
@@ -397,7 +397,7 @@ describe('workspace: what axe does not see', function () {
     }
   })
 
-  it('forced colours keep what is chosen, and what stands for something', async () => {
+  it('shows choices and the chart’s legend in forced colours', async () => {
     tab = await visit({ as: OWNER, path: '/ven_acme/analytics' })
     const { page } = tab
     await page.emulateMedia({ forcedColors: 'active' })

@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { readFile } from 'node:fs/promises'
 import { ACTIVITY_ACTIONS } from '#shared/accounts/activity.ts'
-import { KINDS } from '../../apps/workspace/src/activity/wanted.ts'
+import { KINDS } from '../../apps/workspace/src/activity/filters.ts'
 import { runAdmin } from '../support/admin.ts'
 import {
   ADMIN,
@@ -20,7 +20,7 @@ describe('workspace: Activity', function () {
   let tab: Visit
   afterEach(() => tab?.leave())
 
-  it('tells who created and revoked what, with a way to it', async () => {
+  it('says who created and revoked a client, and links to it', async () => {
     const token = await sessionToken(OWNER)
     const { clientId } = await createClient(token, { name: 'Told of' })
     await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}/revoke`, { token, method: 'POST' })
@@ -31,7 +31,7 @@ describe('workspace: Activity', function () {
     await tab.page.getByText('This client is revoked').waitFor()
   })
 
-  it('says what a destination was before', async () => {
+  it('says what a webhook destination was before it changed', async () => {
     const token = await sessionToken(OWNER)
     const save = (callbackUrl: string) =>
       api('/v1/vendor/ven_acme/callback-url', { token, method: 'PATCH', body: { callbackUrl } })
@@ -43,7 +43,7 @@ describe('workspace: Activity', function () {
       .waitFor()
   })
 
-  it('exports everything as CSV, also what is not on the page yet', async () => {
+  it('exports all of the activity as CSV, including entries that are not loaded yet', async () => {
     const token = await sessionToken(OWNER)
     const { clientId } = await createClient(token, { name: '=1+1, "quoted"' })
     tab = await visit({ sessionToken: token, path: '/ven_acme/activity' })
@@ -58,7 +58,7 @@ describe('workspace: Activity', function () {
     assert.ok(others.some((line) => line.includes('Demo client of the local stack')))
   })
 
-  it('filters by person, kind, client and time, in the address too, and exports what is shown', async () => {
+  it('filters the activity by person, kind, client and time, keeps the filters in the address, and exports what they show', async () => {
     const [token, adminToken] = [await sessionToken(OWNER), await sessionToken(ADMIN)]
     const { clientId } = await createClient(token, { name: 'Filtered' })
     await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}`, {
@@ -139,7 +139,7 @@ describe('workspace: Activity', function () {
     )
   })
 
-  it('says in sentences what operators did, and filters by it', async () => {
+  it('says in sentences what operators did, and filters the activity by operator', async () => {
     const token = await sessionToken(OWNER)
     const { stack } = await testWorkspace()
     const email = 'rita@acme.example'
@@ -165,11 +165,11 @@ describe('workspace: Activity', function () {
     await operate(['member', 'set-status', 'ven_acme', email, 'suspended'])
   })
 
-  it('has a name for every kind of entry', () => {
+  it('names every kind of activity entry', () => {
     assert.deepEqual(Object.keys(KINDS).sort(), [...ACTIVITY_ACTIONS].sort())
   })
 
-  it('goes back as far as there is anything', async () => {
+  it('loads older activity up to the first entry', async () => {
     const token = await sessionToken(OWNER)
     const { clientId } = await createClient(token, { name: 'Renamed often' })
     const rename = (name: string) =>

@@ -19,7 +19,7 @@ describe('workspace: one client', function () {
   let tab: Visit
   afterEach(() => tab?.leave())
 
-  it('says how its secret ends, what it did, and why its requests were refused', async () => {
+  it('shows how a client’s secret ends, what the client did, and why its requests were refused', async () => {
     const token = await sessionToken(OWNER)
     const client = await createClient(token, { name: 'With evidence' })
     for (let tokens = 0; tokens < 3; tokens++) await requestToken(client)
@@ -46,14 +46,14 @@ describe('workspace: one client', function () {
     await assertFits(page)
   })
 
-  it('says that a new one did nothing yet', async () => {
+  it('says that a new client has done nothing yet', async () => {
     const { clientId } = await createClient(await sessionToken(OWNER), { name: 'Without evidence' })
     tab = await visit({ as: OWNER, path: `${CLIENTS}/${clientId}` })
     await tab.page.getByText('No tokens issued, no requests refused.').waitFor()
     await tab.page.getByText('None in the last 24 hours.').waitFor()
   })
 
-  it('is renamed everywhere at once, and the activity names both', async () => {
+  it('renames a client on every screen at once, and keeps both names in the activity', async () => {
     const { clientId } = await createClient(await sessionToken(OWNER), { name: 'Before' })
     tab = await visit({ as: OWNER, path: `${CLIENTS}/${clientId}` })
     const { page } = tab

@@ -26,7 +26,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
   let tab: Visit
   afterEach(() => tab?.leave())
 
-  it('goes the whole way: create, secret, token, analytics, rotate, revoke, token refused', async () => {
+  it('takes a client the whole way: create, secret, token, analytics, rotate, revoke, token refused', async () => {
     tab = await visit({ as: OWNER, path: CLIENTS })
     const { page } = tab
     await create(page, 'Whole way', ['Read daily analytics'])
@@ -63,7 +63,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     assert.equal((await requestToken(replacement)).status, 200)
   })
 
-  it('shows the secret in no other place and time', async () => {
+  it('shows a client secret once, in its dialog only', async () => {
     tab = await visit({ as: OWNER, path: CLIENTS })
     const { page } = tab
     await create(page, 'Shown once', ['Read boosts'])
@@ -87,7 +87,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     assert.equal((await page.content()).includes(clientSecret), false)
   })
 
-  it('keeps the secret on the screen when the session ends before it is saved', async () => {
+  it('keeps a new secret on the screen when the session ends before it is saved', async () => {
     const token = await newSession(OWNER)
     tab = await visit({ sessionToken: token, path: CLIENTS })
     await create(tab.page, 'Session ends', ['Read boosts'])
@@ -100,7 +100,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     assert.equal((await tab.page.content()).includes(clientSecret), false)
   })
 
-  it('asks for a name and for a scope, and chooses none beforehand', async () => {
+  it('requires a name and a scope for a new client, and preselects neither', async () => {
     tab = await visit({ as: OWNER, path: CLIENTS })
     await tab.page.getByRole('button', { name: 'Create client' }).click()
     const dialog = tab.page.getByRole('dialog')
@@ -158,7 +158,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     assert.equal(await listed.count(), 1)
   })
 
-  it('revokes only when the name, or the id, is typed, and shows it as Revoked at once', async () => {
+  it('revokes a client only once its name or id is typed, and shows it as Revoked at once', async () => {
     const client = await createClient(await sessionToken(OWNER), { name: 'To be revoked' })
     tab = await visit({ as: OWNER, path: CLIENTS })
     const { page } = tab
@@ -181,7 +181,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     await row.getByText('Revoked', { exact: true }).waitFor()
   })
 
-  it('takes a token from before the secret was put away for a trial, not for a deployment', async () => {
+  it('counts a token from before the secret was put away as a trial, not as a deployment', async () => {
     const old = await createClient(await sessionToken(OWNER), { name: 'Only tried' })
     await requestToken(old)
     tab = await visit({ as: OWNER, path: `${CLIENTS}/${old.clientId}/rotate` })
@@ -201,7 +201,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     assert.equal(await currentStep(page), 'Watch token requests move over')
   })
 
-  it('is not green for a replacement that fell silent, nor quiet for an old client in use', async () => {
+  it('does not show a silent replacement as green, or an old client in use as quiet', async () => {
     const token = await sessionToken(OWNER)
     const old = await createClient(token, { name: 'Quiet one' })
     const replacement = await createClient(token, { name: 'Quiet one 2', replaces: old.clientId })
@@ -225,7 +225,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     assert.equal(await currentStep(page), 'Watch token requests move over')
   })
 
-  it('shows what both clients did, and waits for the hour at which the old one is usually asked', async () => {
+  it('shows what both clients of a rotation did, and waits for the hour at which the old one usually asks', async () => {
     const token = await sessionToken(OWNER)
     const old = await createClient(token, { name: 'Nightly' })
     const replacement = await createClient(token, { name: 'Nightly 2', replaces: old.clientId })
@@ -301,7 +301,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     assert.match((await row.locator('.sparkline path').getAttribute('d')) ?? '', /^M13,100[^M]+$/)
   })
 
-  it('keeps the pair at the service: a teammate sees it in the list and on both clients, and resumes it', async () => {
+  it('lets a teammate see a rotation in the list and on both clients, and resume it', async () => {
     const old = await createClient(await sessionToken(OWNER), { name: 'Left alone' })
     tab = await visit({ as: OWNER, path: `${CLIENTS}/${old.clientId}/rotate` })
     await tab.page.getByRole('button', { name: 'Create replacement' }).click()
@@ -330,7 +330,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     assert.match(page.url(), new RegExp(`${old.clientId}/rotate$`))
   })
 
-  it('begins a rotation again after the replacement was revoked', async () => {
+  it('starts a rotation again after its replacement was revoked', async () => {
     const token = await sessionToken(OWNER)
     const old = await createClient(token, { name: 'Begun twice' })
     const first = await createClient(token, { name: 'Begun twice 2', replaces: old.clientId })
@@ -349,7 +349,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     await page.getByRole('link', { name: 'Begun twice 3' }).waitFor()
   })
 
-  it('knows in the list what the dialog has learned, and marks the new row once', async () => {
+  it('updates the list with what the dialog of a new client learned, and marks the new row once', async () => {
     tab = await visit({ as: OWNER, path: CLIENTS })
     const { page } = tab
     await create(page, 'Known at once', ['Read daily analytics'])
@@ -368,7 +368,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     await page.waitForFunction(() => document.querySelector('.row-new') === null)
   })
 
-  it('keeps a half-filled dialog over the end of the session, with the email filled in', async () => {
+  it('keeps a half-filled dialog when the session ends, and fills in the email address', async () => {
     const token = await newSession(OWNER)
     tab = await visit({ sessionToken: token, path: CLIENTS })
     const { page } = tab
@@ -394,7 +394,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     assert.equal(await dialog.count(), 0)
   })
 
-  it('says that nothing was sent while it is offline', async () => {
+  it('says that nothing was sent when a client is created offline', async () => {
     tab = await visit({ as: OWNER, path: CLIENTS })
     await tab.page.getByRole('row').nth(1).waitFor()
     await tab.context.setOffline(true)
@@ -402,7 +402,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     await tab.page.getByText('Nothing was sent. Try again once you are connected.').waitFor()
   })
 
-  it('shows names as text, whatever is in them', async () => {
+  it('shows the names of clients as text, whatever is in them', async () => {
     const names = [
       '<img src=x onerror=alert(1)>',
       'تقارير المستودع',
@@ -417,7 +417,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     await assertFits(tab.page)
   })
 
-  it('lists a hundred clients, and says when there is no room for another', async () => {
+  it('lists a hundred clients, and says that no more are allowed', async () => {
     const token = await sessionToken(GLOBEX_OWNER)
     const path = '/v1/vendor/ven_globex/oauth-clients'
     const { clients } = await api(`${path}?status=Active&limit=200`, { token })
@@ -445,7 +445,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     )
   })
 
-  it('says that there is no such client', async () => {
+  it('says that a client does not exist', async () => {
     tab = await visit({ as: OWNER, path: `${CLIENTS}/cli_0000000000000000000000` })
     await tab.page.getByText('No client with this id in Acme Outfitters').waitFor()
     assert.equal(await tab.page.getByRole('button', { name: 'Try again' }).count(), 0)

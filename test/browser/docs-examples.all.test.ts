@@ -131,7 +131,7 @@ describe('documentation: the examples, as they are printed', function () {
     ...Object.entries(TOOLS).filter(([language]) => !has[language]),
     ...Object.entries(LIBRARIES).filter(([, it]) => !it.try || !works(it.try)),
   ].map(([, { name }]) => name)
-  it(`run in curl, Node and Python at least; not run here: ${unrun.join(', ') || 'none'}`, () => {
+  it(`runs the examples in curl, Node and Python at least; not run here: ${unrun.join(', ') || 'none'}`, () => {
     for (const language of ['sh', 'js', 'py']) assert.ok(has[language], language)
   })
 
@@ -140,7 +140,7 @@ describe('documentation: the examples, as they are printed', function () {
       // Programs begin with the file of the second page, which all others use.
       const onlyCurl = path === '/docs' || path === '/docs/token'
       if (!has[language] || (onlyCurl && language !== 'sh')) continue
-      it(`${path}: ${name}`, async () => {
+      it(`runs the ${name} example of ${path} as it is printed`, async () => {
         const example = block(path, (one) => one.language === language)
         const command = language === 'sh' ? example.text : commandOf(example)
         assert.ok(command, 'the first line says how to run it')
@@ -151,7 +151,7 @@ describe('documentation: the examples, as they are printed', function () {
 
   for (const [language, { name, try: attempt }] of Object.entries(LIBRARIES)) {
     if (!attempt || !works(attempt)) continue
-    it(`/docs/verify: ${name}`, async () => {
+    it(`verifies a token with the ${name} example of /docs/verify, and refuses a forged one`, async () => {
       const { body } = await requestToken(client)
       const command = commandOf(block('/docs/verify', (one) => one.language === language)) ?? ''
       const ACCESS_TOKEN = String(body.access_token)
@@ -163,7 +163,7 @@ describe('documentation: the examples, as they are printed', function () {
 
   for (const [language, { name }] of Object.entries(TOOLS)) {
     if (language === 'sh' || !has[language]) continue
-    it(`/docs/webhooks: ${name}`, async () => {
+    it(`receives a test event with the ${name} example of /docs/webhooks`, async () => {
       const receiver = block('/docs/webhooks', (one) => one.language === language)
       const port = await freePort()
       const own = (text: string) => text.replaceAll('3000', String(port))
@@ -186,7 +186,7 @@ describe('documentation: the examples, as they are printed', function () {
     })
   }
 
-  it('/docs/events: each type of event is taken, once its time is not in the past', async () => {
+  it('accepts each type of event in /docs/events, once it is dated today', async () => {
     const events = (pages.get('/docs/events') ?? [])
       .filter(({ caption, text }) => caption === 'JSON' && text.includes('eventId'))
       .map(({ text }) => ({ ...JSON.parse(text), occurredAt: new Date().toISOString() }))
@@ -219,7 +219,7 @@ describe('documentation: the examples, as they are printed', function () {
       return { fields: Object.fromEntries(fields.map((line) => line.split(': '))), body: JSON.parse(body) }
     }
 
-    it('/docs/token: a token, and a wrong secret', async () => {
+    it('prints the answers to a token request, and to one with a wrong secret, in /docs/token', async () => {
       const { stack } = await testWorkspace()
       for (const [status, secret] of [
         [200, client.clientSecret],
@@ -241,7 +241,7 @@ describe('documentation: the examples, as they are printed', function () {
       }
     })
 
-    it('/docs/errors: a scope that is wrong, and one that is lacking', async () => {
+    it('prints the answers to an unknown scope and a missing one in /docs/errors', async () => {
       const [oauth, problem] = (pages.get('/docs/errors') ?? []).map(({ text }) => JSON.parse(text))
       assert.deepEqual((await requestToken({ ...client, scope: 'nonsense' })).body, oauth)
       const { stack } = await testWorkspace()
@@ -255,14 +255,14 @@ describe('documentation: the examples, as they are printed', function () {
       assert.ok((await (await fetch(page)).text()).includes(` id="${anchor}"`))
     })
 
-    it('/docs/events: an event that is too old', async () => {
+    it('prints the answer to an event that is too old in /docs/events', async () => {
       const event = { eventId: 'old', type: 'click', occurredAt: '2020-01-01T00:00:00Z' }
       const { body } = await post('/v1/analytics/ven_acme/events', { events: [event] })
       const printed = http('/docs/events', 422).body
       assert.deepEqual({ ...body, requestId: printed.requestId }, printed)
     })
 
-    it('/docs/analytics: the members of the daily figures', async () => {
+    it('lists the members of the daily figures in /docs/analytics', async () => {
       const { stack } = await testWorkspace()
       const token = (await requestToken(client)).body.access_token
       const response = await fetch(`${stack.baseUrl}/v1/analytics/ven_acme/daily`, {
@@ -273,7 +273,7 @@ describe('documentation: the examples, as they are printed', function () {
       assert.deepEqual(shapeOf(answer), shapeOf(printed))
     })
 
-    it('/docs/webhooks: the request of a test event', () => {
+    it('prints the request of a test event in /docs/webhooks', () => {
       const { text } = block('/docs/webhooks', ({ caption }) => caption === 'HTTP')
       const sentAt = new Date('2026-11-20T17:04:00.000Z')
       assert.equal(text, exampleRequest('https://hooks.example.com/events', 'ven_acme', sentAt))

@@ -28,7 +28,7 @@ describe('documentation: accessible in both themes, and as wide as the window', 
   afterEach(() => tab?.leave())
 
   for (const path of PAGES) {
-    it(path, async () => {
+    it(`passes axe and fits every width: ${path}`, async () => {
       tab = await visit({ path })
       const { page } = tab
       for (const width of [1600, 320]) {
@@ -67,7 +67,7 @@ describe('documentation', function () {
   const shown = (page: Page) => page.locator('.examples figure:visible figcaption').allInnerTexts()
   const names = (captions: string[]) => captions.map((caption) => caption.replace(/Copy$/i, '').trim())
 
-  it('shows one language, chosen once for all pages, by keyboard too', async () => {
+  it('shows examples in one language, chosen once for all pages, by keyboard too', async () => {
     tab = await visit({ path: '/docs/events' })
     const { page } = tab
     assert.deepEqual(names(await shown(page)), ['curl'])
@@ -88,7 +88,7 @@ describe('documentation', function () {
     assert.equal(copied, await page.locator('figure[data-language=js] code').textContent())
   })
 
-  it('searches all pages, by keyboard alone', async () => {
+  it('searches all pages of the documentation by keyboard alone', async () => {
     tab = await visit({ path: '/docs' })
     const { page } = tab
     await page.keyboard.press('/')
@@ -106,12 +106,12 @@ describe('documentation', function () {
     assert.equal(await page.locator('.results').isVisible(), false)
   })
 
-  it('leads on from the addresses that errors had before', async () => {
+  it('redirects from the addresses that errors had before', async () => {
     tab = await visit({ path: '/docs#problem-invalid_token' })
     await tab.page.waitForURL(`${tab.baseUrl}/docs/errors#problem-invalid_token`)
   })
 
-  it('has the theme that was chosen in the workspace', async () => {
+  it('shows the documentation in the theme that was chosen in the workspace', async () => {
     tab = await visit({ path: '/docs' })
     const { page } = tab
     const paper = () => page.evaluate(() => getComputedStyle(document.body).color)
@@ -121,7 +121,7 @@ describe('documentation', function () {
     assert.notEqual(await paper(), light)
   })
 
-  it('asks for a token with my own client, and keeps neither secret nor token', async () => {
+  it('requests a token with the reader’s own client, and keeps neither secret nor token', async () => {
     const { clientId, clientSecret } = await createClient(await sessionToken(OWNER), { name: 'Tried' })
     tab = await visit({ path: '/docs/token' })
     const { page, context } = tab
@@ -146,7 +146,7 @@ describe('documentation', function () {
     assert.equal(await form.getByLabel('Client secret').inputValue(), '')
   })
 
-  it('can be read, and its languages chosen, without scripts', async () => {
+  it('shows the documentation, and switches languages, without scripts', async () => {
     const { stack, browser } = await testWorkspace()
     const context = await browser.newContext({ javaScriptEnabled: false })
     context.setDefaultTimeout(30_000)

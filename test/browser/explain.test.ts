@@ -29,7 +29,7 @@ describe('workspace: explaining a refusal', function () {
   const wrongSecret = async () =>
     known((await requestToken({ ...client, clientSecret: `${client.clientSecret}x` })).requestId)
 
-  it('leads from /explain/{request_id} to the sentence, after signing in', async () => {
+  it('opens the explanation from /explain/{request_id} after signing in', async () => {
     const { stack } = await testWorkspace()
     const requestId = await wrongSecret()
     tab = await visit({ path: `/explain/${requestId}` })
@@ -48,7 +48,7 @@ describe('workspace: explaining a refusal', function () {
     await page.getByRole('heading', { name: 'Explain a refusal', level: 1 }).waitFor()
   })
 
-  it('takes an id as it is pasted, and names the scope that was lacking', async () => {
+  it('accepts a request id as it is pasted, and names the missing scope', async () => {
     const refused = await requestToken({ ...client, scope: 'analytics:read boost:write' })
     const requestId = await known(refused.requestId)
     tab = await visit({ as: OWNER, path: '/ven_acme/integrations/oauth2-clients' })
@@ -68,7 +68,7 @@ describe('workspace: explaining a refusal', function () {
     await latest.getByText(requestId).waitFor()
   })
 
-  it('says who revoked the client, and when', async () => {
+  it('explains a refusal by who revoked the client, and when', async () => {
     const token = await sessionToken(OWNER)
     const gone = await createClient(token, { name: 'Revoked' })
     await api(`/v1/vendor/ven_acme/oauth-clients/${gone.clientId}/revoke`, { token, method: 'POST' })
@@ -80,7 +80,7 @@ describe('workspace: explaining a refusal', function () {
       .waitFor()
   })
 
-  it('says nothing to another company, nor of a request that nobody knows', async () => {
+  it('explains nothing to another company, and no unknown request', async () => {
     const requestId = await wrongSecret()
     tab = await visit({ as: GLOBEX_OWNER, path: `/explain/${requestId}` })
     const { page } = tab

@@ -34,7 +34,7 @@ describe('workspace: finding', function () {
   const show = (page: Page, label: string) =>
     page.getByRole('radio', { name: new RegExp(`^${label}`) }).check({ force: true })
 
-  it('a client by its name, from the key / on, with the accents or without', async () => {
+  it('finds a client by its name after /, with or without accents', async () => {
     tab = await visit({ sessionToken: token, path: CLIENTS })
     const { page } = tab
     await page.getByRole('row').nth(1).waitFor()
@@ -57,7 +57,7 @@ describe('workspace: finding', function () {
     await page.waitForURL('**/oauth2-clients?show=unused')
   })
 
-  it('a client by its id, and says where else there is a match', async () => {
+  it('finds a client by its id, and says where else there is a match', async () => {
     tab = await visit({ sessionToken: token, path: CLIENTS })
     const { page } = tab
     await page.getByRole('searchbox').fill(used.clientId.slice(0, 14))
@@ -69,7 +69,7 @@ describe('workspace: finding', function () {
     assert.deepEqual(await names(page), ['Zebra revoked'])
   })
 
-  it('the one that was used last, the first name, the oldest', async () => {
+  it('sorts clients by last use, name and age', async () => {
     tab = await visit({ sessionToken: token, path: `${CLIENTS}?q=zebra&show=all` })
     const { page } = tab
     const sort = (name: string) => page.getByRole('columnheader', { name }).getByRole('button').click()
@@ -91,7 +91,23 @@ describe('workspace: finding', function () {
     await page.waitForURL(({ searchParams }) => searchParams.get('sort') === '-added')
   })
 
-  it('shows at least 12 rows at 1440 by 900, and rows of a table down to 860 px', async () => {
+  it('finds a revoked client on whichever page of the answers it is', async () => {
+    for (const name of ['Revoked second', 'Revoked third']) {
+      const { clientId } = await createClient(token, { name })
+      await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}/revoke`, { token, method: 'POST' })
+    }
+    tab = await visit({ sessionToken: token, path: '/favicon.svg' })
+    const { page, baseUrl } = tab
+    // In place of the 200 that one answer has: a page of one client each.
+    await page.route('**/oauth-clients?*status=Revoked*', (route) =>
+      route.continue({ url: route.request().url().replace('limit=200', 'limit=1') }),
+    )
+    await page.goto(`${baseUrl}${CLIENTS}?show=revoked&q=revoked`)
+    await page.getByRole('row', { name: /Revoked third/ }).waitFor()
+    await page.getByRole('row', { name: /Zebra revoked/ }).waitFor()
+  })
+
+  it('shows at least 12 clients at 1440 by 900, and a table down to 860 px', async () => {
     for (let number = 0; number < 12; number++) await createClient(token, { name: `Row ${number}` })
     tab = await visit({ sessionToken: token, path: CLIENTS, width: 1440, height: 900 })
     const { page } = tab
@@ -105,7 +121,7 @@ describe('workspace: finding', function () {
     )
   })
 
-  it('heads a row by the name alone, and lists scopes for whoever focuses them', async () => {
+  it('names a row of the list by the client alone, and lists its scopes on focus', async () => {
     tab = await visit({ sessionToken: token, path: `${CLIENTS}?q=crossing`, width: 1440 })
     const { page } = tab
     assert.equal(await page.getByRole('rowheader').innerText(), 'Zebra crossing')
@@ -117,7 +133,7 @@ describe('workspace: finding', function () {
     await page.getByText('boost:write').waitFor({ state: 'hidden' })
   })
 
-  it('anything, by Ctrl and K: a client, a screen, an action', async () => {
+  it('finds a client, a screen or an action with Ctrl+K', async () => {
     tab = await visit({ sessionToken: token, path: '/ven_acme/activity' })
     const { page } = tab
     const open = async (typed: string) => {
@@ -132,6 +148,12 @@ describe('workspace: finding', function () {
     await open('rotate zebra cro')
     await page.getByRole('option', { name: 'Rotate Zebra crossing' }).click()
     await page.getByRole('heading', { name: 'Rotate the secret' }).waitFor()
+    await open('zebra')
+    await page.getByRole('option', { name: 'Rotate Zebra crossing' }).waitFor()
+    assert.equal(await page.getByRole('option', { name: /^Zebra revoked/ }).count(), 1)
+    assert.equal(await page.getByRole('option', { name: 'Rotate Zebra revoked' }).count(), 0)
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
     await open('analy')
     await page.getByRole('option', { name: /^Analytics/, selected: true }).waitFor()
     await page.keyboard.press('Enter')
@@ -155,7 +177,7 @@ describe('workspace: finding', function () {
     await page.waitForURL('**/openapi.json')
   })
 
-  it('goes through the results with the arrow keys', async () => {
+  it('moves through search results with the arrow keys', async () => {
     tab = await visit({ sessionToken: token, path: CLIENTS })
     const { page } = tab
     await page.getByRole('button', { name: /^Search/ }).click()
@@ -174,7 +196,7 @@ describe('workspace: finding', function () {
     await page.locator('.palette-button:focus').waitFor()
   })
 
-  it('offers no screens to whoever may not see them, and asks for no clients', async () => {
+  it('offers a member no screens to jump to, and requests no clients', async () => {
     tab = await visit({ as: MEMBER })
     const asked: string[] = []
     tab.page.on('request', (request) => {

@@ -10,7 +10,7 @@ describe('workspace: by keyboard alone', function () {
   let tab: Visit
   afterEach(() => tab?.leave())
 
-  it('reaches the content past the navigation', async () => {
+  it('skips the navigation by keyboard', async () => {
     tab = await visit({ as: OWNER, path: CLIENTS })
     await tab.page.getByRole('button', { name: 'Create client' }).waitFor()
     await tab.page.keyboard.press('Tab')
@@ -20,7 +20,7 @@ describe('workspace: by keyboard alone', function () {
     await assertFocused(tab.page, 'Explain a refusal')
   })
 
-  it('creates a client, keeps the focus in the dialogs, and returns it to the button', async () => {
+  it('creates a client by keyboard, keeps the focus in its dialogs, and returns it to the button', async () => {
     tab = await visit({ as: OWNER, path: CLIENTS })
     const { keyboard } = tab.page
     await tab.page.getByRole('button', { name: 'Create client' }).focus()
@@ -46,7 +46,7 @@ describe('workspace: by keyboard alone', function () {
     await assertFocused(tab.page, 'Create client')
   })
 
-  it('goes through the tabs of the code with the arrow keys', async () => {
+  it('moves through the tabs of code with the arrow keys', async () => {
     const { clientId } = await createClient(await sessionToken(OWNER), { name: 'Tabs' })
     tab = await visit({ as: OWNER, path: `${CLIENTS}/${clientId}` })
     await tab.page.getByRole('tab', { name: 'curl' }).focus()
@@ -56,7 +56,7 @@ describe('workspace: by keyboard alone', function () {
     await tab.page.getByRole('region', { name: 'PHP program' }).waitFor()
   })
 
-  it('opens a row’s menu, and comes back to it from the dialog', async () => {
+  it('opens a row’s menu by keyboard, and returns the focus to it from the dialog', async () => {
     await createClient(await sessionToken(OWNER), { name: 'Menu by keyboard' })
     tab = await visit({ as: OWNER, path: CLIENTS })
     const { keyboard } = tab.page
@@ -73,7 +73,7 @@ describe('workspace: by keyboard alone', function () {
     await assertFocused(tab.page, 'Actions for Menu by keyboard')
   })
 
-  it('takes the focus to the heading of the next screen', async () => {
+  it('moves the focus to the heading of the next screen', async () => {
     tab = await visit({ as: OWNER, path: CLIENTS })
     await tab.page.getByRole('link', { name: 'Activity' }).focus()
     await tab.page.keyboard.press('Enter')

@@ -19,7 +19,7 @@ describe('workspace: the page, while it loads', function () {
     { width: 360, late: '/v1/sign-in' },
     { width: 1600 },
   ]) {
-    it(`does not jump while it loads, at ${width} px${late ? `, when ${late} answers late` : ''}`, async () => {
+    it(`keeps the layout still while the page loads, at ${width} px${late ? `, when ${late} answers late` : ''}`, async () => {
       tab = await visit({ as: OWNER, width, alone: true })
       if (late) await tab.page.addInitScript(answerLate, late)
       for (const screen of SCREENS) {
@@ -32,7 +32,7 @@ describe('workspace: the page, while it loads', function () {
     })
   }
 
-  it('has no task over 200 ms on a machine four times slower', async () => {
+  it('runs no task longer than 200 ms on a machine four times slower', async () => {
     const { browser } = await testWorkspace()
     tab = await visit({ as: OWNER, alone: true })
     const { page, baseUrl } = tab

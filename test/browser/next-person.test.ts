@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert'
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import {
   ADMIN,
   api,
@@ -28,7 +28,7 @@ describe('workspace: the next person in the same tab', function () {
     await page.getByRole('button', { name: email }).waitFor()
   }
 
-  it('sees nothing that was read for the one before', async () => {
+  it('shows the next person nothing that was read for the one before', async () => {
     const token = await sessionToken(OWNER)
     const { clientId } = await createClient(token, { name: 'Read by the owner' })
     tab = await visit({ sessionToken: token, path: `${CLIENTS}/${clientId}` })
@@ -52,7 +52,56 @@ describe('workspace: the next person in the same tab', function () {
     }
   })
 
-  it('does not get the unsaved input of someone whose session ended', async () => {
+  it('shows nothing that a tab read before someone else accepted an invitation in another', async () => {
+    const token = await newSession(OWNER)
+    await createClient(token, { name: 'Read in another tab' })
+    const { invitationUrl } = await api('/v1/vendor/ven_acme/people', {
+      token,
+      body: { name: 'Next Person', email: 'next@acme.example', role: 'admin' },
+    })
+    tab = await visit({ sessionToken: token, path: CLIENTS })
+    const { page, context } = tab
+    await page.getByRole('link', { name: 'Read in another tab' }).waitFor()
+    // What is shown from now on can only have been kept.
+    await page.route('**/v1/vendor/**', (route) => route.fulfill({ status: 404, json: {} }))
+    const other = await context.newPage()
+    await other.goto(invitationUrl)
+    await other.getByLabel('Choose a password').fill('a password of the next one')
+    await other.keyboard.press('Enter')
+    await other.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
+    await page.bringToFront()
+    await page.getByRole('button', { name: 'next@acme.example' }).waitFor()
+    await page.getByText('Not found').waitFor()
+    assert.equal((await page.content()).includes('Read in another tab'), false)
+  })
+
+  it('keeps a session when a request of the one before is refused late', async () => {
+    tab = await visit({ sessionToken: await newSession(OWNER), path: '/ven_acme/integrations/webhooks' })
+    const { page } = tab
+    let answer = (_: Parameters<Route['fulfill']>[0]): Promise<void> => Promise.reject(new Error('not sent'))
+    await page.route('**/v1/vendor/ven_acme/callback-url', (route) => {
+      if (route.request().method() !== 'PATCH') return route.continue()
+      answer = (how) => route.fulfill(how)
+    })
+    const sent = page.waitForRequest((request) => request.method() === 'PATCH')
+    await page.getByLabel('Callback URL').fill('https://hooks.sent-before-signing-out.com/')
+    await page.getByRole('button', { name: 'Save destination' }).click()
+    await sent
+    await page.getByRole('button', { name: OWNER }).click()
+    await page.getByRole('menuitem', { name: 'Sign out', exact: true }).click()
+    await signIn(page, ADMIN)
+    await Promise.all([
+      page.waitForResponse((response) => response.request().method() === 'PATCH'),
+      answer({ status: 401, json: { code: 'invalid_token', title: 'Invalid token' } }),
+    ])
+    // An answer that comes after it has been read when this one has.
+    await page.evaluate(() => fetch('/favicon.svg').then((response) => response.text()))
+    await page.getByRole('link', { name: 'Activity' }).click()
+    await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
+    assert.equal(await page.getByText('Your session has ended').count(), 0)
+  })
+
+  it('drops the unsaved input of someone whose session ended when another person signs in', async () => {
     const token = await newSession(OWNER)
     tab = await visit({ sessionToken: token, path: '/ven_acme/integrations/webhooks' })
     const { page } = tab
@@ -69,7 +118,8 @@ describe('workspace: the next person in the same tab', function () {
     await field.waitFor()
     assert.notEqual(await field.inputValue(), typed)
   })
-  it('does not see the secret that someone else left on the screen', async () => {
+
+  it('hides the secret that someone left on the screen when another person signs in', async () => {
     const token = await newSession(OWNER)
     tab = await visit({ sessionToken: token, path: CLIENTS })
     const { page, context, baseUrl } = tab

@@ -30,7 +30,7 @@ describe('workspace: the page', function () {
     assert.ok(bytes > 10_000 && bytes < FIRST_LOAD_BYTES, `${bytes} bytes`)
   })
 
-  it('preloads a font, which is used', async () => {
+  it('preloads a font that the page uses', async () => {
     tab = await visit()
     const href = (await tab.page.locator('link[rel="preload"][as="font"]').getAttribute('href')) as string
     const font = await fetch(tab.baseUrl + href)
@@ -50,7 +50,7 @@ describe('workspace: the page', function () {
     assert.ok(families.loaded.includes(families.wanted.replaceAll('"', '')), JSON.stringify(families))
   })
 
-  it('is served with its security headers, under every address', async () => {
+  it('serves the page with its security headers under every address', async () => {
     const { stack } = await testWorkspace()
     for (const path of ['/', '/ven_acme/analytics', '/index.html', '/theme.js']) {
       const response = await fetch(stack.baseUrl + path)
@@ -60,7 +60,7 @@ describe('workspace: the page', function () {
     }
   })
 
-  it('runs no script and takes no style that is written into it', async () => {
+  it('runs no inline script and applies no inline style', async () => {
     tab = await visit({ path: '/favicon.svg' })
     const { page, baseUrl, troubles } = tab
     await page.route(`${baseUrl}/`, async (route) => {
@@ -86,7 +86,7 @@ describe('workspace: the page', function () {
     assert.equal(troubles.splice(0).filter((trouble) => /Content Security Policy/.test(trouble)).length, 2)
   })
 
-  it('turns no text into markup or script, and lets no policy be made that would', async () => {
+  it('refuses to turn text into markup or script, or to create a policy that would', async () => {
     tab = await visit({ as: OWNER })
     await tab.page.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
     const refused = await tab.page.evaluate(() => {
@@ -129,7 +129,7 @@ describe('workspace: the page', function () {
     ['integrations/oauth2-clients', '/oauth-clients'],
     ['analytics', '/analytics/'],
   ] as const) {
-    it(`asks for the data of ${screen} without waiting for a timer, a frame or any answer but the session’s`, async () => {
+    it(`requests the data of ${screen} without waiting for a timer, a frame or any answer but the session’s`, async () => {
       tab = await timeless(OWNER, /\/v1\/(?:session|sign-in)$/)
       const asked = tab.page.waitForRequest((request) => request.url().includes(data))
       await tab.page.goto(`${tab.baseUrl}/ven_acme/${screen}`)
@@ -137,7 +137,7 @@ describe('workspace: the page', function () {
     })
   }
 
-  it('shows the form to sign in without waiting for a timer, a frame or any answer but how', async () => {
+  it('shows the sign-in form without waiting for a timer, a frame or any answer but the sign-in methods', async () => {
     tab = await timeless(undefined, /\/v1\/(?:session|sign-in)$/)
     await tab.page.goto(tab.baseUrl)
     await tab.page.getByRole('heading', { name: 'Sign in' }).waitFor()
@@ -156,7 +156,7 @@ describe('workspace: the page', function () {
     assert.equal(shown, 'Analytics')
   })
 
-  it('follows the system’s colours until one chooses, and remembers the choice', async () => {
+  it('follows the system’s theme until one is chosen, and remembers the choice', async () => {
     tab = await visit({ as: OWNER, theme: 'dark' })
     const theme = () =>
       tab.page.evaluate(() => {
@@ -175,7 +175,7 @@ describe('workspace: the page', function () {
     assert.deepEqual(await tab.page.evaluate(() => ({ ...localStorage })), {})
   })
 
-  it('keeps the way around when a screen’s files cannot be loaded, and loads them again when asked', async () => {
+  it('keeps the navigation when a screen’s files cannot be loaded, and loads them again on request', async () => {
     tab = await visit({ as: OWNER, path: '/favicon.svg' })
     await tab.page.route('**/ActivityScreen-*.js', (route) => route.abort())
     await tab.page.goto(`${tab.baseUrl}/ven_acme/activity`)
@@ -193,7 +193,7 @@ describe('workspace: the page', function () {
     )
   })
 
-  it('says that it is offline, keeps what it shows, and goes on by itself', async () => {
+  it('says that it is offline, keeps what it shows, and recovers on its own', async () => {
     tab = await visit({ as: OWNER, path: '/ven_acme/integrations/oauth2-clients' })
     const row = tab.page.getByRole('row').nth(1)
     await row.waitFor()

@@ -68,7 +68,7 @@ describe('workspace: people', function () {
     return pathname + hash
   }
 
-  it('go all the way: invited, joined, changed, suspended, made the owner, removed', async () => {
+  it('takes a person the whole way: invited, joined, changed, suspended, made the owner, removed', async () => {
     const email = 'kim@globex.example'
     const owner = await enter({ as: GLOBEX_OWNER, path: PEOPLE })
     const { page } = owner
@@ -158,7 +158,7 @@ describe('workspace: people', function () {
     )
   })
 
-  it('the secret of the link is nowhere but in what accepts it, and works once', async () => {
+  it('sends an invitation’s secret only with its acceptance, which works once', async () => {
     const { stack } = await testWorkspace()
     const path = await invitation('Noa', 'noa@globex.example', 'member')
     const token = path.split('#')[1] as string
@@ -195,7 +195,7 @@ describe('workspace: people', function () {
     await globex(`/people/${noa.userId}`, undefined, 'DELETE')
   })
 
-  it('who has an account joins with its password, whoever was signed in', async () => {
+  it('joins with the password of an existing account, whoever was signed in', async () => {
     const { stack } = await testWorkspace()
     const path = await invitation('Anton W.', ADMIN)
     const { page } = await enter({ as: GLOBEX_OWNER, path })
@@ -217,7 +217,7 @@ describe('workspace: people', function () {
     await globex(`/people/${user.userId}`, undefined, 'DELETE')
   })
 
-  it('a new link replaces the first, and withdrawing ends it', async () => {
+  it('replaces an invitation link by a new one, and ends it when it is withdrawn', async () => {
     const first = await invitation('Late', 'late@globex.example', 'member')
     const { page } = await enter({ as: GLOBEX_OWNER, path: PEOPLE })
     await choose(page, 'Late', 'Create a new link')
@@ -246,7 +246,7 @@ describe('workspace: people', function () {
     await dialog.getByText('This person already belongs to the company.').waitFor()
   })
 
-  it('is done by keyboard, and the focus returns to the person’s menu', async () => {
+  it('withdraws an invitation by keyboard, and returns the focus to the person’s menu', async () => {
     await invitation('By keyboard', 'keyboard@globex.example')
     const { page } = await enter({ as: GLOBEX_OWNER, path: PEOPLE })
     const menu = page.getByRole('button', { name: 'Actions for By keyboard' })

@@ -21,7 +21,7 @@ describe('workspace: whoever may not', function () {
     [MEMBER, 'You have no access yet', /Ask Olivia Brandt, who owns the company, to make you an admin\./],
     [SUSPENDED, 'You are suspended', /Ask Olivia Brandt, who owns the company, to lift the suspension\./],
   ] as const) {
-    it(`learns whom to ask, in place of every screen, and nothing is asked of the API: ${email}`, async () => {
+    it(`shows ${email} whom to ask in place of every screen, and requests nothing from the API`, async () => {
       tab = await visit({ as: email })
       const { page } = tab
       const asked: string[] = []

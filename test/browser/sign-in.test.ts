@@ -36,10 +36,11 @@ describe('the name of a browser', () => {
     'curl/8.5.0': 'curl/8.5.0',
   }
   for (const [name, userAgent] of Object.entries(cases)) {
-    it(name, () => assert.equal(browserOf(userAgent), name))
+    it(`names ${name}`, () => assert.equal(browserOf(userAgent), name))
   }
 
-  it('is unknown when none was sent', () => assert.equal(browserOf(null), 'Unknown browser'))
+  it('names an unknown browser when no User-Agent was sent', () =>
+    assert.equal(browserOf(null), 'Unknown browser'))
 })
 
 describe('workspace: signing in and out', function () {
@@ -81,7 +82,7 @@ describe('workspace: signing in and out', function () {
     assert.equal(asked, 0)
   })
 
-  it('leads an owner to the clients of the company, and keeps the session over a reload, where no script can read it', async () => {
+  it('opens the company’s clients after an owner signs in, and keeps the session across a reload, where no script can read it', async () => {
     const { stack } = await testWorkspace()
     tab = await visit()
     await fill(OWNER, stack.demoPassword)
@@ -120,7 +121,7 @@ describe('workspace: signing in and out', function () {
     await tab.page.getByRole('heading', { name: 'Sign in' }).waitFor()
   })
 
-  it('lists the sessions of this person, and ends all of them everywhere', async () => {
+  it('lists a person’s sessions, and ends all of them everywhere', async () => {
     const { stack } = await testWorkspace()
     const [token, elsewhereToken] = [await newSession(OWNER), await newSession(OWNER)]
     const elsewhere = await visit({ sessionToken: elsewhereToken, path: '/ven_acme/activity' })
@@ -172,7 +173,7 @@ describe('workspace: signing in and out', function () {
     await page.getByText('You are signed out everywhere').waitFor()
   })
 
-  it('signs every tab in with the first, each at its own address', async () => {
+  it('signs in every tab with the first, each at its own address', async () => {
     const { stack } = await testWorkspace()
     tab = await visit({ path: '/ven_acme/analytics' })
     const second = await tab.context.newPage()
@@ -183,7 +184,7 @@ describe('workspace: signing in and out', function () {
     await second.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
   })
 
-  it('says so when the service does not confirm the sign-out, and tries again', async () => {
+  it('says that a sign-out is not confirmed, and tries again', async () => {
     const token = await newSession(OWNER)
     tab = await visit({ sessionToken: token, path: '/ven_acme/activity' })
     const { page } = tab
@@ -198,7 +199,7 @@ describe('workspace: signing in and out', function () {
     assert.equal((await api('/v1/session', { token })).code, 'unauthenticated')
   })
 
-  it('asks again when the service cannot be reached at the start', async () => {
+  it('retries when the service cannot be reached at the start', async () => {
     tab = await visit({ path: '/favicon.svg', as: OWNER })
     const { page } = tab
     await page.route('**/v1/session', (route) => route.abort('connectionreset'), { times: 1 })
@@ -208,7 +209,7 @@ describe('workspace: signing in and out', function () {
     await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
   })
 
-  it('leads back to the same place after the session has ended at the service', async () => {
+  it('returns to the same place after the session has ended at the service', async () => {
     const { stack } = await testWorkspace()
     const token = await newSession(OWNER)
     const path = '/ven_acme/analytics?days=7'
@@ -224,7 +225,7 @@ describe('workspace: signing in and out', function () {
     assert.match(tab.page.url(), /analytics\?days=90$/)
   })
 
-  it('ends the session here when its time is over', async () => {
+  it('ends the session in the browser when it expires', async () => {
     tab = await visit({ as: OWNER, path: '/favicon.svg', alone: true })
     await tab.page.clock.install()
     await tab.page.goto(`${tab.baseUrl}/ven_acme/activity`)
@@ -234,7 +235,7 @@ describe('workspace: signing in and out', function () {
     assert.equal(await tab.page.getByLabel('Email address').inputValue(), OWNER)
   })
 
-  it('keeps an unsaved edit over the end of the session, and drops it on signing out', async () => {
+  it('keeps an unsaved edit when the session ends, and drops it on signing out', async () => {
     const { stack } = await testWorkspace()
     const token = await newSession(OWNER)
     tab = await visit({ sessionToken: token, path: '/ven_acme/integrations/webhooks' })
@@ -254,7 +255,7 @@ describe('workspace: signing in and out', function () {
     assert.notEqual(await field.inputValue(), 'https://hooks.half-typed.com/')
   })
 
-  it('says the same of a company that is not mine and of one that does not exist', async () => {
+  it('says the same of another’s company and of one that does not exist', async () => {
     tab = await visit({ as: OWNER, path: '/ven_globex/analytics' })
     await tab.page.getByRole('heading', { name: 'Not one of your companies' }).waitFor()
     const said = await tab.page.getByRole('main').textContent()
@@ -309,7 +310,7 @@ describe('workspace: signing in with the provider of the company', function () {
     assert.deepEqual(others, [])
   })
 
-  it('leads there and back to the same address by keyboard, and signs every tab in', async () => {
+  it('signs in with the OpenID provider by keyboard, returns to the same address, and signs in every tab', async () => {
     provider.signInAs('kim')
     tab = await visit({ baseUrl, path: '/ven_acme/activity?days=7' })
     const second = await tab.context.newPage()
@@ -369,7 +370,7 @@ describe('workspace: signing in with the provider of the company', function () {
     assert.equal(await invite.count(), 0)
   })
 
-  it('says why somebody could not sign in, and lets them try again', async () => {
+  it('says why a sign-in with the OpenID provider failed, and offers to try again', async () => {
     provider.signInAs('pat')
     tab = await visit({ baseUrl, path: '/ven_acme/analytics' })
     const { page } = tab
@@ -395,10 +396,10 @@ describe('workspace: signing in with the provider of the company', function () {
   })
 
   for (const [what, fail] of [
-    ['is not there', (route: Route) => route.fulfill({ status: 404, body: '' })],
+    ['is missing', (route: Route) => route.fulfill({ status: 404, body: '' })],
     ['breaks off', (route: Route) => route.abort()],
   ] as const) {
-    it(`shows the form when the answer about ways to sign in ${what}`, async () => {
+    it(`shows the sign-in form when the answer with the sign-in methods ${what}`, async () => {
       tab = await visit({ baseUrl, path: '/ven_acme/people' })
       const { page } = tab
       let asked = 0

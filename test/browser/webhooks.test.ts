@@ -85,7 +85,7 @@ describe('workspace: Integrations, Webhooks', function () {
     await assertAccessible(tab.page, ['color-contrast'])
   }
 
-  it('saves a destination, shown apart from what is typed', async () => {
+  it('saves a webhook destination, and shows it apart from what is typed', async () => {
     await saved().getByText('None yet.').waitFor()
     assert.equal(await button('Send test event').getAttribute('aria-disabled'), 'true')
     await save('https://HOOKS.acme-receiver.com/events/7f3a')
@@ -100,7 +100,7 @@ describe('workspace: Integrations, Webhooks', function () {
     await looksRight()
   })
 
-  it('tells a mistake while it is typed, and sends nothing', async () => {
+  it('points out a mistake in a callback URL while it is typed, and sends nothing', async () => {
     let patches = 0
     tab.page.on('request', (request) => {
       if (request.method() === 'PATCH') patches++
@@ -118,7 +118,7 @@ describe('workspace: Integrations, Webhooks', function () {
     await looksRight()
   })
 
-  it('shows the service’s sentence when it refuses, and keeps the saved one', async () => {
+  it('shows why the service refused a destination, and keeps the saved one', async () => {
     await save(`https://${RECEIVER_NAME}/first`)
     await saved().getByText(`https://${RECEIVER_NAME}/first`).waitFor()
     resolution = found('10.0.0.7')
@@ -130,13 +130,13 @@ describe('workspace: Integrations, Webhooks', function () {
     await tab.page.getByText('Enter a URL. A callback can be replaced, but not removed').waitFor()
   })
 
-  it('says when the name could not be looked up', async () => {
+  it('says that a destination’s name could not be looked up', async () => {
     resolution = { addresses: [], complete: false, failure: 'not_found' } as Resolution
     await save('https://not-yet.acme.com/')
     await saved().getByText('Its name did not resolve when it was saved.').waitFor()
   })
 
-  it('sends the test to the saved destination while another is typed, and keeps the result on the page', async () => {
+  it('sends a test event to the saved destination while another is typed, and keeps the result on the page', async () => {
     let event = ''
     const { url } = await receiver(
       startHttpsReceiver(async (request, response) => {
@@ -166,12 +166,12 @@ describe('workspace: Integrations, Webhooks', function () {
     await looksRight()
   })
 
-  it('tells an answer that is no success from no answer', async () => {
+  it('distinguishes an unsuccessful answer to a test event from no answer', async () => {
     const missing = await receiver(startHttpsReceiver((_request, response) => response.writeHead(404).end()))
     await save(missing.url)
     await saved().getByText(missing.url).waitFor()
     await button('Send test event').click()
-    await saved().getByText('Your receiver answered 404, which is not a success').waitFor()
+    await saved().getByText('Your receiver rejected the event (404)').waitFor()
     await looksRight()
     const closed = await receiver(startTlsReceiver({ talk: (socket) => socket.destroy() }))
     await save(closed.url)
@@ -183,7 +183,7 @@ describe('workspace: Integrations, Webhooks', function () {
     await assertAccessible(tab.page)
   })
 
-  it('says Not sent when nothing was', async () => {
+  it('says Not sent when no test event was sent', async () => {
     await save(`https://${RECEIVER_NAME}/gone`)
     await saved().getByText(`https://${RECEIVER_NAME}/gone`).waitFor()
     resolution = { addresses: [], complete: false, failure: 'not_found' } as Resolution
@@ -196,7 +196,7 @@ describe('workspace: Integrations, Webhooks', function () {
     await looksRight()
   })
 
-  it('shows the result where a phone shows the button', async () => {
+  it('shows the result of a test event where a phone shows the button', async () => {
     await tab.page.setViewportSize({ width: 390, height: 844 })
     const { url } = await receiver(startHttpsReceiver((_request, response) => response.end()))
     await save(url)
@@ -216,7 +216,7 @@ describe('workspace: Integrations, Webhooks', function () {
     )
   })
 
-  it('says before the first test what will arrive, and keeps the tests of this visit', async () => {
+  it('shows what will arrive before the first test event, and keeps the results of this visit', async () => {
     const requests: string[] = []
     let status = 500
     const { url } = await receiver(
@@ -235,7 +235,7 @@ describe('workspace: Integrations, Webhooks', function () {
     await saved().getByText(url).waitFor()
     const example = await tab.page.getByRole('region', { name: 'request of a test event' }).innerText()
     await button('Send test event').click()
-    await saved().getByText('Your receiver answered 500, which is not a success').waitFor()
+    await saved().getByText('Your receiver rejected the event (500)').waitFor()
     for (const line of example.trim().split('\n').slice(0, -1)) {
       const field = line.replace(/^[\w-]+:/, (name) => name.toLowerCase())
       assert.ok(requests[0]?.split('\n').includes(field), `${field} in\n${requests[0]}`)
@@ -252,7 +252,7 @@ describe('workspace: Integrations, Webhooks', function () {
     await looksRight()
   })
 
-  it('says that it is sending, and does not send twice', async () => {
+  it('says that a test event is being sent, and does not send it twice', async () => {
     let answer: (() => void) | undefined
     const slow = await receiver(
       startHttpsReceiver((_request, response) => {

@@ -9,39 +9,40 @@ import { startTestStack, type TestStack } from './stack.ts'
 import { tokenRequest } from './token-request.ts'
 
 /*
- * One local stack and one Chromium for all browser tests, started by the first that asks, ended after the last.
+ * One local stack and one Chromium for all browser tests, each started by the first that asks, ended after the last.
  */
 export interface TestWorkspace {
   stack: TestStack
   browser: Browser
 }
 
-let starting: Promise<TestWorkspace> | undefined
+let starting: Promise<TestStack> | undefined
+let launching: Promise<Browser> | undefined
 
-export function testWorkspace(): Promise<TestWorkspace> {
-  starting ??= start()
-  return starting
+export async function testWorkspace(): Promise<TestWorkspace> {
+  launching ??= launchChromium()
+  const [stack, browser] = await Promise.all([testStack(), launching])
+  return { stack, browser }
 }
 
-async function start(): Promise<TestWorkspace> {
-  const [stack, browser] = await Promise.all([
-    startTestStack({
-      env: {
-        RATE_SIGN_IN_PER_ACCOUNT: '1000/60',
-        RATE_SIGN_IN_PER_ADDRESS: '1000/60',
-        RATE_API_PER_SESSION: '100000/60',
-      },
-    }),
-    launchChromium(),
-  ])
-  return { stack, browser }
+/** The stack alone, for tests that need no browser. */
+export function testStack(): Promise<TestStack> {
+  starting ??= startTestStack({
+    env: {
+      RATE_SIGN_IN_PER_ACCOUNT: '1000/60',
+      RATE_SIGN_IN_PER_ADDRESS: '1000/60',
+      RATE_API_PER_SESSION: '100000/60',
+    },
+  })
+  return starting
 }
 
 after(async function () {
   this.timeout(30_000)
-  const workspace = await starting
-  await workspace?.browser.close()
-  await workspace?.stack.remove()
+  // A failed start has failed its tests. Here it would only keep the stores of all tests from ending.
+  const [browser, stack] = await Promise.allSettled([launching, starting])
+  if (browser.status === 'fulfilled') await browser.value?.close()
+  if (stack.status === 'fulfilled') await stack.value?.remove()
 })
 
 export const OWNER = 'owner@acme.example'
@@ -171,7 +172,7 @@ export async function sessionToken(email: string): Promise<string> {
 
 /** A session of a demo user for a test about sessions. */
 export async function newSession(email: string): Promise<string> {
-  const { stack } = await testWorkspace()
+  const stack = await testStack()
   const { sessionToken } = await api('/v1/session', { body: { email, password: stack.demoPassword } })
   return sessionToken as string
 }
@@ -182,7 +183,7 @@ export async function api(
   { token, method, body }: { token?: string; method?: string; body?: unknown } = {},
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape.
 ): Promise<any> {
-  const { stack } = await testWorkspace()
+  const stack = await testStack()
   const response = await fetch(stack.baseUrl + path, {
     method: method ?? (body === undefined ? 'GET' : 'POST'),
     headers: {
@@ -205,7 +206,7 @@ export async function requestToken(client: {
   requestId: string
   body: Record<string, unknown>
 }> {
-  const { stack } = await testWorkspace()
+  const stack = await testStack()
   const response = await tokenRequest(stack.baseUrl, client)
   return {
     status: response.status,

@@ -17,14 +17,14 @@ const ON_THE_WAY = [
 const judgeAddress = createAddressRule()
 
 describe('workspace: a callback URL while it is typed', () => {
-  it('is never called wrong when the service accepts it', () => {
+  it('never calls a URL wrong that the service accepts', () => {
     const wronged = ACCEPTED.map(([typed]) => typed).filter(
       (typed) => checkUrl(typed, { whole: true }).state !== 'fine',
     )
     assert.deepEqual(wronged, [])
   })
 
-  it('is called wrong only when the service refuses it', () => {
+  it('calls a URL wrong only if the service refuses it', () => {
     let told = 0
     for (const typed of Object.values(REFUSED).flat()) {
       const check = typeof typed === 'string' ? checkUrl(typed, { whole: true }) : { state: 'fine' as const }
@@ -36,7 +36,7 @@ describe('workspace: a callback URL while it is typed', () => {
     assert.ok(told > 100, `${told} told`)
   })
 
-  it('is not called wrong on the way to one that is right', () => {
+  it('does not call the beginning of a right URL wrong', () => {
     for (const whole of ON_THE_WAY) {
       for (let length = 0; length < whole.length; length++) {
         const typed = whole.slice(0, length)
@@ -55,7 +55,7 @@ describe('workspace: a callback URL while it is typed', () => {
     ['https://hooks.acme.com:80/', 'callback_url_port'],
     ['https://hooks.acme.com/?token=1', 'callback_url_credential'],
   ] as const) {
-    it(`tells what is wrong with ${typed}`, () => {
+    it(`says what is wrong with ${typed}`, () => {
       const check = checkUrl(typed, { whole: false })
       assert.equal(check.state === 'wrong' && check.code, code)
     })

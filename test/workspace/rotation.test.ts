@@ -154,7 +154,7 @@ const CASES: Case[] = [
 
 describe('the progress of a rotation', () => {
   for (const { name, old, replacement, since, elsewhere = false, step, uses } of CASES) {
-    it(name, () => {
+    it(`is at “${step}”: ${name}`, () => {
       const progress = progressOf(
         {
           old: client(...old),
@@ -170,7 +170,7 @@ describe('the progress of a rotation', () => {
     })
   }
 
-  it('is not ready while a habit of the old client speaks against it', () => {
+  it('does not suggest to revoke while a habit of the old client speaks against it', () => {
     const replacement = client(1, 5)
     const unproven = 'The old client is asked every night at 02:00; that has not passed since you deployed.'
     const progress = progressOf({ old: client(20, 900), replacement, since: ago(30), unproven }, NOW)
@@ -178,7 +178,7 @@ describe('the progress of a rotation', () => {
     assert.equal(progress.caution, unproven)
   })
 
-  it('is done once the old client is revoked', () => {
+  it('ends a rotation once the old client is revoked', () => {
     const old: OAuthClient = { ...client(0, 900), status: 'Revoked' }
     assert.equal(progressOf({ old, replacement: undefined, since: undefined }, NOW).step, 'done')
   })
@@ -216,7 +216,7 @@ describe('what the habits of an old client say against revoking it', () => {
       /is still asked every night at 02:00/,
     ],
     [
-      'the hour of the deployment is not over when it begins',
+      'every night, deployed within that hour',
       (at) => at.getHours() === 2 && untilDay(at, 20),
       on(20, 2),
       /has not passed/,
@@ -248,17 +248,29 @@ describe('what the habits of an old client say against revoking it', () => {
     ['around the clock', (at) => untilDay(at, 20), on(20, 9), undefined],
     ['now and then', (at) => at.getDate() === 12 && at.getHours() === 3, on(20, 9), undefined],
     ['never', () => false, on(20, 9), undefined],
+    [
+      'only since the deployment, every night',
+      (at) => at.getHours() === 2 && at >= on(16, 0),
+      on(15, 12),
+      undefined,
+    ],
+    [
+      'at an hour that is not over',
+      (at) => at.getHours() === 12 && untilDay(at, 20),
+      on(19, 15),
+      /every day at 12:00; that has not passed/,
+    ],
     ['two nights only', (at) => at.getHours() === 2 && at.getDate() > 18, on(20, 9), undefined],
   ]
   for (const [name, asked, deployed, said] of cases) {
-    it(name, () => {
+    it(`${said ? 'warns' : 'does not warn'} of an old client asked ${name}`, () => {
       const sentence = unprovenHabit(hours(asked), deployed)
       if (said) assert.match(sentence ?? 'nothing', said)
       else assert.equal(sentence, undefined)
     })
   }
 
-  it('counts from the first token of the replacement after its trials', () => {
+  it('dates a deployment from the replacement’s first token after its trials', () => {
     const used = hours((at) => at >= on(19, 9, 0))
     assert.equal(deployedAt(used, on(19, 12))?.getTime(), on(19, 12).getTime())
     assert.equal(deployedAt(used, on(18, 12))?.getTime(), on(19, 9, 0).getTime())
@@ -281,18 +293,18 @@ describe('the scopes that a replacement can do without', () => {
   const old = { status: 'Active', createdAt: '2026-09-01T00:00:00Z' } as const
   const scopes = [used('analytics:read', 1), used('boost:read', 31), used('boost:write', null)]
 
-  it('are those that no token had for 30 days', () => {
+  it('names the scopes that no token had for 30 days', () => {
     assert.deepEqual(unusedScopes(old, scopes, now), ['boost:read', 'boost:write'])
     assert.deepEqual(unusedScopes(old, [used('boost:read', 29)], now), [])
   })
 
-  it('are none of a client that is revoked, young or not used at all', () => {
+  it('names no unused scope of a client that is revoked, young or never used', () => {
     assert.deepEqual(unusedScopes({ ...old, status: 'Revoked' }, scopes, now), [])
     assert.deepEqual(unusedScopes({ ...old, createdAt: '2026-10-24T00:00:00Z' }, scopes, now), [])
     assert.deepEqual(unusedScopes(old, scopes.slice(1), now), [])
   })
 
-  it('are left out by the address, which names no scope that the old client lacks', () => {
+  it('takes the scopes of a replacement from the address, but none that the old client lacks', () => {
     const of: { scopes: Scope[] } = { scopes: ['analytics:read', 'boost:read'] }
     const wanted = (text: string) => scopesWanted(new URLSearchParams(text), of)
     assert.deepEqual(wanted('scopes=boost:read,catalog:write,nonsense'), ['boost:read'])
@@ -304,12 +316,12 @@ describe('the scopes that a replacement can do without', () => {
 describe('from when on the tokens of a replacement count', () => {
   const replacement = { createdAt: '2026-11-22T11:00:00.000Z' }
 
-  it('is the moment that its secret was put away', () => {
+  it('counts a replacement’s tokens from when its secret was put away', () => {
     const putAway = '2026-11-22T11:01:00.000Z'
     assert.equal(countingFrom(replacement, putAway).toISOString(), putAway)
   })
 
-  it('is five minutes after it was created when that moment is not known', () => {
+  it('counts a replacement’s tokens from five minutes after its creation when that is unknown', () => {
     for (const putAway of [null, '', 'yesterday']) {
       assert.equal(countingFrom(replacement, putAway).toISOString(), '2026-11-22T11:05:00.000Z')
     }
@@ -320,7 +332,7 @@ describe('tokens to several addresses', () => {
   const seen = (...addresses: string[]) =>
     addresses.map((address) => ({ address, tokens: 1, lastSeenAt: NOW.toISOString() }))
 
-  it('are told from those of one machine, which may have several of IPv6', () => {
+  it('distinguishes several addresses from one machine with several of IPv6', () => {
     assert.equal(fromSeveralAddresses(seen('192.0.2.1', '198.51.100.7')), true)
     assert.equal(fromSeveralAddresses(seen('192.0.2.1')), false)
     assert.equal(fromSeveralAddresses(seen('192.0.2.1', '2001:db8::1', '2001:db8::2')), false)
@@ -336,19 +348,19 @@ describe('the pair of a rotation', () => {
     return found && [found.role, found.other.clientId]
   }
 
-  it('is known from both sides', () => {
+  it('finds the pair of a rotation from both sides', () => {
     assert.deepEqual(pair(one, two), ['old', 'two'])
     assert.deepEqual(pair(two, one), ['replacement', 'one'])
   })
 
-  it('ends when either is revoked', () => {
+  it('finds no pair once either client is revoked', () => {
     const revoked = { status: 'Revoked' } as const
     assert.equal(pair(one, { ...two, ...revoked }), undefined)
     assert.equal(pair({ ...one, ...revoked }, two), undefined)
     assert.equal(pair(two, { ...one, ...revoked }), undefined)
   })
 
-  it('goes on when a replacement is itself replaced', () => {
+  it('finds the next pair when a replacement is itself replaced', () => {
     const three: OAuthClient = { ...client(0, 1), clientId: 'three', replaces: 'two' }
     assert.deepEqual(pair({ ...two, replacedBy: 'three' }, one, three), ['old', 'three'])
   })

@@ -45,7 +45,7 @@ function useForgetting(): void {
       if (session.state === 'signed-in') user = session.user.userId
       const left = session.state === 'signed-out' && session.reason !== 'expired'
       if (changed || left) forgetDrafts()
-      // Whoever is signed out sees their own new secret until they put it away; nobody else does.
+      // A person who is signed out sees their own new secret until they put it away. No one else does.
       if (changed) setReveal(undefined)
     })
   }, [])

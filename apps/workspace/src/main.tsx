@@ -1,6 +1,7 @@
 import '@fontsource-variable/atkinson-hyperlegible-next/wght.css'
 import '@fontsource-variable/atkinson-hyperlegible-mono/wght.css'
 import '#shared/look/look.css'
+import '#shared/look/base.css'
 import './styles/base.css'
 import './styles/controls.css'
 import './styles/forced-colors.css'

@@ -117,7 +117,7 @@ function examples(codes: readonly Tokens.Code[], number: number): string {
   if (codes.length === 1) return figures[0] as string
   const choice = codes.map((token, index) => {
     const language = languageOf(token)
-    return `<label class="choice"><input type="radio" name="example-${number}" value="${language}"${index === 0 ? ' checked' : ''}><span class="choice-name">${LANGUAGES[language]}</span></label>`
+    return `<label class="choice"><input type="radio" name="example-${number}" value="${language}"${index === 0 ? ' checked' : ''}><span class="tabs-tab">${LANGUAGES[language]}</span></label>`
   })
-  return `<div class="examples"><fieldset><legend>Language</legend>${choice.join('')}</fieldset>${figures.join('')}</div>`
+  return `<div class="examples tabs"><fieldset class="tabs-list"><legend class="off-screen">Language</legend>${choice.join('')}</fieldset>${figures.join('')}</div>`
 }

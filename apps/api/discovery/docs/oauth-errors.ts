@@ -16,7 +16,7 @@ export const OAUTH_ERRORS: Record<string, OAuthErrorAdvice> = {
   invalid_client: {
     statuses: [401],
     cause:
-      'The id or the secret is wrong, the secret is missing, or the client was revoked. The answer is the same for all of them, so that nobody can probe for ids.',
+      'The id or the secret is wrong, the secret is missing, or the client was revoked. The answer is the same for all of them, so that no one can probe for ids.',
     cure: 'Compare the end of your secret with the hint on the client’s page in the workspace, and check that the client is Active. A lost secret cannot be shown again: rotate it.',
   },
   invalid_scope: {
@@ -31,33 +31,33 @@ export const OAUTH_ERRORS: Record<string, OAuthErrorAdvice> = {
   },
   invalid_target: {
     statuses: [400],
-    cause: '`resource` names another API.',
+    cause: '`resource` names a different API.',
     cure: 'Leave `resource` out, or send the base URL of this API.',
   },
   temporarily_unavailable: {
     statuses: [429, 502, 503, 504],
     cause:
-      '429: too many token requests by this client, or too many wrong secrets from this address. Any other status: the service cannot decide right now.',
+      '429: too many token requests by this client, or too many wrong secrets from this address. Any other status: the service is temporarily unavailable.',
     cure: 'Wait as many seconds as `Retry-After` says. If it is 429, reuse each token until it expires.',
   },
   server_error: {
     statuses: [500],
-    cause: 'The fault is ours. It has been logged.',
+    cause: 'Internal error. It has been logged.',
     cure: 'Try again. If it persists, ask for help and quote `X-Request-Id`.',
   },
   not_found: {
     statuses: [404],
-    cause: 'Nothing answers at this path.',
+    cause: 'No such path.',
     cure: 'Check the path: it is case-sensitive, and a trailing slash matters.',
   },
   method_not_allowed: {
     statuses: [405],
-    cause: 'The path exists, but not for this method. A token is never requested with GET.',
+    cause: 'The path exists, but not for this method. Request tokens with POST.',
     cure: 'Use a method that the `Allow` header lists.',
   },
   precondition_failed: {
     statuses: [412],
-    cause: 'No tag in `If-Match` is that of the document.',
+    cause: '`If-Match` does not match the document’s ETag.',
     cure: 'Leave `If-Match` out. To learn whether a document changed, send `If-None-Match`.',
   },
 }

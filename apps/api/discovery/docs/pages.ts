@@ -96,7 +96,7 @@ export interface DocsOptions {
 
 /**
  * The documentation: static pages, which need a script only to search, to copy, and to remember the chosen language.
- * @returns the files by their paths on this server. They are rendered when they are first asked for.
+ * Returns the files by their paths on this server. They are rendered on first request.
  */
 export function createDocs(options: DocsOptions): Map<string, PublishedFile> {
   const fonts = FONTS.map(fontAsset)
@@ -202,12 +202,14 @@ function fontAsset(file: string): Asset {
   return asset(name, 'font/woff2', readFileSync(fileURLToPath(import.meta.resolve(file))))
 }
 
-/** The workspace's colours, then the pages' own rules, which name the fonts relative to the style itself. */
+/** What the workspace looks like too, then the pages' own rules, which name the fonts relative to the style itself. */
 function styleAsset(fontAssets: readonly Asset[]): Asset {
   const fonts = fontAssets.map(({ path }) => path.slice(path.lastIndexOf('/') + 1))
-  const look = readFileSync(fileURLToPath(import.meta.resolve('#shared/look/look.css')), 'utf8')
+  const look = ['#shared/look/look.css', '#shared/look/base.css'].map((file) =>
+    readFileSync(fileURLToPath(import.meta.resolve(file)), 'utf8'),
+  )
   const own = read('docs.css').replaceAll(/font-(\d)\.woff2/g, (_, index) => fonts[Number(index)] ?? '')
-  return asset('docs.css', 'text/css; charset=utf-8', `${look}\n${own}`)
+  return asset('docs.css', 'text/css; charset=utf-8', [...look, own].join('\n'))
 }
 
 const read = (file: string): string => readFileSync(new URL(file, import.meta.url), 'utf8')

@@ -24,7 +24,7 @@ export const problemAdvice: Record<ProblemCode, Advice> = {
     cure: 'Send it once, in the Authorization header.',
   },
   unauthenticated: {
-    cause: 'There is no token in the request, or one of the wrong kind. A session ends after 12 hours.',
+    cause: 'The request has no token, or a token of the wrong type. A session ends after 12 hours.',
     cure: 'Send `Authorization: Bearer` with an access token; for the routes of the workspace, with a session token.',
   },
   invalid_token: {
@@ -40,14 +40,14 @@ export const problemAdvice: Record<ProblemCode, Advice> = {
   forbidden: {
     cause:
       'The token or the person does not belong to this company, or the person is neither its owner nor an active admin.',
-    cure: 'Put the id of your own company in the path. People: ask the owner for the role of admin.',
+    cure: 'Put the id of your own company in the path. If you are signed in, ask the owner to make you an admin.',
   },
   insufficient_scope: {
     cause: 'The access token lacks the scope that `scope` in `WWW-Authenticate` names.',
     cure: 'Name the scope in the token request. If the client does not have it, create another client: scopes cannot be added.',
   },
   not_found: {
-    cause: 'There is nothing at this path, or nothing that you may see.',
+    cause: 'No such path, or you may not see what is there.',
     cure: 'Check the path: it is case-sensitive, and a trailing slash matters.',
   },
   invitation_not_valid: {
@@ -80,7 +80,7 @@ export const problemAdvice: Record<ProblemCode, Advice> = {
   },
   people_limit_reached: {
     cause: 'The company has reached its limit of people.',
-    cure: 'Remove people who have left, or withdraw invitations that nobody will accept.',
+    cure: 'Remove people who have left, or withdraw invitations that no one will accept.',
   },
   callback_not_configured: {
     cause: 'No callback URL is saved, so there is nothing to test.',
@@ -91,7 +91,7 @@ export const problemAdvice: Record<ProblemCode, Advice> = {
     cure: 'Wait for its result; it takes at most ten seconds.',
   },
   precondition_failed: {
-    cause: 'No tag in If-Match is that of the resource. Nothing was done.',
+    cause: '`If-Match` does not match the current ETag. Nothing was changed.',
     cure: 'Read the resource again, or leave out If-Match.',
   },
   payload_too_large: {
@@ -103,21 +103,21 @@ export const problemAdvice: Record<ProblemCode, Advice> = {
     cure: 'Send `Content-Type: application/json`, in UTF-8 and without Content-Encoding.',
   },
   invalid_input: {
-    cause: 'A part of the input breaks a rule. Nothing was done.',
-    cure: 'Each entry of `errors` names a part of the input and its rule.',
+    cause: 'The input is invalid. Nothing was changed.',
+    cure: 'Each entry of `errors` names a field and what is wrong with it.',
   },
   ...callbackUrlAdvice,
   idempotency_key_reused: {
-    cause: 'This Idempotency-Key came with another body in the last 24 hours.',
+    cause: 'This Idempotency-Key was already used with a different body in the last 24 hours.',
     cure: 'Use a new key for another request.',
   },
   rate_limited: {
     cause:
-      'Over a limit, which `RateLimit-Policy` names: `api-client` counts requests, `api-events` counts events.',
+      'You exceeded a rate limit. `RateLimit-Policy` names it: `api-client` counts requests, `api-events` counts events.',
     cure: 'Wait as many seconds as `Retry-After` says.',
   },
   internal: {
-    cause: 'The fault is ours. It has been logged.',
+    cause: 'Internal error. It has been logged.',
     cure: 'Try again. If it persists, ask for help and quote the `requestId`.',
   },
   bad_gateway: {
@@ -125,11 +125,11 @@ export const problemAdvice: Record<ProblemCode, Advice> = {
     cure: 'Wait as long as `Retry-After` says, then repeat the request.',
   },
   unavailable: {
-    cause: 'A part of the service does not answer or is overloaded.',
+    cause: 'A dependency of the service is down or overloaded.',
     cure: 'Wait as long as `Retry-After` says, then repeat the request.',
   },
   gateway_timeout: {
     cause: 'The service took too long. The request may or may not have been carried out.',
-    cure: 'Check before you repeat a change. Events can be repeated safely.',
+    cure: 'Check before you repeat a change. Resending events is safe.',
   },
 }

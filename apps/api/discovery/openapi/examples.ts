@@ -31,7 +31,7 @@ const BY_FORMAT: Record<string, string> = {
   uri: 'https://api.example.com',
 }
 
-/** @returns a value that `schema` allows, made of the examples of its members. */
+/** Returns a value that `schema` allows, built from the examples of its members. */
 export function exampleOf(schema: JsonSchema, schemas: Record<string, JsonSchema>, name = ''): unknown {
   const { $ref, examples, anyOf, oneOf, items, properties, format, minimum } = schema
   if (typeof $ref === 'string') {

@@ -151,7 +151,7 @@ const revokeToken = (): Operation => ({
   tags: [TAG],
   summary: 'Revoke an access token',
   description:
-    "A client revokes a token of its own (RFC 7009). Any request with it that arrives after this answer is refused. Anything else gets the same 200, and nothing happens, so that nobody can probe another client's tokens.",
+    "A client revokes a token of its own (RFC 7009). Any request with it that arrives after this answer is refused. Anything else gets the same 200, and nothing happens, so that no one can probe another client's tokens.",
   security: [{ client: [] }, {}],
   parameters: [],
   requestBody: form('RevocationRequest', {
@@ -317,7 +317,7 @@ const oauthSchemas = (): Record<string, JsonSchema> => ({
   OpenIdMetadata: object(openIdMembers, Object.keys(openIdMembers)),
 })
 
-/** @returns the operations and schemas of the authorization server for the OpenAPI document. */
+/** Returns the authorization server's operations and schemas for the OpenAPI document. */
 export const oauthPaths = ({ issuer, apiResource: resource }: OAuthServer): OAuthPaths => ({
   paths: {
     '/v1/oauth/token': { post: issueToken() },

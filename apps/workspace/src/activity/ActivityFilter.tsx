@@ -4,13 +4,13 @@ import type { ActivityEntry, OAuthClient } from '../api/contract.ts'
 import { usePeople } from '../api/people.ts'
 import { useCompany } from '../shell/company.ts'
 import { Button } from '../ui/Button.tsx'
-import { KINDS, type Wanted } from './wanted.ts'
+import { type Filters, KINDS, NO_FILTERS } from './filters.ts'
 
 export interface ActivityFilterProps {
-  wanted: Wanted
+  filters: Filters
   /** Those that are loaded: they also name people who have left. */
   entries: readonly ActivityEntry[]
-  onWant: (wanted: Wanted) => void
+  onFilter: (filters: Filters) => void
 }
 
 interface Option {
@@ -18,41 +18,39 @@ interface Option {
   label: string
 }
 
-const NONE: Wanted = { person: '', kind: '', client: '', from: '', to: '' }
-
 /** By person, kind, client and time. */
-export function ActivityFilter({ wanted, entries, onWant }: ActivityFilterProps) {
-  const people = usePeopleOptions(wanted.person, entries)
-  const clients = useClientOptions(wanted.client)
-  const want = (part: Partial<Wanted>) => onWant({ ...wanted, ...part })
-  const filtered = Object.values(wanted).some((text) => text !== '')
+export function ActivityFilter({ filters, entries, onFilter }: ActivityFilterProps) {
+  const people = usePeopleOptions(filters.person, entries)
+  const clients = useClientOptions(filters.client)
+  const change = (part: Partial<Filters>) => onFilter({ ...filters, ...part })
+  const filtered = Object.values(filters).some((text) => text !== '')
   return (
     <search className="activity-filter" aria-label="Filter the activity">
       <Choice
         label="Person"
         any="Everyone"
-        value={wanted.person}
+        value={filters.person}
         options={people}
-        onChange={(person) => want({ person })}
+        onChange={(person) => change({ person })}
       />
       <Choice
         label="Kind"
         any="Everything"
-        value={wanted.kind}
+        value={filters.kind}
         options={Object.entries(KINDS).map(([value, label]) => ({ value, label }))}
-        onChange={(kind) => want({ kind })}
+        onChange={(kind) => change({ kind })}
       />
       <Choice
         label="Client"
         any="All"
-        value={wanted.client}
+        value={filters.client}
         options={clients}
-        onChange={(client) => want({ client })}
+        onChange={(client) => change({ client })}
       />
-      <DayChoice label="From" value={wanted.from} max={wanted.to} onChange={(from) => want({ from })} />
-      <DayChoice label="To" value={wanted.to} min={wanted.from} onChange={(to) => want({ to })} />
+      <DayChoice label="From" value={filters.from} max={filters.to} onChange={(from) => change({ from })} />
+      <DayChoice label="To" value={filters.to} min={filters.from} onChange={(to) => change({ to })} />
       {filtered && (
-        <Button variant="quiet" onClick={() => onWant(NONE)}>
+        <Button variant="quiet" onClick={() => onFilter(NO_FILTERS)}>
           Clear filters
         </Button>
       )}

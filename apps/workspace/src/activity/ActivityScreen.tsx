@@ -13,9 +13,9 @@ import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { More } from '../ui/More.tsx'
 import { useSubmission } from '../ui/submit.ts'
 import { ActivityFilter } from './ActivityFilter.tsx'
+import { ActivityText } from './ActivityText.tsx'
 import { csvOfActivity } from './csv.ts'
-import { Said } from './Said.tsx'
-import { filterOf, searchFor, wantedBy } from './wanted.ts'
+import { filterOf, filtersIn, searchFor } from './filters.ts'
 import './activity.css'
 
 const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
@@ -27,7 +27,7 @@ export default function ActivityScreen() {
       title="Activity"
       section="Company"
       lede={`Who changed clients, the webhook and people, and when. Times are in ${ZONE}.`}
-      actions={<ExportButton filter={filterOf(wantedBy(search))} />}
+      actions={<ExportButton filter={filterOf(filtersIn(search))} />}
     >
       <Entries />
     </Page>
@@ -37,17 +37,17 @@ export default function ActivityScreen() {
 function Entries() {
   const { vendorId } = useCompany()
   const [search, setSearch] = useSearchParams()
-  const wanted = wantedBy(search)
-  const filter = filterOf(wanted)
+  const filters = filtersIn(search)
+  const filter = filterOf(filters)
   const filtered = Object.keys(filter).length > 0
   const query = useActivity(vendorId, filter)
   const entries = query.data?.pages.flatMap((page) => page.entries) ?? []
   return (
     <>
       <ActivityFilter
-        wanted={wanted}
+        filters={filters}
         entries={entries}
-        onWant={(next) => setSearch(searchFor(next), { replace: true })}
+        onFilter={(next) => setSearch(searchFor(next), { replace: true })}
       />
       <Loaded query={query} skeleton={<Skeleton lines={9} />}>
         {() => (
@@ -112,7 +112,7 @@ function Day({ title, entries }: { title: string; entries: ActivityEntry[] }) {
               {clockShort(new Date(entry.at))}
             </time>
             <p>
-              <bdi className="strong">{entry.by.name}</bdi> <Said entry={entry} />
+              <bdi className="strong">{entry.by.name}</bdi> <ActivityText entry={entry} />
               {today && (
                 <span className="quiet small">
                   {' '}

@@ -9,7 +9,7 @@ const STATUS_WORDS: Record<Day['status'], string> = {
   missing: 'Not reported',
 }
 
-/** Of a longer range, the rest is shown on request. */
+/** A longer range shows the rest on request. */
 const DAYS_AT_FIRST = 31
 
 /** The chart's figures as text, newest day first. */

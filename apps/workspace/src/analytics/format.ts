@@ -52,7 +52,7 @@ const DATE = { timeZone: 'UTC' } as const
 const WEEKDAY = new Intl.DateTimeFormat('en-GB', { ...DATE, weekday: 'short' })
 const SHORT = new Intl.DateTimeFormat('en-GB', { ...DATE, day: 'numeric', month: 'short' })
 
-/** @param date YYYY-MM-DD. @returns "Thu", "20 Nov" and "2026" */
+/** Returns "Thu", "20 Nov" and "2026". @param date YYYY-MM-DD. */
 export function dateParts(date: string): { weekday: string; short: string; year: string } {
   const at = new Date(`${date}T00:00:00Z`)
   return { weekday: WEEKDAY.format(at), short: SHORT.format(at), year: date.slice(0, 4) }

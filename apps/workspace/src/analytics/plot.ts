@@ -120,7 +120,7 @@ function draw(place: HTMLElement, { daily, before, metric, onPoint }: PlotOption
   )
 }
 
-/** What the colour is in the theme. @param name of a custom property. */
+/** Returns the theme's value of a colour. @param name of a custom property. */
 function colorOf(name: string, place: HTMLElement): string {
   place.style.setProperty('color', `var(${name})`)
   place.style.setProperty('forced-color-adjust', 'none')
@@ -129,7 +129,7 @@ function colorOf(name: string, place: HTMLElement): string {
   return color
 }
 
-/** The middle of the bar that a place is nearest to, so that the line never stands between two days. */
+/** The middle of the bar that a place is nearest to, so that the line is never between two days. */
 const snapped = (plot: uPlot, left: number): number =>
   left < 0 ? left : plot.valToPos(plot.posToIdx(left), 'x')
 

@@ -7,7 +7,7 @@ const REFRESH_MS = 30_000
 /** The most that the API answers at once. */
 const LARGEST_PAGE = 200
 
-/** Which entries; a member that is left out stands for any. */
+/** Which entries to read. A missing member matches any. */
 export interface ActivityFilter {
   /** `operator`: an operator of the service. */
   userId?: string

@@ -37,7 +37,7 @@ export const changePerson = (
 export const removePerson = (vendorId: string, userId: string): Promise<void> =>
   asMe<void>(personPath(vendorId, userId), { method: 'DELETE' })
 
-/** Reloads the people and the activity. @returns when the people are shown as they are now. */
+/** Reloads the people and the activity. Resolves when the people are up to date. */
 export async function peopleChanged(queryClient: QueryClient, vendorId: string): Promise<void> {
   void queryClient.invalidateQueries({ queryKey: ['activity', vendorId] })
   await queryClient.invalidateQueries({ queryKey: ['people', vendorId] })

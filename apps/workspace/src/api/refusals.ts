@@ -19,8 +19,8 @@ const refusal = (vendorId: string, requestId: string) => ({
 export const useRefusal = (vendorId: string, requestId: string) => useQuery(refusal(vendorId, requestId))
 
 /**
- * Which of several companies has the refused request.
- * @returns undefined until it is found or all have answered; then null if none has it.
+ * Finds the company that has the refused request.
+ * Returns undefined until it is found or all have answered, then null if none has it.
  */
 export function useCompanyOfRefusal(
   vendorIds: readonly string[],

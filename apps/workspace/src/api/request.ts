@@ -61,7 +61,7 @@ interface ProblemBody {
 }
 
 /**
- * @returns the answer's JSON, undefined for 204.
+ * Returns the response's JSON, undefined for 204.
  * @throws ApiProblem, NoAnswer, Offline, or the AbortError of `signal`.
  */
 export async function request<T>(

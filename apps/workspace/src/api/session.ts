@@ -40,7 +40,7 @@ export function useSignedIn(): Extract<Session, { state: 'signed-in' }> {
   return current
 }
 
-/** @returns the end of the subscription. */
+/** Returns a function that ends the subscription. */
 export function subscribe(listener: (session: Session) => void): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)

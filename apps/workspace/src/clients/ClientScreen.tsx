@@ -168,7 +168,7 @@ function ClientFacts({ client }: { client: OAuthClient }) {
         <div>
           <dt>Activity</dt>
           <dd>
-            <Link href={`${to(SCREENS.activity)}?client=${client.clientId}`}>Who changed it, and when</Link>
+            <Link href={`${to(SCREENS.activity)}?client=${client.clientId}`}>View activity</Link>
           </dd>
         </div>
         <div>

@@ -11,7 +11,7 @@ import './usage.css'
 /** As a part of a drawing that is high itself. */
 const LOWEST = 3
 
-/** Tokens and refusals of the last 14 days, from which addresses, and which scopes nobody needed. */
+/** Tokens and refusals of the last 14 days, their addresses, and the unused scopes. */
 export function ClientUsage({ client }: { client: OAuthClient }) {
   const { vendorId } = useCompany()
   const query = useUsage(vendorId, client.clientId)

@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useId, useRef, useState } from 'react'
+import { useId, useRef, useState } from 'react'
 import type { Scope } from '#shared/oauth/scopes.ts'
 import { clientChanged, createClient } from '../api/clients.ts'
 import type { OAuthClient } from '../api/contract.ts'
@@ -10,6 +10,7 @@ import { Button } from '../ui/Button.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
 import { FailureNotice } from '../ui/FailureNotice.tsx'
 import { Field } from '../ui/Field.tsx'
+import { useForm } from '../ui/form.ts'
 import { Notice } from '../ui/Notice.tsx'
 import { type Failure, useSubmission } from '../ui/submit.ts'
 import { fieldErrors, nameError, nextName } from './client-name.ts'
@@ -53,12 +54,11 @@ export function CreateClient(props: CreateClientProps) {
             {(control) => (
               <input
                 {...control}
-                ref={form.nameRef}
                 name="name"
                 dir="auto"
                 autoComplete="off"
                 defaultValue={form.firstName}
-                onChange={form.retype}
+                onChange={(event) => form.retype(event.target.value)}
               />
             )}
           </Field>
@@ -132,31 +132,14 @@ function useCreation({ onClose, replaces, scopes: given = replaces?.scopes }: Cr
     if (kept) return { ...JSON.parse(kept), ...(given && { scopes: given }) }
     return { name: replaces ? nextName(replaces.name) : '', scopes: given ?? [] }
   })
-  const nameRef = useRef<HTMLInputElement>(null)
+  const draft = useRef(first)
   const attempt = useRef({ body: '', key: '' })
   const [scopes, setScopes] = useState(first.scopes)
-  const [errors, setErrors] = useState<{ name?: string; scopes?: string }>({})
   const [lost, setLost] = useState<OAuthClient>()
-  const submission = useSubmission((error) => {
-    setErrors(fieldErrors(error))
-    return explained(error)
-  })
 
-  const keep = (next: Scope[]) =>
-    keepDraft(key, JSON.stringify({ name: nameRef.current?.value ?? '', scopes: next }))
-
-  /** What is being changed is not called wrong any more. */
-  const forgive = (field: 'name' | 'scopes') => setErrors(({ [field]: _, ...others }) => others)
-
-  function retype(): void {
-    keep(scopes)
-    forgive('name')
-  }
-
-  function choose(next: Scope[]): void {
-    keep(next)
-    setScopes(next)
-    forgive('scopes')
+  function keep(part: Partial<Draft>): void {
+    draft.current = { ...draft.current, ...part }
+    keepDraft(key, JSON.stringify(draft.current))
   }
 
   function close(): void {
@@ -170,14 +153,13 @@ function useCreation({ onClose, replaces, scopes: given = replaces?.scopes }: Cr
     return attempt.current.key
   }
 
-  async function submit(event: FormEvent): Promise<void> {
-    event.preventDefault()
-    const name = nameRef.current?.value.trim() ?? ''
-    const wrong = { ...nameError(name), ...(scopes.length === 0 && { scopes: 'Choose at least one scope.' }) }
-    setErrors(wrong)
-    if (wrong.name) return nameRef.current?.focus()
-    if (wrong.scopes) return
-    await submission.run(async () => {
+  const form = useForm<'name' | 'scopes'>({
+    submission: useSubmission(explained),
+    check: ({ name }) => ({
+      ...nameError(name),
+      ...(scopes.length === 0 && { scopes: 'Choose at least one scope.' }),
+    }),
+    async send({ name }) {
       const { clientSecret, ...client } = await createClient(
         vendorId,
         { name, scopes, replaces: replaces?.clientId },
@@ -188,18 +170,23 @@ function useCreation({ onClose, replaces, scopes: given = replaces?.scopes }: Cr
       if (clientSecret === null) return setLost(client)
       close()
       setReveal({ vendorId, client, clientSecret, replaces })
-    })
-  }
+    },
+    refused: fieldErrors,
+  })
   return {
-    ...submission,
-    nameRef,
+    ...form,
     firstName: first.name,
     scopes,
-    choose,
-    retype,
-    errors,
+    choose(next: Scope[]) {
+      keep({ scopes: next })
+      setScopes(next)
+      form.forgive('scopes')
+    },
+    retype(name: string) {
+      keep({ name })
+      form.forgive('name')
+    },
     lost,
-    submit,
     close,
   }
 }

@@ -147,7 +147,9 @@ function Unknown({ onTryAgain }: { onTryAgain: () => unknown }) {
         <li>
           Only requests that were refused are kept, not those that succeeded or met an error on our side.
         </li>
-        <li>The client must be one of your company’s. A token that we did not sign belongs to no client.</li>
+        <li>
+          The client must be one of your company’s. Tokens we did not sign cannot be traced to a client.
+        </li>
       </ul>
     </Notice>
   )

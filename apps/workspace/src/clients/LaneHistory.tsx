@@ -11,7 +11,7 @@ const ADDRESSES_MOST = 20
 export interface LaneHistoryProps {
   /** Undefined while it loads. */
   usage: ClientUsage | undefined
-  /** Of the other lane, so that both have one scale. */
+  /** The other lane's hours, so that both have the same scale. */
   other: ClientUsage | undefined
 }
 

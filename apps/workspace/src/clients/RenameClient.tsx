@@ -1,5 +1,4 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useRef, useState } from 'react'
 import { clientChanged, renameClient } from '../api/clients.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { ApiProblem, Offline } from '../api/request.ts'
@@ -8,6 +7,7 @@ import { Button } from '../ui/Button.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
 import { FailureNotice } from '../ui/FailureNotice.tsx'
 import { Field } from '../ui/Field.tsx'
+import { useForm } from '../ui/form.ts'
 import { type Failure, useSubmission } from '../ui/submit.ts'
 import { fieldErrors, nameError } from './client-name.ts'
 
@@ -15,24 +15,15 @@ import { fieldErrors, nameError } from './client-name.ts'
 export function RenameClient({ client, onClose }: { client: OAuthClient; onClose: () => void }) {
   const { vendorId } = useCompany()
   const queryClient = useQueryClient()
-  const nameRef = useRef<HTMLInputElement>(null)
-  const [wrong, setWrong] = useState<string>()
-  const { run, busy, failure } = useSubmission((error) => {
-    setWrong(fieldErrors(error).name)
-    return explained(error)
-  })
-
-  async function submit(event: FormEvent): Promise<void> {
-    event.preventDefault()
-    const name = nameRef.current?.value.trim() ?? ''
-    const error = nameError(name).name
-    setWrong(error)
-    if (error) return nameRef.current?.focus()
-    await run(async () => {
+  const form = useForm<'name'>({
+    submission: useSubmission(explained),
+    check: ({ name }) => nameError(name),
+    async send({ name }) {
       clientChanged(queryClient, vendorId, await renameClient(vendorId, client.clientId, name))
       onClose()
-    })
-  }
+    },
+    refused: fieldErrors,
+  })
 
   return (
     <Dialog
@@ -40,28 +31,27 @@ export function RenameClient({ client, onClose }: { client: OAuthClient; onClose
       title="Rename the client"
       description="Only your company sees the name. The id, the secret and the scopes stay as they are."
       onClose={onClose}
-      held={busy}
+      held={form.busy}
     >
-      <form className="dialog-form" onSubmit={submit} noValidate>
-        <Field label="Name" error={wrong}>
+      <form className="dialog-form" onSubmit={form.submit} noValidate>
+        <Field label="Name" error={form.errors.name}>
           {(control) => (
             <input
               {...control}
-              ref={nameRef}
               name="name"
               dir="auto"
               autoComplete="off"
               defaultValue={client.name}
-              onChange={() => setWrong(undefined)}
+              onChange={() => form.forgive('name')}
             />
           )}
         </Field>
-        <FailureNotice failure={failure} />
+        <FailureNotice failure={form.failure} />
         <footer className="dialog-foot">
           <Button variant="quiet" onClick={onClose}>
             Cancel
           </Button>
-          <Button type="submit" variant="primary" busy={busy}>
+          <Button type="submit" variant="primary" busy={form.busy}>
             Save the name
           </Button>
         </footer>

@@ -1,5 +1,4 @@
 import { useQueryClient } from '@tanstack/react-query'
-import type { FormEvent } from 'react'
 import { clientChanged, revokeClient, useClient } from '../api/clients.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { useCompany } from '../shell/company.ts'
@@ -9,10 +8,11 @@ import { Dialog } from '../ui/Dialog.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { docsOfOAuthError } from '../ui/docs.ts'
 import { FailureNotice } from '../ui/FailureNotice.tsx'
+import { useForm } from '../ui/form.ts'
 import { Notice } from '../ui/Notice.tsx'
 import { useSubmission } from '../ui/submit.ts'
 import { useToast } from '../ui/Toaster.tsx'
-import { TypedName, useTypedName } from '../ui/TypedName.tsx'
+import { checkTypedName, TypedName } from '../ui/TypedName.tsx'
 
 export interface RevokeClientProps {
   client: OAuthClient
@@ -41,7 +41,7 @@ export function RevokeClient(props: RevokeClientProps) {
       <form className="dialog-form" onSubmit={form.submit} noValidate>
         <ul className="facts">
           <li>
-            It gets no more tokens: token requests fail with{' '}
+            It can no longer get tokens: token requests fail with{' '}
             <DocsLink to={docsOfOAuthError('invalid_client')}>
               <code>invalid_client</code>
             </DocsLink>
@@ -62,7 +62,7 @@ export function RevokeClient(props: RevokeClientProps) {
           name={client.name}
           or="or its id"
           readOnly={form.busy}
-          confirmation={form.confirmation}
+          error={form.errors.confirmation}
         />
         <FailureNotice failure={form.failure} />
         <p className="revoke-progress" role="status">
@@ -105,16 +105,14 @@ function useRevocation({ client, onClose, onRevoked }: RevokeClientProps) {
   const { vendorId } = useCompany()
   const queryClient = useQueryClient()
   const toast = useToast()
-  const confirmation = useTypedName()
   const submission = useSubmission((error) => ({
     title: 'It is not revoked yet',
     text: `${(error as Error).message} Try again until it says Revoked.`,
   }))
-
-  async function submit(event: FormEvent): Promise<void> {
-    event.preventDefault()
-    if (!confirmation.confirms(client.name, client.clientId)) return
-    await submission.run(async () => {
+  return useForm<'confirmation'>({
+    submission,
+    check: checkTypedName(client.name, client.clientId),
+    async send() {
       clientChanged(queryClient, vendorId, await revokeClient(vendorId, client.clientId))
       onClose()
       onRevoked?.()
@@ -123,7 +121,6 @@ function useRevocation({ client, onClose, onRevoked }: RevokeClientProps) {
           <bdi>{client.name}</bdi> is revoked
         </>,
       )
-    })
-  }
-  return { ...submission, confirmation, submit }
+    },
+  })
 }

@@ -104,7 +104,7 @@ interface DeployingProps extends Omit<WithReplacementProps, 'replacementId'> {
   replacement: OAuthClient
 }
 
-/** Tokens count from the moment that the secret is put away: what came before, to one address, was somebody's trial. */
+/** Tokens count from the moment the secret is put away. Earlier ones to a single address were someone's trial. */
 function Deploying({ old, replacement, onCreate }: DeployingProps) {
   const [search, setSearch] = useSearchParams()
   const shown = useReveal()?.client.clientId === replacement.clientId

@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef } from 'react'
+import { type ReactNode, useEffect, useId, useRef } from 'react'
 import { SCOPES, type Scope } from '#shared/oauth/scopes.ts'
 import { ScopeName } from '../ui/ScopeName.tsx'
 import { reach, SCOPE_GROUPS, SCOPE_WORDS } from './scopes.ts'
@@ -6,7 +6,7 @@ import { reach, SCOPE_GROUPS, SCOPE_WORDS } from './scopes.ts'
 export interface ScopeChoiceProps {
   scopes: readonly Scope[]
   onChange: (scopes: Scope[]) => void
-  error: string | undefined
+  error: ReactNode
 }
 
 /** Nothing is chosen beforehand. */
@@ -20,7 +20,7 @@ export function ScopeChoice({ scopes, onChange, error }: ScopeChoiceProps) {
     onChange(SCOPES.filter((each) => (each === scope ? on : scopes.includes(each))))
   return (
     <fieldset className={error ? 'scope-choice field-wrong' : 'scope-choice'} aria-describedby={`${id}note`}>
-      <legend>What may it do?</legend>
+      <legend>Permissions</legend>
       <p className="small quiet">
         Choose only what it needs. Scopes cannot be changed later, and they limit what a stolen secret can do.
       </p>

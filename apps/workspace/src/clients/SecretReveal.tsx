@@ -41,7 +41,7 @@ function RevealDialog({ vendorId, client, clientSecret, replaces }: Reveal) {
           <bdi>{client.name}</bdi> is ready
         </>
       }
-      description="Save its secret now. It is shown only once: nobody, not even support, can show it again."
+      description="Save its secret now. It is shown only once. No one, not even support, can show it again."
       onClose={done}
       held={!saved}
       onHeld={() => setReminded(true)}

@@ -4,7 +4,7 @@ export const BARS_HEIGHT = 100
 /** The least that something which happened is high; the lower the drawing, the more it takes to be seen. */
 const LOWEST = 8
 
-/** @param most what is as high as the drawing. @returns the path of an svg, one bar for each count above 0. */
+/** Returns an SVG path with a bar for each count above 0. @param most the count that fills the full height. */
 export const barsOf = (counts: readonly number[], most: number, lowest = LOWEST): string =>
   counts
     .map((count, index) => [index, (count / Math.max(1, most)) * BARS_HEIGHT] as const)

@@ -75,7 +75,7 @@ const response = await fetch(daily, {
 console.log((await response.json()).totals)
 `
     : `
-console.log('a token of', (await accessToken()).length, 'characters')
+console.log('Token received (' + (await accessToken()).length + ' characters)')
 `
 }`
 
@@ -111,7 +111,7 @@ with urlopen(request) as response:
     print(json.load(response)["totals"])
 `
     : `
-print("a token of", len(access_token()), "characters")
+print(f"Token received ({len(access_token())} characters)")
 `
 }`
 
@@ -177,7 +177,7 @@ ${
 	}
 	defer response.Body.Close()
 	io.Copy(os.Stdout, response.Body)`
-    : `	fmt.Println("a token of", len(token), "characters")`
+    : `	fmt.Printf("Token received (%d characters)\\n", len(token))`
 }
 }
 `
@@ -235,7 +235,7 @@ ${
         var request = HttpRequest.newBuilder(URI.create(daily))
             .header("Authorization", "Bearer " + accessToken()).build();
         System.out.println(http.send(request, HttpResponse.BodyHandlers.ofString()).body());`
-    : `        System.out.println("a token of " + accessToken().length() + " characters");`
+    : `        System.out.println("Token received (" + accessToken().length() + " characters)");`
 }
     }
 }
@@ -273,6 +273,6 @@ $answer = send($daily, [
     CURLOPT_HTTPHEADER => ['Authorization: Bearer ' . accessToken()],
 ]);
 print_r($answer['totals']);`
-    : `echo 'a token of ', strlen(accessToken()), " characters\\n";`
+    : `echo 'Token received (', strlen(accessToken()), " characters)\\n";`
 }
 `

@@ -1,4 +1,4 @@
-import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { useEffect, useState } from 'react'
 import type { InvitationPreview } from '../api/contract.ts'
 import { ApiProblem, retryIn } from '../api/request.ts'
 import { acceptInvitation, useSession } from '../api/session.ts'
@@ -6,6 +6,7 @@ import { Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { FailureNotice } from '../ui/FailureNotice.tsx'
 import { Field } from '../ui/Field.tsx'
+import { useForm } from '../ui/form.ts'
 import { Notice } from '../ui/Notice.tsx'
 import { type Failure, useSubmission } from '../ui/submit.ts'
 
@@ -35,14 +36,7 @@ export function AcceptInvitation(props: AcceptInvitationProps) {
         {!form.known && (
           <Field label="Your name" error={form.errors.name}>
             {(control) => (
-              <input
-                {...control}
-                ref={form.nameRef}
-                name="name"
-                dir="auto"
-                autoComplete="name"
-                defaultValue={name}
-              />
+              <input {...control} name="name" dir="auto" autoComplete="name" defaultValue={name} />
             )}
           </Field>
         )}
@@ -59,7 +53,6 @@ export function AcceptInvitation(props: AcceptInvitationProps) {
           {(control) => (
             <input
               {...control}
-              ref={form.passwordRef}
               name="password"
               type="password"
               autoComplete={form.known ? 'current-password' : 'new-password'}
@@ -95,28 +88,18 @@ function useAcceptance({ token, invitation }: AcceptInvitationProps) {
   const session = useSession()
   const isMe = session.state === 'signed-in' && session.user.email === invitation.email
   const [chosen, setChosen] = useState<boolean>()
-  // Whether there is an account is not told by the service; who is signed in has one.
+  // The service does not reveal whether the account exists. Someone who is signed in has one.
   const known = chosen ?? isMe
-  const nameRef = useRef<HTMLInputElement>(null)
-  const passwordRef = useRef<HTMLInputElement>(null)
-  const [errors, setErrors] = useState<{ name?: string; password?: string }>({})
   const submission = useSubmission((error) => explained(error, known))
 
   useEffect(() => {
     document.title = `Join ${invitation.companyName} · Integration Access`
   }, [invitation.companyName])
 
-  async function submit(event: FormEvent): Promise<void> {
-    event.preventDefault()
-    const name = nameRef.current?.value.trim() ?? ''
-    const password = passwordRef.current?.value ?? ''
-    const wrong: { name?: string; password?: string } = known
-      ? wrongOfKnown(password)
-      : wrongOfNew(name, password)
-    setErrors(wrong)
-    if (wrong.name) return nameRef.current?.focus()
-    if (wrong.password) return passwordRef.current?.focus()
-    const joined = await submission.run(async () => {
+  const form = useForm<'name' | 'password'>({
+    submission,
+    check: ({ name, password }) => (known ? wrongOfKnown(password) : wrongOfNew(name, password)),
+    async send({ name, password }) {
       try {
         await acceptInvitation({ token, password, ...(!known && { name }) })
       } catch (error) {
@@ -125,23 +108,18 @@ function useAcceptance({ token, invitation }: AcceptInvitationProps) {
         if (known && codeOf(error) === 'invalid_input') setChosen(false)
         throw error
       }
-    })
-    // Loaded anew, so that nothing of the page, the token least of all, stays.
-    if (joined) return location.replace(`/${encodeURIComponent(invitation.vendorId)}`)
-    passwordRef.current?.focus()
-    passwordRef.current?.select()
-  }
+      // Loaded anew, so that nothing of the page, the token least of all, stays.
+      location.replace(`/${encodeURIComponent(invitation.vendorId)}`)
+    },
+    again: 'password',
+  })
   return {
-    ...submission,
+    ...form,
     known,
     change() {
       setChosen(!known)
-      setErrors({})
+      form.forgive('name', 'password')
     },
-    errors,
-    nameRef,
-    passwordRef,
-    submit,
   }
 }
 

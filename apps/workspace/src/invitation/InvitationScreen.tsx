@@ -4,7 +4,7 @@ import { previewInvitation } from '../api/invitation.ts'
 import { ApiProblem, retryIn } from '../api/request.ts'
 import { Brand } from '../ui/Brand.tsx'
 import { Button } from '../ui/Button.tsx'
-import { Keyline } from '../ui/Keyline.tsx'
+import { Divider } from '../ui/Divider.tsx'
 import { Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { ThemeSelect } from '../ui/ThemeSelect.tsx'
@@ -24,7 +24,7 @@ export default function InvitationScreen() {
       <main className="sign-in-body">
         {token === undefined ? <NoToken /> : <Invitation key={token} token={token} />}
       </main>
-      <Keyline />
+      <Divider />
     </div>
   )
 }
@@ -68,8 +68,8 @@ function Invitation({ token }: { token: string }) {
 const NoToken = () => (
   <Titled title="Open your invitation again">
     <p>
-      The link’s secret is no longer in the address: it was removed when the page opened, so that nobody can
-      read it there. Open the link that you were given once more.
+      The link’s secret is no longer in the address. It was removed when the page opened, so that no one can
+      read it there. Open the link that you were given again.
     </p>
     <p>
       Joined already? <a href="/">Sign in</a>

@@ -19,7 +19,7 @@ interface Words {
   /** Takes something away. */
   danger: boolean
   done: (name: ReactNode) => ReactNode
-  /** @returns when it is done. */
+  /** Resolves when it is done. */
   send: (vendorId: string, userId: string) => Promise<unknown>
 }
 

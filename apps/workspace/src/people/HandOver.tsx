@@ -1,5 +1,4 @@
 import { useQueryClient } from '@tanstack/react-query'
-import type { FormEvent } from 'react'
 import type { Person } from '../api/contract.ts'
 import { changePerson, peopleChanged } from '../api/people.ts'
 import { checkSession } from '../api/session.ts'
@@ -7,9 +6,10 @@ import { useCompany } from '../shell/company.ts'
 import { Button } from '../ui/Button.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
 import { FailureNotice } from '../ui/FailureNotice.tsx'
+import { useForm } from '../ui/form.ts'
 import { useSubmission } from '../ui/submit.ts'
 import { useToast } from '../ui/Toaster.tsx'
-import { TypedName, useTypedName } from '../ui/TypedName.tsx'
+import { checkTypedName, TypedName } from '../ui/TypedName.tsx'
 import { explained } from './explained.ts'
 
 export interface HandOverProps {
@@ -46,7 +46,7 @@ export function HandOver(props: HandOverProps) {
           name={to.name}
           or="or the email address"
           readOnly={form.busy}
-          confirmation={form.confirmation}
+          error={form.errors.confirmation}
         />
         <FailureNotice failure={form.failure} />
         <footer className="dialog-foot">
@@ -66,13 +66,11 @@ function useHandingOver({ to, onClose }: HandOverProps) {
   const { vendorId } = useCompany()
   const queryClient = useQueryClient()
   const toast = useToast()
-  const confirmation = useTypedName()
   const submission = useSubmission(explained)
-
-  async function submit(event: FormEvent): Promise<void> {
-    event.preventDefault()
-    if (!confirmation.confirms(to.name, to.email)) return
-    await submission.run(async () => {
+  return useForm<'confirmation'>({
+    submission,
+    check: checkTypedName(to.name, to.email),
+    async send() {
       await changePerson(vendorId, to.userId, { role: 'owner' })
       await Promise.all([peopleChanged(queryClient, vendorId), checkSession()])
       onClose()
@@ -81,7 +79,6 @@ function useHandingOver({ to, onClose }: HandOverProps) {
           <bdi>{to.name}</bdi> is now the owner
         </>,
       )
-    })
-  }
-  return { ...submission, confirmation, submit }
+    },
+  })
 }

@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useRef, useState } from 'react'
+import { useRef, useState } from 'react'
 import type { InvitedPerson, Person } from '../api/contract.ts'
 import { invitePerson, peopleChanged } from '../api/people.ts'
 import { ApiProblem } from '../api/request.ts'
@@ -11,6 +11,7 @@ import { CopyButton } from '../ui/CopyButton.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
 import { FailureNotice } from '../ui/FailureNotice.tsx'
 import { Field } from '../ui/Field.tsx'
+import { type FieldErrors, useForm } from '../ui/form.ts'
 import { useSubmission } from '../ui/submit.ts'
 import { explained } from './explained.ts'
 import { roleWords } from './roles.ts'
@@ -53,12 +54,11 @@ function InvitationForm(props: InvitationFormProps) {
           {(control) => (
             <input
               {...control}
-              ref={form.nameRef}
               name="name"
               dir="auto"
               autoComplete="off"
               defaultValue={form.first.name}
-              onChange={form.retype}
+              onChange={(event) => form.retype({ name: event.target.value })}
             />
           )}
         </Field>
@@ -66,14 +66,13 @@ function InvitationForm(props: InvitationFormProps) {
           {(control) => (
             <input
               {...control}
-              ref={form.emailRef}
               name="email"
               type="email"
               autoComplete="off"
               spellCheck={false}
               defaultValue={form.first.email}
               readOnly={again !== undefined}
-              onChange={form.retype}
+              onChange={(event) => form.retype({ email: event.target.value })}
             />
           )}
         </Field>
@@ -118,7 +117,7 @@ function InvitationLink({ invited, onClose }: { invited: InvitedPerson; onClose:
           A link for <bdi>{invited.name}</bdi>
         </>
       }
-      description="Copy it now: it is shown only once. If it gets lost, create a new one."
+      description="Copy it now: it is shown only once. If you lose it, create a new one."
       onClose={onClose}
     >
       <div className="invitation-link">
@@ -127,8 +126,8 @@ function InvitationLink({ invited, onClose }: { invited: InvitedPerson; onClose:
       </div>
       <ul className="facts">
         <li>
-          Give it to <bdi>{invited.name}</bdi> alone, over a channel you trust: whoever has it can join as{' '}
-          {invited.email}.
+          Share it only with <bdi>{invited.name}</bdi>, over a channel you trust: anyone who has it can join
+          as {invited.email}.
         </li>
         <li>
           It works once
@@ -167,64 +166,49 @@ function useInvitation({ again, onInvited, onClose }: InvitationFormProps) {
     const kept = draftOf(key)
     return kept ? JSON.parse(kept) : { name: '', email: '', role: 'admin' }
   })
-  const nameRef = useRef<HTMLInputElement>(null)
-  const emailRef = useRef<HTMLInputElement>(null)
+  const draft = useRef(first)
   const [role, setRole] = useState(first.role)
-  const [errors, setErrors] = useState<{ name?: string; email?: string }>({})
-  const submission = useSubmission((error) => {
-    setErrors(fieldErrors(error))
-    return explained(error)
-  })
-
-  const typed = (): Draft => ({
-    name: nameRef.current?.value.trim() ?? '',
-    email: emailRef.current?.value.trim() ?? '',
-    role,
-  })
+  function keep(part: Partial<Draft>): void {
+    draft.current = { ...draft.current, ...part }
+    keepDraft(key, JSON.stringify(draft.current))
+  }
   const close = () => {
     keepDraft(key, undefined)
     onClose()
   }
 
-  async function submit(event: FormEvent): Promise<void> {
-    event.preventDefault()
-    const person = typed()
-    const wrong = {
-      ...(person.name === '' && { name: 'Enter a name.' }),
-      ...(!/^[^\s@]+@[^\s@]+$/.test(person.email) && { email: 'Enter an email address.' }),
-    }
-    setErrors(wrong)
-    if (wrong.name) return nameRef.current?.focus()
-    if (wrong.email) return emailRef.current?.focus()
-    await submission.run(async () => {
-      const invited = await invitePerson(vendorId, person)
+  const form = useForm<'name' | 'email'>({
+    submission: useSubmission(explained),
+    check: ({ name, email }) => ({
+      ...(name === '' && { name: 'Enter a name.' }),
+      ...(!/^[^\s@]+@[^\s@]+$/.test(email) && { email: 'Enter an email address.' }),
+    }),
+    async send({ name, email }) {
+      const invited = await invitePerson(vendorId, { name, email, role })
       keepDraft(key, undefined)
       void peopleChanged(queryClient, vendorId)
       onInvited(invited)
-    })
-  }
+    },
+    refused: fieldErrors,
+  })
   return {
-    ...submission,
+    ...form,
     first,
-    nameRef,
-    emailRef,
     role,
     choose(next: InvitableRole) {
       setRole(next)
-      keepDraft(key, JSON.stringify({ ...typed(), role: next }))
+      keep({ role: next })
     },
-    retype() {
-      setErrors({})
-      keepDraft(key, JSON.stringify(typed()))
+    retype(part: Partial<Draft>) {
+      form.forgive('name', 'email')
+      keep(part)
     },
-    errors,
-    submit,
     close,
   }
 }
 
 /** What the service says is wrong with each field. */
-function fieldErrors(error: unknown): { name?: string; email?: string } {
+function fieldErrors(error: unknown): FieldErrors<'name' | 'email'> {
   if (!(error instanceof ApiProblem)) return {}
   const about = (pointer: string) => error.errors.find((each) => each.pointer === pointer)?.detail
   const name = about('/name')

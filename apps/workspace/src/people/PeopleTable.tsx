@@ -8,7 +8,7 @@ import { roleWords } from './roles.ts'
 export interface PeopleActions {
   onChange: (person: Person, change: Change) => void
   onHandOver: (to: Person) => void
-  /** undefined: nobody is invited here. */
+  /** undefined: no one is invited here. */
   onInviteAgain: ((person: Person) => void) | undefined
 }
 
@@ -72,7 +72,7 @@ function PersonStatus({ person: { status, expiresAt } }: { person: Person }) {
         Invited
         {expiresAt && (
           <span className="quiet">
-            , ends <Ago at={expiresAt} />
+            , expires <Ago at={expiresAt} />
           </span>
         )}
       </span>

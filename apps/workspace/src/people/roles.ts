@@ -15,7 +15,7 @@ export const ROLES: readonly { role: Role; name: string; may: string }[] = [
   {
     role: 'member',
     name: 'Member',
-    may: 'Belongs to the company, but sees nothing in it until made an admin.',
+    may: 'Belongs to the company, but sees nothing until promoted to admin.',
   },
 ]
 

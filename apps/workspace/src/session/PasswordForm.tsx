@@ -1,7 +1,8 @@
-import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { useEffect, useRef } from 'react'
 import { signIn } from '../api/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { Field } from '../ui/Field.tsx'
+import { useForm } from '../ui/form.ts'
 import type { Submission } from '../ui/submit.ts'
 
 export interface PasswordFormProps {
@@ -15,14 +16,28 @@ export interface PasswordFormProps {
 }
 
 export function PasswordForm({ email, submission, busy, onBegin }: PasswordFormProps) {
-  const form = usePasswordForm(submission)
+  const emailRef = useRef<HTMLInputElement>(null)
+  const passwordRef = useRef<HTMLInputElement>(null)
+  const form = useForm<'email' | 'password'>({
+    submission,
+    check: (typed) => ({
+      ...(typed.email === '' && { email: 'Enter your email address.' }),
+      ...(typed.password === '' && { password: 'Enter your password.' }),
+    }),
+    send: (typed) => signIn(typed.email, typed.password),
+    again: 'password',
+  })
+  useEffect(() => {
+    const known = emailRef.current?.value
+    ;(known ? passwordRef : emailRef).current?.focus()
+  }, [])
   return (
     <form onSubmit={form.submit} onInput={onBegin} noValidate>
-      <Field label="Email address" error={form.missing.email}>
+      <Field label="Email address" error={form.errors.email}>
         {(control) => (
           <input
             {...control}
-            ref={form.emailRef}
+            ref={emailRef}
             defaultValue={email}
             name="email"
             type="email"
@@ -31,11 +46,11 @@ export function PasswordForm({ email, submission, busy, onBegin }: PasswordFormP
           />
         )}
       </Field>
-      <Field label="Password" error={form.missing.password}>
+      <Field label="Password" error={form.errors.password}>
         {(control) => (
           <input
             {...control}
-            ref={form.passwordRef}
+            ref={passwordRef}
             name="password"
             type="password"
             autoComplete="current-password"
@@ -47,32 +62,4 @@ export function PasswordForm({ email, submission, busy, onBegin }: PasswordFormP
       </Button>
     </form>
   )
-}
-
-function usePasswordForm(submission: Submission) {
-  const emailRef = useRef<HTMLInputElement>(null)
-  const passwordRef = useRef<HTMLInputElement>(null)
-  const [missing, setMissing] = useState<{ email?: string; password?: string }>({})
-
-  useEffect(() => {
-    const known = emailRef.current?.value
-    ;(known ? passwordRef : emailRef).current?.focus()
-  }, [])
-
-  async function submit(event: FormEvent): Promise<void> {
-    event.preventDefault()
-    const email = emailRef.current?.value.trim() ?? ''
-    const password = passwordRef.current?.value ?? ''
-    setMissing({
-      ...(email === '' && { email: 'Enter your email address.' }),
-      ...(password === '' && { password: 'Enter your password.' }),
-    })
-    if (email === '') return emailRef.current?.focus()
-    if (password === '') return passwordRef.current?.focus()
-    const signedIn = await submission.run(() => signIn(email, password))
-    if (signedIn) return
-    passwordRef.current?.focus()
-    passwordRef.current?.select()
-  }
-  return { emailRef, passwordRef, missing, submit }
 }

@@ -4,7 +4,7 @@ import { ApiProblem, retryIn } from '../api/request.ts'
 import { type Session, signOut } from '../api/session.ts'
 import { Brand } from '../ui/Brand.tsx'
 import { Button } from '../ui/Button.tsx'
-import { Keyline } from '../ui/Keyline.tsx'
+import { Divider } from '../ui/Divider.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { Opening } from '../ui/Opening.tsx'
 import { type Failure, useSubmission } from '../ui/submit.ts'
@@ -83,12 +83,12 @@ function SignInPage({ reason, email, onBegin, methods }: SignInProps & { methods
             : 'Your company decides who may sign in.'}
         </p>
       </main>
-      <Keyline />
+      <Divider />
     </div>
   )
 }
 
-/** Why somebody who was signed in sees this page. */
+/** Why someone who was signed in sees this page. */
 function Why({ reason }: { reason: Reason }) {
   if (reason === 'expired') {
     return (

@@ -1,6 +1,6 @@
 /*
- * Input that is not saved yet, by screen and company. In memory only: it outlives a change of screen and signing in
- * again after the session ran out. A reload would lose it, so the browser asks first.
+ * Unsaved input, by screen and company. It is only in memory: it survives a change of screen, and signing in again after
+ * the session expired. A reload would lose it, so the browser asks first.
  */
 const drafts = new Map<string, string>()
 

@@ -9,8 +9,8 @@ let known: SignInMethods | undefined
 let asked: Promise<SignInMethods> | undefined
 
 /**
- * How people sign in here. Without an answer it is the form, whose own answer says what is wrong.
- * @returns undefined until it is known.
+ * How people sign in here. Falls back to the form when there is no answer: signing in then says what is wrong.
+ * Returns undefined until it is known.
  */
 export function useSignInMethods(): SignInMethods | undefined {
   const [methods, setMethods] = useState(known)
@@ -79,10 +79,10 @@ const EXPLAINED: Record<string, [title: string, text: string]> = {
   ],
   removed: ['You do not belong to this company here', 'Ask the operator of this service.'],
   suspended: ['Your access is suspended', 'Ask the owner of your company.'],
-  company_full: ['Your company has too many people', 'Ask its owner to remove somebody first.'],
+  company_full: ['Your company has too many people', 'Ask its owner to remove someone first.'],
 }
 
-/** @returns undefined when nothing failed. */
+/** Why signing in with the provider failed; undefined if it did not. */
 export function explainedLanding(): Failure | undefined {
   if (landing === undefined || landing === 'done') return undefined
   const [title, text] = EXPLAINED[landing] ?? ['You could not be signed in', AGAIN]

@@ -3,8 +3,8 @@ import { Link, Redirect } from 'wouter'
 import { signOut, useSignedIn } from '../api/session.ts'
 import { Brand } from '../ui/Brand.tsx'
 import { Button } from '../ui/Button.tsx'
+import { Divider } from '../ui/Divider.tsx'
 import { ForwardIcon } from '../ui/icons.tsx'
-import { Keyline } from '../ui/Keyline.tsx'
 import { roleName, SCREENS } from './company.ts'
 import '../session/session.css'
 import './shell.css'
@@ -59,7 +59,7 @@ export function Companies({ title, note }: { title: string; note?: string }) {
           ))}
         </ul>
       </main>
-      <Keyline />
+      <Divider />
     </div>
   )
 }

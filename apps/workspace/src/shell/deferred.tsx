@@ -1,10 +1,10 @@
 import { type ComponentType, type ReactNode, useEffect, useState } from 'react'
 
 /**
- * Makes a component whose file is fetched when it is first shown, or sooner by `load`. Until the file is there the
- * placeholder is shown, and for no longer: React's `lazy` would keep a placeholder for at least 300 ms, also when the
- * file has been fetched before.
- * @returns the component, which throws to the nearest error boundary when its file cannot be fetched.
+ * Creates a component whose file is fetched when it is first shown, or earlier by `load`. The placeholder is shown until
+ * the file is there and no longer. React's `lazy` would keep it for at least 300 ms, even when the file was fetched
+ * before.
+ * Returns a component that throws to the nearest error boundary when its file cannot be fetched.
  */
 export function deferred<Props extends object>(
   fetchFile: () => Promise<{ default: ComponentType<Props> }>,

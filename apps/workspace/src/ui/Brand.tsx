@@ -1,5 +1,3 @@
-import './brand.css'
-
 /** A key whose bits are the bars of a chart. */
 export function Brand({ short = false }: { short?: boolean }) {
   return (

@@ -2,6 +2,7 @@ import { checkSession } from '../api/session.ts'
 import { Brand } from './Brand.tsx'
 import { Button } from './Button.tsx'
 import { Notice } from './Notice.tsx'
+import './opening.css'
 
 /** Until the service has said who is signed in. */
 export function Opening({ error }: { error?: Error }) {

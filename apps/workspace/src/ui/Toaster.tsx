@@ -6,7 +6,7 @@ const SHOWN_MS = 5_000
 
 const ToastContext = createContext<(text: ReactNode) => void>(() => {})
 
-/** @returns shows a short confirmation for a few seconds. */
+/** Returns a function that shows a short confirmation for a few seconds. */
 export const useToast = () => useContext(ToastContext)
 
 export function Toaster({ children }: { children: ReactNode }) {

@@ -1,6 +1,7 @@
-import { type ReactNode, type RefObject, useRef, useState } from 'react'
+import type { ReactNode } from 'react'
 import { Field } from './Field.tsx'
-import { plain } from './plain.ts'
+import type { FieldErrors } from './form.ts'
+import { confirms } from './plain.ts'
 
 export interface TypedNameProps {
   label: string
@@ -8,26 +9,24 @@ export interface TypedNameProps {
   /** What may be typed in its place, in words: "or its id". */
   or: ReactNode
   readOnly: boolean
-  confirmation: Confirmation
+  error: ReactNode
 }
 
 /** A name has to be typed before something that cannot be undone. */
-export function TypedName({ label, name, or, readOnly, confirmation: { ref, mismatch } }: TypedNameProps) {
-  const named = <bdi className="strong">{name}</bdi>
+export function TypedName({ label, name, or, readOnly, error }: TypedNameProps) {
   return (
     <Field
       label={label}
       hint={
         <>
-          {named}, {or}.
+          <Named name={name} />, {or}.
         </>
       }
-      error={mismatch && <>That is not the name. It is {named}.</>}
+      error={error}
     >
       {(control) => (
         <input
           {...control}
-          ref={ref}
           name="confirmation"
           dir="auto"
           autoComplete="off"
@@ -39,25 +38,18 @@ export function TypedName({ label, name, or, readOnly, confirmation: { ref, mism
   )
 }
 
-export interface Confirmation {
-  ref: RefObject<HTMLInputElement | null>
-  mismatch: boolean
-  /**
-   * Whether the name was typed; if not, the field says so and takes the focus.
-   * @param other does as well: an id, or an email address in lower case.
-   */
-  confirms: (name: string, other: string) => boolean
-}
+const Named = ({ name }: { name: string }) => <bdi className="strong">{name}</bdi>
 
-export function useTypedName(): Confirmation {
-  const ref = useRef<HTMLInputElement>(null)
-  const [mismatch, setMismatch] = useState(false)
-  function confirms(name: string, other: string): boolean {
-    const typed = plain(ref.current?.value ?? '')
-    const matches = [plain(name), other].includes(typed) || typed.toLowerCase() === other
-    setMismatch(!matches)
-    if (!matches) ref.current?.focus()
-    return matches
-  }
-  return { ref, mismatch, confirms }
-}
+/** For useForm: @param other does as well as the name. */
+export const checkTypedName =
+  (name: string, other: string) =>
+  ({ confirmation }: { confirmation: string }): FieldErrors<'confirmation'> =>
+    confirms(confirmation, name, other)
+      ? {}
+      : {
+          confirmation: (
+            <>
+              That is not the name. It is <Named name={name} />.
+            </>
+          ),
+        }

@@ -1,7 +1,7 @@
 /**
  * Puts text on the clipboard.
  * @param near an element inside the dialog in front, if there is one: focus may not leave it.
- * @returns whether it is there now.
+ * Returns whether that succeeded.
  */
 export async function copyText(text: string, near: HTMLElement): Promise<boolean> {
   try {

@@ -1,2 +1,8 @@
 /** The same text whatever way it was put together: composed or not, with single or several spaces. */
 export const plain = (text: string): string => text.normalize('NFC').trim().replace(/\s+/g, ' ')
+
+/** Whether a name was typed, or what does as well: an id, or an email address in lower case. */
+export function confirms(typed: string, name: string, other: string): boolean {
+  const text = plain(typed)
+  return text === plain(name) || text === other || text.toLowerCase() === other
+}

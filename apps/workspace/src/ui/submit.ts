@@ -4,7 +4,7 @@ import { ApiProblem } from '../api/request.ts'
 export interface Failure {
   title: string
   text: string
-  /** Of the problem that the API answered with. */
+  /** The code of the API's problem, if it answered with one. */
   code?: string | undefined
 }
 
@@ -14,11 +14,11 @@ export interface Submission {
   startedAt: number | undefined
   /** Why the last try failed. */
   failure: Failure | undefined
-  /** Does the work, unless some is under way already; never rejects. @returns whether it succeeded. */
+  /** Does the work unless some is under way already. Never rejects. Returns whether it succeeded. */
   run: (work: () => Promise<void>) => Promise<boolean>
 }
 
-/** One piece of work at a time, and what went wrong with the last. @param explain says an error in words. */
+/** One piece of work at a time, and what went wrong with the last. @param explain puts an error into words. */
 export function useSubmission(explain: (error: unknown) => Failure): Submission {
   const underWay = useRef(false)
   const [startedAt, setStartedAt] = useState<number>()

@@ -26,9 +26,9 @@ const wrong = (code: CallbackUrlProblemCode): UrlCheck => ({
 })
 
 /**
- * The commonest mistakes, told while one types. It only advises, and calls nothing wrong that the service accepts:
- * that judges by the whole list of rules, and looks the name up, when the URL is saved.
- * @param whole whether the typing is over. Until then, a host that is not followed by anything may be half of one.
+ * Finds the most common mistakes while a URL is typed. It only advises, and never rejects what the service accepts.
+ * The service applies every rule, and resolves the name, when the URL is saved.
+ * @param whole whether typing is over. Until then, a host at the end of the text may be incomplete.
  */
 export function checkUrl(input: string, { whole }: { whole: boolean }): UrlCheck {
   const text = input.trim()

@@ -13,7 +13,7 @@ export function verdictOf({ outcome, status, timings }: TestSendResult): Verdict
   if (outcome === 'success')
     return { tone: 'good', sent, title: `Delivered: your receiver answered ${status}` }
   if (outcome === 'receiver_failure')
-    return { tone: 'bad', sent, title: `Your receiver answered ${status}, which is not a success` }
+    return { tone: 'bad', sent, title: `Your receiver rejected the event (${status})` }
   return sent
     ? { tone: 'warn', sent, title: 'No answer: the event may not have arrived' }
     : { tone: 'warn', sent, title: 'Not sent: no secure connection to your receiver' }

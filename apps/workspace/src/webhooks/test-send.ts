@@ -9,7 +9,7 @@ import { type Failure, useSubmission } from '../ui/submit.ts'
 const KEPT = 10
 
 export interface TestSend {
-  /** Of this visit, newest first. */
+  /** The results of this visit, newest first. */
   results: readonly TestSendResult[]
   failure: Failure | undefined
   /** When the send that is under way began, in milliseconds since the epoch. */

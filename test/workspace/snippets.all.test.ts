@@ -21,7 +21,7 @@ import { payloadOf } from '../../apps/workspace/src/webhooks/test-event.ts'
 import type { Scope } from '../../shared/oauth/scopes.ts'
 import { QUICK_START, untilAnswered } from '../support/languages.ts'
 import { freePort } from '../support/ports.ts'
-import { createClient, OWNER, sessionToken, testWorkspace } from '../support/workspace.ts'
+import { createClient, OWNER, sessionToken, testStack } from '../support/workspace.ts'
 
 const run = promisify(execFile)
 /** Go compiles its standard library when it is first used. */
@@ -45,7 +45,7 @@ describe('workspace: the code to paste', function () {
   after(() => rm(folder, { recursive: true, force: true }))
 
   async function access(scopes: Scope[]): Promise<Access> {
-    const { stack } = await testWorkspace()
+    const stack = await testStack()
     const client = await createClient(await sessionToken(OWNER), { name: 'Pasted', scopes })
     return { baseUrl: stack.baseUrl, vendorId: 'ven_acme', scopes, ...client }
   }
@@ -56,13 +56,13 @@ describe('workspace: the code to paste', function () {
     return stdout
   }
 
-  it('curl: pasted whole, gets a token and reads with it', async () => {
+  it('gets a token and reads analytics with the curl commands, pasted whole', async () => {
     const daily = JSON.parse(await shell(curl(await access(['analytics:read', 'boost:write']))))
     assert.equal(daily.vendorId, 'ven_acme')
     assert.equal(daily.days.length, 30)
   })
 
-  it('curl: gets a token for a client that reads no analytics', async () => {
+  it('gets a token with curl for a client that reads no analytics', async () => {
     const answer = JSON.parse(await shell(curl(await access(['boost:read', 'catalog:write']))))
     assert.equal(answer.scope, 'boost:read catalog:write')
   })
@@ -71,14 +71,14 @@ describe('workspace: the code to paste', function () {
     if (!hasTool(tool)) continue
     const start = tool === 'go' ? `go run ${file}` : `'${tool}' ${file}`
     for (const scopes of [['analytics:read', 'boost:write'], ['catalog:write']] as Scope[][]) {
-      it(`${file}: runs as it is, with ${scopes.join(' and ')}`, async () => {
+      it(`runs ${file} unchanged, with ${scopes.join(' and ')}`, async () => {
         const given = await access(scopes)
         await writeFile(join(folder, '.env'), envFile(given))
         await writeFile(join(folder, file), write(given))
         const printed = await shell(`set -a; . ./.env; set +a; ${start}`)
         assert.match(
           printed,
-          scopes.includes('analytics:read') ? /impressions/ : /^a token of \d+ characters$/m,
+          scopes.includes('analytics:read') ? /impressions/ : /^Token received \(\d+ characters\)$/m,
         )
       })
     }
@@ -92,7 +92,7 @@ describe('workspace: the code to paste', function () {
   }
   for (const { id, text } of RECEIVERS) {
     if (!hasTool(START[id].split(' ')[0] as string)) continue
-    it(`${id}: the receiver takes a test event`, async () => {
+    it(`receives a test event with the ${id} receiver`, async () => {
       const port = await freePort()
       const file = id === 'php' ? 'receiver.php' : (START[id].split(' ').at(-1) as string)
       await writeFile(join(folder, file), text.replaceAll('3000', String(port)))

@@ -4,7 +4,7 @@ import type { ActivityEntry } from '../api/contract.ts'
 import { roleName, SCREENS, useCompany } from '../shell/company.ts'
 
 /** What happened, as the rest of a sentence that begins with who did it. */
-export function Said({ entry }: { entry: ActivityEntry }): ReactNode {
+export function ActivityText({ entry }: { entry: ActivityEntry }): ReactNode {
   const { action, subject, detail } = entry
   const name = textIn(detail, 'name') ?? subject
   const role = roleIn(detail)

@@ -20,7 +20,7 @@ export const KINDS: Readonly<Record<string, string>> = {
 }
 
 /** What the address asks for; an empty text is any. `from` and `to` are days of this browser, both included. */
-export interface Wanted {
+export interface Filters {
   person: string
   kind: string
   client: string
@@ -28,9 +28,9 @@ export interface Wanted {
   to: string
 }
 
-const NOTHING: Wanted = { person: '', kind: '', client: '', from: '', to: '' }
-const NAMES = Object.keys(NOTHING) as (keyof Wanted)[]
-const SHAPES: Record<keyof Wanted, RegExp> = {
+export const NO_FILTERS: Filters = { person: '', kind: '', client: '', from: '', to: '' }
+const NAMES = Object.keys(NO_FILTERS) as (keyof Filters)[]
+const SHAPES: Record<keyof Filters, RegExp> = {
   person: /^(?:usr_[A-Za-z0-9]{1,60}|operator)$/,
   kind: /^[a-z]+\.[a-z_]+$/,
   client: /^cli_[A-Za-z0-9]{22}$/,
@@ -39,22 +39,22 @@ const SHAPES: Record<keyof Wanted, RegExp> = {
 }
 
 /** What cannot be meant is left out, since an address may be mistyped. */
-export function wantedBy(search: URLSearchParams): Wanted {
-  const wanted = { ...NOTHING }
+export function filtersIn(search: URLSearchParams): Filters {
+  const filters = { ...NO_FILTERS }
   for (const name of NAMES) {
     const text = search.get(name) ?? ''
-    if (SHAPES[name].test(text)) wanted[name] = text
+    if (SHAPES[name].test(text)) filters[name] = text
   }
-  if (!Object.hasOwn(KINDS, wanted.kind)) wanted.kind = ''
-  if (!midnight(wanted.from)) wanted.from = ''
-  if (!midnight(wanted.to)) wanted.to = ''
-  return wanted
+  if (!Object.hasOwn(KINDS, filters.kind)) filters.kind = ''
+  if (!midnight(filters.from)) filters.from = ''
+  if (!midnight(filters.to)) filters.to = ''
+  return filters
 }
 
-export const searchFor = (wanted: Wanted): URLSearchParams =>
-  new URLSearchParams(NAMES.filter((name) => wanted[name]).map((name) => [name, wanted[name]]))
+export const searchFor = (filters: Filters): URLSearchParams =>
+  new URLSearchParams(NAMES.filter((name) => filters[name]).map((name) => [name, filters[name]]))
 
-export function filterOf({ person, kind, client, from, to }: Wanted): ActivityFilter {
+export function filterOf({ person, kind, client, from, to }: Filters): ActivityFilter {
   const begin = midnight(from)
   const end = midnight(to, 1)
   return {

@@ -1,0 +1,61 @@
+import { type FormEvent, type ReactNode, useState } from 'react'
+import type { Submission } from './submit.ts'
+
+/** What is wrong with each field, as a sentence. */
+export type FieldErrors<Name extends string> = { [name in Name]?: ReactNode }
+
+/** What is in the inputs, by their names; without spaces around it, but for a password. */
+export type Values<Name extends string> = Record<Name, string>
+
+export interface FormOptions<Name extends string> {
+  submission: Submission
+  /** Returns what has to be corrected before anything is sent. The first of these fields takes the focus. */
+  check: (values: Values<Name>) => FieldErrors<Name>
+  send: (values: Values<Name>) => Promise<void>
+  /** What an error of `send` says about fields. */
+  refused?: (error: unknown) => FieldErrors<Name>
+  /** The field to type again after a failure: it takes the focus, selected. */
+  again?: Name
+}
+
+/** A form that is checked, then sent, once at a time. */
+export function useForm<Name extends string>({ submission, check, send, refused, again }: FormOptions<Name>) {
+  const [errors, setErrors] = useState<FieldErrors<Name>>({})
+
+  async function submit(event: FormEvent<HTMLFormElement>): Promise<void> {
+    event.preventDefault()
+    const form = event.currentTarget
+    const values = valuesOf(form) as Values<Name>
+    const wrong = check(values)
+    setErrors(wrong)
+    const [first] = Object.keys(wrong)
+    if (first !== undefined) return inputOf(form, first)?.focus()
+    const done = await submission.run(async () => {
+      try {
+        await send(values)
+      } catch (error) {
+        if (refused) setErrors(refused(error))
+        throw error
+      }
+    })
+    if (done || again === undefined) return
+    inputOf(form, again)?.focus()
+    inputOf(form, again)?.select()
+  }
+
+  /** What is being changed is not called wrong any more. */
+  const forgive = (...names: Name[]) =>
+    setErrors((before) => ({ ...before, ...Object.fromEntries(names.map((name) => [name, undefined])) }))
+
+  return { busy: submission.busy, failure: submission.failure, errors, forgive, submit }
+}
+
+function valuesOf(form: HTMLFormElement): Record<string, string> {
+  const fields = [...new FormData(form)].map(([name, value]) => [name, String(value)] as const)
+  return Object.fromEntries(fields.map(([name, text]) => [name, name === 'password' ? text : text.trim()]))
+}
+
+function inputOf(form: HTMLFormElement, name: string): HTMLInputElement | undefined {
+  const input = form.elements.namedItem(name)
+  return input instanceof HTMLInputElement ? input : undefined
+}

@@ -1,0 +1,25 @@
+import { strict as assert } from 'node:assert'
+import { csvCell } from '../../apps/workspace/src/ui/csv.ts'
+
+describe('workspace: a CSV cell', () => {
+  for (const formula of ['=1+1', '+1', '-1', '@SUM(A1)', '＝1', '\t=1', '\r=1']) {
+    it(`disarms the formula ${JSON.stringify(formula)}`, () => {
+      assert.match(csvCell(formula), /^"?'/)
+    })
+  }
+  it('disarms a formula where a spreadsheet may begin another cell', () => {
+    assert.equal(csvCell('a;=1+1'), "a;'=1+1")
+    assert.equal(csvCell('a\n=1+1'), '"a\n\'=1+1"')
+    assert.equal(csvCell('a;"=1+1'), '"a;\'""=1+1"')
+    assert.equal(csvCell('; =1+1'), ";' =1+1")
+  })
+  it('leaves text without a formula unchanged', () => assert.equal(csvCell('a=1; b-2'), 'a=1; b-2'))
+  it('quotes a CSV cell with commas, quotes or line ends of any kind', () => {
+    assert.equal(csvCell('a,"b"\n'), '"a,""b""\n"')
+    assert.equal(csvCell('a\rb'), '"a\rb"')
+  })
+  it('leaves numbers unquoted, and absent figures empty', () => {
+    assert.equal(csvCell(-12), '-12')
+    assert.equal(csvCell(null), '')
+  })
+})
