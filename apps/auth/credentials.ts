@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { type Form, formDecode } from './form.ts'
-import { invalidRequest, type Refusal } from './refusal.ts'
+import { INVALID_CLIENT, invalidRequest, type Refusal } from './refusal.ts'
 
 /** Who a request claims to be from. None of it is verified. */
 export interface PresentedCredentials {
@@ -24,7 +24,8 @@ export function readCredentials(request: IncomingMessage, form: Form): Presented
   const clientId = form.get('client_id')
   const secret = form.get('client_secret')
   if (authorization === undefined) {
-    if (clientId === undefined) return NO_CLIENT_ID
+    // RFC 6749 §5.2: clients that authenticate only when challenged send nothing at first.
+    if (clientId === undefined) return INVALID_CLIENT.none
     return { clientId, secret: secret ?? '' }
   }
   // Node silently keeps the first of several Authorization headers.

@@ -46,6 +46,7 @@ const unauthenticated = (reason: string): Refusal =>
 
 /** The same answer whatever was wrong. Made once, since they answer floods of wrong secrets. */
 export const INVALID_CLIENT = {
+  none: unauthenticated('no_authentication'),
   unknown: unauthenticated('unknown_client'),
   revoked: unauthenticated('revoked_client'),
   wrongSecret: unauthenticated('wrong_secret'),

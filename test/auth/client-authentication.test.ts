@@ -63,6 +63,9 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
       'another client’s secret': () => attempt(client, { client_secret: revoked.clientSecret }),
       'a missing secret': () => attempt(client, { client_secret: undefined }),
       'an empty secret': () => attempt(client, { client_secret: '' }),
+      'no client authentication': () => attempt(client, { client_id: undefined, client_secret: undefined }),
+      'an empty client id': () => attempt(client, { client_id: '' }),
+      'no field at all': () => auth.post(path, {}),
       'a revoked client': () => attempt(revoked),
       'a revoked client with a wrong secret': () => attempt(revoked, { client_secret: 'x' }),
       'a client revoked since its record was read': () => attempt(cachedThenRevoked),
@@ -97,6 +100,15 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
         assert.deepEqual(fingerprint(await send()), reference)
       })
     }
+
+    it('answers a client that waits for the challenge (RFC 6749 §5.2), and does not count its first request', async () => {
+      const bare = { ...tokenFields(client), token: 'x', client_id: undefined, client_secret: undefined }
+      const counted = await commands(auth, () => auth.post(path, bare))
+      assert.deepEqual(counted, { set: 0, incrby: 0, pttl: 0, mget: 0 })
+      const [scheme] = (await auth.post(path, bare)).headers.get('www-authenticate')?.split(' ') ?? []
+      assert.equal(scheme, 'Basic')
+      assert.equal((await attemptBasic(client, client.clientSecret)).status, 200)
+    })
 
     it('does the same work for an unknown client as for a wrong secret: one count', async () => {
       await attempt(client)

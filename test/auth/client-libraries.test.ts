@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { promisify } from 'node:util'
 import { OAuth2Client } from '@badgateway/oauth2-client'
 import { JwtVerifier } from 'aws-jwt-verify'
 import { SimpleJwksCache } from 'aws-jwt-verify/jwk'
@@ -15,10 +17,12 @@ import * as oauth from 'oauth4webapi'
 import * as openid from 'openid-client'
 import { ClientCredentials } from 'simple-oauth2'
 import { markSigningKeyRevoked, rotateSigningKey } from '../../infra/admin/keys.ts'
+import { onPath } from '../../infra/local/child.ts'
 import { startAuth, TEST_ISSUER, TEST_RESOURCE, type TestAuth, type TestClient } from '../support/auth.ts'
 import { testOperator } from '../support/operator.ts'
 
 const SCOPE = 'analytics:read'
+const run = promisify(execFile)
 
 describe('OAuth client libraries', () => {
   let auth: TestAuth
@@ -105,6 +109,20 @@ describe('OAuth client libraries', () => {
     const library = clientCredentials(axios.create(), tokenUrl(), client.clientId, client.clientSecret)
     assert.equal((await library(SCOPE)).scope, SCOPE)
   })
+
+  const form = `grant_type=client_credentials&scope=${SCOPE}`
+  const challenged: Record<string, (user: string, password: string) => string[]> = {
+    curl: (user, password) => ['-sS', '--anyauth', '-u', `${user}:${password}`, '-d', form],
+    wget: (user, password) => ['-qO-', `--user=${user}`, `--password=${password}`, `--post-data=${form}`],
+  }
+  for (const [program, options] of Object.entries(challenged)) {
+    it(`${program}, which sends credentials only when it is challenged, gets a token`, async function () {
+      if (!(await onPath(program))) this.skip()
+      const { clientId, clientSecret } = client
+      const { stdout } = await run(program, [...options(clientId, clientSecret), tokenUrl()])
+      assert.equal(JSON.parse(stdout).scope, SCOPE)
+    })
+  }
 })
 
 /** Rejects unless the token is good. What the library caches, it keeps. */

@@ -171,14 +171,12 @@ for (const trusted of [true, false]) {
     })
 
     describe('400 invalid_request', () => {
-      for (const field of ['grant_type', 'client_id']) {
-        it(`refuses ${field} missing`, async () => {
-          assertError(await post({ [field]: undefined }), 400, 'invalid_request')
-        })
-        it(`refuses ${field} empty`, async () => {
-          assertError(await post({ [field]: '' }), 400, 'invalid_request')
-        })
-      }
+      it('refuses grant_type missing', async () => {
+        assertError(await post({ grant_type: undefined }), 400, 'invalid_request')
+      })
+      it('refuses grant_type empty', async () => {
+        assertError(await post({ grant_type: '' }), 400, 'invalid_request')
+      })
       for (const field of ['grant_type', 'client_id', 'client_secret', 'scope', 'resource']) {
         it(`refuses ${field} sent twice, also with the same value`, async () => {
           const body = new URLSearchParams({ ...fieldsOf(), resource: TEST_RESOURCE })
@@ -213,10 +211,12 @@ for (const trusted of [true, false]) {
           assertError(await post({}, { 'content-type': type }), 400, 'invalid_request')
         })
       }
-      it('refuses a body with a content encoding', async () => {
-        assertError(await post({}, { 'content-encoding': 'gzip' }), 400, 'invalid_request')
+      it('refuses a body with a content encoding, and names it', async () => {
+        const response = await post({}, { 'content-encoding': 'gzip' })
+        assertError(response, 400, 'invalid_request')
+        assert.match(response.json.error_description, /Content-Encoding/)
       })
-      for (const body of ['client_id=%', 'client_id=%zz', '%=1', 'scope=%ff%fe', '']) {
+      for (const body of ['client_id=%', 'client_id=%zz', '%=1', 'scope=%ff%fe']) {
         it(`refuses the body ${JSON.stringify(body)}`, async () => {
           assertError(await auth.post(PATH, body), 400, 'invalid_request')
         })

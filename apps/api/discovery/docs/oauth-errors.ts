@@ -10,13 +10,13 @@ export const OAUTH_ERRORS: Record<string, OAuthErrorAdvice> = {
   invalid_request: {
     statuses: [400],
     cause:
-      'The request is not a form, lacks a field, repeats one, is larger than 8 KiB, or carries credentials in the query or in two ways. `error_description` says which.',
+      'The request is not a form, is compressed, lacks a field, repeats one, is larger than 8 KiB, or carries credentials in the query or in two ways. `error_description` says which.',
     cure: 'Send each field once, form-encoded in the body, and the secret either in the body or by HTTP Basic.',
   },
   invalid_client: {
     statuses: [401],
     cause:
-      'The id or the secret is wrong, the secret is missing, or the client was revoked. The answer is the same for all of them, so that no one can probe for ids.',
+      'The id or the secret is wrong or missing, or the client was revoked. The answer is the same for all of them, so that no one can probe for ids.',
     cure: 'Compare the end of your secret with the hint on the client’s page in the workspace, and check that the client is Active. A lost secret cannot be shown again: rotate it.',
   },
   invalid_scope: {

@@ -88,7 +88,7 @@ const clientErrors = {
   ...unreadable,
   401: answer({
     description:
-      '`invalid_client`: unknown or revoked client, or wrong or missing secret; the same answer for each of them.',
+      '`invalid_client`: no client authentication, unknown or revoked client, or wrong or missing secret. The answer is the same for each of them.',
     headers: ['WWW-Authenticate'],
     ...error('invalid_client', 'client authentication failed'),
   }),
