@@ -90,7 +90,7 @@ export function createAuthenticate({
     for (let tried = 0; tried < KEYS_TRIED_MAX; tried += 1) {
       const standing = await revocation.ask({ clientId, kid: signer.kid })
       if (typeof standing !== 'object' || standing.revoked !== 'key') return { standing, signer }
-      const successor = await keys.successorOf(signer.kid)
+      const successor = await keys.withdraw(signer.kid)
       if (!successor) break
       signer = successor
     }

@@ -1,6 +1,8 @@
 import { entityTag, failsIfMatch, matchesNone } from '#shared/http/entity-tag.ts'
 import { VERSION } from '#shared/process/version.ts'
+import type { Revocation } from '#shared/revocation/revocation.ts'
 import { answerUncached } from './answer.ts'
+import type { KeyRing } from './key-ring.ts'
 import { unavailable } from './refusal.ts'
 import type { Handler } from './route.ts'
 
@@ -11,9 +13,9 @@ const MAX_AGE_S = 300
  * has none. No header, not even Host, decides what it says.
  */
 export const createGetDocument =
-  (read: () => string | undefined): Handler =>
-  ({ request: { headers } }) => {
-    const json = read()
+  (read: () => string | undefined | Promise<string | undefined>): Handler =>
+  async ({ request: { headers } }) => {
+    const json = await read()
     if (json === undefined) return unavailable('no_signing_key')
     const tag = entityTag(json)
     const cached = { 'Cache-Control': `public, max-age=${MAX_AGE_S}`, ETag: tag }
@@ -21,6 +23,19 @@ export const createGetDocument =
     if (matchesNone(headers['if-none-match'], tag)) return { status: 304, body: '', headers: cached }
     return { status: 200, body: json, headers: { 'Content-Type': 'application/json', ...cached } }
   }
+
+/**
+ * GET /v1/oauth/jwks. A thief can sign for verifiers that know only the key set, so each published key is asked about:
+ * none is here once its revocation was answered. While neither store can say, the set is as it was.
+ */
+export const createGetKeys = (keys: KeyRing, { ask }: Pick<Revocation, 'ask'>): Handler =>
+  createGetDocument(async () => {
+    const check = async (kid: string) => {
+      if (typeof (await ask({ kid })) === 'object') await keys.withdraw(kid)
+    }
+    await Promise.all(keys.live().map(({ key }) => check(key.kid)))
+    return keys.jwks()
+  })
 
 /** GET /healthz: this process answers. */
 export const getHealth: Handler = () => answerUncached({ status: 'ok', version: VERSION })

@@ -33,10 +33,10 @@ export interface KeyRing {
    */
   find(kid: string): Promise<TokenKey | 'unreadable' | undefined>
   /**
-   * What signs instead of a key that was found to be revoked: the standby key, at once, even without Postgres.
-   * @returns undefined when there is none and none can be made. Never rejects.
+   * Withdraws a key that was found to be revoked, at once, even without Postgres. Never rejects.
+   * @returns what signs instead of it, which is the standby key; undefined when there is none and none can be made.
    */
-  successorOf(kid: string): Promise<TokenKey | undefined>
+  withdraw(kid: string): Promise<TokenKey | undefined>
   /**
    * Reads the table, and from then on every 15 s, or every second while nothing can sign.
    * @returns what ends that. @throws ConfigError when no stored key opens; whatever the database throws.
@@ -121,8 +121,8 @@ export function createKeyRing({
       if (known) return known
       return unreadable.has(kid) || readAt_ms < asked_ms ? 'unreadable' : undefined
     },
-    async successorOf(kid) {
-      if (signer?.kid === kid) {
+    async withdraw(kid) {
+      if (opened.has(kid)) {
         const revokedAt = new Date(clock.now())
         stored = stored.map((key) => (key.kid === kid ? { ...key, revokedAt } : key))
         apply()

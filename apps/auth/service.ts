@@ -15,7 +15,7 @@ import { createAuthenticate } from './authenticate.ts'
 import { createClientRecords } from './client-records.ts'
 import { type StoreClocks, storeClocks, watchClock } from './clock-watch.ts'
 import type { AuthConfig } from './config.ts'
-import { createGetDocument, createGetReadiness, getHealth } from './documents.ts'
+import { createGetDocument, createGetKeys, createGetReadiness, getHealth } from './documents.ts'
 import { createGrants } from './grant.ts'
 import { createKeyRing } from './key-ring.ts'
 import { measureClock, measureKeys } from './measured.ts'
@@ -142,7 +142,7 @@ function createRoutes(
   return new Map([
     ['/v1/oauth/token', post(postToken)],
     ['/v1/oauth/revoke', post(postRevoke)],
-    ['/v1/oauth/jwks', get(createGetDocument(keys.jwks))],
+    ['/v1/oauth/jwks', get(createGetKeys(keys, revocation))],
     ['/.well-known/oauth-authorization-server', get(createGetDocument(() => metadata))],
     ['/.well-known/openid-configuration', get(createGetDocument(openId))],
     ['/healthz', get(getHealth)],

@@ -35,7 +35,7 @@ export async function insertRevokedToken(
 export async function readStandings(db: Queryable, subjects: readonly Subject[]): Promise<Standing[]> {
   const { rows } = await db.raw(
     `select pg_is_in_recovery() as standby, ${FENCED} as restored,
-       case when c.status is distinct from 'Active' then 'client'
+       case when asked.client_id is not null and c.status is distinct from 'Active' then 'client'
             when k.kid is not null then 'key'
             when t.jti is not null then 'token' end as revoked
      from unnest(?::text[], ?::text[], ?::text[]) with ordinality as asked (client_id, jti, kid, place)
@@ -44,7 +44,7 @@ export async function readStandings(db: Queryable, subjects: readonly Subject[])
      left join revoked_signing_keys k on k.kid = asked.kid
      order by asked.place`,
     [
-      subjects.map(({ clientId }) => clientId),
+      subjects.map(({ clientId }) => clientId ?? null),
       subjects.map(({ jti }) => jti ?? null),
       subjects.map(({ kid }) => kid ?? null),
     ] as never,

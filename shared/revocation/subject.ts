@@ -1,10 +1,10 @@
-/** What a request rests on: its client, and for a bearer token also the token's id and its signing key. */
-export interface Subject {
-  clientId: string
-  /** The token's id (RFC 7519 §4.1.7). */
-  jti?: string | undefined
-  kid?: string | undefined
-}
+/**
+ * What a request rests on: its client, and for a bearer token also the token's id (RFC 7519 §4.1.7) and its signing
+ * key. For the key set it is a key alone.
+ */
+export type Subject =
+  | { clientId: string; jti?: string | undefined; kid?: string | undefined }
+  | { clientId?: undefined; jti?: undefined; kid: string }
 
 /** What can be revoked. */
 export interface Entry {
@@ -17,7 +17,8 @@ export type Standing = 'live' | 'undecided' | { revoked: Entry['kind'] }
 
 /** @returns what the subject rests on, in the order of `Standing`. */
 export function entriesOf({ clientId, jti, kid }: Subject): Entry[] {
-  const entries: Entry[] = [{ kind: 'client', id: clientId }]
+  const entries: Entry[] = []
+  if (clientId !== undefined) entries.push({ kind: 'client', id: clientId })
   if (kid !== undefined) entries.push({ kind: 'key', id: kid })
   if (jti !== undefined) entries.push({ kind: 'token', id: jti })
   return entries

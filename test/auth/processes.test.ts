@@ -79,13 +79,18 @@ describe('processes of the authorization server', function () {
       for (const child of pair) assert.equal((await tokenFrom(child, other)).status, 200)
     })
 
-    it('both stop signing with a key once its revocation is answered, and go on with one and the same', async () => {
+    it('both neither publish nor sign with a key once its revocation is answered, and go on with one and the same', async () => {
       const jwksOf = async ({ port }: Running) =>
         (await fetch(`http://127.0.0.1:${port}/v1/oauth/jwks`)).json()
       const [{ kid: old }] = (await jwksOf(pair[0] as Running)).keys
       await revocation.revoke({ kind: 'key', id: old }, (transaction) =>
         markSigningKeyRevoked(transaction, old, Date.now()),
       )
+      // Before anything is signed: a verifier that knows only the key set learns of it from a process at rest too.
+      for (const child of pair) {
+        const kids = (await jwksOf(child)).keys.map(({ kid }: { kid: string }) => kid)
+        assert.ok(kids.length > 0 && !kids.includes(old))
+      }
       const kids = new Set<string | undefined>()
       for (const child of pair) {
         const { access_token } = await (await tokenFrom(child, client)).json()

@@ -255,6 +255,30 @@ describe('signing keys', () => {
       assert.deepEqual(new Set(kids), new Set([old, next]))
     }).timeout(20_000)
 
+    it('no key set has it from then on, whichever state it was in, and the others are still there', async () => {
+      const [retired] = (await published()) as [string]
+      auth.clock.advance(STANDBY_MIN_MS)
+      const { active, standby } = await rotateSigningKey(auth.db, options())
+      const server = await another()
+      const kids = [retired, active.kid, standby.kid]
+      assert.deepEqual(await published(server), kids)
+      for (const kid of kids) {
+        await revoke(kid)
+        assert.ok(!(await published(server)).includes(kid), kid)
+      }
+      await eventually(async () => (await published(server)).length === 2)
+      await server.stop()
+    })
+
+    it('the key set is still answered when neither store can say whether it has one', async () => {
+      const restore = await cutOffDatabase(auth.database)
+      try {
+        assert.equal((await published()).length, 2)
+      } finally {
+        await restore()
+      }
+    })
+
     it('all processes go over to the same key, and publish the same new standby key', async () => {
       const second = await another()
       const [old] = (await published()) as [string]
@@ -398,7 +422,7 @@ describe('signing keys', () => {
       await auth.db.raw('revoke insert on signing_keys from integration_auth')
       for (const { key } of keys.live())
         await auth.db.raw('insert into revoked_signing_keys (kid, revoked_at) values (?, now())', [key.kid])
-      for (let kid = keys.signer()?.kid; kid !== undefined; ) kid = (await keys.successorOf(kid))?.kid
+      for (let kid = keys.signer()?.kid; kid !== undefined; ) kid = (await keys.withdraw(kid))?.kid
       await auth.db.raw('grant insert on signing_keys to integration_auth')
       await eventually(() => keys.signer() !== undefined)
     })
