@@ -12,7 +12,6 @@ export interface PresentedCredentials {
 const BASIC = /^basic +([A-Za-z0-9+/]+={0,2})$/i
 const TWO_WAYS = invalidRequest('two_ways', 'the client must authenticate in one way only')
 const MALFORMED = invalidRequest('malformed_basic', 'the Authorization header is not well-formed HTTP Basic')
-const NO_CLIENT_ID = invalidRequest('field_missing', 'client_id is missing')
 const MISMATCH = invalidRequest(
   'client_id_mismatch',
   'client_id differs from the one in the Authorization header',
@@ -23,21 +22,15 @@ export function readCredentials(request: IncomingMessage, form: Form): Presented
   const { authorization } = request.headers
   const clientId = form.get('client_id')
   const secret = form.get('client_secret')
-  if (authorization === undefined) {
-    // RFC 6749 §5.2: clients that authenticate only when challenged send nothing at first.
-    if (clientId === undefined) return INVALID_CLIENT.none
-    return { clientId, secret: secret ?? '' }
-  }
   // Node silently keeps the first of several Authorization headers.
-  if (secret !== undefined || (request.headersDistinct.authorization?.length ?? 0) > 1) return TWO_WAYS
-  return readBasic(authorization, clientId)
+  const headers = request.headersDistinct.authorization?.length ?? 0
+  if (headers + (secret === undefined ? 0 : 1) > 1) return TWO_WAYS
+  if (authorization && /^basic(?: |$)/i.test(authorization)) return readBasic(authorization, clientId)
+  // This server knows no other scheme. Some clients send nothing until they are challenged (RFC 6749 §5.2).
+  return clientId === undefined ? INVALID_CLIENT.none : { clientId, secret: secret ?? '' }
 }
 
 function readBasic(authorization: string, bodyClientId: string | undefined): PresentedCredentials | Refusal {
-  if (!/^basic(?: |$)/i.test(authorization)) {
-    // This server knows no other scheme, so it counts as no secret.
-    return bodyClientId === undefined ? NO_CLIENT_ID : { clientId: bodyClientId, secret: '' }
-  }
   const [, encoded] = BASIC.exec(authorization) ?? []
   const pair = encoded === undefined ? '' : Buffer.from(encoded, 'base64').toString()
   const colon = pair.indexOf(':')
@@ -45,8 +38,7 @@ function readBasic(authorization: string, bodyClientId: string | undefined): Pre
   // Both parts are form-encoded before they are joined (RFC 6749 §2.3.1).
   const clientId = formDecode(pair.slice(0, colon))
   const secret = formDecode(pair.slice(colon + 1))
-  if (clientId === undefined || secret === undefined) return MALFORMED
-  if (clientId === '') return NO_CLIENT_ID
+  if (!clientId || secret === undefined) return MALFORMED
   if (bodyClientId !== undefined && bodyClientId !== clientId) return MISMATCH
   return { clientId, secret }
 }

@@ -15,10 +15,7 @@ export type Form = ReadonlyMap<string, string>
 const tooLarge = (headers?: Record<string, string>): Refusal =>
   invalidRequest('body_too_large', 'the body is larger than 8 KiB', headers)
 const CUT_OFF = tooLarge({ Connection: 'close' })
-const NOT_A_FORM = invalidRequest(
-  'not_a_form',
-  'the body must be application/x-www-form-urlencoded, without a Content-Encoding',
-)
+const NOT_A_FORM = invalidRequest('not_a_form', 'send application/x-www-form-urlencoded, no Content-Encoding')
 const MALFORMED = invalidRequest(
   'malformed_form',
   'the body is not well-formed application/x-www-form-urlencoded',

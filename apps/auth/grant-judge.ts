@@ -23,8 +23,8 @@ export interface GrantRequest {
 export type GrantJudge = (request: GrantRequest) => Promise<Client | Refusal>
 
 /**
- * More than the 422 distinct requests that can be granted: a set of assigned scopes, some of them, and one of two
- * spellings of the resource. A sixth scope would make them 1,330.
+ * More than the 211 distinct requests that can be granted: a set of assigned scopes, and some of them. A sixth scope
+ * would make them 665.
  */
 const VERDICTS_MAX = 2_000
 

@@ -59,8 +59,6 @@ const ADAPTER: Partial<Adapter> = {
 
 /** No request reaches the other endpoints of oidc-provider. */
 function configuration(resource: string, key: TokenKey): Configuration {
-  // An empty path and `/` are the same (RFC 3986 §6.2.3).
-  const identifiers = [resource, new URL(resource).href]
   return {
     adapter: () => ADAPTER as Adapter,
     jwks: { keys: [key] },
@@ -85,7 +83,7 @@ function configuration(resource: string, key: TokenKey): Configuration {
         enabled: true,
         // The scope is a security control: it is all that a client without scopes could be granted.
         getResourceServerInfo: (_context, indicator, { scope = '' }) => {
-          if (!identifiers.includes(indicator)) throw new errors.InvalidTarget()
+          if (indicator !== resource) throw new errors.InvalidTarget()
           return { audience: resource, scope }
         },
       },

@@ -20,6 +20,8 @@ export function createPostToken(
   },
 ): Handler {
   const { authenticate, limit, grantOf, audit, usage, clock, clockWatch, resource: audience } = parts
+  // Scheme and host are the same in any case, and so are no path and `/` (RFC 3986 §6.2). One spelling is judged.
+  const audienceHref = new URL(audience).href
   return async (exchange) => {
     const read = await readClientRequest(exchange, FIELDS)
     if (read instanceof Refusal) return read
@@ -31,7 +33,8 @@ export function createPostToken(
     if (client instanceof Refusal) return client
     const { record, signer, rate, standing } = client
     const scope = form.get('scope') ?? ''
-    const resource = form.get('resource') ?? audience
+    const sent = form.get('resource') ?? audience
+    const resource = URL.parse(sent)?.href === audienceHref ? audience : sent
     const grant = grantOf(signer)
     const granted = await grant.judge({ assigned: record.scopes, grantType, scope, resource })
     if (granted instanceof Refusal) return granted

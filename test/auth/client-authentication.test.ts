@@ -84,6 +84,7 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
       'an unknown client': () => attemptBasic({ ...client, clientId: newClientId() }, client.clientSecret),
       'an empty secret': () => attemptBasic(client, ''),
       'a revoked client': () => attemptBasic(revoked, revoked.clientSecret),
+      'another scheme without a client id': () => auth.post(path, {}, { authorization: 'Bearer x' }),
       'another scheme': () =>
         auth.post(
           path,
@@ -101,7 +102,7 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
       })
     }
 
-    it('answers a client that waits for the challenge (RFC 6749 §5.2), and does not count its first request', async () => {
+    it('answers a client that waits for the challenge, and does not count its first request', async () => {
       const bare = { ...tokenFields(client), token: 'x', client_id: undefined, client_secret: undefined }
       const counted = await commands(auth, () => auth.post(path, bare))
       assert.deepEqual(counted, { set: 0, incrby: 0, pttl: 0, mget: 0 })

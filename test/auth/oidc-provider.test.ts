@@ -62,16 +62,6 @@ describe('oidc-provider, as it is used', () => {
     }
   })
 
-  it('takes the API for the same resource with a slash at its end', async () => {
-    const client: Scope[] = ['analytics:read']
-    await assertGranted(requestOf(client, { resource: 'https://api.test/' }), { judge })
-    const below = createGrants({ ...SERVER, resource: 'https://api.test/v1' })(createTestKey())
-    await assertGranted(requestOf(client, { resource: 'https://api.test/v1' }), below)
-    const refusal = await below.judge(requestOf(client, { resource: 'https://api.test/v1/' }))
-    assert.ok(refusal instanceof Refusal)
-    assert.equal(refusal.parts.error, 'invalid_target')
-  })
-
   const refusals: [string, Scope[], Partial<GrantRequest>, string][] = [
     ['a scope that the client lacks', ['analytics:read'], { scope: 'boost:read' }, 'invalid_scope'],
     ['a scope that does not exist', ['analytics:read'], { scope: 'openid' }, 'invalid_scope'],

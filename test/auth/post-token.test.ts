@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert'
-import { createLocalJWKSet, jwtVerify } from 'jose'
+import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose'
 import { newClientId } from '#shared/oauth/new-ids.ts'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import {
@@ -123,8 +123,13 @@ for (const trusted of [true, false]) {
         assert.equal((await auth.post(PATH, body)).status, 200)
       })
 
-      it('takes the identifier of the API as resource', async () => {
-        assert.equal((await post({ resource: TEST_RESOURCE })).status, 200)
+      it('takes the identifier of the API as resource, with scheme and host in any case', async () => {
+        for (const end of ['', '/', ':443', ':443/']) {
+          const resource = TEST_RESOURCE.toUpperCase() + end
+          const { status, json } = await post({ resource })
+          assert.equal(status, 200, resource)
+          assert.equal(decodeJwt(json.access_token).aud, TEST_RESOURCE)
+        }
       })
 
       it('takes a charset parameter and any case of the media type', async () => {
@@ -350,6 +355,10 @@ for (const trusted of [true, false]) {
         `${TEST_RESOURCE}/x`,
         'api',
         `${TEST_RESOURCE}#x`,
+        `${TEST_RESOURCE}?`,
+        TEST_RESOURCE.replace('//', '//user@'),
+        `${TEST_RESOURCE}:444`,
+        TEST_RESOURCE.replace('https', 'http'),
         TEST_ISSUER,
       ]) {
         it(`refuses the resource ${resource}`, async () => {
