@@ -12,7 +12,7 @@ import { plainText } from '../../apps/api/callbacks/plain-text.ts'
 import { shownBody, shownText } from '../../apps/api/callbacks/receiver-text.ts'
 import { redact } from '../../apps/api/callbacks/redaction.ts'
 import { judgeCallbackUrl } from '../../apps/api/callbacks/url-verdict.ts'
-import { CreationHeaders, NewOAuthClient } from '../../apps/api/clients/schemas.ts'
+import { CreationHeaders, OAuthClientInput } from '../../apps/api/clients/schemas.ts'
 import { parseQuery } from '../../apps/api/http/input.ts'
 import { pageParameters } from '../../apps/api/http/page.ts'
 import { createSessionCookie } from '../../apps/api/sessions/cookie.ts'
@@ -106,7 +106,7 @@ const READERS: [what: string, limit: number, read: (input: string) => unknown][]
   [
     'the name of a client',
     64 * KIB,
-    (input) => NewOAuthClient.safeParse({ name: input, scopes: ['analytics:read'] }),
+    (input) => OAuthClientInput.safeParse({ name: input, scopes: ['analytics:read'] }),
   ],
   [
     'a session cookie',

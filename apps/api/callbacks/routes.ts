@@ -13,7 +13,7 @@ import type { AddressReason, AddressRule } from './address-verdict.ts'
 import { beginTest, endTest, findDestination, holdCallbackUrl, saveDestination } from './destinations.ts'
 import { judgeName } from './name-verdict.ts'
 import type { Resolve } from './resolver.ts'
-import { Callback, CallbackTest, NewCallback } from './schemas.ts'
+import { Callback, CallbackTest, CallbackInput } from './schemas.ts'
 import type { TestSender } from './sender.ts'
 import { type CallbackUrl, hostToLog, judgeCallbackUrl } from './url-verdict.ts'
 
@@ -67,7 +67,7 @@ function patchCallback({ db, clock, manager: by, resolve, judgeAddress }: Callba
     summary: 'Save the callback of a company',
     description: 'Replaces the saved URL. A refused URL changes nothing.',
     by,
-    body: NewCallback,
+    body: CallbackInput,
     answers: { 200: { description: 'The saved callback.', schema: Callback } },
     problems: Object.keys(CALLBACK_URL_PROBLEMS) as CallbackUrlProblemCode[],
     async handle({ vendorId, session: { userId }, body: { callbackUrl: typed } }, ctx) {

@@ -3,7 +3,7 @@ import { actor, instant, vendorId } from '../http/schemas.ts'
 import type { TestResult } from './report.ts'
 
 /** The value is not judged by a schema, but by the rules for callback URLs, each of which has its own code. */
-export const NewCallback = z
+export const CallbackInput = z
   .strictObject({
     callbackUrl: z.nonoptional(z.unknown(), 'must be there').meta({
       type: 'string',
@@ -13,7 +13,7 @@ export const NewCallback = z
       examples: ['https://hooks.example.com/events'],
     }),
   })
-  .meta({ id: 'NewCallback' })
+  .meta({ id: 'CallbackInput' })
 
 export const Callback = z
   .object({

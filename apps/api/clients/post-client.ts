@@ -2,7 +2,7 @@ import { type Route, route } from '../http/route.ts'
 import { clientAnswer, oneClientAnswer } from './client-answer.ts'
 import { createClient } from './create.ts'
 import type { ClientDependencies } from './dependencies.ts'
-import { CreatedOAuthClient, CreationHeaders, NewOAuthClient } from './schemas.ts'
+import { CreatedOAuthClient, CreationHeaders, OAuthClientInput } from './schemas.ts'
 
 export const postClient = ({ db, redis, clock, manager: by }: ClientDependencies): Route =>
   route({
@@ -13,7 +13,7 @@ export const postClient = ({ db, redis, clock, manager: by }: ClientDependencies
     summary: 'Create a client',
     description: 'The secret is in this answer and in no other. A company may have 100 active clients.',
     by,
-    body: NewOAuthClient,
+    body: OAuthClientInput,
     headers: CreationHeaders,
     answers: {
       200: {

@@ -13,7 +13,7 @@ const name = oneLine(1, NAME_MAX_CHARACTERS).meta({ minLength: 1, maxLength: NAM
 
 export const RenamedOAuthClient = z.strictObject({ name }).meta({ id: 'RenamedOAuthClient' })
 
-export const NewOAuthClient = z
+export const OAuthClientInput = z
   .strictObject({
     name,
     scopes: z
@@ -28,7 +28,7 @@ export const NewOAuthClient = z
       .optional()
       .meta({ description: 'The Active client that the new client replaces.' }),
   })
-  .meta({ id: 'NewOAuthClient' })
+  .meta({ id: 'OAuthClientInput' })
 
 const client = {
   clientId: z.string(),

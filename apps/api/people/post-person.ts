@@ -7,7 +7,7 @@ import { Problem } from '#shared/problems/problems.ts'
 import { type Route, route } from '../http/route.ts'
 import type { PeopleDependencies } from './dependencies.ts'
 import { holdAsOwner, invitationAnswer } from './person-answer.ts'
-import { InvitedPerson, NewPerson } from './schemas.ts'
+import { InvitedPerson, PersonInput } from './schemas.ts'
 
 export const postPerson = ({ db, clock, owner: by, baseUrl, builtInAccounts }: PeopleDependencies): Route =>
   route({
@@ -20,7 +20,7 @@ export const postPerson = ({ db, clock, owner: by, baseUrl, builtInAccounts }: P
       'Only the owner may do this. The answer holds a link that works once, within 72 hours; no email is sent. ' +
       'Inviting the same address again replaces the link.',
     by,
-    body: NewPerson,
+    body: PersonInput,
     answers: { 201: { description: 'The invitation with its link.', schema: InvitedPerson } },
     problems: ['already_member', 'people_limit_reached'],
     async handle({ vendorId, session, body: { name, email: typed, role } }) {

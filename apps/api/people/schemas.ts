@@ -22,13 +22,13 @@ export const PeopleQuery = z.strictObject(
   pageParameters(z.tuple([z.int().min(0).max(3), z.string().max(200), z.string().max(64)])),
 )
 
-export const NewPerson = z
+export const PersonInput = z
   .strictObject({
     name: personName,
     email: emailAddress,
     role: z.enum(['admin', 'member'], 'must be admin or member'),
   })
-  .meta({ id: 'NewPerson' })
+  .meta({ id: 'PersonInput' })
 
 export const InvitedPerson = z
   .object({

@@ -8,7 +8,7 @@ import { addressSubject } from '#shared/stores/rate-limit.ts'
 import type { ApiContext } from '../http/state.ts'
 import type { SessionCookie } from './cookie.ts'
 import { requireConfirmed } from './fence.ts'
-import type { NewSession } from './schemas.ts'
+import type { CreatedSession } from './schemas.ts'
 import { sessionAnswer } from './session-answer.ts'
 import { logSignIn, type SignInWay } from './session-events.ts'
 import { SESSION_LIFETIME_S, startSession } from './sessions.ts'
@@ -28,7 +28,7 @@ export async function beginSession(
   { db, clock, cookie }: { db: Database; clock: Clock; cookie: SessionCookie },
   { inCookie, how }: { inCookie: boolean; how: SignInWay },
   admit: (transaction: Queryable) => Promise<User | undefined>,
-): Promise<z.infer<typeof NewSession> | undefined> {
+): Promise<z.infer<typeof CreatedSession> | undefined> {
   const sessionToken = newSessionToken()
   const tokenHash = hashSecret(sessionToken)
   const now = new Date(clock.now())

@@ -23,7 +23,7 @@ import {
   type PresentedInvitationDependencies,
   presentedInvitation,
 } from './presented-invitation.ts'
-import { AcceptedInvitation, NewSession } from './schemas.ts'
+import { AcceptedInvitation, CreatedSession } from './schemas.ts'
 import { isKnownAddress } from './sign-in-addresses.ts'
 import { countAttempt, countFailure, refuseStranger } from './sign-in-limits.ts'
 
@@ -69,7 +69,7 @@ export function postInvitation(deps: InvitationDependencies): Route {
     answers: {
       201: {
         description: 'Accepted and signed in.',
-        schema: NewSession,
+        schema: CreatedSession,
         headers: { 'Set-Cookie': 'The session, if it was asked for as a cookie.' },
       },
     },

@@ -10,7 +10,7 @@ import type { AccountName } from './account-names.ts'
 import { beginSession } from './begin.ts'
 import type { SessionCookie } from './cookie.ts'
 import type { PasswordWork } from './password-check.ts'
-import { NewSession, SignIn } from './schemas.ts'
+import { CreatedSession, SignIn } from './schemas.ts'
 import { isKnownAddress } from './sign-in-addresses.ts'
 import { countAttempt, countFailure, refuseStranger, type SignInLimits } from './sign-in-limits.ts'
 
@@ -39,7 +39,7 @@ export function postSession(deps: SignInDependencies): Route {
     answers: {
       201: {
         description: 'Signed in.',
-        schema: NewSession,
+        schema: CreatedSession,
         headers: { 'Set-Cookie': 'The session, if it was asked for as a cookie.' },
       },
     },

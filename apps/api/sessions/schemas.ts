@@ -73,12 +73,12 @@ const session = {
 }
 
 export const Session = z.object(session).meta({ id: 'Session' })
-export const NewSession = z
+export const CreatedSession = z
   .object({
     sessionToken: z.string().optional().meta({ description: 'Left out when it comes as a cookie.' }),
     ...session,
   })
-  .meta({ id: 'NewSession' })
+  .meta({ id: 'CreatedSession' })
 
 export const SessionQuery = z.strictObject(
   pageParameters(

@@ -59,8 +59,8 @@ class OpenapiGenerator {
   }
 
   static CreatedOAuthClient create(ClientsApi workspace) throws ApiException {
-    NewOAuthClient wanted =
-        new NewOAuthClient()
+    OAuthClientInput wanted =
+        new OAuthClientInput()
             .name("openapi-generator")
             .scopes(Set.of(Scope.ANALYTICS_READ, Scope.ANALYTICS_WRITE));
     String key = UUID.randomUUID().toString();

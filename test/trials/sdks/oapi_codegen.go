@@ -80,7 +80,7 @@ func list(workspace *client.ClientWithResponses) {
 func create(workspace *client.ClientWithResponses) *client.CreatedOAuthClient {
 	key := rand.Text()
 	params := &client.CreateClientParams{IdempotencyKey: &key}
-	wanted := client.NewOAuthClient{
+	wanted := client.OAuthClientInput{
 		Name:   "oapi-codegen",
 		Scopes: []client.Scope{client.AnalyticsRead, client.AnalyticsWrite},
 	}

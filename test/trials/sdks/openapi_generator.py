@@ -11,7 +11,7 @@ from openapi_client import (
     ApiClient,
     ClientsApi,
     Configuration,
-    NewOAuthClient,
+    OAuthClientInput,
     OAuthApi,
     OrderEvent,
     Problem,
@@ -34,7 +34,7 @@ page = workspace.list_clients(VENDOR_ID, limit=200)
 assert any(client.name == "Demo client of the local stack" for client in page.clients), page
 print("list", flush=True)
 
-new_client = NewOAuthClient(
+new_client = OAuthClientInput(
     name="openapi-generator", scopes=[Scope("analytics:read"), Scope("analytics:write")]
 )
 key = str(uuid.uuid4())

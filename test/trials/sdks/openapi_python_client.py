@@ -13,7 +13,7 @@ from integration_access_service_client.models import (
     AnalyticsEvents,
     CreatedOAuthClient,
     DailyAnalytics,
-    NewOAuthClient,
+    OAuthClientInput,
     OrderEvent,
     OrderEventType,
     Scope,
@@ -36,7 +36,7 @@ page = list_clients.sync(VENDOR_ID, client=workspace, limit=200)
 assert any(client.name == "Demo client of the local stack" for client in page.clients), page
 print("list", flush=True)
 
-new_client = NewOAuthClient(
+new_client = OAuthClientInput(
     name="openapi-python-client", scopes=[Scope("analytics:read"), Scope("analytics:write")]
 )
 key = str(uuid.uuid4())

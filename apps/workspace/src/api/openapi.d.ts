@@ -296,7 +296,7 @@ export interface components {
              */
             cookie?: boolean;
         };
-        NewSession: {
+        CreatedSession: {
             /** @description Left out when it comes as a cookie. */
             sessionToken?: string;
             /**
@@ -477,7 +477,7 @@ export interface components {
             userId: string | null;
             name: string;
         };
-        NewOAuthClient: {
+        OAuthClientInput: {
             name: string;
             /** @description Only the scopes that the integration needs. */
             scopes: components["schemas"]["Scope"][];
@@ -578,7 +578,7 @@ export interface components {
             updatedAt: string | null;
             updatedBy: components["schemas"]["Actor"] | null;
         };
-        NewCallback: {
+        CallbackInput: {
             /**
              * Format: uri
              * @description A public HTTPS URL without credentials. It can be replaced, but not removed.
@@ -662,7 +662,7 @@ export interface components {
             /** @description When the invitation ends; null: not an invitation. */
             expiresAt: string | null;
         };
-        NewPerson: {
+        PersonInput: {
             name: string;
             /** Format: email */
             email: string;
