@@ -5,9 +5,13 @@ import formats from 'ajv-formats'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import { PROBLEMS } from '#shared/problems/problems.ts'
 import { OAUTH_ERRORS } from '../../apps/api/discovery/docs/oauth-errors.ts'
+import { answerOf } from '../../apps/api/discovery/openapi/shared-answers.ts'
 import { DOCS, docsOfProblem, docsOfRefusal, docsOfScope } from '../../apps/workspace/src/ui/docs.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { closed } from '../support/api-document.ts'
+
+/** Tools that resolve every reference at once take seconds for 300 KB. */
+const DOCUMENT_MAX_BYTES = 130_000
 
 describe('discovery', () => {
   let api: TestApi
@@ -104,12 +108,19 @@ describe('discovery', () => {
 
     it('resolves every reference that it makes, and names every operation once', () => {
       const text = JSON.stringify(document)
-      for (const [, name = ''] of text.matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
-        assert.ok(document.components.schemas[name], name)
-      }
+      for (const [, kind = '', name = ''] of text.matchAll(/"#\/components\/(\w+)\/([\w-]+)"/g))
+        assert.ok(document.components[kind][name], `${kind}/${name}`)
       assert.equal(text.includes('$defs'), false)
       const ids = [...text.matchAll(/"operationId":"(\w+)"/g)].map(([, id]) => id)
       assert.equal(new Set(ids).size, ids.length)
+    })
+
+    it('is small enough to be read at once: an error of several operations is there once', () => {
+      const bytes = JSON.stringify(document).length
+      assert.ok(bytes < DOCUMENT_MAX_BYTES, `${bytes} bytes`)
+      const { responses } = document.components
+      assert.deepEqual(Object.keys(responses.not_found.content), ['application/problem+json'])
+      assert.deepEqual(Object.keys(responses.OAuth_401_invalid_client.content), ['application/json'])
     })
 
     it('has no schema called New…: a generator for Go calls its constructors so', () => {
@@ -184,7 +195,8 @@ describe('discovery', () => {
       const operations = Object.values<any>(document.paths).flatMap((methods) => Object.values<any>(methods))
       for (const { operationId, requestBody = {}, responses } of operations) {
         // biome-ignore lint/suspicious/noExplicitAny: operations of any shape are looked into.
-        for (const { content = {} } of [requestBody, ...Object.values<any>(responses)]) {
+        const answers = Object.values<any>(responses).map((answer) => answerOf(document, answer))
+        for (const { content = {} } of [requestBody, ...answers]) {
           // biome-ignore lint/suspicious/noExplicitAny: operations of any shape are looked into.
           for (const { schema, example } of Object.values<any>(content)) {
             const text = JSON.stringify(closed(schema)).replaceAll('"#/components', '"document#/components')

@@ -3,6 +3,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { createApiDocument } from '../../apps/api/discovery/openapi/document.ts'
 import type { ApiDocument, JsonSchema } from '../../apps/api/discovery/openapi/document-shape.ts'
+import { answerOf } from '../../apps/api/discovery/openapi/shared-answers.ts'
 
 /** What was answered, as far as a document can promise it. */
 export interface Answered {
@@ -62,8 +63,9 @@ export function createAnswerCheck(document: ApiDocument): CheckAnswer {
       assert.equal(status, 405, `${at}, but its method is not in the document`)
       return
     }
-    const promised = operation.responses[status]
-    assert.ok(promised, `${at}, which is not in the document`)
+    const named = operation.responses[status]
+    assert.ok(named, `${at}, which is not in the document`)
+    const promised = answerOf(document, named)
     const names = new Set(Object.keys(promised.headers ?? {}).map((name) => name.toLowerCase()))
     for (const name of headers.keys())
       assert.ok(COMMON.has(name) || names.has(name), `${at} with ${name}, which is not in the document`)

@@ -7,6 +7,7 @@ import type {
   Operation,
   Parameter,
 } from '../openapi/document-shape.ts'
+import { answerOf } from '../openapi/shared-answers.ts'
 import { oauthAnchor, problemAnchor } from './errors.ts'
 import { code, escaped, figure, prose, table } from './html.ts'
 import { OAUTH_ERRORS } from './oauth-errors.ts'
@@ -25,7 +26,7 @@ export function reference(document: ApiDocument, errorsHref: string): string {
     ([tag, ofTag]) => `<h2 id="${slug(tag)}">${escaped(tag)}</h2>
 <p>${escaped(descriptions.get(tag) ?? '')}</p>
 ${contents(ofTag)}
-${ofTag.map((entry) => operationSection(entry, errorsHref)).join('\n')}`,
+${ofTag.map((entry) => operationSection(entry, document, errorsHref)).join('\n')}`,
   )
   const schemas = Object.entries(document.components.schemas).map(schemaSection)
   return `${operations.join('\n')}\n<h2 id="schemas">Schemas</h2>\n${schemas.join('\n')}`
@@ -45,17 +46,26 @@ interface Entry {
   operation: Operation
 }
 
-function operationSection({ path, method, operation }: Entry, errorsHref: string): string {
+function operationSection(
+  { path, method, operation }: Entry,
+  document: ApiDocument,
+  errorsHref: string,
+): string {
   const { operationId, summary, description, requestBody, parameters, responses } = operation
-  const answers = Object.entries(responses).map((answer) => answerRow(answer, errorsHref))
+  const answers = Object.entries(responses).map(
+    ([status, answer]) => [status, answerOf(document, answer)] as const,
+  )
   return `<h3 id="${operationId}">${escaped(summary)}</h3>
 <p class="route"><b>${method}</b> <code>${escaped(path)}</code></p>
 ${description === undefined ? '' : `<p>${prose(description)}</p>`}
 <p>${whoMay(operation)}</p>
 ${parameters.length ? `<h4>Parameters</h4>${table(['Name', 'In', 'Type', 'What it is'], parameters.map(parameterRow))}` : ''}
 ${requestBody ? `<h4>Body</h4>${bodies(requestBody.content, 'Body')}` : ''}
-<h4>Answers</h4>${table(['Status', 'What it means', 'Body'], answers)}
-${Object.entries(responses)
+<h4>Answers</h4>${table(
+    ['Status', 'What it means', 'Body'],
+    answers.map((answer) => answerRow(answer, errorsHref)),
+  )}
+${answers
   .filter(([status, { content }]) => status < '300' && content)
   .map(([status, { content = {} }]) => bodies(content, `${status}`))
   .join('')}`
@@ -94,7 +104,10 @@ const parameterRow = ({ name, in: place, required, description = '', schema }: P
 ]
 
 /** The name of an error leads to its explanation. */
-function answerRow([status, { description, content = {} }]: [string, Answer], errorsHref: string): string[] {
+function answerRow(
+  [status, { description, content = {} }]: readonly [string, Answer],
+  errorsHref: string,
+): string[] {
   const schema = Object.values(content)[0]?.schema
   const anchorOf = 'application/json' in content ? oauthAnchor : problemAnchor
   const text = prose(description).replaceAll(/<code>(\w+)<\/code>/g, (html, name: string) =>

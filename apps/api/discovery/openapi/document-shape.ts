@@ -29,7 +29,7 @@ export interface Operation {
   security: Record<string, string[]>[]
   parameters: Parameter[]
   requestBody?: { required: true; content: Record<string, Media> }
-  responses: Record<string, Answer>
+  responses: Record<string, Answer | { $ref: string }>
 }
 
 /** As much of OpenAPI 3.1 as the API uses. */
@@ -47,6 +47,7 @@ export interface ApiDocument {
   paths: Record<string, Record<string, Operation>>
   components: {
     schemas: Record<string, JsonSchema>
+    responses: Record<string, Answer>
     headers: Record<string, Header>
     securitySchemes: Record<string, JsonSchema>
   }

@@ -6,6 +6,7 @@ import type { RouteDescription, Security } from '../../http/route.ts'
 import type { Answer, ApiDocument, Header, JsonSchema, Operation, Parameter } from './document-shape.ts'
 import { exampleOf } from './examples.ts'
 import { oauthPaths } from './oauth-paths.ts'
+import { shareAnswers } from './shared-answers.ts'
 
 const TAGS: Record<string, string> = {
   OAuth: 'The authorization server: tokens, their revocation, and the keys that verify them.',
@@ -87,6 +88,7 @@ export function createApiDocument({
     paths[path][route.method] = operation(path, route, schemas)
   }
   addExamples(paths, schemas)
+  const responses = shareAnswers(paths)
   const used = new Set(
     Object.values(paths).flatMap((methods) => Object.values(methods).flatMap(({ tags }) => tags)),
   )
@@ -105,6 +107,7 @@ export function createApiDocument({
     paths,
     components: {
       schemas,
+      responses,
       headers: HEADERS,
       securitySchemes: {
         client: {
@@ -233,7 +236,6 @@ const headersOf = (names: readonly string[]): NonNullable<Answer['headers']> =>
 
 /** Every route can answer 500, and a gateway in front of it 502 and 504; the others are those that the route names. */
 function problems(codes: readonly ProblemCode[]): Record<string, Answer> {
-  const limited = codes.includes('rate_limited') ? LIMITED : []
   const byStatus = Map.groupBy(
     [...codes, 'internal' as const, 'bad_gateway' as const, 'gateway_timeout' as const],
     (code) => PROBLEMS[code].status,
@@ -243,7 +245,7 @@ function problems(codes: readonly ProblemCode[]): Record<string, Answer> {
       status,
       {
         description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' '),
-        headers: headersOf([...limited, ...codes.flatMap((code) => PROBLEM_HEADERS[code] ?? [])]),
+        headers: headersOf([...LIMITED, ...codes.flatMap((code) => PROBLEM_HEADERS[code] ?? [])]),
         content: {
           'application/problem+json': {
             schema: { $ref: '#/components/schemas/Problem' },
