@@ -46,6 +46,17 @@ const python = (program: string) => ({
   run: () => ['venv/bin/python', program],
 })
 
+/** The client is a package of the program's module. */
+const go = (program: string) => ({
+  program,
+  build: (tool: ToolFile) => [
+    [tool(GO), 'mod', 'init', 'integration.example'],
+    [tool(GO), 'mod', 'tidy'],
+    [tool(GO), 'build', '-o', 'integration', '.'],
+  ],
+  run: () => ['./integration'],
+})
+
 /** The clients to generate, each with a program that uses it unmodified. */
 export const SDKS: readonly Sdk[] = [
   {
@@ -95,23 +106,33 @@ export const SDKS: readonly Sdk[] = [
     run: (tool) => [tool(JAVA), '-cp', 'generated/target/*:generated/target/lib/*', 'OpenapiGenerator.java'],
   },
   {
+    name: 'openapi-generator, Go',
+    generator: OPENAPI_GENERATOR,
+    version: ['version'],
+    others: [JAVA, GO],
+    generate: (tool) => [
+      [
+        tool(OPENAPI_GENERATOR),
+        'generate',
+        ...['-i', 'openapi.json', '-g', 'go', '-o', 'client'],
+        ...['--additional-properties', 'packageName=client,withGoMod=false'],
+        ...['--global-property', 'apiTests=false,modelTests=false'],
+      ],
+    ],
+    ...go('openapi_generator.go'),
+  },
+  {
     name: 'oapi-codegen, Go',
     generator: OAPI_CODEGEN,
     version: ['-version'],
     others: [GO],
-    program: 'oapi_codegen.go',
     generate: (tool) => [
       [
         tool(OAPI_CODEGEN),
         ...['-generate', 'types,client', '-package', 'client', '-o', 'client/client.go', 'openapi.json'],
       ],
     ],
-    build: (tool) => [
-      [tool(GO), 'mod', 'init', 'integration.example'],
-      [tool(GO), 'mod', 'tidy'],
-      [tool(GO), 'build', '-o', 'integration', '.'],
-    ],
-    run: () => ['./integration'],
+    ...go('oapi_codegen.go'),
   },
 ]
 
