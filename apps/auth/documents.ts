@@ -7,6 +7,8 @@ import { unavailable } from './refusal.ts'
 import type { Handler } from './route.ts'
 
 const MAX_AGE_S = 300
+/** The documents are the same for everyone, and no credential is looked at: a page of any origin may read them. */
+const READ_ANYWHERE = { 'Access-Control-Allow-Origin': '*' }
 
 /**
  * GET of a public document: 304 or 412 for a request that has a condition on its tag (RFC 9110 §13.1), 503 while `read`
@@ -18,7 +20,7 @@ export const createGetDocument =
     const json = await read()
     if (json === undefined) return unavailable('no_signing_key')
     const tag = entityTag(json)
-    const cached = { 'Cache-Control': `public, max-age=${MAX_AGE_S}`, ETag: tag }
+    const cached = { 'Cache-Control': `public, max-age=${MAX_AGE_S}`, ETag: tag, ...READ_ANYWHERE }
     if (failsIfMatch(headers['if-match'], tag)) return answerUncached({ error: 'precondition_failed' }, 412)
     if (matchesNone(headers['if-none-match'], tag)) return { status: 304, body: '', headers: cached }
     return { status: 200, body: json, headers: { 'Content-Type': 'application/json', ...cached } }

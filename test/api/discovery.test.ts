@@ -37,6 +37,21 @@ describe('discovery', () => {
       })
     })
 
+    it('is sent again only when it has changed, compressed for who takes that', async () => {
+      const path = '/.well-known/oauth-protected-resource'
+      const full = await api.request('GET', path, { headers: { 'accept-encoding': 'identity' } })
+      const tag = full.headers.get('etag') ?? ''
+      assert.match(tag, /^"[\w-]{27}"$/)
+      assert.equal(full.headers.get('cache-control'), 'public, max-age=300')
+      const headers = { 'if-none-match': tag, 'accept-encoding': 'identity' }
+      assert.equal((await api.request('GET', path, { headers })).status, 304)
+      const other = { 'if-match': '"other"', 'accept-encoding': 'identity' }
+      assert.equal((await api.request('GET', path, { headers: other })).status, 412)
+      const compressed = await api.request('GET', path, { headers: { 'accept-encoding': 'gzip' } })
+      assert.equal(compressed.headers.get('content-encoding'), 'gzip')
+      assert.notEqual(compressed.headers.get('etag'), tag)
+    })
+
     it('is also where §3.1 puts it for a resource with a path, which the challenge names', async () => {
       const behind = await startApi({ beside: api, env: { API_RESOURCE: 'https://api.test/integrations' } })
       const response = await behind.request('GET', '/.well-known/oauth-protected-resource/integrations')

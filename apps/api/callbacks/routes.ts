@@ -13,7 +13,7 @@ import type { AddressReason, AddressRule } from './address-verdict.ts'
 import { beginTest, endTest, findDestination, holdCallbackUrl, saveDestination } from './destinations.ts'
 import { judgeName } from './name-verdict.ts'
 import type { Resolve } from './resolver.ts'
-import { Callback, CallbackTest, CallbackInput } from './schemas.ts'
+import { Callback, CallbackInput, CallbackTest } from './schemas.ts'
 import type { TestSender } from './sender.ts'
 import { type CallbackUrl, hostToLog, judgeCallbackUrl } from './url-verdict.ts'
 

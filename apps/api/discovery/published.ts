@@ -1,11 +1,15 @@
 import { promisify } from 'node:util'
 import { brotliCompress, gzip } from 'node:zlib'
-import { entityTag, matchesNone } from '#shared/http/entity-tag.ts'
+import { entityTag, failsIfMatch, matchesNone } from '#shared/http/entity-tag.ts'
+import { preconditionFailed } from '../http/route.ts'
 import type { ApiMiddleware } from '../http/state.ts'
 
 const MINUTES_5 = 'public, max-age=300'
 /** For an address that names its content. */
 const PERMANENTLY = 'public, max-age=31536000, immutable'
+
+/** The documents are the same for everyone, and no credential is looked at: a page of any origin may read them. */
+const READ_ANYWHERE = { 'Access-Control-Allow-Origin': '*' }
 
 /** A document that stays the same while the process runs. */
 export interface PublishedFile {
@@ -38,7 +42,13 @@ export function published({ type, content, headers = {}, immutable = false }: Pu
     const { identity, tag } = await made
     const encoding = (ctx.acceptsEncodings(...encodings) || 'identity') as Encoding
     const etag = encoding === 'identity' ? `"${tag}"` : `"${tag}-${encoding}"`
-    ctx.set({ 'Cache-Control': immutable ? PERMANENTLY : MINUTES_5, ETag: etag, ...headers })
+    if (failsIfMatch(ctx.headers['if-match'], etag)) throw preconditionFailed()
+    ctx.set({
+      'Cache-Control': immutable ? PERMANENTLY : MINUTES_5,
+      ETag: etag,
+      ...READ_ANYWHERE,
+      ...headers,
+    })
     if (encodings.length > 1) ctx.set('Vary', 'Accept-Encoding')
     if (matchesNone(ctx.headers['if-none-match'], etag)) {
       ctx.status = 304

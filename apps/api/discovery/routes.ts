@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { SCOPES } from '#shared/oauth/scopes.ts'
-import { anyone, type Route, route, routerOf } from '../http/route.ts'
+import { anyone, type Route, routerOf } from '../http/route.ts'
 import type { ApiRouter } from '../http/state.ts'
 import { createDocs } from './docs/pages.ts'
 import { createApiDocument } from './openapi/document.ts'
@@ -8,7 +8,10 @@ import type { ApiDocument } from './openapi/document-shape.ts'
 import { published } from './published.ts'
 
 const METADATA_PATH = '/.well-known/oauth-protected-resource'
-const CACHED = 'public, max-age=300'
+const PUBLISHED_HEADERS = {
+  ETag: 'Changes exactly when the document does.',
+  'Access-Control-Allow-Origin': 'Any page may read it.',
+}
 
 const ResourceMetadata = z
   .object({
@@ -69,7 +72,7 @@ function metadataRoute({ issuer, apiResource }: Omit<DiscoveryDependencies, 'rou
     resource_name: 'Integration Access Service',
     resource_documentation: `${apiResource}/docs`,
   }
-  return route({
+  return {
     method: 'get',
     path: METADATA_PATH,
     operationId: 'readResourceMetadata',
@@ -77,10 +80,10 @@ function metadataRoute({ issuer, apiResource }: Omit<DiscoveryDependencies, 'rou
     summary: 'What this resource is and who issues tokens for it (RFC 9728)',
     description: 'Names the authorization server whose tokens are accepted here, and the scopes.',
     by: anyone,
-    answers: { 200: { description: 'The metadata.', schema: ResourceMetadata } },
-    async handle(_, ctx) {
-      ctx.set('Cache-Control', CACHED)
-      return metadata
+    answers: {
+      200: { description: 'The metadata.', schema: ResourceMetadata, headers: PUBLISHED_HEADERS },
+      304: { description: 'Unchanged: `If-None-Match` names its tag.', headers: PUBLISHED_HEADERS },
     },
-  })
+    handler: published({ type: 'application/json', content: () => JSON.stringify(metadata) }),
+  }
 }

@@ -50,6 +50,7 @@ const HEADERS: Record<string, Header> = {
     'A strong tag of the answer, which changes exactly when the answer does.',
     text('"3q2-7wAAAAAAAAAAAAAAAAAAAAA"'),
   ),
+  'Access-Control-Allow-Origin': field('Pages of every origin may read the document.', text('*')),
   Location: field(
     'The path of what was made, or where the browser goes on.',
     text('/v1/vendor/ven_acme/oauth-clients/cli_4f1D2c3B5a69q78796a5w4'),

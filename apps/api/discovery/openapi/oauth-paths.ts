@@ -66,9 +66,12 @@ const unreadable = {
   }),
 }
 
+/** Header fields of a public document. */
+const PUBLISHED = ['ETag', 'Access-Control-Allow-Origin']
+
 /** What the public documents answer besides themselves (RFC 9110 §13.1). */
 const conditional = {
-  304: answer({ description: 'Unchanged: `If-None-Match` names its tag.', headers: ['ETag'] }),
+  304: answer({ description: 'Unchanged: `If-None-Match` names its tag.', headers: PUBLISHED }),
   412: answer({
     description: '`precondition_failed`: no tag in `If-Match` is its own.',
     schema: 'OAuthError',
@@ -182,7 +185,7 @@ const readKeys = (): Operation => ({
   responses: {
     200: answer({
       description: 'The keys: the one that signs, the next one, and those whose tokens may still be valid.',
-      headers: ['ETag'],
+      headers: PUBLISHED,
       schema: 'KeySet',
       example: {
         keys: [
@@ -223,7 +226,7 @@ function readMetadata(
     responses: {
       200: answer({
         description: 'The metadata.',
-        headers: ['ETag'],
+        headers: PUBLISHED,
         schema,
         example,
       }),

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { ACME } from '../../infra/local/seed/companies.ts'
+import { startTestStack, type TestStack } from '../support/stack.ts'
+
+const ELSEWHERE = 'https://pages.example'
+const PUBLIC = new Set([
+  '/v1/oauth/jwks',
+  '/.well-known/oauth-authorization-server',
+  '/.well-known/openid-configuration',
+  '/.well-known/oauth-protected-resource',
+  '/openapi.json',
+])
+const isPublic = (path: string): boolean => PUBLIC.has(path) || /^\/docs(?:\/|$)/.test(path)
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+/** They are not in the document. */
+const OTHER_PATHS = [
+  '/',
+  '/sign-in',
+  '/index.html',
+  '/healthz',
+  '/readyz',
+  '/metrics',
+  '/docs',
+  '/openapi.json',
+  '/v1/nothing',
+]
+
+interface Operation {
+  method: string
+  path: string
+}
+
+describe('what pages of other origins may read, at both services and the gateway', function () {
+  this.timeout(60_000)
+  let stack: TestStack
+  let paths: string[]
+  before(async () => {
+    stack = await startTestStack()
+    const document = await (await fetch(`${stack.baseUrl}/openapi.json`)).json()
+    const templates = [...Object.keys(document.paths), ...OTHER_PATHS, ...(await linkedFromDocs())]
+    paths = [...new Set(templates)].map((path) => path.replace('{vendorId}', ACME).replaceAll(/[{}]/g, ''))
+  })
+  after(() => stack.remove())
+
+  async function linkedFromDocs(): Promise<string[]> {
+    const html = await (await fetch(`${stack.baseUrl}/docs`)).text()
+    return [...html.matchAll(/ (?:href|src)="(\/docs[^"#]*)/g)].map(([, path = '']) => path)
+  }
+
+  /** Sends a request as a script of another origin would cause it, and checks every CORS field of the answer. */
+  async function assertCors(base: string, { method, path }: Operation, fields: Record<string, string> = {}) {
+    const response = await fetch(base + path, {
+      method,
+      redirect: 'manual',
+      headers: {
+        Origin: ELSEWHERE,
+        ...(method === 'OPTIONS' && {
+          'Access-Control-Request-Method': 'GET',
+          'Access-Control-Request-Headers': 'authorization',
+        }),
+        ...fields,
+      },
+    })
+    await response.arrayBuffer()
+    const allowed = isPublic(path) && ['GET', 'HEAD'].includes(method) && response.status < 400
+    const sent = [...response.headers].filter(([name]) => name.startsWith('access-control-'))
+    const expected = allowed ? [['access-control-allow-origin', '*']] : []
+    assert.deepEqual(sent, expected, `${method} ${base}${path}: ${response.status}`)
+    return response.status
+  }
+
+  const bases = (): string[] => [stack.baseUrl, stack.authUrl, stack.apiUrl]
+
+  it('is each public document, and nothing else, whatever the method', async () => {
+    assert.ok(paths.length > 45, `${paths.length} paths`)
+    const read = new Set<string>()
+    for (const base of bases())
+      for (const path of paths)
+        for (const method of METHODS) {
+          const status = await assertCors(base, { method, path })
+          if (method === 'GET' && status === 200) read.add(path)
+        }
+    for (const path of PUBLIC) assert.ok(read.has(path), path)
+  })
+
+  it('is still the document when it has not changed', async () => {
+    for (const path of PUBLIC) {
+      const etag = (await fetch(stack.baseUrl + path)).headers.get('etag')
+      assert.ok(etag, path)
+      const fields = { 'If-None-Match': etag }
+      assert.equal(await assertCors(stack.baseUrl, { method: 'GET', path }, fields), 304, path)
+    }
+  })
+
+  it('is nothing that a session or a token opens', async () => {
+    const signIn = await fetch(`${stack.baseUrl}/v1/session`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Origin: ELSEWHERE },
+      body: JSON.stringify({ email: 'owner@acme.example', password: stack.demoPassword }),
+    })
+    assert.equal(signIn.status, 201)
+    assert.equal(signIn.headers.get('access-control-allow-origin'), null)
+    const { sessionToken } = (await signIn.json()) as { sessionToken: string }
+    const statuses = new Set<number>()
+    for (const path of paths.filter((path) => path.startsWith('/v1/') && !isPublic(path)))
+      statuses.add(
+        await assertCors(
+          stack.baseUrl,
+          { method: 'GET', path },
+          { Authorization: `Bearer ${sessionToken}`, 'Accept-Encoding': 'identity' },
+        ),
+      )
+    assert.ok(statuses.has(200))
+  })
+})
