@@ -44,8 +44,13 @@ export class TokenRefused extends Problem {
   }
 }
 
-/** What decides whether an access token admits a request. All four must pass; each throws TokenRefused. */
+/** What decides whether an access token admits a request: `admit`, or the four steps of which it consists. */
 export interface AccessTokens {
+  /**
+   * Takes all four steps. @returns the token of a request that may use this scope for this company.
+   * @throws what the first step that fails throws.
+   */
+  admit(bearer: Bearer, wanted: { scope: Scope; vendorId: string | undefined }): Promise<VerifiedToken>
   /**
    * Judges the token by RFC 9068 §4, but for revocation.
    * @throws TokenRefused 401, or 400 when it was sent twice; Problem 503 while its key cannot be fetched.
@@ -131,7 +136,14 @@ export function createAccessTokens({
     }
   }
 
-  return {
+  const tokens: AccessTokens = {
+    async admit(bearer, { scope, vendorId }) {
+      const token = await tokens.verify(bearer)
+      await tokens.requireLive(token)
+      tokens.requireScope(token, scope)
+      tokens.requireCompany(token, vendorId)
+      return token
+    },
     async verify(bearer) {
       const judged = await judge(tokenOf(bearer))
       if (judged.verdict === 'refused') throw invalid(judged.reason, judged.client)
@@ -142,8 +154,8 @@ export function createAccessTokens({
     async requireLive({ clientId, vendorId, jti, kid }) {
       const standing = await revocation.ask({ clientId, jti, kid })
       if (typeof standing === 'object') throw invalid('revoked', { clientId, vendorId })
-      if (standing === 'undecided')
-        throw unavailable('We cannot check right now whether this token was revoked.')
+      // Whatever else it could be: only this one word grants access.
+      if (standing !== 'live') throw unavailable('We cannot check right now whether this token was revoked.')
     },
     requireScope({ scopes }, scope) {
       if (scopes.includes(scope)) return
@@ -158,4 +170,5 @@ export function createAccessTokens({
         throw new TokenRefused('forbidden', 'The access token is for another company')
     },
   }
+  return tokens
 }

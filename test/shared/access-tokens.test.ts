@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Server } from 'node:http'
+import { createAccessTokens } from '#shared/access-tokens/access-tokens.ts'
 import { createSigningKeys, type SigningKeys } from '#shared/access-tokens/signing-keys.ts'
 import { drain, listen } from '#shared/process/http-server.ts'
 import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
@@ -81,6 +82,26 @@ describe('another service of the company that takes access tokens', () => {
     const after = await add(vendorId, token)
     assert.equal(after.status, 401)
     assert.match(after.challenge, /was revoked/)
+  })
+
+  it('admits nothing when the answer about revocation is none that it knows', async () => {
+    const { vendorId } = await api.createCompany()
+    const { clientId } = await api.createClient({ vendorId, scopes: ['catalog:write'] })
+    const token = await api.issuer.token({ clientId, vendorId, scope: 'catalog:write' })
+    for (const answer of [undefined, true, 'Live', '']) {
+      const tokens = createAccessTokens({
+        keys,
+        issuer: ISSUER,
+        resource: API_RESOURCE,
+        revocation: { ask: async () => answer as never },
+        clock: api.clock,
+      })
+      await assert.rejects(
+        tokens.admit({ kind: 'token', token }, { scope: 'catalog:write', vendorId }),
+        { code: 'unavailable' },
+        String(answer),
+      )
+    }
   })
 
   it('is answered by Redis, with a user that may only read', async () => {

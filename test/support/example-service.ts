@@ -8,10 +8,8 @@ export function createExampleService(options: AccessTokenOptions): Server {
   const tokens = createAccessTokens(options)
   return createServer(async (request, response) => {
     try {
-      const token = await tokens.verify(bearerOf(request))
-      await tokens.requireLive(token)
-      tokens.requireScope(token, 'catalog:write')
-      tokens.requireCompany(token, request.url?.split('/')[1])
+      const vendorId = request.url?.split('/')[1]
+      const token = await tokens.admit(bearerOf(request), { scope: 'catalog:write', vendorId })
       response.writeHead(201).end(`added by ${token.clientId}`)
     } catch (error) {
       const { status, headers, detail } = error instanceof Problem ? error : new Problem('internal', '')

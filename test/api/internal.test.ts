@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import { startApi, type TestApi } from '../support/api.ts'
+
+describe('a request that fails for a reason of ours', () => {
+  let api: TestApi
+  before(async () => {
+    api = await startApi()
+  })
+  after(() => api.stop())
+
+  it('is answered with 500 and a request id, and not with the message or the statement, which the log has', async () => {
+    const { vendorId } = await api.createCompany()
+    const { sessionToken } = await api.createPerson({ vendorId })
+    await api.db.raw('alter table activity rename to hidden_activity')
+    const { status, text, json } = await api.request('GET', `/v1/vendor/${vendorId}/activity`, {
+      token: sessionToken,
+    })
+    assert.equal(status, 500)
+    assert.deepEqual(
+      [json.code, json.detail],
+      ['internal', 'The request failed for a reason that is not yours. It has been logged.'],
+    )
+    assert.doesNotMatch(text, /relation|activity|select/i)
+    const line = api.logLines.find((line) => line.includes(json.requestId) && line.includes('request failed'))
+    assert.match(line ?? '', /relation \\"activity\\" does not exist/)
+  })
+})
