@@ -1,5 +1,5 @@
 import { PROBLEMS, type ProblemCode } from '#shared/problems/problems.ts'
-import { ROUTES, type Route } from '../local/gateway/route.ts'
+import { ROUTES, type Route, SCREEN_PATHS } from '../local/gateway/route.ts'
 import { STRICT_TRANSPORT_SECURITY, WORKSPACE_HEADERS, workspaceCacheControl } from '../workspace-headers.ts'
 
 /** Where a proxy listens and what is behind it. */
@@ -115,7 +115,14 @@ ${headers(workspaceCacheControl('/'))}
     limit_except GET {
       deny all;
     }
-    try_files $uri /index.html;
+    try_files $uri =404;
+${headers(workspaceCacheControl('/'))}
+  }
+  location ~ "${SCREEN_PATHS}" {
+    limit_except GET {
+      deny all;
+    }
+    try_files /index.html =404;
 ${headers(workspaceCacheControl('/'))}
   }`
 

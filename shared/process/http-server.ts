@@ -24,7 +24,7 @@ const UNREADABLE_STATUS: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, ER
 /** A node:http server with these limits. It does not listen yet. */
 export function createHttpServer(
   listener: RequestListener,
-  limits: HttpServerLimits,
+  limits: HttpServerLimits & ServerOptions,
   unreadable: UnreadableAnswer,
 ): Server {
   const times = { keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS, connectionsCheckingInterval: CHECK_EVERY_MS }

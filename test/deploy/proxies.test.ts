@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { AMBIGUOUS, PROXY_FILES } from '../../infra/deploy/proxies.ts'
-import { ROUTES } from '../../infra/local/gateway/route.ts'
+import { ROUTES, SCREEN_PATHS } from '../../infra/local/gateway/route.ts'
 import { STRICT_TRANSPORT_SECURITY, WORKSPACE_HEADERS } from '../../infra/workspace-headers.ts'
 
 /** What must never leave a file, whatever else changes: each line, and what a proxy would do without it. */
@@ -109,13 +109,19 @@ describe('the configurations of the proxies', () => {
   for (const name of ['nginx.conf', 'workspace.conf'])
     it(`${name} gives each of the workspace's files all its headers`, () => {
       const locations = (PROXY_FILES[name] ?? '').split('try_files').slice(1)
-      assert.equal(locations.length, 3)
+      assert.equal(locations.length, 4)
       for (const location of locations)
         for (const [header, value] of Object.entries({
           ...WORKSPACE_HEADERS,
           'Strict-Transport-Security': STRICT_TRANSPORT_SECURITY,
         }))
           assert.ok(location.includes(`add_header ${header} "${value}" always;`), header)
+    })
+  for (const name of ['nginx.conf', 'workspace.conf'])
+    it(`${name} has the page for the screens of the workspace alone`, () => {
+      const printed = PROXY_FILES[name] ?? ''
+      assert.ok(printed.includes(`location ~ "${SCREEN_PATHS}" {`))
+      assert.equal(printed.split('/index.html').length, 2)
     })
 
   it('nginx.conf keeps the code of a sign-in out of both logs', () => {

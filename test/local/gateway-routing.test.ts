@@ -66,11 +66,12 @@ describe('the gateway: where a path goes', () => {
 
   for (const target of [
     '/',
-    '/sign-in',
-    '/companies/ven_acme/clients?tab=1',
-    '/V1/session',
-    '/documents',
-    '/v1',
+    '/?signed-in',
+    '/invitation',
+    '/explain',
+    '/explain/0b9f6b52-3c1e-4f55-9f0e-6b8f6f1c1d2a',
+    '/ven_acme',
+    '/ven_acme/integrations/oauth-clients?tab=1',
   ]) {
     it(`answers GET ${target} with the workspace`, async () => {
       const response = await fetch(gateway.url + target)
@@ -80,8 +81,55 @@ describe('the gateway: where a path goes', () => {
     })
   }
 
+  for (const target of [
+    '/V1/analytics/ven_acme/daily',
+    '/v1',
+    '/v2/analytics',
+    '/oauth/token',
+    '/token',
+    '/graphql',
+    '/changelog',
+    '/openapi.json/',
+    '/sign-in',
+    '/invitation/more',
+    '/Ven_acme',
+    '/ven_',
+  ]) {
+    it(`answers GET ${target} with 404, not with a page`, async () => {
+      const response = await fetch(gateway.url + target)
+      assert.equal(response.status, 404)
+      assert.equal(((await response.json()) as { code: string }).code, 'not_found')
+      assert.equal(gateway.received.length, 0)
+    })
+  }
+
+  it('takes a target in absolute form, and the host in it in place of Host (RFC 9112 §3.2.2)', async () => {
+    for (const target of ['http://api.test:8080/v1/session?x=1', 'HTTP://api.test:8080/v1/session?x=1'])
+      await gateway.raw(`GET ${target} HTTP/1.1\r\nHost: other.test\r\nConnection: close\r\n\r\n`)
+    assert.deepEqual(
+      gateway.received.map(({ service, url, headers }) => [service, url, headers.host]),
+      Array(2).fill(['api', '/v1/session?x=1', 'api.test:8080']),
+    )
+    assert.match(
+      await gateway.raw('GET http://api.test HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'),
+      /^HTTP\/1.1 200 /,
+    )
+  })
+
+  it('refuses two Host fields, and none but with HTTP/1.0 (RFC 9112 §3.2)', async () => {
+    for (const fields of ['Host: a\r\nHost: b\r\n', 'Host: a\r\nHost: a\r\n', '']) {
+      const target = fields === '' ? '/v1/session' : 'http://a/v1/session'
+      const answer = await gateway.raw(`GET ${target} HTTP/1.1\r\n${fields}Connection: close\r\n\r\n`)
+      assert.match(answer, /^HTTP\/1\.1 400 /)
+      assert.match(answer, /\r\nX-Request-Id: /)
+    }
+    assert.equal(gateway.received.length, 0)
+    assert.match(await gateway.raw('GET /v1/session HTTP/1.0\r\n\r\n'), /^HTTP\/1\.1 200 /)
+    assert.match(gateway.received[0]?.headers.host ?? '', /^127\.0\.0\.1:\d+$/)
+  })
+
   it('refuses another method on a page', async () => {
-    const response = await fetch(`${gateway.url}/sign-in`, { method: 'POST', body: 'x' })
+    const response = await fetch(`${gateway.url}/ven_acme`, { method: 'POST', body: 'x' })
     assert.equal(response.status, 405)
     assert.equal(response.headers.get('allow'), 'GET, HEAD')
     assert.equal(response.headers.get('content-type'), 'application/problem+json')
@@ -112,8 +160,13 @@ describe('the gateway: where a path goes', () => {
     '/..%2f..%2fetc/passwd',
     '/../../etc/passwd',
     '//evil.example/',
-    'http://evil.example/v1/session',
-    'http://127.0.0.1/v1/oauth/token',
+    'http://evil.example/v1/../session',
+    'http://evil.example//v1/oauth/token',
+    'http://user@evil.example/v1/session',
+    'http:///v1/session',
+    'http:/v1/session',
+    'ftp://127.0.0.1/v1/oauth/token',
+    'http://evil.example\\v1/session',
     'v1/session',
     '*',
     '?x',
@@ -132,14 +185,21 @@ describe('the gateway: where a path goes', () => {
     assert.equal(answer, '')
   })
 
-  it('refuses what is not HTTP', async () => {
-    assert.match(await gateway.raw('hello\r\n\r\n'), /^HTTP\/1\.1 400 /)
-  })
-
-  it('refuses a head that is too large', async () => {
-    const answer = await gateway.raw(
+  for (const [what, bytes, status] of [
+    ['what is not HTTP', 'hello\r\n\r\n', 400],
+    ['a field line without a colon', 'GET /v1/session HTTP/1.1\r\nHost: x\r\nBad line\r\n\r\n', 400],
+    [
+      'a head that is too large',
       `GET /v1/session HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(20_000)}\r\n\r\n`,
-    )
-    assert.match(answer, /^HTTP\/1\.1 431 /)
-  })
+      431,
+    ],
+  ] as const)
+    it(`refuses ${what} with a problem and a request id`, async () => {
+      const [head = '', body = ''] = (await gateway.raw(bytes)).split('\r\n\r\n')
+      assert.match(head, new RegExp(`^HTTP/1\\.1 ${status} `))
+      assert.match(head, /Content-Type: application\/problem\+json/)
+      const problem = JSON.parse(body)
+      assert.equal(problem.status, status)
+      assert.ok(head.includes(`X-Request-Id: ${problem.requestId}`))
+    })
 })

@@ -1,18 +1,22 @@
 import { randomUUID } from 'node:crypto'
-import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
-import { drain, listen } from '#shared/process/http-server.ts'
+import { type IncomingMessage, type RequestListener, type Server, STATUS_CODES } from 'node:http'
+import { createHttpServer, drain, listen } from '#shared/process/http-server.ts'
 import { STRICT_TRANSPORT_SECURITY } from '../../workspace-headers.ts'
 import { errorCode } from '../failure.ts'
 import { NO_IPV6 } from '../ports.ts'
 import { type Refusal, refuse } from './answer.ts'
 import type { Pages } from './pages.ts'
 import { createProxy, type ReverseProxy, type Upstream } from './proxy.ts'
-import { destinationOf, pathOf } from './route.ts'
+import { destinationOf, originForm, pathOf } from './route.ts'
 
 /** The deadline for a whole request; its head is due sooner. Below the proxy's own limit, so the caller is blamed. */
-const REQUEST_TIMEOUT_MS = 25_000
-const HEADERS_TIMEOUT_MS = 10_000
+const LIMITS = {
+  requestTimeout: 25_000,
+  headersTimeout: 10_000,
+  maxHeaderSize: 16 * 1_024,
+  // Answered here, with a request id.
+  requireHostHeader: false,
+}
 const DRAIN_DEADLINE_MS = 10_000
 
 export interface GatewayOptions {
@@ -71,17 +75,32 @@ function createHandler(
   return (incoming, response) => {
     if (byTls) response.setHeader('Strict-Transport-Security', STRICT_TRANSPORT_SECURITY)
     const requestId = randomUUID()
-    const target = incoming.url ?? ''
+    const { target, host } = originForm(incoming.url ?? '')
+    incoming.url = target
     const answer = (refusal: Refusal) => refuse(response, refusal, { target, requestId, apiResource })
+    const ownHost = hostOf(incoming)
+    const context = { requestId, host: host ?? ownHost, refuse: answer }
     const destination = destinationOf(target)
-    if (destination === undefined) answer(NOT_A_PATH)
-    else if (destination === 'auth') proxy.forward(incoming, response, auth, { requestId, refuse: answer })
-    else if (destination === 'api') proxy.forward(incoming, response, api, { requestId, refuse: answer })
+    if (ownHost === undefined) answer(NOT_ONE_HOST)
+    else if (destination === undefined) answer(NOT_A_PATH)
+    else if (destination === 'auth') proxy.forward(incoming, response, auth, context)
+    else if (destination === 'api') proxy.forward(incoming, response, api, context)
     else if (incoming.method !== 'GET' && incoming.method !== 'HEAD') answer(ONLY_PAGES)
     else if (!pages.answer(incoming, response, pathOf(target), requestId)) answer(NO_SUCH_FILE)
   }
 }
 
+/** Returns undefined unless there is exactly one Host field. HTTP/1.0 knows none (RFC 9112 §3.2). */
+function hostOf({ headersDistinct, httpVersion, socket }: IncomingMessage): string | undefined {
+  const hosts = headersDistinct.host ?? []
+  if (hosts.length === 0 && httpVersion === '1.0') return `${socket.localAddress}:${socket.localPort}`
+  return hosts.length === 1 ? hosts[0] : undefined
+}
+
+const NOT_ONE_HOST: Refusal = {
+  code: 'invalid_request',
+  detail: 'The request must have one Host field.',
+}
 const NOT_A_PATH: Refusal = {
   code: 'invalid_request',
   detail: 'The target of the request is not a plain path.',
@@ -94,19 +113,11 @@ const ONLY_PAGES: Refusal = {
 }
 
 async function startServer(handle: RequestListener, host: string, port: number): Promise<Server> {
-  const server = createServer(
-    { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: HEADERS_TIMEOUT_MS },
-    handle,
-  )
-  server.on('clientError', answerUnreadable)
+  const server = createHttpServer(handle, LIMITS, ({ status, requestId }) => ({
+    contentType: 'application/problem+json',
+    // No request could be read, so the status says it all (RFC 9457 §4.2.1).
+    body: { type: 'about:blank', title: STATUS_CODES[status], status, requestId },
+  }))
   await listen(server, { host, port })
   return server
-}
-
-/** For input that is not HTTP, has too large a head, or is too slow: there is only a connection to answer. */
-function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
-  const statuses: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }
-  const status = statuses[error.code ?? ''] ?? 400
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
 }

@@ -4,6 +4,9 @@ import { extname, join, relative, sep } from 'node:path'
 import Koa from 'koa'
 import { entityTag } from '#shared/http/entity-tag.ts'
 import { WORKSPACE_HEADERS, workspaceCacheControl } from '../../workspace-headers.ts'
+import { SCREEN_PATHS } from './route.ts'
+
+const SCREEN = new RegExp(SCREEN_PATHS)
 
 /** What the build writes beside the files that compress well; the better one first. */
 const COMPRESSED = [
@@ -32,7 +35,7 @@ export async function loadPages(directory: string): Promise<Pages> {
     files.set(`/${relative(directory, file).split(sep).join('/')}`, await readFile(file))
   }
   if (!files.has('/index.html')) throw new Error(`${directory} has no index.html`)
-  const nameOf = (path: string) => (files.has(path) ? path : isScreen(path) ? '/index.html' : undefined)
+  const nameOf = (path: string) => (files.has(path) ? path : SCREEN.test(path) ? '/index.html' : undefined)
   const app = new Koa()
   app.use((ctx) => send(ctx, nameOf(ctx.path) as string, files))
   const handle = app.callback()
@@ -45,10 +48,6 @@ export async function loadPages(directory: string): Promise<Pages> {
     },
   }
 }
-
-/** A name with a dot is a file; the other paths are those that the services answer when called directly. */
-const isScreen = (path: string): boolean =>
-  !path.slice(path.lastIndexOf('/')).includes('.') && !['/healthz', '/readyz', '/metrics'].includes(path)
 
 function send(ctx: Koa.Context, name: string, files: ReadonlyMap<string, Buffer>): void {
   const accepted = ctx.acceptsEncodings()

@@ -22,6 +22,7 @@ const HOP_BY_HOP = [
 const OURS_TO_SAY = [
   'expect',
   'forwarded',
+  'host',
   'x-caller-request-id',
   'x-forwarded-for',
   'x-forwarded-host',
@@ -48,7 +49,7 @@ export interface ReverseProxy {
     incoming: IncomingMessage,
     response: ServerResponse,
     to: Upstream,
-    context: { requestId: string; refuse: (refusal: Refusal) => void },
+    context: { requestId: string; host: string | undefined; refuse: (refusal: Refusal) => void },
   ): void
   close(): void
 }
@@ -56,7 +57,7 @@ export interface ReverseProxy {
 export function createProxy({ localAddress, idleTimeout_ms = IDLE_TIMEOUT_MS }: ProxyOptions): ReverseProxy {
   const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY })
   return {
-    forward(incoming, response, to, { requestId, refuse }) {
+    forward(incoming, response, to, { requestId, host, refuse }) {
       const outgoing = request({
         agent,
         host: to.host,
@@ -64,7 +65,7 @@ export function createProxy({ localAddress, idleTimeout_ms = IDLE_TIMEOUT_MS }: 
         ...(localAddress && { localAddress }),
         method: incoming.method,
         path: incoming.url,
-        headers: requestFields(incoming, requestId),
+        headers: requestFields(incoming, requestId, host ?? ''),
         setHost: false,
       })
       const progress = answerFrom(outgoing, response, requestId)
@@ -131,8 +132,9 @@ function answerFrom(
 }
 
 /** The fields to pass on, in their order and with duplicates: the service sees what the caller sent. */
-function requestFields(incoming: IncomingMessage, requestId: string): string[] {
+function requestFields(incoming: IncomingMessage, requestId: string, host: string): string[] {
   const fields = withoutHop(incoming).filter(([name]) => !OURS_TO_SAY.includes(name.toLowerCase()))
+  fields.unshift(['Host', host])
   fields.push(
     ['X-Forwarded-For', incoming.socket.remoteAddress ?? ''],
     ['X-Forwarded-Proto', 'http'],
