@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
+import { connect } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import { gzipSync } from 'node:zlib'
 import { type ApiRequest, startApi, type TestApi } from '../support/api.ts'
+import { eventually } from '../support/eventually.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 const VALID = JSON.stringify({ name: 'Warehouse', scopes: ['analytics:read'] })
@@ -134,6 +136,35 @@ describe('a JSON body', () => {
 
   it('may hold the character that stands for what cannot be decoded, U+FFFD', async () => {
     assert.equal((await send(VALID.replace('Warehouse', 'a\uFFFDb'))).json.name, 'a\uFFFDb')
+  })
+
+  it('over the limit is refused before it comes, and its sender can go on writing and read the answer', async () => {
+    const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
+    let text = ''
+    socket.on('data', (chunk) => {
+      text += chunk
+    })
+    const fields = `Host: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`
+    socket.write(`POST ${path} HTTP/1.1\r\n${fields}Content-Length: 1100000\r\n\r\n`)
+    await eventually(() => text.startsWith('HTTP/1.1 413 '))
+    // A connection that was closed would be reset by the rest of the body, and the answer with it.
+    socket.write('x'.repeat(1_100_000))
+    socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    await once(socket, 'close')
+    assert.match(text, /\r\nHTTP\/1\.1 200 |}HTTP\/1\.1 200 /)
+  })
+
+  it('far over the limit has its connection closed', async () => {
+    const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
+    let text = ''
+    socket.on('data', (chunk) => {
+      text += chunk
+    })
+    const fields = `Host: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n`
+    socket.write(`POST ${path} HTTP/1.1\r\n${fields}Content-Length: 5000000\r\n\r\n`)
+    await once(socket, 'close')
+    assert.match(text, /^HTTP\/1\.1 413 /)
+    assert.match(text, /\r\nConnection: close\r\n/i)
   })
 
   it('is given up, and its connection closed, when nothing more of it comes', async () => {

@@ -8,6 +8,12 @@ const SILENCE_MAX_MS = 3_000
 /** The whole body must arrive within this time, which leaves some of a request's 8 s for the work. */
 const ARRIVAL_MAX_MS = 6_000
 
+/**
+ * A body over its limit, up to this length, is discarded by node:http once it was answered. A closed connection would be
+ * reset by the rest of it, and a proxy would lose the answer with it. Its sender has as long as for any request.
+ */
+const DISCARDED_MAX_BYTES = 4 * 1_024 * 1_024
+
 /** The length of a body as its sender declares it, in bytes; undefined if it comes in chunks. */
 export function declaredLength({ headers }: IncomingMessage): number | undefined {
   const length = headers['content-length']
@@ -17,7 +23,8 @@ export function declaredLength({ headers }: IncomingMessage): number | undefined
 /**
  * @returns what reads the bytes of a JSON body. Nothing of a body is read whose declared length is above the limit.
  * It throws Problem 413 above the limit, 408 if the body stalls or takes too long, 400 if it is cut off. The connection
- * is closed after each of them, since the rest of the body may still be on its way.
+ * is closed after each of them, since the rest of the body may still be on its way, but not for one that is known to be
+ * short enough to be discarded.
  */
 export function byteReader(limit_bytes: number): (ctx: ApiContext) => Promise<Buffer> {
   const read = koaBody({
@@ -35,7 +42,8 @@ export function byteReader(limit_bytes: number): (ctx: ApiContext) => Promise<Bu
   })
 
   return async (ctx) => {
-    if ((declaredLength(ctx.req) ?? 0) > limit_bytes) throw tooLarge(limit_bytes)
+    const declared_bytes = declaredLength(ctx.req) ?? 0
+    if (declared_bytes > limit_bytes) throw tooLarge(limit_bytes, declared_bytes > DISCARDED_MAX_BYTES)
     if (ctx.req.destroyed) throw cutOff()
     const late = Promise.withResolvers<never>()
     const give = () => late.reject(closing('request_timeout', 'The body took too long to arrive.'))
@@ -64,7 +72,9 @@ export function byteReader(limit_bytes: number): (ctx: ApiContext) => Promise<Bu
 const closing = (code: 'malformed_json' | 'payload_too_large' | 'request_timeout', detail: string): Problem =>
   new Problem(code, detail, { headers: { Connection: 'close' } })
 
-const tooLarge = (limit_bytes: number): Problem =>
-  closing('payload_too_large', `The body may have at most ${limit_bytes} bytes.`)
+function tooLarge(limit_bytes: number, close = true): Problem {
+  const detail = `The body may have at most ${limit_bytes} bytes.`
+  return close ? closing('payload_too_large', detail) : new Problem('payload_too_large', detail)
+}
 
 const cutOff = (): Problem => closing('malformed_json', 'The body ended too early.')
