@@ -82,7 +82,11 @@ const amountMinor = (description: string) => whole(0).meta({ description })
 
 const currency = z
   .string("must be the company's currency")
-  .meta({ description: "ISO 4217; must be the company's currency." })
+  .meta({
+    description: "ISO 4217; must be the company's currency.",
+    pattern: '^[A-Z]{3}$',
+    examples: ['EUR'],
+  })
 
 const counted = <T extends string>(type: T, id: string, what: string) =>
   z.strictObject({ eventId, type: z.literal(type), occurredAt, quantity: count(what) }).meta({ id })

@@ -250,6 +250,27 @@ describe('discovery', () => {
       assert.deepEqual(document.components.schemas.ClickEvent.properties.type.enum, ['click'])
     })
 
+    it('says the rules that a schema can say, so that what fits it is not refused for them', () => {
+      const { OrderEvent, OAuthClientInput, PersonInput } = document.components.schemas
+      const matches = ({ pattern }: { pattern: string }, text: string) => new RegExp(pattern).test(text)
+      for (const [text, fits] of [
+        ['EUR', true],
+        ['', false],
+        ['eur', false],
+      ] as const)
+        assert.equal(matches(OrderEvent.properties.currency, text), fits, text)
+      for (const { properties } of [OAuthClientInput, PersonInput])
+        for (const [text, fits] of [
+          ['Müller & Söhne 🏭', true],
+          ['a\nb', false],
+          ['a\u0000', false],
+        ] as const)
+          assert.equal(matches(properties.name, text), fits, text)
+      const { parameters } = document.paths['/v1/analytics/{vendorId}/daily'].get
+      const ifMatch = parameters.find(({ name }: { name: string }) => name === 'If-Match')
+      assert.deepEqual(ifMatch.schema.examples, ['*'])
+    })
+
     it('has no pattern beside a format', () => {
       const visit = (node: unknown): void => {
         if (typeof node !== 'object' || node === null) return

@@ -108,6 +108,8 @@ export const oneLine = (min: number, max: number) =>
       return length >= min && length <= max
     }, `must have ${min} to ${max} characters`)
     .refine((text) => text.isWellFormed() && !UNPRINTABLE.test(text), 'must be one line of plain text')
+    // As much of the rule as the regular expressions of all languages can say.
+    .meta({ pattern: '^[^\\x00-\\x1F\\x7F]*$' })
 
 const PERSON_NAME_MAX_CHARACTERS = 200
 

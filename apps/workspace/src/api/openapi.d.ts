@@ -251,7 +251,10 @@ export interface components {
              * @description Revenue in minor units of the currency.
              */
             amountMinor: number;
-            /** @description ISO 4217; must be the company's currency. */
+            /**
+             * @description ISO 4217; must be the company's currency.
+             * @example EUR
+             */
             currency: string;
         };
         BoostSpendEvent: {
@@ -272,7 +275,10 @@ export interface components {
              * @description What was spent, in minor units of the currency.
              */
             amountMinor: number;
-            /** @description ISO 4217; must be the company's currency. */
+            /**
+             * @description ISO 4217; must be the company's currency.
+             * @example EUR
+             */
             currency: string;
         };
         AnalyticsEventsAnswer: {
