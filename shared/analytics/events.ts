@@ -80,13 +80,11 @@ const whole = (min: number) =>
 const count = (description: string) => whole(1).default(1).meta({ description })
 const amountMinor = (description: string) => whole(0).meta({ description })
 
-const currency = z
-  .string("must be the company's currency")
-  .meta({
-    description: "ISO 4217; must be the company's currency.",
-    pattern: '^[A-Z]{3}$',
-    examples: ['EUR'],
-  })
+const currency = z.string("must be the company's currency").meta({
+  description: "ISO 4217; must be the company's currency.",
+  pattern: '^[A-Z]{3}$',
+  examples: ['EUR'],
+})
 
 const counted = <T extends string>(type: T, id: string, what: string) =>
   z.strictObject({ eventId, type: z.literal(type), occurredAt, quantity: count(what) }).meta({ id })
