@@ -7,12 +7,15 @@ import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
 
 const ROOT = join(import.meta.dirname, '../..')
-const FIRST_FONT = /atkinson-hyperlegible-next-latin-wght-normal-.*\.woff2$/
+const FIRST_FONTS = [
+  /atkinson-hyperlegible-next-latin-wght-normal-.*\.woff2$/,
+  /atkinson-hyperlegible-mono-latin-wght-normal-.*\.woff2$/,
+]
 const COMPRESSIBLE = /\.(?:html|js|css|svg)$/
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react(), preloadedFont(), compressed()],
+  plugins: [react(), preloadedFonts(), compressed()],
   build: {
     outDir: 'dist',
     emptyOutDir: true,
@@ -28,18 +31,26 @@ export default defineConfig({
   },
 })
 
-/** The font of the first words on the page is asked for with the page, not only once its style sheet is there. */
-function preloadedFont(): Plugin {
+/** The fonts that every page uses are requested with the page, so that no column changes its width when they arrive. */
+function preloadedFonts(): Plugin {
   return {
-    name: 'preloaded-font',
+    name: 'preloaded-fonts',
     apply: 'build',
     transformIndexHtml: {
       order: 'post',
       handler(_html, { bundle = {} }) {
-        const file = Object.keys(bundle).find((name) => FIRST_FONT.test(name))
-        if (!file) throw new Error(`no font of the build matches ${FIRST_FONT}`)
-        const attrs = { rel: 'preload', href: `/${file}`, as: 'font', type: 'font/woff2', crossorigin: true }
-        return [{ tag: 'link', attrs, injectTo: 'head' }]
+        return FIRST_FONTS.map((font) => {
+          const file = Object.keys(bundle).find((name) => font.test(name))
+          if (!file) throw new Error(`no font of the build matches ${font}`)
+          const attrs = {
+            rel: 'preload',
+            href: `/${file}`,
+            as: 'font',
+            type: 'font/woff2',
+            crossorigin: true,
+          }
+          return { tag: 'link', attrs, injectTo: 'head' }
+        })
       },
     },
   }
