@@ -5,7 +5,7 @@ import type { SigningKeys } from '#shared/access-tokens/signing-keys.ts'
 import { Problem } from '#shared/problems/problems.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
-import type { Metrics } from '#shared/process/metrics.ts'
+import { createMetrics, type Metrics } from '#shared/process/metrics.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
@@ -130,8 +130,10 @@ export const listPaths = (settings: { issuer: string; apiResource: string }): st
       methods.filter((method) => method !== 'HEAD').map((method) => `${method} ${path}`),
     )
 
-const withoutStores = (settings: { issuer: string; apiResource: string }) =>
-  ({ settings, pools: {}, limits: {}, callbacks: {}, signingKeys: {} }) as ApiDependencies
+const withoutStores = (settings: { issuer: string; apiResource: string }) => {
+  const metrics = createMetrics({ service: 'api' })
+  return { settings, metrics, pools: {}, limits: {}, callbacks: {}, signingKeys: {} } as ApiDependencies
+}
 
 /** The routes for access tokens, and the workspace's daily figures, which are the same. */
 function integratorRoutes(deps: ApiDependencies): Route[] {
