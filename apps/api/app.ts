@@ -5,7 +5,7 @@ import type { SigningKeys } from '#shared/access-tokens/signing-keys.ts'
 import { Problem } from '#shared/problems/problems.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
-import type { Metrics } from '#shared/process/metrics.ts'
+import { createMetrics, type Metrics } from '#shared/process/metrics.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
@@ -26,7 +26,7 @@ import { createRequestMiddleware } from './http/request.ts'
 import { type Access, anyone, type Route, routerOf } from './http/route.ts'
 import { createUnmatchedMiddleware } from './http/routes.ts'
 import type { ApiRouter, ApiState } from './http/state.ts'
-import { createMeasuringMiddleware } from './measured.ts'
+import { createMeasuringMiddleware } from './metrics.ts'
 import { createPeopleRoutes } from './people/routes.ts'
 import { createRefusalRoutes } from './refusals/routes.ts'
 import { createSessionAccess } from './sessions/access.ts'
@@ -39,14 +39,6 @@ import type { SignInLimits } from './sessions/sign-in-limits.ts'
 
 /** The stores' own time-outs end most waits before this: one connection and one statement take 8 s at most. */
 const REQUEST_DEADLINE_MS = 8_000
-/** These wait for a turn and a slow sender, for a receiver elsewhere, for the last lease, and for the OpenID provider. */
-const OWN_DEADLINE = [
-  'POST /v1/analytics/:vendorId/events',
-  'POST /v1/vendor/:vendorId/callback-test',
-  'POST /v1/vendor/:vendorId/oauth-clients/:clientId/revoke',
-  'POST /v1/session/openid',
-  'GET /v1/session/openid/callback',
-]
 
 /** Connections to the Postgres primary, separated by purpose. */
 export interface ApiPools {
@@ -99,13 +91,12 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
   const { settings, log, usage } = deps
   const { apiResource, trustedProxies } = settings
   const routers = createRouters(deps)
-  const deadline = createDeadlineMiddleware({ deadline_ms: REQUEST_DEADLINE_MS, ownDeadline: OWN_DEADLINE })
 
   const app = new Koa<ApiState>()
   app.use(createMeasuringMiddleware(deps.metrics))
   app.use(createRequestMiddleware({ log, trustedProxies, ran: deps.ran }))
   app.use(createProblemMiddleware({ apiResource, usage }))
-  app.use(deadline as Koa.Middleware<ApiState>)
+  app.use(createDeadlineMiddleware(REQUEST_DEADLINE_MS) as Koa.Middleware<ApiState>)
   for (const router of routers) app.use(router.routes() as Koa.Middleware<ApiState>)
   app.use(createUnmatchedMiddleware(routers))
   app.on('error', (error: Error) => log.debug({ error: error.message }, 'an answer could not be sent'))
@@ -139,8 +130,10 @@ export const listPaths = (settings: { issuer: string; apiResource: string }): st
       methods.filter((method) => method !== 'HEAD').map((method) => `${method} ${path}`),
     )
 
-const withoutStores = (settings: { issuer: string; apiResource: string }) =>
-  ({ settings, pools: {}, limits: {}, callbacks: {}, signingKeys: {} }) as ApiDependencies
+const withoutStores = (settings: { issuer: string; apiResource: string }) => {
+  const metrics = createMetrics({ service: 'api' })
+  return { settings, metrics, pools: {}, limits: {}, callbacks: {}, signingKeys: {} } as ApiDependencies
+}
 
 /** The routes for access tokens, and the workspace's daily figures, which are the same. */
 function integratorRoutes(deps: ApiDependencies): Route[] {

@@ -3,8 +3,8 @@ import { VERSION } from '#shared/process/version.ts'
 import { within } from '#shared/process/within.ts'
 import { readDatabaseState, type SchemaState } from '#shared/stores/database-checks.ts'
 import type { Database } from '#shared/stores/postgres.ts'
-import { createRouter } from './http/routes.ts'
-import type { ApiRouter } from './http/state.ts'
+import { routerOf } from './http/route.ts'
+import type { ApiMiddleware, ApiRouter } from './http/state.ts'
 
 const CHECK_DEADLINE_MS = 2_000
 
@@ -78,20 +78,25 @@ export function createHealthRoutes({
     }
   }
 
+  const getHealth: ApiMiddleware = (ctx) => {
+    ctx.body = { status: 'ok', version: VERSION }
+  }
+
+  const getReadiness: ApiMiddleware = async (ctx) => {
+    const { waitingFor, degraded: without } = await health()
+    const worse = without.length === 0 ? {} : { degraded: without }
+    const ready = waitingFor.length === 0
+    ctx.status = ready ? 200 : 503
+    ctx.body = ready ? { status: 'ready', ...worse } : { status: 'not ready', waitingFor }
+  }
+
   measureReadiness(metrics, health)
   const fenced = '1 while an operator has to confirm that the database is complete'
   metrics.gauge('integration_fenced', { help: fenced, over: 'max' }, async (set) =>
     set((await databaseState()).schema === 'fenced' ? 1 : 0),
   )
-  return createRouter()
-    .get('/healthz', (ctx) => {
-      ctx.body = { status: 'ok', version: VERSION }
-    })
-    .get('/readyz', async (ctx) => {
-      const { waitingFor, degraded: without } = await health()
-      const worse = without.length === 0 ? {} : { degraded: without }
-      const ready = waitingFor.length === 0
-      ctx.status = ready ? 200 : 503
-      ctx.body = ready ? { status: 'ready', ...worse } : { status: 'not ready', waitingFor }
-    })
+  return routerOf([
+    { method: 'get', path: '/healthz', handler: getHealth },
+    { method: 'get', path: '/readyz', handler: getReadiness },
+  ])
 }

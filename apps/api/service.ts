@@ -5,8 +5,8 @@ import { watchLoopLag } from '#shared/process/loop-lag.ts'
 import { createMetrics, type Metrics } from '#shared/process/metrics.ts'
 import type { Service } from '#shared/process/service-process.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
+import { ROUND_TIMINGS, type RoundTimings } from '#shared/revocation/round-timings.ts'
 import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
-import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
 import { checkDatabaseUrl, createPostgres } from '#shared/stores/postgres.ts'
 import { rateLimits } from '#shared/stores/rate-limit.ts'
 import type { Redis } from '#shared/stores/redis.ts'
@@ -20,7 +20,7 @@ import { createResolver, type Resolve } from './callbacks/resolver.ts'
 import { createTestSender } from './callbacks/sender.ts'
 import type { ApiConfig } from './config.ts'
 import { startHousekeeping } from './housekeeping.ts'
-import { countedSender } from './measured.ts'
+import { countedSender } from './metrics.ts'
 import { OPENID_TRANSACTION_LIFETIME_S } from './sessions/openid-transaction.ts'
 
 const NAME = 'integration-api'
@@ -39,7 +39,7 @@ export interface ServiceOptions {
     /** In PEM. */
     certificateAuthority?: string
   }
-  revocationTimings?: Timings
+  revocationTimings?: RoundTimings
   metrics?: Metrics
 }
 
@@ -49,7 +49,7 @@ export function createService({
   clock,
   log,
   outside = {},
-  revocationTimings: timings = PRODUCTION_TIMINGS,
+  revocationTimings: timings = ROUND_TIMINGS,
   metrics = createMetrics({ service: 'api' }),
 }: ServiceOptions): Service {
   const pools = createPools(config)
@@ -60,9 +60,10 @@ export function createService({
     db: pools.workspace,
     decisions: pools.decisions,
     timings,
+    ticked: connections.ticked,
   })
   measurePools(metrics, { ...pools })
-  measureRedis(metrics, connections, revocation.counts)
+  measureRedis(metrics, connections.watches, revocation)
   const roundMarked = measureRoundAge(metrics)
   const usage = createClientUsage({ redis, clock })
   const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
@@ -127,7 +128,6 @@ export function createService({
       await usage.flush()
       signingKeys.stop()
       await Promise.all([endHousekeeping(), reconciling?.stop()])
-      revocation.close()
       lag.stop()
       connections.close()
       await Promise.all(Object.values(pools).map((pool) => pool.destroy()))
@@ -143,7 +143,7 @@ const appSettings = (config: ApiConfig): ApiDependencies['settings'] => ({
   builtInAccounts: config.BUILT_IN_ACCOUNTS === 'on',
 })
 
-/** @returns what fails, or cannot be relied on, and is done without. */
+/** Returns the dependencies that are down or untrusted. */
 function degradedBy(reconciling: Reconciling | undefined, connections: RedisConnections): string[] {
   const round = reconciling?.latest()?.outcome
   return [
@@ -152,7 +152,7 @@ function degradedBy(reconciling: Reconciling | undefined, connections: RedisConn
   ]
 }
 
-/** @returns what is called each time this process has made Redis trusted. */
+/** Returns a function to call each time this process has made Redis trusted. */
 function measureRoundAge({ gauge }: Metrics): () => void {
   /** By the process's clock; until the first time, its start counts. */
   let markedAt_ms = 0

@@ -1,7 +1,6 @@
 import type { RequestContext } from '#shared/http/request-context.ts'
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import type { Log } from '#shared/process/log.ts'
-import { infoLines } from '#shared/process/log-line.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
 import type { ClientUsage } from '#shared/usage/client-usage.ts'
 import { INVALID_CLIENT, type Refusal } from './refusal.ts'
@@ -23,7 +22,6 @@ export type Audit = ReturnType<typeof createAudit>
  * What was sent as client id is logged only when it looks like one, since people paste secrets into the wrong field.
  */
 export function createAudit(log: Log, { counter }: Metrics, usage: ClientUsage) {
-  const writeInfo = infoLines(log)
   const issued = counter('integration_tokens_issued_total', 'Access tokens issued')
   const revoked = counter('integration_tokens_revoked_total', 'Access tokens revoked by their client')
   const reasons = Object.values(INVALID_CLIENT).map(({ parts: { reason } }) => reason)
@@ -32,7 +30,7 @@ export function createAudit(log: Log, { counter }: Metrics, usage: ClientUsage) 
   return {
     tokenIssued(context: RequestContext, token: TokenIssued): void {
       issued.inc()
-      writeInfo({ event: 'token.issued', ...context, ...token }, 'token issued')
+      log.info({ event: 'token.issued', ...context, ...token }, 'token issued')
     },
     tokenRevoked(context: RequestContext, token: Pick<TokenIssued, 'clientId' | 'jti'>): void {
       revoked.inc()
@@ -44,7 +42,7 @@ export function createAudit(log: Log, { counter }: Metrics, usage: ClientUsage) 
       const known = clientId !== undefined && CLIENT_ID_PATTERN.test(clientId) ? { clientId } : {}
       const fields = { event: 'request.refused', ...context, path, ...known, status, error, reason }
       log.info(fields, 'request refused')
-      // If the stores could not decide, that is nobody's mistake.
+      // A 503 is not the client's mistake: the stores could not decide.
       if (!client || status === 503) return
       const { record, proven } = client
       const { requestId } = context

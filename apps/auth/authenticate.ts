@@ -22,7 +22,7 @@ export interface AuthenticatedClient {
 }
 
 /**
- * Notes in the exchange which client it is about.
+ * Records the client in the exchange.
  * @param limit counts the requests of an authenticated client, so that a stranger cannot use it up.
  */
 export type Authenticate = (

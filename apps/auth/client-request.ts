@@ -6,7 +6,7 @@ import { type Form, readForm } from './form.ts'
 import { invalidRequest, Refusal } from './refusal.ts'
 import type { Exchange } from './route.ts'
 
-/** What each endpoint works with that a client uses for itself. */
+/** Dependencies shared by the client-facing endpoints. */
 export interface ClientEndpoint {
   authenticate: Authenticate
   /** Counts the requests of authenticated clients. */
@@ -18,8 +18,8 @@ export interface ClientEndpoint {
 }
 
 /**
- * Reads a form-encoded request that a client makes for itself. Of its fields only those in `names` count.
- * @throws ClientGone when the sender went away.
+ * Reads a client's form-encoded request. Fields that are not in `names` are ignored.
+ * @throws ClientGone when the sender has gone.
  */
 export async function readClientRequest(
   exchange: Exchange,

@@ -5,8 +5,6 @@ import { areApart, clockOffset_ms } from '#shared/revocation/clocks.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 
 const CHECK_EVERY_MS = 15_000
-/** While neither store's clock agrees with this one and one of them cannot be read. */
-const CHECK_UNKNOWN_MS = 1_000
 
 /** The wall clocks of the stores, in ms. */
 export interface StoreClocks {
@@ -26,26 +24,26 @@ export const storeClocks = (db: Queryable, redis: Redis): StoreClocks => ({
 })
 
 /**
- * Watches whether this process may date tokens. One that is dated far ahead would outlive the entry that says it is
- * revoked. The clock is wrong when it is more than two minutes away from those of both stores, and right as soon as
- * one of them agrees: of three clocks, one wrong one is outvoted. While that cannot be told, the last verdict stands.
+ * Checks whether this process's clock can be trusted to date tokens. A token dated far ahead would outlive the entry
+ * that says it is revoked. The clock is wrong when it is more than two minutes away from those of both stores, and
+ * right as soon as one of them agrees: of three clocks, one wrong one is outvoted. While that is undecided, the last
+ * verdict is kept.
  */
 export function watchClock({
   clock,
   stores,
   log,
   every_ms = CHECK_EVERY_MS,
-  everyUnknown_ms = CHECK_UNKNOWN_MS,
 }: {
   clock: Clock
   stores: StoreClocks
   log: Log
   every_ms?: number
-  everyUnknown_ms?: number
 }) {
   let right = true
   let unknown = false
   let offsets: { postgres_ms?: number | undefined; redis_ms?: number | undefined } = {}
+  let checkedAt_ms = Number.NEGATIVE_INFINITY
 
   /** How far the other clock is ahead; undefined when it cannot be read. */
   async function offsetOf(read: () => Promise<number>): Promise<number | undefined> {
@@ -58,6 +56,7 @@ export function watchClock({
 
   /** Never rejects. */
   async function check(): Promise<void> {
+    checkedAt_ms = performance.now()
     const [postgres_ms, redis_ms] = await Promise.all([offsetOf(stores.postgres), offsetOf(stores.redis)])
     const known = [postgres_ms, redis_ms].filter((ahead_ms) => ahead_ms !== undefined)
     const agrees = known.some((ahead_ms) => !areApart({ postgres_ms: ahead_ms, redis_ms: 0 }))
@@ -75,16 +74,9 @@ export function watchClock({
     /** How far each store's clock was ahead at the last look. */
     offsets: () => offsets,
     check,
-    /** Checks now, and from then on every 15 s; every second while it cannot be told. @returns what ends that. */
-    async start() {
-      await check()
-      let checkedAt_ms = performance.now()
-      const timer = setInterval(() => {
-        if (performance.now() - checkedAt_ms < (unknown ? everyUnknown_ms : every_ms)) return
-        checkedAt_ms = performance.now()
-        void check()
-      }, everyUnknown_ms).unref()
-      return () => clearInterval(timer)
+    /** Checks if the last check was 15 s ago or could not decide. To be called about once a second. */
+    poll(): void {
+      if (unknown || performance.now() - checkedAt_ms >= every_ms) void check()
     },
   }
 }

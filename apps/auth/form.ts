@@ -6,7 +6,7 @@ const BODY_MAX_BYTES = 8 * 1_024
 const DISCARD_MAX_BYTES = 1_024 * 1_024
 const FORM = /^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i
 
-/** The sender went away before its request was complete. There is nobody to answer. */
+/** The sender went away before its request was complete. There is no one to answer. */
 export class ClientGone extends Error {}
 
 /** The fields of a request that were sent, each once, with a value that is not empty. */

@@ -1,6 +1,7 @@
 import Provider, { type Adapter, type Client, type Configuration, errors } from 'oidc-provider'
 import type { ClientCredentials } from '#shared/oauth/client-credentials.ts'
 import { SCOPES } from '#shared/oauth/scopes.ts'
+import { ConfigError } from '#shared/process/config.ts'
 import { createGrantJudge, createRememberingJudge, scopesOfClient } from './grant-judge.ts'
 import type { TokenKey } from './token-key.ts'
 
@@ -9,7 +10,10 @@ export const ACCESS_TOKEN_LIFE_S = 900
 type Server = Record<'issuer' | 'resource', string>
 type Recipient = Pick<ClientCredentials, 'clientId' | 'vendorId'>
 
-/** Returns the grant that signs with a key: one for each key, for as long as the key is in use. */
+/**
+ * Returns the grant that signs with a key: one for each key, for as long as the key is in use.
+ * @throws ConfigError when oidc-provider refuses the configuration.
+ */
 export function createGrants(server: Server): (key: TokenKey) => Grant {
   const grants = new WeakMap<TokenKey, Grant>()
   return (key) => {
@@ -23,7 +27,7 @@ export type Grant = ReturnType<typeof createGrant>
 
 /** The client credentials grant (RFC 6749 §4.4). oidc-provider decides what is granted and issues the tokens. */
 function createGrant({ issuer, resource }: Server, key: TokenKey) {
-  const provider = new Provider(issuer, configuration(resource, key))
+  const provider = createProvider(issuer, configuration(resource, key))
   const resourceServer = new provider.ResourceServer(resource, {
     audience: resource,
     scope: '',
@@ -45,6 +49,14 @@ function createGrant({ issuer, resource }: Server, key: TokenKey) {
       token.extra = { vendor_id: vendorId }
       return { token: await token.save(), jti: token.jti }
     },
+  }
+}
+
+function createProvider(issuer: string, configuration: Configuration): Provider {
+  try {
+    return new Provider(issuer, configuration)
+  } catch (error) {
+    throw new ConfigError(`oidc-provider refuses its configuration: ${(error as Error).message}`)
   }
 }
 

@@ -37,11 +37,10 @@ export interface KeyRing {
    * @returns what signs instead of it, which is the standby key; undefined when there is none and none can be made.
    */
   withdraw(kid: string): Promise<TokenKey | undefined>
-  /**
-   * Reads the table, and from then on every 15 s, or every second while nothing can sign.
-   * @returns what ends that. @throws ConfigError when no stored key opens; whatever the database throws.
-   */
-  start(): Promise<() => void>
+  /** Reads the table. @throws ConfigError when no stored key opens; whatever the database throws. */
+  start(): Promise<void>
+  /** Reads the table again if 15 s have passed, or nothing can sign. To be called about once a second. */
+  poll(): void
 }
 
 const NONE_OPENS =
@@ -131,11 +130,8 @@ export function createKeyRing({
       }
       return signer
     },
-    async start() {
-      await load()
-      const timer = setInterval(() => void refresh(signer ? poll_ms : pollUnable_ms), pollUnable_ms).unref()
-      return () => clearInterval(timer)
-    },
+    start: load,
+    poll: () => void refresh(signer ? poll_ms : pollUnable_ms),
   }
 }
 

@@ -58,8 +58,8 @@ function kidOf(token: string): string | undefined {
 }
 
 /**
- * Verifies a token that is to be revoked. Its expiry is not looked at: the clock of a resource server may be behind
- * this one, and revoking an expired token harms nobody.
+ * Verifies a token that is to be revoked. Its expiry is ignored: the clock of a resource server may be behind
+ * this one, and revoking an expired token harms no one.
  * @returns undefined when this server did not sign it with `key`.
  */
 async function verifyOwnToken(

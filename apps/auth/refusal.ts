@@ -1,5 +1,5 @@
 import { type RateLimitVerdict, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
-import { type Answer, UNCACHED_JSON } from './answer.ts'
+import { type Answer, answerUncached } from './answer.ts'
 
 interface RefusalParts {
   status: number
@@ -24,7 +24,7 @@ export class Refusal {
   answer(errorPage: string): Answer {
     const { status, error, description, headers } = this.parts
     const body = { error, error_description: description, error_uri: `${errorPage}#oauth-${error}` }
-    return { status, body: JSON.stringify(body), headers: { ...UNCACHED_JSON, ...headers } }
+    return answerUncached(body, status, headers)
   }
 }
 
@@ -44,7 +44,7 @@ const unauthenticated = (reason: string): Refusal =>
     headers: { 'WWW-Authenticate': 'Basic realm="oauth", charset="UTF-8"' },
   })
 
-/** The same answer whatever was wrong. Made once, since they answer floods of wrong secrets. */
+/** The same answer whatever was wrong. Built once, since they answer floods of wrong secrets. */
 export const INVALID_CLIENT = {
   none: unauthenticated('no_authentication'),
   unknown: unauthenticated('unknown_client'),

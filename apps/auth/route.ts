@@ -20,7 +20,7 @@ export interface Exchange {
   rate?: RateLimitVerdict
 }
 
-/** @throws ClientGone when nobody is left to answer; anything else becomes a 500. */
+/** @throws ClientGone when no one is left to answer; anything else becomes a 500. */
 export type Handler = (exchange: Exchange) => Answer | Refusal | Promise<Answer | Refusal>
 
 export const missing = (field: string): Refusal => invalidRequest('field_missing', `${field} is missing`)

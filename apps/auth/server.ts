@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { RequestContext } from '#shared/http/request-context.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
 import { rateLimitHeaders } from '#shared/stores/rate-limit.ts'
-import { type Answer, answerUncached, answerUnmatched } from './answer.ts'
+import { type Answer, answerUncached } from './answer.ts'
 import type { Audit } from './audit.ts'
 import { ClientGone } from './form.ts'
 import { Refusal } from './refusal.ts'
@@ -31,12 +31,14 @@ export function createListener({
   /** Where people read what an error means. */
   errorPage: string
 }): RequestListener {
-  /** @returns undefined when nobody is left to answer. */
+  /** Returns undefined when no one is left to answer. */
   async function answer(exchange: Exchange): Promise<Answer | undefined> {
     const methods = routes.get(exchange.path)
-    if (!methods) return answerUnmatched(404)
+    // Not OAuth messages, but in the same shape.
+    if (!methods) return answerUncached({ error: 'not_found' }, 404)
     const handler = methods.get(exchange.request.method ?? '')
-    if (!handler) return answerUnmatched(405, { Allow: [...methods.keys()].join(', ') })
+    const Allow = [...methods.keys()].join(', ')
+    if (!handler) return answerUncached({ error: 'method_not_allowed' }, 405, { Allow })
     try {
       const given = await handler(exchange)
       if (!(given instanceof Refusal)) return given

@@ -18,13 +18,14 @@ import type { AuthConfig } from './config.ts'
 import { createGetDocument, createGetKeys, createGetReadiness, getHealth } from './documents.ts'
 import { createGrants } from './grant.ts'
 import { createKeyRing } from './key-ring.ts'
-import { measureClock, measureKeys } from './measured.ts'
+import { measureClock, measureKeys } from './metrics.ts'
 import { createPostRevoke } from './post-revoke.ts'
 import { createPostToken } from './post-token.ts'
 import { createListener, get, type Methods, post } from './server.ts'
+import type { TokenKey } from './token-key.ts'
 
 const NAME = 'integration-auth'
-const FLUSH_EVERY_MS = 1_000
+const TICK_MS = 1_000
 
 export interface AuthServiceOptions {
   config: AuthConfig
@@ -36,40 +37,42 @@ export interface AuthServiceOptions {
 }
 
 /** One process of the authorization server with every connection that it holds, but for the socket it listens on. */
-export function createAuthService({
-  config,
-  clock,
-  log,
-  metrics = createMetrics({ service: 'auth' }),
-  stores,
-}: AuthServiceOptions): Service & { routes: ReadonlyMap<string, Methods> } {
-  const parts = createParts({ config, clock, log, metrics, stores })
-  const { db, connections, revocation, keys, clockWatch, audit, usage } = parts
+export function createAuthService(
+  options: AuthServiceOptions,
+): Service & { routes: ReadonlyMap<string, Methods> } {
+  const { config, clock, log, metrics = createMetrics({ service: 'auth' }) } = options
+  const parts = createParts({ ...options, metrics })
+  const { db, connections, keys, grantOf, clockWatch, audit, usage } = parts
   let phase = ['start']
   const waitingFor = () => [...phase, ...(clockWatch.isRight() ? [] : ['clock'])]
   const routes = createRoutes(config, clock, parts, waitingFor)
   measureReadiness(metrics, async () => ({ waitingFor: waitingFor(), degraded: connections.degraded() }))
   const readContext = createContextReader(config.TRUSTED_PROXIES, log)
   const errorPage = `${config.ISSUER}/docs/errors`
-  let flushing: NodeJS.Timeout | undefined
-  let endPolling: (() => void)[] = []
+  let ticking: NodeJS.Timeout | undefined
+  function tick(): void {
+    keys.poll()
+    clockWatch.poll()
+    void usage.flush()
+  }
   return {
     routes,
     handle: createListener({ routes, readContext, audit, metrics, errorPage }),
     async start() {
       await checkDatabaseUrl(db, 'integration_auth')
-      endPolling = [await keys.start(), await clockWatch.start()]
-      flushing = setInterval(usage.flush, FLUSH_EVERY_MS).unref()
+      await keys.start()
+      // What oidc-provider refuses must end the start, not a request.
+      grantOf(keys.signer() as TokenKey)
+      await clockWatch.check()
+      ticking = setInterval(tick, TICK_MS).unref()
       phase = []
     },
     drain() {
       phase = ['end']
     },
     async stop() {
-      clearInterval(flushing)
-      for (const end of endPolling) end()
+      clearInterval(ticking)
       await usage.flush()
-      revocation.close()
       connections.close()
       await db.destroy()
     },
@@ -86,12 +89,12 @@ function createParts({ config, clock, log, metrics, stores }: AuthServiceOptions
   })
   const connections = connectRedis(config, { name: NAME, log })
   const { redis, revocationRedis } = connections
-  const revocation = createRevocation({ redis: revocationRedis, db })
+  const revocation = createRevocation({ redis: revocationRedis, db, ticked: connections.ticked })
   const { SIGNING_ALG: alg, KEY_ENCRYPTION_KEY: encryptionKey } = config
   const keys = createKeyRing({ db, clock, log, alg, encryptionKey })
   const usage = createClientUsage({ redis, clock })
   measurePools(metrics, { main: db })
-  measureRedis(metrics, connections, revocation.counts)
+  measureRedis(metrics, connections.watches, revocation)
   measureKeys(metrics, keys, clock)
   const clockWatch = watchClock({ clock, log, stores: stores ?? storeClocks(db, redis) })
   measureClock(metrics, clockWatch)
@@ -100,6 +103,7 @@ function createParts({ config, clock, log, metrics, stores }: AuthServiceOptions
     connections,
     revocation,
     keys,
+    grantOf: createGrants({ issuer: config.ISSUER, resource: config.API_RESOURCE }),
     clockWatch,
     audit: createAudit(log, metrics, usage),
     usage,
@@ -111,9 +115,10 @@ function createParts({ config, clock, log, metrics, stores }: AuthServiceOptions
 function createRoutes(
   config: AuthConfig,
   clock: Clock,
-  { db, connections, revocation, keys, clockWatch, audit, usage, limit }: ReturnType<typeof createParts>,
+  parts: ReturnType<typeof createParts>,
   waitingFor: () => string[],
 ): Map<string, Methods> {
+  const { db, connections, revocation, keys, grantOf, clockWatch, audit, usage, limit } = parts
   const { ISSUER: issuer, API_RESOURCE: resource } = config
   const authenticate = createAuthenticate({
     clients: createClientRecords({ db, clock }),
@@ -125,7 +130,7 @@ function createRoutes(
   const postToken = createPostToken({
     ...shared,
     limit: limit('token-client', config.RATE_TOKEN_PER_CLIENT),
-    grantOf: createGrants({ issuer, resource }),
+    grantOf,
     usage,
     clock,
     clockWatch,

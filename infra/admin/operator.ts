@@ -128,7 +128,6 @@ export function createOperator(
     redis: connectRedis,
     revocation() {
       const revocation = createRevocation({ redis: connectRedis(), db })
-      closing.push(() => revocation.close())
       return revocation
     },
     encryptionKey() {

@@ -3,7 +3,7 @@ import { appendActivity, type Operator } from '#shared/accounts/activity.ts'
 import { markClientRevoked } from '#shared/oauth/clients.ts'
 import { listSigningKeys } from '#shared/oauth/signing-keys.ts'
 import { heldEntries, idsOf, insertLostTokens, lostAmong } from '#shared/revocation/held.ts'
-import { differInTimeline, parseSeen, raiseFence, type Seen } from '#shared/revocation/restored.ts'
+import { differInTimeline, type LastSeen, parseSeen, raiseFence } from '#shared/revocation/restored.ts'
 import type { Entry } from '#shared/revocation/subject.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
@@ -85,7 +85,7 @@ async function everyProcessFenced(db: Database): Promise<void> {
 }
 
 /** What Redis remembers of the database. Rejects when Redis fails. */
-export const readSeen = async (redis: Redis): Promise<Seen | undefined> =>
+export const readSeen = async (redis: Redis): Promise<LastSeen | undefined> =>
   parseSeen((await redis.get(redisKeys.revocationSeen)) ?? '')
 
 /** What Redis says was revoked although Postgres does not. Rejects when Redis fails. */
@@ -165,7 +165,7 @@ export async function countActive(db: Queryable): Promise<number> {
  */
 export async function confirmDatabase(
   db: Database,
-  { seen, by }: { seen: Seen | undefined; by: Operator },
+  { seen, by }: { seen: LastSeen | undefined; by: Operator },
 ): Promise<Fence | undefined> {
   const fence = await standingFence(db)
   const { place, confirmedPlace } = await readPlaces(db)

@@ -72,7 +72,7 @@ export async function startLocalStack(parts: Parts, options: LocalStackOptions):
   const secrets = await localSecrets(dataDir)
   say(`Data: in ${dataDir.path}`)
 
-  const ends = watchEnds(parts)
+  const ends = watchExits(parts)
   const ready = bringUp(
     parts,
     { ...options, signal: AbortSignal.any([ends.signal, ...(signal ? [signal] : [])]) },
@@ -86,7 +86,7 @@ export async function startLocalStack(parts: Parts, options: LocalStackOptions):
 interface Opened {
   dataDir: DataDir
   secrets: LocalSecrets
-  ends: Ends
+  ends: ExitWatch
 }
 
 async function bringUp(
@@ -223,7 +223,7 @@ interface ServicesOptions {
   stores: { postgres: Store; redis: Store }
   keyEncryptionKey: string
   auditFile: string
-  ends: Ends
+  ends: ExitWatch
 }
 
 /** The provider's client secret is no business of the authorization server. */
@@ -295,8 +295,8 @@ async function gatewayAddress(): Promise<string | undefined> {
   return usable ? GATEWAY_ADDRESS : undefined
 }
 
-interface Ends {
-  /** Notices when the part ends that nobody stopped. */
+interface ExitWatch {
+  /** Detects a part that exits without being stopped. */
   watch(name: string, ended: Promise<string> | undefined): void
   /** Resolves then, with a sentence that names the part. */
   failed: Promise<string>
@@ -304,7 +304,7 @@ interface Ends {
   signal: AbortSignal
 }
 
-function watchEnds(parts: Parts): Ends {
+function watchExits(parts: Parts): ExitWatch {
   const abort = new AbortController()
   let fail: (sentence: string) => void = () => {}
   const failed = new Promise<string>((resolve) => {

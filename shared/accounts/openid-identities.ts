@@ -32,7 +32,7 @@ export async function addIdentity(
   return rowCount === 1
 }
 
-/** Whoever the user was at a provider is nobody here from now on. @returns whether there was anybody. */
+/** Removes the user's identity at every provider. Returns whether there was one. */
 export async function removeIdentities(transaction: Queryable, userId: string): Promise<boolean> {
   const { rowCount } = await transaction.raw('delete from openid_identities where user_id = ?', [userId])
   return rowCount > 0

@@ -14,7 +14,7 @@ export const EVENT_IDS_REMEMBERED_DAYS = 35
  */
 export const DAY_OPEN_TO_IMPORTS_DAYS = 30
 export const EVENT_ID_MAX_CHARACTERS = 255
-/** More would help nobody: a sender that is wrong once is often wrong a thousand times. */
+/** More would help no one: a sender that is wrong once is often wrong a thousand times. */
 const FAULTS_MAX = 2
 /** Sums and counts stay below 2^53, which every JSON reader reads exactly. */
 export const COUNT_MAX = Number.MAX_SAFE_INTEGER

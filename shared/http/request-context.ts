@@ -9,7 +9,7 @@ const CALLER_REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
 
 /** Who sent a request, and under which id it is logged and answered. */
 export interface RequestContext {
-  /** Made here, or by the trusted proxy in front. */
+  /** Generated here, or by the trusted proxy in front. */
   requestId: string
   /** The caller's own id for the request, if it sent a usable one. Logged, never trusted. */
   callerRequestId: string | undefined
@@ -22,7 +22,7 @@ export interface RequestContext {
 /**
  * A trusted proxy overwrites X-Request-Id and X-Forwarded-For, and passes the caller's own id on as
  * X-Caller-Request-Id. It may add a traceparent. From anyone else these headers say nothing.
- * @returns what reads the context of a request. It warns once of an untrusted peer that sends X-Forwarded-For: a proxy
+ * Returns a reader of a request's context. It warns once about an untrusted peer that sends X-Forwarded-For: a proxy
  * that TRUSTED_PROXIES should name, or else the limits see all its callers as one address; or someone who pretends.
  */
 export function createContextReader(trustedProxies: BlockList, log: Log) {

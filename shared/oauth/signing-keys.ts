@@ -46,7 +46,7 @@ const generate = promisify(generateKeyPair)
 export type EncryptionKeys = readonly Buffer[]
 
 export interface SigningKeyOptions {
-  /** Of new keys. */
+  /** The algorithm of new keys. */
   alg: SigningAlg
   encryptionKey: EncryptionKeys
   clock: Clock

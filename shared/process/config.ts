@@ -77,10 +77,10 @@ function isPlainHttpUrl(text: string): boolean {
   return /^https?:$/.test(protocol) && !/[?#@\s]/.test(text) && !text.endsWith('/')
 }
 
-/** Of a parsed URL. */
+/** Matches the hostname of a parsed URL. */
 export const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 
-/** What others rely on: https (RFC 8414 §2, RFC 8707 §2), or http for trying things out on one machine. */
+/** What others rely on: https (RFC 8414 §2, RFC 8707 §2), or http on one machine, for evaluation. */
 export const publicUrl = httpUrl.refine((text) => {
   const url = URL.parse(text)
   return url?.protocol !== 'http:' || LOOPBACK_HOST.test(url.hostname)
@@ -168,10 +168,9 @@ export const commonShape = {
     secret: true,
     description: 'the Postgres primary, as `integration_auth` or `integration_api`',
   }),
-  DATABASE_POOLER: z
-    .enum(['none', 'transaction'])
-    .default('none')
-    .meta({ description: '`transaction`: DATABASE_URL leads to PgBouncer in transaction mode, or the like' }),
+  DATABASE_POOLER: z.enum(['none', 'transaction']).default('none').meta({
+    description: '`transaction` if DATABASE_URL points at PgBouncer in transaction mode (or similar)',
+  }),
   DATABASE_POOL_SIZE: integer(1, 200, 10).meta({ description: 'database connections per process' }),
   REDIS_URL: storeUrl(REDIS_PROTOCOLS).meta({
     secret: true,

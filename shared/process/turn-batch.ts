@@ -3,7 +3,7 @@ interface Batching {
   size: number
   /** The most batches that run at once; questions that arrive meanwhile form the next. Default: no limit. */
   atOnce?: number
-  /** A question that has waited this long is given up on before twice that time. Default: it waits. */
+  /** Queued questions time out after this long, and before twice as long. Default: never. */
   wait_ms?: number
 }
 
@@ -17,13 +17,13 @@ export function batchPerTurn<Question, Answer>(
   ask: (questions: Question[]) => Promise<readonly Answer[]>,
   { size, atOnce = Number.POSITIVE_INFINITY, wait_ms }: Batching,
 ): (question: Question) => Promise<Answer> {
-  interface Put {
+  interface PendingQuestion {
     question: Question
     at_ms: number
     resolve(answer: Answer): void
     reject(error: unknown): void
   }
-  let waiting: Put[] = []
+  let waiting: PendingQuestion[] = []
   let running = 0
   let scheduled = false
   let timer: NodeJS.Timeout | undefined

@@ -2,10 +2,7 @@ import type { Knex } from 'knex'
 import { within } from '#shared/process/within.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 
-/** Nothing was changed. The code makes it one of the failures that are answered with 503. */
-class NotCommittedInTime extends Error {
-  readonly code = 'ETIMEDOUT'
-}
+const TIMED_OUT = { code: 'ETIMEDOUT' }
 
 /**
  * Runs `act` in a transaction that begins to commit within `deadline_ms` or never: waiting for a connection, for locks
@@ -19,7 +16,9 @@ export async function commitWithin<T>(
 ): Promise<T> {
   let phase: 'before' | 'committing' | 'late' = 'before'
   const inTime = () => {
-    if (phase === 'late') throw new NotCommittedInTime('Postgres took too long: nothing was changed')
+    // The code makes it one of the failures that are answered with 503.
+    if (phase === 'late')
+      throw Object.assign(new Error('Postgres took too long: nothing was changed'), TIMED_OUT)
   }
   const transaction = db.transaction(async (transaction) => {
     inTime()

@@ -24,16 +24,21 @@ export function createLease({
   redis,
   timings,
   monotonic,
+  ticked,
 }: {
   redis: Redis
   timings: Timings
   monotonic: () => number
+  /** Called after each tick, with the error if it failed. */
+  ticked: (error?: Error) => void
 }) {
   const ticksKept = Math.ceil(timings.lease_ms / timings.tick_ms) + 1
   let connection = 0
   let answers = false
   let ticking = false
   let server: string | undefined
+  /** As of the latest tick. */
+  let marker: string | null = null
   /** Newest first. */
   let ticks: Tick[] = []
 
@@ -50,31 +55,41 @@ export function createLease({
     const sentOn = connection
     const sentAt_ms = monotonic()
     try {
-      const [runId, count] = (await redis.eval(TICK, 0, redisKeys.revocationTick)) as [string, number]
-      if (sentOn === connection) learn(runId, { count, sentAt_ms })
-    } catch {
+      const reply = await redis.eval(TICK, 0, redisKeys.revocationTick, redisKeys.revocationMarker)
+      const [runId, count, current = null] = reply as [string, number, (string | null)?]
+      if (sentOn === connection) learn(runId, { count, sentAt_ms }, current)
+      ticked()
+    } catch (error) {
       if (sentOn === connection) answers = false
+      ticked(error as Error)
     } finally {
       ticking = false
     }
   }
 
-  function learn(runId: string, latest: Tick): void {
+  function learn(runId: string, latest: Tick, current: string | null): void {
     // A count that went back means a flush: earlier counts say nothing about now.
     if (runId !== server || latest.count <= (ticks[0]?.count ?? 0)) forget()
     server = runId
+    marker = current
     ticks = [latest, ...ticks.slice(0, ticksKept - 1)]
     answers = true
   }
 
-  function onReady(): void {
-    forget()
-    void tick()
+  function vouches(marker: string | null, sentAt_ms: number): boolean {
+    const [runId, count] = marker?.split(' ') ?? []
+    if (server === undefined || runId !== server) return false
+    const before = ticks.find((tick) => tick.count <= Number(count))
+    return before !== undefined && sentAt_ms < before.sentAt_ms + timings.lease_ms
   }
 
   redis.on('close', forget)
-  redis.on('ready', onReady)
+  redis.on('ready', () => {
+    forget()
+    void tick()
+  })
   const timer = setInterval(() => void tick(), timings.tick_ms).unref()
+  redis.once('end', () => clearInterval(timer))
   void tick()
 
   return {
@@ -83,20 +98,12 @@ export function createLease({
     /** @returns the run_id of the server behind the connection, if known. */
     server: () => server,
     /** Whether what was read together with this marker, by a command sent at `sentAt_ms`, holds every revocation. */
-    vouches(marker: string | null, sentAt_ms: number): boolean {
-      const [runId, count] = marker?.split(' ') ?? []
-      if (server === undefined || runId !== server) return false
-      const before = ticks.find((tick) => tick.count <= Number(count))
-      return before !== undefined && sentAt_ms < before.sentAt_ms + timings.lease_ms
-    },
+    vouches,
+    /** Whether a question asked now could be answered by Redis, by the marker of the latest tick. */
+    trusted: () => answers && vouches(marker, monotonic()),
     /** A command failed: wait for the next tick. */
     suspect(): void {
       answers = false
-    },
-    close(): void {
-      clearInterval(timer)
-      redis.off('close', forget)
-      redis.off('ready', onReady)
     },
   }
 }

@@ -17,11 +17,11 @@ import {
   fenceIfRestored,
   formatSeen,
   judgeDatabase,
+  type LastSeen,
   parseSeen,
-  type Seen,
 } from './restored.ts'
 import { ADD, BEGIN, MARK } from './round-scripts.ts'
-import { PRODUCTION_TIMINGS, type Timings } from './timings.ts'
+import { ROUND_TIMINGS, type RoundTimings } from './round-timings.ts'
 
 /** The result of a round. */
 export type Round =
@@ -35,7 +35,7 @@ export type Round =
   | { outcome: 'waiting' }
   /** Wall clocks differ by more than two minutes, so nothing that depends on time can be relied on. */
   | ({ outcome: 'clocks_apart' } & ClockOffsets)
-  /** The database may have been restored to an earlier moment; nobody is let in until an operator confirms it. */
+  /** The database may have been restored to an earlier moment. All access is refused until an operator confirms it. */
   | { outcome: 'fenced'; why: string }
   | { outcome: 'failed'; why: string }
 
@@ -51,7 +51,7 @@ export interface ReconcilerOptions {
   redis: Redis
   /** The primary, as a role that may update revocation_trust. */
   db: Database
-  timings?: Timings
+  timings?: RoundTimings
   /** This process's wall clock, to compare with those of the stores. */
   clock?: Clock
   /** Milliseconds that only ever go forward. */
@@ -70,7 +70,7 @@ const ENTRIES_A_SCRIPT = 500
 /** A marker younger than this part of the time between rounds need not be renewed. */
 const FRESH = 0.8
 
-interface Begun {
+interface RoundStart {
   runId: string
   evicted: string
   time_ms: number
@@ -78,11 +78,11 @@ interface Begun {
   offset_ms: number
   tick: number
   nonce: string
-  seen: Seen | undefined
+  seen: LastSeen | undefined
 }
 
 /** What this process has added to a server that has kept its nonce since. */
-interface Fill {
+interface FilledServer {
   runId: string
   evicted: string
   nonce: string
@@ -98,7 +98,7 @@ interface Fill {
 export function createReconciler({
   redis,
   db,
-  timings = PRODUCTION_TIMINGS,
+  timings = ROUND_TIMINGS,
   clock = systemClock,
   monotonic = () => performance.now(),
   step = () => {},
@@ -107,11 +107,11 @@ export function createReconciler({
   learned = () => {},
 }: ReconcilerOptions): Reconciler {
   const nonceKey = redisKeys.revocationNonce(randomUUID())
-  let fill: Fill | undefined
+  let fill: FilledServer | undefined
   const naming = createNaming({ db, timings, clock, monotonic })
 
   /** @returns undefined when the server was marked a moment ago and this process knows how long it has been named. */
-  async function begin(): Promise<Begun | undefined> {
+  async function begin(): Promise<RoundStart | undefined> {
     const nonce = randomUUID()
     const before_ms = clock.now()
     const server = await askServer(redis, [nonceKey, nonce, timings.nonce_ms])
@@ -128,7 +128,7 @@ export function createReconciler({
   }
 
   /** Reads what this process has not added before, or everything. */
-  async function read(begun: Begun, readAt_ms: number): ReturnType<typeof naming.read> {
+  async function read(begun: RoundStart, readAt_ms: number): ReturnType<typeof naming.read> {
     if (fill && readAt_ms - fill.filledAt_ms >= timings.refill_ms) fill = undefined
     const recent = await naming.read({ watermark: fill?.watermark, seen: begun.seen?.id })
     if (!fill || fill.place === recent.database.place) return recent
@@ -137,14 +137,14 @@ export function createReconciler({
     return read(begun, readAt_ms)
   }
 
-  function promoted({ runId: server, nonce }: Begun): ReturnType<typeof judgePromoted> {
+  function promoted({ runId: server, nonce }: RoundStart): ReturnType<typeof judgePromoted> {
     comparing()
     const deadline_ms = timings.compare_ms
     return judgePromoted({ redis, db, server, nonce: [nonceKey, nonce], deadline_ms, monotonic, stopping })
   }
 
   /** Adds what the server may lack. @returns how many entries it has from this process, and how many were sent. */
-  async function add({ runId, evicted, nonce }: Begun, recent: RecentRevocations, readAt_ms: number) {
+  async function add({ runId, evicted, nonce }: RoundStart, recent: RecentRevocations, readAt_ms: number) {
     const { entries, filledAt_ms } = fill ?? { entries: new Set<string>(), filledAt_ms: readAt_ms }
     const { watermark, database } = recent
     const missing = entryKeys(recent).filter((entry) => !entries.has(entry))
@@ -220,7 +220,7 @@ async function askServer(redis: Redis, nonce: [key: string, value: string, life_
 /** @throws Broken when the server is another one, was flushed, or evicts. */
 async function markServer(
   redis: Redis,
-  { runId, evicted, nonce, time_ms, tick }: Begun,
+  { runId, evicted, nonce, time_ms, tick }: RoundStart,
   { nonceKey, lease_ms, database }: { nonceKey: string; lease_ms: number; database: DatabaseState },
 ): Promise<void> {
   const marker = [redisKeys.revocationMarker, `${runId} ${tick}`, time_ms + lease_ms]

@@ -11,7 +11,7 @@ export class RestoredError extends Error {
   readonly code = 'the database has yet to be confirmed'
 }
 
-/** SQL for whether nobody may be let in: a fence stands, or the database is not the one that was confirmed. */
+/** SQL for whether all access is refused: a fence is raised, or the database is not the one that was confirmed. */
 export const FENCED = `(exists (select from restore_fences where lowered_at is null)
   or not exists (select from revocation_trust where place = database_place()))`
 

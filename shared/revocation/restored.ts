@@ -16,7 +16,7 @@ export interface DatabaseState {
 }
 
 /** What Redis remembers of a database from the last round that marked it. */
-export interface Seen {
+export interface LastSeen {
   /** Which database: its place without the timeline. */
   of: string
   confirmedAt_ms: number
@@ -27,7 +27,7 @@ export interface Seen {
 const SEEN = /^(\d{1,15}) (\d{1,20}\/\d{1,10}\/\d{1,10}) (\S{0,100})$/
 
 /** @returns undefined when Redis remembers nothing. */
-export function parseSeen(text: string): Seen | undefined {
+export function parseSeen(text: string): LastSeen | undefined {
   const [, confirmedAt_ms, of = '', id = ''] = SEEN.exec(text) ?? []
   return confirmedAt_ms === undefined ? undefined : { of, confirmedAt_ms: Number(confirmedAt_ms), id }
 }
@@ -44,7 +44,7 @@ export type Verdict = 'same' | 'promoted' | { restored: string }
  */
 export function judgeDatabase(
   { place, confirmedPlace, confirmedAt_ms, fence, knowsSeen }: DatabaseState,
-  remembered: Seen | undefined,
+  remembered: LastSeen | undefined,
 ): Verdict {
   if (fence !== null) return { restored: fence }
   const seen = remembered?.of === withoutTimeline(place) ? remembered : undefined
@@ -61,7 +61,7 @@ export function judgeDatabase(
 export const differInTimeline = (place: string, other: string): boolean =>
   place !== other && withoutTimeline(place) === withoutTimeline(other)
 
-/** @param id Of a client or signing key. */
+/** @param id the client's or the signing key's. */
 export const hasForgotten = (id: string): Verdict => ({
   restored: `the database has forgotten the revocation of ${id}`,
 })
@@ -70,7 +70,7 @@ const withoutTimeline = (place: string): string => place.slice(0, place.lastInde
 
 /**
  * Raises a fence if the database may have forgotten revocations.
- * @returns why nobody may be let in; undefined if all is well.
+ * Returns why all access must be refused; undefined if all is well.
  */
 export async function fenceIfRestored(
   db: Queryable,
@@ -83,7 +83,7 @@ export async function fenceIfRestored(
   return verdict.restored
 }
 
-/** From its commit on, Postgres lets nobody in; what Redis vouched for before is over within seconds. */
+/** From its commit on, Postgres refuses everyone. What Redis vouched for before ends within seconds. */
 export async function raiseFence(db: Queryable, reason: string): Promise<void> {
   await db.raw('insert into restore_fences (reason) values (?) on conflict do nothing', [reason])
 }

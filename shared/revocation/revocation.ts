@@ -27,8 +27,8 @@ export interface Revocation {
   revoke<T>(entry: Entry, commit: (transaction: Knex.Transaction) => Promise<T>): Promise<T>
   /** How `ask` has decided since the start of the process. */
   counts(): { redis: number; postgres: number; neither: number }
-  /** Stops watching the connection; questions and revocations in progress still finish. */
-  close(): void
+  /** Whether Redis vouches for revocations now; else Postgres decides. */
+  trusted(): boolean
 }
 
 const keyOfKind = {
@@ -48,6 +48,7 @@ export function createRevocation({
   decisions = db,
   timings = PRODUCTION_TIMINGS,
   monotonic = () => performance.now(),
+  ticked = () => {},
 }: {
   redis: Redis
   /** The primary, for the transactions that revoke. */
@@ -57,8 +58,10 @@ export function createRevocation({
   timings?: Timings
   /** Milliseconds that only ever go forward. */
   monotonic?: () => number
+  /** Called about once a second while connected, with the error if Redis did not do its part. */
+  ticked?: (error?: Error) => void
 }): Revocation {
-  const lease = createLease({ redis, timings, monotonic })
+  const lease = createLease({ redis, timings, monotonic, ticked })
   const primary = createPrimaryAsk({ db: decisions, deadline_ms: timings.askPostgres_ms })
   const counts = { redis: 0, postgres: 0, neither: 0 }
 
@@ -132,6 +135,6 @@ export function createRevocation({
       return result
     },
     counts: () => ({ ...counts }),
-    close: () => lease.close(),
+    trusted: lease.trusted,
   }
 }

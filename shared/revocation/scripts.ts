@@ -21,10 +21,10 @@ export const ASK = `#!lua
 ${PRIMARY}
 return redis.call('mget', unpack(ARGV))`
 
-/** ARGV: tick counter → [run_id, the counter's new value]. */
+/** ARGV: tick counter, marker → [run_id, the counter's new value, marker or nil]. */
 export const TICK = `#!lua
 ${SERVER}
-return {run_id, redis.call('incr', ARGV[1])}`
+return {run_id, redis.call('incr', ARGV[1]), redis.call('get', ARGV[2])}`
 
 /** ARGV: entry, its life in ms, marker → [run_id, marker or nil]. */
 export const REVOKE = `#!lua

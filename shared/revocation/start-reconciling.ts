@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '#shared/process/log.ts'
 import { PURGE_BATCH, purgeExpiredTokens } from './recent.ts'
 import { createReconciler, type ReconcilerOptions, type Round } from './reconcile.ts'
-import { PRODUCTION_TIMINGS } from './timings.ts'
+import { ROUND_TIMINGS } from './round-timings.ts'
 
 const PURGE_EVERY_MS = 600_000
 /** Rounds of different processes must not fall into step. */
@@ -28,7 +28,7 @@ export interface Reconciling {
  * of tokens long expired. A failure is logged once, when it begins; meanwhile Postgres decides.
  */
 export function startReconciling(options: StartReconcilingOptions): Reconciling {
-  const { db, log, timings = PRODUCTION_TIMINGS, purgeEvery_ms = PURGE_EVERY_MS } = options
+  const { db, log, timings = ROUND_TIMINGS, purgeEvery_ms = PURGE_EVERY_MS } = options
   const stopping = new AbortController()
   const reconciler = createReconciler({
     ...options,

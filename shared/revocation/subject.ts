@@ -1,5 +1,5 @@
 /**
- * What a request rests on: its client, and for a bearer token also the token's id (RFC 7519 §4.1.7) and its signing
+ * What a request depends on: its client, and for a bearer token also the token's id (RFC 7519 §4.1.7) and its signing
  * key. For the key set it is a key alone.
  */
 export type Subject =
@@ -15,7 +15,7 @@ export interface Entry {
 /** `revoked` names the client before the key and the key before the token. `undecided`: answer 503, never access. */
 export type Standing = 'live' | 'undecided' | { revoked: Entry['kind'] }
 
-/** @returns what the subject rests on, in the order of `Standing`. */
+/** Returns everything the subject depends on, in the order of `Standing`. */
 export function entriesOf({ clientId, jti, kid }: Subject): Entry[] {
   const entries: Entry[] = []
   if (clientId !== undefined) entries.push({ kind: 'client', id: clientId })

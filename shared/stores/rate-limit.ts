@@ -48,7 +48,7 @@ interface Use {
 /** The sum of a subject's weights in its window, this one included, and how long the window still lasts. */
 type Counted = [count: number, left_ms: number]
 
-/** @returns what makes the rate limits of a service, which count the requests that they refuse. */
+/** Returns a factory of rate limits that counts rejections. */
 export function rateLimits(redis: Redis, { counter }: Metrics) {
   const help = 'Times that a rate limit was exceeded'
   const exceeded = counter('integration_rate_limit_hits_total', help, { limit: [] })

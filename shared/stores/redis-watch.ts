@@ -1,56 +1,24 @@
 import type { Log } from '#shared/process/log.ts'
 import { createRedis, type Redis } from './redis.ts'
-import { redisKeys } from './redis-keys.ts'
 
 const PROBE_EVERY_MS = 2_000
 const REPEAT_EVERY_MS = 60_000
 const REASON_MAX_CHARACTERS = 200
 
-/** What both services constantly do in Redis: run a script that reads the marker. */
-const PROBE = `return redis.call('get', ARGV[1])`
+export type RedisWatch = ReturnType<typeof watchRedis>
 
 /**
- * Checks every two seconds whether the server lets this process do its work. A server that refuses (wrong password, no
+ * Keeps account of whether the server lets this process do its work. A server that refuses (wrong password, no
  * permission, TLS) or does not answer is logged with its own reason when that begins, each minute while it lasts,
  * and once when it ends.
+ * @param name for logs and metrics: which one, when there are two.
  */
-export function watchRedis({
-  redis,
-  log,
-  name = 'redis',
-  probeEvery_ms = PROBE_EVERY_MS,
-}: {
-  redis: Redis
-  log: Log
-  /** For logs and metrics: which one, when there are two. */
-  name?: string
-  probeEvery_ms?: number
-}) {
-  let connectionError: string | undefined
+export function watchRedis({ redis, log, name }: { redis: Redis; log: Log; name: string }) {
   let trouble: string | undefined
   let loggedAt_ms = Number.NEGATIVE_INFINITY
-  let marker: unknown
-  let stopped = false
 
-  redis.on('error', (error: Error) => {
-    connectionError = reasonOf(error)
-  })
-  redis.on('ready', () => {
-    connectionError = undefined
-  })
-
-  async function probe(): Promise<void> {
-    // A connection that has only begun is not yet a failure.
-    if (redis.status === 'connecting' || redis.status === 'connect') return
-    const answer = await redis.eval(PROBE, 0, redisKeys.revocationMarker).catch((error: Error) => error)
-    if (stopped) return
-    marker = answer instanceof Error ? null : answer
-    if (!(answer instanceof Error)) report(undefined)
-    // Without a connection the command's own failure says nothing; the connection's was noted before.
-    else report((answer.name === 'ReplyError' ? undefined : connectionError) ?? reasonOf(answer))
-  }
-
-  function report(reason: string | undefined): void {
+  function report(error?: Error): void {
+    const reason = error && reasonOf(error)
     const now_ms = performance.now()
     if (reason === undefined) {
       if (trouble !== undefined) log.info({ event: 'redis.usable', redis: name }, 'Redis can be used again')
@@ -61,18 +29,14 @@ export function watchRedis({
     trouble = reason
   }
 
-  void probe()
-  const timer = setInterval(() => void probe(), probeEvery_ms).unref()
+  // A failed connection; commands fail meanwhile without a reason of their own.
+  redis.on('error', report)
   return {
     name,
-    /** Why Redis cannot be used, in its own words; undefined while it can. */
+    /** Returns why Redis cannot be used, in its own words; undefined while it can. */
     trouble: () => trouble,
-    /** Whether a revocation marker was there at the last look: then Redis vouches for revocations. */
-    vouches: () => typeof marker === 'string',
-    stop(): void {
-      stopped = true
-      clearInterval(timer)
-    },
+    /** Takes the outcome of a command that any process may send: its error, if it failed. */
+    report,
   }
 }
 
@@ -85,7 +49,8 @@ function reasonOf(error: Error & { code?: string; errors?: Error[] }): string {
 export type RedisConnections = ReturnType<typeof connectRedis>
 
 /**
- * A process's connections to Redis, each watched: one for revocations, which may be the same as the other.
+ * A process's connections to Redis, each watched: one for revocations, which may be the same as the other. That one's
+ * watch waits for reports of the lease's ticks; a second server is probed.
  * @param name shown in `CLIENT LIST`.
  */
 export function connectRedis(
@@ -99,18 +64,22 @@ export function connectRedis(
   const main = connect(REDIS_URL, 'redis')
   const forRevocation = REVOCATION_REDIS_URL ? connect(REVOCATION_REDIS_URL, 'revocation') : main
   const all = [...new Set([main, forRevocation])]
+  const probe = () => {
+    if (main.redis.status === 'ready')
+      main.redis.eval('return 1', 0).then(() => main.watch.report(), main.watch.report)
+  }
+  const probing = all.length > 1 ? setInterval(probe, PROBE_EVERY_MS).unref() : undefined
   return {
     redis: main.redis,
     revocationRedis: forRevocation.redis,
     watches: all.map(({ watch }) => watch),
-    revocationWatch: forRevocation.watch,
-    /** @returns `redis` if one of them cannot be used. */
+    /** Takes the outcome of each tick of the revocations' lease. */
+    ticked: forRevocation.watch.report,
+    /** Returns `redis` if one of them cannot be used. */
     degraded: (): string[] => (all.some(({ watch }) => watch.trouble() !== undefined) ? ['redis'] : []),
     close(): void {
-      for (const { redis, watch } of all) {
-        watch.stop()
-        redis.disconnect()
-      }
+      clearInterval(probing)
+      for (const { redis } of all) redis.disconnect()
     },
   }
 }

@@ -1,7 +1,7 @@
 import { Counter } from 'prom-client'
 import type { Metrics } from '#shared/process/metrics.ts'
 import type { Database } from './postgres.ts'
-import type { RedisConnections } from './redis-watch.ts'
+import type { RedisWatch } from './redis-watch.ts'
 
 /** What is used of tarn's pool, which knex has no type for. */
 type Pool = Record<'numUsed' | 'numFree' | 'numPendingAcquires', () => number> & { max: number }
@@ -25,16 +25,20 @@ export function measurePools({ gauge }: Metrics, databases: Record<string, Datab
 
 /**
  * Whether each Redis server lets the processes work, whether it vouches for revocations, and who decided about them.
- * @param decided how many questions each store has decided so far.
+ * @param revocation how many questions each store has decided so far, and whether Redis could decide one now.
  */
-export function measureRedis(metrics: Metrics, redis: RedisConnections, decided: () => object): void {
+export function measureRedis(
+  metrics: Metrics,
+  watches: readonly RedisWatch[],
+  { counts, trusted: isTrusted }: { counts: () => object; trusted: () => boolean },
+): void {
   const usable = '1 while every process can use the Redis server'
   metrics.gauge('integration_redis_usable', { help: usable, labels: ['redis'], over: 'min' }, (set) => {
-    for (const { name, trouble } of redis.watches) set(trouble() ? 0 : 1, { redis: name })
+    for (const { name, trouble } of watches) set(trouble() ? 0 : 1, { redis: name })
   })
   const trusted = '1 while Redis vouches for revocations; else Postgres decides'
   metrics.gauge('integration_redis_trusted', { help: trusted, over: 'min' }, (set) =>
-    set(redis.revocationWatch.vouches() ? 1 : 0),
+    set(isTrusted() ? 1 : 0),
   )
   new Counter({
     name: 'integration_revocation_decisions_total',
@@ -43,7 +47,7 @@ export function measureRedis(metrics: Metrics, redis: RedisConnections, decided:
     registers: [metrics.registry],
     collect() {
       this.reset()
-      for (const [by, count] of Object.entries(decided())) this.inc({ by }, count)
+      for (const [by, count] of Object.entries(counts())) this.inc({ by }, count)
     },
   })
 }

@@ -5,13 +5,13 @@ import { redisKeys, redisLifetimes } from '#shared/stores/redis-keys.ts'
 /*
  * What clients did: the tokens that they got, counted by time, scope and address, and their requests that were refused,
  * counted and, for a day, kept with the reason. It waits in memory and is written to Redis about every second; the
- * resource API moves the counts to Postgres (apps/api/clients/pending-usage.ts lists the fields). Losing some of it is
- * allowed; delaying a request for it is not.
+ * resource API moves the counts to Postgres (apps/api/clients/pending-usage.ts lists the fields). Losing counts is
+ * acceptable; delaying a request for them is not.
  */
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
-/** Of one client, between two flushes. */
+/** Addresses kept for a client between two flushes. */
 const ADDRESSES_MAX = 20
 /** Fields and refusals that one script writes, or one client more: none may hold Redis up for long. */
 const SIZE_OF_COMMAND = 500
@@ -127,7 +127,7 @@ export function createClientUsage({ redis, clock }: { redis: Redis; clock: Clock
         use.addresses.set(address, (fromThere ?? 0) + 1)
       }
     },
-    /** Notes a refused request of a known client. Takes no time and cannot fail. */
+    /** Records a refused request of a known client. Takes no time and cannot fail. */
     refused({ vendorId, proven, ...request }: RefusedRequest): void {
       const use = entryOf(request.clientId)
       use.refused += 1
@@ -189,7 +189,7 @@ function countsOf([clientId, use]: [clientId: string, Use], now_ms: number): Cou
   ]
 }
 
-/** Of one client, as WRITE takes it. */
+/** A client's refusals, as WRITE takes them. */
 const refusedOf = ([clientId, { vendorId, records }]: [clientId: string, Use]) =>
   REFUSAL_KINDS.filter((kind) => records[kind].length > 0).map((kind) => ({
     ofClient: redisKeys.refusals(kind, clientId),

@@ -365,7 +365,6 @@ async function revokeToken(
   await revocation.revoke({ kind: 'token', id: jti }, (transaction) =>
     insertRevokedToken(transaction, { jti, clientId, expiresAt: new Date(Date.now() + 900_000) }),
   )
-  revocation.close()
   redis.disconnect()
   await db.destroy()
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { ROUND_TIMINGS } from '#shared/revocation/round-timings.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import { type Person, startApi, type TestApi } from '../support/api.ts'
 import { assertProblem } from '../support/problem.ts'
@@ -165,7 +166,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients/{client_id}/revoke', () => {
   }
 
   it('takes as long as a lease may live when Redis is gone, with the durations of production', async () => {
-    const real = await startApi({ beside: api, revocationTimings: PRODUCTION_TIMINGS })
+    const real = await startApi({ beside: api, revocationTimings: ROUND_TIMINGS })
     await api.redis.stop('SIGKILL')
     const started_ms = performance.now()
     assert.equal((await revoke(clientId, { at: real })).status, 200)

@@ -7,8 +7,8 @@ import Koa from 'koa'
 import { createDeadlineMiddleware } from '../../apps/api/http/deadline.ts'
 import { createProblemMiddleware } from '../../apps/api/http/problem.ts'
 import { createRequestMiddleware } from '../../apps/api/http/request.ts'
-import { createRouter } from '../../apps/api/http/routes.ts'
-import type { ApiState } from '../../apps/api/http/state.ts'
+import { routerOf } from '../../apps/api/http/route.ts'
+import type { ApiMiddleware, ApiState } from '../../apps/api/http/state.ts'
 import { silentLog } from '../support/log.ts'
 
 const DEADLINE_MS = 200
@@ -19,27 +19,25 @@ describe('a request that takes longer than the deadline', () => {
   const released = new Promise<void>((resolve) => {
     release = resolve
   })
-  const router = createRouter()
-    .get('/slow/:id', async (ctx) => {
+  const get = (path: string, handler: ApiMiddleware) => ({ method: 'get' as const, path, handler })
+  const patient = get('/patient/:id', async (ctx) => {
+    await sleep(2 * DEADLINE_MS)
+    ctx.body = 'in its own time'
+  })
+  const router = routerOf([
+    get('/slow/:id', async (ctx) => {
       await released
       done.push('slow')
       ctx.res.setHeader('X-Late', 'yes')
       ctx.body = 'late'
-    })
-    .get('/patient/:id', async (ctx) => {
-      await sleep(2 * DEADLINE_MS)
-      ctx.body = 'in its own time'
-    })
-    .get('/failing', () => Promise.reject(new Error('at once')))
+    }),
+    { ...patient, deadline: 'own' },
+    get('/failing', () => Promise.reject(new Error('at once'))),
+  ])
   const app = new Koa<ApiState>()
   app.use(createRequestMiddleware({ log: silentLog(), trustedProxies: new BlockList() }))
   app.use(createProblemMiddleware({ usage: { refused() {} }, apiResource: 'https://api.test' }))
-  app.use(
-    createDeadlineMiddleware({
-      deadline_ms: DEADLINE_MS,
-      ownDeadline: ['GET /patient/:id'],
-    }) as Koa.Middleware<ApiState>,
-  )
+  app.use(createDeadlineMiddleware(DEADLINE_MS) as Koa.Middleware<ApiState>)
   app.use(router.routes() as Koa.Middleware<ApiState>)
   const server = createServer(app.callback())
   let url: string

@@ -5,9 +5,11 @@ import { join } from 'node:path'
 import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose'
 import type { Client } from 'oidc-provider'
 import { SCOPES, type Scope } from '#shared/oauth/scopes.ts'
+import { ConfigError } from '#shared/process/config.ts'
 import { createGrants, type Grant } from '../../apps/auth/grant.ts'
 import type { GrantRequest } from '../../apps/auth/grant-judge.ts'
 import { Refusal } from '../../apps/auth/refusal.ts'
+import { startAuth } from '../support/auth.ts'
 import { orders, subsets } from '../support/scopes.ts'
 import { createTestKey } from '../support/token-key.ts'
 
@@ -174,6 +176,16 @@ describe('oidc-provider, as it is used', () => {
       const { protectedHeader } = await jwtVerify(token, published, { currentDate: new Date(NOW_MS) })
       assert.equal(protectedHeader.kid, key.kid)
     }
+  })
+
+  it('ends the start of the server when it refuses the configuration', async () => {
+    // A setting that the configuration's own check would refuse as well: none that passes it is refused today.
+    const started = startAuth({ config: { ISSUER: 'no url' } })
+    await assert.rejects(started, (error: Error) => {
+      assert.ok(error instanceof ConfigError)
+      assert.match(error.message, /^oidc-provider refuses its configuration: Issuer Identifier/)
+      return true
+    })
   })
 
   it('prints nothing', () => {

@@ -28,7 +28,6 @@ describe('POST /v1/oauth/revoke', () => {
     await untilRedisIsTrusted(elsewhere.revocation)
   })
   after(async () => {
-    elsewhere.revocation.close()
     elsewhere.redis.disconnect()
     await elsewhere.db.destroy()
     await auth.stop()

@@ -57,7 +57,6 @@ describe('processes of the authorization server', function () {
       await redisReady(redis)
       revocation = createRevocation({ redis, db })
       close = async () => {
-        revocation.close()
         redis.disconnect()
         await db.destroy()
       }

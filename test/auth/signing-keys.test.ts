@@ -371,7 +371,9 @@ describe('signing keys', () => {
     })
     const start = async (poll: { poll_ms: number; pollUnable_ms: number }) => {
       const keys = createKeyRing({ db, log: silentLog(), ...options(), ...poll })
-      end = await keys.start()
+      await keys.start()
+      const polling = setInterval(keys.poll, poll.pollUnable_ms)
+      end = () => clearInterval(polling)
       return keys
     }
 

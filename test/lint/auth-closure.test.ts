@@ -7,9 +7,9 @@ const ROOT = join(import.meta.dirname, '../..')
 const GUIDE = 'apps/auth/README.md'
 /** Bounds that only grow on purpose: what an audit reads closely, and all. */
 const DECIDES_LINES_MAX = 2_400
-const LINES_MAX = 4_040
+const LINES_MAX = 4_000
 const DECIDES = ['apps/auth', 'shared/oauth', 'shared/revocation']
-/** Of the figures in the guide, so that not every change touches it. */
+/** How far the guide's figures may be off, so that not every change touches it. */
 const TOLERANCE = 40
 
 const read = (file: string) => readFile(join(ROOT, file), 'utf8')

@@ -6,11 +6,11 @@ import { createServer, type Server } from 'node:tls'
 import { isDeepStrictEqual } from 'node:util'
 import { pino } from 'pino'
 import { listen } from '#shared/process/http-server.ts'
+import type { Log } from '#shared/process/log.ts'
+import { createLease } from '#shared/revocation/lease.ts'
 import { markSchema, SCHEMA_NEEDED, SCHEMA_SERVES_FROM } from '#shared/stores/database-checks.ts'
-import { createRedis } from '#shared/stores/redis.ts'
-import { redisKeys } from '#shared/stores/redis-keys.ts'
-import { redisReady } from '#shared/stores/redis-ready.ts'
-import { connectRedis, watchRedis } from '#shared/stores/redis-watch.ts'
+import { createRedis, type Redis } from '#shared/stores/redis.ts'
+import { connectRedis, type RedisWatch, watchRedis } from '#shared/stores/redis-watch.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { startAuth, type TestAuth } from '../support/auth.ts'
 import { createCertificate } from '../support/certificates.ts'
@@ -18,7 +18,7 @@ import { eventually } from '../support/eventually.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { freePort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
-import { asAdmin } from '../support/revocation.ts'
+import { asAdmin, FAST } from '../support/revocation.ts'
 import { createTestRedis, type TestDatabase, type TestRedis } from '../support/servers.ts'
 
 const MIGRATIONS = join(import.meta.dirname, '../../infra/database/migrations')
@@ -89,6 +89,14 @@ describe('GET /readyz of the resource API', () => {
   })
 })
 
+/** A watch of a connection that only the ticks of a lease use. */
+function ticking(redis: Redis, log: Log, tick_ms: number): RedisWatch {
+  const watch = watchRedis({ redis, log, name: 'redis' })
+  const timings = { ...FAST, tick_ms }
+  createLease({ redis, timings, monotonic: () => performance.now(), ticked: watch.report })
+  return watch
+}
+
 describe('a Redis that refuses', () => {
   let redis: TestRedis
   let tls: Server
@@ -109,10 +117,9 @@ describe('a Redis that refuses', () => {
     const lines: Record<string, unknown>[] = []
     const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
     const connection = createRedis({ url, connectionName: 'test' })
-    const watch = watchRedis({ redis: connection, log, probeEvery_ms: 25 })
+    const watch = ticking(connection, log, 25)
     await eventually(() => within(lines), { otherwise: () => 'nothing was logged' })
     const trouble = watch.trouble()
-    await watch.stop()
     connection.disconnect()
     return { lines, trouble }
   }
@@ -132,41 +139,18 @@ describe('a Redis that refuses', () => {
       assert.doesNotMatch(JSON.stringify(lines), /hunter2/)
     })
 
-  it('vouches for nothing until a process has marked it, nor once the marker is gone', async () => {
-    const log = pino({ level: 'silent' })
-    const connection = createRedis({ url: redis.url('admin'), connectionName: 'test' })
-    await redisReady(connection)
-    const watch = watchRedis({ redis: connection, log, probeEvery_ms: 25 })
-    const probed = async (vouches: boolean) => {
-      // Two probes that began after the change.
-      const before = await commandsRun()
-      await eventually(async () => (await commandsRun()) >= before + 2)
-      await eventually(() => watch.vouches() === vouches)
-    }
-    const commandsRun = async () =>
-      Number(/cmdstat_eval:calls=(\d+)/.exec(await connection.info('commandstats'))?.[1] ?? 0)
-    await probed(false)
-    await connection.set(redisKeys.revocationMarker, 'a marker')
-    await probed(true)
-    await connection.del(redisKeys.revocationMarker)
-    await probed(false)
-    watch.stop()
-    connection.disconnect()
-  })
-
   it('by the password is logged once while it lasts, and once when it ends', async () => {
     const lines: Record<string, unknown>[] = []
     const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
     const url = redis.url('api').replace(':c@', ':hunter2@')
     const connection = createRedis({ url, connectionName: 'test' })
-    const watch = watchRedis({ redis: connection, log, probeEvery_ms: 10 })
+    const watch = ticking(connection, log, 10)
     try {
       await eventually(() => lines.length > 0)
       await sleep(100)
       await asAdmin(redis, (admin) => admin.call('ACL', 'SETUSER', 'api', '>hunter2'))
       await eventually(() => watch.trouble() === undefined)
     } finally {
-      watch.stop()
       connection.disconnect()
     }
     assert.deepEqual(
@@ -198,24 +182,29 @@ describe('a Redis that refuses', () => {
       }
     })
 
+  const narrow = '+auth +hello +ping +info +client|setname'.split(' ')
+  const mayDo = (...rules: string[]) =>
+    asAdmin(redis, (admin) => admin.call('ACL', 'SETUSER', 'narrow', 'reset', 'on', '>n', ...rules))
+  const narrowUrl = () => redis.url('api').replace('api:c@', 'narrow:n@')
+
   it('by its permissions is logged with what is not permitted', async () => {
-    const admin = createRedis({ url: redis.url('admin'), connectionName: 'test' })
-    await eventually(() => admin.status === 'ready', { otherwise: () => 'no connection' })
-    await admin.call(
-      'ACL',
-      'SETUSER',
-      'narrow',
-      'on',
-      '>n',
-      '+auth',
-      '+hello',
-      '+ping',
-      '+info',
-      '+client|setname',
-    )
-    const { lines } = await watched(redis.url('api').replace('api:c@', 'narrow:n@'), (all) => all.length > 0)
+    await mayDo(...narrow)
+    const { lines } = await watched(narrowUrl(), (all) => all.length > 0)
     assert.match(String(lines[0]?.reason), /^NOPERM .*eval/)
-    admin.disconnect()
+  })
+
+  it('by its permissions degrades until it permits, though only the other Redis is asked about revocations', async () => {
+    await mayDo(...narrow)
+    const log = pino({ level: 'silent' })
+    const urls = { REDIS_URL: narrowUrl(), REVOCATION_REDIS_URL: redis.url('api') }
+    const connections = connectRedis(urls, { name: 'test', log })
+    try {
+      await eventually(() => connections.degraded().length > 0)
+      await mayDo(...narrow, '+eval')
+      await eventually(() => connections.degraded().length === 0)
+    } finally {
+      connections.close()
+    }
   })
 })
 

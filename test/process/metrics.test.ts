@@ -6,7 +6,6 @@ import { Counter } from 'prom-client'
 import { createMetrics } from '#shared/process/metrics.ts'
 import { VERSION } from '#shared/process/version.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
-import type { RedisConnections } from '#shared/stores/redis-watch.ts'
 import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { startAuth, type TestAuth, tokenFields } from '../support/auth.ts'
@@ -215,15 +214,32 @@ describe('metrics', function () {
 
   it('count a decision once, however often they are read', async () => {
     const metrics = createMetrics({ service: 'api' })
-    const well = { name: 'redis', trouble: () => undefined, vouches: () => false }
     const counts = () => ({ redis: 5, postgres: 2, neither: 1 })
-    measureRedis(metrics, { watches: [well], revocationWatch: well } as unknown as RedisConnections, counts)
+    measureRedis(metrics, [], { counts, trusted: () => false })
     await metrics.registry.metrics()
     const text = await metrics.registry.metrics()
     const decided = ['redis', 'postgres', 'neither'].map((by) =>
       seriesValue(text, `integration_revocation_decisions_total{by="${by}"}`),
     )
     assert.deepEqual(decided, [5, 2, 1])
+  })
+
+  it('tell of each Redis whether it can be used, and whether one vouches for revocations', async () => {
+    const metrics = createMetrics({ service: 'api' })
+    const watch = (name: string, trouble?: string) => ({ name, trouble: () => trouble, report() {} })
+    let trusted = false
+    measureRedis(metrics, [watch('redis'), watch('revocation', 'NOPERM')], {
+      counts: () => ({}),
+      trusted: () => trusted,
+    })
+    const series = ['usable{redis="redis"}', 'usable{redis="revocation"}', 'trusted']
+    const values = async () => {
+      const text = await metrics.registry.metrics()
+      return series.map((each) => seriesValue(text, `integration_redis_${each}`))
+    }
+    assert.deepEqual(await values(), [1, 0, 0])
+    trusted = true
+    assert.deepEqual(await values(), [1, 0, 1])
   })
 
   it('tell connections that are used from those that are free or waited for', async () => {

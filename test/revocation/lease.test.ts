@@ -26,13 +26,12 @@ describe('for how long a process believes a marker', () => {
     if (redis.status !== 'ready') await once(redis, 'ready')
     now_ms = SENT_AT_MS
     const timings = { ...FAST, lease_ms: LEASE_MS, tick_ms: 3_600_000 }
-    lease = createLease({ redis, timings, monotonic: () => now_ms })
+    lease = createLease({ redis, timings, monotonic: () => now_ms, ticked() {} })
     now_ms += LEASE_MS / 2
     await eventually(() => lease.usable())
     count = Number(await asAdmin(server, (admin) => admin.get(redisKeys.revocationTick)))
   })
   afterEach(() => {
-    lease.close()
     redis.disconnect()
   })
   after(() => server.stop('SIGKILL'))
@@ -53,6 +52,35 @@ describe('for how long a process believes a marker', () => {
     assert.equal(vouches(`${'0'.repeat(40)} ${count}`, 0), false)
     assert.equal(vouches('', 0), false)
     assert.equal(lease.vouches(null, SENT_AT_MS), false)
+  })
+
+  it('is reported after each tick, by the marker that the tick read', async () => {
+    let ticks = 0
+    const ticked = () => {
+      ticks += 1
+    }
+    const timings = { ...FAST, lease_ms: LEASE_MS, tick_ms: 10 }
+    const ticking = createLease({ redis, timings, monotonic: () => now_ms, ticked })
+    const reports = async (expected: boolean, marker?: string) => {
+      const key = redisKeys.revocationMarker
+      await asAdmin(server, (admin) => (marker ? admin.call('SET', key, marker) : admin.call('DEL', key)))
+      // The next one may have been sent before.
+      const [before, message] = [ticks, `${marker}: not ${expected}`]
+      await eventually(() => ticks >= before + 2)
+      await eventually(() => ticking.trusted() === expected, { otherwise: () => message })
+    }
+    const later = 1_000_000_000
+    await reports(false)
+    await reports(true, `${lease.server()} ${later}`)
+    await reports(false, `${'0'.repeat(40)} ${later}`)
+    await reports(true, `${lease.server()} ${later}`)
+    await reports(false)
+    await reports(true, `${lease.server()} ${later}`)
+    ticking.suspect()
+    assert.equal(ticking.trusted(), false)
+    await eventually(ticking.trusted)
+    now_ms += LEASE_MS
+    assert.equal(ticking.trusted(), false)
   })
 
   it('ends with the connection on which the server was named', async () => {

@@ -5,6 +5,7 @@ import { markClientRevoked } from '#shared/oauth/clients.ts'
 import { TOKEN_MAX_MS } from '#shared/revocation/held.ts'
 import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
 import type { Step } from '#shared/revocation/reconcile.ts'
+import { ROUND_TIMINGS } from '#shared/revocation/round-timings.ts'
 import { startReconciling } from '#shared/revocation/start-reconciling.ts'
 import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
@@ -166,7 +167,7 @@ describe('reconciling all the time', () => {
 
   it('has figures of production of which each leaves room for the others', () => {
     const { lease_ms, settle_ms, commit_ms, entry_ms, lookBack_ms, nonce_ms, round_ms, tick_ms, ...others } =
-      PRODUCTION_TIMINGS
+      ROUND_TIMINGS
     const { refill_ms, compare_ms } = others
     for (const [what, [less, more]] of Object.entries({
       'clocks that run apart by a fifth': [1.2 * lease_ms, settle_ms],
@@ -193,7 +194,7 @@ describe('reconciling all the time', () => {
         startProcess({
           redisUrl: server.url(user),
           databaseUrl: user === 'api' ? database.apiUrl : database.authUrl,
-          timings: PRODUCTION_TIMINGS,
+          timings: ROUND_TIMINGS,
         }),
       ),
     )

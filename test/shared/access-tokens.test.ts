@@ -38,7 +38,6 @@ describe('another service of the company that takes access tokens', () => {
   after(async () => {
     await drain(server, 0)
     keys.stop()
-    revocation.close()
     redis.disconnect()
     await db.destroy()
     await api.stop()

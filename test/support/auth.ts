@@ -11,14 +11,14 @@ import { newClientId, newClientSecret, newVendorId } from '#shared/oauth/new-ids
 import type { Scope } from '#shared/oauth/scopes.ts'
 import { drain, listen } from '#shared/process/http-server.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
+import { ROUND_TIMINGS } from '#shared/revocation/round-timings.ts'
 import { startReconciling } from '#shared/revocation/start-reconciling.ts'
-import { PRODUCTION_TIMINGS } from '#shared/revocation/timings.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { OAUTH_ERRORS } from '../../apps/api/discovery/docs/oauth-errors.ts'
 import type { StoreClocks } from '../../apps/auth/clock-watch.ts'
-import { readAuthConfig } from '../../apps/auth/config.ts'
+import { type AuthConfig, readAuthConfig } from '../../apps/auth/config.ts'
 import { createHttpServer } from '../../apps/auth/http-server.ts'
 import { createAuthService } from '../../apps/auth/service.ts'
 import { checkOfAuthorizationServer } from './api-document.ts'
@@ -80,6 +80,8 @@ export interface TestAuthOptions {
   /** Another server of the same installation: same database, Redis and clock. */
   beside?: TestAuth
   env?: Record<string, string>
+  /** Settings in place of those read from the environment. */
+  config?: Partial<AuthConfig>
   /** Do not load keys yet. */
   unready?: boolean
   /** Has Redis vouch for revocations, as in production, where a process of the resource API sees to it. */
@@ -92,6 +94,7 @@ export interface TestAuthOptions {
 export async function startAuth({
   beside,
   env = {},
+  config = {},
   unready,
   trusted,
   stores,
@@ -110,7 +113,7 @@ export async function startAuth({
     ...env,
   }
   const service = createAuthService({
-    config: readAuthConfig(environment),
+    config: { ...readAuthConfig(environment), ...config },
     clock,
     stores: stores ?? { postgres: async () => clock.now(), redis: async () => clock.now() },
     log: pino({ level: 'trace' }, { write: (line: string) => void logLines.push(line) }),
@@ -158,7 +161,6 @@ export async function startAuth({
       await revocation.revoke({ kind: 'client', id: clientId }, (transaction) =>
         markClientRevoked(transaction, { clientId, vendorId, revokedBy: null }),
       )
-      revocation.close()
       connection.disconnect()
     },
     async stop() {
@@ -179,7 +181,7 @@ async function startReconciler(database: TestDatabase, redis: TestRedis) {
   const db = createPostgres({ url: database.apiUrl, poolSize: 2, applicationName: 'test' })
   const connection = createRedis({ url: redis.url('api'), connectionName: 'test' })
   await redisReady(connection)
-  const timings = { ...PRODUCTION_TIMINGS, settle_ms: 100, round_ms: 100 }
+  const timings = { ...ROUND_TIMINGS, settle_ms: 100, round_ms: 100 }
   const reconciling = startReconciling({ redis: connection, db, log: pino({ level: 'silent' }), timings })
   const revocation = createRevocation({ redis: connection, db })
   for (let tries = 0; revocation.counts().redis === 0; tries += 1) {
@@ -187,7 +189,6 @@ async function startReconciler(database: TestDatabase, redis: TestRedis) {
     await sleep(100)
     await revocation.ask({ clientId: 'anyone' })
   }
-  revocation.close()
   return {
     async stop() {
       await reconciling.stop()

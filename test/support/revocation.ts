@@ -10,8 +10,8 @@ import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
 import { createReconciler, type Reconciler, type Round, type Step } from '#shared/revocation/reconcile.ts'
 import { insertRevokedToken } from '#shared/revocation/records.ts'
 import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
+import { ROUND_TIMINGS, type RoundTimings } from '#shared/revocation/round-timings.ts'
 import type { Entry, Subject } from '#shared/revocation/subject.ts'
-import { PRODUCTION_TIMINGS, type Timings } from '#shared/revocation/timings.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
@@ -20,8 +20,8 @@ import type { TestRedis } from './servers.ts'
 import type { TcpProxy } from './tcp-proxy.ts'
 
 /** The protocol in a tenth of the time; what a store is given to answer stays as it is, for busy machines. */
-export const FAST: Readonly<Timings> = Object.freeze({
-  ...PRODUCTION_TIMINGS,
+export const FAST: Readonly<RoundTimings> = Object.freeze({
+  ...ROUND_TIMINGS,
   lease_ms: 500,
   settle_ms: 600,
   nonce_ms: 6_000,
@@ -54,7 +54,7 @@ export interface TestProcess {
 export interface TestProcessOptions {
   redisUrl: string
   databaseUrl: string
-  timings?: Timings
+  timings?: RoundTimings
   statementTimeout_ms?: number
   step?: (step: Step) => Promise<void> | void
 }
@@ -118,7 +118,6 @@ export async function startProcess({
       }
     },
     async close() {
-      revocation.close()
       redis.disconnect()
       await db.destroy()
     },

@@ -1,28 +1,25 @@
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
 import { addDays, daysBetween } from '#shared/analytics/calendar.ts'
 import { type DayFigures, readRevisions, readStoredDays, type StoredDays } from '#shared/analytics/daily.ts'
 import { entityTag } from '#shared/http/entity-tag.ts'
 import { type InputError, Problem } from '#shared/problems/problems.ts'
 import { batchPerTurn } from '#shared/process/turn-batch.ts'
 import type { Database } from '#shared/stores/postgres.ts'
+import { Json } from '../http/route.ts'
 import type { CompanyCalendar, DateRange } from './companies.ts'
-
-const compress = promisify<string, Buffer>(gzip)
+import type { DailyAnalytics } from './schemas.ts'
 
 export const RANGE_MAX_DAYS = 366
 const ANSWERS_LIMIT_BYTES = 16 * 1_024 * 1_024
 /** Leaves connections of the pool to others, and keeps waits short when Postgres hangs. */
 const REVISIONS_READ = { size: 500, atOnce: 3, wait_ms: 2_000 }
 const METRICS = ['impressions', 'clicks', 'orders', 'unitsSold', 'revenueMinor', 'boostSpendMinor'] as const
-const MISSING = Object.fromEntries(METRICS.map((metric) => [metric, null]))
+type Metric = (typeof METRICS)[number]
+const MISSING = forEachMetric(() => null)
 
-/** The answer of a daily read: its JSON, sent as it is, and its entity tag. */
+/** The answer of a daily read, and its entity tag. */
 export interface DailyAnswer {
-  body: string
+  json: Json<DailyAnalytics>
   tag: string
-  /** The same compressed, about a tenth in size. Made off the event loop, when it is first asked for. */
-  gzipped(): Promise<Buffer>
 }
 
 const FIRST_DATE = '0001-01-01'
@@ -55,54 +52,49 @@ export type ReadDaily = (company: CompanyCalendar, range: DateRange) => Promise<
  * they have.
  */
 export function createDailyRead({ db }: { db: Database }): ReadDaily {
-  interface Made extends DailyAnswer {
+  interface CachedAnswer extends DailyAnswer {
     revision: string | undefined
   }
   const readRevision = batchPerTurn((vendorIds: string[]) => readRevisions(db, vendorIds), REVISIONS_READ)
-  const made = new Map<string, Made>()
+  const cached = new Map<string, CachedAnswer>()
   let size_bytes = 0
 
-  function remember(key: string, answer: Made): void {
+  function remember(key: string, answer: CachedAnswer): void {
     forget(key)
-    made.set(key, answer)
-    size_bytes += answer.body.length
-    for (const oldest of made.keys()) {
+    cached.set(key, answer)
+    size_bytes += answer.json.text.length
+    for (const oldest of cached.keys()) {
       if (size_bytes <= ANSWERS_LIMIT_BYTES) return
       forget(oldest)
     }
   }
 
   function forget(key: string): void {
-    const old = made.get(key)
-    if (old && made.delete(key)) size_bytes -= old.body.length
+    const old = cached.get(key)
+    if (old && cached.delete(key)) size_bytes -= old.json.text.length
   }
 
   return async (company, range) => {
     const { vendorId, timezone, currency, finalThrough } = company
     const revision = await readRevision(vendorId)
     const key = `${vendorId} ${range.from} ${range.to} ${finalThrough} ${timezone} ${currency}`
-    const before = made.get(key)
+    const before = cached.get(key)
     if (before?.revision === revision && before) return before
     const stored = await readStoredDays(db, { vendorId, ...range })
-    const body = dailyJson(company, range, stored)
-    let small: Promise<Buffer> | undefined
-    const gzipped = () => {
-      small ??= compress(body)
-      return small
-    }
-    const answer = { revision: stored.revision, body, tag: entityTag(body), gzipped }
+    const json = new Json(dailyAnalytics(company, range, stored))
+    const answer = { revision: stored.revision, json, tag: entityTag(json.text) }
     remember(key, answer)
     return answer
   }
 }
 
-function dailyJson(
+function dailyAnalytics(
   { vendorId, timezone, currency, finalThrough }: CompanyCalendar,
   { from, to }: DateRange,
   { days: stored, newestEvent_ms }: StoredDays,
-): string {
+): DailyAnalytics {
   const reported = new Map(stored.map((figures) => [figures.date, figures]))
-  const days: object[] = []
+  const days: DailyAnalytics['days'] = []
   for (let date = from; date <= to; date = addDays(date, 1)) {
     const figures = reported.get(date)
     const status = !figures ? 'missing' : date <= finalThrough ? 'final' : 'provisional'
@@ -110,17 +102,16 @@ function dailyJson(
   }
   const dataThrough = newestEvent_ms === undefined ? null : new Date(newestEvent_ms).toISOString()
   const range = { from, to, timezone }
-  return JSON.stringify({ vendorId, range, currency, dataThrough, totals: totals(stored), days })
+  return { vendorId, range, currency, dataThrough, totals: totals(stored), days }
 }
 
 /** Sums of up to 366 numbers below 2^53 can be above it: added as BigInt, they are still written exactly. */
-const totals = (days: readonly DayFigures[]): Record<string, unknown> =>
-  Object.fromEntries(
-    METRICS.map((metric) => {
-      const sum = days.reduce((total, figures) => total + BigInt(figures[metric]), 0n)
-      return [metric, rawJSON(String(sum))]
-    }),
-  )
+const totals = (days: readonly DayFigures[]): DailyAnalytics['totals'] =>
+  forEachMetric((metric) => rawJSON(String(days.reduce((sum, figures) => sum + BigInt(figures[metric]), 0n))))
 
-/** A number that JSON.stringify writes exactly as given; TypeScript does not know it yet. */
-const { rawJSON } = JSON as typeof JSON & { rawJSON: (text: string) => unknown }
+function forEachMetric<Value>(value: (metric: Metric) => Value): Record<Metric, Value> {
+  return Object.fromEntries(METRICS.map((metric) => [metric, value(metric)])) as Record<Metric, Value>
+}
+
+/** A number that JSON.stringify writes exactly as given. TypeScript does not know it yet, and its type is a pretence. */
+const { rawJSON } = JSON as typeof JSON & { rawJSON: (text: string) => number }

@@ -6,7 +6,7 @@ import { parseUnrounded } from '#shared/analytics/exact-numbers.ts'
 import { SumTooLargeError, storeEvents } from '#shared/analytics/ingest.ts'
 import { type InputError, Problem, unavailable } from '#shared/problems/problems.ts'
 import type { Clock } from '#shared/process/clock.ts'
-import { createLine } from '#shared/process/line.ts'
+import { createFairQueue } from '#shared/process/fair-queue.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { type RateLimit, type RateLimitVerdict, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { declaredLength } from '../http/received-bytes.ts'
@@ -63,7 +63,7 @@ export interface EventIntakeDependencies {
 export function postEvents(deps: EventIntakeDependencies): Route {
   const { db, accessToken, findCompanyCalendar, eventLimit } = deps
   const judge = createJudge(deps)
-  const line = createLine({
+  const queue = createFairQueue({
     atOnce: BODIES_LIMIT_BYTES,
     atOncePerKey: CALLS_AT_ONCE_PER_COMPANY,
     waitingMax: CALLS_WAITING_MAX,
@@ -73,6 +73,8 @@ export function postEvents(deps: EventIntakeDependencies): Route {
   return route({
     method: 'post',
     path: '/v1/analytics/:vendorId/events',
+    // It waits for its turn and for a slow sender.
+    deadline: 'own',
     operationId: 'reportEvents',
     tag: 'Analytics',
     summary: 'Report events',
@@ -91,7 +93,7 @@ export function postEvents(deps: EventIntakeDependencies): Route {
       if (rate.remaining === 0) throw overLimit(rate)
       // A place is taken before the body is read, so waiting calls hold no bodies.
       const size_bytes = Math.min(declaredLength(ctx.req) ?? BODY_LIMIT_BYTES, BODY_LIMIT_BYTES)
-      await line(vendorId, next, size_bytes)
+      await queue(vendorId, next, size_bytes)
     },
     async handle({ clientId, vendorId, body: { events: sent } }, ctx) {
       const rate = await eventLimit.consume(clientId, sent.length)

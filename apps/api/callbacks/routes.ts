@@ -93,6 +93,8 @@ const postCallbackTest = ({ db, manager: by, sender, testLimit }: CallbackDepend
   route({
     method: 'post',
     path: '/v1/vendor/:vendorId/callback-test',
+    // It waits for the receiver.
+    deadline: 'own',
     operationId: 'sendTestEvent',
     tag: 'Callback',
     summary: 'Send a test event to the saved callback',

@@ -83,36 +83,36 @@ async function attempt(
   const sentAt = new Date(clock.now())
   const verdict = judgeCallbackUrl(saved, judgeAddress)
   const url = verdict.ok ? verdict.url : null
-  const way = verdict.ok
-    ? await findWay(verdict.url, { resolve, judgeAddress, signal })
-    : noWay('url_refused', { addressReason: verdict.addressReason })
+  const route = verdict.ok
+    ? await findAddresses(verdict.url, { resolve, judgeAddress, signal })
+    : noRoute('url_refused', { addressReason: verdict.addressReason })
   let facts: Exchange | null = null
-  if (url && way.failure === null) {
+  if (url && route.failure === null) {
     const payload = JSON.stringify({ type: 'test_event', vendorId, sentAt: sentAt.toISOString() })
-    const { addresses } = way
+    const { addresses } = route
     facts = await exchange({ href: url.href, addresses, judgeAddress, certificateAuthority, payload, signal })
   }
   const result = testResult({
     url: saved,
     host: url?.hostname ?? '',
     port: url?.port ?? 443,
-    addressCount: url?.address == null ? way.addresses.length : null,
+    addressCount: url?.address == null ? route.addresses.length : null,
     sentAt,
     durationMs: performance.now() - started,
-    dnsMs: way.dnsMs,
+    dnsMs: route.dnsMs,
     exchange: facts,
-    failure: way.failure,
+    failure: route.failure,
     judgeAddress,
   })
   return {
     result,
     host: url?.hostname ?? null,
-    failure: way.failure ?? facts?.failure ?? null,
-    addressReason: way.addressReason ?? facts?.peerRefused ?? null,
+    failure: route.failure ?? facts?.failure ?? null,
+    addressReason: route.addressReason ?? facts?.peerRefused ?? null,
   }
 }
 
-interface Way {
+interface Route {
   /** Judged public, in canonical form; empty when there is a failure. */
   addresses: string[]
   dnsMs: number | null
@@ -121,30 +121,30 @@ interface Way {
   addressReason: AddressReason | null
 }
 
-const noWay = (
+const noRoute = (
   failure: Failure,
-  { dnsMs = null, addressReason = null }: Partial<Pick<Way, 'dnsMs' | 'addressReason'>> = {},
-): Way => ({ addresses: [], dnsMs, failure, addressReason })
+  { dnsMs = null, addressReason = null }: Partial<Pick<Route, 'dnsMs' | 'addressReason'>> = {},
+): Route => ({ addresses: [], dnsMs, failure, addressReason })
 
 /** The addresses to connect to. DNS is asked once, here, and never again. */
-async function findWay(
+async function findAddresses(
   url: CallbackUrl,
   { resolve, judgeAddress, signal }: { resolve: Resolve; judgeAddress: AddressRule; signal: AbortSignal },
-): Promise<Way> {
+): Promise<Route> {
   const found = { failure: null, addressReason: null }
   if (url.address !== null) return { ...found, addresses: [url.address], dnsMs: null }
   const asked = performance.now()
   const verdict = await judgeName(url.hostname, { resolve, judgeAddress, signal })
   const dnsMs = performance.now() - asked
-  if (signal.aborted) return noWay(signal.reason as Failure)
+  if (signal.aborted) return noRoute(signal.reason as Failure)
   switch (verdict.kind) {
     case 'public':
       return { ...found, addresses: verdict.addresses, dnsMs }
     case 'not_public':
-      return noWay('address_not_public', { dnsMs, addressReason: verdict.reason })
+      return noRoute('address_not_public', { dnsMs, addressReason: verdict.reason })
     case 'not_found':
-      return noWay('name_not_found', { dnsMs })
+      return noRoute('name_not_found', { dnsMs })
     case 'no_answer':
-      return noWay('name_unanswered')
+      return noRoute('name_unanswered')
   }
 }

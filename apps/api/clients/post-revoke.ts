@@ -8,6 +8,8 @@ export const postRevoke = ({ db, redis, clock, revocation, manager: by }: Client
   route({
     method: 'post',
     path: '/v1/vendor/:vendorId/oauth-clients/:clientId/revoke',
+    // It may wait until the last lease has ended.
+    deadline: 'own',
     operationId: 'revokeClient',
     tag: 'Clients',
     summary: 'Revoke a client permanently',

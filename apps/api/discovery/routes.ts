@@ -53,14 +53,14 @@ export function createDiscoveryRoutes({ issuer, apiResource, routes }: Discovery
     document ??= describeRoutes({ issuer, apiResource, routes })
     return document
   }
-  const router = routerOf([getMetadata])
   const { pathname } = new URL(resourceMetadataUrl(apiResource))
-  if (pathname !== METADATA_PATH) router.get(pathname, getMetadata.handler)
-  for (const [path, file] of createDocs({ openapi, issuer, apiResource })) router.get(path, published(file))
-  return router.get(
-    '/openapi.json',
-    published({ type: 'application/json', content: () => JSON.stringify(openapi()) }),
-  )
+  const files = createDocs({ openapi, issuer, apiResource })
+  files.set('/openapi.json', { type: 'application/json', content: () => JSON.stringify(openapi()) })
+  return routerOf([
+    getMetadata,
+    ...(pathname === METADATA_PATH ? [] : [{ ...getMetadata, path: pathname }]),
+    ...[...files].map(([path, file]) => ({ method: 'get' as const, path, handler: published(file) })),
+  ])
 }
 
 function metadataRoute({ issuer, apiResource }: Omit<DiscoveryDependencies, 'routes'>): Route {

@@ -16,7 +16,7 @@ export interface BodyOptions {
 }
 
 /**
- * @returns what reads the JSON body of a request and gives what `schema` makes of it. It is called once the caller is
+ * Returns a reader that parses the JSON body with `schema`. It is called once the caller is
  * known, so that a stranger's body is not read. It throws Problem 415 for another media type or encoding, 413 above the
  * limit, 408 if the body takes too long to arrive, 400 for what is not JSON in UTF-8, and 422 for what is nested too
  * deep or what `schema` refuses.

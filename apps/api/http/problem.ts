@@ -66,7 +66,7 @@ function noteRefusal(
   problem: Problem,
   usage: Pick<ClientUsage, 'refused'>,
 ): void {
-  const { client, refusal, request } = ctx.state
+  const { client, refusal, request, route } = ctx.state
   if (!client || !NOTED_STATUS.includes(problem.status)) return
   const { code, status } = problem
   const about = refusal?.about ?? faultsOf(problem)
@@ -75,7 +75,7 @@ function noteRefusal(
     // An expired token may be anyone's find by now.
     proven: refusal?.reason !== 'expired',
     requestId: request.requestId,
-    route: `${ctx.method} ${String((ctx as { _matchedRoute?: unknown })._matchedRoute).replaceAll(/:(\w+)/g, '{$1}')}`,
+    route: `${ctx.method} ${route?.path.replaceAll(/:(\w+)/g, '{$1}')}`,
     status,
     code,
     reason: refusal?.reason ?? code,

@@ -3,8 +3,7 @@ import { performance } from 'node:perf_hooks'
 import type { Middleware } from 'koa'
 import { createContextReader, type RequestContext } from '#shared/http/request-context.ts'
 import type { Log } from '#shared/process/log.ts'
-import { infoLines } from '#shared/process/log-line.ts'
-import type { ApiState, SessionState } from './state.ts'
+import type { ApiState, MatchedRoute, SessionState } from './state.ts'
 
 /** Every answer has these unless a handler says otherwise. */
 const HEADERS = [
@@ -15,9 +14,10 @@ const HEADERS = [
 ] as const
 
 /** Requested about every second by whatever monitors the process. */
-const PROBES: ReadonlySet<unknown> = new Set(['/healthz', '/readyz'])
+const PROBES: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz'])
 
 class RequestState implements ApiState {
+  declare route?: MatchedRoute
   declare session?: SessionState
   declare userId?: string
   declare vendorId?: string
@@ -54,7 +54,6 @@ export function createRequestMiddleware({
   ran?: ((route: string) => void) | undefined
 }): Middleware<ApiState> {
   const readContext = createContextReader(trustedProxies, log)
-  const writeInfo = infoLines(log)
   return async (ctx, next) => {
     const started_ms = performance.now()
     const request = readContext(ctx.req)
@@ -63,7 +62,7 @@ export function createRequestMiddleware({
     ctx.res.setHeader('X-Request-Id', request.requestId)
     for (const [name, value] of HEADERS) ctx.res.setHeader(name, value)
     await next()
-    const route = (ctx as { _matchedRoute?: unknown })._matchedRoute
+    const route = state.route?.path
     ran(`${ctx.method} ${route}`)
     const fields = {
       requestId: request.requestId,
@@ -80,6 +79,6 @@ export function createRequestMiddleware({
       duration_ms: Math.round((performance.now() - started_ms) * 100) / 100,
     }
     if (PROBES.has(route)) log.debug(fields, 'request')
-    else writeInfo(fields, 'request')
+    else log.info(fields, 'request')
   }
 }

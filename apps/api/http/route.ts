@@ -1,3 +1,5 @@
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import type { z } from 'zod'
 import { failsIfMatch } from '#shared/http/entity-tag.ts'
 import type { Scope } from '#shared/oauth/scopes.ts'
@@ -5,13 +7,15 @@ import { Problem, type ProblemCode } from '#shared/problems/problems.ts'
 import { type BodyOptions, bodyReader } from './body.ts'
 import { headersReader, queryReader } from './input.ts'
 import { createRouter } from './routes.ts'
-import type { AccessTokenState, ApiContext, ApiMiddleware, ApiRouter } from './state.ts'
+import type { AccessTokenState, ApiContext, ApiMiddleware, ApiRouter, MatchedRoute } from './state.ts'
+
+const compress = promisify<string, Buffer>(gzip)
 
 export type Security = { scheme: 'session' } | { scheme: 'accessToken'; scope: Scope }
 
 /** Who may call a route. */
 export interface Access<Caller extends object> {
-  /** @returns what is known about the caller. @throws Problem when the caller is not allowed. */
+  /** Returns the caller. @throws Problem when the caller is not allowed. */
   admit(ctx: ApiContext): Promise<Caller>
   security?: Security
   problems: readonly ProblemCode[]
@@ -31,10 +35,8 @@ export interface Answer {
 }
 
 /** What is published about a route. */
-export interface RouteDescription {
+export interface RouteDescription extends MatchedRoute {
   method: 'get' | 'post' | 'patch' | 'delete'
-  /** As Koa's router takes it: `/v1/vendor/:vendorId/people`. */
-  path: string
   operationId: string
   tag: string
   summary: string
@@ -68,6 +70,23 @@ type BodyOf<Answers> = {
     : undefined
 }[keyof Answers]
 
+/** A value in JSON, for an answer that is sent more often than it changes. */
+export class Json<out Value> {
+  declare readonly value: Value
+  readonly text: string
+  #gzipped: Promise<Buffer> | undefined
+
+  constructor(value: Value) {
+    this.text = JSON.stringify(value)
+  }
+
+  /** The same compressed, about a tenth in size. Made off the event loop, when it is first asked for. */
+  gzipped(): Promise<Buffer> {
+    this.#gzipped ??= compress(this.text)
+    return this.#gzipped
+  }
+}
+
 interface Definition<Path extends string, Caller extends object, Query, Headers, Body, Answers>
   extends RouteDescription {
   path: Path
@@ -77,10 +96,11 @@ interface Definition<Path extends string, Caller extends object, Query, Headers,
   body?: Body & z.ZodType
   bodyOptions?: BodyOptions
   answers: Answers & Record<number, Answer>
-  /** Goes around the rest, from before the body is read. It calls `next` once, unless it throws. */
+  /** Wraps reading the body and handling. Must call `next` once, or throw. */
   around?(caller: Caller, ctx: ApiContext, next: () => Promise<void>): Promise<void>
   /**
-   * @returns the body of the answer. Its status is the first of `answers` unless the handler sets another on `ctx`.
+   * Returns the body of the answer. Its status is the first of `answers` unless the handler sets another on `ctx`. If
+   * the handler sets Content-Encoding to gzip, a Json is sent compressed.
    */
   handle(
     request: Caller & {
@@ -90,7 +110,7 @@ interface Definition<Path extends string, Caller extends object, Query, Headers,
       body: Parsed<Body>
     },
     ctx: ApiContext,
-  ): Promise<BodyOf<Answers>>
+  ): Promise<BodyOf<Answers> | Json<BodyOf<Answers>>>
 }
 
 /**
@@ -122,7 +142,11 @@ export function route<
     }
     ctx.status = status
     const returned = await handle({ ...caller, ...input } as Parameters<typeof handle>[0], ctx)
-    if (returned !== undefined) ctx.body = returned
+    if (returned instanceof Json) {
+      ctx.res.setHeader('Content-Type', 'application/json; charset=utf-8')
+      const isGzip = ctx.res.getHeader('Content-Encoding') === 'gzip'
+      ctx.body = isGzip ? await returned.gzipped() : returned.text
+    } else if (returned !== undefined) ctx.body = returned
   }
   const handler: ApiMiddleware = async (ctx) => {
     const caller = await by.admit(ctx)
@@ -136,8 +160,15 @@ export function route<
 export const preconditionFailed = (): Problem =>
   new Problem('precondition_failed', 'No tag in If-Match is that of the resource.')
 
-export function routerOf(routes: readonly Route[]): ApiRouter {
+/** Serves the routes, and tells the middlewares around them which one matched. */
+export function routerOf(
+  routes: readonly Pick<Route, 'method' | 'path' | 'deadline' | 'handler'>[],
+): ApiRouter {
   const router = createRouter()
-  for (const { method, path, handler } of routes) router[method](path, handler)
+  for (const route of routes)
+    router[route.method](route.path, (ctx, next) => {
+      ctx.state.route = route
+      return route.handler(ctx, next)
+    })
   return router
 }

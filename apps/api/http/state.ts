@@ -23,18 +23,28 @@ export interface AccessTokenState {
   scopes: readonly Scope[]
 }
 
+/** What middlewares need to know about the route that matched. */
+export interface MatchedRoute {
+  /** As Koa's router takes it, such as `/v1/vendor/:vendorId/people`. */
+  path: string
+  /** `own`: it waits for more than a store, such as a receiver elsewhere, and bounds that itself. */
+  deadline?: 'own'
+}
+
 /** What the middlewares before a handler put into `ctx.state`. */
 export interface ApiState {
   request: RequestContext
   /** Logs with the request's id. */
   log: Log
+  /** The route that matched, once one has. */
+  route?: MatchedRoute
   /** Set once the session is known to be good. */
   session?: SessionState
   /** Set by a sign-in, which has no session yet. */
   userId?: string
   /** The company of the path, set once the caller may act for it. */
   vendorId?: string
-  /** The client that certainly sent the request, known before the request is allowed or refused. */
+  /** The authenticated client, set before authorization. */
   client?: { clientId: string; vendorId: string }
   /** Why that client is refused, in more detail than the problem gives: a word, and the scope it is about. */
   refusal?: { reason: string; about?: string }

@@ -1,6 +1,6 @@
 import * as openid from 'openid-client'
 import type { Clock } from '#shared/process/clock.ts'
-import { createLine } from '#shared/process/line.ts'
+import { createFairQueue } from '#shared/process/fair-queue.ts'
 import { within } from '#shared/process/within.ts'
 import { addressSubject } from '#shared/stores/rate-limit.ts'
 import { OpenidRefusal } from './openid-refusal.ts'
@@ -41,7 +41,7 @@ export function createOpenidProvider({
   let known: { configuration: openid.Configuration; until_ms: number } | undefined
   let discovering: Promise<openid.Configuration> | undefined
   const refusal = () => new OpenidRefusal('unavailable', 'too_many_at_once')
-  const inLine = createLine({
+  const inLine = createFairQueue({
     atOnce: AT_ONCE,
     waitingMax: WAITING_MAX,
     wait_ms: DEADLINE_MS,

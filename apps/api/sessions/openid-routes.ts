@@ -129,6 +129,8 @@ const postOpenid = (
   route({
     method: 'post',
     path: '/v1/session/openid',
+    // It waits for the OpenID provider, as the next does.
+    deadline: 'own',
     operationId: 'beginOpenidSignIn',
     tag: 'Session',
     summary: 'Begin to sign in with the OpenID provider',
@@ -161,6 +163,7 @@ const getCallback = (deps: OpenidDependencies, configured: Configured | undefine
   route({
     method: 'get',
     path: CALLBACK_PATH,
+    deadline: 'own',
     operationId: 'finishOpenidSignIn',
     tag: 'Session',
     summary: 'Where the OpenID provider sends the browser back to',

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { hashPassword, verifyPassword } from '#shared/accounts/passwords.ts'
 import { unavailable } from '#shared/problems/problems.ts'
-import { createLine } from '#shared/process/line.ts'
+import { createFairQueue } from '#shared/process/fair-queue.ts'
 import { addressSubject } from '#shared/stores/rate-limit.ts'
 
 const WAITING_MAX = 64
@@ -28,8 +28,8 @@ export function createPasswordWork(): PasswordWork {
   const nobodys = hashPassword(randomBytes(32).toString('hex'))
   const refusal = () => unavailable('Too many people are signing in. Try again in a moment.')
   // A hash takes one of libuv's four threads and 19 MiB for about 30 ms.
-  const known = createLine({ atOnce: 1, waitingMax: WAITING_MAX, wait_ms: WAIT_MS, refusal })
-  const strangers = createLine({ atOnce: 2, waitingMax: WAITING_MAX, wait_ms: WAIT_MS, refusal })
+  const known = createFairQueue({ atOnce: 1, waitingMax: WAITING_MAX, wait_ms: WAIT_MS, refusal })
+  const strangers = createFairQueue({ atOnce: 2, waitingMax: WAITING_MAX, wait_ms: WAIT_MS, refusal })
 
   const inLine: PasswordWork['inLine'] = (from, work) =>
     (from.known ? known : strangers)(addressSubject(from.address, 48), work)

@@ -1,21 +1,21 @@
-export interface LineOptions {
+export interface FairQueueOptions {
   /** How much may be inside at once: the sum of the weights, which are 1 unless the caller says otherwise. */
   atOnce: number
-  /** How many of one key may be inside at once. Default: no limit of its own. */
+  /** Concurrency limit per key, as a number of callers. Default: none. */
   atOncePerKey?: number
   /** How many wait at most, over all keys. */
   waitingMax: number
   /** The longest wait. */
   wait_ms: number
-  /** Makes the error for a caller that finds no place. */
+  /** Creates the error for a rejected caller. */
   refusal: () => Error
 }
 
 /**
  * Does `work` once there is room for its `weight`.
- * @throws what `refusal` made, if the line is full or the wait was too long: `work` is not done then.
+ * @throws the error that `refusal` creates if the queue is full or the wait was too long: `work` is not done then.
  */
-export type Line = <T>(key: string, work: () => Promise<T>, weight?: number) => Promise<T>
+export type FairQueue = <T>(key: string, work: () => Promise<T>, weight?: number) => Promise<T>
 
 interface Waiting {
   weight: number
@@ -24,16 +24,16 @@ interface Waiting {
 }
 
 /**
- * A waiting line that is fair by key. Keys take turns, and within a key the first comes first. When the line is full,
+ * A fair queue, keyed. Keys take turns, and within a key the first comes first. When the queue is full,
  * a newcomer takes the place of the last one of the key that has the most waiting, if its own key has fewer.
  */
-export function createLine({
+export function createFairQueue({
   atOnce,
   atOncePerKey = Number.POSITIVE_INFINITY,
   waitingMax,
   wait_ms,
   refusal,
-}: LineOptions): Line {
+}: FairQueueOptions): FairQueue {
   const inside = new Map<string, number>()
   /** By key, in the order in which the keys take turns. */
   const queues = new Map<string, Waiting[]>()
@@ -88,7 +88,7 @@ export function createLine({
     queues.set(key, queue)
   }
 
-  /** @returns whether a newcomer of this key may wait. */
+  /** Returns whether a newcomer of this key may wait. */
   function makeRoom(key: string): boolean {
     if (waiting < waitingMax) return true
     const [longest = []] = [...queues.values()].sort((a, b) => b.length - a.length)

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { setImmediate as settled } from 'node:timers/promises'
-import { createLine, type LineOptions } from '#shared/process/line.ts'
+import { createFairQueue, type FairQueueOptions } from '#shared/process/fair-queue.ts'
 
 const FULL = 'no place'
 
 /** A line, and what went in and out of it. */
-function watchedLine(options: Partial<LineOptions> = {}) {
-  const line = createLine({
+function watchedLine(options: Partial<FairQueueOptions> = {}) {
+  const line = createFairQueue({
     atOnce: 1,
     waitingMax: 10,
     wait_ms: 60_000,

@@ -13,7 +13,7 @@ export function createMeasuringMiddleware(metrics: Metrics): Middleware<ApiState
     const started_ms = performance.now()
     await next()
     const { method, status } = ctx
-    const route = String((ctx as { _matchedRoute?: unknown })._matchedRoute ?? 'unmatched')
+    const route = ctx.state.route?.path ?? 'unmatched'
     metrics.answered({ route, method, status, duration_ms: performance.now() - started_ms })
     if (route !== EVENTS_ROUTE || status !== 200) return
     const { accepted, duplicates } = ctx.body as { accepted: number; duplicates: number }

@@ -1,0 +1,79 @@
+import { z } from 'zod'
+import { isDate } from '#shared/analytics/calendar.ts'
+import { instant, vendorId } from '../http/schemas.ts'
+
+const date = z.iso.date().meta({ description: "A date in the company's time zone." })
+const dateParameter = (description: string) =>
+  z
+    .string()
+    .refine(isDate, 'must be a date, YYYY-MM-DD')
+    .optional()
+    .meta({ format: 'date', description: `${description} A date in the company's time zone, inclusive.` })
+
+export const DailyQuery = z.strictObject({
+  from: dateParameter('The first day; without it, 29 days before `to`.'),
+  to: dateParameter('The last day; without it, today.'),
+})
+
+/** Conditional requests (RFC 9110 §13.1). */
+export const DailyHeaders = z.object({
+  'If-None-Match': z
+    .string()
+    .optional()
+    .meta({
+      description: 'The ETag of an earlier answer; if nothing has changed since, the answer is 304.',
+      examples: ['"3q2-7wAAAAAAAAAAAAAAAAAAAAA"'],
+    }),
+  'If-Match': z
+    .string()
+    .optional()
+    .meta({
+      description: 'An ETag; if the figures have another, the answer is 412.',
+      // The one that any tester may send.
+      examples: ['*'],
+    }),
+})
+
+const count = z.int().min(0)
+/** Exact, and so perhaps above what a double can hold. */
+const total = count.meta({ maximum: undefined })
+const totals = {
+  impressions: total,
+  clicks: total,
+  orders: total,
+  unitsSold: total,
+  revenueMinor: total,
+  boostSpendMinor: total,
+}
+const metric = count.nullable()
+
+export const DailyAnalytics = z
+  .object({
+    vendorId,
+    range: z.object({ from: date, to: date, timezone: z.string().meta({ examples: ['Europe/Berlin'] }) }),
+    currency: z.string().meta({ description: 'ISO 4217; amounts are in its minor unit.', examples: ['EUR'] }),
+    dataThrough: instant
+      .nullable()
+      .meta({ description: 'The time of the newest event; null: there is none.' }),
+    totals: z.object(totals).meta({ description: 'Days that are missing are left out.' }),
+    days: z
+      .array(
+        z.object({
+          date,
+          status: z.enum(['missing', 'provisional', 'final']).meta({
+            description:
+              'missing: nothing was reported, the metrics are null. provisional: ended less than 72 hours ago, may change.',
+          }),
+          impressions: metric,
+          clicks: metric,
+          orders: metric,
+          unitsSold: metric,
+          revenueMinor: metric,
+          boostSpendMinor: metric,
+        }),
+      )
+      .meta({ description: 'Every day of the range, oldest first.' }),
+  })
+  .meta({ id: 'DailyAnalytics' })
+
+export type DailyAnalytics = z.infer<typeof DailyAnalytics>
