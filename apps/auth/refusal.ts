@@ -5,7 +5,7 @@ interface RefusalParts {
   status: number
   error: string
   description: string
-  /** For the log: why, in one word. */
+  /** The reason in one word, for the log. */
   reason: string
   /** For the client's company: the scopes that the client does not have. Never anything else that was sent. */
   about?: string | undefined
@@ -69,7 +69,7 @@ export const unavailable = (reason: string): Refusal =>
   new Refusal({
     status: 503,
     error: 'temporarily_unavailable',
-    description: 'the service cannot decide right now: try again',
+    description: 'temporarily unavailable: try again after the time in Retry-After',
     reason,
     headers: { 'Retry-After': String(RETRY_AFTER_S) },
   })

@@ -83,15 +83,15 @@ export interface AccessTokenOptions {
 const DESCRIPTIONS: Record<RefusalReason, string> = {
   malformed: 'The token is not a well-formed JWT',
   type: 'The token is not an access token (typ at+jwt)',
-  algorithm: 'The token is signed with an algorithm that is not accepted',
+  algorithm: 'The signing algorithm is not accepted',
   unknown_key: 'The token is signed with an unknown key',
-  signature: 'The signature is wrong',
+  signature: 'The signature is invalid',
   issuer: 'The token is from another issuer',
   audience: 'The token is for another audience',
   expired: 'The token has expired',
   issued_in_future: 'The token was issued in the future',
   not_yet_valid: 'The token is not valid yet',
-  claims: 'The token lacks a claim or has a wrong one',
+  claims: 'A required claim is missing or invalid',
   lifetime: 'The token is valid for longer than 900 seconds',
   revoked: 'The token, its client or its key was revoked',
 }
@@ -148,7 +148,7 @@ export function createAccessTokens({
       const judged = await judge(tokenOf(bearer))
       if (judged.verdict === 'refused') throw invalid(judged.reason, judged.client)
       if (judged.verdict === 'undecided')
-        throw unavailable('We cannot fetch the key right now that this token is signed with.')
+        throw unavailable("We cannot fetch this token's signing key right now.")
       return judged.token
     },
     async requireLive({ clientId, vendorId, jti, kid }) {
@@ -159,7 +159,11 @@ export function createAccessTokens({
     },
     requireScope({ scopes }, scope) {
       if (scopes.includes(scope)) return
-      const error = { error: 'insufficient_scope', error_description: 'The token lacks a scope', scope }
+      const error = {
+        error: 'insufficient_scope',
+        error_description: 'The token lacks a required scope',
+        scope,
+      }
       throw new TokenRefused('insufficient_scope', `The access token lacks the scope ${scope}`, {
         challenge: challenge(error),
         scope,

@@ -1,6 +1,6 @@
 /**
- * Why a callback URL is refused. The key is the problem's `code`. `sentence` is for the person who typed the
- * URL: it names the rule and, where it helps, what to do.
+ * Why a callback URL is refused. The key is the problem's `code`. `sentence` tells the person who typed the URL which
+ * rule it violates and, where it helps, how to fix it.
  */
 export const CALLBACK_URL_PROBLEMS = {
   callback_url_not_text: {

@@ -1,8 +1,8 @@
 import { CALLBACK_URL_PROBLEMS } from './callback-url-problems.ts'
 
 /**
- * Every problem that the resource API can answer with (RFC 9457): its status and title. The key is `code`, which
- * callers may rely on; `detail` is for people and may change.
+ * Every problem that the resource API can answer with (RFC 9457), with its status and title. The key is `code`, which
+ * callers may rely on. `title` and `detail` are for people and may change.
  */
 export const PROBLEMS = {
   malformed_json: { status: 400, title: 'The body is not valid JSON' },
@@ -11,10 +11,10 @@ export const PROBLEMS = {
   invalid_token: { status: 401, title: 'The access token is not valid' },
   invalid_credentials: { status: 401, title: 'Email or password is incorrect' },
   forbidden: { status: 403, title: 'You are not allowed to do this' },
-  insufficient_scope: { status: 403, title: 'The access token lacks a scope' },
-  not_found: { status: 404, title: 'There is nothing here' },
+  insufficient_scope: { status: 403, title: 'The access token lacks a required scope' },
+  not_found: { status: 404, title: 'Not found' },
   invitation_not_valid: { status: 404, title: 'The invitation is not valid' },
-  method_not_allowed: { status: 405, title: 'This method is not available here' },
+  method_not_allowed: { status: 405, title: 'Method not allowed' },
   request_timeout: { status: 408, title: 'The body took too long to arrive' },
   client_limit_reached: { status: 409, title: 'The company has reached its limit of active clients' },
   idempotency_in_progress: {
@@ -26,17 +26,17 @@ export const PROBLEMS = {
   people_limit_reached: { status: 409, title: 'The company has reached its limit of people' },
   callback_not_configured: { status: 409, title: 'No callback destination is saved' },
   test_in_progress: { status: 409, title: 'A test event is being sent' },
-  precondition_failed: { status: 412, title: 'The resource is not in the state that If-Match names' },
+  precondition_failed: { status: 412, title: 'If-Match does not match the current ETag' },
   payload_too_large: { status: 413, title: 'The body is too large' },
   unsupported_media_type: { status: 415, title: 'The body must be JSON' },
   invalid_input: { status: 422, title: 'The input is not valid' },
   ...CALLBACK_URL_PROBLEMS,
-  idempotency_key_reused: { status: 422, title: 'This Idempotency-Key was used with another body' },
+  idempotency_key_reused: { status: 422, title: 'This Idempotency-Key was used with a different body' },
   rate_limited: { status: 429, title: 'Too many requests' },
   internal: { status: 500, title: 'Something went wrong on our side' },
-  bad_gateway: { status: 502, title: 'The service behind this address does not answer' },
-  unavailable: { status: 503, title: 'The service cannot decide right now' },
-  gateway_timeout: { status: 504, title: 'The service behind this address took too long' },
+  bad_gateway: { status: 502, title: 'The upstream service did not respond' },
+  unavailable: { status: 503, title: 'The service is temporarily unavailable' },
+  gateway_timeout: { status: 504, title: 'The upstream service timed out' },
 } as const satisfies Record<string, { status: number; title: string }>
 
 export type ProblemCode = keyof typeof PROBLEMS
@@ -49,9 +49,9 @@ export interface InputError {
 }
 
 /**
- * Thrown by a handler; the error middleware writes it as application/problem+json. It has no stack trace:
- * it is an answer, and a flood of refusals should not pay for traces that nobody reads. If it stands for a fault of
- * ours, that fault is its `cause`.
+ * Thrown by a handler. The error middleware writes it as application/problem+json. It has no stack trace, because
+ * it is an answer and a flood of refusals should not pay for traces that no one reads. If it reports an internal
+ * failure, that error is its `cause`.
  */
 export class Problem extends Error {
   readonly code: ProblemCode
@@ -79,7 +79,7 @@ export class Problem extends Error {
 
 const RETRY_AFTER_S = 2
 
-/** @returns the problem `unavailable`, with Retry-After. `cause` is logged, not shown. */
+/** Returns the problem `unavailable` with Retry-After. `cause` is logged but not shown. */
 export function unavailable(detail: string, cause?: unknown): Problem {
   const problem = new Problem('unavailable', detail, { headers: { 'Retry-After': String(RETRY_AFTER_S) } })
   problem.cause = cause

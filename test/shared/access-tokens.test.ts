@@ -62,7 +62,7 @@ describe('another service of the company that takes access tokens', () => {
     assert.equal(none.challenge, 'Bearer realm="https://api.test"')
     const forged = await add(vendorId, `${token.slice(0, -8)}AAAAAAAA`)
     assert.equal(forged.status, 401)
-    assert.match(forged.challenge, /error="invalid_token", error_description="The signature is wrong"/)
+    assert.match(forged.challenge, /error="invalid_token", error_description="The signature is invalid"/)
     const reading = await add(vendorId, await api.issuer.token({ ...client, scope: 'analytics:read' }))
     assert.equal(reading.status, 403)
     assert.match(reading.challenge, /error="insufficient_scope".*scope="catalog:write"/)

@@ -82,7 +82,7 @@ const ifNoneMatch: Operation['parameters'][number] = {
   name: 'If-None-Match',
   in: 'header',
   required: false,
-  description: 'The ETag of an earlier answer; if nothing has changed since, the answer is 304.',
+  description: 'The ETag of an earlier response. If nothing has changed since, the response is 304.',
   schema: { type: 'string' },
 }
 
@@ -109,7 +109,7 @@ const clientErrors = {
   503: answer({
     description: '`temporarily_unavailable`: the stores cannot be asked.',
     headers: [...LIMITED, 'Retry-After'],
-    ...error('temporarily_unavailable', 'the service cannot decide right now: try again'),
+    ...error('temporarily_unavailable', 'temporarily unavailable: try again after the time in Retry-After'),
   }),
 }
 
@@ -206,7 +206,7 @@ const readKeys = (): Operation => ({
     503: answer({
       description: '`temporarily_unavailable`: no key could be read yet.',
       headers: ['Retry-After'],
-      ...error('temporarily_unavailable', 'the service cannot decide right now: try again'),
+      ...error('temporarily_unavailable', 'temporarily unavailable: try again after the time in Retry-After'),
     }),
   },
 })
