@@ -187,5 +187,5 @@ const faultsOf = (issue: z.core.$ZodIssue): EventFault[] =>
   issue.code === 'unrecognized_keys'
     ? issue.keys
         .slice(0, FAULTS_MAX)
-        .map((key) => ({ path: [...issue.path, key], detail: 'is not known here for this type' }))
+        .map((key) => ({ path: [...issue.path, key], detail: 'is not a known field for this type' }))
     : [{ path: issue.path, detail: issue.message }]

@@ -32,7 +32,7 @@ describe('the explanation of a refused request', () => {
     ['invalid_target', /resource named another API/, /Leave resource out/],
     ['invalid_scope', /scope was missing/, /by single spaces: boost:read boost:write\.$/],
     ['insufficient_scope', /lacks the scope of this route\.$/, /does not have this scope/],
-    ['invalid_input', /^A field broke a rule\.$/, /errors of the answer/],
+    ['invalid_input', /^A field was invalid\.$/, /errors in the response/],
     ['forbidden', /another company than the client's/, /your own company/],
     ['anything else', /^The request was refused with c\.$/, /documentation/],
   ] as const)
@@ -122,7 +122,7 @@ describe('the refused requests of clients', () => {
         status: 403,
         code: 'insufficient_scope',
         reason: 'The access token lacks the scope analytics:read.',
-        advice: 'The client has this scope: name it in the token request.',
+        advice: 'The client has this scope. Name it in the token request.',
       })
       assert.deepEqual((await list()).json, { refusals: [json], nextCursor: null })
     })
@@ -153,7 +153,7 @@ describe('the refused requests of clients', () => {
       await insertRevokedToken(api.db, { jti, clientId, expiresAt: new Date(Date.now() + 900_000) })
       await admin.set(redisKeys.revokedToken(jti), '1')
       const { json } = await soon(await daily(good))
-      assert.equal(json.reason, 'The access token, or the key that it was signed with, was revoked.')
+      assert.equal(json.reason, 'The access token or its signing key was revoked.')
       assert.match(json.advice, /new token/)
     })
 
@@ -170,7 +170,7 @@ describe('the refused requests of clients', () => {
       const secret = 'ias_0123456789abcdefghij'
       const { json } = await soon(await daily(await token(), `?from=${secret}&${secret}=1&hunter2=1`))
       assert.equal(json.code, 'invalid_input')
-      assert.equal(json.reason, 'A field broke a rule: ?from must be a date, YYYY-MM-DD.')
+      assert.equal(json.reason, 'A field was invalid: ?from must be a date, YYYY-MM-DD.')
       const kept = await admin.mget(await admin.keys('refusals:record:*'))
       assert.ok(kept.join('').includes(json.requestId))
       for (const foreign of [secret, 'hunter2']) assert.equal(kept.join('').includes(foreign), false)

@@ -17,10 +17,10 @@ const PROBLEMS = [
 ] as const
 
 /**
- * Judges the access token of a request, asks whether it was revoked, and counts it against its client's limit.
- * @returns what makes the access of one scope. It throws Problem by RFC 6750 §3.1: 401 without a good token, 403 if the
- * token lacks the scope or is for another company; 429 over the limit of its client; 503 if nobody can tell whether it
- * is good.
+ * Returns a factory of access checks, one per scope. A check verifies the request's access token, asks whether it was
+ * revoked, and counts the request against the client's limit. It throws a Problem as RFC 6750 §3.1 requires: 401 without
+ * a valid token, 403 if the token lacks the scope or is for another company. It also throws 429 above the client's
+ * limit, and 503 if the token cannot be checked.
  */
 export function createAccessTokenAccess({
   tokens,
@@ -33,11 +33,11 @@ export function createAccessTokenAccess({
     const token = await tokens.verify(presentedToken(ctx))
     const { clientId, vendorId } = token
     ctx.state.client = { clientId, vendorId }
-    // One wait: both commands are written to Redis before either answer is read. Counting never rejects.
+    // Both commands are written to Redis before either answer is read, so this waits once. Counting never rejects.
     const [rate] = await Promise.all([rateLimit.consume(clientId), tokens.requireLive(token)])
-    // Bypasses Koa's `set`, which costs more than the fields themselves.
+    // Bypasses Koa's `set`, which costs more than the headers themselves.
     for (const [name, value] of Object.entries(rateLimitHeaders(rate))) ctx.res.setHeader(name, value)
-    if (!rate.allowed) throw new Problem('rate_limited', 'This client sends too many requests.')
+    if (!rate.allowed) throw new Problem('rate_limited', 'Too many requests from this client.')
     if (await sentInForm(ctx)) await tokens.verify({ kind: 'repeated' })
     return token
   }
@@ -60,7 +60,7 @@ export function createAccessTokenAccess({
   })
 }
 
-/** For the company of the client, which may look up why a request was refused. */
+/** Records the reason, so that the client's company can look up why the request was refused. */
 function note({ state }: ApiContext, { client, reason, code, scope }: TokenRefused): void {
   if (client) state.client = client
   if (reason !== code) state.refusal = { reason }

@@ -3,8 +3,8 @@ import { type Bearer, bearerOf } from '#shared/access-tokens/bearer.ts'
 import type { ApiContext } from '../http/state.ts'
 
 /**
- * The access token in the Authorization header (RFC 6750 §2.1). Only the header is ever taken; a token that is in the
- * query as well makes it `repeated`, since §2 forbids more than one way.
+ * Returns the access token in the Authorization header (RFC 6750 §2.1). A token anywhere else is never accepted. One
+ * in the query as well makes the result `repeated`, since §2 allows only one method per request.
  */
 export function presentedToken(ctx: ApiContext): Bearer {
   const bearer = bearerOf(ctx.req)
@@ -21,11 +21,11 @@ const readForm = koaBody({
   json: false,
   text: false,
   multipart: false,
-  // A form that cannot be read is refused later, for its media type.
+  // An unreadable form is refused later, for its media type.
   onError: () => {},
 })
 
-/** Whether a form holds a token too. It reads the body, so ask only once the caller is known. */
+/** Whether a form contains a token too. This reads the body, so call it only once the caller is authenticated. */
 export async function sentInForm(ctx: ApiContext): Promise<boolean> {
   if (ctx.method === 'GET' || ctx.method === 'HEAD' || !ctx.is('application/x-www-form-urlencoded'))
     return false

@@ -12,7 +12,7 @@ const time = (description: string) =>
     .datetime({ offset: true, error: 'must be an RFC 3339 time' })
     .transform((text, context) => {
       const at = new Date(text)
-      // Postgres knows times up to the year 294276, and no year 0.
+      // Postgres stores times up to the year 294276, and has no year 0.
       if (at.getUTCFullYear() >= 1) return at
       context.addIssue({ code: 'custom', message: 'must be an RFC 3339 time' })
       return z.NEVER
@@ -27,18 +27,18 @@ const ActivityQuery = z.strictObject({
     .max(64, 'must be the id of a person, or operator')
     .regex(/^(usr_[A-Za-z0-9]+|operator)$/, 'must be the id of a person, or operator')
     .optional()
-    .meta({ description: 'Only what this person did; `operator`: what operators of the service did.' }),
+    .meta({ description: 'Only what this person did, or `operator` for what operators of the service did.' }),
   action: z
     .enum(ACTIVITY_ACTIONS, `must be one of ${ACTIVITY_ACTIONS.join(', ')}`)
     .optional()
-    .meta({ description: 'Only entries of this kind.' }),
+    .meta({ description: 'Only entries with this action.' }),
   clientId: z
     .string()
     .regex(CLIENT_ID_PATTERN, 'must be the id of a client')
     .optional()
-    .meta({ description: 'Only what was done to this client.' }),
-  from: time('Only from this time on.'),
-  to: time('Only before this time.'),
+    .meta({ description: 'Only entries about this client.' }),
+  from: time('Only entries at or after this time.'),
+  to: time('Only entries before this time.'),
 })
 
 const ActivityEntry = z
@@ -52,7 +52,7 @@ const ActivityEntry = z
       .meta({ description: 'The id of the client, person or company, or the host of the callback.' }),
     detail: z
       .record(z.string(), z.unknown())
-      .meta({ description: 'What else is worth knowing; `before` and `after` where something was changed.' }),
+      .meta({ description: 'Details of the change, with `before` and `after` values where they apply.' }),
   })
   .meta({ id: 'ActivityEntry' })
 
@@ -70,7 +70,7 @@ export const createActivityRoutes = ({
     path: '/v1/vendor/:vendorId/activity',
     operationId: 'listActivity',
     tag: 'Activity',
-    summary: 'Who did what, and when',
+    summary: 'List the activity of a company',
     description: 'Newest first. Entries are never changed or removed.',
     by: manager,
     query: ActivityQuery,

@@ -20,19 +20,19 @@ export interface CompanyCalendar extends Company {
   today: string
   /** The last day that can no longer change. */
   finalThrough: string
-  /** The last 30 days, first and last: what is read when no range is asked for. */
+  /** The first and the last of the latest 30 days, which are the default range. */
   recent: DateRange
 }
 
 export type FindCompanyCalendar = (vendorId: string) => Promise<CompanyCalendar | undefined>
 
-/** Company records are remembered for a minute, and their days until they end. */
+/** Company records are cached for a minute, and their days until they end. */
 export function createCompanyCalendars({ db, clock }: { db: Database; clock: Clock }): FindCompanyCalendar {
   interface Remembered {
     company: Company
     readAt_ms: number
     today: ZoneDay
-    /** The oldest day that may still change: the one that was under way 72 hours ago. */
+    /** The oldest day that can still change, which is the current day of 72 hours ago. */
     changing: ZoneDay
     calendar: CompanyCalendar
   }

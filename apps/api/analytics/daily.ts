@@ -10,7 +10,7 @@ import type { DailyAnalytics } from './schemas.ts'
 
 export const RANGE_MAX_DAYS = 366
 const ANSWERS_LIMIT_BYTES = 16 * 1_024 * 1_024
-/** Leaves connections of the pool to others, and keeps waits short when Postgres hangs. */
+/** Leaves pool connections to other requests, and keeps waits short when Postgres hangs. */
 const REVISIONS_READ = { size: 500, atOnce: 3, wait_ms: 2_000 }
 const METRICS = ['impressions', 'clicks', 'orders', 'unitsSold', 'revenueMinor', 'boostSpendMinor'] as const
 type Metric = (typeof METRICS)[number]
@@ -24,7 +24,7 @@ export interface DailyAnswer {
 
 const FIRST_DATE = '0001-01-01'
 
-/** @throws Problem invalid_input for a range that is not one, ends after today or is too long. */
+/** @throws Problem invalid_input if the range is reversed, ends after today or is too long. */
 export function dailyRange(
   { from, to }: { from?: string | undefined; to?: string | undefined },
   { today, recent }: CompanyCalendar,
@@ -35,21 +35,21 @@ export function dailyRange(
   const errors: InputError[] = []
   if (last > today) errors.push({ pointer: '?to', detail: `must not be after today, ${today}` })
   if (first > last) errors.push({ pointer: '?from', detail: `must not be after ${last}` })
-  // ISO 8601 has a year 0, Postgres has not.
+  // ISO 8601 has a year 0; Postgres does not.
   if (first < FIRST_DATE)
     errors.push({ pointer: '?to', detail: `must leave room for 30 days after ${FIRST_DATE}` })
   if (daysBetween(first, last) >= RANGE_MAX_DAYS) {
     errors.push({ pointer: '?from', detail: `must be less than ${RANGE_MAX_DAYS} days before ${last}` })
   }
-  if (errors.length > 0) throw new Problem('invalid_input', 'The range of dates is not usable.', { errors })
+  if (errors.length > 0) throw new Problem('invalid_input', 'The date range is invalid.', { errors })
   return { from: first, to: last }
 }
 
 export type ReadDaily = (company: CompanyCalendar, range: DateRange) => Promise<DailyAnswer>
 
 /**
- * Reads a range. Postgres is asked every time whether the company's days have changed; the answer is made anew when
- * they have.
+ * Reads a range. Every read asks Postgres whether the company's days have changed, and rebuilds the answer only if they
+ * have.
  */
 export function createDailyRead({ db }: { db: Database }): ReadDaily {
   interface CachedAnswer extends DailyAnswer {

@@ -1,15 +1,15 @@
 import type { EventFault } from '#shared/analytics/events.ts'
 import type { InputError } from '#shared/problems/problems.ts'
 
-/** Leaves room for the rest of the answer, which may have 256 KiB in all. */
+/** Leaves room for the rest of the answer, which is limited to 256 KiB in total. */
 const ERRORS_LIMIT_BYTES = 255 * 1_024
-/** A longer pointer contains a member name that the caller made up. */
+/** A longer pointer contains a member name that the caller invented. */
 const POINTER_LIMIT_BYTES = 100
 
 /**
- * Turns the faults of a call's events into `errors[]` of a problem. Every bad event is named; further faults of an
- * event are added while there is room.
- * @param faults one list for each event, in order; empty if the event is good.
+ * Turns the faults of a call's events into the `errors[]` of a problem. Every invalid event is named. Its further
+ * faults are added while there is room.
+ * @param faults one list per event, in order; empty if the event is valid.
  */
 export function eventErrors(faults: readonly (readonly EventFault[])[]): InputError[] {
   const errors = faults.map((ofEvent, index) => ofEvent.map((fault) => inputError(index, fault)))
@@ -29,7 +29,7 @@ function inputError(index: number, { path, detail }: EventFault): InputError {
   const parts = path.map((part) => String(part).replaceAll('~', '~0').replaceAll('/', '~1'))
   const pointer = ['/events', index, ...parts].join('/')
   if (Buffer.byteLength(JSON.stringify(pointer)) <= POINTER_LIMIT_BYTES) return { pointer, detail }
-  return { pointer: `/events/${index}`, detail: 'must not have a member with so long a name' }
+  return { pointer: `/events/${index}`, detail: 'must not have a member with such a long name' }
 }
 
 /** With the comma that follows it. */

@@ -17,13 +17,13 @@ import { eventErrors } from './event-errors.ts'
 const BODY_LIMIT_BYTES = 1_024 * 1_024
 const EVENTS_MAX = 1_000
 
-/** The bodies that a process holds at once, over all companies. */
+/** The maximum number of bodies in a process's memory, across all companies. */
 const BODIES_LIMIT_BYTES = 32 * BODY_LIMIT_BYTES
-/** More at once would only wait for each other's locks on the company's days. */
+/** More would only wait for each other's locks on the company's days. */
 const CALLS_AT_ONCE_PER_COMPANY = 2
-/** Over all companies. One company may fill the line while it is alone; others then take places from it. */
+/** Across all companies. One company may fill the queue while it is alone; others then displace its calls. */
 const CALLS_WAITING_MAX = 200
-/** Shorter than a proxy in front waits for an answer, and short enough for a slow body to arrive afterwards. */
+/** Shorter than the timeout of a proxy in front, and short enough for a slow body to arrive afterwards. */
 const CALL_WAIT_MS = 15_000
 
 const events = <T extends z.ZodType>(element: T) =>
@@ -37,17 +37,16 @@ const events = <T extends z.ZodType>(element: T) =>
     'must be an object',
   )
 
-/** Read first; each event is then judged on its own, which lets the answer name every bad one. */
+/** Parsed first. Each event is then validated separately, so that the answer can name every invalid one. */
 const Envelope = events(z.unknown())
 const EventsBody = events(analyticsEventSchema).meta({ id: 'AnalyticsEvents' })
 
 const EventsAnswer = z
   .object({
     accepted: z.int().min(0).meta({ description: 'Counted by this call.' }),
-    duplicates: z
-      .int()
-      .min(0)
-      .meta({ description: 'Not counted again: the id came before, in this call or an earlier one.' }),
+    duplicates: z.int().min(0).meta({
+      description: 'Not counted again, because the id appeared before in this call or an earlier one.',
+    }),
   })
   .meta({ id: 'AnalyticsEventsAnswer' })
 
@@ -68,7 +67,7 @@ export function postEvents(deps: EventIntakeDependencies): Route {
     atOncePerKey: CALLS_AT_ONCE_PER_COMPANY,
     waitingMax: CALLS_WAITING_MAX,
     wait_ms: CALL_WAIT_MS,
-    refusal: () => unavailable('Too many calls with events are waiting. Try again in a moment.'),
+    refusal: () => unavailable('Too many calls that report events are waiting. Try again shortly.'),
   })
   return route({
     method: 'post',
@@ -78,20 +77,20 @@ export function postEvents(deps: EventIntakeDependencies): Route {
     operationId: 'reportEvents',
     tag: 'Analytics',
     summary: 'Report events',
-    description: `1 to ${EVENTS_MAX} events, at most 1 MiB. All of them are stored, or with a 422 none. A call can be repeated safely: what was counted is not counted again.`,
+    description: `1 to ${EVENTS_MAX} events, at most 1 MiB. Either all are stored or, with a 422, none. A call can be repeated safely: events already counted are not counted again.`,
     by: accessToken('analytics:write'),
     body: Envelope,
     bodyOptions: { limit_bytes: BODY_LIMIT_BYTES, parse: parseUnrounded },
     publishedBody: EventsBody,
     answers: {
-      200: { description: 'Stored durably; the next daily read shows it.', schema: EventsAnswer },
+      200: { description: 'Stored durably. The next daily read includes them.', schema: EventsAnswer },
     },
     problems: ['not_found'],
     async around({ clientId, vendorId }, ctx, next) {
-      // How many events a call holds is known only once it is read; if the client has none left, it is not read.
+      // The number of events is known only once the body is read. If the client's limit is used up, it is not read.
       const rate = await eventLimit.consume(clientId, 0)
       if (rate.remaining === 0) throw overLimit(rate)
-      // A place is taken before the body is read, so waiting calls hold no bodies.
+      // A call takes its place before its body is read, so waiting calls hold no bodies in memory.
       const size_bytes = Math.min(declaredLength(ctx.req) ?? BODY_LIMIT_BYTES, BODY_LIMIT_BYTES)
       await queue(vendorId, next, size_bytes)
     },
@@ -111,7 +110,7 @@ export function postEvents(deps: EventIntakeDependencies): Route {
   })
 }
 
-/** @returns what judges the events of a call. It throws Problem invalid_input that names every bad one. */
+/** Returns a validator of a call's events. It throws Problem invalid_input, which names every invalid one. */
 function createJudge({ clock }: { clock: Clock }) {
   const dateFinders = new Map<string, (at_ms: number) => string>()
 
@@ -131,14 +130,14 @@ function createJudge({ clock }: { clock: Clock }) {
 }
 
 const overLimit = (rate: RateLimitVerdict): Problem =>
-  new Problem('rate_limited', 'This client sends too many events.', {
+  new Problem('rate_limited', 'Too many events from this client.', {
     headers: rateLimitHeaders({ ...rate, allowed: false }),
   })
 
 const tooLarge = (index: number): InputError => ({
   pointer: `/events/${index}`,
-  detail: 'must not take a sum of its day past 9007199254740991',
+  detail: 'must not raise a total of its day above 9007199254740991',
 })
 
 const refused = (errors: InputError[]): Problem =>
-  new Problem('invalid_input', 'Nothing was stored; errors names each event that breaks a rule.', { errors })
+  new Problem('invalid_input', 'Nothing was stored; errors names each invalid event.', { errors })

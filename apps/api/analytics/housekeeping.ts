@@ -1,13 +1,13 @@
 import { EVENT_IDS_REMEMBERED_DAYS } from '#shared/analytics/events.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 
-/** Weekly partitions made in advance: how long the housekeeping may fail before the default one is needed. */
+/** Weekly partitions created in advance: how long housekeeping may fail before the default partition is needed. */
 const WEEKS_AHEAD = 4
-/** A statement with this many ids takes about 50 ms; a round of this many statements, less than a shutdown may wait. */
+/** A statement with this many ids takes about 50 ms, and a round of this many less than the shutdown deadline. */
 const IDS_FORGOTTEN_AT_ONCE = 10_000
 const STATEMENTS_A_ROUND = 20
 
-/** Events are for recounting and looking up; the daily figures do not need them. Less than 35 is not possible. */
+/** Events are kept for recounting and lookups; the daily figures do not need them. The minimum is 35. */
 export const EVENT_RETENTION_DAYS_MIN = EVENT_IDS_REMEMBERED_DAYS
 export const EVENT_RETENTION_DAYS_DEFAULT = 90
 
@@ -15,14 +15,15 @@ export interface KeptInOrder {
   /** Names of partitions. */
   created: string[]
   dropped: string[]
-  /** Ids older than the time for which they are remembered. */
+  /** The number of ids deleted because their retention time is over. */
   forgottenIds: number
 }
 
 /**
- * Makes the partitions that will be needed, drops those whose events are all older than `eventRetention_days`, and
- * forgets ids. Any process may call it at any time: Postgres lets one at a time work, in functions that hold the
- * limits themselves, for the service's role may neither make or drop a table nor delete an event or an id.
+ * Creates the partitions that will be needed, drops those whose events are all older than `eventRetention_days`, and
+ * deletes old ids. Any process may call it at any time, because Postgres runs one call at a time. The work is done by
+ * database functions that enforce the limits themselves, since the service's role may neither create or drop a table
+ * nor delete an event or an id.
  */
 export async function keepEventsInOrder(
   db: Database,

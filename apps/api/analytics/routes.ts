@@ -29,17 +29,17 @@ const COMPRESSED_MIN_BYTES = 8 * 1_024
 const DAILY = {
   method: 'get',
   tag: 'Analytics',
-  description: 'Without parameters: the 30 days that end today. At most 366 days.',
+  description: 'Returns the 30 days that end today by default, and at most 366 days.',
   query: DailyQuery,
   headers: DailyHeaders,
   answers: {
     200: {
       description: 'The figures.',
       schema: DailyAnalytics,
-      headers: { ETag: 'Strong; changes exactly when the answer does.' },
+      headers: { ETag: 'Strong; changes exactly when the response does.' },
     },
     304: {
-      description: 'Nothing has changed since the answer with the ETag in If-None-Match.',
+      description: 'Nothing has changed since the response with the ETag in If-None-Match.',
       headers: { ETag: 'The same.' },
     },
   },
@@ -55,7 +55,7 @@ export interface AnalyticsDependencies {
   eventLimit: RateLimit
 }
 
-/** The daily figures, read by an integrator's access token and by a person's session, and the events behind them. */
+/** Routes of the daily figures, read with an access token or a session, and of the events behind them. */
 export function createAnalyticsRoutes(deps: AnalyticsDependencies): Route[] {
   const { db, clock, manager, accessToken } = deps
   const findCompanyCalendar = createCompanyCalendars({ db, clock })

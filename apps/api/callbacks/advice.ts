@@ -2,7 +2,7 @@ import type { CertificateFacts } from './certificate.ts'
 import { CONNECT_TIMEOUT_MS, FIRST_BYTE_TIMEOUT_MS, SEND_TIMEOUT_MS, TLS_TIMEOUT_MS } from './exchange.ts'
 import type { Failure } from './failures.ts'
 
-/** What a sentence may mention. None of it comes from a receiver at an address that was not judged public. */
+/** Facts that a sentence may mention. None comes from a receiver at an address that was not verified as public. */
 export interface AdviceFacts {
   host: string
   certificate: CertificateFacts | null
@@ -32,10 +32,10 @@ function notYetValid({ host, certificate }: AdviceFacts): string {
   return `The certificate of ${host} is not valid ${date ? `before ${date}` : 'yet'}; install one that is already valid.`
 }
 
-/** One sentence for each way in which no answer came. */
+/** One sentence for each failure to get an answer. */
 const ON_FAILURE: Record<Failure, string | ((facts: AdviceFacts) => string)> = {
   url_refused:
-    'The saved URL breaks a rule that was added after it was saved; save a public HTTPS URL again.',
+    'The saved URL violates a rule that was added after it was saved; save a public HTTPS URL again.',
   name_not_found: ({ host }) => `DNS has no address for ${host}; check the spelling and the DNS records.`,
   name_unanswered: ({ host }) =>
     `DNS did not answer for ${host} in time; check the name servers of its domain, then try again.`,
@@ -77,7 +77,7 @@ export function adviceOnFailure(failure: Failure, facts: AdviceFacts): string {
   return typeof advice === 'string' ? advice : advice(facts)
 }
 
-/** What the most common answers mean to someone who is setting up a receiver. */
+/** What the most common statuses mean when you set up a receiver. */
 const ON_STATUS: Record<number, string> = {
   400: 'The receiver did not understand the event (400); compare what it expects with the payload that was sent.',
   401: 'The receiver requires authentication (401), but events carry no credentials; make it accept this path without.',
@@ -100,7 +100,7 @@ const ON_STATUS: Record<number, string> = {
   504: 'The proxy in front of the receiver timed out (504); answer first and do the work afterwards.',
 }
 
-/** @param redirectTo where a 3xx points, if that could be saved instead. */
+/** @param redirectTo the target of a 3xx, if that could be saved instead. */
 export function adviceOnStatus(status: number, redirectTo: string | null): string {
   if (status < 300) return 'The receiver accepted the test event.'
   if (status === 304)

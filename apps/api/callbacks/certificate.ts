@@ -7,7 +7,7 @@ const HOST_NAME =
   /^(?:\*\.)?(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/i
 const ADDRESS = /^[0-9A-F.:]+$/i
 
-/** The parts of a receiver's certificate that can be shown: dates, and names that are well-formed host names. */
+/** The parts of a receiver's certificate that are safe to show: dates, and well-formed host names. */
 export interface CertificateFacts {
   validFrom: Date | null
   expiresAt: Date | null
@@ -18,8 +18,8 @@ export interface CertificateFacts {
 }
 
 /**
- * The certificate that the peer sent, acceptable or not; null if there is none that can be read.
- * Read by getPeerCertificate: after getPeerX509Certificate, Node 24.21 finds no certificate left to verify.
+ * Returns the certificate that the peer sent, acceptable or not; null if there is none or it is unreadable. Uses
+ * getPeerCertificate, because after getPeerX509Certificate Node 24.21 finds no certificate left to verify.
  */
 export function certificateFacts(socket: TLSSocket): CertificateFacts | null {
   const [certificate, ...issuers] = chainOf(socket.getPeerCertificate(true))
@@ -46,14 +46,14 @@ function chainOf(peer: DetailedPeerCertificate): X509Certificate[] {
       current = issuer === current ? undefined : issuer
     }
   } catch {
-    // What cannot be read is not reported; verification decides anyway.
+    // Unreadable parts are not reported. Verification decides anyway.
   }
   return chain
 }
 
 const usable = (date: Date | undefined): Date | null => (date && !Number.isNaN(date.getTime()) ? date : null)
 
-/** The alternative names, or else the common name. */
+/** The subject alternative names, or else the common name. */
 function namesOf(certificate: X509Certificate): string[] {
   const alternatives = (certificate.subjectAltName ?? '').split(', ').flatMap((entry) => {
     const [, kind, name = ''] = /^(DNS|IP Address):(.*)$/.exec(entry) ?? []

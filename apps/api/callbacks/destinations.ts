@@ -1,6 +1,6 @@
 import type { Queryable } from '#shared/stores/postgres.ts'
 
-/** All SQL of callback_destinations: the one callback of each company. */
+/** All SQL for callback_destinations, which holds one callback per company. */
 
 export interface Destination {
   callbackUrl: string
@@ -11,7 +11,7 @@ export interface Destination {
   updatedByName: string
 }
 
-/** @returns undefined if the company never saved one. */
+/** Returns undefined if the company never saved one. */
 export async function findDestination(db: Queryable, vendorId: string): Promise<Destination | undefined> {
   const { rows } = await db.raw(
     `select d.callback_url as "callbackUrl", d.verified, d.updated_at as "updatedAt", d.updated_by as "updatedBy",
@@ -22,7 +22,7 @@ export async function findDestination(db: Queryable, vendorId: string): Promise<
   return rows[0]
 }
 
-/** @returns the saved URL, which nobody else can change until the transaction ends; undefined if none was saved. */
+/** Returns the saved URL, or undefined, and locks it until the transaction ends. */
 export async function holdCallbackUrl(transaction: Queryable, vendorId: string): Promise<string | undefined> {
   const { rows } = await transaction.raw(
     'select callback_url as "callbackUrl" from callback_destinations where vendor_id = ? for update',
@@ -51,12 +51,12 @@ export async function saveDestination(
   )
 }
 
-/** Longer than a test send can take, so two never run at once; if a process dies, its lease simply expires. */
+/** Longer than a test send can take, so two never run at once. If a process dies, its lease expires. */
 const TEST_LEASE_S = 15
 
 export interface BegunTest {
   callbackUrl: string
-  /** Passed to endTest, so that it ends this test and no later one. */
+  /** Passed to endTest, so that it ends only this test and no later one. */
   lease: string
 }
 

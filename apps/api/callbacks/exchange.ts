@@ -10,17 +10,17 @@ export const CONNECT_TIMEOUT_MS = 3_000
 export const TLS_TIMEOUT_MS = 3_000
 export const SEND_TIMEOUT_MS = 3_000
 export const FIRST_BYTE_TIMEOUT_MS = 5_000
-/** The status is in, and only the start of a body is shown: the rest is not worth waiting for. */
+/** The status has arrived and only the start of a body is shown, so the rest is not worth waiting for. */
 export const BODY_TIMEOUT_MS = 2_000
 export const BODY_LIMIT_BYTES = 16 * 1_024
 export const HEADERS_LIMIT_BYTES = 16 * 1_024
-/** Node counts names and values only: without this, thousands of empty fields would pass. */
+/** Node counts only names and values, so without this limit thousands of empty headers would pass. */
 const HEADER_FIELDS_LIMIT = 500
 const INTERIM_ANSWERS_LIMIT = 16
 const ADDRESSES_TRIED = 6
 const NEXT_ADDRESS_AFTER_MS = 250
 
-/** Moments in milliseconds of performance.now(); undefined: never reached. */
+/** Times in milliseconds of performance.now(); undefined if never reached. */
 export interface Moments {
   connecting?: number
   connected?: number
@@ -28,26 +28,26 @@ export interface Moments {
   firstByte?: number
 }
 
-/** How the reading of the body ended. */
+/** How reading the body ended. */
 export type BodyEnd = 'whole' | 'too_long' | 'too_slow' | 'broken'
 
-/** `not_checked`: public, but not one of the addresses that were checked before. */
+/** `not_checked`: public, but not one of the addresses checked before. */
 export type PeerRefusal = AddressReason | 'not_checked'
 
 export interface ReceiverAnswer {
   status: number
-  /** In the order and spelling of the receiver. */
+  /** In the receiver's order and spelling. */
   headers: [name: string, value: string][]
   body: Buffer
   bodyEnd: BodyEnd
 }
 
-/** What happened to one request: raw facts, not yet fit to be shown. */
+/** The raw facts of one request, not yet safe to show. */
 export interface Exchange {
   moments: Moments
-  /** The address that was connected to. */
+  /** The connected address. */
   peer: string | null
-  /** Why the connection to another address was cut. */
+  /** Why the connection to a different address was cut. */
   peerRefused: PeerRefusal | null
   certificate: CertificateFacts | null
   tlsVersion: string | null
@@ -59,20 +59,20 @@ export interface Exchange {
 export interface ExchangeOptions {
   /** A judged URL. */
   href: string
-  /** Addresses that were judged public; no other is ever connected to. */
+  /** Addresses verified as public. No other is ever connected to. */
   addresses: readonly string[]
   judgeAddress: AddressRule
   /** Certificate authorities in PEM that replace Node's own. */
   certificateAuthority: string | undefined
-  /** The body: JSON. */
+  /** The JSON body. */
   payload: string
   /** Ends the exchange at once. Its reason is a Failure. */
   signal: AbortSignal
 }
 
 /**
- * Sends one POST over HTTP/1.1 and TLS ≥ 1.2 and reads the beginning of the answer. Every option that decides where
- * the bytes go or how much comes back is spelled out. Never rejects; its sockets are gone when it resolves.
+ * Sends one POST over HTTP/1.1 and TLS ≥ 1.2 and reads the beginning of the answer. Every option that affects where the
+ * bytes go or how much comes back is explicit. Never rejects. Its sockets are destroyed when it resolves.
  */
 export async function exchange(options: ExchangeOptions): Promise<Exchange> {
   const facts: Exchange = {
@@ -90,7 +90,7 @@ export async function exchange(options: ExchangeOptions): Promise<Exchange> {
     observe(socket, facts, options)
   })
   const request = startRequest(options, agent)
-  // Destroyed streams may report more than one error; each needs a listener, or it ends the process.
+  // Destroyed streams may emit several errors. Without a listener, one would end the process.
   request.on('error', () => {})
   await settled(request, facts, options.signal)
   request.destroy()
@@ -100,7 +100,7 @@ export async function exchange(options: ExchangeOptions): Promise<Exchange> {
   return facts
 }
 
-/** Waits for an answer whose body has been read, or for a failure; puts either into `facts`. */
+/** Waits until an answer's body has been read, or for a failure, and records either in `facts`. */
 function settled(request: Request, facts: Exchange, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const fail = (failure: Failure) => {
@@ -133,7 +133,7 @@ interface AnswerHead {
   rawHeaders: string[]
 }
 
-/** Refuses what Node's parser lets through although HTTP forbids it, and what is too large. */
+/** Refuses oversized answers, and those that Node's parser accepts although HTTP forbids them. */
 function refusedHead({ statusCode, httpVersion, rawHeaders }: AnswerHead): Failure | undefined {
   // RFC 9110 §15: three digits from 100 to 599, of which 1xx is never final
   if (statusCode < 200 || statusCode > 599 || !/^1\.[01]$/.test(httpVersion)) return 'not_http'
@@ -171,12 +171,12 @@ function startRequest({ href, payload, signal }: ExchangeOptions, agent: Agent):
       send: SEND_TIMEOUT_MS,
       response: FIRST_BYTE_TIMEOUT_MS,
     },
-    // Repeated here because got passes its own values to the agent: NODE_TLS_REJECT_UNAUTHORIZED has no effect.
+    // Repeated because got passes its own values to the agent. NODE_TLS_REJECT_UNAUTHORIZED has no effect.
     https: { rejectUnauthorized: true, minVersion: 'TLSv1.2', alpnProtocols: ['http/1.1'] },
   })
 }
 
-/** Connects to the given addresses, whatever the name means to anyone else; never reuses a connection or session. */
+/** Connects only to the given addresses, whatever DNS says. Never reuses a connection or session. */
 function createPinnedAgent(
   { addresses, certificateAuthority }: ExchangeOptions,
   onSocket: (socket: TLSSocket) => void,
@@ -193,7 +193,7 @@ function createPinnedAgent(
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_AFTER_MS,
     lookup: (_name, { all }, callback) => {
-      // Asynchronous, like a real lookup: got starts its connect timeout at the event that follows.
+      // Asynchronous like a real lookup, because got starts its connect timeout at the event that follows.
       process.nextTick(() => {
         const [first] = pinned
         if (!first) callback(new Error('there is no address to connect to'), '', 4)
@@ -205,7 +205,7 @@ function createPinnedAgent(
   })
   const connect = agent.createConnection.bind(agent)
   agent.createConnection = (options, callback) => {
-    // Node connects to an IP literal without a lookup, so the literal is replaced by the address that was judged.
+    // Node connects to an IP literal without a lookup, so the literal is replaced by the verified address.
     const host = isIP(options.host ?? '') ? (addresses[0] ?? '') : options.host
     const socket = connect({ ...options, host }, callback)
     onSocket(socket as TLSSocket)
@@ -253,7 +253,7 @@ function peerRefusal(
   return addresses.includes(verdict.address) ? null : 'not_checked'
 }
 
-/** 1xx responses before the final one (RFC 9110 §15.2) are allowed, but not an endless series of them. */
+/** Allows 1xx responses before the final one (RFC 9110 §15.2), but not an endless series of them. */
 function limitInterimAnswers(request: Request, onTooMany: () => void): void {
   let count = 0
   request.on('information', () => {
@@ -262,7 +262,7 @@ function limitInterimAnswers(request: Request, onTooMany: () => void): void {
   })
 }
 
-/** Keeps the first 16 KiB, however reading ends. */
+/** Keeps the first 16 KiB of the body, however reading ends. */
 function readBody(request: Request, answer: ReceiverAnswer, signal: AbortSignal): Promise<void> {
   const chunks: Buffer[] = []
   let size = 0

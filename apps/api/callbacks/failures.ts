@@ -50,10 +50,10 @@ const HTTP_2_ONLY = /NO_APPLICATION_PROTOCOL/
 const CLIENT_CERTIFICATE =
   /CERTIFICATE_REQUIRED|TLSV1_ALERT_UNKNOWN_CA|ALERT_BAD_CERTIFICATE|ALERT_NO_CERTIFICATE/
 
-/** The connection reached an address that was not judged. */
+/** The connection reached an address that was not verified. */
 export class PeerError extends Error {}
 
-/** Names what ended an exchange without an answer, by how far it got. `error` undefined: the connection just closed. */
+/** Names the failure of an exchange by how far it got. `error` is undefined if the connection just closed. */
 export function failureOf(
   error: Error | undefined,
   { connected, secured }: { connected: boolean; secured: boolean },
@@ -71,8 +71,8 @@ export function failureOf(
 }
 
 /**
- * Node's code for an error. If a write was waiting for the handshake that failed, the code is only EPROTO, and the
- * message has OpenSSL's reason: `…:SSL routines:function:reason:…`.
+ * Returns Node's code for an error. If a write was waiting for a handshake that failed, the code is only EPROTO, and
+ * the message has OpenSSL's reason: `…:SSL routines:function:reason:…`.
  */
 function codeOf(error: Error | undefined): string {
   const code = String((error as NodeJS.ErrnoException | undefined)?.code ?? '')

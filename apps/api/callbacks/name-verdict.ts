@@ -3,15 +3,15 @@ import { DNS_DEADLINE_MS, type Resolution, type Resolve } from './resolver.ts'
 
 /** The verdict on a host name, from its addresses. */
 export type NameVerdict =
-  /** Judged one by one, in canonical form. `complete`: there are no others. */
+  /** Each verified, in canonical form. `complete` means that there are no others. */
   | { kind: 'public'; addresses: string[]; complete: boolean }
   /** `reason`: why the first address that is not public is refused. */
   | { kind: 'not_public'; reason: AddressReason }
   | { kind: 'not_found' | 'no_answer' }
 
 /**
- * Asks DNS once and judges every answer: one non-public address disqualifies the whole name. Never rejects; takes 3 s
- * at most.
+ * Queries DNS once and judges every answer. One non-public address disqualifies the whole name. Never rejects, and
+ * takes at most 3 s.
  */
 export async function judgeName(
   name: string,
@@ -29,7 +29,7 @@ export async function judgeName(
 
 const NO_ANSWER: Resolution = { addresses: [], complete: false, failure: 'no_answer' }
 
-/** Ends on time whatever the resolver does. */
+/** Ends by the deadline, whatever the resolver does. */
 async function resolveWithin(
   deadline_ms: number,
   resolve: Resolve,

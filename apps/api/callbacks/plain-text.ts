@@ -1,8 +1,7 @@
 // biome-ignore-all lint/suspicious/noControlCharactersInRegex: control characters are what this file looks for
 
 /**
- * Terminal escapes (ECMA-48). A string without an end stays, except for the characters that introduce it, which are
- * controls.
+ * Terminal escapes (ECMA-48). An unterminated string stays, except for its introducing characters, which are controls.
  */
 const ESCAPES: readonly RegExp[] = [
   // OSC, DCS, SOS, PM and APC strings with their content (§5.6), in 7-bit and C1 forms
@@ -13,7 +12,7 @@ const ESCAPES: readonly RegExp[] = [
   /\x1b[ -/]+[0-~]/g,
   /\x1b[=>78cDEHMNOZ|}~\\]/g,
 ]
-/** What acts without being seen: controls, bidirectional and other format characters, fillers, tags (U+E0000). */
+/** Invisible characters: controls, bidirectional and other format characters, fillers, tags (U+E0000). */
 const UNSEEN =
   /[[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Noncharacter_Code_Point}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}]--[\n]]/gv
 const HIDDEN_ELEMENT = /<(?:(script|style|template|svg)\b[^<>]*>|!--)/gi
@@ -30,8 +29,8 @@ const TAG = /<[^<>]*>/g
 const TAG_ROUNDS = 8
 
 /**
- * Text without terminal escapes, control characters, invisible characters and tags, so that nothing in it acts on a
- * terminal, a browser or a reader's eye. Line breaks become `\n`; runs of them and of spaces become one. Linear.
+ * Strips terminal escapes, control characters, invisible characters and tags, so that the text cannot affect a
+ * terminal, a browser or a reader's eye. Line breaks become `\n`. Runs of line breaks or spaces become one. Linear.
  */
 export function plainText(text: string): string {
   const visible = ESCAPES.reduce((rest, sequence) => rest.replace(sequence, ''), text)
@@ -39,7 +38,7 @@ export function plainText(text: string): string {
     .replaceAll('\t', ' ')
     .replace(UNSEEN, '')
   let plain = withoutHiddenElements(visible).replace(BLOCK_TAG, '\n')
-  // Removing a tag can turn the text around it into another one.
+  // Removing a tag can turn the text around it into a new tag.
   for (let round = 0; round < TAG_ROUNDS; round++) plain = plain.replace(TAG, '')
   return plain
     .replaceAll('<', '‹')
@@ -50,9 +49,9 @@ export function plainText(text: string): string {
     .trim()
 }
 
-/** Removes comments and elements that a page does not show as text, each with its content. */
+/** Removes comments and elements that a page does not show as text, including their content. */
 function withoutHiddenElements(text: string): string {
-  /** Ends that were looked for and are not in the rest of the text: looking again for each opener would be quadratic. */
+  /** End tags known to be missing from the rest of the text. Searching again for each opener would be quadratic. */
   const missing = new Set<string>()
   let shown = ''
   let from = 0

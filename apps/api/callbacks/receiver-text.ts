@@ -6,27 +6,27 @@ const MAX_LINES = 40
 const MAX_LINE_CHARACTERS = 400
 
 /**
- * Makes text from a receiver fit to be shown, as lines that fit a screen. This function owns the order: stripped
- * first, so that nothing invisible can break up a secret; then redacted; and only then cut, so that no cut can leave
- * part of a secret that is no longer recognised. Linear.
+ * Makes text from a receiver safe to show, as lines that fit a screen. This function owns the order. Text is stripped
+ * first, so that nothing invisible can break up a secret, then redacted, and only then cut, so that no cut can leave
+ * an unrecognisable part of a secret. Linear.
  * @param raw decoded text.
  */
 export function shownText(raw: string, maxLines = MAX_LINES): string[] {
   return cutToLines(redact(plainText(raw)), maxLines)
 }
 
-/** What was read of a body, and what the receiver said about it. */
+/** The part of a body that was read, and how the receiver described it. */
 export interface ReceivedBody {
   bytes: Buffer
-  /** False: reading stopped before the end. */
+  /** False if reading stopped before the end. */
   whole: boolean
-  /** The value of the header field Content-Type, if there is one. */
+  /** The value of the Content-Type header, if any. */
   contentType: string | undefined
-  /** The value of the header field Content-Encoding, if there is one. */
+  /** The value of the Content-Encoding header, if any. */
   contentEncoding: string | undefined
 }
 
-/** A body fit to be shown; a compressed or binary one, or one in an unknown charset, is only described. */
+/** Returns the body, safe to show. A compressed or binary body, or one in an unknown charset, is only described. */
 export type ShownBody = { lines: string[] } | { summary: string }
 
 export function shownBody(body: ReceivedBody): ShownBody {
@@ -80,7 +80,7 @@ function looksBinary(text: string): boolean {
   return text.includes('\0') || odd > text.length * LETTERS_OF_BINARY_SHARE
 }
 
-/** The end of the reading may have cut a secret in two, and its first part would not be recognised. */
+/** Reading may have stopped in the middle of a secret, and the first part would not be recognised. */
 function withoutLastWord(text: string): string {
   let end = text.length
   while (end > 0 && !/[\s"'<>,;&]/.test(text.charAt(end - 1))) end -= 1

@@ -7,8 +7,8 @@ import {
 } from './secret-shapes.ts'
 
 /*
- * Hides secrets in text that is about to be shown to the owner of the receiver. A secret is recognised by its looks:
- * the owner wants to know why the receiver refused the event, and hiding by name alone would hide exactly that. Every
+ * Hides secrets in text that is about to be shown to the owner of the receiver. A secret is recognised by its
+ * appearance. Hiding by name alone would hide why the receiver refused the event, which the owner needs to know. Every
  * step takes linear time, and valid JSON stays valid.
  */
 
@@ -29,7 +29,7 @@ export function redact(text: string): string {
   })
 }
 
-/** The rest of a JSON escape such as \n or \u0041 whose backslash comes just before `word`. */
+/** The rest of a JSON escape such as \n or \u0041 whose backslash directly precedes `word`. */
 function escapeBefore(text: string, at: number, word: string): string {
   if (text[at - 1] !== '\\') return ''
   return word.slice(0, /^u[\da-f]{4}/i.test(word) ? 5 : 1)
@@ -50,8 +50,8 @@ function shownWord(word: string, name: string): string {
 }
 
 /**
- * Whether a word is long and random. After the name of a credential, a shorter and less varied one is enough; after
- * that of an identifier, none is.
+ * Whether a word is long and random. After a credential's name, a shorter and less varied word is enough. After an
+ * identifier's name, no word counts.
  */
 function looksLikeKey(word: string, name: string): boolean {
   if (word.length < NAMED_KEY_CHARACTERS) return false
@@ -64,10 +64,10 @@ function looksLikeKey(word: string, name: string): boolean {
 }
 
 interface Mixture {
-  /** How often lower case, upper case and digits alternate: rarely in words, at every other character in keys. */
+  /** How often lower case, upper case and digits alternate: rarely in words, every other character in keys. */
   changes: number
   digits: number
-  /** It has both lower and upper case. */
+  /** Whether it has both lower and upper case. */
   mixed: boolean
 }
 
@@ -90,7 +90,7 @@ function kindOf(character: string): 'small' | 'capital' | 'digit' | 'other' {
   return character >= '0' && character <= '9' ? 'digit' : 'other'
 }
 
-/** `name: `, `name=`, `"name":"` or `name ` just before the place where it is applied. */
+/** `name: `, `name=`, `"name":"` or `name ` directly before the position where it is applied. */
 const NAME = /(?<=([A-Za-z][\w.-]{0,60})\\{0,7}["']?\s{0,8}(?:[:=]›?|\s)\s{0,8}\\{0,7}["']?)/y
 
 function nameBefore(text: string, at: number): string {
@@ -145,7 +145,7 @@ function lineEnd(text: string, start: number): number {
   return end < 0 ? text.length : end
 }
 
-/** A quote without backslashes that belong to the text before it. Its own number 0, 1, 3 or 7, by depth of JSON in JSON. */
+/** A quote with its own backslashes only. It has 0, 1, 3 or 7 of them, depending on the depth of JSON in JSON. */
 function atItsDepth(quote: string): string {
   const count = quote.length - 1
   const own = count % 2 === 0 ? 0 : count % 4 === 1 ? 1 : count % 8 === 3 ? 3 : 7
@@ -153,10 +153,10 @@ function atItsDepth(quote: string): string {
 }
 
 /**
- * The place of the quote that ends a string, including its backslashes; without one, that of the JSON string around it,
- * or the end of the line.
+ * Returns the position of the quote that ends a string, including its backslashes. Without one, returns the end of the
+ * surrounding JSON string, or of the line.
  * @param quote the quote that began the string, with its backslashes.
- * @param quoted whether the string is part of a JSON string.
+ * @param quoted whether the string is inside a JSON string.
  */
 function closingQuote(
   text: string,
@@ -199,7 +199,7 @@ function hideStrings(text: string, start: number): { hidden: string; end: number
   return { hidden: hidden + text.slice(from), end: text.length }
 }
 
-/** Says whether a place is inside double quotes opened on the same line. Places must be asked for in rising order. */
+/** Returns whether a position is inside double quotes opened on the same line. Query positions in rising order. */
 function createQuoteReader(text: string): { areOpenAt(place: number): boolean } {
   let at = 0
   let open = false

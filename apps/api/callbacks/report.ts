@@ -10,7 +10,7 @@ import { judgeCallbackUrl } from './url-verdict.ts'
 
 export type Outcome = 'success' | 'receiver_failure' | 'unconfirmed'
 
-/** How long each phase took; null for one that was not finished, or not needed. */
+/** How long each phase took; null if it did not finish or was not needed. */
 export interface Timings {
   dnsMs: number | null
   connectMs: number | null
@@ -19,9 +19,9 @@ export interface Timings {
   firstByteMs: number | null
 }
 
-/** What the person sees. All text from the receiver is plain, redacted and cut to size. */
+/** The result shown to the person. All text from the receiver is plain, redacted and cut to size. */
 export interface TestResult {
-  /** A valid status line and its header fields came back. */
+  /** Whether a valid status line and its headers came back. */
   delivered: boolean
   status: number | null
   outcome: Outcome
@@ -29,13 +29,13 @@ export interface TestResult {
   timings: Timings
   url: string
   sentAt: string
-  /** null when nothing was connected. */
+  /** null if no connection was made. */
   receiver: { address: string; certificateExpiresAt: string | null } | null
   log: string[]
   advice: string
 }
 
-/** Everything known about a test, as measured. */
+/** All measured facts about a test. */
 export interface TestFacts {
   url: string
   host: string
@@ -46,7 +46,7 @@ export interface TestFacts {
   durationMs: number
   dnsMs: number | null
   exchange: Exchange | null
-  /** Why there was no exchange. */
+  /** Why no request was sent. */
   failure: Failure | null
   judgeAddress: AddressRule
 }
@@ -90,7 +90,7 @@ function timingsOf({ dnsMs, exchange }: TestFacts): Timings {
 const between = (from: number | undefined, to: number | undefined): number | null =>
   from === undefined || to === undefined ? null : Math.round(to - from)
 
-/** Where a redirect points, if that URL could be saved. It is not contacted. */
+/** The target of a redirect, if that URL could be saved. It is not contacted. */
 function redirectTarget(answer: ReceiverAnswer, { url, judgeAddress }: TestFacts): string | null {
   const [, location] = answer.headers.find(([name]) => name.toLowerCase() === 'location') ?? []
   if (location === undefined || answer.status >= 400) return null
@@ -109,7 +109,7 @@ interface LogFacts {
   failure: Failure | null
 }
 
-/** The steps of the test, one a line, then what the receiver said. */
+/** The steps of the test, one per line, then the receiver's answer. */
 function logOf({ facts, timings, certificate, answer, failure }: LogFacts): string[] {
   const lines: string[] = []
   const { exchange, host, port, addressCount } = facts
@@ -142,10 +142,10 @@ function answerLines(answer: ReceiverAnswer, timings: Timings): string[] {
   ]
 }
 
-/** Marks what the receiver said, so that it cannot pass for a step of the test. */
+/** Marks text from the receiver, so that it cannot pass for a step of the test. */
 const quoted = (line: string): string => `| ${line}`
 
-/** Header fields come as Latin-1 (RFC 9110 §5.5). */
+/** Headers arrive as Latin-1 (RFC 9110 §5.5). */
 function headerLines({ headers }: ReceiverAnswer): string[] {
   const lines = headers
     .slice(0, HEADERS_SHOWN)

@@ -9,21 +9,21 @@ const TRIES = 2
 export interface Resolution {
   /** Every A and AAAA answer, in no particular order. */
   addresses: string[]
-  /** Both queries were answered, so `addresses` is complete. */
+  /** Whether both queries were answered, so that `addresses` is complete. */
   complete: boolean
   /** Why there is no address; null if there is one. */
   failure: ResolutionFailure | null
 }
 
-/** `not_found`: there is no such name, or it has no address. `no_answer`: no usable answer in time. */
+/** `not_found`: the name does not exist or has no address. `no_answer`: no usable answer in time. */
 export type ResolutionFailure = 'not_found' | 'no_answer'
 
-/** Never rejects; resolves within about 3 s, or at once when `signal` is aborted. */
+/** Never rejects. Resolves within about 3 s, or at once when `signal` is aborted. */
 export type Resolve = (name: string, signal?: AbortSignal) => Promise<Resolution>
 
 /**
- * Asks the system's name servers directly (c-ares): no hosts file, no search list, no cache, so a name means the
- * same here as it does to everyone else.
+ * Queries the system's name servers directly (c-ares), without a hosts file, search list or cache, so that a name
+ * resolves as it does for everyone else.
  * @param servers other name servers, as `address` or `address:port`.
  */
 export function createResolver({

@@ -40,14 +40,14 @@ const getCallback = ({ db, manager: by }: CallbackDependencies): Route =>
     operationId: 'readCallback',
     tag: 'Callback',
     summary: 'Get the callback of a company',
-    description: 'The saved destination; `callbackUrl` is null if none was ever saved.',
+    description: 'Returns the saved destination. `callbackUrl` is null if none was ever saved.',
     by,
     answers: { 200: { description: 'The saved callback.', schema: Callback } },
     handle: ({ vendorId }) => shown(db, vendorId),
   })
 
 function patchCallback({ db, clock, manager: by, resolve, judgeAddress }: CallbackDependencies): Route {
-  /** @throws Problem when DNS names an address that is not public. Without an answer it is saved: a send fails closed. */
+  /** @throws Problem if DNS returns a non-public address. Without an answer the URL is saved, since sends fail closed. */
   async function verify(ctx: ApiContext, url: CallbackUrl): Promise<boolean> {
     if (url.address !== null) return true
     const verdict = await judgeName(url.hostname, { resolve, judgeAddress })
@@ -79,7 +79,7 @@ function patchCallback({ db, clock, manager: by, resolve, judgeAddress }: Callba
         const saved = { vendorId, callbackUrl, verified, updatedAt: new Date(clock.now()), updatedBy: userId }
         const former = await holdCallbackUrl(transaction, vendorId)
         await saveDestination(transaction, saved)
-        // The host only: the rest of the URL may be known only to the receiver.
+        // Only the host, because the rest of the URL may be a secret of the receiver's.
         const before = former === undefined ? null : { host: new URL(former).host }
         const entry = { vendorId, userId, action: 'callback.saved', subject: host } as const
         await appendActivity(transaction, { ...entry, detail: { before, after: { host } } })
@@ -100,15 +100,14 @@ const postCallbackTest = ({ db, manager: by, sender, testLimit }: CallbackDepend
     summary: 'Send a test event to the saved callback',
     description:
       'One POST of `{"type":"test_event","vendorId":…,"sentAt":…}`, tried once, without following redirects. ' +
-      'Whatever the receiver answers, the call succeeds and reports it. It takes at most 10 seconds.',
+      'The call succeeds whatever the receiver answers, and reports it. It takes at most 10 seconds.',
     by,
     answers: { 200: { description: 'The result of the test.', schema: CallbackTest } },
     problems: ['callback_not_configured', 'test_in_progress', 'rate_limited'],
     async handle({ vendorId }, ctx) {
       const rate = await testLimit.consume(vendorId)
       ctx.set(rateLimitHeaders(rate))
-      if (!rate.allowed)
-        throw new Problem('rate_limited', 'There were too many test events for this company.')
+      if (!rate.allowed) throw new Problem('rate_limited', 'Too many test events for this company.')
       const begun = await beginTest(db, vendorId)
       if (!begun) throw await notBegun(db, vendorId)
       const caller = callerSignal(ctx)
@@ -116,8 +115,8 @@ const postCallbackTest = ({ db, manager: by, sender, testLimit }: CallbackDepend
         .send({ url: begun.callbackUrl, vendorId, signal: caller })
         .finally(() =>
           endTest(db, { vendorId, lease: begun.lease }).catch((error: Error) =>
-            // The lease expires on its own; the result matters more.
-            ctx.state.log.warn({ error: error.message }, 'the end of a callback test could not be noted'),
+            // The lease expires on its own. The result matters more.
+            ctx.state.log.warn({ error: error.message }, 'the end of a callback test could not be recorded'),
           ),
         )
       const outcome = result?.outcome ?? 'unconfirmed'
@@ -127,7 +126,7 @@ const postCallbackTest = ({ db, manager: by, sender, testLimit }: CallbackDepend
       )
       if (!result && !caller.aborted)
         throw unavailable('The service is restarting. Send the test event again.')
-      // Without a result the caller has gone, and nobody reads the answer.
+      // Without a result the caller has disconnected, and no one reads the answer.
       return result as z.infer<typeof CallbackTest>
     },
   })
@@ -156,7 +155,7 @@ async function shown(db: Database, vendorId: string): Promise<z.infer<typeof Cal
 interface RefusedUrl {
   code: CallbackUrlProblemCode
   sentence: string
-  /** The part of the URL that may be logged; the rest may hold a secret. */
+  /** The part of the URL that may be logged. The rest may contain a secret. */
   host: string | null
   addressReason: AddressReason | null
 }

@@ -60,6 +60,6 @@ export const CallbackTest = z
       description:
         'What happened and what the receiver answered: plain text without secrets. Show it as text, not as HTML.',
     }),
-    advice: z.string().meta({ description: 'One sentence that says what to do next.' }),
+    advice: z.string().meta({ description: 'What to do next, in one sentence.' }),
   })
   .meta({ id: 'CallbackTest' }) satisfies z.ZodType<TestResult>

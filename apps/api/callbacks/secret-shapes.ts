@@ -1,11 +1,10 @@
 import { CLIENT_SECRET_PATTERN, INVITATION_TOKEN_PATTERN, SESSION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
 
 /*
- * Secrets with a recognisable form. A callback URL must not contain one, and a receiver's answer is never shown with
- * one in it.
+ * Secrets with a recognisable form. A callback URL must not contain one, and none is ever shown in a receiver's answer.
  */
 
-/** Each finds one kind of secret anywhere in a text. */
+/** Each matches one kind of secret anywhere in a text. */
 export const SECRET_SHAPES: readonly RegExp[] = [
   CLIENT_SECRET_PATTERN,
   SESSION_TOKEN_PATTERN,
@@ -52,7 +51,7 @@ export const SECRET_SHAPES: readonly RegExp[] = [
   /(?<=:\/\/)[^\s/?#@:"]*:[^\s/?#@"]+@/,
 ]
 
-/** The first part of a secret that was cut off: hidden, but not refused in a URL. */
+/** The first part of a truncated secret. It is hidden, but not refused in a URL. */
 export const SECRET_STARTS: readonly RegExp[] = [
   /(?<![A-Za-z0-9])(?:ias|ses|inv)_(?=[a-z]*[0-9A-Z])[0-9A-Za-z]{8,}/,
   /(?<![A-Za-z0-9])eyJ[\w-]{10,}(?:\.[\w-]*)*/,
@@ -64,7 +63,7 @@ const CREDENTIAL_WORDS =
   /^(?:tokens?|secrets?|passwords?|passwd|passphrase|passkey|passcode|pwd|pass|credentials?|creds?|apikeys?|signature|sig|hmac|jwt|bearer|auth|authorization|authentication|oauth|session|sessionid|sessid|jsessionid|phpsessid|cookies?|otp|sas)$/
 const CREDENTIAL_ENDINGS =
   /(?:tokens?|secrets?|passwords?|passwd|passphrase|passkey|pwd|credentials?|signature|sessionid|sessid|(?:api|access|secret|private|auth|account|master|shared|client|user|app|service|function|subscription|signing|encryption|webhook|license|hash|write|server|security)keys?)$/
-/** Keys that open nothing. */
+/** Keys that are not secret. */
 const HARMLESS_KEYS = /(?:public|sort|primary|foreign|partition|cache|idempotency|object|row|group)key$/
 
 /**

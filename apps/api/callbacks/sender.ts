@@ -7,14 +7,14 @@ import { type TestResult, testResult } from './report.ts'
 import type { Resolve } from './resolver.ts'
 import { type CallbackUrl, judgeCallbackUrl } from './url-verdict.ts'
 
-/** From the DNS query to the end of the answer's body. */
+/** The deadline from the DNS query to the end of the answer's body. */
 export const TOTAL_TIMEOUT_MS = 10_000
 
 export interface TestSenderDependencies {
   clock: Clock
   resolve: Resolve
   judgeAddress: AddressRule
-  /** Certificate authorities in PEM; undefined: Node's own. */
+  /** Certificate authorities in PEM; Node's own if undefined. */
   certificateAuthority?: string | undefined
 }
 
@@ -22,26 +22,26 @@ export interface TestEvent {
   /** The saved destination. */
   url: string
   vendorId: string
-  /** Aborted when the caller disconnects; the send then ends at once. */
+  /** Aborted when the caller disconnects. The send then ends at once. */
   signal: AbortSignal
 }
 
 /** The outcome of a test: the result for the person, and the verdict for the log. */
 export interface SentTest {
-  /** null when it was stopped: by `signal`, or by close(). */
+  /** null if `signal` or close() stopped it. */
   result: TestResult | null
   /** The host of the saved URL; null if that URL is no longer allowed. */
   host: string | null
-  /** Why no answer came; null if one did. */
+  /** Why no answer came; null if one came. */
   failure: Failure | null
-  /** Why an address was refused, if one was: of the URL, in DNS, or at the end of the connection. */
+  /** Why an address was refused, if one was: in the URL, in DNS, or of the connected peer. */
   addressReason: PeerRefusal | null
 }
 
 export interface TestSender {
   /** Sends one test event and reports the outcome, within 10 s. Never rejects. */
   send(event: TestEvent): Promise<SentTest>
-  /** Stops all running sends and refuses new ones; resolves when none is left. */
+  /** Stops all running sends and refuses new ones. Resolves when none is left. */
   close(): Promise<void>
 }
 

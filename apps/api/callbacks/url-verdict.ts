@@ -6,11 +6,11 @@ import { isCredentialName, SECRET_SHAPES } from './secret-shapes.ts'
 
 /** A URL that may be saved, normalised. `address` is set if its host is an IP literal. */
 export interface CallbackUrl {
-  /** As serialised by the WHATWG parser; judging it again gives the same verdict. */
+  /** As serialised by the WHATWG parser. Judging it again gives the same verdict. */
   href: string
   /** A name, or an IP literal without the brackets of IPv6. */
   hostname: string
-  /** The host as the activity log shows it: with the port, unless that is 443. */
+  /** The host for the activity log, with the port unless that is 443. */
   host: string
   port: number
   path: string
@@ -19,24 +19,24 @@ export interface CallbackUrl {
 
 export type UrlVerdict =
   | { ok: true; url: CallbackUrl }
-  /** `addressReason` is set when the host is an address that is not public. */
-  /** `addressReason`: why the IP literal is not public; null for every other code. */
+  /** `addressReason` is set if the host is a non-public address. */
+  /** `addressReason` says why the IP literal is not public; null for every other code. */
   | { ok: false; code: CallbackUrlProblemCode; sentence: string; addressReason: AddressReason | null }
 
 const MAX_BYTES = 2_048
-/** Allowed around a pasted URL. */
+/** Characters allowed around a pasted URL. */
 const MAX_SPACES = 64
 const MAX_NAME_CHARACTERS = 253
 const HTTPS_PORT = 443
 const FIRST_UNPRIVILEGED_PORT = 1_024
-/** The ports from 1024 up that the fetch standard blocks (https://fetch.spec.whatwg.org/#port-blocking). */
+/** Ports from 1024 up that the fetch standard blocks (https://fetch.spec.whatwg.org/#port-blocking). */
 const BAD_PORTS = new Set([
   1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697,
   10080,
 ])
 /**
- * Top-level names that no public name is under: RFC 6761, 6762 (and its appendix G), 7686, 8375, 9476, ICANN's
- * reservation of `internal`, and what private networks and clusters use.
+ * Top-level names without public names: those of RFC 6761, 6762 (and its appendix G), 7686, 8375 and 9476, ICANN's
+ * reserved `internal`, and those that private networks and clusters use.
  */
 const RESERVED_TOP_LEVELS = new Set(
   'localhost local localdomain internal intranet intra private corp home lan mail arpa onion i2p alt test example invalid svc cluster consul docker loopback workgroup'.split(
@@ -44,7 +44,7 @@ const RESERVED_TOP_LEVELS = new Set(
   ),
 )
 const WHITE_SPACE = /[\s\p{Z}]/u
-// Variation selectors, which emoji in names use, are left to the parser: it drops them.
+// The parser drops variation selectors, which emoji in names use.
 const INVISIBLE =
   /[[\p{Cc}\p{Cf}\p{Cs}\p{Noncharacter_Code_Point}\p{Default_Ignorable_Code_Point}]--\p{Variation_Selector}]/v
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
@@ -64,8 +64,8 @@ function refuseAddress(addressReason: AddressReason): UrlVerdict {
 }
 
 /**
- * Judges what a person typed as a callback URL. Pure: no DNS. The raw text is judged before the parsed URL,
- * because the WHATWG parser silently repairs much of what would deceive a reader.
+ * Judges a callback URL as typed by a person. Pure, without DNS. The raw text is judged before the parsed URL, because
+ * the WHATWG parser silently repairs much that would deceive a reader.
  */
 export function judgeCallbackUrl(typed: unknown, judgeAddress: AddressRule): UrlVerdict {
   if (typed === null) return refuse('callback_url_empty')
@@ -80,8 +80,8 @@ export function judgeCallbackUrl(typed: unknown, judgeAddress: AddressRule): Url
 }
 
 /**
- * The host of a URL that was typed, for the log: an address, or a name of two labels or more. null for anything else,
- * which may be a secret that was pasted into the wrong field.
+ * Returns the host of a typed URL for the log: an address, or a name of at least two labels. Returns null for anything
+ * else, which may be a secret pasted into the wrong field.
  */
 export function hostToLog(typed: unknown): string | null {
   if (typeof typed !== 'string' || typed.length > MAX_BYTES + MAX_SPACES) return null
@@ -98,7 +98,7 @@ function withoutSpacesAround(text: string): string {
   return text.slice(start, end)
 }
 
-/** The first rule that the raw text breaks. */
+/** The first rule that the raw text violates. */
 function refusedText(text: string): CallbackUrlProblemCode | undefined {
   if (text === '') return 'callback_url_empty'
   if (Buffer.byteLength(text) > MAX_BYTES) return 'callback_url_too_long'
@@ -137,7 +137,7 @@ function judgeParsed(url: URL, judgeAddress: AddressRule): UrlVerdict {
   return { ok: true, url: { href: url.href, hostname, host: url.host, port, path, address } }
 }
 
-/** @param name as the parser leaves it: lower case, Unicode as punycode. */
+/** @param name as the parser returns it: lower case, Unicode as punycode. */
 function refusedName(name: string): CallbackUrlProblemCode | undefined {
   if (name.endsWith('.')) return 'callback_url_trailing_dot'
   const labels = name.split('.')
@@ -157,7 +157,7 @@ const isHostLabel = (label: string): boolean =>
   LABEL.test(label) && (!label.startsWith('xn--') || domainToUnicode(label) !== label)
 
 function refusedCredential(url: URL): CallbackUrlProblemCode | undefined {
-  // Both raw and decoded: a parameter may contain a URL with parameters of its own.
+  // Both raw and decoded, because a parameter may contain a URL with its own parameters.
   const parameters = [url.search.slice(1), decoded(url.search.slice(1))].flatMap((query) =>
     query.split(/[?&;]/),
   )
@@ -169,7 +169,7 @@ function refusedCredential(url: URL): CallbackUrlProblemCode | undefined {
 
 const DECODED_TIMES = 4
 
-/** Percent-decoded until nothing changes, at most four times: what a receiver might end up reading. */
+/** Percent-decodes until nothing changes, at most four times, as a receiver might. */
 function decoded(text: string): string {
   let result = text.replaceAll('+', ' ')
   for (let time = 0; time < DECODED_TIMES; time++) {

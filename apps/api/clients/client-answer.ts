@@ -7,7 +7,7 @@ import type { OAuthClient } from './schemas.ts'
 import { type ClientUsage, lastDayOf, readUsage } from './usage.ts'
 import { DAYS_LISTED, type UsageStores } from './usage-windows.ts'
 
-/** A client as it is shown. @param used undefined: it was never used. */
+/** A client as the API returns it. @param used undefined if it was never used. */
 export function clientAnswer(
   record: ClientRecord,
   used: ClientUsage | undefined,
@@ -46,7 +46,7 @@ export async function oneClientAnswer(stores: UsageStores, record: ClientRecord)
 
 export const noSuchClient = (): Problem => new Problem('not_found', 'The company has no such client.')
 
-/** @throws Problem not_found for anything that cannot be a client's id. */
+/** @throws Problem not_found if it cannot be a client id. */
 export function knownClientId(clientId: string): string {
   if (!CLIENT_ID_PATTERN.test(clientId)) throw noSuchClient()
   return clientId

@@ -24,7 +24,7 @@ export interface Creation {
   scopes: readonly Scope[]
   /** The client that the new one replaces. */
   replaces: string | undefined
-  /** What the caller sent as Idempotency-Key. */
+  /** The value of the Idempotency-Key header. */
   idempotencyKey: string | undefined
   at: Date
 }
@@ -33,8 +33,8 @@ export interface Creation {
 export type Created = { client: ClientRecord; clientSecret?: string }
 
 /**
- * Makes a client, or finds the one that the same Idempotency-Key made before.
- * @throws Problem client_limit_reached, idempotency_in_progress or idempotency_key_reused; nothing is stored then.
+ * Creates a client, or finds the one that an earlier request with the same Idempotency-Key created.
+ * @throws Problem client_limit_reached, idempotency_in_progress or idempotency_key_reused. Nothing is stored then.
  */
 export function createClient(db: Database, creation: Creation): Promise<Created> {
   const { vendorId, userId, idempotencyKey } = creation
@@ -58,11 +58,11 @@ async function insert(transaction: Knex.Transaction, creation: Creation): Promis
   if ((await countActiveClients(transaction, vendorId)) >= ACTIVE_CLIENTS_MAX) {
     throw new Problem(
       'client_limit_reached',
-      `A company may have ${ACTIVE_CLIENTS_MAX} active clients. Revoke one that is no longer used.`,
+      `A company can have ${ACTIVE_CLIENTS_MAX} active clients. Revoke one that is no longer used.`,
     )
   }
   if (replaces !== undefined && !(await holdReplaceable(transaction, { vendorId, clientId: replaces }))) {
-    throw new Problem('invalid_input', 'The client to replace cannot be replaced.', {
+    throw new Problem('invalid_input', 'The client named in replaces cannot be replaced.', {
       errors: [
         {
           pointer: '/replaces',
@@ -87,7 +87,7 @@ async function insert(transaction: Knex.Transaction, creation: Creation): Promis
   return { client: await existing(transaction, { vendorId, clientId }), clientSecret }
 }
 
-/** The client that was made under this key, if there is one. The key is locked from here on. */
+/** Returns the client created under this key, if there is one. Locks the key. */
 async function created(
   transaction: Knex.Transaction,
   key: CreationKey,
@@ -119,11 +119,11 @@ async function existing(
   client: { vendorId: string; clientId: string },
 ): Promise<ClientRecord> {
   const record = await findClient(transaction, client)
-  if (!record) throw new Error('a client that was just found or made is not there')
+  if (!record) throw new Error('a client that was just found or created is missing')
   return record
 }
 
-/** Two bodies that ask for the same client are the same request: the order of the scopes does not count. */
+/** Two bodies that request the same client are the same request. The order of the scopes does not matter. */
 const requestHash = ({ name, scopes, replaces }: Creation): Buffer =>
   createHash('sha256')
     .update(JSON.stringify([name, [...scopes].sort(), ...(replaces === undefined ? [] : [replaces])]))

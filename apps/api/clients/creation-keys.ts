@@ -1,7 +1,7 @@
 import type { Knex } from 'knex'
 import type { Queryable } from '#shared/stores/postgres.ts'
 
-/** How long a repeat with the same Idempotency-Key answers with the first client. */
+/** How long a repeat with the same Idempotency-Key returns the first client. */
 export const CREATION_KEY_LIFETIME_MS = 24 * 3_600_000
 
 export interface CreationKey {
@@ -11,8 +11,8 @@ export interface CreationKey {
 }
 
 /**
- * Holds the key until the transaction ends.
- * @returns false when another transaction holds it.
+ * Locks the key until the transaction ends.
+ * @returns false if another transaction holds it.
  */
 export async function tryLockCreationKey(transaction: Knex.Transaction, key: CreationKey): Promise<boolean> {
   const { rows } = await transaction.raw(
@@ -50,7 +50,7 @@ export async function saveCreation(
   )
 }
 
-/** Removes at most `limit` expired ones. @returns how many. */
+/** Deletes at most `limit` expired keys. Returns their number. */
 export async function deleteExpiredCreations(
   db: Queryable,
   { before, limit }: { before: Date; limit: number },

@@ -5,7 +5,7 @@ import type { Redis } from '#shared/stores/redis.ts'
 import type { Manager } from '../http/manager.ts'
 import type { Access } from '../http/route.ts'
 
-/** What the routes of clients work with. */
+/** Dependencies of the client routes. */
 export interface ClientDependencies {
   db: Database
   redis: Redis

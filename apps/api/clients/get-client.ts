@@ -11,7 +11,7 @@ export const getClient = ({ db, redis, clock, manager: by }: ClientDependencies)
     operationId: 'readClient',
     tag: 'Clients',
     summary: 'Read a client',
-    description: 'Its secret is never shown again, only its last four characters.',
+    description: 'The secret is never shown again, only its last four characters.',
     by,
     answers: { 200: { description: 'The client.', schema: OAuthClient } },
     problems: ['not_found'],

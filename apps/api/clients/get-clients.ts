@@ -12,7 +12,7 @@ export const getClients = ({ db, redis, clock, manager: by }: ClientDependencies
     operationId: 'listClients',
     tag: 'Clients',
     summary: 'List the clients of a company, newest first',
-    description: 'Active and Revoked ones, unless `status` says which.',
+    description: 'Includes Active and Revoked clients; filter with `status`.',
     by,
     query: ClientQuery,
     answers: { 200: { description: 'A page of clients.', schema: ClientPage } },

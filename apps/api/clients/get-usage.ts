@@ -12,7 +12,7 @@ export const getUsage = ({ db, redis, clock, manager: by }: ClientDependencies):
     operationId: 'readUsage',
     tag: 'Clients',
     summary: 'Read the usage of a client',
-    description: 'The tokens issued to it, and those of its requests that either service refused.',
+    description: 'Tokens issued to the client, and its requests that either service refused.',
     by,
     answers: { 200: { description: 'Its usage.', schema: OAuthClientUsage } },
     problems: ['not_found'],

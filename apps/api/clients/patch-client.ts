@@ -11,7 +11,7 @@ export const patchClient = ({ db, redis, clock, manager: by }: ClientDependencie
     operationId: 'renameClient',
     tag: 'Clients',
     summary: 'Rename a client',
-    description: 'The name is a label. Nothing that decides access can be changed.',
+    description: 'The name is a label. Nothing that affects access can be changed.',
     by,
     body: RenamedOAuthClient,
     answers: { 200: { description: 'The client with its new name.', schema: OAuthClient } },

@@ -2,7 +2,7 @@ import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { HOUR_MS, MINUTE_MS } from './usage-windows.ts'
 
-/** Fields read in one step, and the most steps: an even larger hash is only read by draining it. */
+/** Fields read per step, and the maximum number of steps. A larger hash is only read by draining it. */
 const SCAN_FIELDS = 5_000
 const SCAN_STEPS_MAX = 40
 const WHAT_MAX_CHARACTERS = 60
@@ -12,7 +12,7 @@ const VALUE = /^\d{1,13}$/
 /** Hours and minutes before the year 3000, and text that Postgres can store. */
 const FIELD = /^[\w-]{1,64}\|(?:last|\d{1,6}|[mr]\|\d{1,8}|[sal]\|[\x21-\x7b\x7d\x7e]+)$/
 
-/** The number that Redis holds. @returns undefined for anything that is no count and no time. */
+/** Parses a number from Redis. Returns undefined if it is neither a count nor a time. */
 export const numberIn = (text: string | null): number | undefined =>
   text !== null && VALUE.test(text) ? Number(text) : undefined
 
@@ -26,13 +26,13 @@ export interface PendingUsage {
   lastUsedAt_ms: number | undefined
   hours: Map<number, Counts>
   minutes: Map<number, Counts>
-  /** When each was last used. */
+  /** When each scope was last used. */
   scopes: Map<string, number>
   addresses: Map<string, { tokens: number; seenAt_ms: number }>
 }
 
 /**
- * Reads the fields of the hash of pending usage, of which there are seven kinds:
+ * Reads the hash of pending usage, which has seven kinds of fields:
  *   `{client_id}|last`           when it last got a token
  *   `{client_id}|{hour}`         tokens issued in that hour, counted from the Unix epoch
  *   `{client_id}|m|{minute}`     tokens issued in that minute
@@ -40,7 +40,8 @@ export interface PendingUsage {
  *   `{client_id}|s|{scope}`      when a token with that scope was last issued
  *   `{client_id}|a|{address}`    tokens issued to that address
  *   `{client_id}|l|{address}`    when a token was last issued to it
- * @returns also how many fields are none of these: one that Postgres refuses would keep all others from being stored.
+ * @returns the usage, and how many fields are none of these. They are skipped, because a single one that Postgres
+ * refuses would keep all others from being stored.
  */
 export function parseUsage(fields: Iterable<[field: string, value: string]>): {
   clients: Map<string, PendingUsage>
@@ -57,7 +58,7 @@ export function parseUsage(fields: Iterable<[field: string, value: string]>): {
     const [clientId = '', kind = '', what = ''] = field.split('|')
     const usage = clients.get(clientId) ?? nothing()
     clients.set(clientId, usage)
-    // Longer than any address or scope; it must not keep the rest from being stored.
+    // Longer than any address or scope. It must not keep the rest from being stored.
     add(usage, kind, what.slice(0, WHAT_MAX_CHARACTERS), value)
   }
   return { clients, skipped }
@@ -96,7 +97,7 @@ function addressAt({ addresses }: PendingUsage, address: string) {
   return there
 }
 
-/** What is pending for one client, even while it is being stored. Without Redis: nothing. */
+/** The pending usage of one client, even while it is being stored. Empty without Redis. */
 export async function readPendingOf(redis: Redis, clientId: string): Promise<PendingUsage> {
   const keys = [redisKeys.usagePending, redisKeys.usageDraining]
   const found = await Promise.all(keys.map((key) => scan(redis, key, clientId).catch(() => [])))

@@ -11,13 +11,14 @@ export const postClient = ({ db, redis, clock, manager: by }: ClientDependencies
     operationId: 'createClient',
     tag: 'Clients',
     summary: 'Create a client',
-    description: 'The secret is in this answer and in no other. A company may have 100 active clients.',
+    description: 'Only this response contains the secret. A company can have 100 active clients.',
     by,
     body: OAuthClientInput,
     headers: CreationHeaders,
     answers: {
       200: {
-        description: 'The client that this Idempotency-Key created before, without its secret.',
+        description:
+          'The client that an earlier request with this Idempotency-Key created, without its secret.',
         schema: CreatedOAuthClient,
         headers: { Location: 'The path of the client.' },
       },
@@ -43,7 +44,7 @@ export const postClient = ({ db, redis, clock, manager: by }: ClientDependencies
         return { ...(await oneClientAnswer({ db, redis, clock }, client)), clientSecret: null }
       }
       ctx.status = 201
-      // Nothing that can fail may stand between a new client and its secret, which exists nowhere else.
+      // Nothing that can fail may come between creating a client and returning its secret, which exists nowhere else.
       return { ...clientAnswer(client, undefined), clientSecret }
     },
   })

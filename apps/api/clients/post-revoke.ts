@@ -14,8 +14,8 @@ export const postRevoke = ({ db, redis, clock, revocation, manager: by }: Client
     tag: 'Clients',
     summary: 'Revoke a client permanently',
     description:
-      'Every request of the client or with one of its tokens that arrives after this answer is refused. ' +
-      'Revoking it again gives the same answer.',
+      'Once this response is sent, every new request from the client or with one of its tokens is refused. ' +
+      'Revoking it again returns the same response.',
     by,
     answers: { 200: { description: 'The client, now Revoked.', schema: OAuthClient } },
     problems: ['not_found'],

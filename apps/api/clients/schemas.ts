@@ -44,7 +44,7 @@ const client = {
   createdBy: actor,
   revokedAt: instant.nullable(),
   revokedBy: actor.nullable(),
-  lastUsedAt: instant.nullable().meta({ description: 'When it last got a token; null: never.' }),
+  lastUsedAt: instant.nullable().meta({ description: 'When it last got a token; null if never.' }),
   tokensIssued24h: z
     .int()
     .meta({ description: 'How many tokens it got in the last 24 hours, counted in whole hours.' }),
@@ -60,7 +60,7 @@ export const CreatedOAuthClient = z
   .object({
     ...client,
     clientSecret: z.string().nullable().meta({
-      description: 'Shown only in this answer; only its hash is kept. null if the request is a repeat.',
+      description: 'Returned only in this response; only its hash is kept. null if the request is a repeat.',
     }),
   })
   .meta({ id: 'CreatedOAuthClient' })
@@ -75,13 +75,13 @@ export const OAuthClientUsage = z
   .object({
     hours: z
       .array(z.object({ hour: instant, tokens: count, refused: count }))
-      .meta({ description: 'Every hour of the last 14 days, oldest first; the last one is still running.' }),
+      .meta({ description: 'Every hour of the last 14 days, oldest first; the last one is not over yet.' }),
     minutes: z
       .array(z.object({ minute: instant, tokens: count, refused: count }))
-      .meta({ description: 'Every minute of the last 60, oldest first; the last one is still running.' }),
-    scopes: z
-      .array(z.object({ scope, lastUsedAt: instant.nullable() }))
-      .meta({ description: 'Each scope of the client, with the time a token last had it; null: never.' }),
+      .meta({ description: 'Every minute of the last 60, oldest first; the last one is not over yet.' }),
+    scopes: z.array(z.object({ scope, lastUsedAt: instant.nullable() })).meta({
+      description: 'Each scope of the client, with the time a token with it was last issued; null if never.',
+    }),
     addresses: z
       .array(z.object({ address: z.string(), tokens: count, lastSeenAt: instant }))
       .meta({ description: 'The 20 addresses that most recently got a token, from the last 14 days.' }),
@@ -109,6 +109,6 @@ export const CreationHeaders = z.object({
     .optional()
     .meta({
       description:
-        'Makes repeating the request safe for 24 hours: a repeat answers 200 with the client that the first request created, without its secret.',
+        'Makes it safe to repeat the request for 24 hours. A repeat returns 200 and the client that the first request created, without its secret.',
     }),
 })

@@ -10,7 +10,7 @@ import {
 } from './usage-windows.ts'
 
 export interface CountsAt extends Counts {
-  /** The beginning of the hour or minute. */
+  /** The start of the hour or minute. */
   at_ms: number
 }
 
@@ -24,13 +24,13 @@ export interface UsageHistory {
   addresses: { address: string; tokens: number; seenAt_ms: number }[]
 }
 
-/** The usage of one client, from Postgres and, still pending, from Redis. Without Redis it is what Postgres knows. */
+/** The usage of one client: stored in Postgres, and pending in Redis. Without Redis, only the stored part. */
 export async function readUsageOf(
   { db, redis, clock }: UsageStores,
   clientId: string,
 ): Promise<UsageHistory> {
   const now_ms = clock.now()
-  // Pending first: what is stored between the two reads is briefly counted twice instead of missing.
+  // Reads pending usage first. Usage stored between the two reads is then briefly counted twice instead of missing.
   const pending = await readPendingOf(redis, clientId)
   const rows = async <Row>(sql: string, since_ms: number): Promise<Row[]> =>
     (await db.raw(sql, [clientId, new Date(since_ms)])).rows

@@ -15,15 +15,15 @@ import {
 
 const FIELDS_A_STEP = 1_000
 const CLIENTS_A_STATEMENT = 1_000
-/** Longer than they are shown, since late counts are stored too. */
+/** Longer than usage is shown, since late counts are stored too. */
 const HOURS_KEPT = HOURS_SHOWN + 24
 const MINUTES_KEPT = 2 * MINUTES_SHOWN
 
 /**
- * Moves what is pending in Redis to Postgres. One process at a time does it; another that calls it meanwhile does
- * nothing. A crash in the middle loses what was being moved or leaves it for the next call; nothing is counted twice.
- * @param options.skipped is called with the number of fields that could not be read, and are dropped.
- * @returns how many clients it stored something for.
+ * Moves pending usage from Redis to Postgres. Only one process does this at a time; a concurrent call does nothing. A
+ * crash either loses the usage being moved or leaves it for the next call. Nothing is counted twice.
+ * @param options.skipped is called with the number of unreadable fields, which are dropped.
+ * @returns the number of clients for which usage was stored.
  */
 export async function drainUsage({
   redis,
@@ -39,7 +39,7 @@ export async function drainUsage({
       `select pg_try_advisory_xact_lock(hashtext('client_usage')) as mine`,
     )
     if (!rows[0].mine) return 0
-    // Not if a crash left something behind: that goes first.
+    // Unless a crash left something behind, which is stored first.
     await redis.renamenx(redisKeys.usagePending, redisKeys.usageDraining).catch(ignoreMissingKey)
     const { clients, skipped } = parseUsage(await fieldsOf(redis, redisKeys.usageDraining))
     if (skipped > 0) noteSkipped(skipped)
@@ -47,13 +47,13 @@ export async function drainUsage({
     const all = [...clients]
     for (let from = 0; from < all.length; from += CLIENTS_A_STATEMENT)
       await store(transaction, all.slice(from, from + CLIENTS_A_STATEMENT))
-    // Before the commit: a crash between the two loses counts; in the other order it would count them twice.
+    // Before the commit, so that a crash between the two loses counts. In the other order it would count them twice.
     await redis.del(redisKeys.usageDraining)
     return clients.size
   })
 }
 
-/** A hash that grew while nothing was stored is too long to be read by one command within its time-out. */
+/** A hash that grew while nothing was stored is too long for one command to read before its timeout. */
 async function fieldsOf(redis: Redis, key: string): Promise<[field: string, value: string][]> {
   const fields = new Map<string, string>()
   let cursor = '0'
@@ -96,7 +96,7 @@ async function store(transaction: Queryable, clients: [clientId: string, Pending
   await write(KEEP_LATEST_ADDRESSES, seen)
 }
 
-/** The parameter is a JSON list with one object per row. Times are in milliseconds; unknown clients are left out. */
+/** The parameter is a JSON list with one object per row. Times are in milliseconds; unknown clients are skipped. */
 const from = (columns = '') => `
   from jsonb_to_recordset(?::jsonb) as u ("clientId" text, at double precision${columns})
   join oauth_clients c on c.client_id = u."clientId"`
@@ -134,7 +134,7 @@ const KEEP_LATEST_ADDRESSES = `
   ) ranked
   where a.client_id = ranked.client_id and a.address = ranked.address and ranked.place > ${ADDRESSES_SHOWN}`
 
-/** Removes what is no longer shown, at most `limit` rows of each kind. @returns how many. */
+/** Deletes usage that is no longer shown, at most `limit` rows of each kind. Returns their number. */
 export async function deleteOldUsage(
   db: Database,
   { now, limit }: { now: number; limit: number },
@@ -162,8 +162,8 @@ export interface ClientUsage {
 }
 
 /**
- * What the clients did, as stored in Postgres and as pending in Redis. While something is being moved from one to the
- * other it may be missing for a moment. Without Redis it is what Postgres knows.
+ * The usage of several clients: stored in Postgres, and pending in Redis. Usage that is being moved from one to the
+ * other may be missing briefly. Without Redis, only the stored part.
  */
 export async function readUsage(
   { redis, db, clock }: UsageStores,
@@ -201,7 +201,7 @@ export async function readUsage(
 export const lastDayOf = ({ tokensByDay }: Pick<ClientUsage, 'tokensByDay'>): number =>
   tokensByDay.at(-1) ?? 0
 
-/** What is pending lies in this hour or the one before: it is moved about each minute. */
+/** Pending usage belongs to this hour or the previous one, because it is moved about once a minute. */
 async function readPending(redis: Redis, clientIds: readonly string[], hour: number) {
   const fields = clientIds.flatMap((clientId) => [
     `${clientId}|last`,

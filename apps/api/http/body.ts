@@ -11,7 +11,7 @@ const JSON_TYPE = /^application\/json[ \t]*(;[ \t]*charset="?utf-8"?[ \t]*)?$/i
 export interface BodyOptions {
   /** Default: 64 KiB. */
   limit_bytes?: number
-  /** In place of JSON.parse. */
+  /** Replaces JSON.parse. */
   parse?: (text: string) => unknown
 }
 
@@ -30,7 +30,7 @@ export function bodyReader<Schema extends z.ZodType>(
     requireJson(ctx)
     const result = schema.safeParse(parseJson(await read(ctx), parse))
     if (result.success) return result.data
-    throw new Problem('invalid_input', 'The body breaks a rule; errors says which.', {
+    throw new Problem('invalid_input', 'The body is invalid; see errors.', {
       errors: inputErrors(result.error.issues, (path) => path),
     })
   }
@@ -46,11 +46,11 @@ export const BODY_PROBLEMS = [
 
 function requireJson(ctx: ApiContext): void {
   if (!JSON_TYPE.test(ctx.get('Content-Type')))
-    throw notTaken('Send the body as application/json in UTF-8.', { Accept: 'application/json' })
+    throw unsupported('Send the body as application/json in UTF-8.', { Accept: 'application/json' })
   if (!/^(identity)?$/i.test(ctx.get('Content-Encoding')))
-    throw notTaken('Send the body without a Content-Encoding.', { 'Accept-Encoding': 'identity' })
+    throw unsupported('Send the body without a Content-Encoding.', { 'Accept-Encoding': 'identity' })
 }
 
-/** @param headers what would have been taken (RFC 9110 §15.5.16). */
-const notTaken = (detail: string, headers: Record<string, string>): Problem =>
+/** @param headers the header naming the accepted values (RFC 9110 §15.5.16). */
+const unsupported = (detail: string, headers: Record<string, string>): Problem =>
   new Problem('unsupported_media_type', detail, { headers })

@@ -3,12 +3,12 @@ import { type InputError, Problem } from '#shared/problems/problems.ts'
 import type { ApiContext } from './state.ts'
 
 const ERRORS_SHOWN = 20
-/** Used for a member whose name the caller made up. */
-export const UNKNOWN_MEMBER = 'is not known here'
+/** The detail for an unknown member, whose name is the caller's own text. */
+export const UNKNOWN_MEMBER = 'is not a known field'
 
 /**
- * What zod found, as `errors[]` of a problem. No value that was sent is repeated.
- * @param pointerOf turns the RFC 6901 pointer of an issue into what is shown.
+ * Turns zod's issues into the `errors[]` of a problem. No value that was sent is repeated.
+ * @param pointerOf turns an issue's RFC 6901 pointer into the pointer to show.
  */
 export function inputErrors(
   issues: readonly z.core.$ZodIssue[],
@@ -18,7 +18,7 @@ export function inputErrors(
   for (const issue of issues) {
     for (const { path, detail } of findings(issue)) {
       const pointer = pointerOf(jsonPointer(path))
-      // A value of the wrong type often breaks other rules too; the first is enough.
+      // A value of the wrong type often violates other rules too. The first error is enough.
       if (!errors.has(pointer)) errors.set(pointer, { pointer, detail })
     }
   }
@@ -40,8 +40,8 @@ const jsonPointer = (path: readonly PropertyKey[]): string =>
   path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 
 /**
- * @returns what validates the query. It throws Problem 422 for an unknown parameter, one that is sent twice, or what
- * `schema` refuses.
+ * Returns a validator of the query. It throws Problem 422 for an unknown parameter, a repeated one, or a value that
+ * does not match `schema`.
  */
 export function queryReader<Schema extends z.ZodObject>(
   schema: Schema,
@@ -61,14 +61,14 @@ export function parseQuery<T extends z.ZodObject>(schema: T, querystring: string
   const result = schema.safeParse(Object.fromEntries(sent))
   if (!result.success) errors.push(...inputErrors(result.error.issues, (pointer) => `?${pointer.slice(1)}`))
   if (errors.length > 0 || !result.success) {
-    throw new Problem('invalid_input', 'The query breaks a rule; errors says which.', {
+    throw new Problem('invalid_input', 'A query parameter is invalid; see errors.', {
       errors: errors.slice(0, ERRORS_SHOWN),
     })
   }
   return result.data
 }
 
-/** @returns what validates the header fields that `schema` names. It throws Problem 422 for what `schema` refuses. */
+/** Returns a validator of the headers that `schema` names. It throws Problem 422 if they do not match `schema`. */
 export function headersReader<Schema extends z.ZodObject>(
   schema: Schema,
 ): (ctx: ApiContext) => z.infer<Schema> {
@@ -77,7 +77,7 @@ export function headersReader<Schema extends z.ZodObject>(
     const sent = names.map((name) => [name, ctx.headers[name.toLowerCase()]])
     const result = schema.safeParse(Object.fromEntries(sent))
     if (result.success) return result.data
-    throw new Problem('invalid_input', 'A header field breaks a rule; errors says which.', {
+    throw new Problem('invalid_input', 'A header is invalid; see errors.', {
       errors: inputErrors(result.error.issues, (pointer) => pointer.slice(1)),
     })
   }
@@ -85,20 +85,23 @@ export function headersReader<Schema extends z.ZodObject>(
 
 const EMAIL_MAX_CHARACTERS = 254
 
-/** An address as far as it can be judged without sending to it; it is compared in lower case. */
+/** An email address, validated as far as possible without sending to it. Addresses are compared in lower case. */
 export const emailAddress = z
   .string('must be a string')
   .max(EMAIL_MAX_CHARACTERS, `must have at most ${EMAIL_MAX_CHARACTERS} characters`)
   // Lower case can be longer than what was typed.
-  .refine((text) => text.toLowerCase().length <= EMAIL_MAX_CHARACTERS, 'must be shorter in lower case')
+  .refine(
+    (text) => text.toLowerCase().length <= EMAIL_MAX_CHARACTERS,
+    'must be at most 254 characters in lower case',
+  )
   .refine((text) => text.isWellFormed(), 'must be valid Unicode')
   .refine((text) => /^[^\s@]+@[^\s@]+$/.test(text) && !UNPRINTABLE.test(text), 'must be an email address')
   .meta({ format: 'email' })
 
-// Controls, line separators and bidirectional overrides: nothing that a person types into a name.
+// Controls, line separators and bidirectional overrides, none of which anyone types into a name.
 const UNPRINTABLE = /[\p{Cc}\u2028\u2029\u202A-\u202E\u2066-\u2069]/u
 
-/** Text that a person typed on one line: surrounding spaces cut, `max` counted in characters (code points). */
+/** One line of text typed by a person. It is trimmed; `min` and `max` count characters (code points). */
 export const oneLine = (min: number, max: number) =>
   z
     .string('must be a string')

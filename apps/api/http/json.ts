@@ -6,8 +6,8 @@ const DEPTH_MAX = 32
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * The value of a JSON text in UTF-8 (RFC 8259 §8.1).
- * @param parse does the work of JSON.parse. It never gets a text that is nested too deep.
+ * Parses JSON text in UTF-8 (RFC 8259 §8.1).
+ * @param parse replaces JSON.parse. It never receives text that is nested too deep.
  * @throws Problem 400 if it is not JSON or not UTF-8, 422 if it is nested too deep.
  */
 export function parseJson(bytes: Buffer, parse: (text: string) => unknown = JSON.parse): unknown {
@@ -20,7 +20,7 @@ export function parseJson(bytes: Buffer, parse: (text: string) => unknown = JSON
   } catch (error) {
     throw error instanceof SyntaxError ? malformed('The body is not valid JSON.') : error
   }
-  throw new Problem('invalid_input', 'The body breaks a rule; errors says which.', {
+  throw new Problem('invalid_input', 'The body is invalid; see errors.', {
     errors: [{ pointer: '', detail: `must not be nested deeper than ${DEPTH_MAX} levels` }],
   })
 }
@@ -38,7 +38,7 @@ const malformed = (detail: string): Problem => new Problem('malformed_json', det
 const [QUOTE, BACKSLASH] = Buffer.from('"\\')
 const [OPEN_ARRAY, OPEN_OBJECT, CLOSE_ARRAY, CLOSE_OBJECT] = Buffer.from('[{]}')
 
-/** Looks at each byte once. Its result for text that is not JSON does not matter: that is refused anyway. */
+/** Looks at each byte once. Its result for invalid JSON does not matter, since that is refused anyway. */
 function isTooDeep(bytes: Buffer): boolean {
   let depth = 0
   let isInString = false

@@ -12,8 +12,8 @@ export interface Manager {
 }
 
 /**
- * Admits the owner and the active admins of the path's company, and nobody else; or the owner alone. Role and status
- * are read on every request. Everyone else gets the same 403, whether or not there is such a company.
+ * Allows only the owner and the active admins of the path's company, or only the roles in `roles`. Role and status are
+ * read on every request. Everyone else gets the same 403, whether or not the company exists.
  */
 export function createManagerAccess(
   { session, db }: { session: Access<{ session: SessionState }>; db: Database },

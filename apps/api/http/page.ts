@@ -4,7 +4,7 @@ const LIMIT_DEFAULT = 50
 const LIMIT_MAX = 200
 const CURSOR_LIMIT_CHARACTERS = 500
 
-/** The query parameters of a list. `position` is what its cursor holds: where the page before ended. */
+/** The query parameters of a list. `position` is the content of its cursor: where the previous page ended. */
 export const pageParameters = <T extends z.ZodType>(position: T) => ({
   limit: z
     .string()
@@ -18,7 +18,7 @@ export const pageParameters = <T extends z.ZodType>(position: T) => ({
       minimum: 1,
       maximum: LIMIT_MAX,
       default: LIMIT_DEFAULT,
-      description: 'How many entries at most.',
+      description: 'The maximum number of entries.',
     }),
   cursor: z
     .string()
@@ -30,10 +30,10 @@ export const pageParameters = <T extends z.ZodType>(position: T) => ({
       return z.NEVER
     })
     .optional()
-    .meta({ description: '`nextCursor` of the page before.' }),
+    .meta({ description: 'The `nextCursor` of the previous page.' }),
 })
 
-/** How many pages of the default size a query asks for at once, 1 if it asks for no page. */
+/** How many pages of the default size a query requests at once; 1 if it requests no page. */
 export function pagesAsked({ limit }: { limit?: unknown }): number {
   const entries = typeof limit === 'string' ? Number(limit) : LIMIT_DEFAULT
   return entries > LIMIT_DEFAULT && entries <= LIMIT_MAX ? Math.ceil(entries / LIMIT_DEFAULT) : 1
@@ -48,8 +48,8 @@ function decoded(cursor: string): unknown {
 }
 
 /**
- * Cuts what was read with `limit + 1` down to a page.
- * @returns the page, and the cursor of the next one, null at the end.
+ * Cuts rows read with `limit + 1` to one page.
+ * @returns the page, and the cursor of the next one or null on the last page.
  */
 export function page<T>(
   rows: readonly T[],
@@ -65,4 +65,4 @@ export function page<T>(
 export const nextCursor = z
   .string()
   .nullable()
-  .meta({ description: 'Send it as `cursor` for the next page; null at the end.' })
+  .meta({ description: 'Send it as `cursor` to get the next page; null on the last page.' })

@@ -10,8 +10,8 @@ export const problemType = (apiResource: string, code: string): string =>
   `${apiResource}/docs/errors#problem-${code}`
 
 /**
- * Answers whatever a handler throws as application/problem+json (RFC 9457). A database that is down or too slow is
- * 503, anything unforeseen 500. Both are logged here, once, with nothing of the request.
+ * Answers every error that a handler throws as application/problem+json (RFC 9457). A database that is down or too
+ * slow gives 503, any unexpected error 500. Both are logged here, once, without any content of the request.
  */
 export function createProblemMiddleware({
   apiResource,
@@ -46,8 +46,8 @@ export function createProblemMiddleware({
 }
 
 /**
- * Logs `error` with its stack if `problem`, which is what the caller hears of it, is the service's own fault: a bug as
- * an error, a store or a key that is away as a warning, since everyone's requests repeat it.
+ * Logs `error` with its stack if `problem`, the answer to the caller, reports a failure of the service itself. A bug is
+ * an error. An unavailable store or key is a warning, since every request repeats it.
  */
 export function logFailure({ state }: { state: ApiState }, problem: Problem, error: unknown): void {
   if (problem.status < 500) return
@@ -57,7 +57,7 @@ export function logFailure({ state }: { state: ApiState }, problem: Problem, err
 }
 
 const NOTED_STATUS = [401, 403, 422, 429]
-/** Field names and list positions. Anything a caller put there by mistake looks different. */
+/** Matches field names and list positions only, so nothing that a caller put there by mistake. */
 const PLAIN_POINTER = /^[?/][A-Za-z0-9/]{0,60}$/
 const POINTERS_NOTED = 3
 
@@ -72,7 +72,7 @@ function noteRefusal(
   const about = refusal?.about ?? faultsOf(problem)
   usage.refused({
     ...client,
-    // An expired token may be anyone's find by now.
+    // Anyone may have found an expired token by now.
     proven: refusal?.reason !== 'expired',
     requestId: request.requestId,
     route: `${ctx.method} ${route?.path.replaceAll(/:(\w+)/g, '{$1}')}`,
@@ -92,12 +92,11 @@ function faultsOf({ errors = [] }: Problem): string | undefined {
     : faults.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')
 }
 
-/** @returns what the caller hears of an error. */
+/** Returns the problem that reports an error to the caller. */
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error
-  if (isUnavailable(error))
-    return unavailable('A part of the service does not answer. Try again in a moment.', error)
-  return new Problem('internal', 'The request failed for a reason that is not yours. It has been logged.')
+  if (isUnavailable(error)) return unavailable('A backing service is unavailable. Try again shortly.', error)
+  return new Problem('internal', 'Internal error. It has been logged.')
 }
 
 function described(error: unknown): { error?: string; stack?: string | undefined } {

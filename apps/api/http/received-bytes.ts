@@ -3,9 +3,9 @@ import { koaBody } from 'koa-body'
 import { Problem } from '#shared/problems/problems.ts'
 import type { ApiContext } from './state.ts'
 
-/** A sender that is silent for this long is given up on. */
+/** A sender that is silent for this long times out. */
 const SILENCE_MAX_MS = 3_000
-/** The whole body must arrive within this time, which leaves some of a request's 8 s for the work. */
+/** The deadline for the whole body, which leaves part of a request's 8 s for handling it. */
 const ARRIVAL_MAX_MS = 6_000
 
 /**
@@ -31,7 +31,7 @@ export function byteReader(limit_bytes: number): (ctx: ApiContext) => Promise<Bu
     text: true,
     textTypes: ['application/json'],
     textLimit: limit_bytes,
-    // The bytes as they are; UTF-8 is checked later.
+    // Raw bytes; UTF-8 is checked later.
     encoding: '',
     json: false,
     urlencoded: false,
@@ -55,7 +55,7 @@ export function byteReader(limit_bytes: number): (ctx: ApiContext) => Promise<Bu
     try {
       await Promise.race([reading, late.promise])
     } catch (error) {
-      // Whatever else arrives is ignored.
+      // Ignores everything else that arrives.
       reading.catch(() => {})
       ctx.req.pause()
       throw error

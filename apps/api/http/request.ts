@@ -5,7 +5,7 @@ import { createContextReader, type RequestContext } from '#shared/http/request-c
 import type { Log } from '#shared/process/log.ts'
 import type { ApiState, MatchedRoute, SessionState } from './state.ts'
 
-/** Every answer has these unless a handler says otherwise. */
+/** The headers of every answer, unless a handler replaces them. */
 const HEADERS = [
   ['Cache-Control', 'no-store'],
   ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
@@ -40,8 +40,8 @@ class RequestState implements ApiState {
 }
 
 /**
- * Gives each request its id, the default header fields, and one log line when it is answered. The line names the
- * route, not the path or the query, which may hold what a caller put there by mistake.
+ * Gives each request an id and the default headers, and logs one line when it is answered. The line names the route,
+ * not the path or the query, which may contain something that a caller put there by mistake.
  */
 export function createRequestMiddleware({
   log,
@@ -50,7 +50,7 @@ export function createRequestMiddleware({
 }: {
   log: Log
   trustedProxies: BlockList
-  /** Called with method and route of each request that was answered. */
+  /** Called with the method and route of each answered request. */
   ran?: ((route: string) => void) | undefined
 }): Middleware<ApiState> {
   const readContext = createContextReader(trustedProxies, log)

@@ -21,16 +21,16 @@ export interface Access<Caller extends object> {
   problems: readonly ProblemCode[]
 }
 
-/** Makes the access of an access token with `scope` for the company of the path. */
+/** Creates an access check for tokens with `scope` for the path's company. */
 export type RequireAccessToken = (scope: Scope) => Access<AccessTokenState>
 
 export const anyone: Access<object> = { admit: async () => ({}), problems: [] }
 
-/** One answer of a route that is not a problem. */
+/** One successful answer of a route. */
 export interface Answer {
   description: string
   schema?: z.ZodType
-  /** Header fields of this answer, with their descriptions. */
+  /** Headers of this answer, with their descriptions. */
   headers?: Record<string, string>
 }
 
@@ -45,10 +45,10 @@ export interface RouteDescription extends MatchedRoute {
   query?: z.ZodObject
   headers?: z.ZodObject
   body?: z.ZodType
-  /** Published in place of `body`, which may leave more to the handler. */
+  /** Published in place of `body`, which may leave more checks to the handler. */
   publishedBody?: z.ZodType
   answers: Record<number, Answer>
-  /** Besides those of `by` and of the input. */
+  /** Problems besides those of `by` and of the input. */
   problems?: readonly ProblemCode[]
 }
 
@@ -114,8 +114,8 @@ interface Definition<Path extends string, Caller extends object, Query, Headers,
 }
 
 /**
- * A route: who may call it, what it takes, what it answers and what it does. The schemas that are published are those
- * that validate, and they give the handler its types. The order is always: caller, body, query, header fields.
+ * Defines a route: who may call it, its input, its answers and its handler. The published schemas are the ones that
+ * validate, and the handler's types come from them. The order of checks is always caller, body, query, headers.
  */
 export function route<
   const Path extends string,
@@ -132,7 +132,7 @@ export function route<
   const status = Number(Object.keys(answers)[0])
   const tagged = 'If-Match' in (headers?.shape ?? {})
   async function answer(ctx: ApiContext, caller: Caller): Promise<void> {
-    // What has no tag matches none.
+    // A resource without a tag matches none.
     if (!tagged && failsIfMatch(ctx.headers['if-match'], undefined)) throw preconditionFailed()
     const input = {
       params: ctx.params,
@@ -156,9 +156,9 @@ export function route<
   return { ...definition, handler }
 }
 
-/** RFC 9110 §13.1.1: a request with If-Match must not be carried out unless a tag matches. */
+/** A request with If-Match must not be carried out unless a tag matches (RFC 9110 §13.1.1). */
 export const preconditionFailed = (): Problem =>
-  new Problem('precondition_failed', 'No tag in If-Match is that of the resource.')
+  new Problem('precondition_failed', 'If-Match does not match the current ETag.')
 
 /** Serves the routes, and tells the middlewares around them which one matched. */
 export function routerOf(

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Schemas of what several answers hold; they become named schemas of the OpenAPI document. */
+/** Schemas shared by several answers. They become named schemas of the OpenAPI document. */
 
 export const instant = z.iso
   .datetime()
@@ -12,6 +12,6 @@ export const actor = z
   .object({ userId: z.string().nullable(), name: z.string() })
   .meta({ id: 'Actor', description: 'Who did it. `userId` is null for an operator of the service.' })
 
-/** @returns the person, or the operator when there is no user id. */
+/** Returns the person, or the operator when there is no user id. */
 export const actorOf = (userId: string | null, name: string | null): z.infer<typeof actor> =>
   userId === null ? { userId: null, name: 'operator' } : { userId, name: name ?? '' }

@@ -3,7 +3,7 @@ import * as shared from '#shared/process/http-server.ts'
 
 const LIMITS = { requestTimeout: 30_000, headersTimeout: 10_000, maxHeaderSize: 16 * 1_024 }
 
-/** The HTTP server of a process of the resource API. It does not listen yet. */
+/** Creates the HTTP server of a resource API process. It does not listen yet. */
 export const createHttpServer = (listener: RequestListener): Server =>
   shared.createHttpServer(listener, LIMITS, ({ status, requestId }) => ({
     contentType: 'application/problem+json',

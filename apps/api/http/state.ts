@@ -6,7 +6,7 @@ import type { Log } from '#shared/process/log.ts'
 
 /** The person behind a session token. */
 export interface SessionState {
-  /** Identifies the session to its user; it cannot be used in place of the token. */
+  /** Identifies the session to its user. It does not work as a token. */
   sessionId: string
   userId: string
   name: string
@@ -46,7 +46,7 @@ export interface ApiState {
   vendorId?: string
   /** The authenticated client, set before authorization. */
   client?: { clientId: string; vendorId: string }
-  /** Why that client is refused, in more detail than the problem gives: a word, and the scope it is about. */
+  /** Why that client is refused, more precisely than in the problem: a word, and the scope concerned. */
   refusal?: { reason: string; about?: string }
   /** The `code` of the problem that was answered. */
   problem?: string

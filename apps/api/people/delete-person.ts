@@ -13,7 +13,7 @@ export const deletePerson = ({ db, owner: by }: PeopleDependencies): Route =>
     tag: 'People',
     summary: 'Remove a person, or withdraw an invitation',
     description:
-      'Only the owner may do this. It takes effect from the next request. Clients that the person created keep working.',
+      'Owner only. Takes effect with the next request. Clients that the person created keep working.',
     by,
     answers: { 204: { description: 'The person no longer belongs to the company.' } },
     problems: ['not_found', 'owner_required'],

@@ -3,15 +3,15 @@ import type { Database } from '#shared/stores/postgres.ts'
 import type { Manager } from '../http/manager.ts'
 import type { Access } from '../http/route.ts'
 
-/** What the routes of people work with. */
+/** Dependencies of the people routes. */
 export interface PeopleDependencies {
   db: Database
   clock: Clock
   manager: Access<Manager>
-  /** The owner alone. */
+  /** Allows only the owner. */
   owner: Access<Manager>
-  /** Of the workspace, for the link of an invitation. */
+  /** The workspace's base URL, for invitation links. */
   baseUrl: string
-  /** Whether an invitation could be accepted. */
+  /** Whether people can accept invitations. */
   builtInAccounts: boolean
 }

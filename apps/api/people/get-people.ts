@@ -17,7 +17,7 @@ export const getPeople = ({ db, clock, manager: by }: PeopleDependencies): Route
     operationId: 'listPeople',
     tag: 'People',
     summary: 'List the people of a company',
-    description: 'Its owner, admins and members, then those who are invited; each by name.',
+    description: 'The owner, admins and members, then those invited. Each group is sorted by name.',
     by,
     query: PeopleQuery,
     answers: { 200: { description: 'A page of people.', schema: PersonPage } },

@@ -12,11 +12,11 @@ export const patchPerson = ({ db, owner: by }: PeopleDependencies): Route =>
     tag: 'People',
     summary: 'Change the role or status of a person',
     description:
-      'By the owner. It counts from the next request on. Giving the role owner hands the company over: the owner ' +
-      'becomes an admin.',
+      'Owner only. Takes effect with the next request. Giving someone the role owner transfers the company to them, ' +
+      'and the current owner becomes an admin.',
     by,
     body: PersonChange,
-    answers: { 200: { description: 'The person as they are now.', schema: Person } },
+    answers: { 200: { description: 'The updated person.', schema: Person } },
     problems: ['not_found', 'owner_required'],
     async handle({ vendorId, session, params, body }) {
       const userId = knownUserId(params.userId)

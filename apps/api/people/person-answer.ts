@@ -34,7 +34,7 @@ export const invitationAnswer = ({
 
 const noSuchPerson = (): Problem => new Problem('not_found', 'The company has no such person.')
 
-/** @throws Problem not_found for anything that cannot be a user's id. */
+/** @throws Problem not_found if it cannot be a user id. */
 export function knownUserId(userId: string): string {
   if (!USER_ID_PATTERN.test(userId)) throw noSuchPerson()
   return userId
@@ -46,15 +46,15 @@ const REFUSALS = {
     new Problem('owner_required', 'A company always has exactly one active owner. Transfer ownership first.'),
 }
 
-/** @throws Problem when it is a refusal. */
+/** @throws Problem if the outcome is a refusal. */
 export function orRefuse<T extends object>(outcome: T | PeopleRefusal): T {
   if (typeof outcome === 'string') throw REFUSALS[outcome]()
   return outcome
 }
 
 /**
- * Until the transaction ends, nobody else can change the people of the company.
- * @throws Problem forbidden when ownership was handed over a moment ago.
+ * Locks the company's people against other changes until the transaction ends.
+ * @throws Problem forbidden if ownership has just been transferred.
  */
 export async function holdAsOwner(transaction: Queryable, { vendorId, session }: Manager): Promise<void> {
   await lockMembers(transaction, vendorId)

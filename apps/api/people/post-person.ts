@@ -17,7 +17,7 @@ export const postPerson = ({ db, clock, owner: by, baseUrl, builtInAccounts }: P
     tag: 'People',
     summary: 'Invite a person',
     description:
-      'Only the owner may do this. The answer holds a link that works once, within 72 hours; no email is sent. ' +
+      'Owner only. The response contains a link that works once, within 72 hours. No email is sent. ' +
       'Inviting the same address again replaces the link.',
     by,
     body: PersonInput,
@@ -53,7 +53,7 @@ export const postPerson = ({ db, clock, owner: by, baseUrl, builtInAccounts }: P
         if (members.length + others.length >= PEOPLE_MAX) {
           throw new Problem(
             'people_limit_reached',
-            `A company may have ${PEOPLE_MAX} people and invitations.`,
+            `A company can have at most ${PEOPLE_MAX} people and invitations.`,
           )
         }
         const made = { tokenHash: hashSecret(token), invitedBy: session.userId, createdAt: now }
@@ -61,7 +61,7 @@ export const postPerson = ({ db, clock, owner: by, baseUrl, builtInAccounts }: P
         const entry = { vendorId, userId: session.userId, action: 'person.invited', subject: userId } as const
         await appendActivity(transaction, { ...entry, detail: { name, email, role } })
       })
-      // A fragment is never sent to a server, so no log has it.
+      // A fragment is never sent to a server, so no log contains it.
       return { ...invitationAnswer(invitation), invitationUrl: `${baseUrl}/invitation#${token}` }
     },
   })

@@ -12,7 +12,9 @@ export const Person = z
     email: z.string(),
     role,
     status: z.enum(['active', 'suspended', 'invited']),
-    expiresAt: instant.nullable().meta({ description: 'When the invitation ends; null: not an invitation.' }),
+    expiresAt: instant
+      .nullable()
+      .meta({ description: 'When the invitation expires; null if this is not an invitation.' }),
   })
   .meta({ id: 'Person' })
 
@@ -35,7 +37,7 @@ export const InvitedPerson = z
     ...Person.shape,
     invitationUrl: z.string().meta({
       description:
-        'For the person alone: whoever has it can accept, once, within 72 hours. Shown in this one answer.',
+        'Give it only to the invited person: anyone with the link can accept it, once, within 72 hours. Returned only in this response.',
     }),
   })
   .meta({ id: 'InvitedPerson' })

@@ -19,7 +19,7 @@ export interface RefusalDependencies {
   manager: Access<Manager>
 }
 
-/** Of any answer. */
+/** The X-Request-Id of any answer. */
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
 
 export const createRefusalRoutes = (deps: RefusalDependencies): Route[] => [
@@ -33,8 +33,8 @@ const getRefusals = ({ db, redis, clock, manager: by }: RefusalDependencies): Ro
     path: '/v1/vendor/:vendorId/refusals',
     operationId: 'listRefusals',
     tag: 'Clients',
-    summary: "List requests of a company's clients that were refused, newest first",
-    description: 'Of the last 24 hours, and at most 200 of each client.',
+    summary: "List a company's refused client requests, newest first",
+    description: 'Covers the last 24 hours, up to 200 per client.',
     by,
     query: RefusalQuery,
     answers: { 200: { description: 'A page of refusals.', schema: RefusalPage } },
@@ -62,7 +62,7 @@ const getRefusal = ({ db, redis, clock, manager: by }: RefusalDependencies): Rou
     operationId: 'explainRefusal',
     tag: 'Clients',
     summary: 'Explain why a request was refused',
-    description: "By the answer's X-Request-Id; for 24 hours, and only to the company whose client it was.",
+    description: "Looks up a refusal by its X-Request-Id, for 24 hours, for the client's company only.",
     by,
     answers: { 200: { description: 'The refusal.', schema: Refusal } },
     problems: ['not_found'],

@@ -9,7 +9,7 @@ export const RefusalQuery = z.strictObject({
     .string()
     .regex(CLIENT_ID_PATTERN, 'must be the id of a client')
     .optional()
-    .meta({ description: 'Only the requests of this client.' }),
+    .meta({ description: 'Only requests from this client.' }),
 })
 
 export const Refusal = z
@@ -19,9 +19,9 @@ export const Refusal = z
     clientId: z.string(),
     route: z.string().meta({ examples: ['GET /v1/analytics/{vendorId}/daily'] }),
     status: z.int(),
-    code: z.string().meta({ description: 'The error code of the answer.' }),
-    reason: z.string().meta({ description: 'Why, in a sentence.' }),
-    advice: z.string().meta({ description: 'What to do, in a sentence.' }),
+    code: z.string().meta({ description: 'The error code in the response.' }),
+    reason: z.string().meta({ description: 'Why it was refused, in one sentence.' }),
+    advice: z.string().meta({ description: 'What to do about it, in one sentence.' }),
   })
   .meta({ id: 'Refusal' })
 

@@ -18,10 +18,10 @@ const Stored: z.ZodType<RefusalRecord> = z.object({
 })
 
 /**
- * The positions of the requests that were refused to a client or to all clients of a company in the last 24 hours, newest
- * first: at most `limit`, from the one behind `after` on.
- * @param of the client's id, or the company's.
- * @throws when Redis does not answer.
+ * Returns the positions of the refused requests of a client, or of all clients of a company, in the last 24 hours,
+ * newest first. Returns at most `limit`, starting behind `after`.
+ * @param of the client's id or the company's.
+ * @throws if Redis does not answer.
  */
 export async function listPositions(
   redis: Redis,
@@ -45,8 +45,8 @@ export async function listPositions(
 }
 
 /**
- * The refused requests of a company with these ids, in their order; those that are no longer kept are left out.
- * @throws when Redis does not answer.
+ * Returns the refused requests of a company with these ids, in the same order, without those that have expired.
+ * @throws if Redis does not answer.
  */
 export async function readRefusals(
   redis: Redis,
@@ -60,7 +60,7 @@ export async function readRefusals(
     .filter(({ at_ms }) => at_ms > now_ms - redisLifetimes.refusals_ms)
 }
 
-/** Other services may share this Redis: what they could have written there must not break a page. */
+/** Other services may share this Redis. Nothing that they may have written there must break a page. */
 function parsed(text: string | null): RefusalRecord | undefined {
   try {
     return Stored.safeParse(JSON.parse(text ?? 'null')).data

@@ -147,9 +147,9 @@ export interface components {
              * @example EUR
              */
             currency: string;
-            /** @description The time of the newest event; null: there is none. */
+            /** @description The time of the newest event; null if there is none. */
             dataThrough: string | null;
-            /** @description Days that are missing are left out. */
+            /** @description Missing days are not included. */
             totals: {
                 /** Format: int64 */
                 impressions: number;
@@ -172,7 +172,7 @@ export interface components {
                  */
                 date: string;
                 /**
-                 * @description missing: nothing was reported, the metrics are null. provisional: ended less than 72 hours ago, may change.
+                 * @description missing: nothing was reported and the metrics are null. provisional: not over, or ended less than 72 hours ago; may change.
                  * @enum {string}
                  */
                 status: "missing" | "provisional" | "final";
@@ -289,7 +289,7 @@ export interface components {
             accepted: number;
             /**
              * Format: int64
-             * @description Not counted again: the id came before, in this call or an earlier one.
+             * @description Not counted again, because the id appeared before in this call or an earlier one.
              */
             duplicates: number;
         };
@@ -358,7 +358,7 @@ export interface components {
         };
         SessionPage: {
             sessions: components["schemas"]["ListedSession"][];
-            /** @description Send it as `cursor` for the next page; null at the end. */
+            /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
         };
         ListedSession: {
@@ -442,7 +442,7 @@ export interface components {
         };
         OAuthClientPage: {
             clients: components["schemas"]["OAuthClient"][];
-            /** @description Send it as `cursor` for the next page; null at the end. */
+            /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
         };
         OAuthClient: {
@@ -466,7 +466,7 @@ export interface components {
             createdBy: components["schemas"]["Actor"];
             revokedAt: string | null;
             revokedBy: components["schemas"]["Actor"] | null;
-            /** @description When it last got a token; null: never. */
+            /** @description When it last got a token; null if never. */
             lastUsedAt: string | null;
             /**
              * Format: int64
@@ -511,7 +511,7 @@ export interface components {
             createdBy: components["schemas"]["Actor"];
             revokedAt: string | null;
             revokedBy: components["schemas"]["Actor"] | null;
-            /** @description When it last got a token; null: never. */
+            /** @description When it last got a token; null if never. */
             lastUsedAt: string | null;
             /**
              * Format: int64
@@ -520,14 +520,14 @@ export interface components {
             tokensIssued24h: number;
             /** @description How many tokens it got in each 24 hours of the last 14 days, oldest first; the last is tokensIssued24h. */
             tokensByDay: number[];
-            /** @description Shown only in this answer; only its hash is kept. null if the request is a repeat. */
+            /** @description Returned only in this response; only its hash is kept. null if the request is a repeat. */
             clientSecret: string | null;
         };
         RenamedOAuthClient: {
             name: string;
         };
         OAuthClientUsage: {
-            /** @description Every hour of the last 14 days, oldest first; the last one is still running. */
+            /** @description Every hour of the last 14 days, oldest first; the last one is not over yet. */
             hours: {
                 /**
                  * Format: date-time
@@ -540,7 +540,7 @@ export interface components {
                 /** Format: int64 */
                 refused: number;
             }[];
-            /** @description Every minute of the last 60, oldest first; the last one is still running. */
+            /** @description Every minute of the last 60, oldest first; the last one is not over yet. */
             minutes: {
                 /**
                  * Format: date-time
@@ -553,7 +553,7 @@ export interface components {
                 /** Format: int64 */
                 refused: number;
             }[];
-            /** @description Each scope of the client, with the time a token last had it; null: never. */
+            /** @description Each scope of the client, with the time a token with it was last issued; null if never. */
             scopes: {
                 scope: components["schemas"]["Scope"];
                 lastUsedAt: string | null;
@@ -626,12 +626,12 @@ export interface components {
             } | null;
             /** @description What happened and what the receiver answered: plain text without secrets. Show it as text, not as HTML. */
             log: string[];
-            /** @description One sentence that says what to do next. */
+            /** @description What to do next, in one sentence. */
             advice: string;
         };
         ActivityPage: {
             entries: components["schemas"]["ActivityEntry"][];
-            /** @description Send it as `cursor` for the next page; null at the end. */
+            /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
         };
         ActivityEntry: {
@@ -647,14 +647,14 @@ export interface components {
             action: "client.created" | "client.renamed" | "client.revoked" | "callback.saved" | "company.created" | "person.added" | "person.invited" | "person.joined" | "person.changed" | "person.linked" | "person.unlinked" | "person.password_reset" | "person.removed" | "invitation.withdrawn" | "analytics.imported";
             /** @description The id of the client, person or company, or the host of the callback. */
             subject: string;
-            /** @description What else is worth knowing; `before` and `after` where something was changed. */
+            /** @description Details of the change, with `before` and `after` values where they apply. */
             detail: {
                 [key: string]: unknown;
             };
         };
         PersonPage: {
             people: components["schemas"]["Person"][];
-            /** @description Send it as `cursor` for the next page; null at the end. */
+            /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
         };
         Person: {
@@ -665,7 +665,7 @@ export interface components {
             role: "owner" | "admin" | "member";
             /** @enum {string} */
             status: "active" | "suspended" | "invited";
-            /** @description When the invitation ends; null: not an invitation. */
+            /** @description When the invitation expires; null if this is not an invitation. */
             expiresAt: string | null;
         };
         PersonInput: {
@@ -683,9 +683,9 @@ export interface components {
             role: "owner" | "admin" | "member";
             /** @enum {string} */
             status: "active" | "suspended" | "invited";
-            /** @description When the invitation ends; null: not an invitation. */
+            /** @description When the invitation expires; null if this is not an invitation. */
             expiresAt: string | null;
-            /** @description For the person alone: whoever has it can accept, once, within 72 hours. Shown in this one answer. */
+            /** @description Give it only to the invited person: anyone with the link can accept it, once, within 72 hours. Returned only in this response. */
             invitationUrl: string;
         };
         PersonChange: {
@@ -696,7 +696,7 @@ export interface components {
         };
         RefusalPage: {
             refusals: components["schemas"]["Refusal"][];
-            /** @description Send it as `cursor` for the next page; null at the end. */
+            /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
         };
         Refusal: {
@@ -712,11 +712,11 @@ export interface components {
             route: string;
             /** Format: int64 */
             status: number;
-            /** @description The error code of the answer. */
+            /** @description The error code in the response. */
             code: string;
-            /** @description Why, in a sentence. */
+            /** @description Why it was refused, in one sentence. */
             reason: string;
-            /** @description What to do, in a sentence. */
+            /** @description What to do about it, in one sentence. */
             advice: string;
         };
         ResourceMetadata: {
