@@ -1,16 +1,16 @@
-/** A line of the log, as the runbook lists it. */
+/** A log line as listed in the runbook. */
 interface LogLine {
   service: 'auth' | 'API' | 'both' | 'admin'
-  /** More than one for lines that come in several levels. */
+  /** Several if a line has several levels. */
   level: string
   fields?: string
-  /** What a security team asks about afterwards: kept in the local stack's audit trail at any log level. */
+  /** Whether the audit trail keeps it for later investigations, at any log level. */
   audit?: true
   /** When an operator should look at it. */
   alert?: string
 }
 
-/** Every event, by its name in the field `event`. */
+/** Every event, keyed by its `event` field. */
 const LOG_EVENTS: Readonly<Record<string, LogLine>> = {
   'token.issued': {
     service: 'auth',
@@ -132,7 +132,7 @@ const LOG_EVENTS: Readonly<Record<string, LogLine>> = {
   },
 }
 
-/** Lines without an event, by their `msg`. */
+/** Lines without an event, keyed by `msg`. */
 const OTHER_LINES: Readonly<Record<string, LogLine>> = {
   request: {
     service: 'API',

@@ -5,14 +5,14 @@ import { misspeltSentence, misspeltSettings } from '#shared/process/misspelt.ts'
 const REFERENCE = readFileSync(join(import.meta.dirname, 'SETTINGS.md'), 'utf8')
 
 /**
- * The settings of all programs, from the page that `config reference` generates, so that a misspelt name can be told
- * from one meant for another program.
+ * The settings of all programs, from the page that `config reference` generates, to distinguish a misspelling from a
+ * setting of another program.
  */
 export const SETTING_NAMES: readonly string[] = [
   ...new Set([...REFERENCE.matchAll(/^\| `([A-Z_]+)`/gm)].map(([, name = '']) => name)),
 ]
 
-/** Only our settings begin like this. */
+/** Prefixes that only our settings have. */
 const OUR_PREFIX = /^(?:OPENID|RATE)_/
 
 export interface UnknownSetting {
@@ -22,8 +22,8 @@ export interface UnknownSetting {
 }
 
 /**
- * The variables that look like settings of this product but are not: each begins like one, or is one but for a typo.
- * They are reported, not refused: an older version must still start with a newer setting.
+ * Returns variables that look like settings of this product but are not, by their prefix or a likely typo. They are
+ * reported but not refused, because an older version must still start with a newer setting.
  */
 export function unknownSettings(env: Record<string, string | undefined>): UnknownSetting[] {
   const misspelt = new Map(misspeltSettings(env, SETTING_NAMES).map((each) => [each.variable, each]))
@@ -36,7 +36,7 @@ export function unknownSettings(env: Record<string, string | undefined>): Unknow
   })
 }
 
-/** The problems of a configuration and, below them, each unknown setting that they do not name yet. */
+/** Returns the problems of a configuration and, below them, each unknown setting not yet among them. */
 export const withUnknown = (problems: string, unknown: readonly UnknownSetting[]): string =>
   [
     problems,

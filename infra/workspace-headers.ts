@@ -1,7 +1,7 @@
 /**
- * The headers of every answer that serves the workspace's files, whatever server sends it. The page runs only its own
- * script and style files and talks only to its own origin. No text can become markup or script in it: no script may
- * make a Trusted Types policy. Nothing may frame it, and its address is never sent in a Referer.
+ * The headers of every response with the workspace's files, from any server. The page runs only its own script and style
+ * files and connects only to its own origin. Text cannot become markup or script, since no script may create a Trusted
+ * Types policy. No page may frame it, and its URL is never sent in a Referer.
  */
 export const WORKSPACE_HEADERS = {
   'Content-Security-Policy': [
@@ -25,14 +25,14 @@ export const WORKSPACE_HEADERS = {
 } as const
 
 /**
- * Wherever callers come by TLS (RFC 6797 §6.1): browsers then never try plain HTTP for a year. Without
- * includeSubDomains, which would speak for hosts of others.
+ * Sent wherever callers use TLS (RFC 6797 §6.1). Browsers then avoid plain HTTP for a year. There is no
+ * includeSubDomains, because subdomains may belong to others.
  */
 export const STRICT_TRANSPORT_SECURITY = 'max-age=31536000'
 
 /**
- * The build names files under /assets/ by their content, so a browser may keep them permanently. Everything else,
- * above all index.html, is revalidated each time.
+ * The build names files under /assets/ by their content, so a browser may cache them permanently. Everything else,
+ * above all index.html, is revalidated on each request.
  */
 export function workspaceCacheControl(path: string): string {
   return path.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache'

@@ -32,17 +32,17 @@ a day that the API reports as final.
 Refused lines are listed in FILE.refused.csv (line, eventId, reason); all others are stored.
 Exit code: 0 if every line was accepted, ${EXIT_LINES_REFUSED} if some were refused, ${EXIT_STOPPED} if the import stopped or failed.`
 
-/** Events and daily figures. `callerFolder`: what relative file names are relative to. */
+/** Events and daily figures. Relative file names are resolved against `callerFolder`. */
 export function addAnalyticsCommands(program: Command, run: Run, callerFolder: string): void {
   const analytics = group(program, 'analytics', 'Events and daily figures')
   command(
     analytics,
     'import',
-    'Store the events in a file, however old they are',
+    'Import the events of a file, whatever their age',
     'analytics import history.csv --company ven_acme',
   )
     .argument('<file>', 'CSV or NDJSON')
-    .requiredOption('--company <vendor_id>', 'the company that the events belong to')
+    .requiredOption('--company <vendor_id>', 'company that the events belong to')
     .addOption(
       new Option(
         '--format <format>',
@@ -68,7 +68,7 @@ export function addAnalyticsCommands(program: Command, run: Run, callerFolder: s
     )
 }
 
-/** Draws a bar on a terminal. When asked to end, it stops after the batch that is being stored. */
+/** Imports a file with a progress bar on a terminal. On a signal, stops after the current batch. */
 async function importWithProgress(
   source: ImportOptions,
   { drawn }: { drawn: boolean },
@@ -89,7 +89,7 @@ async function importWithProgress(
   }
 }
 
-/** Redraws one line: the part of the file that was read, what became of its events, and the seconds left. */
+/** Redraws one line: the share of the file read so far, the counts of its events, and the seconds left. */
 function drawnOn(terminal: NodeJS.WritableStream): (progress: ImportProgress) => void {
   const started_ms = performance.now()
   return ({ read_bytes, size_bytes, accepted, duplicates, refused }) => {
@@ -106,7 +106,7 @@ function formatOf(file: string): EventFileFormat {
   if (extension === '.csv') return 'csv'
   if (extension === '.ndjson' || extension === '.jsonl') return 'ndjson'
   throw new OperatorError(
-    `The name of ${file} does not say whether it is CSV or NDJSON: add --format csv or --format ndjson.`,
+    `The extension of ${file} is neither CSV nor NDJSON: add --format csv or --format ndjson.`,
   )
 }
 

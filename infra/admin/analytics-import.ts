@@ -12,11 +12,11 @@ import type { Database } from '#shared/stores/postgres.ts'
 import { type EventFileFormat, type EventLine, readEvents } from './event-file.ts'
 import { OperatorError } from './operator.ts'
 
-/** Small enough that the company's other writers wait only a moment, large enough to store a million events in a minute. */
+/** Small enough for other writers of the company to wait only briefly, large enough for a million events a minute. */
 const EVENTS_AT_ONCE = 5_000
 
 export interface ImportCounts {
-  /** Lines that are not empty, without the header. */
+  /** Non-empty lines, without the header. */
   lines: number
   accepted: number
   duplicates: number
@@ -31,7 +31,7 @@ export interface ImportProgress extends ImportCounts {
 export interface ImportResult extends ImportCounts {
   /** CSV of line, eventId and reason, beside the imported file; null when no line was refused. */
   refusedFile: string | null
-  /** The signal stopped it: the rest of the file was not read. */
+  /** Whether the signal stopped it, so that the rest of the file was not read. */
   stopped: boolean
 }
 
@@ -43,7 +43,7 @@ export interface ImportOptions {
   file: string
   format: EventFileFormat
   onProgress?: (progress: ImportProgress) => void
-  /** Stops after the batch that is being stored. */
+  /** Stops the import after the current batch. */
   signal?: AbortSignal
 }
 
@@ -53,12 +53,12 @@ interface NumberedEvent {
 }
 
 /**
- * Stores the events of a file, of any age, in batches that are each stored as a whole or not at all. A line that
- * breaks a rule is refused; the others are stored. Run again, it skips what it has stored. An event that is not
+ * Imports the events of a file, whatever their age, in batches that are each stored completely or not at all. An invalid
+ * line is refused; the others are stored. Run again, it skips what it has stored. An event that is not
  * remembered is added only to a day whose ids are all remembered, or that has no figures yet: no event can be counted
  * twice, however late a file is imported again.
- * @throws OperatorError when the file or the company cannot be used (then nothing was stored), or when the database
- * goes away (then what was stored stays).
+ * @throws OperatorError if the file or the company is unusable (nothing was stored then), or if the database fails (what
+ * was stored remains).
  */
 export async function importEvents(options: ImportOptions): Promise<ImportResult> {
   const { db, clock, vendorId, by, file, format, onProgress, signal } = options
@@ -87,7 +87,7 @@ export async function importEvents(options: ImportOptions): Promise<ImportResult
       await refuse(
         line,
         event.eventId,
-        `the day ${event.date} has figures whose ids are no longer all remembered`,
+        `the day ${event.date} has figures whose event ids are no longer all remembered`,
       )
     }
     // Before the first is stored: the import may end at any point, and leaves what it has stored.
@@ -99,12 +99,12 @@ export async function importEvents(options: ImportOptions): Promise<ImportResult
     counts.accepted += stored.accepted
     counts.duplicates += stored.duplicates
     for (const { line, event } of stored.refused) {
-      await refuse(line, event.eventId, 'a sum of its day would pass 9007199254740991')
+      await refuse(line, event.eventId, 'a total of its day would exceed 9007199254740991')
     }
     onProgress?.({ ...counts, read_bytes: source.bytesRead, size_bytes })
   }
 
-  /** The next batch is read while one is stored. One at a time: of two events with the same id, the first in the file counts. */
+  /** Reads the next batch while one is stored. Stores one at a time, so that the first of two events with one id counts. */
   async function flush(): Promise<void> {
     await storing
     storing = store(piece)
@@ -208,11 +208,11 @@ async function storeWhatFits(db: Database, vendorId: string, events: NumberedEve
 
 interface Refusals {
   add(line: number, eventId: unknown, reason: string): Promise<void>
-  /** Leaves no file when nothing was refused. */
+  /** Leaves no file if nothing was refused. */
   close(refused: number): Promise<void>
 }
 
-/** The file is created at the start, to find out early whether it can be. */
+/** Creates the file at the start, so that a failure to create it shows early. */
 async function createRefusals(file: string): Promise<Refusals> {
   const handle = await open(file, 'w').catch((error: Error) => {
     throw new OperatorError(`The list of refused lines cannot be created beside the file: ${error.message}`)

@@ -3,7 +3,7 @@ import type { ClientRecord } from '#shared/oauth/clients.ts'
 import { allClients, revokeClient } from './clients.ts'
 import { command, group, type Run, shownTime, table } from './commands.ts'
 
-/** OAuth2 clients of a company. */
+/** OAuth 2.0 clients of a company. */
 export function addClientCommands(program: Command, run: Run): void {
   const clients = group(program, 'client', 'OAuth2 clients', 'clients')
   command(
@@ -28,7 +28,7 @@ export function addClientCommands(program: Command, run: Run): void {
           shownTime(client.revokedAt),
         ])
         const titles = ['CLIENT ID', 'STATUS', 'NAME', 'SCOPES', 'CREATED', 'REVOKED']
-        return { text: table(titles, rows, 'There are no such clients.'), data: found.map(shown) }
+        return { text: table(titles, rows, 'No matching clients.'), data: found.map(shown) }
       }),
     )
   command(

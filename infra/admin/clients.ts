@@ -8,7 +8,7 @@ import { requireCompany } from './people.ts'
 
 const PAGE_SIZE = 200
 
-/** Every client of a company, newest first. @throws OperatorError when there is no such company. */
+/** Lists the clients of a company, newest first. @throws OperatorError if there is no such company. */
 export async function allClients(
   db: Database,
   { vendorId, status }: { vendorId: string; status: 'Active' | 'Revoked' | undefined },
@@ -23,9 +23,9 @@ export async function allClients(
 }
 
 /**
- * Revokes a client. Once it resolves, every process of both services rejects the client and its tokens. Repeating
- * it is not an error and gives the same promise again.
- * @throws OperatorError when the company has no such client.
+ * Revokes a client. Once it resolves, every process of both services rejects the client and its tokens. It can be
+ * repeated, with the same guarantee.
+ * @throws OperatorError if the company has no such client.
  */
 export async function revokeClient(
   { db, revocation }: { db: Database; revocation: Revocation },

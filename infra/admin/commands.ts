@@ -1,7 +1,7 @@
 import type { Command, Help } from 'commander'
 import type { Operator } from './operator.ts'
 
-/** The result of a command: `text` for people, `data` for `--json`. */
+/** The result of a command, as `text` for people and `data` for `--json`. */
 export interface Outcome {
   text: string
   data: unknown
@@ -19,7 +19,7 @@ const GLOBAL_OPTIONS = { showGlobalOptions: true }
 const DESCRIPTION_INDENT = 6
 
 /**
- * A group of commands, such as `client`, with its plural as an alias. Its help shows what each command needs.
+ * A group of commands, such as `client`, with its plural as an alias. Its help shows each command's arguments.
  */
 export function group(program: Command, name: string, description: string, plural?: string): Command {
   const made = program.command(name).description(description)
@@ -36,7 +36,7 @@ function usage(command: Command): string {
   return [command.name(), ...given, ...needed, ...more].join(' ')
 }
 
-/** The description below the term, which may be long. */
+/** Puts the description below the term, which may be long. */
 function formatItem(term: string, _termWidth: number, description: string, help: Help): string {
   const indent = ' '.repeat(DESCRIPTION_INDENT)
   const width = (help.helpWidth ?? 80) - DESCRIPTION_INDENT
@@ -52,7 +52,7 @@ export function command(parent: Command, name: string, description: string, exam
     .addHelpText('after', `\nExample:\n  npm run admin -- ${example}`)
 }
 
-/** Rows as columns that line up, under their titles. */
+/** Formats rows as aligned columns under their titles. */
 export function table(titles: string[], rows: string[][], empty: string): string {
   if (rows.length === 0) return empty
   const widths = titles.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]?.length ?? 0)))

@@ -50,7 +50,7 @@ async function check(
   return { text: withUnknown(problems, unknown), exitCode: answer.exitCode || EXIT_CONFIG }
 }
 
-/** Asks the program beside the service, which keeps the service's code out of this one. */
+/** Asks the program beside the service, so that this one need not load the service's code. */
 async function ask(
   service: ServiceName,
   question: 'check' | 'reference',
@@ -71,7 +71,7 @@ async function reference(): Promise<Outcome> {
   const [auth, api] = await Promise.all((['auth', 'api'] as const).map((name) => ask(name, 'reference')))
   const ofAuth: SettingReference[] = JSON.parse(auth?.text ?? '[]')
   const ofApi: SettingReference[] = JSON.parse(api?.text ?? '[]')
-  // PORT and DATABASE_POOL_SIZE have another default in each.
+  // PORT and DATABASE_POOL_SIZE have a different default in each service.
   const isCommon = (setting: SettingReference): boolean =>
     [ofAuth, ofApi].every((settings) => settings.some((other) => isDeepStrictEqual(other, setting)))
   const sections: [title: string, settings: SettingReference[]][] = [
@@ -87,11 +87,11 @@ async function reference(): Promise<Outcome> {
 
 const PREFACE = `# Settings
 
-Every setting is an environment variable. A program with invalid settings lists all of them and exits with code 78. At start, the log names variables that look like a misspelt setting.
+Every setting is an environment variable. A program with invalid settings lists all of them and exits with code 78. At startup, likely misspellings are logged.
 
-A setting marked with * is a secret: instead, \`<NAME>_FILE\` may name a file that contains it. Rates are \`limit/seconds\`. \`npm run admin -- config check auth\` (or \`api\`) checks an environment without starting anything, and lists every unknown \`RATE_…\` or \`OPENID_…\` variable too.
+A setting marked with * is a secret. Instead, \`<NAME>_FILE\` may name a file that contains it. Rates are \`limit/seconds\`. \`npm run admin -- config check auth\` (or \`api\`) checks an environment without starting anything, and lists every unknown \`RATE_…\` or \`OPENID_…\` variable too.
 
-\`npm run admin -- config reference\` prints this page, from the code that reads the settings.
+\`npm run admin -- config reference\` generates this page from the code that reads the settings.
 `
 
 function section([title, settings]: [string, SettingReference[]]): string {

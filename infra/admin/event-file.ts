@@ -8,16 +8,16 @@ const LINE_FEED = 0x0a
 
 export type EventFileFormat = 'csv' | 'ndjson'
 
-/** A line of the file: an event as it would be sent to the API, or why the line is unusable. */
+/** A line of the file: an event as sent to the API, or the reason why the line is unusable. */
 export type EventLine = { number: number } & ({ sent: unknown } | { fault: string })
 
 export const CSV_COLUMNS = ['eventId', 'type', 'occurredAt', 'quantity', 'amountMinor', 'currency'] as const
 const CSV_COLUMNS_NEEDED = ['eventId', 'type', 'occurredAt']
 
 /**
- * Reads events, one per line, a few hundred at a time: memory does not grow with the file or with its lines. Empty
- * lines are skipped. Line breaks within quotes are not supported: no value of an event may contain one.
- * @throws OperatorError for a CSV file without a usable header.
+ * Reads events, one per line, a few hundred at a time, so that memory does not grow with the file or its lines. Empty
+ * lines are skipped. Line breaks within quotes are not supported, since no value of an event may contain one.
+ * @throws OperatorError if a CSV file has no usable header.
  */
 export async function* readEvents(
   chunks: AsyncIterable<Buffer>,
@@ -39,13 +39,13 @@ export async function* readEvents(
 }
 
 interface Line {
-  /** From 1. */
+  /** Counted from 1. */
   number: number
-  /** undefined: too long, or not UTF-8. */
+  /** undefined if the line is too long or not UTF-8. */
   text: string | undefined
 }
 
-/** The lines of a file, a chunk's at a time. A line over 64 KiB has no text. */
+/** Yields the lines of a file, one chunk at a time. A line over 64 KiB has no text. */
 export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line[]> {
   let number = 0
   let begun: Buffer[] = []
@@ -70,7 +70,7 @@ export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<
       start = at + 1
     }
     const rest = chunk.subarray(start)
-    // Once a line is too long, the rest of it is dropped.
+    // The rest of an overlong line is dropped.
     if (rest.length > 0 && begun_bytes <= LINE_MAX_BYTES) begun.push(rest)
     begun_bytes += rest.length
     yield lines
@@ -86,7 +86,7 @@ function readNdjson(text: string): { sent: unknown } | { fault: string } {
   }
 }
 
-/** @throws OperatorError when the header has an unknown column, or lacks a required one. */
+/** @throws OperatorError if the header has an unknown column or lacks a required one. */
 function csvReader(header: string): (text: string) => { sent: unknown } | { fault: string } {
   const columns = csvFields(header) ?? []
   const unknown = columns.filter((name) => !(CSV_COLUMNS as readonly string[]).includes(name))
@@ -109,7 +109,7 @@ function csvReader(header: string): (text: string) => { sent: unknown } | { faul
   }
 }
 
-/** RFC 4180. @returns undefined when the quotes are unbalanced. */
+/** Splits a line as RFC 4180 defines. Returns undefined if the quotes are unbalanced. */
 function csvFields(line: string): string[] | undefined {
   if (!line.includes('"')) return line.split(',')
   try {
@@ -119,7 +119,7 @@ function csvFields(line: string): string[] | undefined {
   }
 }
 
-/** Anything but a whole number stays text, which the rules for events refuse. */
+/** Keeps anything but a whole number as text, which event validation refuses. */
 function csvValue(column: string, value: string): unknown {
   const isNumber = (column === 'quantity' || column === 'amountMinor') && /^\d+$/.test(value)
   return isNumber ? Number(value) : value

@@ -20,10 +20,10 @@ import { OperatorError } from './operator.ts'
 
 const EXIT_UNREADABLE = 1
 
-/** The keys that access tokens are signed with. */
+/** Signing keys. */
 export function addKeyCommands(program: Command, run: Run): void {
-  const keys = group(program, 'key', 'The keys that access tokens are signed with', 'keys')
-  command(keys, 'list', 'List the keys and their current states', 'key list').action(() =>
+  const keys = group(program, 'key', 'Signing keys', 'keys')
+  command(keys, 'list', 'List the keys and their states', 'key list').action(() =>
     run(async ({ db }) => {
       const states = signingKeyStates(await listSigningKeys(db), systemClock.now())
       const rows = states.map(({ key, state }) => [
@@ -63,7 +63,7 @@ export function addKeyCommands(program: Command, run: Run): void {
   command(
     keys,
     'reencrypt',
-    'Encrypt all private signing keys with the first key in KEY_ENCRYPTION_KEY, which lists the new key and then the older ones, separated by commas. Once the command returns, the older ones are no longer needed.',
+    'Encrypt all private signing keys with the first key in KEY_ENCRYPTION_KEY, which lists the new key and then the older ones, separated by commas. Once the command returns, you no longer need the older ones.',
     'key reencrypt',
   ).action(() =>
     run(async (operator) => {

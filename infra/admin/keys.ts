@@ -15,7 +15,7 @@ import {
 import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 
-/** How long a key is on standby before it may sign: twice as long as a verifier may cache the key set. */
+/** How long a key must be on standby before it may sign. Twice the time that a verifier may cache the key set. */
 export const STANDBY_MIN_MS = 600_000
 
 /** A stored private key cannot be decrypted with KEY_ENCRYPTION_KEY. */
@@ -34,9 +34,9 @@ export class StandbyTooNew extends Error {
 /**
  * Makes the standby key the signing key, and publishes a new standby key for algorithm `alg`. No valid token is
  * refused meanwhile.
- * @returns the key that now signs, and the new standby key.
- * @throws StandbyTooNew when the standby key is younger than 10 minutes; SigningKeyUnreadable when `encryptionKey` is
- * not the services'.
+ * @returns the new signing key and the new standby key.
+ * @throws StandbyTooNew if the standby key is younger than 10 minutes, or SigningKeyUnreadable if `encryptionKey` is not
+ * the key of the services.
  */
 export async function rotateSigningKey(
   db: Database,
@@ -48,10 +48,10 @@ export async function rotateSigningKey(
     const keys = await listSigningKeys(transaction)
     const now_ms = options.clock.now()
     const next = standbyOf(keys, now_ms)
-    if (!next) throw new Error('no key stands by')
+    if (!next) throw new Error('there is no standby key')
     if (!openSigningKey(next, options.encryptionKey))
       throw new SigningKeyUnreadable(
-        `The signing key ${next.kid} cannot be decrypted. Is KEY_ENCRYPTION_KEY the one that it was stored with?`,
+        `The signing key ${next.kid} cannot be decrypted. Check that KEY_ENCRYPTION_KEY is the one used to store it.`,
       )
     const usableFrom = new Date(next.createdAt.getTime() + STANDBY_MIN_MS)
     if (usableFrom.getTime() > now_ms) throw new StandbyTooNew(usableFrom)
@@ -71,10 +71,10 @@ export async function rotateSigningKey(
 }
 
 /**
- * Marks a key as revoked, permanently; repeating it is no error. If it was the active one, the standby key signs from
- * this transaction on. Call it as the commit of `Revocation.revoke({ kind: 'key', id: kid })`, or processes keep
- * accepting its tokens.
- * @returns false when there is no such key.
+ * Marks a key as revoked, permanently. It can be repeated. If the key was active, the standby key signs from this
+ * transaction on. Call it as the commit of `Revocation.revoke({ kind: 'key', id: kid })`, or processes keep accepting
+ * its tokens.
+ * @returns false if there is no such key.
  */
 export async function markSigningKeyRevoked(
   transaction: Queryable,
@@ -99,9 +99,9 @@ async function activate(db: Queryable, kid: string, activatesAt: Date): Promise<
 }
 
 /**
- * Re-encrypts every signing key that the newest key encryption key did not encrypt. Services that know both keys
- * read either form, so they go on meanwhile.
- * @returns the ids of the keys that it rewrote, and of those that none of `keys` can decrypt.
+ * Re-encrypts every signing key that is not encrypted with the newest key encryption key. Services that have both keys
+ * read either form, so they keep running.
+ * @returns the ids of the rewritten keys, and of those that none of `keys` can decrypt.
  */
 export async function reencryptSigningKeys(
   db: Database,

@@ -4,8 +4,8 @@ import { MIGRATE_SHAPE } from '../database/migrate-settings.ts'
 import { OperatorError, operatorStores } from './operator.ts'
 
 /*
- * Run as the owner of the tables, before new versions of the services start. Each role gets the password that the
- * environment names, and may then log in; without one it stays as it is.
+ * Run this as the owner of the tables, before new versions of the services start. Each role gets its password from the
+ * environment and may then log in. Without one, the role stays unchanged.
  */
 try {
   const { INTEGRATION_AUTH_PASSWORD, INTEGRATION_API_PASSWORD } = readConfig(process.env, MIGRATE_SHAPE)
@@ -14,10 +14,10 @@ try {
   const names = await migrate({
     ownerUrl: databaseUrl,
     waiting: () => {
-      process.stderr.write('Waiting for transactions that use a table which is to be changed…\n')
+      process.stderr.write('Waiting for transactions that use a table to be changed…\n')
     },
     fenced: (why) => {
-      fence = `Nobody is let in until you run "npm run admin -- restore confirm": ${why}.\n`
+      fence = `All access is blocked until you run "npm run admin -- restore confirm": ${why}.\n`
     },
     passwords: { integration_auth: INTEGRATION_AUTH_PASSWORD, integration_api: INTEGRATION_API_PASSWORD },
   })

@@ -9,10 +9,10 @@ import { createRedis, type Redis } from '#shared/stores/redis.ts'
 import { AUDIT_FILE } from '../local/data-dir.ts'
 import { readRunning } from '../local/running.ts'
 
-/** An operator's command cannot be carried out; `message` is a sentence that says why. */
+/** An operator's command failed. `message` is a sentence that says why. */
 export class OperatorError extends Error {}
 
-/** Where the stores are: from the environment, or from the local stack that runs on this machine. */
+/** How to reach the stores, from the environment or from the local stack that runs on this machine. */
 export interface OperatorStores {
   databaseUrl: string
   redisUrl: string | undefined
@@ -33,12 +33,12 @@ export const OPERATOR_SHAPE = {
   REDIS_URL: redisSchema.meta({
     secret: true,
     fallback: 'the local stack',
-    description: 'needed to revoke, as a user with the rights of `api`',
+    description: 'needed to revoke; a user with the rights of `api`',
   }),
   REVOCATION_REDIS_URL: redisSchema.meta({
     secret: true,
     fallback: '`REDIS_URL`',
-    description: 'the separate server for revocations, if there is one',
+    description: 'separate server for revocations, if there is one',
   }),
   KEY_ENCRYPTION_KEY: keyEncryptionKey.optional().meta({
     secret: true,
@@ -48,15 +48,15 @@ export const OPERATOR_SHAPE = {
   DATA_DIR: z
     .string()
     .default('.data')
-    .meta({ description: 'the data folder of the local stack, used when DATABASE_URL is not set' }),
+    .meta({ description: 'data folder of the local stack, used if DATABASE_URL is not set' }),
 }
 
 const STATEMENT_TIMEOUT_MS = 30_000
 
 /**
- * DATABASE_URL, REDIS_URL (REVOCATION_REDIS_URL before it) and KEY_ENCRYPTION_KEY as the environment names them.
- * Without DATABASE_URL: those of the local stack that runs on DATA_DIR.
- * @throws OperatorError when neither is there; ConfigError when a variable is wrong.
+ * Returns DATABASE_URL, REDIS_URL (REVOCATION_REDIS_URL takes precedence) and KEY_ENCRYPTION_KEY from the environment.
+ * Without DATABASE_URL, returns those of the local stack that runs on DATA_DIR.
+ * @throws OperatorError if there is neither, or ConfigError if a variable is invalid.
  */
 export async function operatorStores(env: NodeJS.ProcessEnv): Promise<OperatorStores> {
   const given = readConfig(env, OPERATOR_SHAPE)
@@ -81,21 +81,21 @@ export async function operatorStores(env: NodeJS.ProcessEnv): Promise<OperatorSt
   }
 }
 
-/** What an operator's command works with. */
+/** Dependencies of an operator's command. */
 export interface Operator {
   db: Database
-  /** Whom the activity names, and what was recorded in that name. */
+  /** The operator named in the activity, and the records made in that name. */
   by: Actor
   /** @throws OperatorError without REDIS_URL. */
   revocation(): Revocation
-  /** The Redis of revocations, which has only begun to connect. @throws OperatorError without REDIS_URL. */
+  /** The Redis for revocations, which may still be connecting. @throws OperatorError without REDIS_URL. */
   redis(): Redis
   /** @throws OperatorError without KEY_ENCRYPTION_KEY. */
   encryptionKey(): Buffer[]
   close(): Promise<void>
 }
 
-/** The user of the operating system; in a container that user may have a number only. */
+/** The operating system user, who may have only a number in a container. */
 export function osUser(): string {
   try {
     return userInfo().username
@@ -133,7 +133,7 @@ export function createOperator(
     encryptionKey() {
       if (!keyEncryptionKey)
         throw new OperatorError(
-          'Set KEY_ENCRYPTION_KEY too, to the value that the authorization server uses: it encrypts the new key.',
+          'Set KEY_ENCRYPTION_KEY too, to the value that the authorization server uses. It encrypts the new key.',
         )
       return keyEncryptionKey
     },

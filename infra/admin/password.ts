@@ -10,14 +10,14 @@ const ENTER = new Set(['\r', '\n'])
 
 export interface PasswordSource {
   input: NodeJS.ReadStream
-  /** Where the question is asked. */
+  /** Where the prompt appears. */
   output: NodeJS.WritableStream
 }
 
 /**
- * Reads a new password from the terminal, twice and without showing it, or from a pipe. It is never an argument: a
- * command line is visible to everyone on the machine and kept by the shell.
- * @throws OperatorError when it is too short or too long, differs the second time, or was cancelled.
+ * Reads a new password from the terminal, twice and without showing it, or from a pipe. It is never an argument, because
+ * a command line is visible to everyone on the machine and kept by the shell.
+ * @throws OperatorError if it is too short or too long, differs the second time, or was cancelled.
  */
 export async function askNewPassword(question: string, { input, output }: PasswordSource): Promise<string> {
   if (!input.isTTY) return checked((await readAll(input)).replace(/\r?\n$/, ''))
@@ -48,7 +48,7 @@ async function readAll(input: NodeJS.ReadStream): Promise<string> {
   return Buffer.concat(chunks).toString()
 }
 
-/** Reads a line in raw mode: the terminal shows nothing, so line editing is done here. */
+/** Reads a line in raw mode. The terminal shows nothing, so line editing is done here. */
 function askHidden(question: string, { input, output }: PasswordSource): Promise<string> {
   const terminal = input as ReadStream
   return new Promise((resolve, reject) => {

@@ -57,7 +57,7 @@ function addCompanyCommands(company: Command, run: Run, askPassword: AskPassword
     .requiredOption('--currency <code>', 'ISO 4217 currency of its figures')
     .requiredOption('--owner-email <email>', 'email address that the owner signs in with')
     .option('--owner-name <name>', 'name of the owner, for a new account')
-    .option('--existing-account', 'take the account that the email address has already')
+    .option('--existing-account', 'use the existing account for this email address')
     .option('--vendor-id <id>', 'identifier of the company (default: a random one)')
     .action((options: CompanyOptions) =>
       run(async ({ db, by }) => {
@@ -113,7 +113,7 @@ function addMemberCommands(member: Command, run: Run, askPassword: AskPassword):
     .argument('<vendor_id>')
     .argument('<email>')
     .option('--name <name>', 'name of the person, for a new account')
-    .option('--existing-account', 'take the account that the email address has already')
+    .option('--existing-account', 'use the existing account for this email address')
     .addOption(
       new Option('--role <role>', 'role in the company').choices(['admin', 'member']).makeOptionMandatory(),
     )
@@ -159,7 +159,7 @@ function addMemberCommands(member: Command, run: Run, askPassword: AskPassword):
   command(
     member,
     'set-status',
-    'Suspend a person, or make a suspended one active again. It takes effect from the next request.',
+    'Suspend a person, or reactivate a suspended one. Takes effect with the next request.',
     'member set-status ven_acme admin@acme.example suspended',
   )
     .argument('<vendor_id>')
@@ -177,7 +177,7 @@ function addUnlinkCommand(member: Command, run: Run): void {
   command(
     member,
     'unlink',
-    'Unlink an account from the OpenID provider, and end all sessions of its user. Nobody can sign in to it with the provider until it is linked again.',
+    'Unlink an account from the OpenID provider, and end all sessions of its user. No one can sign in to it with the provider until it is linked again.',
     'member unlink kim@acme.example',
   )
     .argument('<email>')

@@ -33,16 +33,16 @@ const NAME_MAX_CHARACTERS = 200
 /** A person to add, with or without an account. */
 export interface NewPerson {
   email: string
-  /** Needed for a new account only. */
+  /** Required only for a new account. */
   name: string | undefined
-  /** Asked for only if the account is new: nobody should type a password that is not used. */
+  /** Called only for a new account, so that no one types a password that is not used. */
   password: () => Promise<string>
-  /** Take the account that the address has, if it has one. An invitation never proved whose address it is. */
+  /** Use the existing account for the address, if any. An invitation never proved who owns the address. */
   existingAccount: boolean
 }
 
 export interface NewCompany {
-  /** undefined: a random one. */
+  /** Random if undefined. */
   vendorId: string | undefined
   name: string
   timezone: string
@@ -51,7 +51,7 @@ export interface NewCompany {
   by: Operator
 }
 
-/** @throws OperatorError when a value is not usable, or the vendor id is taken. */
+/** @throws OperatorError if a value is invalid or the vendor id is taken. */
 export async function createCompany(
   db: Database,
   { vendorId = newVendorId(), name, timezone, currency, owner, by }: NewCompany,
@@ -85,7 +85,7 @@ export async function createCompany(
   return { company, owner: { ...person.user, role: 'owner', status: 'active' } }
 }
 
-/** @throws OperatorError when there is no such company, or the person belongs to it already. */
+/** @throws OperatorError if there is no such company, or the person already belongs to it. */
 export async function addMember(
   db: Database,
   {
@@ -112,7 +112,7 @@ export async function addMember(
   return { ...person.user, role, status: 'active' }
 }
 
-/** Making someone the owner makes the owner an admin. @throws OperatorError when that is not possible. */
+/** Giving someone the role owner makes the current owner an admin. @throws OperatorError if that is not possible. */
 export async function setRole(
   db: Database,
   { vendorId, email, role, by }: { vendorId: string; email: string; role: Role; by: Operator },
@@ -160,7 +160,7 @@ interface CompanyMember {
   membership: Membership
 }
 
-/** Changes a company's people one at a time: what was checked is still true when the change is made. */
+/** Serialises changes to a company's people, so that a check still holds when the change is made. */
 function changingMember<T>(
   db: Database,
   { vendorId, email }: { vendorId: string; email: string },
@@ -176,7 +176,7 @@ function changingMember<T>(
   })
 }
 
-/** Also ends every session of the user. @throws OperatorError when there is no such account. */
+/** Also ends every session of the user. @throws OperatorError if there is no such account. */
 export async function replacePassword(
   db: Database,
   { email, password, by }: { email: string; password: () => Promise<string>; by: Operator },
@@ -191,7 +191,7 @@ export async function replacePassword(
   return shownUser(user)
 }
 
-/** In the activity of each company of the user. The act is recorded even if there is none. */
+/** Records the act in the activity of each of the user's companies, or without a company if there is none. */
 async function recordForCompanies(
   transaction: Queryable,
   { user, ...act }: { user: User; action: ActivityAction; operator: Operator },
@@ -203,8 +203,8 @@ async function recordForCompanies(
 }
 
 /**
- * Makes the account nobody's at any OpenID provider, and ends every session of the user.
- * @throws OperatorError when there is no such account, or it is nobody's already.
+ * Unlinks the account from its OpenID provider, and ends every session of the user.
+ * @throws OperatorError if there is no such account, or it is not linked.
  */
 export async function unlinkMember(
   db: Database,
@@ -215,7 +215,7 @@ export async function unlinkMember(
     if (!user) throw new OperatorError(`There is no account for ${normalizedEmail(email)}.`)
     const { userId } = user
     const vendorIds = (await listMemberships(transaction, userId)).map(({ vendorId }) => vendorId).sort()
-    // A sign-in holds it too: one that is under way has begun its session before the sessions are ended.
+    // A sign-in holds this lock too, so one in progress has created its session before the sessions are ended.
     for (const vendorId of vendorIds) await lockMembers(transaction, vendorId)
     if (!(await removeIdentities(transaction, userId)))
       throw new OperatorError(`${user.email} is not linked to an OpenID provider.`)
@@ -233,7 +233,7 @@ export async function requireCompany(db: Queryable, vendorId: string): Promise<C
 
 const shownUser = ({ userId, email, name }: User): User => ({ userId, email, name })
 
-/** Finds the account or prepares a new one, which `store` inserts. Asks for the password last. */
+/** Finds the account or prepares a new one, which `store` inserts. Prompts for the password last. */
 async function preparePerson(
   db: Queryable,
   { email: given, name, password, existingAccount }: NewPerson,
@@ -247,11 +247,11 @@ async function preparePerson(
     await check(known)
     if (!existingAccount)
       throw new OperatorError(
-        `${email} has an account already, which somebody else may have made for that address. If you know that it is this person's, repeat the command with --existing-account.`,
+        `${email} already has an account, which someone else may have created with that address. If you know that it belongs to this person, repeat the command with --existing-account.`,
       )
     return { user: shownUser(known), store: async () => {} }
   }
-  if (name === undefined) throw new OperatorError(`${email} has no account yet: give the person's name too.`)
+  if (name === undefined) throw new OperatorError(`${email} has no account yet: add the person's name.`)
   const user = { userId: newUserId(), email, name: checkedName(name) }
   const passwordHash = await hashPassword(await password())
   return { user, store: (transaction) => insertUser(transaction, { ...user, passwordHash }) }
@@ -269,12 +269,12 @@ async function refusingDoubles<T>(sentence: string, work: () => Promise<T>): Pro
 function checkedName(name: string): string {
   const trimmed = name.trim()
   if (trimmed.length === 0 || [...trimmed].length > NAME_MAX_CHARACTERS)
-    throw new OperatorError(`A name has 1 to ${NAME_MAX_CHARACTERS} characters.`)
+    throw new OperatorError(`A name must have 1 to ${NAME_MAX_CHARACTERS} characters.`)
   return trimmed
 }
 
 function knownTimezone(timezone: string): string {
-  // An offset such as +02:00 is accepted by Intl, but has no summer time and no IANA name.
+  // Intl accepts an offset such as +02:00, but that has no daylight saving time and no IANA name.
   try {
     if (/^[A-Za-z]/.test(timezone))
       return new Intl.DateTimeFormat('en', { timeZone: timezone }).resolvedOptions().timeZone

@@ -17,7 +17,7 @@ const EXIT_REFUSED = 1
 const EXIT_USAGE = 64
 const EXIT_CONFIG = 78
 
-/** A command's environment and streams: of a process, or of a test. */
+/** A command's environment and streams, from a process or a test. */
 export interface Surroundings {
   env: NodeJS.ProcessEnv
   stdin: NodeJS.ReadStream
@@ -25,7 +25,7 @@ export interface Surroundings {
   stderr: NodeJS.WritableStream
 }
 
-/** Runs `npm run admin -- ARGS`. @returns the exit code; never rejects. */
+/** Runs `npm run admin -- ARGS`. Returns the exit code. Never rejects. */
 export async function runAdmin(args: readonly string[], surroundings: Surroundings): Promise<number> {
   const { env, stdin, stdout, stderr } = surroundings
   let exitCode = 0
@@ -43,9 +43,9 @@ export async function runAdmin(args: readonly string[], surroundings: Surroundin
     try {
       await print(() => work(operator))
     } finally {
-      // Also after a failure: what came before it may have been committed.
+      // Also after a failure, since earlier changes may have been committed.
       const lines = await auditLines(operator).catch((error: Error) => [
-        `The acts of this command could not be read back: ${error.message}`,
+        `The records of this command could not be read back: ${error.message}`,
       ])
       writeAudit(lines, { auditFile: stores.auditFile, stderr })
       await operator.close()
@@ -90,13 +90,13 @@ function createProgram({ stdout, stderr }: Surroundings): Command {
     .exitOverride()
 }
 
-/** The name that the record of an act has for its operator. */
+/** Validates the operator's name for the record of an act. */
 function checkedName(name: string): string {
   if (/^[^\p{C}]{1,100}$/u.test(name) && name.trim() !== '') return name
   throw new InvalidArgumentError('It must be 1 to 100 printable characters.')
 }
 
-/** Only the message of a library's error. An error about several addresses has no message of its own. */
+/** Returns only the message of a library's error. An AggregateError of several addresses has no message of its own. */
 function sentenceOf(error: unknown): string {
   const { message, errors } = error as AggregateError
   if (error instanceof OperatorError || error instanceof ConfigError) return message

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { REDIS_USER_RULES, SENTINEL_USER_RULES } from '../database/redis-users.ts'
 import { command, type Print } from './commands.ts'
 
-/** The access rules of the services' Redis users, and of one that only verifies tokens, as lines of an ACL file or of redis.conf. */
+/** Prints the Redis access rules of the services, and of a service that only verifies tokens, for an ACL file or redis.conf. */
 export function addRedisUsersCommand(program: Command, print: Print): void {
   command(
     program,
@@ -10,7 +10,7 @@ export function addRedisUsersCommand(program: Command, print: Print): void {
     'Print the access rules of the Redis users, as lines of an ACL file or of redis.conf. Replace each PASSWORD_… with the SHA-256 of a password, in hex.',
     'redis-users --sentinel',
   )
-    .option('--sentinel', 'also those as which a replica and the Sentinels log in to the servers')
+    .option('--sentinel', 'also print the users that a replica and the Sentinels log in with')
     .action(({ sentinel }: { sentinel?: true }) =>
       print(async () => {
         const data = { ...REDIS_USER_RULES, ...(sentinel && SENTINEL_USER_RULES) }

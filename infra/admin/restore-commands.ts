@@ -32,16 +32,16 @@ Run it after the database was restored to an earlier moment, before or after the
 
 It can be run again, with more logs. A service raises the fence itself when it notices the restore.`
 
-/** What to do after a restore. `callerFolder`: what relative file names are relative to. */
+/** Commands for use after a restore. Relative file names are resolved against `callerFolder`. */
 export function addRestoreCommands(program: Command, run: Run, callerFolder: string): void {
-  const restore = group(program, 'restore', 'After the database was restored to an earlier moment')
+  const restore = group(program, 'restore', 'Recover after restoring the database from a backup')
   command(
     restore,
     'fence',
-    'Let nobody in, and revoke again what the database has forgotten',
+    'Block all access, and restore the revocations the database has lost',
     'restore fence --since 2026-01-31T09:00:00Z --log api.log --log auth.log',
   )
-    .requiredOption('--since <time>', 'the moment that was restored, or an earlier one (ISO 8601)')
+    .requiredOption('--since <time>', 'the point in time of the backup, or an earlier one (ISO 8601)')
     .option(
       '--log <file>',
       'log of a service as JSON lines; may be repeated',
@@ -58,19 +58,20 @@ export function addRestoreCommands(program: Command, run: Run, callerFolder: str
         ),
       ),
     )
-  command(restore, 'status', 'Say whether a fence stands, and why', 'restore status').action(() =>
+  command(restore, 'status', 'Show whether access is blocked, and why', 'restore status').action(() =>
     run(async ({ db }) => {
       const found = await whyFenced(db)
-      let text = 'No fence stands.'
-      if (found?.raisedAt) text = `A fence stands since ${shownTime(found.raisedAt)}: ${found.reason}.`
-      else if (found) text = `No fence stands, but nobody is let in: ${found.reason}.`
+      let text = 'There is no fence. Access is not blocked.'
+      if (found?.raisedAt)
+        text = `Access has been blocked by a fence since ${shownTime(found.raisedAt)}: ${found.reason}.`
+      else if (found) text = `There is no fence, but all access is blocked: ${found.reason}.`
       return { text, data: found ?? null }
     }),
   )
   command(
     restore,
     'confirm',
-    'Declare that the database is complete as it is, and let clients and people in again. Also needed after pg_upgrade, or when the database was moved by a dump.',
+    'Confirm that the database is complete and allow access again. Also needed after pg_upgrade, or after moving the database with a dump.',
     'restore confirm',
   ).action(() =>
     run(async (operator) => {
@@ -79,9 +80,9 @@ export function addRestoreCommands(program: Command, run: Run, callerFolder: str
         seen: 'found' in seen ? seen.found : undefined,
         by: operator.by,
       })
-      const text = 'Confirmed. The services go on within seconds.'
+      const text = 'Confirmed. The services resume within seconds.'
       const unread =
-        'If Redis remembers a later confirmation, they raise the fence again: confirm again then.'
+        'If Redis remembers a later confirmation, they raise the fence again. In that case, confirm again.'
       return {
         text: 'failed' in seen ? `${text}\nRedis could not be read: ${seen.failed}. ${unread}` : text,
         data: { lowered: lowered ?? null },
@@ -90,7 +91,7 @@ export function addRestoreCommands(program: Command, run: Run, callerFolder: str
   )
 }
 
-/** Redis is no condition for either command; `failed` says why it could not be asked. */
+/** Neither command requires Redis. `failed` says why it could not be read. */
 async function askRedis<Found>(
   operator: Operator,
   ask: (redis: Redis) => Promise<Found>,
@@ -133,7 +134,7 @@ async function fence(operator: Operator, since: Date, files: string[]): Promise<
   }
 }
 
-/** What neither Redis nor the logs can prove, a sentence each. */
+/** Returns a sentence for each thing that neither Redis nor the logs can prove. */
 function unprovenSince(
   since: Date,
   {
@@ -148,13 +149,13 @@ function unprovenSince(
   if (!from || !to) found.push(`No log was given. ${inLog} over an hour ago may work again.`)
   else if (from > since)
     found.push(`The logs begin at ${from.toISOString()}. ${inLog} before that may work again.`)
-  if (to) found.push(`The logs end at ${to.toISOString()}. What was revoked later is not in them.`)
-  if (unreadable > 0) found.push(`${unreadable} lines of the logs are not readable.`)
+  if (to) found.push(`The logs end at ${to.toISOString()}. Later revocations are not in them.`)
+  if (unreadable > 0) found.push(`${unreadable} lines of the logs are unreadable.`)
   if (redisFailed) found.push(`Redis could not be read, so it proves nothing: ${redisFailed}.`)
   else if (now_ms - since.getTime() > HOUR_MS || !from)
     found.push('Redis remembers a client for an hour, and nothing from before it was last emptied.')
   found.push(
-    'Suspended or removed people, changed roles and new passwords are as they were at the moment that was restored.',
+    'Suspended or removed people, changed roles and new passwords are as they were at the restored point in time.',
   )
   return found
 }
@@ -172,11 +173,11 @@ function inWords(
     .slice(0, CHANGES_SHOWN)
     .map(({ at, vendorId, userId, route }) => [at.toISOString(), vendorId, userId, route])
   return [
-    'Nobody is let in until you run "restore confirm". All sessions and invitations have ended.',
+    'All access is blocked until you run "restore confirm". All sessions and invitations have ended.',
     `\nRevoked again:\n${table(['WHAT', 'ID', ''], rows, 'nothing')}`,
     `\nNot proven:\n${unproven.map((sentence) => `- ${sentence}`).join('\n')}`,
     `\nChanges in the workspace since then (${changes.length} in the logs; all may be lost):`,
     table(['TIME', 'COMPANY', 'PERSON', 'REQUEST'], made, 'none'),
-    `\n${active} clients are Active. Revoke those that you doubt ("client revoke"), repeat lost changes, and confirm.`,
+    `\n${active} clients are Active. Revoke those in doubt ("client revoke"), repeat lost changes, and confirm.`,
   ].join('\n')
 }

@@ -6,16 +6,16 @@ import { OperatorError } from './operator.ts'
 
 const CHANGES_MAX = 10_000
 
-/** A change that somebody made in the workspace. */
+/** A change that a person made in the workspace. */
 export interface LoggedChange {
   at: Date
   vendorId: string
   userId: string
-  /** Method and route; the log does not name what was changed. */
+  /** Method and route. The log does not name the changed object. */
   route: string
 }
 
-/** What the services' logs say of the time since a moment. */
+/** The contents of the services' logs since a point in time. */
 export interface LoggedEvidence {
   /** The times of the first and the last line; undefined if there is no line. */
   from: Date | undefined
@@ -46,7 +46,7 @@ const LogLine = z.object({
 })
 
 /**
- * Reads log files of either service, one JSON object a line, in any order.
+ * Reads log files of either service, with one JSON object per line, in any order.
  * @throws OperatorError when a file cannot be read.
  */
 export async function readLoggedEvidence(

@@ -14,7 +14,7 @@ import { OperatorError } from './operator.ts'
 
 const ROWS_AT_ONCE = 500
 
-/** What somebody has revoked: the ids of clients and signing keys, and the `jti` of tokens. */
+/** Revocations: the ids of clients and signing keys, and the `jti` of tokens. */
 interface Proven {
   clients: Iterable<string>
   keys: Iterable<string>
@@ -32,7 +32,7 @@ export interface Fence {
   reason: string
 }
 
-/** @returns the fence that stands; undefined if there is none. */
+/** Returns the current fence; undefined if there is none. */
 export async function standingFence(db: Queryable): Promise<Fence | undefined> {
   const { rows } = await db.raw(
     `select raised_at as "raisedAt", reason from restore_fences where lowered_at is null`,
@@ -40,7 +40,7 @@ export async function standingFence(db: Queryable): Promise<Fence | undefined> {
   return rows[0]
 }
 
-/** @returns why nobody is let in, even if no service has raised a fence yet; undefined if everybody may be. */
+/** Returns why all access is blocked, even if no service has raised a fence yet; undefined if it is not. */
 export async function whyFenced(
   db: Queryable,
 ): Promise<Fence | { raisedAt: null; reason: string } | undefined> {
@@ -49,12 +49,12 @@ export async function whyFenced(
   const { place, confirmedPlace } = await readPlaces(db)
   if (place === confirmedPlace) return undefined
   const reason = differInTimeline(place, confirmedPlace)
-    ? 'the database has yet to be compared with Redis, as after the promotion of a standby (see the log of the API)'
+    ? 'the database has not yet been compared with Redis, as after promoting a standby (see the log of the API)'
     : 'the database is a copy, or was restored'
   return { raisedAt: null, reason }
 }
 
-/** Where the database is, which is empty for a standby, and where it was confirmed to be complete. */
+/** The current place of the database (empty for a standby), and the place where it was confirmed as complete. */
 async function readPlaces(db: Queryable): Promise<{ place: string; confirmedPlace: string }> {
   const { rows } = await db.raw(
     `select coalesce(database_place(), '') as place, place as "confirmedPlace" from revocation_trust`,
@@ -64,7 +64,7 @@ async function readPlaces(db: Queryable): Promise<{ place: string; confirmedPlac
 
 const database = { vendorId: null, subject: 'database' } as const
 
-/** Raises a fence if none stands. Once it resolves, no process of either service lets anybody in. */
+/** Raises a fence if there is none. Once it resolves, every process of both services refuses all access. */
 export async function keepFenced(db: Database, { since, by }: { since: Date; by: Operator }): Promise<void> {
   await db.transaction(async (transaction) => {
     await raiseFence(transaction, 'an operator: admin restore fence')
@@ -74,7 +74,7 @@ export async function keepFenced(db: Database, { since, by }: { since: Date; by:
   await everyProcessFenced(db)
 }
 
-/** Resolves when nothing that Redis vouched for before the fence is believed any more. */
+/** Resolves once no process trusts anything that Redis vouched for before the fence. */
 async function everyProcessFenced(db: Database): Promise<void> {
   const { rows } = await db.raw(
     `select (extract(epoch from clock_timestamp() - raised_at) * 1000)::bigint as age_ms
@@ -88,7 +88,7 @@ async function everyProcessFenced(db: Database): Promise<void> {
 export const readSeen = async (redis: Redis): Promise<LastSeen | undefined> =>
   parseSeen((await redis.get(redisKeys.revocationSeen)) ?? '')
 
-/** What Redis says was revoked although Postgres does not. Rejects when Redis fails. */
+/** Reads the revocations that Redis has and Postgres lacks. Rejects if Redis fails. */
 export async function provenByRedis(db: Database, redis: Redis): Promise<Proven> {
   const seen = await readSeen(redis)
   const lost: Entry[] = []
@@ -102,8 +102,8 @@ export async function provenByRedis(db: Database, redis: Redis): Promise<Proven>
 }
 
 /**
- * Revokes again what the database knows and has forgotten the revocation of, and ends every session and invitation that
- * was restored. Call it behind a fence; the services learn of it when that is lowered.
+ * Revokes again everything in the database whose revocation was lost, and ends every restored session and invitation.
+ * Call it behind a fence. The services learn of it when the fence is lowered.
  */
 export async function revokeAgain(
   db: Database,
@@ -152,16 +152,16 @@ async function revokeClients(
   return rows
 }
 
-/** @returns how many clients are Active: as far as the database knows. */
+/** Returns the number of Active clients according to the database. */
 export async function countActive(db: Queryable): Promise<number> {
   const { rows } = await db.raw(`select count(*) as active from oauth_clients where status = 'Active'`)
   return rows[0].active
 }
 
 /**
- * Declares the database complete as it is, and lowers the fence. The services go on within seconds.
- * @param seen What Redis remembers. The confirmation is dated after it even if the clock of Postgres is behind.
- * @throws OperatorError when it is being compared with Redis: nobody knows yet whether revocations are missing.
+ * Confirms that the database is complete, and lowers the fence. The services resume within seconds.
+ * @param seen what Redis remembers. The confirmation is dated after it even if the clock of Postgres is behind.
+ * @throws OperatorError while the database is being compared with Redis, since revocations may still be missing.
  */
 export async function confirmDatabase(
   db: Database,
@@ -171,7 +171,7 @@ export async function confirmDatabase(
   const { place, confirmedPlace } = await readPlaces(db)
   if (!fence && differInTimeline(place, confirmedPlace))
     throw new OperatorError(
-      'Nothing is confirmed: the services compare a promoted database with Redis on their own, and then let everybody in or raise a fence. After a recovery to a point in time, or to do without the comparison, run "restore fence" first.',
+      'Nothing was confirmed: the services compare a promoted database with Redis on their own, and then allow access or raise a fence. After a recovery to a point in time, or to skip the comparison, run "restore fence" first.',
     )
   await everyProcessFenced(db)
   await db.transaction(async (transaction) => {

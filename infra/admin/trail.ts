@@ -7,8 +7,8 @@ import { type Operator, osUser } from './operator.ts'
 const INFO = 30
 
 /**
- * What a command has recorded in the database, as lines of the audit trail: a restored database has forgotten it, and
- * the lines have not. They name ids and nothing else, so that no address of a person reaches a log.
+ * Returns a command's records in the database as lines of the audit trail, which survive if the database is restored to
+ * an earlier state. They contain only ids, so that no email address reaches a log.
  */
 export async function auditLines({ db, by }: Operator): Promise<string[]> {
   if (by.entryIds.length === 0) return []

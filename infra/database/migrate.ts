@@ -6,42 +6,42 @@ import { markSchema, readSchema } from '#shared/stores/database-checks.ts'
 import { IDLE_IN_TRANSACTION_MAX_MS, STATEMENT_MAX_MS } from '#shared/stores/postgres.ts'
 import { LOCK_NOT_AVAILABLE, sqlState } from '#shared/stores/postgres-errors.ts'
 
-/** The migration that made fences. */
+/** The migration that introduced fences. */
 const FENCES = 13
 /**
- * A change of a table waits for everybody who uses it, and meanwhile everybody who comes later waits for the change:
- * so it gives way to a long transaction, such as a dump's, and tries again.
+ * A table change waits for all current users of the table, and all later ones wait for the change. So it yields to a
+ * long transaction, such as a dump, and tries again.
  */
 const LOCK_MAX_MS = 300
 const TRY_AGAIN_MS = 1_000
 const TRY_MAX_MS = 10 * 60_000
 
-/** The database has been migrated by a newer version. `message` is a sentence for a person. */
+/** A newer version has migrated the database. `message` is a sentence for a person. */
 export class NewerDatabase extends Error {}
 
-/** Other transactions kept a migration from changing a table for ten minutes. `message` is a sentence for a person. */
+/** Other transactions blocked a table change for ten minutes. `message` is a sentence for a person. */
 export class BusyDatabase extends Error {}
 
 export interface MigrateOptions {
   /** A role that owns the database and may create roles. */
   ownerUrl: string
-  /** Passwords of the two service roles; a role without one here stays as it is. */
+  /** Passwords of the two service roles. A role without one stays unchanged. */
   passwords?: { integration_auth?: string | undefined; integration_api?: string | undefined }
   /** Called when a migration has to wait for transactions that use a table. */
   waiting?: () => void
   /** Default: the migrations of this release. */
   directory?: string
   /**
-   * Given: a database from before there were fences that has clients, but that no service is connected to, may be a
-   * restored backup. It is fenced, and this is called with why. Left out: such a database counts as complete.
+   * If set, a database that predates fences and has clients, but no connected service, is fenced, because it may be a
+   * restored backup. This is then called with the reason. If unset, such a database counts as complete.
    */
   fenced?: (why: string) => void
 }
 
 /**
- * Brings the database to the newest schema. Safe to run again, at the same time from several places, and after a
- * run that was killed halfway: each migration is one transaction. Beside running services: it holds nobody up for
- * longer than about 300 ms at a time, and each migration waits for up to ten minutes until it may change a table.
+ * Migrates the database to the newest schema. Each migration is one transaction, so this is safe to repeat, to run in
+ * several places at once, and to run after it was killed. Services may keep running: it delays them by at most about
+ * 300 ms at a time, and each migration waits up to ten minutes for the lock on a table.
  * @returns the names of the migrations that it ran.
  */
 export async function migrate({
@@ -55,7 +55,7 @@ export async function migrate({
     client: 'pg',
     connection: { connectionString: ownerUrl, options: `-c lock_timeout=${LOCK_MAX_MS}` },
     pool: { min: 0, max: 2 },
-    // What ends a migration is thrown as well.
+    // The error that ends a migration is thrown as well.
     log: { warn() {} },
   })
   try {
@@ -77,19 +77,19 @@ export async function migrate({
   }
 }
 
-/** Runs the migrations that are missing, and gives way to whoever uses a table that one changes. */
+/** Runs the missing migrations, and yields to other users of a table that one changes. */
 async function runMissing(
   db: knex.Knex,
   { directory, waiting }: { directory: string; waiting: () => void },
 ): Promise<string[]> {
   const source = { directory, loadExtensions: ['.ts'] }
   const [, missing] = await db.migrate.list(source)
-  // Not latest(), which runs all of them in one transaction: a lock of the first would last until the end.
+  // Not latest(), which runs all in one transaction and would hold the locks of the first until the end.
   for (const _ of missing) await givingWay(() => db.migrate.up(source), waiting)
   return missing.map(({ file }: { file: string }) => file)
 }
 
-/** @throws BusyDatabase when a lock could not be had in time. */
+/** @throws BusyDatabase if a lock was not available in time. */
 async function givingWay(change: () => Promise<unknown>, waiting: () => void): Promise<void> {
   const end = performance.now() + TRY_MAX_MS
   for (let told = false; ; told = true, await sleep(TRY_AGAIN_MS))
@@ -101,7 +101,7 @@ async function givingWay(change: () => Promise<unknown>, waiting: () => void): P
       if (!told) waiting()
       if (performance.now() > end)
         throw new BusyDatabase(
-          'Long transactions kept a table from being changed for ten minutes: end them (see pg_stat_activity), and run this again.',
+          'Long transactions prevented a table change for ten minutes. End them (see pg_stat_activity) and run this again.',
         )
     }
 }
@@ -112,22 +112,23 @@ async function newestMigration(directory: string): Promise<number> {
   return Math.max(...numbers.filter(Number.isInteger))
 }
 
-/** Leaves a schema alone that this code does not know yet. @throws Error that says so. */
+/** @throws NewerDatabase if the schema is newer than this code. */
 async function refuseNewerDatabase(db: knex.Knex, known: number): Promise<void> {
   if (!(await db.schema.hasTable('knex_migrations'))) return
   const { rows } = await db.raw('select max(name) as newest from knex_migrations')
   if (Number.parseInt(rows[0].newest ?? '0', 10) > known)
     throw new NewerDatabase(
-      `These data were made by a newer version (migration ${rows[0].newest}): run that version, or restore a backup of this one.`,
+      `This database was migrated by a newer version (migration ${rows[0].newest}): run that version, or restore a backup of this one.`,
     )
 }
 
 /**
- * Raises a fence unless there is no client yet, or a service is connected.
- * @returns why one stands, also if a run raised it that was killed before it could say so; undefined if none does.
+ * Raises a fence, unless there are no clients yet or a service is connected.
+ * @returns the reason of the current fence, even if a killed run raised it; undefined if there is none.
  */
 async function fenceUnused(db: knex.Knex): Promise<string | undefined> {
-  const why = 'a version without fences made these data, and no service was using them: they may be a backup'
+  const why =
+    'this database is from a version without fences and no service was using it, so it may be a backup'
   await db.raw(
     `insert into restore_fences (reason)
      select ? where exists (select from oauth_clients) and not exists (
@@ -141,8 +142,8 @@ async function fenceUnused(db: knex.Knex): Promise<string | undefined> {
 }
 
 /**
- * Holds a lock that ends with the connection. knex's own lock is a row: it refuses a second run where this one
- * waits, and stays when a run is killed; so it is taken away first, which the other lock makes safe.
+ * Holds a lock that ends with the connection. knex's own lock is a row, which makes a second run fail where this lock
+ * waits, and which remains when a run is killed. It is therefore removed first, which this lock makes safe.
  */
 async function alone<T>(db: knex.Knex, work: () => Promise<T>): Promise<T> {
   const holder = await db.client.acquireConnection()
@@ -161,8 +162,8 @@ async function alone<T>(db: knex.Knex, work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Leaves the two roles the tables that they were granted, and nothing of what Postgres lets every role do: neither
- * temporary tables nor large objects. It is no migration, since neither a dump nor a template carries these rights.
+ * Limits the two roles to the tables granted to them, without what Postgres allows every role: temporary tables and
+ * large objects. This is not a migration, since neither a dump nor a template carries these rights.
  */
 export async function closeDatabase(db: knex.Knex): Promise<void> {
   await db.raw(`
@@ -183,7 +184,7 @@ async function allowLogin(db: knex.Knex, role: string, password: string): Promis
      select format('alter role %I in database %I set %I = %L', :role::text, current_database(), name, value)
      from (values ('statement_timeout', :statement::text), ('idle_in_transaction_session_timeout', :idle::text))
        as limits (name, value)`,
-    // A service sets these limits itself, but cannot behind a pooler.
+    // A service sets these limits itself, but cannot do so behind a pooler.
     { role, password, statement: String(STATEMENT_MAX_MS), idle: String(IDLE_IN_TRANSACTION_MAX_MS) },
   )
   for (const { sql } of statements.rows) await db.raw(sql)

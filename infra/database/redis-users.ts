@@ -1,14 +1,14 @@
 /*
- * What each service's Redis user may do, command by command: the local stack configures its server with these, and
- * so must production. Redis 7 or newer, Valkey too.
+ * The access rules of each service's Redis user, command by command. The local stack configures its server with them,
+ * and production must do the same. They need Redis 7 or newer, or Valkey.
  *
- * None of them may flush, delete, rename or expire anything of the revocation protocol, and the authorization
- * server can neither mark a server as trusted nor touch the entry of a client or a key. One thing cannot be said in
- * an ACL: a user that may SET an entry may give it a new and shorter life (the authorization server: tokens only).
- * The services never do, and the reconciler sends every entry again, with its full life, within half a minute.
+ * No user may flush, delete, rename or expire anything of the revocation protocol. The authorization server can neither
+ * mark a server as trusted nor touch the entry of a client or a key. An ACL cannot express one limit: a user that may
+ * SET an entry may shorten its lifetime (the authorization server: only for tokens). The services never do, and the
+ * reconciler sends every entry again, with its full lifetime, within half a minute.
  */
 
-/** Connect, and ask about revocations: all that a service does that only verifies tokens. Its scripts name no KEYS. */
+/** Connect and read revocations, which is all that a token verifier does. Its scripts name no KEYS. */
 const ASK = [
   'resetkeys resetchannels -@all',
   '+auth +hello +ping +quit +info +client|setname +eval',
@@ -16,7 +16,7 @@ const ASK = [
   '(%RW~revocation:tick +incr)',
 ]
 
-/** What both services do besides: count against rates, and note refusals. */
+/** What both services do besides: count against rate limits, and record refusals. */
 const COMMON = [
   ...ASK,
   '+time ~rate:* +set +incrby +pttl',
@@ -33,11 +33,11 @@ export const REDIS_USER_RULES = {
     '(~usage:* +eval +hincrby +hmget +hscan +renamenx +del)',
     '(%R~refusals:* +get +mget +zrange)',
   ].join(' '),
-  /** For other services of the company: shared/access-tokens. */
+  /** For other services of the company (shared/access-tokens). */
   verifier: ASK.join(' '),
 } as const
 
-/** What the servers need of each other where there is Sentinel: its users on the data servers, not on the Sentinels. */
+/** Users that Sentinel needs on the data servers (not on the Sentinels). */
 export const SENTINEL_USER_RULES = {
   replication: 'resetkeys resetchannels -@all +ping +psync +replconf',
   sentinel:

@@ -2,26 +2,26 @@ import { PROBLEMS, type ProblemCode } from '#shared/problems/problems.ts'
 import { ROUTES, type Route, SCREEN_PATHS } from '../local/gateway/route.ts'
 import { STRICT_TRANSPORT_SECURITY, WORKSPACE_HEADERS, workspaceCacheControl } from '../workspace-headers.ts'
 
-/** Where a proxy listens and what is behind it. */
+/** Where a proxy listens, and its backends. */
 export interface Installation {
   /** Instances as `host:port`. */
   auth: string[]
   api: string[]
-  /** `443 ssl` for nginx and `:443 ssl crt …` for haproxy, or a plain port for a try. */
+  /** `443 ssl` for nginx and `:443 ssl crt …` for haproxy, or a plain port for a test. */
   listen: string
-  /** The built workspace: a folder for nginx, `host:port` of a server of it for haproxy. */
+  /** The built workspace: a folder for nginx, the `host:port` of its server for haproxy. */
   workspace: string
-  /** haproxy only: whether a request whose connection fails goes to another instance. */
+  /** haproxy only: whether a request goes to another instance if its connection fails. */
   retry?: boolean
 }
 
-/** What a reader further back might take for another path than the proxy did. */
+/** Paths that a backend might read differently from the proxy. */
 export const AMBIGUOUS = '(?://|/[.]{1,2}(?:/|$)|%(?:2e|2f|5c|00))'
-/** Where an OpenID provider sends browsers. */
+/** The OpenID provider's redirect path. */
 const OPENID_CALLBACK = '/v1/session/openid/callback'
-/** Answered only where the services listen themselves. */
+/** Paths that only the services themselves answer, never a proxy. */
 const HIDDEN_PATHS = ['/healthz', '/readyz', '/metrics']
-const UNANSWERED = 'No instance could be reached, or it took too long. Try again in a moment.'
+const UNANSWERED = 'No instance could be reached, or it timed out. Try again shortly.'
 const RETRY_AFTER_S = 2
 const PREAMBLE = '# Printed by `node infra/deploy/print.ts`; do not edit. The runbook explains it.\n'
 
@@ -126,7 +126,7 @@ ${headers(workspaceCacheControl('/'))}
 ${headers(workspaceCacheControl('/'))}
   }`
 
-/** The media type and body of an answer that no instance gave, in the form of the service that should have. */
+/** The media type and body of the proxy's own error answer, in the format of the missing service. */
 function unansweredBody(to: Route['to'], code: ProblemCode, requestId: string): [type: string, body: string] {
   const { status, title } = PROBLEMS[code]
   return to === 'auth'
@@ -159,7 +159,7 @@ function nginxUnanswered(name: string, to: Route['to'], more = ''): string {
   }`
 }
 
-/** Without max_fails an instance that restarts would be left out for ten seconds, and then the other may be down. */
+/** Without max_fails=0, nginx would skip a restarted instance for ten seconds, when the other may be down. */
 const upstream = (name: string, instances: string[]): string => `upstream integration_${name} {
 ${instances.map((instance) => `  server ${instance} max_fails=0;\n`).join('')}  keepalive 32;
 }
@@ -241,7 +241,7 @@ ${instances.map((instance, i) => `  server ${name}-${i + 1} ${instance}`).join('
 
 const SHIPPED = { auth: ['auth-1:8081', 'auth-2:8081'], api: ['api-1:8082', 'api-2:8082'] }
 
-/** The files of this folder that are made from the code, by their names. */
+/** The generated files of this folder, by name. */
 export const PROXY_FILES: Record<string, string> = {
   'nginx.conf': nginxConfiguration({
     ...SHIPPED,

@@ -16,8 +16,8 @@ interface Component {
 }
 
 /*
- * Writes what a release consists of into the given folder, by default `release`: sbom.json (CycloneDX) and
- * licences.md, both covering only the packages that are shipped.
+ * Writes the contents of a release to the given folder (default `release`): sbom.json (CycloneDX) and licences.md. Both
+ * cover only the packages that are shipped.
  */
 const folder = resolve(process.argv[2] ?? join(ROOT, 'release'))
 const { stdout } = await run('npm', ['sbom', '--sbom-format=cyclonedx'], {

@@ -6,8 +6,8 @@ const LABEL_WIDTH = 22
 const EMAIL_WIDTH = 26
 
 /**
- * What a person needs to begin, printed under the `ready` line. On a terminal it shows the demo client's secret;
- * anywhere else, where it may end up in a file, the command reads the secret from a file that only its owner can read.
+ * Everything a person needs to start, printed under the `ready` line. On a terminal it shows the demo client's secret.
+ * Elsewhere the output may end up in a file, so the command reads the secret from a file that only its owner can read.
  */
 export function card(stack: LocalStack, { terminal }: { terminal: boolean }): string {
   const people = DEMO_COMPANIES.flatMap((demo) => demo.people.map((person) => personText(person, demo)))
@@ -39,7 +39,7 @@ const personText = ({ email, role, status }: DemoPerson, { company }: DemoCompan
 
 const passwordText = ({ demoPassword }: LocalStack): string =>
   demoPassword === undefined
-    ? 'set on the first start (npm run admin -- password reset changes it)'
+    ? 'set on the first start (change it with npm run admin -- password reset)'
     : `${demoPassword}   (shown only once)`
 
 const REVOKED = [

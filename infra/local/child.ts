@@ -4,16 +4,16 @@ import { delimiter, join } from 'node:path'
 
 const OUTPUT_KEPT_CHARACTERS = 4_000
 
-/** A process that this one started, in its own session: Ctrl-C in the terminal does not reach it. */
+/** A child process in its own session, so that Ctrl-C in the terminal does not reach it. */
 export interface Child {
   readonly process: ChildProcess
-  /** Resolves when the process is gone, with how it ended: `exit code 1`, `SIGKILL`, or why it could not start. */
+  /** Resolves when the process has exited, with the reason: `exit code 1`, `SIGKILL`, or why it could not start. */
   readonly ended: Promise<string>
-  /** How it ended, or undefined while it runs. */
+  /** Why it exited; undefined while it runs. */
   end(): string | undefined
-  /** The end of what it has printed. */
+  /** The end of its output. */
   output(): string
-  /** Sends `signal` and waits for the end. SIGKILL goes to its children too, and to all after `deadline_ms`. */
+  /** Sends `signal` and waits for the exit. SIGKILL also goes to its children, and to all after `deadline_ms`. */
   stop(signal?: NodeJS.Signals, deadline_ms?: number): Promise<void>
 }
 
@@ -34,7 +34,7 @@ export function startChild(command: string, args: string[], options: SpawnOption
     child.on('error', (error) => {
       if (child.pid === undefined) settle(error.message)
     })
-    // `close` and not `exit`: only then has everything that it printed been read.
+    // `close` rather than `exit`, because only then has all output been read.
     child.on('close', (code, signal) => settle(signal ?? `exit code ${code}`))
   })
   return {
@@ -53,10 +53,10 @@ export function startChild(command: string, args: string[], options: SpawnOption
   }
 }
 
-/** The part of this process's environment that a store gets: nothing secret. */
+/** The part of this process's environment that a store gets. It contains no secrets. */
 export const storeEnvironment = (): NodeJS.ProcessEnv => ({ PATH: process.env.PATH })
 
-/** The process leads its own group, so this reaches it and its children and nothing else. */
+/** The process leads its own group, so this reaches only the process and its children. */
 function killGroup(child: ChildProcess): void {
   if (child.pid === undefined) return
   try {
@@ -67,8 +67,8 @@ function killGroup(child: ChildProcess): void {
 }
 
 /**
- * The command, wrapped so that the kernel sends it `signal` should this process die without stopping it. Where
- * that is not available (not Linux), the next start finds the process and stops it.
+ * Wraps the command so that the kernel sends it `signal` if this process dies without stopping it. Where that is not
+ * available (outside Linux), the next start finds and stops the process.
  */
 export async function endsWithParent(signal: 'INT' | 'TERM', command: string[]): Promise<string[]> {
   if (process.platform !== 'linux' || !(await onPath('setpriv'))) return command

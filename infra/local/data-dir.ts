@@ -4,25 +4,25 @@ import { DatabaseSync } from 'node:sqlite'
 import { errorCode, Failure } from './failure.ts'
 
 const LOCK_FILE = 'lock'
-/** The events of both services and of the admin command, one JSON object a line. */
+/** The events of both services and of the admin command, one JSON object per line. */
 export const AUDIT_FILE = 'audit.ndjson'
 const SQLITE_BUSY = 5
 const MIB = 1_048_576
-/** A new Postgres takes about 60 MiB with its first log files; Redis and the rest take next to nothing. */
+/** A new Postgres needs about 60 MiB with its first log files. Redis and the rest need very little. */
 const ROOM_FOR_FIRST_START_MIB = 160
 const ROOM_FOR_START_MIB = 48
 
-/** The folder where the local stack keeps everything. Only one stack at a time can use it. */
+/** The folder with all data of the local stack. Only one stack can use it at a time. */
 export interface DataDir {
   path: string
-  /** The path of something in it. */
+  /** Returns the path of an entry in it. */
   at(name: string): string
   release(): void
 }
 
 /**
- * Makes the folder at the first start, and reserves it for this process until `release` or the end of the process.
- * @throws Failure when it cannot be used, belongs to another user, holds other things, or is in use by another stack.
+ * Creates the folder at the first start, and reserves it for this process until `release` or the end of the process.
+ * @throws Failure if it is unusable, belongs to another user, has other contents, or is in use by another stack.
  */
 export async function openDataDir(
   path: string,
@@ -32,7 +32,7 @@ export async function openDataDir(
   const lock = takeLock(path)
   try {
     await requireOwner(path)
-    // Postgres then runs as another user and must get through. Everything inside is closed to others anyway.
+    // Postgres then runs as another user and needs access. Everything inside is closed to others anyway.
     if (process.getuid?.() === 0) await chmod(path, 0o711)
     const first = !names.includes('postgres')
     await requireRoom(path, roomNeeded_MiB ?? (first ? ROOM_FOR_FIRST_START_MIB : ROOM_FOR_START_MIB))
@@ -43,7 +43,7 @@ export async function openDataDir(
   return { path, at: (name) => join(path, name), release: () => lock.close() }
 }
 
-/** @returns its entries; the lock file is always one of them. */
+/** Returns its entries, which always include the lock file. */
 async function usableFolder(path: string): Promise<string[]> {
   try {
     await mkdir(path, { recursive: true, mode: 0o700 })
@@ -70,8 +70,8 @@ const WHY_UNUSABLE: Record<string, string> = {
 }
 
 /**
- * SQLite's exclusive lock is the operating system's lock on an open file: taken by one process at a time, and gone
- * with the process however it ends. The file stays empty.
+ * SQLite's exclusive lock is the operating system's lock on an open file. Only one process can hold it, and it ends with
+ * the process, however that exits. The file stays empty.
  */
 function takeLock(path: string): DatabaseSync {
   const lock = new DatabaseSync(join(path, LOCK_FILE))
@@ -105,7 +105,7 @@ async function requireRoom(path: string, needed_MiB: number): Promise<void> {
   )
 }
 
-/** Writes a file that only its owner may read, completely or not at all. */
+/** Writes a file that only its owner can read, completely or not at all. */
 export async function writePrivateFile(file: string, content: string): Promise<void> {
   const unfinished = `${file}.unfinished`
   await rm(unfinished, { force: true })

@@ -12,29 +12,29 @@ const ABANDONED_AFTER_MS = 3_600_000
 
 /** A program that Debian packages. */
 export interface DebianProgram {
-  /** For people: `Redis`. */
+  /** The name for people, such as `Redis`. */
   title: string
-  /** Names of its executable; the first that is found is taken. */
+  /** Names of its executable. The first one found is used. */
   names: string[]
   package: string
   /** Packages with the libraries it links to; apt skips those that are installed. */
   linksTo?: string[]
-  /** Checks the output of `--version`; a program that does not run here prints nothing. */
+  /** Checks the output of `--version`, which is empty if the program does not run here. */
   isUsable(version: string): boolean
   /** The sentence for a person if it cannot be found. */
   missing(why: string): string
 }
 
-/** How to start it: an unpacked program finds its libraries through `env`. */
+/** How to start the program. An unpacked one finds its libraries through `env`. */
 export interface Executable {
   command: string
   env: Record<string, string>
 }
 
 /**
- * The program on the PATH, else the one that was unpacked into the cache folder before, else Debian's package,
- * downloaded and unpacked there. Nothing is installed and no system service is left behind.
- * @throws Failure that says what to do when none of these works.
+ * Finds the program on the PATH, or in the cache folder from an earlier start, or else downloads Debian's package and
+ * unpacks it there. Nothing is installed and no system service is left behind.
+ * @throws Failure that says what to do if none of these works.
  */
 export async function debianProgram(
   program: DebianProgram,
@@ -54,7 +54,7 @@ export async function debianProgram(
   return executable
 }
 
-/** The unpacked program if it is there and runs: a library it needs may have been removed since. */
+/** The unpacked program, if it exists and runs. A library that it needs may have been removed since. */
 async function unpackedIn(folder: string, program: DebianProgram): Promise<Executable | undefined> {
   const command = await firstExecutable([join(folder, 'usr/bin')], program.names)
   if (!command) return undefined
@@ -76,7 +76,7 @@ async function isUsable(program: DebianProgram, { command, env }: Executable): P
   return program.isUsable(printed.stdout ?? '')
 }
 
-/** Several starts may do this at once: each unpacks for itself, and the first to finish moves it into place. */
+/** Several starts may do this at once. Each unpacks its own copy, and the first to finish moves it into place. */
 async function unpack(program: DebianProgram, cache: string, folder: string): Promise<void> {
   let work: string | undefined
   try {
@@ -97,8 +97,8 @@ async function unpack(program: DebianProgram, cache: string, folder: string): Pr
 }
 
 /**
- * Asks apt which packages this machine needs to run the program, and downloads them and the named ones. Lists,
- * archives and locks are our own: the system's may be missing, old, or writable only by root.
+ * Asks apt which packages this machine needs to run the program, and downloads them and the named ones. Uses its own
+ * lists, archives and locks, because the system's may be missing, old, or writable only by root.
  */
 async function download(names: string[], work: string): Promise<void> {
   await mkdir(join(work, 'lists/partial'), { recursive: true })
@@ -132,7 +132,7 @@ async function moveIntoPlace(program: DebianProgram, from: string, folder: strin
   }
 }
 
-/** What an interrupted run left behind. */
+/** Removes what an interrupted run left behind. */
 async function removeAbandoned(cache: string): Promise<void> {
   for (const name of await readdir(cache)) {
     if (!name.startsWith('unpacking-')) continue

@@ -14,14 +14,14 @@ export interface DemoClient {
   vendorId: string
   clientId: string
   clientSecret: string
-  /** Holds the secret and nothing else; readable by its owner only. */
+  /** Contains only the secret, and only its owner can read it. */
   secretFile: string
   revoked: boolean
 }
 
 /**
- * Makes sure that there is a client for trying things out, which may read Acme's analytics. A revoked one
- * stays; a new one is made only if `replace` is set.
+ * Makes sure that there is a demo client, which may read Acme's analytics. A revoked one stays. A new one is created
+ * only if `replace` is set.
  */
 export async function demoClient({
   db,

@@ -1,13 +1,13 @@
-/** What stops the local stack from running, as one sentence for the person who started it. */
+/** The reason why the local stack cannot run, in one sentence for the person who started it. */
 export class Failure extends Error {}
 
-/** @returns the error's code, such as `EADDRINUSE`, or undefined. */
+/** Returns the error's code, such as `EADDRINUSE`, or undefined. */
 export function errorCode(error: unknown): string | undefined {
   const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined
   return typeof code === 'string' ? code : undefined
 }
 
-/** A sentence for any failure: no stack trace, and a full disk is named as such wherever it appeared. */
+/** Returns a sentence for any failure, without a stack trace. A full disk is named as such wherever it occurred. */
 export function sentence(error: unknown, dataDir: string): string {
   const text = error instanceof Error ? error.message : String(error)
   if (errorCode(error) === 'ENOSPC' || /no space left on device/i.test(text))

@@ -12,8 +12,8 @@ const POLL_MS = 50
 const REDIS_ANSWER_MS = 1_000
 
 /**
- * Stops a Postgres that still runs on `directory` because the stack that started it was killed. The caller holds the
- * data folder's lock, so no running stack uses it.
+ * Stops a Postgres that still runs on `directory` because its stack was killed. The caller holds the data folder's lock,
+ * so no running stack uses it.
  * @returns whether there was one.
  */
 export async function stopLeftoverPostgres(directory: string): Promise<boolean> {
@@ -21,7 +21,7 @@ export async function stopLeftoverPostgres(directory: string): Promise<boolean> 
   const pid = Number((await readFile(pidFile, 'utf8').catch(() => '')).split('\n')[0])
   if (!Number.isInteger(pid) || pid <= 0) return false
   if (!(await commandOf(pid)).includes(directory)) {
-    // The number may belong to another program by now, and Postgres would take that for its own server.
+    // The pid may belong to another program by now, and Postgres would mistake that for its own server.
     await rm(pidFile, { force: true })
     return false
   }
@@ -56,7 +56,7 @@ export async function stopLeftoverRedis(directory: string, password: string): Pr
   }
 }
 
-/** The command line of a process, in words; empty when there is no such process. */
+/** Returns the words of a process's command line; empty if there is no such process. */
 async function commandOf(pid: number): Promise<string[]> {
   if (process.platform === 'linux')
     return (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0')
@@ -77,7 +77,7 @@ async function endProcess(pid: number, signal: NodeJS.Signals): Promise<void> {
   }
 }
 
-/** Sends `signal` (0: only looks). */
+/** Sends `signal`; 0 only checks whether the process exists. */
 function isAlive(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(pid, signal)

@@ -33,7 +33,7 @@ async function main(): Promise<number> {
       stopped.abort()
     },
     second: () => {
-      complain('Stopping at once.')
+      complain('Force-stopping.')
       void parts.kill().then(() => process.exit(EXIT_FORCED))
     },
   })

@@ -1,11 +1,11 @@
 export interface Part {
-  /** Lets it finish what it is doing. */
+  /** Stops it gracefully. */
   stop(): Promise<unknown>
-  /** Ends it at once. */
+  /** Kills it at once. */
   kill?(): unknown
 }
 
-/** What was started, to be stopped in reverse order. */
+/** Everything that was started, to be stopped in reverse order. */
 export class Parts {
   #stages: Part[][] = []
   #stopping: Promise<void> | undefined
@@ -14,7 +14,7 @@ export class Parts {
     return this.#stopping !== undefined
   }
 
-  /** Parts of one stage end together. */
+  /** Parts of one stage are stopped together. */
   add(...stage: Part[]): void {
     this.#stages.push(stage)
   }
@@ -28,7 +28,7 @@ export class Parts {
     for (const stage of this.#stages.toReversed()) await Promise.allSettled(stage.map((part) => part.stop()))
   }
 
-  /** Ends all processes at once, without letting them finish. */
+  /** Kills all processes at once. */
   async kill(): Promise<void> {
     await Promise.allSettled(this.#stages.flat().map((part) => part.kill?.()))
   }

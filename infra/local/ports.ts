@@ -3,15 +3,15 @@ import { createServer } from 'node:net'
 import { errorCode, Failure } from './failure.ts'
 
 /**
- * Below the ports that systems give to outgoing connections (Linux: from 32,768), so none of those takes a port
- * between the check and its use.
+ * Below the ephemeral ports (32,768 and above on Linux), so that no outgoing connection takes a port between its check
+ * and its use.
  */
 const FIRST_PORT = 20_000
 const LAST_PORT = 31_999
 const TRIES = 50
 const STARTS = 3
 
-/** A TCP port on loopback that was free a moment ago. */
+/** Returns a TCP port on loopback that was just free. */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < TRIES; tries++) {
     const port = randomInt(FIRST_PORT, LAST_PORT + 1)
@@ -22,8 +22,8 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * Starts a server on a free port. Another program may take that between finding and using it; then the next is tried.
- * @param start throws a Failure with the server's words when it cannot listen.
+ * Starts a server on a free port. If another program takes the port first, the next one is tried.
+ * @param start throws a Failure with the server's output if it cannot listen.
  */
 export async function onFreePort<T>(
   start: (port: number) => Promise<T>,
@@ -39,7 +39,7 @@ export async function onFreePort<T>(
   }
 }
 
-/** @throws Failure naming `variable` when the port is in use or reserved. */
+/** @throws Failure that names `variable` if the port is in use or reserved. */
 export async function requireFreePort(port: number, variable: string): Promise<void> {
   try {
     await probe(port)
@@ -56,7 +56,7 @@ export async function requireFreePort(port: number, variable: string): Promise<v
   }
 }
 
-/** The codes with which listening on ::1 fails where there is no IPv6. */
+/** The error codes of listening on ::1 without IPv6. */
 export const NO_IPV6: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL'])
 
 async function probe(port: number, host = '127.0.0.1'): Promise<number> {

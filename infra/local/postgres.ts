@@ -14,7 +14,7 @@ const NOBODY = 65534
 
 export interface LocalPostgres {
   port: number
-  /** Resolves when the server is gone, with how it ended and its last words. */
+  /** Resolves when the server has exited, with the reason and its last output. */
   ended: Promise<string>
   /** The superuser's URL for a database of this server. */
   url(database: string): string
@@ -40,8 +40,8 @@ export interface PostgresPrograms {
 }
 
 /**
- * Starts the Postgres that comes with the npm package on loopback, initialising `directory` at the first start.
- * @throws Failure with the server's last words when it does not come up.
+ * Starts the Postgres of the npm package on loopback, initialising `directory` at the first start.
+ * @throws Failure with the server's last output if it does not start.
  */
 export async function startPostgres({
   directory,
@@ -56,7 +56,7 @@ export async function startPostgres({
     listen_addresses: '127.0.0.1',
     port: String(port),
     unix_socket_directories: '',
-    // In the data directory, where the next start clears it. In /dev/shm it would outlive a server that was killed.
+    // In the data directory, where the next start clears it. In /dev/shm it would outlive a killed server.
     dynamic_shared_memory_type: 'mmap',
     ...settings,
   })
@@ -93,7 +93,7 @@ async function binaries(): Promise<PostgresPrograms> {
 }
 
 /**
- * npm packages cannot contain symbolic links, so this one lists the links to its libraries and makes them in an install
+ * npm packages cannot contain symbolic links, so this one lists the links to its libraries and creates them in an install
  * script. Install scripts do not run here.
  */
 async function linkLibraries(folder: string): Promise<void> {
@@ -108,7 +108,7 @@ async function linkLibraries(folder: string): Promise<void> {
   }
 }
 
-/** @throws Failure when another major version made the data. */
+/** @throws Failure if the data belongs to another major version. */
 async function initialisedBy(directory: string, postgres: string): Promise<boolean> {
   const madeBy = await readFile(join(directory, 'PG_VERSION'), 'utf8').catch(() => undefined)
   if (madeBy === undefined) return false
@@ -120,7 +120,7 @@ async function initialisedBy(directory: string, postgres: string): Promise<boole
   )
 }
 
-/** Makes the data directory beside its final place: an interruption leaves nothing half made there. */
+/** Creates the data directory beside its final place, so that an interruption leaves nothing incomplete there. */
 async function initialise(initdb: string, directory: string, password: string): Promise<void> {
   const unfinished = `${directory}.unfinished`
   const passwordFile = `${directory}.password`
@@ -159,9 +159,9 @@ async function initialise(initdb: string, directory: string, password: string): 
 const isRoot = (): boolean => process.getuid?.() === 0
 
 /**
- * Postgres refuses to run as root; root starts it as the user nobody. Where nobody has no access, such as below /root,
- * it gets a capability to read everything; it can write only its own files. access(2) honours a capability only with
- * no_setuid_fixup.
+ * Postgres refuses to run as root, so root starts it as the user nobody. Where that user has no access, such as below
+ * /root, it gets a capability to read everything, but can write only its own files. access(2) honours a capability only
+ * with no_setuid_fixup.
  */
 async function unprivileged(command: string[], directory: string): Promise<string[]> {
   if (!isRoot()) return command
@@ -179,7 +179,7 @@ const LEAVE_TO_PASS = [
   '--ambient-caps=+dac_read_search',
 ]
 
-/** Whether every user may enter all folders on the way to a path, and use what is there. */
+/** Whether every user can enter all folders on the way to a path, and use the files there. */
 async function openToAll(path: string): Promise<boolean> {
   const { mode } = await stat(path)
   if ((mode & 0o001) === 0) return false

@@ -1,13 +1,13 @@
 import { type DebianProgram, debianProgram, type Executable } from './debian-program.ts'
 
-/** The first with selectors in its access rules. Valkey's numbers go on from there. */
+/** The first version with selectors in access rules. Valkey's version numbers continue from there. */
 const OLDEST_MAJOR = 7
 
 export const REDIS: DebianProgram = {
   title: 'Redis',
   names: ['redis-server', 'valkey-server'],
   package: 'redis-server',
-  // redis-server is a link to redis-check-rdb, which is in the other.
+  // redis-server is a link to redis-check-rdb, which is in the other package.
   linksTo: ['redis-tools'],
   isUsable: (version) => Number(/\bv=(\d+)\./.exec(version)?.[1]) >= OLDEST_MAJOR,
   missing: (why) =>
@@ -17,8 +17,8 @@ export const REDIS: DebianProgram = {
 let found: Promise<Executable> | undefined
 
 /**
- * A Redis server to run, found once in a process.
- * @throws Failure that says what to do if none can be found.
+ * Finds a Redis server to run, once per process.
+ * @throws Failure that says what to do if there is none.
  */
 export function redisServer(say?: (line: string) => void): Promise<Executable> {
   found ??= debianProgram(REDIS, say)

@@ -13,9 +13,9 @@ const ANSWER_POLL_MS = 25
 
 export interface LocalRedis {
   port: number
-  /** Resolves when the server is gone, with how it ended and its last words. */
+  /** Resolves when the server has exited, with the reason and its last output. */
   ended: Promise<string>
-  /** The URL of a user of this server: `auth` and `api` are the services' own, `admin` may do everything. */
+  /** Returns a user's URL for this server. `auth` and `api` are the services' users; `admin` may do everything. */
   url(user: RedisUser): string
   /** SIGTERM saves the data first; SIGKILL does not. */
   stop(signal?: NodeJS.Signals): Promise<void>
@@ -31,7 +31,7 @@ export interface LocalRedisOptions {
 
 /**
  * Starts a Redis server on loopback with a password for every user.
- * @throws Failure with the server's last words when it does not come up.
+ * @throws Failure with the server's last output if it does not start.
  */
 export async function startRedis({ directory, port, passwords }: LocalRedisOptions): Promise<LocalRedis> {
   const server = await redisServer()
@@ -60,7 +60,7 @@ export const CONFIGURATION_FILE = 'redis.conf'
 export const redisUrl = (server: { user: RedisUser; password: string; port: number }): string =>
   `redis://${server.user}:${encodeURIComponent(server.password)}@127.0.0.1:${server.port}`
 
-/** The users' passwords are in the file as SHA-256 only. */
+/** The file has only the SHA-256 of the users' passwords. */
 function configuration({ directory, port, passwords }: LocalRedisOptions): string {
   const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
   const lines = [

@@ -11,10 +11,10 @@ const runningSchema = z.object({
   keyEncryptionKey: z.string(),
 })
 
-/** Where a running stack's stores are and what opens them, for the operator's commands. */
+/** The addresses and credentials of a running stack's stores, for the operator's commands. */
 export type RunningStack = z.infer<typeof runningSchema>
 
-/** Writes a file into the data folder while the stack runs. @returns a function that removes it. */
+/** Writes a file to the data folder while the stack runs. Returns a function that removes it. */
 export async function writeRunning(
   dataDir: DataDir,
   running: RunningStack,
@@ -24,7 +24,7 @@ export async function writeRunning(
   return { stop: () => rm(file, { force: true }) }
 }
 
-/** @returns undefined when no stack runs on this data folder, or this user may not read the file. */
+/** Returns undefined if no stack runs on this data folder, or this user may not read the file. */
 export async function readRunning(dataDir: string): Promise<RunningStack | undefined> {
   const text = await readFile(join(dataDir, FILE), 'utf8').catch(() => undefined)
   if (text === undefined) return undefined

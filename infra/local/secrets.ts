@@ -10,7 +10,7 @@ const FILE = 'secrets.json'
 const secretsSchema = z.object({
   postgres: z.object({ postgres: z.string(), integration_auth: z.string(), integration_api: z.string() }),
   redis: z.object({ admin: z.string(), auth: z.string(), api: z.string() }),
-  /** 32 bytes in base64: encrypts the private signing keys in the database. */
+  /** 32 bytes in base64, which encrypt the private signing keys in the database. */
   keyEncryptionKey: z.string(),
   demoClient: z.object({ clientId: z.string(), clientSecret: z.string() }),
 })
@@ -18,7 +18,7 @@ const secretsSchema = z.object({
 /** Generated at the first start and kept in the data folder, readable only by its owner. */
 export type LocalSecrets = z.infer<typeof secretsSchema>
 
-/** @throws Failure when the file that holds them can no longer be read. */
+/** @throws Failure if their file has become unreadable. */
 export async function localSecrets(dataDir: DataDir): Promise<LocalSecrets> {
   const file = dataDir.at(FILE)
   try {
@@ -26,7 +26,7 @@ export async function localSecrets(dataDir: DataDir): Promise<LocalSecrets> {
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return saveSecrets(dataDir, newSecrets())
     throw new Failure(
-      `${file} cannot be read, and the data beside it is of no use without it: restore it, or set DATA_DIR to a new folder.`,
+      `${file} cannot be read, and the data beside it is useless without it: restore it, or set DATA_DIR to a new folder.`,
     )
   }
 }

@@ -8,12 +8,12 @@ const EVENT = /"event":"([a-z_.]{1,64})"/
 const LEVEL = /^\{"level":(\d{2})/
 const LINE_MAX_CHARACTERS = 64 * 1_024
 
-/** The log level at which a service prints enough for the audit trail and for a person who asked for `wanted`. */
+/** The log level at which a service prints enough both for the audit trail and for the `wanted` level. */
 export const printedLevel = (wanted: string): string => ((LEVELS[wanted] ?? 0) > INFO ? 'info' : wanted)
 
 /**
- * Sends the lines of a service where they belong: audit events to `auditFile`, those of at least the level `wanted`
- * to `output`, and what is no log line too. So does an audit event that the file cannot take.
+ * Routes a service's output: audit events to `auditFile`, and lines of at least the level `wanted` to `output`. Text that
+ * is not a log line also goes to `output`, and so does an audit event that cannot be written to the file.
  */
 export function routeOutput(
   printed: Readable,
@@ -35,7 +35,7 @@ export function routeOutput(
   printed.on('end', () => rest && take(rest))
 }
 
-/** Returns whether it could be written: a full disk must not end the stack. */
+/** Returns whether it could be written, since a full disk must not end the stack. */
 export function appendLine(file: string, line: string): boolean {
   try {
     appendFileSync(file, `${line}\n`, { mode: 0o600 })

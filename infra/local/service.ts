@@ -5,11 +5,11 @@ import { printedLevel, routeOutput } from './service-output.ts'
 
 const READY_DEADLINE_MS = 60_000
 const READY_POLL_MS = 50
-/** Longer than a service takes to drain. */
+/** Longer than a service needs to drain. */
 const STOP_DEADLINE_MS = 20_000
 
 export interface ServiceOptions {
-  /** For people: `the authorization server`. */
+  /** The name for people, such as `the authorization server`. */
   name: string
   /** The file that Node runs. */
   program: string
@@ -20,7 +20,7 @@ export interface ServiceOptions {
   logLevel: string
   /** Receives its audit events, whatever `logLevel` is. */
   auditFile: string
-  /** Folders: a change of any file below them restarts the service. */
+  /** Folders to watch. A change of any file in them restarts the service. */
   watch?: string[] | undefined
   /** Opens its debugger on 127.0.0.1:9229. */
   inspect?: boolean
@@ -31,16 +31,16 @@ export interface ServiceOptions {
 export interface RunningService {
   url: string
   pid: number
-  /** Resolves when the process is gone, with how it ended and its last words. */
+  /** Resolves when the process has exited, with the reason and its last output. */
   ended: Promise<string>
   stop(): Promise<void>
   kill(): Promise<void>
 }
 
 /**
- * Starts a service as a process of its own, which also ends when this process does: the channel between them
- * closes. Resolves once it can serve a first request.
- * @throws Failure with its last words when it ends before that, or does not get there in time.
+ * Starts a service as its own process, which also exits when this process does, because the channel between them closes.
+ * Resolves once it is ready.
+ * @throws Failure with its last output if it exits before that, or is not ready in time.
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   const { program, port, env, output, logLevel, auditFile, watch, inspect } = options
@@ -49,7 +49,7 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
     ...(inspect ? ['--inspect=127.0.0.1:9229'] : []),
   ]
   const node = [process.execPath, ...flags, program]
-  // Node's watcher does not end with the channel, as a service does.
+  // Unlike a service, Node's watcher does not exit when the channel closes.
   const [command = '', ...args] = watch ? await endsWithParent('TERM', node) : node
   const child = startChild(command, args, {
     env: {

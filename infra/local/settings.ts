@@ -23,27 +23,27 @@ export interface LocalSettings {
   apiPort: number
   authMetricsPort: number
   apiMetricsPort: number
-  /** Absolute. */
+  /** An absolute path. */
   dataDir: string
-  /** undefined: made on the first start. */
+  /** Generated on the first start if undefined. */
   demoPassword: string | undefined
-  /** The owner's URL on a Postgres that already runs; undefined: start one. */
+  /** The owner's URL of an existing Postgres; if undefined, one is started. */
   databaseUrl: string | undefined
-  /** A Redis that already runs; undefined: start one. */
+  /** An existing Redis; if undefined, one is started. */
   redisUrl: string | undefined
-  /** base64; undefined: made on the first start. */
+  /** In base64. Generated on the first start if undefined. */
   keyEncryptionKey: string | undefined
-  /** The address that callers use; default: the gateway's own. */
+  /** The address that callers use. Defaults to the gateway's own. */
   issuer: string
   apiResource: string
   logLevel: string
-  /** Passed on to the services besides what the stack decides: rate limits and the like. */
+  /** Other settings passed on to the services, such as rate limits. */
   serviceEnv: Record<string, string>
   /** Variables that look like settings but are not. */
   unknown: UnknownSetting[]
 }
 
-/** Decided by the stack for each service, or of no use to a service. */
+/** Set by the stack for each service, or unused by services. */
 const NOT_PASSED_ON = new Set([
   'HOST',
   'PORT',
@@ -117,7 +117,7 @@ export const LOCAL_SHAPE = {
   }),
 }
 
-/** @throws ConfigError naming every variable that is wrong or unknown. */
+/** @throws ConfigError that names every invalid or unknown variable. */
 export function localSettings(env: NodeJS.ProcessEnv): LocalSettings {
   const unknown = unknownSettings(env)
   try {

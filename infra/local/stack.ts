@@ -19,7 +19,7 @@ import { givenPostgres, givenRedis, ownPostgres, ownRedis, type Store, type Stor
 import { builtWorkspace } from './workspace-build.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** Where the gateway connects from, which lets the services trust its headers and no others on this machine. */
+/** The gateway's source address, which lets the services trust only its headers on this machine. */
 const GATEWAY_ADDRESS = '127.0.0.2'
 
 export interface LocalStackOptions {
@@ -30,9 +30,9 @@ export interface LocalStackOptions {
   watch?: boolean
   /** The service whose debugger listens, on 127.0.0.1:9229. */
   inspect?: 'auth' | 'api' | undefined
-  /** Receives a line of progress for each step. */
+  /** Receives a progress line for each step. */
   say: (line: string) => void
-  /** Receives what the services print. */
+  /** Receives the services' output. */
   output: NodeJS.WritableStream
   /** Stops the start at the next step. */
   signal?: AbortSignal
@@ -42,7 +42,7 @@ export interface LocalStack {
   baseUrl: string
   authUrl: string
   apiUrl: string
-  /** Of the authorization server and the resource API. */
+  /** Metrics of the authorization server and the resource API. */
   metricsUrls: string[]
   /** Where the audit events are kept, one JSON object per line. */
   auditFile: string
@@ -51,13 +51,13 @@ export interface LocalStack {
   demoPassword: string | undefined
   stores: { postgres: Store; redis: Store }
   services: { auth: RunningService; api: RunningService }
-  /** Resolves with a sentence when a part ends without having been stopped. */
+  /** Resolves with a sentence when a part exits without being stopped. */
   failed: Promise<string>
 }
 
 /**
- * Brings up the whole product on this machine. What it starts is in `parts` from the moment it runs, even if
- * this rejects: the caller stops them.
+ * Starts the whole product on this machine. Everything it starts is in `parts` as soon as it runs, even if this rejects,
+ * and the caller stops it.
  * @throws Failure with a sentence for the person who started it.
  */
 export async function startLocalStack(parts: Parts, options: LocalStackOptions): Promise<LocalStack> {
@@ -190,20 +190,20 @@ async function migrateTo(
   say(`Database: ${names.length > 0 ? `${names.length} migrations run` : 'up to date'}`)
 }
 
-/** In a real installation, demo users would be strangers with access. */
+/** Refuses a real installation, where demo users would be strangers with access. */
 async function refuseForeignDatabase(ownerUrl: string): Promise<void> {
   const db = createPostgres({ url: ownerUrl, poolSize: 1, applicationName: 'integration-local' })
   try {
     if (await holdsOnlyOthers(db))
       throw new Failure(
-        'The database of DATABASE_URL already has companies, none of them from the demo. npm start is for trying things out: it would add demo users there and change the passwords of the services.',
+        'The database of DATABASE_URL already has companies, none of them from the demo. npm start is only for demos: it would add demo users to it and change the passwords of the service roles.',
       )
   } finally {
     await db.destroy()
   }
 }
 
-/** The demo companies, and the client to try things out with. */
+/** Adds the demo companies and the demo client. */
 async function fill(
   { ownerUrl }: Store,
   { dataDir, secrets, options }: { dataDir: DataDir; secrets: LocalSecrets; options: LocalStackOptions },
@@ -226,7 +226,7 @@ interface ServicesOptions {
   ends: ExitWatch
 }
 
-/** The provider's client secret is no business of the authorization server. */
+/** The authorization server must not get the OpenID provider's client secret. */
 const withoutOpenid = (env: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('OPENID_')))
 
@@ -266,7 +266,7 @@ async function startServices(
   )
   ends.watch('The authorization server', auth.ended)
   say(`Authorization server: on 127.0.0.1:${settings.authPort}`)
-  // After it, since it fetches the authorization server's keys before it is ready.
+  // Started second, since it fetches the authorization server's keys before it is ready.
   const api = await started(
     parts,
     startService({
@@ -284,7 +284,7 @@ async function startServices(
   return { auth, api }
 }
 
-/** undefined where the system has only one loopback address. */
+/** Returns undefined if the system has only one loopback address. */
 async function gatewayAddress(): Promise<string | undefined> {
   const probe = createServer()
   const usable = await new Promise<boolean>((resolve) => {
@@ -314,7 +314,7 @@ function watchExits(parts: Parts): ExitWatch {
     watch(name, ended) {
       void ended?.then((how) => {
         if (parts.stopping) return
-        const sentence = `${name} ended unexpectedly: ${how}`
+        const sentence = `${name} exited unexpectedly: ${how}`
         fail(sentence)
         abort.abort(new Failure(sentence))
       })

@@ -15,13 +15,13 @@ const ANSWER_DEADLINE_MS = 5_000
 /** Two pools per process, a few processes, and room for psql. */
 const MAX_CONNECTIONS = '200'
 
-/** A store that the stack started, or that was there already; then it has nothing to stop. */
+/** A store that the stack started, or an existing one, which has nothing to stop. */
 export interface Store {
   /** The URL with all rights: the owner of the tables, or Redis' admin. */
   ownerUrl: string
   /** The URL of a service. */
   serviceUrl(service: 'auth' | 'api'): string
-  /** Resolves when it is gone, with its last words. */
+  /** Resolves when it has exited, with its last output. */
   ended?: Promise<string>
   stop(): Promise<void>
   kill(): Promise<void>
@@ -34,8 +34,9 @@ export interface StoreOptions {
 }
 
 /**
- * @param url the owner's URL of a server that runs already; the two roles get the passwords of `secrets` there.
- * @throws Failure when it does not answer.
+ * Uses an existing Postgres, where the two roles get the passwords of `secrets`.
+ * @param url the owner's URL.
+ * @throws Failure if it does not answer.
  */
 export async function givenPostgres(url: string, secrets: LocalSecrets): Promise<Store> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: ANSWER_DEADLINE_MS })
@@ -64,8 +65,8 @@ function postgresAt(url: string, secrets: LocalSecrets): Pick<Store, 'ownerUrl' 
 }
 
 /**
- * Both services use a Redis that runs already by its one URL.
- * @throws Failure when it does not answer.
+ * Uses an existing Redis, with one URL for both services.
+ * @throws Failure if it does not answer.
  */
 export async function givenRedis(url: string): Promise<Store> {
   const redis = createRedis({ url, connectionName: 'integration-local' })
@@ -80,7 +81,7 @@ export async function givenRedis(url: string): Promise<Store> {
   return { ownerUrl: url, serviceUrl: () => url, ...nothingToStop }
 }
 
-/** An error of several addresses has no message of its own. Messages of the clients hold no password. */
+/** An AggregateError of several addresses has no message of its own. The clients' messages contain no password. */
 function why(error: unknown): string {
   const { message, errors } = error as AggregateError
   return message || (errors ?? []).map(({ message }: Error) => message).join(', ') || 'it does not answer'

@@ -5,8 +5,8 @@ import type { Part } from './parts.ts'
 import { freePort } from './ports.ts'
 
 /**
- * The production headers, with what Vite needs on top: it writes scripts and styles into the page and reports changes
- * over a WebSocket.
+ * The production headers, plus what Vite needs to write scripts and styles into the page and to report changes over a
+ * WebSocket.
  */
 function headersWith(webSocket: string): Record<string, string> {
   const added: Record<string, string> = {
@@ -21,8 +21,8 @@ function headersWith(webSocket: string): Record<string, string> {
 }
 
 /**
- * The screens straight from their sources in `root`, by Vite's development server. An open page follows each change.
- * What Vite prepares for that is kept in `cacheDir`, so two stacks do not disturb each other.
+ * Serves the screens from their sources in `root` with Vite's development server. An open page follows each change. Vite
+ * keeps its cache in `cacheDir`, so that two stacks do not disturb each other.
  */
 export async function startVite(root: string, cacheDir: string): Promise<Pages & Part> {
   const port = await freePort()

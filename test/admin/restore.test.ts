@@ -153,7 +153,10 @@ describe('admin restore', function () {
 
     it('says why', async () => {
       const { stdout } = await admin('status')
-      assert.match(stdout, /^A fence stands since .*: the database is a copy, or was restored\.\n$/)
+      assert.match(
+        stdout,
+        /^Access has been blocked by a fence since .*: the database is a copy, or was restored\.\n$/,
+      )
     })
 
     it('names what a late log and an unreadable Redis leave unproven', async () => {
@@ -171,8 +174,8 @@ describe('admin restore', function () {
         [begin, end, lines, ...more],
         [
           `The logs begin at ${from.toISOString()}. Clients and keys that were revoked before that may work again.`,
-          `The logs end at ${to.toISOString()}. What was revoked later is not in them.`,
-          '1 lines of the logs are not readable.',
+          `The logs end at ${to.toISOString()}. Later revocations are not in them.`,
+          '1 lines of the logs are unreadable.',
         ],
       )
       assert.match(redis, /^Redis could not be read, so it proves nothing: .*NOPERM.*[^.]\.$/)
@@ -206,7 +209,7 @@ describe('admin restore', function () {
       assert.equal(await sessionStatus(sessionToken), 401)
       assertProblem(await preview(), 'invitation_not_valid')
       assert.equal(await readyz(), 200)
-      assert.equal((await admin('status')).stdout, 'No fence stands.\n')
+      assert.equal((await admin('status')).stdout, 'There is no fence. Access is not blocked.\n')
     })
   })
 
@@ -322,7 +325,7 @@ describe('admin restore', function () {
       const { stdout } = await admin('status')
       assert.equal(
         stdout,
-        'No fence stands, but nobody is let in: the database is a copy, or was restored.\n',
+        'There is no fence, but all access is blocked: the database is a copy, or was restored.\n',
       )
     })
   })
@@ -346,7 +349,7 @@ describe('admin restore', function () {
       const { stdout } = await admin('status')
       assert.match(
         stdout,
-        /^No fence stands, but nobody is let in: the database has yet to be compared with Redis/,
+        /^There is no fence, but all access is blocked: the database has yet to be compared with Redis/,
       )
       await until(async () => api.logLines.some((line) => line.includes('"event":"database.promoted"')))
     })

@@ -121,7 +121,7 @@ describe('npm run migrate', () => {
       const { stdout } = run(env())
       assert.match(
         stdout,
-        /^Ran 0013.*\nNobody is let in until you run "npm run admin -- restore confirm": .*backup/s,
+        /^Ran 0013.*\nAll access is blocked until you run "npm run admin -- restore confirm": .*backup/s,
       )
       assert.equal(await fenced(), true)
       assert.doesNotMatch(run(env()).stdout, /Nobody/)
@@ -184,7 +184,7 @@ describe('npm run migrate', () => {
     await db.destroy()
     await assert.rejects(migrate({ ownerUrl }), {
       message:
-        'These data were made by a newer version (migration 9000_of_the_future.ts): run that version, or restore a backup of this one.',
+        'This database was migrated by a newer version (migration 9000_of_the_future.ts): run that version, or restore a backup of this one.',
     })
   })
 

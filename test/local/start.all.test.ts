@@ -61,7 +61,7 @@ describe('npm start', function () {
   async function endsWhenKilled(name: string, pattern: RegExp): Promise<void> {
     process.kill(await pidOf(start, pattern), 'SIGKILL')
     assert.equal(await start.ended(), 1)
-    assert.match(start.stderr(), new RegExp(`${name} ended unexpectedly: SIGKILL`))
+    assert.match(start.stderr(), new RegExp(`${name} exited unexpectedly: SIGKILL`))
     assert.deepEqual(await start.running(), [])
   }
 

@@ -4,7 +4,7 @@ import { isOAuth, pathOf } from './route.ts'
 
 const RETRY_AFTER_S = 2
 
-/** How the gateway itself refuses. */
+/** A refusal by the gateway itself. */
 export interface Refusal {
   code: Extract<
     ProblemCode,
@@ -14,7 +14,7 @@ export interface Refusal {
   headers?: Record<string, string>
 }
 
-/** Answers in the form that the path's owner would: OAuth's JSON, or problem+json (RFC 9457). */
+/** Answers in the format of the path's service: OAuth JSON, or problem+json (RFC 9457). */
 export function refuse(
   response: ServerResponse,
   { code, detail, headers = {} }: Refusal,

@@ -24,7 +24,7 @@ export interface GatewayOptions {
   auth: Upstream
   api: Upstream
   pages: Pages
-  /** The API's identifier, where the docs page with its problems is. */
+  /** The API's identifier, which is the base URL of the page that explains its problems. */
   apiResource: string
   localAddress?: string | undefined
   idleTimeout_ms?: number
@@ -32,15 +32,15 @@ export interface GatewayOptions {
 
 export interface Gateway {
   port: number
-  /** Takes no new connection, lets requests in flight finish, and cuts what is left after 10 s. */
+  /** Accepts no new connections, lets requests in flight finish, and closes the rest after 10 s. */
   stop(): Promise<void>
   kill(): void
 }
 
 /**
- * One address for everything: passes requests to the two services by their path and serves the workspace's files.
- * Listens on loopback, IPv4 and, where there is one, IPv6, since `localhost` may mean either.
- * @throws the system's error when the port is taken.
+ * One address for everything. Passes requests to the two services by path and serves the workspace's files. Listens on
+ * loopback, on IPv4 and, where available, IPv6, since `localhost` may mean either.
+ * @throws the system's error if the port is in use.
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const proxy = createProxy(options)
@@ -70,7 +70,7 @@ function createHandler(
   { auth, api, pages, apiResource }: GatewayOptions,
   proxy: ReverseProxy,
 ): RequestListener {
-  // Callers then come by a proxy that terminates TLS. Over plain HTTP it must not be said (RFC 6797 §7.2).
+  // Callers then come through a proxy that terminates TLS. HSTS must not be sent over plain HTTP (RFC 6797 §7.2).
   const byTls = apiResource.startsWith('https:')
   return (incoming, response) => {
     if (byTls) response.setHeader('Strict-Transport-Security', STRICT_TRANSPORT_SECURITY)
@@ -103,12 +103,12 @@ const NOT_ONE_HOST: Refusal = {
 }
 const NOT_A_PATH: Refusal = {
   code: 'invalid_request',
-  detail: 'The target of the request is not a plain path.',
+  detail: 'The request target is not a plain path.',
 }
-const NO_SUCH_FILE: Refusal = { code: 'not_found', detail: 'There is no such file.' }
+const NO_SUCH_FILE: Refusal = { code: 'not_found', detail: 'No such file.' }
 const ONLY_PAGES: Refusal = {
   code: 'method_not_allowed',
-  detail: 'There are only pages here.',
+  detail: 'Only GET and HEAD are supported here.',
   headers: { Allow: 'GET, HEAD' },
 }
 

@@ -8,7 +8,7 @@ import { SCREEN_PATHS } from './route.ts'
 
 const SCREEN = new RegExp(SCREEN_PATHS)
 
-/** What the build writes beside the files that compress well; the better one first. */
+/** Compressed variants that the build writes beside compressible files, the better one first. */
 const COMPRESSED = [
   ['br', '.br'],
   ['gzip', '.gz'],
@@ -16,16 +16,16 @@ const COMPRESSED = [
 
 export interface Pages {
   /**
-   * Answers a GET or HEAD of `path` with the file of that name, or with index.html when it is the address of a screen.
-   * @returns false, and answers nothing, when it is neither.
+   * Answers a GET or HEAD of `path` with the file of that name, or with index.html if it is the address of a screen.
+   * @returns false, without answering, if it is neither.
    */
   answer(incoming: IncomingMessage, response: ServerResponse, path: string, requestId: string): boolean
 }
 
 /**
- * Reads every file of a built workspace into memory. A path is looked up among these and never reaches the file
- * system, so no spelling of it leads out of the folder, and a build that replaces them while they are served does no harm.
- * @throws when `directory` has no index.html.
+ * Reads every file of a built workspace into memory. Paths are looked up there and never reach the file system, so no
+ * path can escape the folder, and a build that replaces the files while they are served does no harm.
+ * @throws if `directory` has no index.html.
  */
 export async function loadPages(directory: string): Promise<Pages> {
   const files = new Map<string, Buffer>()

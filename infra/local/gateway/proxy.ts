@@ -2,11 +2,11 @@ import { Agent, type ClientRequest, type IncomingMessage, request, type ServerRe
 import { Transform } from 'node:stream'
 import type { Refusal } from './answer.ts'
 
-/** The longest silence, connecting included: longer than the slowest answer of a service. */
+/** The longest silence, including connecting. Longer than a service's slowest answer. */
 const IDLE_TIMEOUT_MS = 30_000
 const CALLER_REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
 
-/** Fields for this connection only (RFC 9110 §7.6.1), besides those that Connection names. */
+/** Headers for this connection only (RFC 9110 §7.6.1), besides those that Connection names. */
 const HOP_BY_HOP = [
   'connection',
   'keep-alive',
@@ -18,7 +18,7 @@ const HOP_BY_HOP = [
   'transfer-encoding',
   'upgrade',
 ]
-/** Fields that a caller may not set, and Expect, which is answered here. */
+/** Headers that a caller may not set, and Expect, which is answered here. */
 const OURS_TO_SAY = [
   'expect',
   'forwarded',
@@ -38,13 +38,13 @@ export interface Upstream {
 }
 
 export interface ProxyOptions {
-  /** The address that the services see as the peer, so that they can trust it and no other. */
+  /** The address that the services see as the peer, which lets them trust only this address. */
   localAddress?: string | undefined
   idleTimeout_ms?: number
 }
 
 export interface ReverseProxy {
-  /** Passes a request on and streams the answer back. Calls `refuse` when no answer comes. */
+  /** Forwards a request and streams the answer back. Calls `refuse` if no answer comes. */
   forward(
     incoming: IncomingMessage,
     response: ServerResponse,
@@ -75,7 +75,7 @@ export function createProxy({ localAddress, idleTimeout_ms = IDLE_TIMEOUT_MS }: 
         outgoing.destroy()
       })
       outgoing.on('error', () => {
-        // Nothing reads what the caller still sends; it is drained to let the caller read the answer.
+        // Discards the rest of the request, so that the caller can read the answer.
         incoming.unpipe().resume()
         if (response.destroyed || progress() === 'whole') return
         if (progress() === 'begun') response.destroy()
@@ -92,21 +92,21 @@ export function createProxy({ localAddress, idleTimeout_ms = IDLE_TIMEOUT_MS }: 
 
 const NO_ANSWER: Refusal = {
   code: 'bad_gateway',
-  detail: 'The service that answers here could not be reached. Try again in a moment.',
+  detail: 'The upstream service could not be reached. Try again shortly.',
 }
 const TIMED_OUT: Refusal = {
   code: 'gateway_timeout',
-  detail: 'The service that answers here took too long. Try again in a moment.',
+  detail: 'The upstream service timed out. Try again shortly.',
 }
 
 /**
- * Lets a chunk through once whatever has arrived meanwhile was read. A service may answer early and hang up; when the
- * next write then fails, node gives up the connection with the answer that it has not read yet.
+ * Passes a chunk on only after everything that has arrived was read. A service may answer early and disconnect. If the
+ * next write then fails, Node drops the connection along with the unread answer.
  */
 const afterReading = (): Transform =>
   new Transform({ transform: (chunk, _encoding, done) => void setImmediate(done, null, chunk) })
 
-/** Streams the answer; if it breaks off, this one does too. @returns how far it got. */
+/** Streams the answer, and breaks off if it breaks off. Returns a function that reports its progress. */
 function answerFrom(
   outgoing: ClientRequest,
   response: ServerResponse,
@@ -143,7 +143,7 @@ function requestFields(incoming: IncomingMessage, requestId: string, host: strin
   const callers = incoming.headers['x-request-id']
   if (typeof callers === 'string' && CALLER_REQUEST_ID.test(callers))
     fields.push(['X-Caller-Request-Id', callers])
-  // Framing is per connection: a body of unknown length must say so again, whatever the method.
+  // Framing is per connection, so a body of unknown length must be declared again, whatever the method.
   if (incoming.headers['transfer-encoding'] !== undefined) fields.push(['Transfer-Encoding', 'chunked'])
   fields.push(['Connection', 'keep-alive'])
   return fields.flat()
@@ -160,5 +160,5 @@ function withoutHop({ rawHeaders, headers }: IncomingMessage): [string, string][
   return kept
 }
 
-/** Naming one of these in Connection would strip a request of what decides it. */
+/** Naming one of these in Connection would remove a header that affects authorization or handling. */
 const END_TO_END = new Set(['authorization', 'content-length', 'content-type', 'host', 'cache-control'])

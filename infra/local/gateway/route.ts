@@ -7,7 +7,7 @@ export interface Route {
   to: 'auth' | 'api'
 }
 
-/** The first match counts; everything else is the workspace's. The proxies' configurations are made from it. */
+/** The first match wins. Everything else goes to the workspace. The proxies' configurations are generated from this. */
 export const ROUTES: readonly Route[] = [
   // Where clients look for the authorization server's metadata (RFC 8414 §3 and §5).
   { path: '/.well-known/oauth-authorization-server', match: 'exact', to: 'auth' },
@@ -50,8 +50,8 @@ export const SCREEN_PATHS = '^/(?:(?:invitation|explain|explain/[^/.]*|ven_[A-Za
 export const pathOf = (target: string): string => target.split('?', 1)[0] ?? ''
 
 /**
- * Where a request target goes, by its bytes as they were sent. It is passed on as it came, so a target that another
- * reader might take for a different path (dot segments, doubled or encoded slashes, absolute form) goes nowhere.
+ * Returns the destination of a request target, judged by its bytes as sent. Targets are forwarded unchanged, so one that
+ * another reader might resolve to a different path (dot segments, doubled or encoded slashes, absolute form) is refused.
  * @returns undefined for such a target.
  */
 export function destinationOf(target: string): Destination | undefined {
@@ -65,5 +65,5 @@ export function destinationOf(target: string): Destination | undefined {
 const matches = (route: Route, path: string): boolean =>
   route.match === 'exact' ? path === route.path : path.startsWith(route.path)
 
-/** Paths whose errors are OAuth's own JSON (RFC 6749 §5.2) and not problem+json. */
+/** Paths whose errors are OAuth JSON (RFC 6749 §5.2) instead of problem+json. */
 export const isOAuth = (path: string): boolean => ROUTES.find((route) => matches(route, path))?.to === 'auth'

@@ -7,17 +7,17 @@ export interface DemoPerson {
   status: MembershipStatus
 }
 
-/** The pattern of a demo company's days: an ordinary day, and how days differ. */
+/** The pattern of a demo company's days: a typical day, and the variations. */
 export interface DemoTrade {
   impressions: number
-  /** Clicks of impressions, orders of clicks. */
+  /** The ratios of clicks to impressions, and of orders to clicks. */
   clickRate: number
   orderRate: number
   unitsPerOrder: number
   orderValueMinor: number
   /** The cost of a click on a day with paid reach. */
   boostClickCostMinor: number
-  /** Monday to Sunday, 1 being an ordinary day. */
+  /** Monday to Sunday, where 1 is a typical day. */
   week: readonly [number, number, number, number, number, number, number]
 }
 

@@ -5,9 +5,9 @@ import type { DemoTrade } from './companies.ts'
 
 const BOOST_DAY_SHARE = 0.3
 const BOOST_REACH = 1.45
-/** An ordinary day differs from its neighbours by up to this share, either way. */
+/** A typical day differs from its neighbours by up to this share, either way. */
 const NOISE = 0.16
-/** Trade grows by this much a year from this day on, so that a chart has a slope. */
+/** Sales grow by this much per year from this day on, so that a chart has a slope. */
 const GROWTH_A_YEAR = 0.35
 const GROWTH_FROM = Temporal.PlainDate.from('2026-01-01')
 const DAYS_A_YEAR = 365
@@ -16,8 +16,8 @@ const DAY_MS = 86_400_000
 const CLOSING_TIME = Temporal.PlainTime.from('23:52:40')
 
 /**
- * What a company sold on the days from `from` through today in its own time zone; today as far as it has come at
- * `now` (Unix time in milliseconds). The same company and day always give the same figures.
+ * Returns a company's figures from `from` through today in its own time zone. Today's figures go up to `now` (Unix time
+ * in milliseconds). The same company and day always give the same figures.
  */
 export function dailyFigures({
   vendorId,
@@ -74,7 +74,7 @@ function figures(vendorId: string, date: Temporal.PlainDate, trade: DemoTrade, p
   }
 }
 
-/** Numbers from 0 to 1 that follow from `seed` alone. */
+/** Generates numbers from 0 to 1 that depend only on `seed`. */
 function chances(seed: string): () => number {
   const bytes = createHash('sha256').update(seed).digest()
   let position = 0

@@ -23,11 +23,11 @@ const PASSWORD_BYTES = 12
 export interface SeedResult {
   /** The demo users' password, if this run set it. */
   password: string | undefined
-  /** Days of analytics that were added, all companies together. */
+  /** Days of analytics added, across all companies. */
   days: number
 }
 
-/** Whether there are companies but none of the demo's: such a database must not be seeded. */
+/** Whether there are companies, but none from the demo. Such a database must not be seeded. */
 export async function holdsOnlyOthers(db: Queryable): Promise<boolean> {
   const { rows } = await db.raw(`select to_regclass('companies') is not null as migrated`)
   if (!rows[0].migrated) return false
@@ -36,8 +36,8 @@ export async function holdsOnlyOthers(db: Queryable): Promise<boolean> {
 }
 
 /**
- * Adds missing demo companies, people and days; changes nothing that exists.
- * @param password for new people; without one it is generated and returned.
+ * Adds missing demo companies, people and days. Changes nothing that exists.
+ * @param password for new people. If undefined, one is generated and returned.
  */
 export async function seed({
   db,
@@ -62,7 +62,7 @@ export async function seed({
   })
 }
 
-/** One password for all of them; hashing takes a while, so it is made when first needed. */
+/** One password for all of them. Hashing is slow, so it is created when first needed. */
 function createDemoPassword(given: string | undefined) {
   const password = given ?? randomBytes(PASSWORD_BYTES).toString('base64url')
   let hash: Promise<string> | undefined
