@@ -26,7 +26,7 @@ export const apiShape = {
   }),
   RATE_API_PER_CLIENT: rate('6000/60').meta({ description: 'API requests by a client' }),
   RATE_API_EVENTS_PER_CLIENT: rate('600000/60').meta({
-    description: 'events reported by a client; a call with more events than are left is refused as a whole',
+    description: 'events reported by a client; a call that would exceed the limit is refused entirely',
   }),
   RATE_SIGN_IN_PER_ACCOUNT: rate('20/300').meta({ description: 'sign-ins to one account from one address' }),
   RATE_SIGN_IN_PER_ADDRESS: rate('100/300').meta({
@@ -40,7 +40,8 @@ export const apiShape = {
     description: 'wrong session tokens and invitations from an address (IPv6: a /64)',
   }),
   RATE_API_PER_SESSION: rate('1200/60').meta({
-    description: 'requests in a session; one for more than 50 entries counts for each 50 begun',
+    description:
+      'requests in a session; one for more than 50 entries counts once per 50 entries or part thereof',
   }),
   RATE_CALLBACK_TEST_PER_COMPANY: rate('20/60').meta({ description: 'test events for a company' }),
   CALLBACK_DENY_RANGES: addressRangeList.meta({
