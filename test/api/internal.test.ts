@@ -16,10 +16,7 @@ describe('a request that fails for a reason of ours', () => {
       token: sessionToken,
     })
     assert.equal(status, 500)
-    assert.deepEqual(
-      [json.code, json.detail],
-      ['internal', 'The request failed for a reason that is not yours. It has been logged.'],
-    )
+    assert.deepEqual([json.code, json.detail], ['internal', 'Internal error. It has been logged.'])
     assert.doesNotMatch(text, /relation|activity|select/i)
     const line = api.logLines.find((line) => line.includes(json.requestId) && line.includes('request failed'))
     assert.match(line ?? '', /relation \\"activity\\" does not exist/)

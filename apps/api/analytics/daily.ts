@@ -105,7 +105,7 @@ function dailyAnalytics(
   return { vendorId, range, currency, dataThrough, totals: totals(stored), days }
 }
 
-/** Sums of up to 366 numbers below 2^53 can be above it: added as BigInt, they are still written exactly. */
+/** Sums of up to 366 numbers below 2^53 can exceed it. Added as BigInt, they are still written exactly. */
 const totals = (days: readonly DayFigures[]): DailyAnalytics['totals'] =>
   forEachMetric((metric) => rawJSON(String(days.reduce((sum, figures) => sum + BigInt(figures[metric]), 0n))))
 

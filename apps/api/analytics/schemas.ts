@@ -11,8 +11,8 @@ const dateParameter = (description: string) =>
     .meta({ format: 'date', description: `${description} A date in the company's time zone, inclusive.` })
 
 export const DailyQuery = z.strictObject({
-  from: dateParameter('The first day; without it, 29 days before `to`.'),
-  to: dateParameter('The last day; without it, today.'),
+  from: dateParameter('The first day; defaults to 29 days before `to`.'),
+  to: dateParameter('The last day; defaults to today.'),
 })
 
 /** Conditional requests (RFC 9110 §13.1). */
@@ -21,14 +21,14 @@ export const DailyHeaders = z.object({
     .string()
     .optional()
     .meta({
-      description: 'The ETag of an earlier answer; if nothing has changed since, the answer is 304.',
+      description: 'The ETag of an earlier response. If nothing has changed since, the response is 304.',
       examples: ['"3q2-7wAAAAAAAAAAAAAAAAAAAAA"'],
     }),
   'If-Match': z
     .string()
     .optional()
     .meta({
-      description: 'An ETag; if the figures have another, the answer is 412.',
+      description: 'An ETag. If it does not match the current one, the response is 412.',
       // The one that any tester may send.
       examples: ['*'],
     }),
@@ -54,15 +54,15 @@ export const DailyAnalytics = z
     currency: z.string().meta({ description: 'ISO 4217; amounts are in its minor unit.', examples: ['EUR'] }),
     dataThrough: instant
       .nullable()
-      .meta({ description: 'The time of the newest event; null: there is none.' }),
-    totals: z.object(totals).meta({ description: 'Days that are missing are left out.' }),
+      .meta({ description: 'The time of the newest event; null if there is none.' }),
+    totals: z.object(totals).meta({ description: 'Missing days are not included.' }),
     days: z
       .array(
         z.object({
           date,
           status: z.enum(['missing', 'provisional', 'final']).meta({
             description:
-              'missing: nothing was reported, the metrics are null. provisional: ended less than 72 hours ago, may change.',
+              'missing: nothing was reported and the metrics are null. provisional: not over, or ended less than 72 hours ago; may change.',
           }),
           impressions: metric,
           clicks: metric,

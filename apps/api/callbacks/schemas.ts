@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { actor, instant, vendorId } from '../http/schemas.ts'
 import type { TestResult } from './report.ts'
 
-/** The value is not judged by a schema, but by the rules for callback URLs, each of which has its own code. */
+/** The value is not validated by a schema, but by the callback URL rules, each of which has its own code. */
 export const CallbackInput = z
   .strictObject({
     callbackUrl: z.nonoptional(z.unknown(), 'must be there').meta({

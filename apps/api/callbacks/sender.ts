@@ -113,7 +113,7 @@ async function attempt(
 }
 
 interface Route {
-  /** Judged public, in canonical form; empty when there is a failure. */
+  /** Verified as public, in canonical form; empty on failure. */
   addresses: string[]
   dnsMs: number | null
   failure: Failure | null
@@ -126,7 +126,7 @@ const noRoute = (
   { dnsMs = null, addressReason = null }: Partial<Pick<Route, 'dnsMs' | 'addressReason'>> = {},
 ): Route => ({ addresses: [], dnsMs, failure, addressReason })
 
-/** The addresses to connect to. DNS is asked once, here, and never again. */
+/** Finds the addresses to connect to. DNS is queried here, once, and never again. */
 async function findAddresses(
   url: CallbackUrl,
   { resolve, judgeAddress, signal }: { resolve: Resolve; judgeAddress: AddressRule; signal: AbortSignal },

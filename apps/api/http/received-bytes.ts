@@ -14,7 +14,7 @@ const ARRIVAL_MAX_MS = 6_000
  */
 const DISCARDED_MAX_BYTES = 4 * 1_024 * 1_024
 
-/** The length of a body as its sender declares it, in bytes; undefined if it comes in chunks. */
+/** The declared length of a body in bytes; undefined if it is chunked. */
 export function declaredLength({ headers }: IncomingMessage): number | undefined {
   const length = headers['content-length']
   return length === undefined ? undefined : Number(length)
@@ -73,7 +73,7 @@ const closing = (code: 'malformed_json' | 'payload_too_large' | 'request_timeout
   new Problem(code, detail, { headers: { Connection: 'close' } })
 
 function tooLarge(limit_bytes: number, close = true): Problem {
-  const detail = `The body may have at most ${limit_bytes} bytes.`
+  const detail = `The body can have at most ${limit_bytes} bytes.`
   return close ? closing('payload_too_large', detail) : new Problem('payload_too_large', detail)
 }
 

@@ -34,7 +34,7 @@ export interface Answer {
   headers?: Record<string, string>
 }
 
-/** What is published about a route. */
+/** The published description of a route. */
 export interface RouteDescription extends MatchedRoute {
   method: 'get' | 'post' | 'patch' | 'delete'
   operationId: string

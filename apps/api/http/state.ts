@@ -31,14 +31,14 @@ export interface MatchedRoute {
   deadline?: 'own'
 }
 
-/** What the middlewares before a handler put into `ctx.state`. */
+/** The content of `ctx.state`, which the middlewares before a handler set. */
 export interface ApiState {
   request: RequestContext
   /** Logs with the request's id. */
   log: Log
   /** The route that matched, once one has. */
   route?: MatchedRoute
-  /** Set once the session is known to be good. */
+  /** Set once the session is verified. */
   session?: SessionState
   /** Set by a sign-in, which has no session yet. */
   userId?: string
