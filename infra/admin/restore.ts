@@ -84,7 +84,7 @@ async function everyProcessFenced(db: Database): Promise<void> {
   await sleep(Math.min(settle_ms, Math.max(0, settle_ms - (rows[0]?.age_ms ?? settle_ms))))
 }
 
-/** What Redis remembers of the database. Rejects when Redis fails. */
+/** Reads what Redis remembers about the database. Rejects if Redis fails. */
 export const readSeen = async (redis: Redis): Promise<LastSeen | undefined> =>
   parseSeen((await redis.get(redisKeys.revocationSeen)) ?? '')
 

@@ -9,7 +9,7 @@ import type { Pages } from './pages.ts'
 import { createProxy, type ReverseProxy, type Upstream } from './proxy.ts'
 import { destinationOf, originForm, pathOf } from './route.ts'
 
-/** The deadline for a whole request; its head is due sooner. Below the proxy's own limit, so the caller is blamed. */
+/** The deadline for a whole request; its head is due sooner. Below the proxy's limit, so a slow caller is reported. */
 const LIMITS = {
   requestTimeout: 25_000,
   headersTimeout: 10_000,

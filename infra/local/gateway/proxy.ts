@@ -131,7 +131,7 @@ function answerFrom(
   }
 }
 
-/** The fields to pass on, in their order and with duplicates: the service sees what the caller sent. */
+/** Returns the headers to forward, in order and with duplicates, so that the service sees what the caller sent. */
 function requestFields(incoming: IncomingMessage, requestId: string, host: string): string[] {
   const fields = withoutHop(incoming).filter(([name]) => !OURS_TO_SAY.includes(name.toLowerCase()))
   fields.unshift(['Host', host])
