@@ -84,7 +84,7 @@ describe('admin analytics import', () => {
       [[await fileOf('x\n'), '--company', 'ven_acme'], /^The header line must name each column once: .*\n$/],
       [
         [await fileOf('x\n', 'xlsx'), '--company', 'ven_acme'],
-        /^The name of .*\.xlsx does not say whether it is CSV or NDJSON/,
+        /^The extension of .*\.xlsx is neither CSV nor NDJSON/,
       ],
     ] as const) {
       const { code, stderr, stdout } = await operator.admin(['analytics', 'import', ...args])

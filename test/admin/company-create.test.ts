@@ -73,7 +73,7 @@ describe('admin company create', () => {
     await createAcme(operator)
     const { code, stderr } = await create({ '--owner-email': 'owner@acme.example' })
     assert.equal(code, 1)
-    assert.match(stderr, /has an account already.*--existing-account/)
+    assert.match(stderr, /already has an account.*--existing-account/)
     assert.equal(await count('companies'), 1)
   })
 
@@ -96,10 +96,10 @@ describe('admin company create', () => {
     ['a time zone that is none', { '--timezone': 'Mars/Base' }, /is not an IANA time zone/],
     ['an offset for a time zone', { '--timezone': '+02:00' }, /is not an IANA time zone/],
     ['a currency that is none', { '--currency': 'QQQ' }, /is not an ISO 4217 currency/],
-    ['an empty name', { '--name': '  ' }, /A name has 1 to 200 characters/],
-    ['a name that is too long', { '--name': 'x'.repeat(201) }, /A name has 1 to 200 characters/],
+    ['an empty name', { '--name': '  ' }, /A name must have 1 to 200 characters/],
+    ['a name that is too long', { '--name': 'x'.repeat(201) }, /A name must have 1 to 200 characters/],
     ['what is no email address', { '--owner-email': 'bill' }, /is not an email address/],
-    ['an owner without a name', { '--owner-name': undefined }, /give the person's name too/],
+    ['an owner without a name', { '--owner-name': undefined }, /add the person's name/],
   ]
   for (const [why, changes, sentence] of refused) {
     it(`refuses ${why}, and makes nothing`, async () => {

@@ -51,7 +51,7 @@ describe('admin keys list, rotate', () => {
       env: { ...operator.env, KEY_ENCRYPTION_KEY: Buffer.alloc(32, 8).toString('base64') },
     })
     assert.equal(code, 1)
-    assert.match(stderr, /cannot be decrypted\. Is KEY_ENCRYPTION_KEY the one/)
+    assert.match(stderr, /cannot be decrypted\. Check that KEY_ENCRYPTION_KEY is the one/)
   })
 
   it('needs KEY_ENCRYPTION_KEY, and a usable one', async () => {

@@ -36,7 +36,7 @@ describe('admin member add', () => {
     )
     const unsaid = await add('else@other.example', ['--role', 'member'], '')
     assert.equal(unsaid.code, 1)
-    assert.match(unsaid.stderr, /has an account already.*--existing-account/)
+    assert.match(unsaid.stderr, /already has an account.*--existing-account/)
     const { code, stderr } = await add('else@other.example', ['--role', 'member', '--existing-account'], '')
     assert.equal(code, 0, stderr)
   })

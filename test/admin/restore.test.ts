@@ -349,7 +349,7 @@ describe('admin restore', function () {
       const { stdout } = await admin('status')
       assert.match(
         stdout,
-        /^There is no fence, but all access is blocked: the database has yet to be compared with Redis/,
+        /^There is no fence, but all access is blocked: the database has not yet been compared with Redis/,
       )
       await until(async () => api.logLines.some((line) => line.includes('"event":"database.promoted"')))
     })
@@ -357,7 +357,7 @@ describe('admin restore', function () {
     it('refuses "restore confirm", which would skip the comparison', async () => {
       const { code, stderr } = await admin('confirm')
       assert.equal(code, 1)
-      assert.match(stderr, /^Nothing is confirmed: .* "restore fence" first/)
+      assert.match(stderr, /^Nothing was confirmed: .* "restore fence" first/)
       const { rows } = await api.db.raw('select place = database_place() as confirmed from revocation_trust')
       assert.deepEqual(rows, [{ confirmed: false }])
     })

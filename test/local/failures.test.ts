@@ -158,7 +158,7 @@ describe('npm start that cannot', function () {
     await mkdir(dataDir)
     await writeFile(join(dataDir, 'lock'), '')
     await writeFile(join(dataDir, 'secrets.json'), '{"half')
-    await expectStartToFail(/secrets\.json cannot be read, and the data beside it is of no use without it/)
+    await expectStartToFail(/secrets\.json cannot be read, and the data beside it is useless without it/)
   })
 
   it('says that another version of Postgres made the data', async () => {
