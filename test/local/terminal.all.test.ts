@@ -85,7 +85,7 @@ describe('npm start in a terminal', function () {
     }
     const pressed = performance.now()
     await start.ended()
-    assert.match(start.stdout(), /Stopping at once\./)
+    assert.match(start.stdout(), /Force-stopping\./)
     assert.ok(performance.now() - pressed < 5_000)
     request.destroy()
   })
