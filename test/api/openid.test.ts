@@ -253,14 +253,39 @@ describe('signing in with an OpenID provider', () => {
       assertOutcome(await signIn(person({ email: there.email })), 'account_exists')
     })
 
-    it('does not take over the account of a stranger, or a suspended one, or by an unverified address', async () => {
+    it('makes an account beside that of a stranger, who is left alone', async () => {
       const stranger = await api.createPerson({ vendorId: 'ven_globex', role: 'admin' })
-      assertOutcome(await signIn(person({ email: stranger.email })), 'account_exists')
+      const { user, companies } = await sessionOf(await signIn(person({ email: stranger.email })))
+      assert.notEqual(user.userId, stranger.userId)
+      assert.deepEqual(
+        companies.map(({ vendorId }: { vendorId: string }) => vendorId),
+        ['ven_acme'],
+      )
+      assert.equal(await api.db('openid_identities').where({ user_id: stranger.userId }).first(), undefined)
+      const token = stranger.sessionToken
+      assert.equal((await api.request('GET', '/v1/session', { token })).status, 200)
+    })
+
+    it('keeps out who was removed before the first sign-in, until they are invited again', async () => {
+      const owner =
+        (await api.db('memberships').where({ vendor_id: 'ven_globex', role: 'owner' }).first())?.user_id ??
+        (await api.createPerson({ vendorId: 'ven_globex' })).userId
+      const token = await api.createSession(owner)
+      const there = await api.createPerson({ vendorId: 'ven_globex', role: 'admin' })
+      const path = '/v1/vendor/ven_globex/people'
+      await api.request('DELETE', `${path}/${there.userId}`, { token })
+      const subject = person({ email: there.email, org: 'ven_globex' })
+      assertOutcome(await signIn(subject), 'removed')
+      const body = { name: 'X', email: there.email, role: 'member' }
+      assert.equal((await api.request('POST', path, { token, body })).status, 201)
+      assertOutcome(await signIn(subject), 'done')
+    })
+
+    it('does not take over a suspended account, or one by an unverified address', async () => {
       const suspended = await api.createPerson({ vendorId: 'ven_acme', role: 'admin', status: 'suspended' })
       assertOutcome(await signIn(person({ email: suspended.email })), 'account_exists')
       const { email } = await api.createPerson({ vendorId: 'ven_acme', role: 'admin' })
       assertOutcome(await signIn(person({ email, email_verified: false })), 'no_email')
-      assert.equal(await api.db('openid_identities').where({ user_id: stranger.userId }).first(), undefined)
     })
 
     it('does not lead into a company that the provider does not serve', async () => {

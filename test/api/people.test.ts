@@ -449,7 +449,8 @@ describe('/v1/vendor/{vendor_id}/people', () => {
     it('asks somebody with an account for the password they have, and changes none', async () => {
       const known = await api.createPerson()
       const token = tokenOf(await invite({ email: known.email }))
-      assertProblem(await accept(token, 'another password altogether'), 'invalid_credentials')
+      const wrong = await accept(token, 'another password altogether', { existingAccount: true })
+      assertProblem(wrong, 'invalid_credentials')
       const { json } = await accept(token, TEST_PASSWORD)
       assert.equal(json.user.userId, known.userId)
       assert.equal(json.user.name, known.name)
@@ -462,8 +463,9 @@ describe('/v1/vendor/{vendor_id}/people', () => {
         const { email } = await api.createPerson()
         const token = tokenOf(await invite({ email }))
         const statuses = []
-        for (const password of ['wrong', 'wrong', TEST_PASSWORD]) {
-          const { status } = await limited.request('POST', '/v1/invitation', { body: { token, password } })
+        for (const password of ['a wrong password', 'a wrong password', TEST_PASSWORD]) {
+          const body = { token, password, existingAccount: true }
+          const { status } = await limited.request('POST', '/v1/invitation', { body })
           statuses.push(status)
         }
         assert.deepEqual(statuses, [401, 401, 429])

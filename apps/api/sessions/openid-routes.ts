@@ -21,7 +21,6 @@ import {
   type OpenidTransaction,
   type OpenidTransactions,
 } from './openid-transaction.ts'
-import type { PasswordWork } from './password-check.ts'
 import { countAddress, type SignInLimits } from './sign-in-limits.ts'
 
 const CALLBACK_PATH = '/v1/session/openid/callback'
@@ -33,7 +32,6 @@ export interface OpenidDependencies {
   db: Database
   clock: Clock
   cookie: SessionCookie
-  passwords: PasswordWork
   limits: Pick<SignInLimits, 'perAddress'>
   /** Lets each `state` through once. */
   openidStateOnce: RateLimit
@@ -212,10 +210,9 @@ async function finish(
 ): Promise<void> {
   const { clientAddress: address } = ctx.state.request
   const claimed = claimedPerson(await provider.claims(ctx.querystring, begun, { address }), settings)
-  const noPassword = await deps.passwords.hashOfNone()
   const now = new Date(deps.clock.now())
   const session = beginSession(ctx, deps, { inCookie: true, how: 'openid' }, (transaction) =>
-    admitClaimed(transaction, { claimed, settings, now, noPassword }),
+    admitClaimed(transaction, { claimed, settings, now }),
   )
   if (!(await within(SESSION_DEADLINE_MS, session))) throw unavailable('The session took too long to begin.')
 }

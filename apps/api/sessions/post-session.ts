@@ -1,5 +1,5 @@
 import { bearerChallenge } from '#shared/access-tokens/bearer.ts'
-import { findUserByEmail, holdPassword } from '#shared/accounts/people.ts'
+import { holdPassword, listAccounts } from '#shared/accounts/people.ts'
 import { Problem } from '#shared/problems/problems.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
@@ -54,10 +54,8 @@ export function postSession(deps: SignInDependencies): Route {
         now_ms: clock.now(),
       })
       if (!known) await refuseStranger(ctx, limits, email)
-      const user = await findUserByEmail(db, email)
-      const right = await passwords.check({ address, known }, password, user?.passwordHash)
+      const user = await passwords.check({ address, known }, password, await listAccounts(db, email))
       const begun =
-        right &&
         user &&
         // Unless the password has been changed meanwhile.
         (await beginSession(ctx, deps, { inCookie, how: 'password' }, async (transaction) =>

@@ -54,6 +54,9 @@ export const AcceptedInvitation = z
       description:
         'For a new account, if it is not the name in the invitation. An existing account keeps its name.',
     }),
+    existingAccount: z.boolean('must be true or false').default(false).meta({
+      description: 'true: only join with an account that has this password, and make none.',
+    }),
     cookie,
   })
   .meta({ id: 'AcceptedInvitation' })
