@@ -126,6 +126,29 @@ export async function resetPassword(
   await endSessions(db, userId)
 }
 
+/**
+ * Sets the password that the person chose in place of the one that was verified, and ends all their sessions but one.
+ * Call it in a transaction. Returns the ids of the ended sessions, or undefined when the password is no longer the one that was verified.
+ * @param keep the hash of the token of the session that goes on.
+ */
+export async function changePassword(
+  transaction: Queryable,
+  change: { userId: string; before: string; passwordHash: string; keep: Buffer },
+): Promise<string[] | undefined> {
+  const { userId, before, passwordHash, keep } = change
+  await transaction.raw(`select pg_advisory_xact_lock(${PASSWORD_LOCK})`, [userId])
+  const { rowCount } = await transaction.raw(
+    'update users set password_hash = ? where user_id = ? and password_hash = ?',
+    [passwordHash, userId, before],
+  )
+  if (rowCount !== 1) return undefined
+  const { rows } = await transaction.raw(
+    'delete from sessions where user_id = ? and token_hash <> ? returning session_id as "sessionId"',
+    [userId, keep],
+  )
+  return rows.map(({ sessionId }: { sessionId: string }) => sessionId)
+}
+
 /** Ends every session of the user; effective from the next request. Returns the sessions' ids. */
 export async function endSessions(db: Queryable, userId: string): Promise<string[]> {
   const { rows } = await db.raw(

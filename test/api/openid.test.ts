@@ -186,6 +186,33 @@ describe('signing in with an OpenID provider', () => {
     })
   })
 
+  describe('to hand a company over', () => {
+    it('needs a sign-in at the provider that is not older than 15 minutes', async () => {
+      const { vendorId } = { vendorId: 'ven_globex' }
+      const subject = person({ org: vendorId })
+      const { user } = await sessionOf(await signIn(subject))
+      await api.db('memberships').where({ vendor_id: vendorId, role: 'owner' }).delete()
+      await saveMembership(api.db, { vendorId, userId: user.userId, role: 'owner', status: 'active' })
+      const heir = await api.createPerson({ vendorId, role: 'admin' })
+      const handOver = async (fresh: boolean) => {
+        const started = await api.request('POST', '/v1/session/openid', { body: { fresh }, headers: OWN })
+        const begun = {
+          authorizationUrl: new URL(started.json.authorizationUrl),
+          cookie: cookieOf(started, '__Host-openid') ?? '',
+        }
+        assert.equal(begun.authorizationUrl.searchParams.get('max_age'), fresh ? '0' : null)
+        const back = await finish(await atProvider(begun, subject), begun.cookie)
+        const cookie = cookieOf(back, '__Host-session') ?? ''
+        return api.request('PATCH', `/v1/vendor/${vendorId}/people/${heir.userId}`, {
+          body: { role: 'owner' },
+          headers: { cookie, ...OWN },
+        })
+      }
+      assertProblem(await handOver(false), 'recent_sign_in_required')
+      assert.equal((await handOver(true)).status, 200)
+    })
+  })
+
   describe('with other claims', () => {
     for (const [what, claims, outcome] of [
       ['no company', { org: undefined }, 'no_company'],
@@ -249,6 +276,11 @@ describe('signing in with an OpenID provider', () => {
           },
         ],
       )
+      // Whoever made the account has neither its password nor a session any more.
+      const { sessionToken: token, email } = there
+      assertProblem(await api.request('GET', '/v1/session', { token }), 'unauthenticated')
+      const body = { email, password: TEST_PASSWORD }
+      assertProblem(await api.request('POST', '/v1/session', { body }), 'invalid_credentials')
       // The account is somebody's now.
       assertOutcome(await signIn(person({ email: there.email })), 'account_exists')
     })

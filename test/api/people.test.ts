@@ -236,6 +236,20 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       )
     })
 
+    it('hands nothing over in a session that is older than 15 minutes, until the owner signs in again', async () => {
+      api.clock.advance(15 * 60_000)
+      assert.equal((await change(admin.userId, { role: 'member' })).status, 200)
+      const before = owner.sessionToken
+      api.clock.advance(1)
+      for (const status of ['active', undefined])
+        assertProblem(await change(admin.userId, { role: 'owner', status }), 'recent_sign_in_required')
+      const body = { email: owner.email, password: TEST_PASSWORD }
+      owner.sessionToken = (await api.request('POST', '/v1/session', { body })).json.sessionToken
+      const old = { ...owner, sessionToken: before }
+      assertProblem(await change(admin.userId, { role: 'owner' }, old), 'recent_sign_in_required')
+      assert.equal((await change(admin.userId, { role: 'owner' })).status, 200)
+    })
+
     it('leaves one owner when several are made at once', async () => {
       const others = [admin, await api.createPerson({ vendorId, role: 'admin' })]
       const statuses = (await Promise.all(others.map(({ userId }) => change(userId, { role: 'owner' })))).map(

@@ -144,7 +144,7 @@ describe('workspace: people', function () {
     await row(page, 'Kim Robertson').waitFor({ state: 'detached' })
     await clickUntilShown(
       kim.getByRole('link', { name: 'Activity' }),
-      kim.getByRole('heading', { name: 'Not one of your companies' }),
+      kim.getByText('Your session has ended'),
     )
 
     const { entries } = await globex('/activity')

@@ -12,6 +12,7 @@ import {
   lockMembers,
   type Member,
   PEOPLE_MAX,
+  resetPassword,
   saveMembership,
   type User,
 } from '#shared/accounts/people.ts'
@@ -71,6 +72,8 @@ async function linked(
   const may = settings.linkByEmail && user.status === 'active'
   if (!may || !(await addIdentity(transaction, { issuer, subject, userId })))
     throw new OpenidRefusal('account_exists')
+  // Whoever made the account chose its password, and may still be signed in.
+  await resetPassword(transaction, { userId, passwordHash: unusableHash() })
   const { name, email } = user
   const entry = { userId, action: 'person.linked', subject: userId, detail: { name, email } } as const
   for (const also of await listMemberships(transaction, userId))

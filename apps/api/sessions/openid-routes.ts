@@ -100,6 +100,10 @@ const OpenidStart = (baseUrl: string) =>
         .refine((text) => pageOf(text, baseUrl) !== undefined, 'must be the path of a page of the workspace')
         .default('/')
         .meta({ description: 'The page of the workspace to go on to.', examples: ['/ven_acme/activity'] }),
+      fresh: z.boolean('must be true or false').default(false).meta({
+        description:
+          'true: sign in at the provider again, as handing a company over needs, even if signed in there.',
+      }),
     })
     .meta({ id: 'OpenidStart' })
 
@@ -144,9 +148,9 @@ const postOpenid = (
       },
     },
     problems: ['forbidden', 'rate_limited', 'unavailable'],
-    async handle({ configured: { settings, provider, transactions }, body: { to } }, ctx) {
+    async handle({ configured: { settings, provider, transactions }, body: { to, fresh } }, ctx) {
       await countAddress(ctx, limits)
-      const begun = transactions.begin(pageOf(to, baseUrl) ?? '/')
+      const begun = transactions.begin({ to: pageOf(to, baseUrl) ?? '/', fresh })
       const url = await provider.authorizationUrl(begun).catch((error: unknown) => {
         if (!(error instanceof OpenidRefusal)) throw error
         noteRefusal(ctx, error)
@@ -211,7 +215,8 @@ async function finish(
   const { clientAddress: address } = ctx.state.request
   const claimed = claimedPerson(await provider.claims(ctx.querystring, begun, { address }), settings)
   const now = new Date(deps.clock.now())
-  const session = beginSession(ctx, deps, { inCookie: true, how: 'openid' }, (transaction) =>
+  const authenticatedAt = new Date(Math.min(claimed.authenticatedAt_ms, now.getTime()))
+  const session = beginSession(ctx, deps, { inCookie: true, how: 'openid', authenticatedAt }, (transaction) =>
     admitClaimed(transaction, { claimed, settings, now }),
   )
   if (!(await within(SESSION_DEADLINE_MS, session))) throw unavailable('The session took too long to begin.')

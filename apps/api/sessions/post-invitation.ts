@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { appendActivity, appendAddressClaim } from '#shared/accounts/activity.ts'
+import { passwordFault } from '#shared/accounts/guessable-passwords.ts'
 import { type Invitation, useInvitation } from '#shared/accounts/invitations.ts'
 import { isLinked } from '#shared/accounts/openid-identities.ts'
 import { hashPassword, PASSWORD_MIN_CHARACTERS } from '#shared/accounts/passwords.ts'
@@ -17,7 +18,6 @@ import {
 } from '#shared/accounts/people.ts'
 import { Problem } from '#shared/problems/problems.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
-import { addressSubject } from '#shared/stores/rate-limit.ts'
 import { type Route, route } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
 import { beginSession } from './begin.ts'
@@ -27,39 +27,37 @@ import {
   type PresentedInvitationDependencies,
   presentedInvitation,
 } from './presented-invitation.ts'
+import { proveAccount } from './prove-account.ts'
 import { AcceptedInvitation, CreatedSession } from './schemas.ts'
-import { isKnownAddress } from './sign-in-addresses.ts'
-import { countAttempt, countFailure, refuseStranger } from './sign-in-limits.ts'
 
 export type InvitationDependencies = SignInDependencies & PresentedInvitationDependencies
 
 type Accepted = z.infer<typeof AcceptedInvitation>
 
 export function postInvitation(deps: InvitationDependencies): Route {
-  const { db, clock, cookie, passwords } = deps
+  const { db, cookie, passwords } = deps
 
   /**
    * The account that the password proves, or else a new one of the same address. How long it takes, and what it
    * answers, say nothing about whether the address has an account.
    */
-  async function accountOf(ctx: ApiContext, invited: User, { password, existingAccount }: Accepted) {
-    const { clientAddress: address } = ctx.state.request
-    const { email } = invited
-    if ([...password].length < PASSWORD_MIN_CHARACTERS) throw tooShort()
-    await countAttempt(ctx, deps.limits, email)
-    const from = {
-      address,
-      known: await isKnownAddress(db, { email, address: addressSubject(address), now_ms: clock.now() }),
-    }
-    if (!from.known) await refuseStranger(ctx, deps.limits, email)
+  async function accountOf(
+    ctx: ApiContext,
+    { companyName, ...invited }: User & { companyName: string },
+    { password, existingAccount }: Accepted,
+  ) {
+    const { userId, email, name } = invited
+    // An account cannot have such a password, so this says nothing about one.
+    if ([...password].length < PASSWORD_MIN_CHARACTERS) throw refused(passwordFault(password, []))
     const there = await listAccounts(db, email)
-    const proven = await passwords.check(from, password, there)
-    if (proven) return { account: proven, others: undefined }
-    if (!from.known) await countFailure(deps.limits, email)
+    const proof = await proveAccount(ctx, deps, { email, password, accounts: async () => there })
+    if (proof.account) return { account: proof.account, others: undefined }
     if (existingAccount) throw wrongCredentials()
+    const fault = passwordFault(password, [email, name, companyName])
+    if (fault) throw refused(fault)
     const like = there[0]?.passwordHash
-    const passwordHash = await passwords.inLine(from, () => hashPassword(password, { like }))
-    return { account: { ...invited, passwordHash }, others: there }
+    const passwordHash = await passwords.inLine(proof.from, () => hashPassword(password, { like }))
+    return { account: { userId, email, name, passwordHash }, others: there }
   }
 
   return route({
@@ -87,8 +85,8 @@ export function postInvitation(deps: InvitationDependencies): Route {
       const { token, name, cookie: inCookie } = body
       if (inCookie) cookie.requireOwnPage(ctx)
       const invitation = await presentedInvitation(ctx, deps, token)
-      const { userId, email } = invitation
-      const invited = { userId, email, name: name ?? invitation.name }
+      const { userId, email, companyName } = invitation
+      const invited = { userId, email, name: name ?? invitation.name, companyName }
       const { account, others } = await accountOf(ctx, invited, body)
       const join = async (transaction: Queryable) => {
         await lockMembers(transaction, invitation.vendorId)
@@ -135,7 +133,7 @@ async function endUnproven(transaction: Queryable, accounts: readonly Account[])
   }
 }
 
-const tooShort = (): Problem =>
+const refused = (detail = 'is not valid'): Problem =>
   new Problem('invalid_input', 'The body breaks a rule; errors says which.', {
-    errors: [{ pointer: '/password', detail: `must have at least ${PASSWORD_MIN_CHARACTERS} characters` }],
+    errors: [{ pointer: '/password', detail }],
   })

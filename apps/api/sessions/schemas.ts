@@ -30,6 +30,10 @@ export const SignIn = z
   })
   .meta({ id: 'SignIn' })
 
+export const PasswordChange = z
+  .strictObject({ currentPassword: password, newPassword: password })
+  .meta({ id: 'PasswordChange' })
+
 const invitationToken = z.string('must be a string').max(100, 'must be the token of an invitation')
 
 export const PresentedToken = z.strictObject({ token: invitationToken }).meta({ id: 'PresentedToken' })
