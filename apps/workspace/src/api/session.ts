@@ -87,6 +87,10 @@ export const acceptInvitation = (accepted: {
   existingAccount: boolean
 }): Promise<void> => begin('/v1/invitation', accepted)
 
+/** Ends the other sessions of this person. @throws ApiProblem `invalid_input` or `rate_limited`, or NoAnswer. */
+export const changePassword = (change: { currentPassword: string; newPassword: string }): Promise<void> =>
+  asMe<void>('/v1/session/password', { method: 'PUT', body: change })
+
 /** The answer to signing out clears the cookie, so it must not come after a new one. */
 export const signedOut = async (): Promise<void> => signingOut
 
