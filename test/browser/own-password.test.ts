@@ -7,6 +7,7 @@ import {
   assertFocused,
   GLOBEX_OWNER,
   sessionToken,
+  testWorkspace,
   type Visit,
   visit,
 } from '../support/workspace.ts'
@@ -92,5 +93,39 @@ describe('workspace: one’s own password and sessions', function () {
     await assertFocused(page, 'Your sessions')
     assert.equal((await api('/v1/session', { token: elsewhere })).code, 'unauthenticated')
     assert.equal((await api('/v1/session', { token: person.token })).user.email, person.email)
+  })
+
+  it('is asked for again before a company is handed over, if the sign-in is too old', async () => {
+    const { stack } = await testWorkspace()
+    const owner = await visit({ as: GLOBEX_OWNER, path: '/ven_globex/people' })
+    try {
+      const { page } = owner
+      // The service refuses an old sign-in; this one is new.
+      const problem = { status: 403, code: 'recent_sign_in_required', detail: 'Sign in again.' }
+      await page.route('**/people/*', (route) => route.fulfill({ status: 403, json: problem }), { times: 1 })
+      const row = page.getByRole('row').filter({ hasText: person.email })
+      await row.getByRole('button').click()
+      await page.getByRole('menuitem', { name: 'Hand over ownership' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('Type the new owner’s name').fill(person.email)
+      await page.keyboard.press('Enter')
+      await assertTyping(page, 'password')
+      await assertAccessible(page)
+      await page.keyboard.type(stack.demoPassword)
+      await page.keyboard.press('Enter')
+      await dialog.waitFor({ state: 'detached' })
+      const { people } = await api('/v1/vendor/ven_globex/people', { token: person.token })
+      const roles = people.map(({ email, role }: Record<string, string>) => [email, role])
+      assert.deepEqual(roles.slice(0, 2), [
+        [person.email, 'owner'],
+        [GLOBEX_OWNER, 'admin'],
+      ])
+    } finally {
+      await owner.leave()
+      const { people } = await api('/v1/vendor/ven_globex/people', { token: person.token })
+      const { userId } = people.find(({ email }: { email: string }) => email === GLOBEX_OWNER)
+      const back = { token: person.token, body: { role: 'owner' }, method: 'PATCH' }
+      await api(`/v1/vendor/ven_globex/people/${userId}`, back)
+    }
   })
 })

@@ -66,8 +66,8 @@ function usePasswordChange(onClose: () => void) {
         }),
       }
     },
-    async send(change) {
-      await changePassword(change)
+    async send({ currentPassword, newPassword }) {
+      await changePassword({ currentPassword, newPassword })
       onClose()
       toast('Your password is changed')
     },
