@@ -103,11 +103,12 @@ const LOG_EVENTS: Readonly<Record<string, LogLine>> = {
     audit: true,
     alert: 'many for one account; `reason` `unreachable` or `not_trusted`',
   },
+  'password.changed': { service: 'API', level: 'info', fields: '`userId`', audit: true },
   'session.ended': {
     service: 'API',
     level: 'info',
     fields:
-      '`userId`, `sessionId`; `why`: `signed_out` or `signed_out_everywhere`, with `clientAddress`, or `expired`',
+      '`userId`, `sessionId`; `why`: `signed_out`, `signed_out_everywhere` or `password_changed`, with `clientAddress`, or `expired`',
     audit: true,
   },
   'callback.tested': {

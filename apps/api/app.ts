@@ -57,6 +57,7 @@ export interface ApiDependencies {
     trustedProxies: BlockList
     openid: OpenidSettings | undefined
     builtInAccounts: boolean
+    sessionIdle_ms: number
   }
   log: Log
   clock: Clock
@@ -158,7 +159,7 @@ function workspaceRoutes(deps: ApiDependencies): Route[] {
   const { settings, clock, pools, redis, revocation, limits, callbacks } = deps
   const { workspace: db } = pools
   const { cookie, session, manager, owner } = accessOfPeople(deps)
-  const { openid, builtInAccounts } = settings
+  const { openid, builtInAccounts, sessionIdle_ms } = settings
   const baseUrl = new URL(settings.apiResource).origin
   return [
     ...createSessionRoutes({
@@ -166,6 +167,7 @@ function workspaceRoutes(deps: ApiDependencies): Route[] {
       clock,
       cookie,
       session,
+      sessionIdle_ms,
       passwords: createPasswordWork(),
       accountName: createAccountNames(db),
       guessesPerAddress: limits.sessionGuessesPerAddress,
@@ -204,6 +206,7 @@ function accessOfPeople({ settings, clock, pools: { workspace: db }, limits }: A
     db,
     clock,
     cookie,
+    sessionIdle_ms: settings.sessionIdle_ms,
     limits: {
       guessesPerAddress: limits.sessionGuessesPerAddress,
       requestsPerSession: limits.apiPerSession,

@@ -24,6 +24,10 @@ export const apiShape = {
     unit: 'days',
     description: 'how long individual events are kept; daily figures are kept permanently',
   }),
+  SESSION_IDLE_MINUTES: integer(5, 720, 120).meta({
+    unit: 'minutes',
+    description: 'how long a session may go unused before it ends; it lasts 12 hours at most',
+  }),
   RATE_API_PER_CLIENT: rate('6000/60').meta({ description: 'API requests by a client' }),
   RATE_API_EVENTS_PER_CLIENT: rate('600000/60').meta({
     description: 'events reported by a client; a call that would exceed the limit is refused entirely',

@@ -141,6 +141,7 @@ const appSettings = (config: ApiConfig): ApiDependencies['settings'] => ({
   trustedProxies: config.TRUSTED_PROXIES,
   openid: config.openid,
   builtInAccounts: config.BUILT_IN_ACCOUNTS === 'on',
+  sessionIdle_ms: config.SESSION_IDLE_MINUTES * 60_000,
 })
 
 /** Returns the dependencies that are down or untrusted. */

@@ -1,5 +1,6 @@
 import type { ReadStream } from 'node:tty'
-import { PASSWORD_MAX_BYTES, PASSWORD_MIN_CHARACTERS } from '#shared/accounts/passwords.ts'
+import { passwordFault } from '#shared/accounts/guessable-passwords.ts'
+import { PASSWORD_MAX_BYTES } from '#shared/accounts/passwords.ts'
 import { OperatorError } from './operator.ts'
 
 const CTRL_C = '\x03'
@@ -17,7 +18,7 @@ export interface PasswordSource {
 /**
  * Reads a new password from the terminal, twice and without showing it, or from a pipe. It is never an argument, because
  * a command line is visible to everyone on the machine and kept by the shell.
- * @throws OperatorError if it is too short or too long, differs the second time, or was cancelled.
+ * @throws OperatorError if it is too short, too long or too common, differs the second time, or was cancelled.
  */
 export async function askNewPassword(question: string, { input, output }: PasswordSource): Promise<string> {
   if (!input.isTTY) return checked((await readAll(input)).replace(/\r?\n$/, ''))
@@ -28,12 +29,10 @@ export async function askNewPassword(question: string, { input, output }: Passwo
 }
 
 function checked(password: string): string {
-  if ([...password].length < PASSWORD_MIN_CHARACTERS)
-    throw new OperatorError(
-      `A password must have at least ${PASSWORD_MIN_CHARACTERS} characters. Nothing was changed.`,
-    )
   if (Buffer.byteLength(password) > PASSWORD_MAX_BYTES)
     throw new OperatorError(`A password can have at most ${PASSWORD_MAX_BYTES} bytes. Nothing was changed.`)
+  const fault = passwordFault(password, [])
+  if (fault) throw new OperatorError(`The password ${fault}. Nothing was changed.`)
   return password
 }
 

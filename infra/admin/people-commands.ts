@@ -35,6 +35,18 @@ export function addPeopleCommands(program: Command, run: Run, askPassword: AskPa
     )
 }
 
+const existingAccount = () =>
+  new Option('--existing-account', 'take the account that the email address has already').conflicts(
+    'newAccount',
+  )
+const newAccount = () =>
+  new Option(
+    '--new-account',
+    'make a separate account with a password of its own, though the email address has one already',
+  )
+const accountChoice = (options: { existingAccount?: true; newAccount?: true }) =>
+  options.existingAccount ? ('existing' as const) : options.newAccount ? ('new' as const) : undefined
+
 interface CompanyOptions {
   name: string
   timezone: string
@@ -42,6 +54,7 @@ interface CompanyOptions {
   ownerEmail: string
   ownerName?: string
   existingAccount?: true
+  newAccount?: true
   vendorId?: string
 }
 
@@ -57,7 +70,8 @@ function addCompanyCommands(company: Command, run: Run, askPassword: AskPassword
     .requiredOption('--currency <code>', 'ISO 4217 currency of its figures')
     .requiredOption('--owner-email <email>', 'email address that the owner signs in with')
     .option('--owner-name <name>', 'name of the owner, for a new account')
-    .option('--existing-account', 'use the existing account for this email address')
+    .addOption(existingAccount())
+    .addOption(newAccount())
     .option('--vendor-id <id>', 'identifier of the company (default: a random one)')
     .action((options: CompanyOptions) =>
       run(async ({ db, by }) => {
@@ -71,7 +85,7 @@ function addCompanyCommands(company: Command, run: Run, askPassword: AskPassword
             email: options.ownerEmail,
             name: options.ownerName,
             password: () => askPassword(options.ownerEmail),
-            existingAccount: options.existingAccount === true,
+            account: accountChoice(options),
           },
         })
         return {
@@ -100,7 +114,8 @@ function addCompanyCommands(company: Command, run: Run, askPassword: AskPassword
 interface NewMemberOptions {
   name?: string
   role: 'admin' | 'member'
-  existingAccount?: boolean
+  existingAccount?: true
+  newAccount?: true
 }
 
 function addMemberCommands(member: Command, run: Run, askPassword: AskPassword): void {
@@ -113,13 +128,15 @@ function addMemberCommands(member: Command, run: Run, askPassword: AskPassword):
     .argument('<vendor_id>')
     .argument('<email>')
     .option('--name <name>', 'name of the person, for a new account')
-    .option('--existing-account', 'use the existing account for this email address')
+    .addOption(existingAccount())
+    .addOption(newAccount())
     .addOption(
       new Option('--role <role>', 'role in the company').choices(['admin', 'member']).makeOptionMandatory(),
     )
-    .action((vendorId: string, email: string, { name, role, existingAccount = false }: NewMemberOptions) =>
+    .action((vendorId: string, email: string, options: NewMemberOptions) =>
       run(async ({ db, by }) => {
-        const person = { email, name, password: () => askPassword(email), existingAccount }
+        const { name, role } = options
+        const person = { email, name, password: () => askPassword(email), account: accountChoice(options) }
         const added = await addMember(db, { vendorId, role, person, by })
         return { text: `${added.email} was added to ${vendorId} with the role ${role}.`, data: added }
       }),

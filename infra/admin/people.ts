@@ -1,18 +1,20 @@
 import { type ActivityAction, appendActivity, type Operator } from '#shared/accounts/activity.ts'
-import { removeIdentities } from '#shared/accounts/openid-identities.ts'
+import { isLinked, removeIdentities } from '#shared/accounts/openid-identities.ts'
 import { hashPassword } from '#shared/accounts/passwords.ts'
 import {
+  type Account,
   type Company,
+  endAccountWithoutCompany,
   endSessions,
   findCompany,
-  findMembership,
-  findUserByEmail,
+  findMemberByEmail,
+  holdPassword,
   insertCompany,
   insertUser,
+  listAccounts,
   listMemberships,
   lockMembers,
   type Member,
-  type Membership,
   type MembershipStatus,
   normalizedEmail,
   type Role,
@@ -37,8 +39,11 @@ export interface NewPerson {
   name: string | undefined
   /** Called only for a new account, so that no one types a password that is not used. */
   password: () => Promise<string>
-  /** Use the existing account for the address, if any. An invitation never proved who owns the address. */
-  existingAccount: boolean
+  /**
+   * What to do if the address has an account: an invitation never proved whose address it is. undefined: nothing, and
+   * say so.
+   */
+  account: 'existing' | 'new' | undefined
 }
 
 export interface NewCompany {
@@ -66,21 +71,19 @@ export async function createCompany(
   }
   if (await findCompany(db, vendorId)) throw new OperatorError(`The company ${vendorId} already exists.`)
   const person = await preparePerson(db, owner)
-  await refusingDoubles(
-    `The company ${vendorId} or an account for ${person.user.email} already exists.`,
-    () =>
-      db.transaction(async (transaction) => {
-        await insertCompany(transaction, company)
-        await person.store(transaction)
-        await appendActivity(transaction, {
-          vendorId,
-          operator: by,
-          action: 'company.created',
-          subject: vendorId,
-          detail: { name: company.name },
-        })
-        await addPerson(transaction, { vendorId, user: person.user, role: 'owner', by })
-      }),
+  await refusingDoubles(`The company ${vendorId} already exists.`, () =>
+    db.transaction(async (transaction) => {
+      await insertCompany(transaction, company)
+      await person.store(transaction)
+      await appendActivity(transaction, {
+        vendorId,
+        operator: by,
+        action: 'company.created',
+        subject: vendorId,
+        detail: { name: company.name },
+      })
+      await addPerson(transaction, { vendorId, user: person.user, role: 'owner', by })
+    }),
   )
   return { company, owner: { ...person.user, role: 'owner', status: 'active' } }
 }
@@ -96,19 +99,18 @@ export async function addMember(
   }: { vendorId: string; role: 'admin' | 'member'; person: NewPerson; by: Operator },
 ): Promise<Member> {
   await requireCompany(db, vendorId)
-  const refuseMember = async (queryable: Queryable, { userId, email }: User) => {
-    if (await findMembership(queryable, { vendorId, userId }))
-      throw new OperatorError(`${email} already belongs to ${vendorId}.`)
+  const refuseMember = async (queryable: Queryable, { email }: Pick<User, 'email'>) => {
+    if (await findMemberByEmail(queryable, { vendorId, email }))
+      throw new OperatorError(`${normalizedEmail(email)} already belongs to ${vendorId}.`)
   }
-  const person = await preparePerson(db, given, (user) => refuseMember(db, user))
-  await refusingDoubles(`An account for ${person.user.email} already exists.`, () =>
-    db.transaction(async (transaction) => {
-      await lockMembers(transaction, vendorId)
-      await refuseMember(transaction, person.user)
-      await person.store(transaction)
-      await addPerson(transaction, { vendorId, user: person.user, role, by })
-    }),
-  )
+  await refuseMember(db, given)
+  const person = await preparePerson(db, given)
+  await db.transaction(async (transaction) => {
+    await lockMembers(transaction, vendorId)
+    await refuseMember(transaction, person.user)
+    await person.store(transaction)
+    await addPerson(transaction, { vendorId, user: person.user, role, by })
+  })
   return { ...person.user, role, status: 'active' }
 }
 
@@ -117,9 +119,9 @@ export async function setRole(
   db: Database,
   { vendorId, email, role, by }: { vendorId: string; email: string; role: Role; by: Operator },
 ): Promise<{ member: Member; formerOwner: User | undefined }> {
-  return changingMember(db, { vendorId, email }, async (transaction, { user, membership }) => {
-    const { role: before, status } = membership
-    if (before === role) return { member: { ...user, role, status }, formerOwner: undefined }
+  return changingMember(db, { vendorId, email }, async (transaction, user) => {
+    const { role: before, status } = user
+    if (before === role) return { member: user, formerOwner: undefined }
     if (before === 'owner')
       throw new OperatorError(
         `${user.email} is the owner of ${vendorId}: make another member the owner first.`,
@@ -147,43 +149,36 @@ export async function setStatus(
     by,
   }: { vendorId: string; email: string; status: MembershipStatus; by: Operator },
 ): Promise<Member> {
-  return changingMember(db, { vendorId, email }, async (transaction, { user, membership }) => {
-    if (membership.role === 'owner' && status === 'suspended')
+  return changingMember(db, { vendorId, email }, async (transaction, user) => {
+    if (user.role === 'owner' && status === 'suspended')
       throw new OperatorError(`${user.email} is the owner of ${vendorId}, and an owner cannot be suspended.`)
     const change = { vendorId, userId: user.userId, status, by }
     return changed(await changePerson(transaction, change)).member
   })
 }
 
-interface CompanyMember {
-  user: User
-  membership: Membership
-}
-
 /** Serialises changes to a company's people, so that a check still holds when the change is made. */
 function changingMember<T>(
   db: Database,
   { vendorId, email }: { vendorId: string; email: string },
-  change: (transaction: Queryable, member: CompanyMember) => Promise<T>,
+  change: (transaction: Queryable, member: Member) => Promise<T>,
 ): Promise<T> {
   return db.transaction(async (transaction) => {
     await lockMembers(transaction, vendorId)
     await requireCompany(transaction, vendorId)
-    const user = await findUserByEmail(transaction, email)
-    const membership = user && (await findMembership(transaction, { vendorId, userId: user.userId }))
-    if (!membership) throw new OperatorError(`${normalizedEmail(email)} does not belong to ${vendorId}.`)
-    return change(transaction, { user: shownUser(user), membership })
+    const member = await findMemberByEmail(transaction, { vendorId, email })
+    if (!member) throw new OperatorError(`${normalizedEmail(email)} does not belong to ${vendorId}.`)
+    return change(transaction, member)
   })
 }
 
-/** Also ends every session of the user. @throws OperatorError if there is no such account. */
+/** Also ends every session of the user. @throws OperatorError unless there is exactly one such account. */
 export async function replacePassword(
   db: Database,
   { email, password, by }: { email: string; password: () => Promise<string>; by: Operator },
 ): Promise<User> {
-  const user = await findUserByEmail(db, email)
-  if (!user) throw new OperatorError(`There is no account for ${normalizedEmail(email)}.`)
-  const passwordHash = await hashPassword(await password())
+  const user = await theAccount(db, email)
+  const passwordHash = await hashPassword(await password(), { like: user.passwordHash })
   await db.transaction(async (transaction) => {
     await resetPassword(transaction, { userId: user.userId, passwordHash })
     await recordForCompanies(transaction, { user, action: 'person.password_reset', operator: by })
@@ -204,15 +199,14 @@ async function recordForCompanies(
 
 /**
  * Unlinks the account from its OpenID provider, and ends every session of the user.
- * @throws OperatorError if there is no such account, or it is not linked.
+ * @throws OperatorError unless there is exactly one such account, or if it is not linked.
  */
 export async function unlinkMember(
   db: Database,
   { email, by }: { email: string; by: Operator },
 ): Promise<User> {
   return db.transaction(async (transaction) => {
-    const user = await findUserByEmail(transaction, email)
-    if (!user) throw new OperatorError(`There is no account for ${normalizedEmail(email)}.`)
+    const user = await theAccount(transaction, email)
     const { userId } = user
     const vendorIds = (await listMemberships(transaction, userId)).map(({ vendorId }) => vendorId).sort()
     // A sign-in holds this lock too, so one in progress has created its session before the sessions are ended.
@@ -220,6 +214,7 @@ export async function unlinkMember(
     if (!(await removeIdentities(transaction, userId)))
       throw new OperatorError(`${user.email} is not linked to an OpenID provider.`)
     await endSessions(transaction, userId)
+    await endAccountWithoutCompany(transaction, userId)
     await recordForCompanies(transaction, { user, action: 'person.unlinked', operator: by })
     return shownUser(user)
   })
@@ -231,30 +226,66 @@ export async function requireCompany(db: Queryable, vendorId: string): Promise<C
   return company
 }
 
+/**
+ * The account of an address, or `vendor_id:address` where several companies have one each.
+ * @throws OperatorError when there is none, or more than one.
+ */
+async function theAccount(db: Queryable, given: string): Promise<Account> {
+  const [vendorId, address] = given.startsWith('ven_') ? given.split(':', 2) : []
+  const email = normalizedEmail(address ?? given)
+  const member = vendorId && (await findMemberByEmail(db, { vendorId, email }))
+  const all = await listAccounts(db, email)
+  const [account, another] = vendorId ? all.filter(({ userId }) => member && userId === member.userId) : all
+  if (!account) throw new OperatorError(`There is no account for ${normalizedEmail(given)}.`)
+  if (!another) return account
+  throw new OperatorError(
+    `${email} has several accounts: name one as vendor_id:${email}. They belong to ${await companiesOf(db, all)}.`,
+  )
+}
+
+/** "ven_acme; ven_globex, ven_initech": the companies of each account. */
+async function companiesOf(db: Queryable, accounts: readonly User[]): Promise<string> {
+  const lists = await Promise.all(accounts.map(({ userId }) => listMemberships(db, userId)))
+  return lists.map((list) => list.map(({ vendorId }) => vendorId).join(', ') || 'no company').join('; ')
+}
+
 const shownUser = ({ userId, email, name }: User): User => ({ userId, email, name })
 
 /** Finds the account or prepares a new one, which `store` inserts. Prompts for the password last. */
 async function preparePerson(
   db: Queryable,
-  { email: given, name, password, existingAccount }: NewPerson,
-  check: (user: User) => Promise<void> = async () => {},
+  { email: given, name, password, account }: NewPerson,
 ): Promise<{ user: User; store(transaction: Queryable): Promise<void> }> {
   const email = normalizedEmail(given)
   if (!EMAIL.test(email) || email.length > EMAIL_MAX_CHARACTERS)
     throw new OperatorError(`${JSON.stringify(given)} is not an email address.`)
-  const known = await findUserByEmail(db, email)
-  if (known) {
-    await check(known)
-    if (!existingAccount)
-      throw new OperatorError(
-        `${email} already has an account, which someone else may have created with that address. If you know that it belongs to this person, repeat the command with --existing-account.`,
-      )
-    return { user: shownUser(known), store: async () => {} }
+  const known = await listAccounts(db, email)
+  if (known.length > 0 && account === undefined)
+    throw new OperatorError(
+      `${email} already has an account, which someone else may have created with that address. It belongs to ${await companiesOf(db, known)}. If you know that it is this person's, repeat the command with --existing-account; if you do not, with --new-account.`,
+    )
+  if (known.length > 0 && account === 'existing') {
+    const existing = await onlyOneOf(db, known)
+    const store = async (transaction: Queryable) => {
+      if (!(await holdPassword(transaction, existing)))
+        throw new OperatorError(`The account of ${email} has just changed. Try again.`)
+    }
+    return { user: shownUser(existing), store }
   }
   if (name === undefined) throw new OperatorError(`${email} has no account yet: add the person's name.`)
   const user = { userId: newUserId(), email, name: checkedName(name) }
-  const passwordHash = await hashPassword(await password())
+  const passwordHash = await hashPassword(await password(), { like: known[0]?.passwordHash })
   return { user, store: (transaction) => insertUser(transaction, { ...user, passwordHash }) }
+}
+
+/** Among several accounts, the one that an OpenID provider proves to be the person's. */
+async function onlyOneOf(db: Queryable, accounts: readonly Account[]): Promise<Account> {
+  const linked = await Promise.all(accounts.map(({ userId }) => isLinked(db, userId)))
+  const [account, another] = accounts.length === 1 ? accounts : accounts.filter((_, index) => linked[index])
+  if (account && !another) return account
+  throw new OperatorError(
+    `${accounts[0]?.email} has several accounts, of ${await companiesOf(db, accounts)}. Nothing says which is this person's: repeat the command with --new-account.`,
+  )
 }
 
 async function refusingDoubles<T>(sentence: string, work: () => Promise<T>): Promise<T> {

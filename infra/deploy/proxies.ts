@@ -118,7 +118,7 @@ ${headers(workspaceCacheControl('/'))}
     try_files $uri =404;
 ${headers(workspaceCacheControl('/'))}
   }
-  location ~ "${SCREEN_PATHS}" {
+  location ~ "${SCREEN_PATHS.source}" {
     limit_except GET {
       deny all;
     }

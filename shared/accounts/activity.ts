@@ -14,6 +14,7 @@ export const ACTIVITY_ACTIONS = [
   'person.unlinked',
   'person.password_reset',
   'person.removed',
+  'address.claimed',
   'invitation.withdrawn',
   'analytics.imported',
 ] as const
@@ -91,6 +92,37 @@ export async function listOperatorActs(db: Queryable, { entryIds }: Operator): P
     [entryIds],
   )
   return rows
+}
+
+/**
+ * Appends the entry `address.claimed` unless the company has one about this user. Nobody of the company did it, so it
+ * has no author. Returns whether it appended one.
+ */
+export async function appendAddressClaim(
+  transaction: Queryable,
+  { vendorId, userId, detail }: { vendorId: string; userId: string; detail: Record<string, unknown> },
+): Promise<boolean> {
+  const action: ActivityAction = 'address.claimed'
+  const { rowCount } = await transaction.raw(
+    `insert into activity (vendor_id, action, subject, detail) select ?, ?, ?, ?
+     where not exists (select from activity where vendor_id = ? and subject = ? and action = ?)`,
+    [vendorId, action, userId, JSON.stringify(detail), vendorId, userId, action],
+  )
+  return rowCount === 1
+}
+
+/** Whether the last thing that happened to the membership of this address in the company was its removal. */
+export async function wasRemoved(
+  db: Queryable,
+  { vendorId, email }: { vendorId: string; email: string },
+): Promise<boolean> {
+  const { rows } = await db.raw(
+    `select action from activity
+     where vendor_id = ? and action in ('person.removed', 'person.invited', 'person.added', 'person.joined')
+       and detail->>'email' = ? order by entry_id desc limit 1`,
+    [vendorId, email],
+  )
+  return rows[0]?.action === 'person.removed'
 }
 
 export interface ActivityRecord {

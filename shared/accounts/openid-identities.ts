@@ -32,6 +32,12 @@ export async function addIdentity(
   return rowCount === 1
 }
 
+/** Whether a provider proves whose account it is. */
+export async function isLinked(db: Queryable, userId: string): Promise<boolean> {
+  const { rows } = await db.raw('select from openid_identities where user_id = ? limit 1', [userId])
+  return rows.length > 0
+}
+
 /** Removes the user's identity at every provider. Returns whether there was one. */
 export async function removeIdentities(transaction: Queryable, userId: string): Promise<boolean> {
   const { rowCount } = await transaction.raw('delete from openid_identities where user_id = ?', [userId])

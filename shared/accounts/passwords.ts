@@ -12,22 +12,54 @@ const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Z
 export const PASSWORD_MIN_CHARACTERS = 12
 export const PASSWORD_MAX_BYTES = 1_024
 
-/** @returns the argon2id hash of a password in PHC string format. */
-export async function hashPassword(password: string): Promise<string> {
-  const salt = randomBytes(SALT_BYTES)
-  const tag = await derive(password, salt, PARAMETERS, TAG_BYTES)
-  const { memory, passes, parallelism } = PARAMETERS
-  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(salt)}$${unpadded(tag)}`
+/**
+ * Returns the argon2id hash of a password in PHC string format.
+ * @param like another hash, of the same email address: its salt is used again, so that one derivation checks both.
+ */
+export async function hashPassword(password: string, { like }: { like?: string | undefined } = {}) {
+  const salt = like === undefined ? randomBytes(SALT_BYTES) : parsed(like).salt
+  return phc(salt, await derive(password, salt, PARAMETERS, TAG_BYTES))
+}
+
+/** Returns a hash that no known password has, for an account without a password. */
+export const unusableHash = (): string => phc(randomBytes(SALT_BYTES), randomBytes(TAG_BYTES))
+
+/**
+ * Returns the index of the first hash that the password has, or -1. Hashes of one address share their salt: however
+ * many there are, the work is that of one.
+ * @throws Error when a hash is not a PHC string of argon2id.
+ */
+export async function indexOfPassword(password: string, hashes: readonly string[]): Promise<number> {
+  const derivations = new Map<string, Promise<Buffer>>()
+  const matches = hashes.map(async (hash) => {
+    const { settings, salt, parameters, tag } = parsed(hash)
+    const derivation = derivations.get(settings) ?? derive(password, salt, parameters, tag.length)
+    derivations.set(settings, derivation)
+    return timingSafeEqual(await derivation, tag)
+  })
+  return (await Promise.all(matches)).indexOf(true)
 }
 
 /** @throws Error when `hash` is not a PHC string of argon2id. */
-export async function verifyPassword(password: string, hash: string): Promise<boolean> {
-  const [, memory, passes, parallelism, salt = '', tag = ''] = PHC.exec(hash) ?? []
-  if (!tag) throw new Error('a stored password hash is not argon2id in PHC format')
-  const expected = Buffer.from(tag, 'base64')
-  const parameters = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) }
-  const actual = await derive(password, Buffer.from(salt, 'base64'), parameters, expected.length)
-  return timingSafeEqual(actual, expected)
+export const verifyPassword = async (password: string, hash: string): Promise<boolean> =>
+  (await indexOfPassword(password, [hash])) === 0
+
+function parsed(hash: string) {
+  const [, memory, passes, parallelism, salt = '', encodedTag = ''] = PHC.exec(hash) ?? []
+  const tag = Buffer.from(encodedTag, 'base64')
+  if (tag.length === 0) throw new Error('a stored password hash is not argon2id in PHC format')
+  return {
+    /** Everything that decides the derivation. */
+    settings: `${hash.slice(0, hash.lastIndexOf('$'))}$${tag.length}`,
+    salt: Buffer.from(salt, 'base64'),
+    parameters: { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) },
+    tag,
+  }
+}
+
+function phc(salt: Buffer, tag: Buffer): string {
+  const { memory, passes, parallelism } = PARAMETERS
+  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(salt)}$${unpadded(tag)}`
 }
 
 function derive(password: string, nonce: Buffer, parameters: typeof PARAMETERS, tagLength: number) {

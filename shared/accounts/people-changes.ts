@@ -3,6 +3,7 @@ import { type Actor, appendActivity, doneBy } from './activity.ts'
 import { withdrawInvitationTo } from './invitations.ts'
 import {
   deleteMembership,
+  endAccountWithoutCompany,
   findMember,
   findOwner,
   type Member,
@@ -76,7 +77,10 @@ export async function addPerson(
   })
 }
 
-/** Removes a person from a company, with the activity entry. Call it in a transaction that holds lockMembers. */
+/**
+ * Removes a person from a company, with the activity entry; with the last company, the account ends. Call it in a
+ * transaction that holds lockMembers.
+ */
 export async function removePerson(
   transaction: Queryable,
   { vendorId, userId, by }: { vendorId: string; userId: string; by: Actor },
@@ -85,6 +89,7 @@ export async function removePerson(
   if (!member) return 'no_such_person'
   if (member.role === 'owner') return 'owner_required'
   await deleteMembership(transaction, { vendorId, userId })
+  await endAccountWithoutCompany(transaction, userId)
   const { name, email, role } = member
   // A link that is still out would bring the person back.
   await withdrawInvitationTo(transaction, { vendorId, email })

@@ -1,3 +1,4 @@
+import { unusableHash } from '#shared/accounts/passwords.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 
 export type Role = 'owner' | 'admin' | 'member'
@@ -65,13 +66,33 @@ export async function insertUser(db: Queryable, user: User & { passwordHash: str
   ])
 }
 
-export async function findUserByEmail(
-  db: Queryable,
-  email: string,
-): Promise<(User & { passwordHash: string }) | undefined> {
+/** An account with the hash of its password. */
+export type Account = User & { passwordHash: string }
+
+/**
+ * The accounts of an address, oldest first. There may be several: whoever accepts an invitation without proving an
+ * account of the address, by its password, gets one of their own. So nobody reaches a company through an invitation
+ * of another, and nobody can keep an address from the person it belongs to by being invited first. Only accounts in
+ * different companies share an address.
+ */
+export async function listAccounts(db: Queryable, email: string): Promise<Account[]> {
   const { rows } = await db.raw(
-    'select user_id as "userId", email, name, password_hash as "passwordHash" from users where email = ?',
+    `select user_id as "userId", email, name, password_hash as "passwordHash" from users where email = ?
+     order by created_at, user_id`,
     [normalizedEmail(email)],
+  )
+  return rows
+}
+
+/** The account of an address that belongs to the company, if one does. */
+export async function findMemberByEmail(
+  db: Queryable,
+  { vendorId, email }: { vendorId: string; email: string },
+): Promise<Member | undefined> {
+  const { rows } = await db.raw(
+    `select u.user_id as "userId", u.email, u.name, m.role, m.status
+     from memberships m join users u using (user_id) where m.vendor_id = ? and u.email = ?`,
+    [vendorId, normalizedEmail(email)],
   )
   return rows[0]
 }
@@ -105,6 +126,29 @@ export async function resetPassword(
   await endSessions(db, userId)
 }
 
+/**
+ * Sets the password that the person chose in place of the one that was verified, and ends all their sessions but one.
+ * Call it in a transaction. Returns the ids of the ended sessions, or undefined when the password is no longer the one that was verified.
+ * @param keep the hash of the token of the session that goes on.
+ */
+export async function changePassword(
+  transaction: Queryable,
+  change: { userId: string; before: string; passwordHash: string; keep: Buffer },
+): Promise<string[] | undefined> {
+  const { userId, before, passwordHash, keep } = change
+  await transaction.raw(`select pg_advisory_xact_lock(${PASSWORD_LOCK})`, [userId])
+  const { rowCount } = await transaction.raw(
+    'update users set password_hash = ? where user_id = ? and password_hash = ?',
+    [passwordHash, userId, before],
+  )
+  if (rowCount !== 1) return undefined
+  const { rows } = await transaction.raw(
+    'delete from sessions where user_id = ? and token_hash <> ? returning session_id as "sessionId"',
+    [userId, keep],
+  )
+  return rows.map(({ sessionId }: { sessionId: string }) => sessionId)
+}
+
 /** Ends every session of the user; effective from the next request. Returns the sessions' ids. */
 export async function endSessions(db: Queryable, userId: string): Promise<string[]> {
   const { rows } = await db.raw(
@@ -112,6 +156,26 @@ export async function endSessions(db: Queryable, userId: string): Promise<string
     [userId],
   )
   return rows.map(({ sessionId }: { sessionId: string }) => sessionId)
+}
+
+/**
+ * Ends an account that belongs to no company any more: its sessions and its password end, and its address is free.
+ * The row stays, since the activity names it. An account that is linked to an OpenID provider only loses its
+ * sessions: the provider proves whose it is, and the link keeps a removed person from joining again.
+ * Call it in a transaction.
+ */
+export async function endAccountWithoutCompany(transaction: Queryable, userId: string): Promise<void> {
+  // Whoever joins another company with this account at the same time holds the lock, and is seen, or is refused.
+  await transaction.raw(`select pg_advisory_xact_lock(${PASSWORD_LOCK})`, [userId])
+  if ((await listMemberships(transaction, userId)).length > 0) return
+  await endSessions(transaction, userId)
+  const linked = await transaction.raw('select from openid_identities where user_id = ? limit 1', [userId])
+  if (linked.rows.length > 0) return
+  await transaction.raw('update users set email = null, password_hash = ? where user_id = ?', [
+    unusableHash(),
+    userId,
+  ])
+  await transaction.raw('delete from sign_in_addresses where user_id = ?', [userId])
 }
 
 /** Adds the membership, or changes the role and status of an existing one. */

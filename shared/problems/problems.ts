@@ -11,6 +11,7 @@ export const PROBLEMS = {
   invalid_token: { status: 401, title: 'The access token is not valid' },
   invalid_credentials: { status: 401, title: 'Email or password is incorrect' },
   forbidden: { status: 403, title: 'You are not allowed to do this' },
+  recent_sign_in_required: { status: 403, title: 'Sign in again to do this' },
   insufficient_scope: { status: 403, title: 'The access token lacks a required scope' },
   not_found: { status: 404, title: 'Not found' },
   invitation_not_valid: { status: 404, title: 'The invitation is not valid' },

@@ -73,8 +73,40 @@ describe('admin company create', () => {
     await createAcme(operator)
     const { code, stderr } = await create({ '--owner-email': 'owner@acme.example' })
     assert.equal(code, 1)
-    assert.match(stderr, /already has an account.*--existing-account/)
+    assert.match(
+      stderr,
+      /already has an account.*It belongs to ven_acme\..*--existing-account.*--new-account/,
+    )
     assert.equal(await count('companies'), 1)
+  })
+
+  it('makes a separate account for an address that somebody else may have taken', async () => {
+    await createAcme(operator)
+    const taken = await operator.db('users').first()
+    const made = await create({ '--owner-email': 'owner@acme.example', '--new-account': '' })
+    assert.equal(made.code, 0, made.stderr)
+    const { owner, company } = made.json
+    assert.notEqual(owner.userId, taken.user_id)
+    const memberships = await operator.db('memberships').where({ user_id: taken.user_id })
+    assert.deepEqual(
+      memberships.map(({ vendor_id }) => vendor_id),
+      ['ven_acme'],
+    )
+    for (const [args, sentence] of [
+      [['password', 'reset', 'owner@acme.example'], /several accounts.*vendor_id:owner@acme\.example/],
+      [
+        ['member', 'add', 'ven_acme', 'owner@acme.example', '--role', 'member', '--existing-account'],
+        /already belongs to ven_acme/,
+      ],
+    ] as const)
+      assert.match((await operator.admin([...args], 'a new password')).stderr, sentence)
+    const email = `${company.vendorId}:owner@acme.example`
+    const reset = await operator.admin(['password', 'reset', email], 'a new password')
+    assert.equal(reset.code, 0, reset.stderr)
+    const [before, after] = [taken, await operator.db('users').where({ user_id: taken.user_id }).first()]
+    assert.equal(after.password_hash, before.password_hash)
+    const both = await create({ '--owner-email': 'owner@acme.example', '--existing-account': '' })
+    assert.match(both.stderr, /has several accounts.*--new-account/)
   })
 
   it('makes an account that exists already the owner, and leaves its password', async () => {
@@ -120,12 +152,12 @@ describe('admin company create', () => {
   })
 
   it('refuses a password that is short, long or missing', async () => {
-    for (const password of ['', 'short', 'x'.repeat(1_025)]) {
+    for (const password of ['', 'short', 'wrong donkey capacitor nail'.repeat(50)]) {
       const { code, stderr } = await create({}, password)
       assert.equal(code, 1)
       assert.match(
         stderr,
-        /A password (must have at least 12 characters|can have at most 1024 bytes)\. Nothing was changed/,
+        /[Tt]he password must have at least 12 characters|A password (can have at most 1024 bytes)\. Nothing was changed/,
       )
     }
     assert.equal(await count('companies'), 0)

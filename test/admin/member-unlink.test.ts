@@ -36,6 +36,16 @@ describe('admin member unlink', () => {
     assert.equal(entry.detail.email, 'admin@acme.example')
   })
 
+  it('ends an account that belongs to no company: nobody is left whose it is', async () => {
+    await addPerson(operator, 'left@acme.example', 'member')
+    const { user_id } = await operator.db('users').where({ email: 'left@acme.example' }).first()
+    await operator.db('openid_identities').insert({ issuer: 'https://login.test', subject: 'left', user_id })
+    await operator.db('memberships').where({ user_id }).delete()
+    const { code, stderr } = await unlink('left@acme.example')
+    assert.equal(code, 0, stderr)
+    assert.equal((await operator.db('users').where({ user_id }).first()).email, null)
+  })
+
   it('refuses who is not linked, or has no account', async () => {
     for (const [email, sentence] of [
       ['admin@acme.example', 'admin@acme.example is not linked to an OpenID provider.\n'],

@@ -18,6 +18,8 @@ describe('any input', () => {
         RATE_API_PER_CLIENT: '1000000/60',
         RATE_SIGN_IN_PER_ACCOUNT: '1000000/60',
         RATE_SIGN_IN_PER_ADDRESS: '1000000/60',
+        RATE_API_PER_SESSION: '1000000/60',
+        RATE_SIGN_IN_STRANGERS_PER_ACCOUNT: '1000000/60',
       },
     })
     ;({ vendorId } = await api.createCompany())
@@ -116,6 +118,10 @@ describe('any input', () => {
     fc.assert(
       fc.asyncProperty(anyText, anyText, async (email, password) => {
         await answersWell('POST', '/v1/session', { body: { email, password } })
+        const { sessionToken: token } = owner
+        const body = { currentPassword: email, newPassword: password }
+        await answersWell('PUT', '/v1/session/password', { token, body })
+        await answersWell('DELETE', `/v1/sessions/${encodeURIComponent(email.toWellFormed())}`, { token })
       }),
       { numRuns: Math.ceil(RUNS / 5) },
     )).timeout(120_000)

@@ -99,6 +99,58 @@ describe('GET /v1/sessions', () => {
   })
 })
 
+describe('DELETE /v1/sessions/{session_id}', () => {
+  let api: TestApi
+  before(async () => {
+    api = await startApi()
+  })
+  after(() => api.stop())
+
+  const end = (id: string, token: string) => api.request('DELETE', `/v1/sessions/${id}`, { token })
+  const isLive = async (token: string) => (await api.request('GET', '/v1/session', { token })).status === 200
+
+  it('ends one session of this user and no other', async () => {
+    const { sessionToken: token, userId } = await api.createPerson()
+    const [lost, kept] = [await api.createSession(userId), await api.createSession(userId)]
+    const { sessions } = (await api.request('GET', '/v1/sessions', { token: lost })).json
+    const { sessionId } = sessions.find(({ current }: { current: boolean }) => current)
+    assert.equal((await end(sessionId, token)).status, 204)
+    assert.deepEqual([await isLive(lost), await isLive(kept), await isLive(token)], [false, true, true])
+    assertProblem(await end(sessionId, token), 'not_found')
+  })
+
+  it('answers the same 404 for the session of somebody else and for what is none, and ends nothing', async () => {
+    const { sessionToken: token } = await api.createPerson()
+    const victim = await api.createPerson()
+    const { sessions } = (await api.request('GET', '/v1/sessions', { token: victim.sessionToken })).json
+    const bodies = []
+    for (const id of [sessions[0].sessionId, `sid_${'0'.repeat(32)}`, 'x', '%00', victim.sessionToken]) {
+      const answer = await end(id, token)
+      assertProblem(answer, 'not_found')
+      bodies.push({ ...answer.json, requestId: '' })
+    }
+    for (const body of bodies) assert.deepEqual(body, bodies[0])
+    assert.equal(await isLive(victim.sessionToken), true)
+  })
+})
+
+describe('a session that nothing uses', () => {
+  it('ends after SESSION_IDLE_MINUTES, and use puts that off', async () => {
+    const api = await startApi({ env: { SESSION_IDLE_MINUTES: '120' } })
+    const { sessionToken, userId } = await api.createPerson()
+    const unused = await api.createSession(userId)
+    const isLive = async (token: string) =>
+      (await api.request('GET', '/v1/session', { token })).status === 200
+    api.clock.advance(119 * 60_000)
+    assert.equal(await isLive(sessionToken), true)
+    api.clock.advance(60_000)
+    assert.deepEqual([await isLive(unused), await isLive(sessionToken)], [false, true])
+    const { sessions } = (await api.request('GET', '/v1/sessions', { token: sessionToken })).json
+    assert.equal(sessions.length, 1)
+    await api.stop()
+  })
+})
+
 describe('DELETE /v1/session?all=true', () => {
   it("ends all of this user's sessions, at every process, and nobody else's", async () => {
     const api = await startApi()

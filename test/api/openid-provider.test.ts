@@ -117,6 +117,10 @@ describe('an OpenID provider', () => {
         new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(secret),
       'not signed': (claims) => new UnsecuredJWT(claims).encode(),
       'of another issuer': (claims) => provider.idToken({ ...claims, iss: 'https://evil.test' }),
+      'with an empty subject': (claims) => provider.idToken({ ...claims, sub: '' }),
+      'issued to another client': (claims) => provider.idToken({ ...claims, azp: 'another' }),
+      'that is an access token': (claims) => provider.idToken(claims, { typ: 'at+jwt' }),
+      'issued an hour ahead': (claims) => provider.idToken({ ...claims, iat: now_s() + 3_600 }),
       'for another client': (claims) => provider.idToken({ ...claims, aud: 'another' }),
       'for several clients, with another one as the authorized party': (claims) =>
         provider.idToken({ ...claims, aud: [OPENID_CLIENT.id, 'another'], azp: 'another' }),

@@ -186,6 +186,33 @@ describe('signing in with an OpenID provider', () => {
     })
   })
 
+  describe('to hand a company over', () => {
+    it('needs a sign-in at the provider that is not older than 15 minutes', async () => {
+      const { vendorId } = { vendorId: 'ven_globex' }
+      const subject = person({ org: vendorId })
+      const { user } = await sessionOf(await signIn(subject))
+      await api.db('memberships').where({ vendor_id: vendorId, role: 'owner' }).delete()
+      await saveMembership(api.db, { vendorId, userId: user.userId, role: 'owner', status: 'active' })
+      const heir = await api.createPerson({ vendorId, role: 'admin' })
+      const handOver = async (fresh: boolean) => {
+        const started = await api.request('POST', '/v1/session/openid', { body: { fresh }, headers: OWN })
+        const begun = {
+          authorizationUrl: new URL(started.json.authorizationUrl),
+          cookie: cookieOf(started, '__Host-openid') ?? '',
+        }
+        assert.equal(begun.authorizationUrl.searchParams.get('max_age'), fresh ? '0' : null)
+        const back = await finish(await atProvider(begun, subject), begun.cookie)
+        const cookie = cookieOf(back, '__Host-session') ?? ''
+        return api.request('PATCH', `/v1/vendor/${vendorId}/people/${heir.userId}`, {
+          body: { role: 'owner' },
+          headers: { cookie, ...OWN },
+        })
+      }
+      assertProblem(await handOver(false), 'recent_sign_in_required')
+      assert.equal((await handOver(true)).status, 200)
+    })
+  })
+
   describe('with other claims', () => {
     for (const [what, claims, outcome] of [
       ['no company', { org: undefined }, 'no_company'],
@@ -249,18 +276,48 @@ describe('signing in with an OpenID provider', () => {
           },
         ],
       )
+      // Whoever made the account has neither its password nor a session any more.
+      const { sessionToken: token, email } = there
+      assertProblem(await api.request('GET', '/v1/session', { token }), 'unauthenticated')
+      const body = { email, password: TEST_PASSWORD }
+      assertProblem(await api.request('POST', '/v1/session', { body }), 'invalid_credentials')
       // The account is somebody's now.
       assertOutcome(await signIn(person({ email: there.email })), 'account_exists')
     })
 
-    it('does not take over the account of a stranger, or a suspended one, or by an unverified address', async () => {
+    it('makes an account beside that of a stranger, who is left alone', async () => {
       const stranger = await api.createPerson({ vendorId: 'ven_globex', role: 'admin' })
-      assertOutcome(await signIn(person({ email: stranger.email })), 'account_exists')
+      const { user, companies } = await sessionOf(await signIn(person({ email: stranger.email })))
+      assert.notEqual(user.userId, stranger.userId)
+      assert.deepEqual(
+        companies.map(({ vendorId }: { vendorId: string }) => vendorId),
+        ['ven_acme'],
+      )
+      assert.equal(await api.db('openid_identities').where({ user_id: stranger.userId }).first(), undefined)
+      const token = stranger.sessionToken
+      assert.equal((await api.request('GET', '/v1/session', { token })).status, 200)
+    })
+
+    it('keeps out who was removed before the first sign-in, until they are invited again', async () => {
+      const owner =
+        (await api.db('memberships').where({ vendor_id: 'ven_globex', role: 'owner' }).first())?.user_id ??
+        (await api.createPerson({ vendorId: 'ven_globex' })).userId
+      const token = await api.createSession(owner)
+      const there = await api.createPerson({ vendorId: 'ven_globex', role: 'admin' })
+      const path = '/v1/vendor/ven_globex/people'
+      await api.request('DELETE', `${path}/${there.userId}`, { token })
+      const subject = person({ email: there.email, org: 'ven_globex' })
+      assertOutcome(await signIn(subject), 'removed')
+      const body = { name: 'X', email: there.email, role: 'member' }
+      assert.equal((await api.request('POST', path, { token, body })).status, 201)
+      assertOutcome(await signIn(subject), 'done')
+    })
+
+    it('does not take over a suspended account, or one by an unverified address', async () => {
       const suspended = await api.createPerson({ vendorId: 'ven_acme', role: 'admin', status: 'suspended' })
       assertOutcome(await signIn(person({ email: suspended.email })), 'account_exists')
       const { email } = await api.createPerson({ vendorId: 'ven_acme', role: 'admin' })
       assertOutcome(await signIn(person({ email, email_verified: false })), 'no_email')
-      assert.equal(await api.db('openid_identities').where({ user_id: stranger.userId }).first(), undefined)
     })
 
     it('does not lead into a company that the provider does not serve', async () => {

@@ -236,6 +236,20 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       )
     })
 
+    it('hands nothing over in a session that is older than 15 minutes, until the owner signs in again', async () => {
+      api.clock.advance(15 * 60_000)
+      assert.equal((await change(admin.userId, { role: 'member' })).status, 200)
+      const before = owner.sessionToken
+      api.clock.advance(1)
+      for (const status of ['active', undefined])
+        assertProblem(await change(admin.userId, { role: 'owner', status }), 'recent_sign_in_required')
+      const body = { email: owner.email, password: TEST_PASSWORD }
+      owner.sessionToken = (await api.request('POST', '/v1/session', { body })).json.sessionToken
+      const old = { ...owner, sessionToken: before }
+      assertProblem(await change(admin.userId, { role: 'owner' }, old), 'recent_sign_in_required')
+      assert.equal((await change(admin.userId, { role: 'owner' })).status, 200)
+    })
+
     it('leaves one owner when several are made at once', async () => {
       const others = [admin, await api.createPerson({ vendorId, role: 'admin' })]
       const statuses = (await Promise.all(others.map(({ userId }) => change(userId, { role: 'owner' })))).map(
@@ -449,7 +463,8 @@ describe('/v1/vendor/{vendor_id}/people', () => {
     it('asks somebody with an account for the password they have, and changes none', async () => {
       const known = await api.createPerson()
       const token = tokenOf(await invite({ email: known.email }))
-      assertProblem(await accept(token, 'another password altogether'), 'invalid_credentials')
+      const wrong = await accept(token, 'another password altogether', { existingAccount: true })
+      assertProblem(wrong, 'invalid_credentials')
       const { json } = await accept(token, TEST_PASSWORD)
       assert.equal(json.user.userId, known.userId)
       assert.equal(json.user.name, known.name)
@@ -462,8 +477,9 @@ describe('/v1/vendor/{vendor_id}/people', () => {
         const { email } = await api.createPerson()
         const token = tokenOf(await invite({ email }))
         const statuses = []
-        for (const password of ['wrong', 'wrong', TEST_PASSWORD]) {
-          const { status } = await limited.request('POST', '/v1/invitation', { body: { token, password } })
+        for (const password of ['a wrong password', 'a wrong password', TEST_PASSWORD]) {
+          const body = { token, password, existingAccount: true }
+          const { status } = await limited.request('POST', '/v1/invitation', { body })
           statuses.push(status)
         }
         assert.deepEqual(statuses, [401, 401, 429])

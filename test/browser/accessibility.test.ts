@@ -133,6 +133,17 @@ const STATES: State[] = [
     },
   },
   {
+    name: 'change one’s password, with mistakes',
+    as: OWNER,
+    path: CLIENTS,
+    async reach(page) {
+      await page.getByRole('button', { name: OWNER }).click()
+      await page.getByRole('menuitem', { name: 'Change your password' }).click()
+      await page.keyboard.press('Enter')
+      await dialog(page).getByText('Enter your current password.').waitFor()
+    },
+  },
+  {
     name: 'create a client, with mistakes',
     as: OWNER,
     path: CLIENTS,

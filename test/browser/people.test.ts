@@ -70,6 +70,7 @@ describe('workspace: people', function () {
 
   it('takes a person the whole way: invited, joined, changed, suspended, made the owner, removed', async () => {
     const email = 'kim@globex.example'
+    const earlier = (await globex('/activity')).entries.length
     const owner = await enter({ as: GLOBEX_OWNER, path: PEOPLE })
     const { page } = owner
     await row(page, OWNER_NAME).getByText('Owner (you)').waitFor()
@@ -144,12 +145,13 @@ describe('workspace: people', function () {
     await row(page, 'Kim Robertson').waitFor({ state: 'detached' })
     await clickUntilShown(
       kim.getByRole('link', { name: 'Activity' }),
-      kim.getByRole('heading', { name: 'Not one of your companies' }),
+      kim.getByText('Your session has ended'),
     )
 
     const { entries } = await globex('/activity')
     assert.deepEqual(
       entries
+        .slice(0, -earlier || undefined)
         .map(({ action }: { action: string }) => action)
         .filter((action: string) => /person/.test(action)),
       ['removed', ...Array.from({ length: 8 }, () => 'changed'), 'joined', 'invited'].map(
@@ -200,9 +202,7 @@ describe('workspace: people', function () {
     const path = await invitation('Anton W.', ADMIN)
     const { page } = await enter({ as: GLOBEX_OWNER, path })
     await page.getByText('You are signed in as someone else').waitFor()
-    await page.getByLabel('Choose a password').fill('a new one for Anton')
-    await page.keyboard.press('Enter')
-    await page.getByText('You have an account already').waitFor()
+    await page.getByRole('button', { name: 'Sign in instead' }).click()
     assert.equal(await page.getByLabel('Your name').count(), 0)
     await assertAccessible(page)
     await page.getByLabel('Password of your account').fill('still not it')

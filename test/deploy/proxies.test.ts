@@ -120,7 +120,7 @@ describe('the configurations of the proxies', () => {
   for (const name of ['nginx.conf', 'workspace.conf'])
     it(`${name} has the page for the screens of the workspace alone`, () => {
       const printed = PROXY_FILES[name] ?? ''
-      assert.ok(printed.includes(`location ~ "${SCREEN_PATHS}" {`))
+      assert.ok(printed.includes(`location ~ "${SCREEN_PATHS.source}" {`))
       assert.equal(printed.split('/index.html').length, 2)
     })
 

@@ -165,6 +165,12 @@ describe('the event loop, with the largest company that there can be', () => {
       'POST /v1/session': [
         () => ({ token: '', body: { email: owner.email, password: TEST_PASSWORD }, status: 201 }),
       ],
+      'PUT /v1/session/password': [
+        () => ({ body: { currentPassword: 'wrong', newPassword: 'another unusual sentence' }, status: 401 }),
+      ],
+      'DELETE /v1/sessions/:sessionId': [
+        { path: '/v1/sessions/00000000-0000-4000-8000-000000000000', status: 404 },
+      ],
       'DELETE /v1/session': [async () => ({ token: (await api.createPerson()).sessionToken, status: 204 })],
       'POST /v1/invitation/preview': [{ body: { token: newInvitationToken() }, status: 404 }],
       'POST /v1/invitation': [

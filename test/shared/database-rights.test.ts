@@ -89,6 +89,7 @@ const RIGHTS: Record<string, string[]> = {
     'update revocation_trust run_id, since, place',
     'update sessions last_seen_at',
     'update sign_in_addresses *',
+    'update users email, password_hash',
   ],
 }
 

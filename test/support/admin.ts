@@ -107,12 +107,12 @@ export async function createAcme({ db }: TestAdmin, vendorId = 'ven_acme'): Prom
       email: 'owner@acme.example',
       name: 'Olivia',
       password: async () => PASSWORD,
-      existingAccount: true,
+      account: 'existing' as const,
     },
   })
 }
 
 export async function addPerson({ db }: TestAdmin, email: string, role: 'admin' | 'member'): Promise<void> {
-  const person = { email, name: 'Someone', password: async () => PASSWORD, existingAccount: true }
+  const person = { email, name: 'Someone', password: async () => PASSWORD, account: 'existing' as const }
   await addMember(db, { vendorId: 'ven_acme', role, person, by: testOperator() })
 }

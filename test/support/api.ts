@@ -114,6 +114,8 @@ export async function startApi({
       API_RESOURCE,
       JWKS_URL: issuer.jwksUrl,
       TRUSTED_PROXIES: '',
+      // Tests move the clock by hours while a session waits.
+      SESSION_IDLE_MINUTES: '720',
       ...env,
     }),
     clock,

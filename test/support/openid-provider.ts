@@ -18,7 +18,11 @@ export interface TestOpenidProvider {
   /** What the next request to this path gets in place of the provider's own answer. */
   answerNext(path: string, answer: Answer): void
   /** An ID token signed with the provider's own key, unless another is given. */
-  idToken(claims: JWTPayload, header?: { alg?: string; kid?: string }, key?: CryptoKey): Promise<string>
+  idToken(
+    claims: JWTPayload,
+    header?: { alg?: string; kid?: string; typ?: string },
+    key?: CryptoKey,
+  ): Promise<string>
   /** Walks through the provider as a browser would. @returns where it is sent at the end: back to the workspace. */
   visit(authorizationUrl: string): Promise<URL>
   /** Paths that were asked for. */

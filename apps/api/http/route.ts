@@ -36,7 +36,7 @@ export interface Answer {
 
 /** The published description of a route. */
 export interface RouteDescription extends MatchedRoute {
-  method: 'get' | 'post' | 'patch' | 'delete'
+  method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   operationId: string
   tag: string
   summary: string

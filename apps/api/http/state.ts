@@ -14,6 +14,8 @@ export interface SessionState {
   /** SHA-256 of the session token. */
   tokenHash: Buffer
   expiresAt: Date
+  /** When the person last proved who they are. */
+  authenticatedAt: Date
 }
 
 /** The claims of an access token that has passed every check. */

@@ -20,6 +20,8 @@ export interface SessionAccessDependencies {
   db: Database
   clock: Clock
   cookie: SessionCookie
+  /** A session that nothing has used for so long has ended. */
+  sessionIdle_ms: number
   limits: {
     /** Counts invalid session tokens by address. */
     guessesPerAddress: RateLimit
@@ -32,7 +34,13 @@ export interface SessionAccessDependencies {
  * Admits requests with a live session, as Bearer or, failing that, as a cookie; others get 401. An access
  * token is not a session token.
  */
-export function createSessionAccess({ db, clock, cookie, limits }: SessionAccessDependencies): SessionAccess {
+export function createSessionAccess({
+  db,
+  clock,
+  cookie,
+  sessionIdle_ms: idle_ms,
+  limits,
+}: SessionAccessDependencies): SessionAccess {
   /** @returns undefined for anything that cannot be a session token. */
   function presentedToken(ctx: ApiContext): string | undefined {
     const bearer = bearerOf(ctx.req)
@@ -48,7 +56,7 @@ export function createSessionAccess({ db, clock, cookie, limits }: SessionAccess
     const token = presentedToken(ctx)
     const tokenHash = token === undefined ? undefined : hashSecret(token)
     const now_ms = clock.now()
-    const found = tokenHash && (await findSession(db, { tokenHash, now: new Date(now_ms) }))
+    const found = tokenHash && (await findSession(db, { tokenHash, now: new Date(now_ms), idle_ms }))
     if (!found) {
       const guesses = await limits.guessesPerAddress.consume(addressSubject(ctx.state.request.clientAddress))
       if (!guesses.allowed)

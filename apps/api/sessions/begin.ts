@@ -19,6 +19,7 @@ class NobodyAdmitted extends Error {}
 
 /**
  * Begins a session for someone who has just proved who they are, and hands it over: in the answer, or in a cookie.
+ * @param how `authenticatedAt`: when the person proved who they are, if not just now.
  * @param admit runs first, in the same transaction. It returns whose session it will be.
  * @returns undefined when `admit` returned nobody; nothing is done then.
  * @throws Problem unavailable when the database was restored and is not confirmed; nothing is done then either.
@@ -26,7 +27,7 @@ class NobodyAdmitted extends Error {}
 export async function beginSession(
   ctx: ApiContext,
   { db, clock, cookie }: { db: Database; clock: Clock; cookie: SessionCookie },
-  { inCookie, how }: { inCookie: boolean; how: SignInWay },
+  { inCookie, how, authenticatedAt }: { inCookie: boolean; how: SignInWay; authenticatedAt?: Date },
   admit: (transaction: Queryable) => Promise<User | undefined>,
 ): Promise<z.infer<typeof CreatedSession> | undefined> {
   const sessionToken = newSessionToken()
@@ -40,7 +41,13 @@ export async function beginSession(
       if (!user) throw new NobodyAdmitted()
       const { userId } = user
       const from = { address: clientAddress, userAgent: ctx.get('User-Agent') }
-      const sessionId = await startSession(transaction, { tokenHash, userId, now, ...from })
+      const sessionId = await startSession(transaction, {
+        tokenHash,
+        userId,
+        now,
+        authenticatedAt,
+        ...from,
+      })
       await noteAddress(transaction, { userId, address: addressSubject(clientAddress), now })
       return { userId, sessionId, answer: await sessionAnswer(transaction, user, SESSION_LIFETIME_S) }
     })

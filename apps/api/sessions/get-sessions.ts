@@ -10,10 +10,12 @@ export const getSessions = ({
   db,
   clock,
   session: by,
+  sessionIdle_ms: idle_ms,
 }: {
   db: Database
   clock: Clock
   session: SessionAccess
+  sessionIdle_ms: number
 }): Route =>
   route({
     method: 'get',
@@ -28,7 +30,7 @@ export const getSessions = ({
     async handle({ session: { userId, sessionId: currentId }, query: { limit, cursor } }) {
       const after = cursor && { position: cursor[0], sessionId: cursor[1] }
       const now = new Date(clock.now())
-      const found = await listSessions(db, { userId, now, after, limit: limit + 1 })
+      const found = await listSessions(db, { userId, now, idle_ms, after, limit: limit + 1 })
       const { rows, nextCursor } = page(found, limit, ({ position, sessionId }) => [position, sessionId])
       return { sessions: rows.map((one) => shown(one, currentId)), nextCursor }
     },

@@ -14,16 +14,21 @@ export interface ClaimedPerson {
   /** undefined: none that the provider has verified. */
   email: string | undefined
   name: string | undefined
+  /** When the person last proved who they are to the provider; long ago if it does not say. */
+  authenticatedAt_ms: number
 }
 
 const SUBJECT_MAX_CHARACTERS = 255
+/** The last moment of a Date. */
+const TIME_MAX_MS = 8.64e15
 
 /** Nothing is guessed: a company or a role that is missing or unknown ends the sign-in. @throws OpenidRefusal */
 export function claimedPerson(claims: Claims, settings: OpenidSettings): ClaimedPerson {
   const of = (name: string): unknown => (Object.hasOwn(claims, name) ? claims[name] : undefined)
-  const subject = of('sub')
-  if (typeof subject !== 'string' || subject.length > SUBJECT_MAX_CHARACTERS || subject.includes('\0'))
-    throw new OpenidRefusal('not_trusted', 'sub')
+  const [subject, authTime] = [of('sub'), of('auth_time')]
+  const isUsable =
+    typeof subject === 'string' && subject.length > 0 && subject.length <= SUBJECT_MAX_CHARACTERS
+  if (!isUsable || subject.includes('\0')) throw new OpenidRefusal('not_trusted', 'sub')
   const vendorId = companyOf(of(settings.companyClaim), settings)
   if (vendorId === undefined) throw new OpenidRefusal('no_company')
   const role = roleOf(of(settings.roleClaim), settings)
@@ -37,6 +42,8 @@ export function claimedPerson(claims: Claims, settings: OpenidSettings): Claimed
     role,
     email: email && normalizedEmail(email),
     name: personName.safeParse(of('name')).data,
+    authenticatedAt_ms:
+      typeof authTime === 'number' && authTime > 0 ? Math.min(authTime * 1_000, TIME_MAX_MS) : 0,
   }
 }
 

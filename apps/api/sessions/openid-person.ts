@@ -1,15 +1,18 @@
-import { appendActivity } from '#shared/accounts/activity.ts'
+import { appendActivity, wasRemoved } from '#shared/accounts/activity.ts'
 import { listInvitations, withdrawInvitationTo } from '#shared/accounts/invitations.ts'
 import { addIdentity, findUserByIdentity } from '#shared/accounts/openid-identities.ts'
+import { unusableHash } from '#shared/accounts/passwords.ts'
 import {
   findCompany,
+  findMemberByEmail,
   findMembership,
-  findUserByEmail,
   insertUser,
   listMembers,
   listMemberships,
   lockMembers,
+  type Member,
   PEOPLE_MAX,
+  resetPassword,
   saveMembership,
   type User,
 } from '#shared/accounts/people.ts'
@@ -27,8 +30,6 @@ export interface Admission {
   claimed: ClaimedPerson
   settings: OpenidSettings
   now: Date
-  /** A hash that no password has, for a new account. */
-  noPassword: string
 }
 
 /**
@@ -50,27 +51,29 @@ export async function admitClaimed(transaction: Queryable, admission: Admission)
   return user
 }
 
+/**
+ * Links the member of the company who has this address, or makes a new account. An account of the address in another
+ * company is left alone: nobody has proved that it is this person's.
+ */
 async function firstSignIn(transaction: Queryable, admission: Admission): Promise<User> {
-  const { email } = admission.claimed
+  const { email, vendorId } = admission.claimed
   if (email === undefined) throw new OpenidRefusal('no_email')
-  const there = await findUserByEmail(transaction, email)
+  const there = await findMemberByEmail(transaction, { vendorId, email })
   return there ? linked(transaction, admission, there) : newUser(transaction, admission, email)
 }
 
-/**
- * The built-in account of the same address, if that may be taken over: by a verified address, and only in a company
- * that has taken the account in itself, since nobody proved whose address it was when the account was made.
- */
+/** The built-in account of the same address in the same company, if that may be taken over: by a verified address. */
 async function linked(
   transaction: Queryable,
-  { claimed: { issuer, subject, vendorId }, settings }: Admission,
-  user: User,
+  { claimed: { issuer, subject }, settings }: Admission,
+  user: Member,
 ): Promise<User> {
   const { userId } = user
-  const membership = await findMembership(transaction, { vendorId, userId })
-  const may = settings.linkByEmail && membership?.status === 'active'
+  const may = settings.linkByEmail && user.status === 'active'
   if (!may || !(await addIdentity(transaction, { issuer, subject, userId })))
     throw new OpenidRefusal('account_exists')
+  // Whoever made the account chose its password, and may still be signed in.
+  await resetPassword(transaction, { userId, passwordHash: unusableHash() })
   const { name, email } = user
   const entry = { userId, action: 'person.linked', subject: userId, detail: { name, email } } as const
   for (const also of await listMemberships(transaction, userId))
@@ -78,19 +81,16 @@ async function linked(
   return user
 }
 
-async function newUser(
-  transaction: Queryable,
-  { claimed, now, noPassword }: Admission,
-  email: string,
-): Promise<User> {
+async function newUser(transaction: Queryable, { claimed, now }: Admission, email: string): Promise<User> {
   const { issuer, subject, vendorId, role, name = email.slice(0, NAME_MAX_CHARACTERS) } = claimed
   const user = { userId: newUserId(), email, name }
   const { userId } = user
+  if (await wasRemoved(transaction, { vendorId, email })) throw new OpenidRefusal('removed')
   await withdrawInvitationTo(transaction, { vendorId, email })
   const people = await listMembers(transaction, vendorId)
   const invited = await listInvitations(transaction, { vendorId, now })
   if (people.length + invited.length >= PEOPLE_MAX) throw new OpenidRefusal('company_full')
-  await insertUser(transaction, { ...user, passwordHash: noPassword })
+  await insertUser(transaction, { ...user, passwordHash: unusableHash() })
   await addIdentity(transaction, { issuer, subject, userId })
   await saveMembership(transaction, { vendorId, userId, role, status: 'active' })
   const detail = { name, email, role, through: 'openid' }

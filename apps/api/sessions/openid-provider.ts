@@ -1,3 +1,4 @@
+import { decodeProtectedHeader } from 'jose'
 import * as openid from 'openid-client'
 import type { Clock } from '#shared/process/clock.ts'
 import { createFairQueue } from '#shared/process/fair-queue.ts'
@@ -13,6 +14,9 @@ const ANSWER_MAX_BYTES = 256 * 1_024
 /** How long the provider's metadata is used before it is fetched again. */
 const METADATA_LIFETIME_MS = 600_000
 const AT_ONCE = 16
+/** Between signing in there, when that was asked for, and the exchange of the code: a page or two. */
+const FRESH_MAX_AGE_S = 300
+const CLOCK_SKEW_MAX_S = 120
 const WAITING_MAX = 64
 
 export type Claims = Readonly<Record<string, unknown>>
@@ -59,7 +63,7 @@ export function createOpenidProvider({
   }
 
   return {
-    async authorizationUrl({ state, nonce, codeVerifier }) {
+    async authorizationUrl({ state, nonce, codeVerifier, fresh }) {
       const found = await bounded(configuration())
       return openid.buildAuthorizationUrl(found, {
         response_type: 'code',
@@ -69,9 +73,10 @@ export function createOpenidProvider({
         nonce,
         code_challenge: await openid.calculatePKCECodeChallenge(codeVerifier),
         code_challenge_method: 'S256',
+        ...(fresh && { max_age: '0' }),
       })
     },
-    claims: (querystring, { state, nonce, codeVerifier }, { address }) =>
+    claims: (querystring, { state, nonce, codeVerifier, fresh }, { address }) =>
       inLine(addressSubject(address, 48), () =>
         bounded(
           (async () => {
@@ -79,15 +84,37 @@ export function createOpenidProvider({
             const tokens = await openid.authorizationCodeGrant(
               found,
               new URL(`${redirectUri}?${querystring}`),
-              { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: codeVerifier },
+              {
+                expectedState: state,
+                expectedNonce: nonce,
+                pkceCodeVerifier: codeVerifier,
+                ...(fresh && { maxAge: FRESH_MAX_AGE_S }),
+              },
             )
             const claims = tokens.claims()
-            if (!claims) throw new OpenidRefusal('not_trusted', 'no_id_token')
+            if (!claims || !tokens.id_token) throw new OpenidRefusal('not_trusted', 'no_id_token')
+            judgeIdToken(tokens.id_token, claims, { clientId: settings.clientId, now_ms: clock.now() })
             return completed(found, settings, { claims, accessToken: tokens.access_token })
           })(),
         ),
       ),
   }
+}
+
+/**
+ * What the library leaves to its callers: whom the token was issued to (OpenID Connect Core §3.1.3.7), that it is no
+ * other kind of JWT (RFC 8725 §3.11), and that it was not issued in the future.
+ * @throws OpenidRefusal
+ */
+function judgeIdToken(
+  idToken: string,
+  { azp, iat }: openid.IDToken,
+  { clientId, now_ms }: { clientId: string; now_ms: number },
+): void {
+  const { typ } = decodeProtectedHeader(idToken)
+  if (typ !== undefined && typ.toUpperCase() !== 'JWT') throw new OpenidRefusal('not_trusted', 'typ')
+  if (azp !== undefined && azp !== clientId) throw new OpenidRefusal('not_trusted', 'azp')
+  if (iat > now_ms / 1_000 + CLOCK_SKEW_MAX_S) throw new OpenidRefusal('not_trusted', 'iat')
 }
 
 /**

@@ -21,7 +21,6 @@ import {
   type OpenidTransaction,
   type OpenidTransactions,
 } from './openid-transaction.ts'
-import type { PasswordWork } from './password-check.ts'
 import { countAddress, type SignInLimits } from './sign-in-limits.ts'
 
 const CALLBACK_PATH = '/v1/session/openid/callback'
@@ -33,7 +32,6 @@ export interface OpenidDependencies {
   db: Database
   clock: Clock
   cookie: SessionCookie
-  passwords: PasswordWork
   limits: Pick<SignInLimits, 'perAddress'>
   /** Lets each `state` through once. */
   openidStateOnce: RateLimit
@@ -102,6 +100,10 @@ const OpenidStart = (baseUrl: string) =>
         .refine((text) => pageOf(text, baseUrl) !== undefined, 'must be the path of a page of the workspace')
         .default('/')
         .meta({ description: 'The page of the workspace to go on to.', examples: ['/ven_acme/activity'] }),
+      fresh: z.boolean('must be true or false').default(false).meta({
+        description:
+          'true: sign in at the provider again, as handing a company over needs, even if signed in there.',
+      }),
     })
     .meta({ id: 'OpenidStart' })
 
@@ -146,9 +148,9 @@ const postOpenid = (
       },
     },
     problems: ['forbidden', 'rate_limited', 'unavailable'],
-    async handle({ configured: { settings, provider, transactions }, body: { to } }, ctx) {
+    async handle({ configured: { settings, provider, transactions }, body: { to, fresh } }, ctx) {
       await countAddress(ctx, limits)
-      const begun = transactions.begin(pageOf(to, baseUrl) ?? '/')
+      const begun = transactions.begin({ to: pageOf(to, baseUrl) ?? '/', fresh })
       const url = await provider.authorizationUrl(begun).catch((error: unknown) => {
         if (!(error instanceof OpenidRefusal)) throw error
         noteRefusal(ctx, error)
@@ -212,10 +214,10 @@ async function finish(
 ): Promise<void> {
   const { clientAddress: address } = ctx.state.request
   const claimed = claimedPerson(await provider.claims(ctx.querystring, begun, { address }), settings)
-  const noPassword = await deps.passwords.hashOfNone()
   const now = new Date(deps.clock.now())
-  const session = beginSession(ctx, deps, { inCookie: true, how: 'openid' }, (transaction) =>
-    admitClaimed(transaction, { claimed, settings, now, noPassword }),
+  const authenticatedAt = new Date(Math.min(claimed.authenticatedAt_ms, now.getTime()))
+  const session = beginSession(ctx, deps, { inCookie: true, how: 'openid', authenticatedAt }, (transaction) =>
+    admitClaimed(transaction, { claimed, settings, now }),
   )
   if (!(await within(SESSION_DEADLINE_MS, session))) throw unavailable('The session took too long to begin.')
 }

@@ -18,12 +18,14 @@ const transaction = z.object({
   codeVerifier: z.string(),
   /** The path of the workspace to go on to. */
   to: z.string(),
+  /** Whether the person has to sign in at the provider now, though they are signed in there. */
+  fresh: z.boolean(),
 })
 export type OpenidTransaction = z.infer<typeof transaction>
 
 /** Sign-ins that have begun: each in a sealed cookie of the browser that began it, so that nothing is stored here. */
 export interface OpenidTransactions {
-  begin(to: string): OpenidTransaction
+  begin(wanted: Pick<OpenidTransaction, 'to' | 'fresh'>): OpenidTransaction
   /** Gives it to the browser, in place of an earlier one. */
   keep(ctx: ApiContext, begun: OpenidTransaction): Promise<void>
   /** @returns undefined when the request brings none, or one that is too old. */
@@ -63,11 +65,12 @@ export function createOpenidTransactions({
   }
 
   return {
-    begin: (to) => ({
+    begin: ({ to, fresh }) => ({
       state: randomState(),
       nonce: randomNonce(),
       codeVerifier: randomPKCECodeVerifier(),
       to,
+      fresh,
     }),
     async keep(ctx, begun) {
       const sealed = await new EncryptJWT(begun)

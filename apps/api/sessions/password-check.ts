@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto'
-import { hashPassword, verifyPassword } from '#shared/accounts/passwords.ts'
+import { indexOfPassword, unusableHash } from '#shared/accounts/passwords.ts'
 import { unavailable } from '#shared/problems/problems.ts'
 import { createFairQueue } from '#shared/process/fair-queue.ts'
 import { addressSubject } from '#shared/stores/rate-limit.ts'
@@ -14,18 +13,16 @@ export interface PasswordWork {
    * @throws Problem unavailable when too many are already waiting.
    */
   inLine<T>(from: { address: string; known: boolean }, work: () => Promise<T>): Promise<T>
-  /** Compares a password with a user's hash, or with a dummy hash if there is no user. The work is the same. */
-  check(
+  /** Returns the account whose password it is. The work is the same for any number of accounts of one address, or none. */
+  check<T extends { passwordHash: string }>(
     from: { address: string; known: boolean },
     password: string,
-    hash: string | undefined,
-  ): Promise<boolean>
-  /** A hash whose password nobody knows, for accounts that have none. */
-  hashOfNone(): Promise<string>
+    accounts: readonly T[],
+  ): Promise<T | undefined>
 }
 
 export function createPasswordWork(): PasswordWork {
-  const nobodys = hashPassword(randomBytes(32).toString('hex'))
+  const nobodys = [unusableHash()]
   const refusal = () => unavailable('Too many people are signing in. Try again in a moment.')
   // A hash takes one of libuv's four threads and 19 MiB for about 30 ms.
   const known = createFairQueue({ atOnce: 1, waitingMax: WAITING_MAX, wait_ms: WAIT_MS, refusal })
@@ -36,11 +33,10 @@ export function createPasswordWork(): PasswordWork {
 
   return {
     inLine,
-    check: (from, password, hash) =>
+    check: (from, password, accounts) =>
       inLine(from, async () => {
-        const matches = await verifyPassword(password, hash ?? (await nobodys))
-        return matches && hash !== undefined
+        const hashes = accounts.map(({ passwordHash }) => passwordHash)
+        return accounts[await indexOfPassword(password, hashes.length > 0 ? hashes : nobodys)]
       }),
-    hashOfNone: () => nobodys,
   }
 }

@@ -1,19 +1,23 @@
-import { appendActivity } from '#shared/accounts/activity.ts'
+import type { z } from 'zod'
+import { appendActivity, appendAddressClaim } from '#shared/accounts/activity.ts'
+import { passwordFault } from '#shared/accounts/guessable-passwords.ts'
 import { type Invitation, useInvitation } from '#shared/accounts/invitations.ts'
+import { isLinked } from '#shared/accounts/openid-identities.ts'
 import { hashPassword, PASSWORD_MIN_CHARACTERS } from '#shared/accounts/passwords.ts'
 import {
-  findMembership,
-  findUserByEmail,
+  type Account,
+  endSessions,
+  findMemberByEmail,
   holdPassword,
   insertUser,
+  listAccounts,
+  listMemberships,
   lockMembers,
   saveMembership,
   type User,
 } from '#shared/accounts/people.ts'
-import { Problem, unavailable } from '#shared/problems/problems.ts'
+import { Problem } from '#shared/problems/problems.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
-import { sqlState, UNIQUE_VIOLATION } from '#shared/stores/postgres-errors.ts'
-import { addressSubject } from '#shared/stores/rate-limit.ts'
 import { type Route, route } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
 import { beginSession } from './begin.ts'
@@ -23,36 +27,37 @@ import {
   type PresentedInvitationDependencies,
   presentedInvitation,
 } from './presented-invitation.ts'
+import { proveAccount } from './prove-account.ts'
 import { AcceptedInvitation, CreatedSession } from './schemas.ts'
-import { isKnownAddress } from './sign-in-addresses.ts'
-import { countAttempt, countFailure, refuseStranger } from './sign-in-limits.ts'
 
 export type InvitationDependencies = SignInDependencies & PresentedInvitationDependencies
 
-export function postInvitation(deps: InvitationDependencies): Route {
-  const { db, clock, cookie, passwords } = deps
+type Accepted = z.infer<typeof AcceptedInvitation>
 
-  /** The invited person's account. If there already is one, @throws Problem as signing in does. */
-  async function accountOf(ctx: ApiContext, { userId, email, name }: User, password: string) {
-    const { clientAddress: address } = ctx.state.request
-    const there = await findUserByEmail(db, email)
-    if (!there) {
-      if ([...password].length < PASSWORD_MIN_CHARACTERS) throw tooShort()
-      const passwordHash = await passwords.inLine({ address, known: false }, () => hashPassword(password))
-      return { user: { userId, email, name, passwordHash }, isNew: true }
-    }
-    await countAttempt(ctx, deps.limits, email)
-    const known = await isKnownAddress(db, {
-      email,
-      address: addressSubject(address),
-      now_ms: clock.now(),
-    })
-    if (!known) await refuseStranger(ctx, deps.limits, email)
-    if (!(await passwords.check({ address, known }, password, there.passwordHash))) {
-      if (!known) await countFailure(deps.limits, email)
-      throw wrongCredentials()
-    }
-    return { user: there, isNew: false }
+export function postInvitation(deps: InvitationDependencies): Route {
+  const { db, cookie, passwords } = deps
+
+  /**
+   * The account that the password proves, or else a new one of the same address. How long it takes, and what it
+   * answers, say nothing about whether the address has an account.
+   */
+  async function accountOf(
+    ctx: ApiContext,
+    { companyName, ...invited }: User & { companyName: string },
+    { password, existingAccount }: Accepted,
+  ) {
+    const { userId, email, name } = invited
+    // An account cannot have such a password, so this says nothing about one.
+    if ([...password].length < PASSWORD_MIN_CHARACTERS) throw refused(passwordFault(password, []))
+    const there = await listAccounts(db, email)
+    const proof = await proveAccount(ctx, deps, { email, password, accounts: async () => there })
+    if (proof.account) return { account: proof.account, others: undefined }
+    if (existingAccount) throw wrongCredentials()
+    const fault = passwordFault(password, [email, name, companyName])
+    if (fault) throw refused(fault)
+    const like = there[0]?.passwordHash
+    const passwordHash = await passwords.inLine(proof.from, () => hashPassword(password, { like }))
+    return { account: { userId, email, name, passwordHash }, others: there }
   }
 
   return route({
@@ -62,7 +67,9 @@ export function postInvitation(deps: InvitationDependencies): Route {
     tag: 'Session',
     summary: 'Accept an invitation and sign in',
     description:
-      'Send the token from the link. A person without an account chooses a password; others send their current one. ' +
+      'Send the token from the link, and a password. If it is the password of an account with this address, that account joins. ' +
+      'Otherwise the password is for a new account: older ones with this address stay in their own companies, ' +
+      'which learn of it from their activity, and have to sign in again unless an OpenID provider proved whose they are. ' +
       'If the person already belongs to the company, the role stays as it is.',
     by: deps.builtIn,
     body: AcceptedInvitation,
@@ -74,43 +81,59 @@ export function postInvitation(deps: InvitationDependencies): Route {
       },
     },
     problems: ['invitation_not_valid', 'invalid_credentials', 'forbidden', 'rate_limited', 'unavailable'],
-    async handle({ body: { token, password, name, cookie: inCookie } }, ctx) {
+    async handle({ body }, ctx) {
+      const { token, name, cookie: inCookie } = body
       if (inCookie) cookie.requireOwnPage(ctx)
       const invitation = await presentedInvitation(ctx, deps, token)
-      const { user, isNew } = await accountOf(ctx, { ...invitation, ...(name && { name }) }, password)
+      const { userId, email, companyName } = invitation
+      const invited = { userId, email, name: name ?? invitation.name, companyName }
+      const { account, others } = await accountOf(ctx, invited, body)
       const join = async (transaction: Queryable) => {
         await lockMembers(transaction, invitation.vendorId)
         if (!(await useInvitation(transaction, invitation.tokenHash))) throw notValid()
-        if (isNew) await insertUser(transaction, user)
-        await addMember(transaction, invitation, user)
-        return (await holdPassword(transaction, user)) ? user : undefined
+        if (!(await addMember(transaction, invitation, account))) return undefined
+        if (others) await endUnproven(transaction, others)
+        return (await holdPassword(transaction, account)) ? account : undefined
       }
-      const begun = await beginSession(ctx, deps, { inCookie, how: 'invitation' }, join).catch(
-        (error: unknown) => {
-          // An account for this address was created just now, with its own password.
-          if (sqlState(error) === UNIQUE_VIOLATION) throw unavailable('Try again in a moment.')
-          throw error
-        },
-      )
+      const begun = await beginSession(ctx, deps, { inCookie, how: 'invitation' }, join)
       if (!begun) throw wrongCredentials()
       return begun
     },
   })
 }
 
+/** Returns false when the address belongs to another account of the company, which an operator may have added. */
 async function addMember(
   transaction: Queryable,
-  { vendorId, role: invited }: Invitation,
-  { userId, name, email }: User,
-): Promise<void> {
-  // An operator may have added the person meanwhile.
-  const member = await findMembership(transaction, { vendorId, userId })
+  { vendorId, userId: invitedId, role: invited }: Invitation,
+  { userId, name, email, passwordHash }: Account,
+): Promise<boolean> {
+  const member = await findMemberByEmail(transaction, { vendorId, email })
+  if (member && member.userId !== userId) return false
+  if (userId === invitedId) await insertUser(transaction, { userId, name, email, passwordHash })
   if (!member) await saveMembership(transaction, { vendorId, userId, role: invited, status: 'active' })
   const detail = { name, email, role: member?.role ?? invited }
   await appendActivity(transaction, { vendorId, userId, action: 'person.joined', subject: userId, detail })
+  return true
 }
 
-const tooShort = (): Problem =>
+/**
+ * Somebody else may have made the older accounts of an address, so their sessions end and their companies see why. They
+ * keep their companies and passwords: otherwise any company could lock the people of another out by inviting them. It
+ * happens once to an account, so that no company can do it again and again.
+ */
+async function endUnproven(transaction: Queryable, accounts: readonly Account[]): Promise<void> {
+  for (const { userId, name, email } of accounts) {
+    if (await isLinked(transaction, userId)) continue
+    const detail = { name, email }
+    let isFirst = false
+    for (const { vendorId } of await listMemberships(transaction, userId))
+      if (await appendAddressClaim(transaction, { vendorId, userId, detail })) isFirst = true
+    if (isFirst) await endSessions(transaction, userId)
+  }
+}
+
+const refused = (detail = 'is not valid'): Problem =>
   new Problem('invalid_input', 'The body breaks a rule; errors says which.', {
-    errors: [{ pointer: '/password', detail: `must have at least ${PASSWORD_MIN_CHARACTERS} characters` }],
+    errors: [{ pointer: '/password', detail }],
   })

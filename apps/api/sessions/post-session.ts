@@ -1,32 +1,21 @@
 import { bearerChallenge } from '#shared/access-tokens/bearer.ts'
-import { findUserByEmail, holdPassword } from '#shared/accounts/people.ts'
+import { holdPassword, listAccounts } from '#shared/accounts/people.ts'
 import { Problem } from '#shared/problems/problems.ts'
-import type { Clock } from '#shared/process/clock.ts'
-import type { Database } from '#shared/stores/postgres.ts'
-import { addressSubject } from '#shared/stores/rate-limit.ts'
 import { type Access, type Route, route } from '../http/route.ts'
 import { SESSION_REALM } from './access.ts'
-import type { AccountName } from './account-names.ts'
 import { beginSession } from './begin.ts'
 import type { SessionCookie } from './cookie.ts'
-import type { PasswordWork } from './password-check.ts'
+import { type ProofDependencies, proveAccount } from './prove-account.ts'
 import { CreatedSession, SignIn } from './schemas.ts'
-import { isKnownAddress } from './sign-in-addresses.ts'
-import { countAttempt, countFailure, refuseStranger, type SignInLimits } from './sign-in-limits.ts'
 
-export interface SignInDependencies {
-  db: Database
-  clock: Clock
+export interface SignInDependencies extends ProofDependencies {
   cookie: SessionCookie
-  passwords: PasswordWork
-  accountName: AccountName
-  limits: SignInLimits
   /** Admits anyone, or nobody when people only sign in elsewhere. */
   builtIn: Access<object>
 }
 
 export function postSession(deps: SignInDependencies): Route {
-  const { db, clock, cookie, passwords, accountName, limits } = deps
+  const { db, cookie } = deps
   return route({
     method: 'post',
     path: '/v1/session',
@@ -45,28 +34,16 @@ export function postSession(deps: SignInDependencies): Route {
     },
     problems: ['invalid_credentials', 'forbidden', 'rate_limited', 'unavailable'],
     async handle({ body: { email, password, cookie: inCookie } }, ctx) {
-      const { clientAddress: address } = ctx.state.request
       if (inCookie) cookie.requireOwnPage(ctx)
-      await countAttempt(ctx, limits, email)
-      const known = await isKnownAddress(db, {
-        email,
-        address: addressSubject(address),
-        now_ms: clock.now(),
-      })
-      if (!known) await refuseStranger(ctx, limits, email)
-      const user = await findUserByEmail(db, email)
-      const right = await passwords.check({ address, known }, password, user?.passwordHash)
+      const accounts = () => listAccounts(db, email)
+      const { account } = await proveAccount(ctx, deps, { email, password, accounts })
       const begun =
-        right &&
-        user &&
+        account &&
         // Unless the password has been changed meanwhile.
         (await beginSession(ctx, deps, { inCookie, how: 'password' }, async (transaction) =>
-          (await holdPassword(transaction, user)) ? user : undefined,
+          (await holdPassword(transaction, account)) ? account : undefined,
         ))
       if (begun) return begun
-      if (!known) await countFailure(limits, email)
-      const account = await accountName(email)
-      ctx.state.log.info({ event: 'sign_in.failed', clientAddress: address, account }, 'sign-in failed')
       throw wrongCredentials()
     },
   })

@@ -1,5 +1,6 @@
 import type { Route } from '../http/route.ts'
 import type { SessionAccess } from './access.ts'
+import { deleteOneSession } from './delete-one-session.ts'
 import { deleteSession } from './delete-session.ts'
 import { getSession } from './get-session.ts'
 import { getSessions } from './get-sessions.ts'
@@ -7,14 +8,17 @@ import { createOpenidRoutes, type OpenidDependencies } from './openid-routes.ts'
 import { type InvitationDependencies, postInvitation } from './post-invitation.ts'
 import { postSession } from './post-session.ts'
 import { previewInvitation } from './preview-invitation.ts'
+import { putPassword } from './put-password.ts'
 
 export const createSessionRoutes = (
-  deps: InvitationDependencies & OpenidDependencies & { session: SessionAccess },
+  deps: InvitationDependencies & OpenidDependencies & { session: SessionAccess; sessionIdle_ms: number },
 ): Route[] => [
   postSession(deps),
   getSession(deps),
   deleteSession(deps),
   getSessions(deps),
+  deleteOneSession(deps),
+  putPassword(deps),
   postInvitation(deps),
   previewInvitation(deps),
   ...createOpenidRoutes(deps),

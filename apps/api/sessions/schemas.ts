@@ -30,6 +30,10 @@ export const SignIn = z
   })
   .meta({ id: 'SignIn' })
 
+export const PasswordChange = z
+  .strictObject({ currentPassword: password, newPassword: password })
+  .meta({ id: 'PasswordChange' })
+
 const invitationToken = z.string('must be a string').max(100, 'must be the token of an invitation')
 
 export const PresentedToken = z.strictObject({ token: invitationToken }).meta({ id: 'PresentedToken' })
@@ -53,6 +57,9 @@ export const AcceptedInvitation = z
     name: personName.optional().meta({
       description:
         'For a new account, if it is not the name in the invitation. An existing account keeps its name.',
+    }),
+    existingAccount: z.boolean('must be true or false').default(false).meta({
+      description: 'true: only join with an account that has this password, and make none.',
     }),
     cookie,
   })

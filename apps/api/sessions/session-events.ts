@@ -6,7 +6,7 @@ import { deleteExpiredSessions } from './sessions.ts'
 /** How the person proved who it is. */
 export type SignInWay = 'password' | 'invitation' | 'openid'
 
-export type SessionEnd = 'signed_out' | 'signed_out_everywhere' | 'expired'
+export type SessionEnd = 'signed_out' | 'signed_out_everywhere' | 'password_changed' | 'expired'
 
 interface SessionName {
   userId: string

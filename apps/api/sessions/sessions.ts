@@ -16,6 +16,8 @@ export interface SessionRecord {
   email: string
   expiresAt: Date
   lastSeenAt: Date
+  /** When the person last proved who they are. */
+  authenticatedAt: Date
   /** The database may be one from before the session ended, or its user was suspended. */
   fenced: boolean
 }
@@ -25,6 +27,8 @@ export interface NewSessionRecord {
   userId: string
   createdAt: Date
   expiresAt: Date
+  /** Default: when it began. */
+  authenticatedAt?: Date | undefined
   address?: string
   userAgent?: string
 }
@@ -32,14 +36,15 @@ export interface NewSessionRecord {
 /** Returns the session's id. */
 export async function insertSession(db: Queryable, session: NewSessionRecord): Promise<string> {
   const { rows } = await db.raw(
-    `insert into sessions (token_hash, user_id, created_at, last_seen_at, expires_at, address, user_agent)
-     values (?, ?, ?, ?, ?, ?, ?) returning session_id as "sessionId"`,
+    `insert into sessions (token_hash, user_id, created_at, last_seen_at, expires_at, authenticated_at, address, user_agent)
+     values (?, ?, ?, ?, ?, ?, ?, ?) returning session_id as "sessionId"`,
     [
       session.tokenHash,
       session.userId,
       session.createdAt,
       session.createdAt,
       session.expiresAt,
+      session.authenticatedAt ?? null,
       session.address?.slice(0, ADDRESS_MAX_CHARACTERS) ?? null,
       session.userAgent?.replaceAll('\0', '').slice(0, USER_AGENT_MAX_CHARACTERS) ?? null,
     ],
@@ -51,6 +56,7 @@ export interface SessionStart {
   tokenHash: Buffer
   userId: string
   now: Date
+  authenticatedAt?: Date | undefined
   address: string
   userAgent: string
 }
@@ -58,22 +64,23 @@ export interface SessionStart {
 /** Begins a session for someone who was admitted in the same transaction. Returns its id. */
 export async function startSession(
   transaction: Queryable,
-  { tokenHash, userId, now, address, userAgent }: SessionStart,
+  { now, ...session }: SessionStart,
 ): Promise<string> {
   const expiresAt = new Date(now.getTime() + SESSION_LIFETIME_S * 1_000)
-  return insertSession(transaction, { tokenHash, userId, createdAt: now, expiresAt, address, userAgent })
+  return insertSession(transaction, { ...session, createdAt: now, expiresAt })
 }
 
 /** @returns the live session and its user, or undefined. */
 export async function findSession(
   db: Queryable,
-  { tokenHash, now }: { tokenHash: Buffer; now: Date },
+  { tokenHash, now, idle_ms }: { tokenHash: Buffer; now: Date; idle_ms: number },
 ): Promise<SessionRecord | undefined> {
   const { rows } = await db.raw(
     `select s.session_id as "sessionId", s.user_id as "userId", u.name, u.email, s.expires_at as "expiresAt",
-       s.last_seen_at as "lastSeenAt", ${FENCED} as fenced
-     from sessions s join users u using (user_id) where s.token_hash = ? and s.expires_at > ?`,
-    [tokenHash, now],
+       s.last_seen_at as "lastSeenAt", coalesce(s.authenticated_at, s.created_at) as "authenticatedAt",
+       ${FENCED} as fenced
+     from sessions s join users u using (user_id) where s.token_hash = ? and s.expires_at > ? and s.last_seen_at > ?`,
+    [tokenHash, now, new Date(now.getTime() - idle_ms)],
   )
   return rows[0]
 }
@@ -106,17 +113,42 @@ export async function listSessions(
     now,
     after,
     limit,
-  }: { userId: string; now: Date; after: { position: string; sessionId: string } | undefined; limit: number },
+    idle_ms,
+  }: {
+    userId: string
+    now: Date
+    idle_ms: number
+    after: { position: string; sessionId: string } | undefined
+    limit: number
+  },
 ): Promise<ListedSession[]> {
   const { rows } = await db.raw(
     `select session_id as "sessionId", created_at as "createdAt", last_seen_at as "lastSeenAt", address,
        user_agent as "userAgent", to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as position
-     from sessions where user_id = ? and expires_at > ?
+     from sessions where user_id = ? and expires_at > ? and last_seen_at > ?
        ${after ? 'and (created_at, session_id) < (?::timestamptz, ?)' : ''}
      order by created_at desc, session_id desc limit ?`,
-    [userId, now, ...(after ? [after.position, after.sessionId] : []), limit],
+    [
+      userId,
+      now,
+      new Date(now.getTime() - idle_ms),
+      ...(after ? [after.position, after.sessionId] : []),
+      limit,
+    ],
   )
   return rows
+}
+
+/** Returns whether the user had such a session. */
+export async function deleteSessionOf(
+  db: Queryable,
+  { userId, sessionId }: { userId: string; sessionId: string },
+): Promise<boolean> {
+  const { rowCount } = await db.raw('delete from sessions where user_id = ? and session_id = ?', [
+    userId,
+    sessionId,
+  ])
+  return rowCount === 1
 }
 
 /** Returns whether it was there: of two requests that end it at once, one does. */

@@ -50,10 +50,14 @@ export async function countFailure(limits: SignInLimits, email: string): Promise
 
 const tooMany = (): Problem => new Problem('rate_limited', 'There were too many attempts to sign in.')
 
+/** Strangers can make any number of these, and each stays in Redis for a day: 96 bits are enough. */
+const ACCOUNT_SUBJECT_CHARACTERS = 16
+
 const accountSubject = (email: string, address = ''): string =>
   createHash('sha256')
     .update(`${normalizedEmail(email)} ${address}`)
     .digest('base64url')
+    .slice(0, ACCOUNT_SUBJECT_CHARACTERS)
 
 async function count(ctx: ApiContext, limit: RateLimit, subject: string): Promise<void> {
   const verdict = await limit.consume(subject)

@@ -6,8 +6,6 @@ import { entityTag } from '#shared/http/entity-tag.ts'
 import { WORKSPACE_HEADERS, workspaceCacheControl } from '../../workspace-headers.ts'
 import { SCREEN_PATHS } from './route.ts'
 
-const SCREEN = new RegExp(SCREEN_PATHS)
-
 /** Compressed variants that the build writes beside compressible files, the better one first. */
 const COMPRESSED = [
   ['br', '.br'],
@@ -35,7 +33,8 @@ export async function loadPages(directory: string): Promise<Pages> {
     files.set(`/${relative(directory, file).split(sep).join('/')}`, await readFile(file))
   }
   if (!files.has('/index.html')) throw new Error(`${directory} has no index.html`)
-  const nameOf = (path: string) => (files.has(path) ? path : SCREEN.test(path) ? '/index.html' : undefined)
+  const nameOf = (path: string) =>
+    files.has(path) ? path : SCREEN_PATHS.test(path) ? '/index.html' : undefined
   const app = new Koa()
   app.use((ctx) => send(ctx, nameOf(ctx.path) as string, files))
   const handle = app.callback()

@@ -44,7 +44,8 @@ export function originForm(target: string): { target: string; host?: string | un
  * The addresses of the workspace's screens, as a regular expression that JavaScript and nginx read alike. A last segment
  * with a dot is a file. Every other path is answered with 404, so that a mistyped API path is not taken for a page.
  */
-export const SCREEN_PATHS = '^/(?:(?:invitation|explain|explain/[^/.]*|ven_[A-Za-z0-9]{1,60}(?:/[^.]*)?)?)$'
+export const SCREEN_PATHS =
+  /^\/(?:(?:invitation|explain|explain\/[^/.]*|ven_[A-Za-z0-9]{1,60}(?:\/[^.]*)?)?)$/
 
 /** The path of an origin-form request target (RFC 9112 §3.2.1): everything before the query. */
 export const pathOf = (target: string): string => target.split('?', 1)[0] ?? ''

@@ -4,9 +4,9 @@ import { hashPassword } from '#shared/accounts/passwords.ts'
 import {
   findCompany,
   findMembership,
-  findUserByEmail,
   insertCompany,
   insertUser,
+  listAccounts,
   listCompanies,
   saveMembership,
 } from '#shared/accounts/people.ts'
@@ -81,7 +81,7 @@ async function seedPeople(
   passwordHash: () => Promise<string>,
 ): Promise<void> {
   for (const { email, name, role, status } of people) {
-    const known = await findUserByEmail(db, email)
+    const [known] = await listAccounts(db, email)
     const userId = known?.userId ?? newUserId()
     if (!known) await insertUser(db, { userId, email, name, passwordHash: await passwordHash() })
     if (!(await findMembership(db, { vendorId, userId })))

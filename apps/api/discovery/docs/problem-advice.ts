@@ -42,6 +42,10 @@ export const problemAdvice: Record<ProblemCode, Advice> = {
       'The token or the person does not belong to this company, or the person is neither its owner nor an active admin.',
     cure: 'Put the id of your own company in the path. If you are signed in, ask the owner to make you an admin.',
   },
+  recent_sign_in_required: {
+    cause: 'Handing a company over needs a sign-in of the last 15 minutes. Nothing was done.',
+    cure: 'Sign in again, with the OpenID provider if that is how you sign in, and repeat the request in the new session.',
+  },
   insufficient_scope: {
     cause: 'The access token lacks the scope that `scope` in `WWW-Authenticate` names.',
     cure: 'Name the scope in the token request. If the client does not have it, create another client: scopes cannot be added.',

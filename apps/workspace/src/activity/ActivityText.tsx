@@ -72,6 +72,13 @@ export function ActivityText({ entry }: { entry: ActivityEntry }): ReactNode {
           removed <Person name={name} />, whose role was {role}
         </>
       )
+    case 'address.claimed':
+      return (
+        <>
+          ended the sessions of <Person name={name} />, because someone accepted another company’s invitation
+          to the same address with another password
+        </>
+      )
     case 'invitation.withdrawn':
       return (
         <>

@@ -15,6 +15,7 @@ export const KINDS: Readonly<Record<string, string>> = {
   'person.unlinked': 'Account unlinked',
   'person.password_reset': 'Password reset',
   'person.removed': 'Person removed',
+  'address.claimed': 'Address used elsewhere',
   'invitation.withdrawn': 'Invitation withdrawn',
   'analytics.imported': 'Events imported',
 }

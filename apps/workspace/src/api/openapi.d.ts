@@ -14,7 +14,7 @@ export interface components {
             status: number;
             detail: string;
             /** @enum {string} */
-            code: "malformed_json" | "invalid_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "insufficient_scope" | "not_found" | "invitation_not_valid" | "method_not_allowed" | "request_timeout" | "client_limit_reached" | "idempotency_in_progress" | "already_member" | "owner_required" | "people_limit_reached" | "callback_not_configured" | "test_in_progress" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "invalid_input" | "callback_url_not_text" | "callback_url_empty" | "callback_url_too_long" | "callback_url_white_space" | "callback_url_invisible_character" | "callback_url_backslash" | "callback_url_not_https" | "callback_url_malformed" | "callback_url_userinfo" | "callback_url_encoded_host" | "callback_url_fragment" | "callback_url_port" | "callback_url_host_name" | "callback_url_trailing_dot" | "callback_url_reserved_name" | "callback_url_single_label" | "callback_url_top_level" | "callback_url_credential" | "callback_url_secret" | "callback_url_private_address" | "callback_url_resolves_to_private_address" | "idempotency_key_reused" | "rate_limited" | "internal" | "bad_gateway" | "unavailable" | "gateway_timeout";
+            code: "malformed_json" | "invalid_request" | "unauthenticated" | "invalid_token" | "invalid_credentials" | "forbidden" | "recent_sign_in_required" | "insufficient_scope" | "not_found" | "invitation_not_valid" | "method_not_allowed" | "request_timeout" | "client_limit_reached" | "idempotency_in_progress" | "already_member" | "owner_required" | "people_limit_reached" | "callback_not_configured" | "test_in_progress" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "invalid_input" | "callback_url_not_text" | "callback_url_empty" | "callback_url_too_long" | "callback_url_white_space" | "callback_url_invisible_character" | "callback_url_backslash" | "callback_url_not_https" | "callback_url_malformed" | "callback_url_userinfo" | "callback_url_encoded_host" | "callback_url_fragment" | "callback_url_port" | "callback_url_host_name" | "callback_url_trailing_dot" | "callback_url_reserved_name" | "callback_url_single_label" | "callback_url_top_level" | "callback_url_credential" | "callback_url_secret" | "callback_url_private_address" | "callback_url_resolves_to_private_address" | "idempotency_key_reused" | "rate_limited" | "internal" | "bad_gateway" | "unavailable" | "gateway_timeout";
             /** @description Quote it when you ask for help. */
             requestId: string;
             /** @description What is wrong with the input. */
@@ -382,11 +382,20 @@ export interface components {
             /** @description Whether this request belongs to it. */
             current: boolean;
         };
+        PasswordChange: {
+            currentPassword: string;
+            newPassword: string;
+        };
         AcceptedInvitation: {
             token: string;
             password: string;
             /** @description For a new account, if it is not the name in the invitation. An existing account keeps its name. */
             name?: string;
+            /**
+             * @description true: only join with an account that has this password, and make none.
+             * @default false
+             */
+            existingAccount?: boolean;
             /**
              * @description true: the session is set as an HttpOnly cookie instead of being part of the answer.
              * @default false
@@ -432,6 +441,11 @@ export interface components {
              * @example /ven_acme/activity
              */
             to?: string;
+            /**
+             * @description true: sign in at the provider again, as handing a company over needs, even if signed in there.
+             * @default false
+             */
+            fresh?: boolean;
         };
         StartedOpenid: {
             /**
@@ -644,7 +658,7 @@ export interface components {
             at: string;
             by: components["schemas"]["Actor"];
             /** @enum {string} */
-            action: "client.created" | "client.renamed" | "client.revoked" | "callback.saved" | "company.created" | "person.added" | "person.invited" | "person.joined" | "person.changed" | "person.linked" | "person.unlinked" | "person.password_reset" | "person.removed" | "invitation.withdrawn" | "analytics.imported";
+            action: "client.created" | "client.renamed" | "client.revoked" | "callback.saved" | "company.created" | "person.added" | "person.invited" | "person.joined" | "person.changed" | "person.linked" | "person.unlinked" | "person.password_reset" | "person.removed" | "address.claimed" | "invitation.withdrawn" | "analytics.imported";
             /** @description The id of the client, person or company, or the host of the callback. */
             subject: string;
             /** @description Details of the change, with `before` and `after` values where they apply. */

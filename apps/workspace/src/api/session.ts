@@ -75,14 +75,21 @@ export const signIn = (email: string, password: string): Promise<void> =>
   begin('/v1/session', { email, password })
 
 /**
- * Joins the company of an invitation and signs in. @param name of a new account.
+ * Joins the company of an invitation and signs in.
+ * @param name of a new account.
+ * @param existingAccount whether the password is that of an account: no new one is made then.
  * @throws ApiProblem `invitation_not_valid`, `invalid_input`, or as signIn.
  */
 export const acceptInvitation = (accepted: {
   token: string
   password: string
   name?: string
+  existingAccount: boolean
 }): Promise<void> => begin('/v1/invitation', accepted)
+
+/** Ends the other sessions of this person. @throws ApiProblem `invalid_input` or `rate_limited`, or NoAnswer. */
+export const changePassword = (change: { currentPassword: string; newPassword: string }): Promise<void> =>
+  asMe<void>('/v1/session/password', { method: 'PUT', body: change })
 
 /** The answer to signing out clears the cookie, so it must not come after a new one. */
 export const signedOut = async (): Promise<void> => signingOut

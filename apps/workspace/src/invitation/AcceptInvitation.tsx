@@ -101,11 +101,10 @@ function useAcceptance({ token, invitation }: AcceptInvitationProps) {
     check: ({ name, password }) => (known ? wrongOfKnown(password) : wrongOfNew(name, password)),
     async send({ name, password }) {
       try {
-        await acceptInvitation({ token, password, ...(!known && { name }) })
+        await acceptInvitation({ token, password, existingAccount: known, ...(!known && { name }) })
       } catch (error) {
-        // An account is there after all, or not.
+        // The company has this person already.
         if (!known && codeOf(error) === 'invalid_credentials') setChosen(true)
-        if (known && codeOf(error) === 'invalid_input') setChosen(false)
         throw error
       }
       // Loaded anew, so that nothing of the page, the token least of all, stays.
@@ -141,14 +140,10 @@ function explained(error: unknown, known: boolean): Failure {
     return { title: 'The service cannot be reached', text: 'Check your connection, then try again.' }
   }
   if (error.status === 429) return { title: 'Too many attempts', text: `Try again ${retryIn(error)}.` }
-  if (error.code === 'invalid_credentials') {
-    return known
-      ? { title: 'The password is incorrect', text: '' }
-      : { title: 'You have an account already', text: 'Enter its password to join.' }
-  }
-  if (error.code === 'invalid_input' && known) {
-    return { title: 'There is no account for this address', text: 'Create one to join.' }
-  }
+  if (known && (error.code === 'invalid_credentials' || error.code === 'invalid_input'))
+    return { title: 'The password is incorrect', text: 'No account for this address has it.' }
+  if (error.code === 'invalid_credentials')
+    return { title: 'You have an account already', text: 'Enter its password to join.' }
   if (error.code === 'invitation_not_valid') {
     return { title: 'The invitation is no longer valid', text: `${error.message} Ask for a new one.` }
   }

@@ -1,11 +1,15 @@
 import { useQueryClient } from '@tanstack/react-query'
+import { useEffect, useRef, useState } from 'react'
 import type { Person } from '../api/contract.ts'
 import { changePerson, peopleChanged } from '../api/people.ts'
-import { checkSession } from '../api/session.ts'
+import { ApiProblem } from '../api/request.ts'
+import { checkSession, signIn, useSignedIn } from '../api/session.ts'
+import { leaveForProvider, useSignInMethods } from '../session/openid.ts'
 import { useCompany } from '../shell/company.ts'
 import { Button } from '../ui/Button.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
 import { FailureNotice } from '../ui/FailureNotice.tsx'
+import { Field } from '../ui/Field.tsx'
 import { useForm } from '../ui/form.ts'
 import { useSubmission } from '../ui/submit.ts'
 import { useToast } from '../ui/Toaster.tsx'
@@ -48,6 +52,7 @@ export function HandOver(props: HandOverProps) {
           readOnly={form.busy}
           error={form.errors.confirmation}
         />
+        {form.again && <SignInAgain />}
         <FailureNotice failure={form.failure} />
         <footer className="dialog-foot">
           <Button variant="quiet" onClick={onClose}>
@@ -62,16 +67,61 @@ export function HandOver(props: HandOverProps) {
   )
 }
 
+/** A sign-in that is some time ago may be somebody else's browser by now. */
+function SignInAgain() {
+  const passwordRef = useRef<HTMLInputElement>(null)
+  const methods = useSignInMethods()
+  const { busy, failure, run } = useSubmission(explained)
+  const isAsked = methods?.builtInAccounts === true
+  useEffect(() => {
+    if (isAsked) passwordRef.current?.focus()
+  }, [isAsked])
+  return (
+    <>
+      {isAsked && (
+        <Field label="Your password" hint="You signed in more than 15 minutes ago.">
+          {(control) => (
+            <input
+              {...control}
+              ref={passwordRef}
+              name="password"
+              type="password"
+              autoComplete="current-password"
+            />
+          )}
+        </Field>
+      )}
+      {methods?.openid && (
+        <>
+          <p className="small quiet">Sign in again, then hand over the company within 15 minutes.</p>
+          <Button busy={busy} onClick={() => void run(() => leaveForProvider({ fresh: true }))}>
+            Sign in with {methods.openid.name}
+          </Button>
+          <FailureNotice failure={failure} />
+        </>
+      )}
+    </>
+  )
+}
+
 function useHandingOver({ to, onClose }: HandOverProps) {
   const { vendorId } = useCompany()
   const queryClient = useQueryClient()
   const toast = useToast()
+  const { user } = useSignedIn()
+  const [again, setAgain] = useState(false)
   const submission = useSubmission(explained)
-  return useForm<'confirmation'>({
+  const form = useForm<'confirmation' | 'password'>({
     submission,
     check: checkTypedName(to.name, to.email),
-    async send() {
-      await changePerson(vendorId, to.userId, { role: 'owner' })
+    async send({ password }) {
+      if (password) await signIn(user.email, password)
+      try {
+        await changePerson(vendorId, to.userId, { role: 'owner' })
+      } catch (error) {
+        if (error instanceof ApiProblem && error.code === 'recent_sign_in_required') setAgain(true)
+        throw error
+      }
       await Promise.all([peopleChanged(queryClient, vendorId), checkSession()])
       onClose()
       toast(
@@ -81,4 +131,5 @@ function useHandingOver({ to, onClose }: HandOverProps) {
       )
     },
   })
+  return { ...form, again }
 }

@@ -1,7 +1,11 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useRef } from 'react'
 import { useLocation } from 'wouter'
 import type { ListedSession } from '../api/contract.ts'
+import { ApiProblem } from '../api/request.ts'
 import { signOutEverywhere } from '../api/session.ts'
-import { useSessions } from '../api/sessions.ts'
+import { endSession, useSessions } from '../api/sessions.ts'
+
 import { Ago, Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
@@ -12,9 +16,10 @@ import { useSubmission } from '../ui/submit.ts'
 import { browserOf } from './user-agent.ts'
 import './sessions.css'
 
-/** Where this person is signed in, and a way to end all of it. */
+/** Where this person is signed in, and ways to end one of it or all. */
 export function Sessions({ onClose }: { onClose: () => void }) {
   const query = useSessions()
+  const list = useRef<HTMLUListElement>(null)
   const [, navigate] = useLocation()
   const { busy, failure, run } = useSubmission((error) => ({
     title: 'You may still be signed in elsewhere',
@@ -28,18 +33,22 @@ export function Sessions({ onClose }: { onClose: () => void }) {
     <Dialog
       open
       title="Your sessions"
-      description="Each lasts 12 hours at most. If you do not recognise one, sign out everywhere and ask the operator to reset your password."
+      description="Each lasts 12 hours at most. If you do not recognise one, sign out everywhere and change your password."
       onClose={onClose}
       held={busy}
     >
       <Loaded query={query} skeleton={<Skeleton lines={4} />}>
         {({ pages }) => (
           <>
-            <ul className="sessions">
+            <ul className="sessions" ref={list} tabIndex={-1} aria-label="Your sessions">
               {pages
                 .flatMap(({ sessions }) => sessions)
                 .map((session) => (
-                  <OneSession key={session.sessionId} session={session} />
+                  <OneSession
+                    key={session.sessionId}
+                    session={session}
+                    onEnded={() => list.current?.focus()}
+                  />
                 ))}
             </ul>
             <More query={query} />
@@ -58,10 +67,25 @@ export function Sessions({ onClose }: { onClose: () => void }) {
 }
 
 function OneSession({
-  session: { createdAt, lastSeenAt, address, userAgent, current },
+  session: { sessionId, createdAt, lastSeenAt, address, userAgent, current },
+  onEnded,
 }: {
   session: ListedSession
+  onEnded: () => void
 }) {
+  const queryClient = useQueryClient()
+  const { busy, failure, run } = useSubmission((error) => ({
+    title: 'This session may not have ended',
+    text: `${(error as Error).message} Try again.`,
+  }))
+  async function end(): Promise<void> {
+    await endSession(sessionId).catch((error: unknown) => {
+      // It has ended already.
+      if (!(error instanceof ApiProblem && error.status === 404)) throw error
+    })
+    await queryClient.invalidateQueries({ queryKey: ['sessions'] })
+    onEnded()
+  }
   return (
     <li className={current ? 'session session-current' : 'session'}>
       <p className="session-name">
@@ -87,6 +111,17 @@ function OneSession({
       <p className="small quiet">
         Signed in <Moment at={createdAt} />
       </p>
+      {!current && (
+        <Button
+          busy={busy}
+          className="session-end"
+          aria-label={`End session of ${browserOf(userAgent)}`}
+          onClick={() => void run(end)}
+        >
+          End session
+        </Button>
+      )}
+      <FailureNotice failure={failure} />
     </li>
   )
 }

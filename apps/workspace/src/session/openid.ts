@@ -35,13 +35,17 @@ async function askSignInMethods(): Promise<SignInMethods> {
 
 const PATH_MAX_CHARACTERS = 1_000
 
-/** Leaves for the provider, which leads back to this address. @throws ApiProblem, NoAnswer or Offline */
-export async function leaveForProvider(): Promise<void> {
+/**
+ * Leaves for the provider, which leads back to this address.
+ * @param fresh whether the person has to sign in there again.
+ * @throws ApiProblem, NoAnswer or Offline
+ */
+export async function leaveForProvider({ fresh = false } = {}): Promise<void> {
   await signedOut()
   const here = location.pathname + location.search
   const { authorizationUrl } = await request<StartedOpenid>('/v1/session/openid', {
     method: 'POST',
-    body: { to: here.length > PATH_MAX_CHARACTERS ? '/' : here },
+    body: { to: here.length > PATH_MAX_CHARACTERS ? '/' : here, fresh },
   })
   location.assign(authorizationUrl)
 }

@@ -2,6 +2,8 @@ import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { signOut, useSignedIn } from '../api/session.ts'
 import { clockShort } from '../api/time.ts'
+import { ChangePassword } from '../session/ChangePassword.tsx'
+import { useSignInMethods } from '../session/openid.ts'
 import { Sessions } from '../session/Sessions.tsx'
 import { DOCS } from '../ui/docs.ts'
 import { Menu, MenuItem, MenuLine } from '../ui/Menu.tsx'
@@ -11,7 +13,9 @@ import { ThemeOptions } from './Theme.tsx'
 export function AccountMenu() {
   const { user, expiresAt } = useSignedIn()
   const [, navigate] = useLocation()
-  const [listing, setListing] = useState(false)
+  const [shown, setShown] = useState<'sessions' | 'password'>()
+  const methods = useSignInMethods()
+  const close = () => setShown(undefined)
   async function leave(): Promise<void> {
     const leaving = signOut()
     navigate('/')
@@ -41,10 +45,14 @@ export function AccountMenu() {
         <ThemeOptions />
         <MenuLine />
         <MenuItem onSelect={() => location.assign(DOCS.start)}>API documentation</MenuItem>
-        <MenuItem onSelect={() => setListing(true)}>Your sessions</MenuItem>
+        <MenuItem onSelect={() => setShown('sessions')}>Your sessions</MenuItem>
+        {methods?.builtInAccounts && (
+          <MenuItem onSelect={() => setShown('password')}>Change your password</MenuItem>
+        )}
         <MenuItem onSelect={() => void leave()}>Sign out</MenuItem>
       </Menu>
-      {listing && <Sessions onClose={() => setListing(false)} />}
+      {shown === 'sessions' && <Sessions onClose={close} />}
+      {shown === 'password' && <ChangePassword onClose={close} />}
     </>
   )
 }

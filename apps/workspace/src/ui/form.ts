@@ -4,7 +4,7 @@ import type { Submission } from './submit.ts'
 /** What is wrong with each field, as a sentence. */
 export type FieldErrors<Name extends string> = { [name in Name]?: ReactNode }
 
-/** What is in the inputs, by their names; without spaces around it, but for a password. */
+/** What is in the inputs, by their names; without spaces around it, but for passwords. */
 export type Values<Name extends string> = Record<Name, string>
 
 export interface FormOptions<Name extends string> {
@@ -12,7 +12,7 @@ export interface FormOptions<Name extends string> {
   /** Returns what has to be corrected before anything is sent. The first of these fields takes the focus. */
   check: (values: Values<Name>) => FieldErrors<Name>
   send: (values: Values<Name>) => Promise<void>
-  /** What an error of `send` says about fields. */
+  /** What an error of `send` says about fields. The first of them takes the focus, selected. */
   refused?: (error: unknown) => FieldErrors<Name>
   /** The field to type again after a failure: it takes the focus, selected. */
   again?: Name
@@ -30,17 +30,21 @@ export function useForm<Name extends string>({ submission, check, send, refused,
     setErrors(wrong)
     const [first] = Object.keys(wrong)
     if (first !== undefined) return inputOf(form, first)?.focus()
+    let refusedField: string | undefined
     const done = await submission.run(async () => {
       try {
         await send(values)
       } catch (error) {
-        if (refused) setErrors(refused(error))
+        const found = refused?.(error) ?? {}
+        setErrors(found)
+        refusedField = Object.keys(found)[0]
         throw error
       }
     })
-    if (done || again === undefined) return
-    inputOf(form, again)?.focus()
-    inputOf(form, again)?.select()
+    const field = refusedField ?? again
+    if (done || field === undefined) return
+    inputOf(form, field)?.focus()
+    inputOf(form, field)?.select()
   }
 
   /** What is being changed is not called wrong any more. */
@@ -52,7 +56,9 @@ export function useForm<Name extends string>({ submission, check, send, refused,
 
 function valuesOf(form: HTMLFormElement): Record<string, string> {
   const fields = [...new FormData(form)].map(([name, value]) => [name, String(value)] as const)
-  return Object.fromEntries(fields.map(([name, text]) => [name, name === 'password' ? text : text.trim()]))
+  return Object.fromEntries(
+    fields.map(([name, text]) => [name, /password$/i.test(name) ? text : text.trim()]),
+  )
 }
 
 function inputOf(form: HTMLFormElement, name: string): HTMLInputElement | undefined {

@@ -1,0 +1,27 @@
+import { Problem } from '#shared/problems/problems.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import { type Route, route } from '../http/route.ts'
+import type { SessionAccess } from './access.ts'
+import { logSessionEnd } from './session-events.ts'
+import { deleteSessionOf } from './sessions.ts'
+
+const SESSION_ID = /^sid_[0-9a-f]{32}$/
+
+export const deleteOneSession = ({ db, session: by }: { db: Database; session: SessionAccess }): Route =>
+  route({
+    method: 'delete',
+    path: '/v1/sessions/:sessionId',
+    operationId: 'endSession',
+    tag: 'Session',
+    summary: 'End one of your own sessions',
+    description: 'It is dead at once.',
+    by,
+    answers: { 204: { description: 'The session has ended.' } },
+    problems: ['not_found'],
+    async handle({ session: { userId }, params: { sessionId } }, ctx) {
+      const ended = SESSION_ID.test(sessionId) && (await deleteSessionOf(db, { userId, sessionId }))
+      if (!ended) throw new Problem('not_found', 'You have no such session.')
+      logSessionEnd(ctx.state.log, { userId, sessionId, why: 'signed_out', from: ctx })
+      return undefined
+    },
+  })

@@ -1,0 +1,63 @@
+import { passwordFault } from '#shared/accounts/guessable-passwords.ts'
+import { hashPassword, indexOfPassword } from '#shared/accounts/passwords.ts'
+import { changePassword, listAccounts, listMemberships } from '#shared/accounts/people.ts'
+import { Problem } from '#shared/problems/problems.ts'
+import { type Route, route } from '../http/route.ts'
+import type { SessionAccess } from './access.ts'
+import type { SignInDependencies } from './post-session.ts'
+import { proveAccount } from './prove-account.ts'
+import { PasswordChange } from './schemas.ts'
+import { logSessionEnd } from './session-events.ts'
+
+export const putPassword = (deps: SignInDependencies & { session: SessionAccess }): Route =>
+  route({
+    method: 'put',
+    path: '/v1/session/password',
+    operationId: 'changePassword',
+    tag: 'Session',
+    summary: 'Change your own password',
+    description: 'All other sessions of the user end.',
+    by: deps.session,
+    body: PasswordChange,
+    answers: { 204: { description: 'The new password counts from now on.' } },
+    async handle({ session, body: { currentPassword, newPassword } }, ctx) {
+      await deps.builtIn.admit(ctx)
+      const { db, passwords } = deps
+      const { userId, email, name, tokenHash } = session
+      const all = await listAccounts(db, email)
+      const own = all.filter((one) => one.userId === userId)
+      const proof = await proveAccount(ctx, deps, {
+        email,
+        password: currentPassword,
+        accounts: async () => own,
+      })
+      if (!proof.account) throw refused('/currentPassword', 'is not your password')
+      const companies = (await listMemberships(db, userId)).map((company) => company.name)
+      const fault = passwordFault(newPassword, [email, name, ...companies])
+      if (fault) throw refused('/newPassword', fault)
+      // Of two accounts of an address with one password, signing in would only ever reach one.
+      const hashes = all.map(({ passwordHash }) => passwordHash)
+      const isNew = await passwords.inLine(
+        proof.from,
+        async () => (await indexOfPassword(newPassword, hashes)) < 0,
+      )
+      if (!isNew) throw refused('/newPassword', 'must be one that this address has not now')
+      const before = proof.account.passwordHash
+      const passwordHash = await passwords.inLine(proof.from, () =>
+        hashPassword(newPassword, { like: before }),
+      )
+      const change = { userId, before, passwordHash, keep: tokenHash }
+      const ended = await db.transaction((transaction) => changePassword(transaction, change))
+      if (!ended) throw refused('/currentPassword', 'is not your password any more')
+      const { log } = ctx.state
+      log.info({ event: 'password.changed', userId }, 'a person changed their password')
+      for (const sessionId of ended)
+        logSessionEnd(log, { userId, sessionId, why: 'password_changed', from: ctx })
+      return undefined
+    },
+  })
+
+const refused = (pointer: string, detail: string): Problem =>
+  new Problem('invalid_input', 'The body breaks a rule; errors says which.', {
+    errors: [{ pointer, detail }],
+  })

@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict'
+import { type Person, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
+import { assertInvalid, assertProblem } from '../support/problem.ts'
+
+const OTHER_PASSWORD = 'wrong donkey capacitor nail'
+
+/** An invitation proves nothing about an address: whoever invites it can open the link. */
+describe('an address that two companies invite', () => {
+  let api: TestApi
+  let acme: { vendorId: string; owner: Person }
+  let globex: { vendorId: string; owner: Person }
+  let email: string
+  before(async () => {
+    api = await startApi({ env: { RATE_SIGN_IN_PER_ADDRESS: '10000/60' } })
+  })
+  beforeEach(async () => {
+    acme = await company()
+    globex = await company()
+    email = `${crypto.randomUUID()}@people.example`
+  })
+  after(() => api.stop())
+
+  async function company() {
+    const { vendorId } = await api.createCompany()
+    return { vendorId, owner: await api.createPerson({ vendorId }) }
+  }
+  async function invite({ vendorId, owner: { sessionToken: token } }: typeof acme, to = email) {
+    const body = { name: 'Kim R.', email: to, role: 'admin' }
+    const { status, json } = await api.request('POST', `/v1/vendor/${vendorId}/people`, { token, body })
+    assert.equal(status, 201)
+    return json.invitationUrl.split('#')[1] as string
+  }
+  const accept = (token: string, password: string, more = {}) =>
+    api.request('POST', '/v1/invitation', { body: { token, password, ...more } })
+  const signIn = (password: string, as = email) =>
+    api.request('POST', '/v1/session', { body: { email: as, password } })
+  const isLive = async (token: string) => (await api.request('GET', '/v1/session', { token })).status === 200
+  const remove = ({ vendorId, owner: { sessionToken: token } }: typeof acme, userId: string) =>
+    api.request('DELETE', `/v1/vendor/${vendorId}/people/${userId}`, { token })
+  const companiesOf = ({ json }: { json: { companies: { vendorId: string }[] } }) =>
+    json.companies.map(({ vendorId }) => vendorId)
+  const claimsSeenBy = async ({ vendorId, owner: { sessionToken: token } }: typeof acme) =>
+    (await api.request('GET', `/v1/vendor/${vendorId}/activity?action=address.claimed`, { token })).json
+      .entries
+
+  describe('when the first invited it and accepted in place of the person', () => {
+    let hijacker: { userId: string; token: string }
+    beforeEach(async () => {
+      const { json } = await accept(await invite(acme), TEST_PASSWORD)
+      hijacker = { userId: json.user.userId, token: json.sessionToken }
+    })
+
+    it('is free for the person, in an account that conveys nothing to the first', async () => {
+      const claimed = await accept(await invite(globex), OTHER_PASSWORD)
+      assert.equal(claimed.status, 201)
+      assert.deepEqual(companiesOf(claimed), [globex.vendorId])
+      assert.notEqual(claimed.json.user.userId, hijacker.userId)
+      assert.deepEqual(companiesOf(await signIn(OTHER_PASSWORD)), [globex.vendorId])
+    })
+
+    it('ends the sessions that the first has, and gives it no way into the second company', async () => {
+      const { json } = await accept(await invite(globex), OTHER_PASSWORD)
+      assert.equal(await isLive(hijacker.token), false)
+      const again = await signIn(TEST_PASSWORD)
+      assert.deepEqual(companiesOf(again), [acme.vendorId])
+      const token = again.json.sessionToken
+      const path = `/v1/vendor/${globex.vendorId}`
+      assertProblem(await api.request('GET', `${path}/people`, { token }), 'forbidden')
+      assertProblem(await api.request('DELETE', `${path}/people/${json.user.userId}`, { token }), 'forbidden')
+      const { sessions } = (await api.request('GET', '/v1/sessions', { token })).json
+      assert.equal(sessions.length, 1, 'the sessions of the claimed account are listed')
+    })
+
+    it('is seen in the activity of the first company once, which does not learn of the second', async () => {
+      const { json } = await accept(await invite(globex), OTHER_PASSWORD)
+      const [entry, ...more] = await claimsSeenBy(acme)
+      assert.deepEqual(more, [])
+      assert.equal(entry.subject, hijacker.userId)
+      assert.deepEqual(entry.detail, { name: 'Kim R.', email })
+      assert.deepEqual(entry.by, { userId: null, name: 'operator' })
+      for (const secret of [globex.vendorId, json.user.userId, globex.owner.userId])
+        assert.ok(!JSON.stringify(entry).includes(secret))
+      assert.deepEqual(await claimsSeenBy(globex), [])
+    })
+
+    it('shares a salt, so that signing in takes as long as with one account', async () => {
+      await accept(await invite(globex), OTHER_PASSWORD)
+      const hashes = (await api.db('users').where({ email })).map(({ password_hash }) => password_hash)
+      assert.equal(hashes.length, 2)
+      assert.equal(new Set(hashes).size, 2)
+      assert.equal(new Set(hashes.map((hash) => hash.split('$')[4])).size, 1)
+    })
+  })
+
+  describe('when a malicious company invites a living person of another', () => {
+    let victim: Person
+    beforeEach(async () => {
+      victim = globex.owner
+    })
+    const attack = async (password = OTHER_PASSWORD) => accept(await invite(acme, victim.email), password)
+
+    it('gives the attacker an account in their own company only', async () => {
+      const attacked = await attack()
+      assert.equal(attacked.status, 201)
+      assert.deepEqual(companiesOf(attacked), [acme.vendorId])
+      const token = attacked.json.sessionToken
+      assertProblem(await api.request('GET', `/v1/vendor/${globex.vendorId}/people`, { token }), 'forbidden')
+      assertProblem(
+        await api.request('PATCH', `/v1/vendor/${globex.vendorId}/people/${victim.userId}`, {
+          token,
+          body: { role: 'member' },
+        }),
+        'forbidden',
+      )
+      assert.deepEqual(companiesOf(await signIn(OTHER_PASSWORD, victim.email)), [acme.vendorId])
+    })
+
+    it('leaves the person their password, companies and role', async () => {
+      await attack()
+      const { status, json } = await signIn(TEST_PASSWORD, victim.email)
+      assert.equal(status, 201)
+      assert.equal(json.user.userId, victim.userId)
+      assert.deepEqual(
+        json.companies.map(({ vendorId, role }: Record<string, string>) => [vendorId, role]),
+        [[globex.vendorId, 'owner']],
+      )
+    })
+
+    it('cannot sign the person out again and again, or fill the activity of their company', async () => {
+      const first = await attack()
+      assert.equal(await isLive(victim.sessionToken), false)
+      const token = (await signIn(TEST_PASSWORD, victim.email)).json.sessionToken
+      assert.equal((await remove(acme, first.json.user.userId)).status, 204)
+      assert.equal((await attack()).status, 201)
+      assert.equal(await isLive(token), true)
+      globex.owner = { ...victim, sessionToken: token }
+      assert.equal((await claimsSeenBy(globex)).length, 1)
+    })
+
+    it('does not touch an account that an OpenID provider proved', async () => {
+      const identity = { issuer: 'https://id.example', subject: victim.userId, user_id: victim.userId }
+      await api.db('openid_identities').insert(identity)
+      assert.equal((await attack()).status, 201)
+      assert.equal(await isLive(victim.sessionToken), true)
+      assert.deepEqual(await claimsSeenBy(globex), [])
+    })
+
+    it('answers the same whether or not the address has an account', async () => {
+      const shown = ({ status, json }: Awaited<ReturnType<typeof accept>>) => ({
+        status,
+        members: Object.keys(json),
+        companies: json.companies?.length,
+        errors: json.errors,
+      })
+      for (const [password, more] of [
+        ['x', {}],
+        ['x', { existingAccount: true }],
+        [OTHER_PASSWORD, { existingAccount: true }],
+        [OTHER_PASSWORD, {}],
+      ] as const) {
+        const known = await accept(await invite(acme, victim.email), password, more)
+        const unknown = await accept(await invite(acme), password, more)
+        assert.deepEqual(shown(known), shown(unknown))
+      }
+    })
+
+    it('limits guesses at the password of an account, and of an address without one, alike', async () => {
+      const limited = await startApi({ beside: api, env: { RATE_SIGN_IN_PER_ACCOUNT: '2/60' } })
+      for (const to of [victim.email, email]) {
+        const token = await invite(acme, to)
+        const statuses = []
+        for (let times = 0; times < 3; times += 1) {
+          const body = { token, password: OTHER_PASSWORD, existingAccount: true }
+          statuses.push((await limited.request('POST', '/v1/invitation', { body })).status)
+        }
+        assert.deepEqual(statuses, [401, 401, 429])
+      }
+      await limited.stop()
+    })
+  })
+
+  it('is one account for somebody who sends the password of the account', async () => {
+    const first = await accept(await invite(acme), TEST_PASSWORD)
+    const second = await accept(await invite(globex), TEST_PASSWORD, { existingAccount: true })
+    assert.equal(second.json.user.userId, first.json.user.userId)
+    assert.deepEqual(companiesOf(second).sort(), [acme.vendorId, globex.vendorId].sort())
+    assert.equal(await isLive(first.json.sessionToken), true)
+    assert.deepEqual(await claimsSeenBy(acme), [])
+  })
+
+  it('is not two people of one company', async () => {
+    const token = await invite(acme)
+    const added = await api.createPerson({ vendorId: acme.vendorId, role: 'member' })
+    await api.db('users').where({ user_id: added.userId }).update({ email })
+    assertProblem(await accept(token, OTHER_PASSWORD), 'invalid_credentials')
+    assert.equal((await accept(token, TEST_PASSWORD)).json.user.userId, added.userId)
+  })
+
+  describe('whose account leaves its last company', () => {
+    it('is free: its sessions, password and places end, and its name stays in the activity', async () => {
+      const { json } = await accept(await invite(acme), TEST_PASSWORD)
+      const { userId } = json.user
+      assert.equal((await remove(acme, userId)).status, 204)
+      assert.equal(await isLive(json.sessionToken), false)
+      assertProblem(await signIn(TEST_PASSWORD), 'invalid_credentials')
+      const [row] = await api.db('users').where({ user_id: userId })
+      assert.deepEqual([row.email, row.name], [null, 'Kim R.'])
+      assert.deepEqual(await api.db('sign_in_addresses').where({ user_id: userId }), [])
+      const again = await accept(await invite(acme), OTHER_PASSWORD)
+      assert.notEqual(again.json.user.userId, userId)
+      const { entries } = (
+        await api.request('GET', `/v1/vendor/${acme.vendorId}/activity`, { token: acme.owner.sessionToken })
+      ).json
+      assert.ok(
+        entries.some(
+          ({ by }: { by: { userId: string; name: string } }) => by.userId === userId && by.name === 'Kim R.',
+        ),
+      )
+    })
+
+    it('keeps it while it belongs to another', async () => {
+      const { json } = await accept(await invite(acme), TEST_PASSWORD)
+      await accept(await invite(globex), TEST_PASSWORD)
+      assert.equal((await remove(acme, json.user.userId)).status, 204)
+      assert.equal(await isLive(json.sessionToken), true)
+      assert.deepEqual(companiesOf(await signIn(TEST_PASSWORD)), [globex.vendorId])
+    })
+
+    it('joins another company or ends, when both happen at once', async () => {
+      const { json } = await accept(await invite(acme), TEST_PASSWORD)
+      const token = await invite(globex)
+      const [removed, joined] = await Promise.all([
+        remove(acme, json.user.userId),
+        accept(token, TEST_PASSWORD, { existingAccount: true }),
+      ])
+      assert.equal(removed.status, 204)
+      const memberships = await api.db('memberships').where({ user_id: json.user.userId })
+      const [row] = await api.db('users').where({ user_id: json.user.userId })
+      assert.equal(row.email === null, joined.status !== 201)
+      assert.equal(memberships.length, joined.status === 201 ? 1 : 0)
+    })
+
+    it('keeps an account that an OpenID provider proved, without its sessions', async () => {
+      const { json } = await accept(await invite(acme), TEST_PASSWORD)
+      const { userId } = json.user
+      await api
+        .db('openid_identities')
+        .insert({ issuer: 'https://id.example', subject: userId, user_id: userId })
+      assert.equal((await remove(acme, userId)).status, 204)
+      assert.equal(await isLive(json.sessionToken), false)
+      assert.equal((await api.db('users').where({ user_id: userId }).first()).email, email)
+    })
+  })
+
+  it('refuses a choice that is neither true nor false', async () => {
+    assertInvalid(
+      await accept(await invite(acme), TEST_PASSWORD, { existingAccount: 'no' }),
+      '/existingAccount',
+    )
+  })
+})

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { isCommonPassword } from '#shared/accounts/common-passwords.ts'
+import { passwordFault } from '#shared/accounts/guessable-passwords.ts'
+import { type Person, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
+import { assertInvalid, assertProblem } from '../support/problem.ts'
+
+const NEW_PASSWORD = 'wrong donkey capacitor nail'
+
+describe('PUT /v1/session/password', () => {
+  let api: TestApi
+  let person: Person
+  before(async () => {
+    api = await startApi()
+  })
+  beforeEach(async () => {
+    const { vendorId } = await api.createCompany({ name: 'Acme Outfitters' })
+    person = await api.createPerson({ vendorId })
+  })
+  after(() => api.stop())
+
+  const change = (newPassword: unknown, currentPassword: unknown = TEST_PASSWORD, at = api) =>
+    at.request('PUT', '/v1/session/password', {
+      token: person.sessionToken,
+      body: { currentPassword, newPassword },
+    })
+  const signIn = (password: string) =>
+    api.request('POST', '/v1/session', { body: { email: person.email, password } })
+
+  it('sets it, and ends the other sessions of this user alone', async () => {
+    const elsewhere = await api.createSession(person.userId)
+    const stranger = await api.createPerson()
+    const { status, text } = await change(NEW_PASSWORD)
+    assert.deepEqual([status, text], [204, ''])
+    const statuses = []
+    for (const token of [person.sessionToken, elsewhere, stranger.sessionToken])
+      statuses.push((await api.request('GET', '/v1/session', { token })).status)
+    assert.deepEqual(statuses, [200, 401, 200])
+    assertProblem(await signIn(TEST_PASSWORD), 'invalid_credentials')
+    assert.equal((await signIn(NEW_PASSWORD)).status, 201)
+    for (const password of [TEST_PASSWORD, NEW_PASSWORD])
+      assert.ok(!api.logLines.some((line) => line.includes(password)))
+  })
+
+  it('changes nothing without the current password, though the session is good', async () => {
+    const elsewhere = await api.createSession(person.userId)
+    assertInvalid(await change(NEW_PASSWORD, 'a wrong password'), '/currentPassword')
+    assert.equal((await signIn(TEST_PASSWORD)).status, 201)
+    assert.equal((await api.request('GET', '/v1/session', { token: elsewhere })).status, 200)
+  })
+
+  it('limits guesses at the current password', async () => {
+    const limited = await startApi({ beside: api, env: { RATE_SIGN_IN_PER_ACCOUNT: '2/60' } })
+    const statuses = []
+    for (const current of ['a wrong password', 'a wrong password', TEST_PASSWORD])
+      statuses.push((await change(NEW_PASSWORD, current, limited)).status)
+    assert.deepEqual(statuses, [422, 422, 429])
+    await limited.stop()
+  })
+
+  for (const [what, password] of [
+    ['too short', 'elevenchars'],
+    ['too long', 'a'.repeat(1_025)],
+    ['common', 'Password1234'],
+    ['the name of the company', 'acmeoutfitters'],
+    ['the present one', TEST_PASSWORD],
+    ['a number', 7],
+  ] as const)
+    it(`refuses one that is ${what}`, async () => {
+      assertInvalid(await change(password), '/newPassword')
+      assert.equal((await signIn(TEST_PASSWORD)).status, 201)
+    })
+
+  it('refuses their own address', async () => {
+    assertInvalid(await change(person.email), '/newPassword')
+  })
+
+  it('sets one of two that are chosen at once', async () => {
+    const statuses = await Promise.all(
+      [NEW_PASSWORD, `${NEW_PASSWORD} too`].map(async (password) => (await change(password)).status),
+    )
+    assert.deepEqual(statuses.sort(), [204, 422])
+  })
+
+  it('asks for a session, and for built-in accounts', async () => {
+    const body = { currentPassword: TEST_PASSWORD, newPassword: NEW_PASSWORD }
+    assertProblem(await api.request('PUT', '/v1/session/password', { body }), 'unauthenticated')
+    const env = {
+      BUILT_IN_ACCOUNTS: 'off',
+      OPENID_ISSUER: 'https://id.example',
+      OPENID_CLIENT_ID: 'a',
+      OPENID_CLIENT_SECRET: 'b',
+      OPENID_COMPANIES: '*',
+    }
+    const without = await startApi({ beside: api, env })
+    assertProblem(await change(NEW_PASSWORD, TEST_PASSWORD, without), 'forbidden')
+    await without.stop()
+  })
+})
+
+describe('accepting an invitation', () => {
+  it('refuses passwords that others guess first, and the link stays good', async () => {
+    const api = await startApi()
+    const { vendorId } = await api.createCompany({ name: 'Acme Outfitters' })
+    const { sessionToken: token } = await api.createPerson({ vendorId })
+    const email = 'kim@people.example'
+    const invited = await api.request('POST', `/v1/vendor/${vendorId}/people`, {
+      token,
+      body: { name: 'Kim R.', email, role: 'admin' },
+    })
+    const link = invited.json.invitationUrl.split('#')[1]
+    const accept = (password: string) =>
+      api.request('POST', '/v1/invitation', { body: { token: link, password } })
+    for (const password of [
+      'password1234',
+      'aaaaaaaaaaaa',
+      '123456789012',
+      'acmeoutfitters',
+      email,
+      ' '.repeat(12),
+    ])
+      assertInvalid(await accept(password), '/password')
+    assert.equal((await accept(NEW_PASSWORD)).status, 201)
+    await api.stop()
+  })
+})
+
+describe('a new password', () => {
+  const ABOUT = ['kim.robertson@people.example', 'Kim Robertson', 'Acme Outfitters']
+
+  for (const password of [
+    'password1234',
+    'PASSWORD1234',
+    'Summer2024!!',
+    '!!!iloveyou!!!',
+    'qwertyuiop[]',
+    '1q2w3e4r5t6y',
+    'ｐａｓｓｗｏｒｄ１２３４',
+    'abcabcabcabc',
+    'abcdefghijklm',
+    '210987654321',
+    '😀😀😀😀😀😀😀😀😀😀😀😀',
+    'Robertson-2024',
+    'kim.robertson',
+    'acme outfitters!',
+    'people.example.1',
+    'integration access',
+  ])
+    it(`is not ${password}`, () => {
+      assert.equal(typeof passwordFault(password, ABOUT), 'string')
+    })
+
+  for (const password of [
+    TEST_PASSWORD,
+    NEW_PASSWORD,
+    'Tr0ub4dor&3xyz',
+    'acme sells umbrellas in rain',
+    'fjord-vexing-quiz',
+  ])
+    it(`may be ${password}`, () => {
+      assert.equal(passwordFault(password, ABOUT), undefined)
+    })
+
+  it('is compared with 50,000 or more', async () => {
+    const { size } = await import('node:fs/promises').then(({ stat }) =>
+      stat(new URL('../../shared/accounts/common-passwords.bin', import.meta.url)),
+    )
+    assert.ok(size / 6 >= 50_000)
+    for (const first of ['123456', 'password', 'trustno1']) assert.ok(isCommonPassword(first), first)
+  })
+
+  it('is judged at once, however long it is', () => {
+    const hostile = [
+      'a'.repeat(1_024),
+      `${'1'.repeat(1_023)}a`,
+      'ab'.repeat(512),
+      'acme'.repeat(256),
+      `${' '.repeat(511)}a${'!'.repeat(512)}`,
+    ]
+    const started_ms = performance.now()
+    for (const password of hostile) passwordFault(password, ['acme'.repeat(50), 'x'.repeat(200)])
+    assert.ok(performance.now() - started_ms < 50)
+  })
+})
