@@ -71,7 +71,7 @@ describe('the wait for a service that systemd has started', () => {
     onAsked = () => void child.kill('SIGKILL')
     const { code, stderr } = await wait({ PORT: port(), MAINPID: String(child.pid) })
     assert.equal(code, 1)
-    assert.equal(stderr, 'the service has ended: {"status":"not ready","waitingFor":["postgres"]}\n')
+    assert.equal(stderr, 'the service has exited: {"status":"not ready","waitingFor":["postgres"]}\n')
   })
 
   it('fails when nothing ever listened and the service has ended', async () => {

@@ -166,7 +166,7 @@ describe('the event loop, with the largest company that there can be', () => {
         () => ({ token: '', body: { email: owner.email, password: TEST_PASSWORD }, status: 201 }),
       ],
       'PUT /v1/session/password': [
-        () => ({ body: { currentPassword: 'wrong', newPassword: 'another unusual sentence' }, status: 401 }),
+        () => ({ body: { currentPassword: 'wrong', newPassword: 'another unusual sentence' }, status: 422 }),
       ],
       'DELETE /v1/sessions/:sessionId': [
         { path: '/v1/sessions/00000000-0000-4000-8000-000000000000', status: 404 },
