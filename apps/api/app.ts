@@ -190,7 +190,7 @@ function workspaceRoutes(deps: ApiDependencies): Route[] {
   ]
 }
 
-/** Of what needs a password or makes one. */
+/** Access to the routes that need a password or set one. */
 const builtInAccess = (builtInAccounts: boolean): Access<object> => ({
   async admit(ctx) {
     if (!builtInAccounts)

@@ -21,10 +21,10 @@ export function declaredLength({ headers }: IncomingMessage): number | undefined
 }
 
 /**
- * @returns what reads the bytes of a JSON body. Nothing of a body is read whose declared length is above the limit.
- * It throws Problem 413 above the limit, 408 if the body stalls or takes too long, 400 if it is cut off. The connection
- * is closed after each of them, since the rest of the body may still be on its way, but not for one that is known to be
- * short enough to be discarded.
+ * Returns a reader of the bytes of a JSON body. A body whose declared length exceeds the limit is not read.
+ * Throws Problem 413 above the limit, 408 if the body stalls or takes too long, 400 if it is cut off. Each of them
+ * closes the connection, since the rest of the body may still be arriving, unless that rest is known to be short enough
+ * to discard.
  */
 export function byteReader(limit_bytes: number): (ctx: ApiContext) => Promise<Buffer> {
   const read = koaBody({

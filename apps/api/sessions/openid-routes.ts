@@ -38,7 +38,7 @@ export interface OpenidDependencies {
   /** undefined: people only sign in with built-in accounts. */
   openid: OpenidSettings | undefined
   builtInAccounts: boolean
-  /** Of the workspace. */
+  /** The workspace's URL. */
   baseUrl: string
 }
 

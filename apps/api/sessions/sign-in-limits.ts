@@ -5,11 +5,11 @@ import { addressSubject, type RateLimit, rateLimitHeaders } from '#shared/stores
 import type { ApiContext } from '../http/state.ts'
 
 export interface SignInLimits {
-  /** Of one account from one address. */
+  /** Attempts on one account from one address. */
   perAccount: RateLimit
-  /** Of one address, and of the IPv6 networks around it. */
+  /** Attempts from one address, and from the IPv6 networks around it. */
   perAddress: { 64: RateLimit; 56: RateLimit; 48: RateLimit }
-  /** Of one account, from all addresses together that its owner has not recently signed in from. */
+  /** Attempts on one account, from all addresses together that its owner has not recently signed in from. */
   strangersPerAccount: RateLimit
 }
 
