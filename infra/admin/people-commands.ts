@@ -36,13 +36,11 @@ export function addPeopleCommands(program: Command, run: Run, askPassword: AskPa
 }
 
 const existingAccount = () =>
-  new Option('--existing-account', 'take the account that the email address has already').conflicts(
-    'newAccount',
-  )
+  new Option('--existing-account', 'use the existing account for this email address').conflicts('newAccount')
 const newAccount = () =>
   new Option(
     '--new-account',
-    'make a separate account with a password of its own, though the email address has one already',
+    'create a separate account with a password of its own, although the email address has one',
   )
 const accountChoice = (options: { existingAccount?: true; newAccount?: true }) =>
   options.existingAccount ? ('existing' as const) : options.newAccount ? ('new' as const) : undefined
