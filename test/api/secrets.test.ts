@@ -97,7 +97,7 @@ describe('the database role of the resource API', () => {
     ['remove a person', 'delete from users'],
     ['take over a session', `update sessions set user_id = 'usr_x'`],
     ['change the key of account names', `update account_log_key set key = sha256('x')`],
-    ['change a password', `update users set password_hash = 'x'`],
+    ['move an account', `update users set user_id = 'usr_x'`],
     ['prolong a session', `update sessions set expires_at = 'infinity'`],
     ['remove a daily figure', 'delete from analytics_daily'],
     ['make a table', 'create table mine ()'],

@@ -64,7 +64,7 @@ describe('npm run dev', function () {
 
   for (const [what, path, name, from, to] of [
     ['a page of /docs', '/docs/scopes', 'apps/api/discovery/docs/pages/scopes.md', '# ', '# Edited '],
-    ['the API', '/v1/nowhere', 'apps/api/http/routes.ts', 'Nothing is served', 'Nothing new is served'],
+    ['the API', '/v1/nowhere', 'apps/api/http/routes.ts', 'No such path.', 'No such path here.'],
     [
       'shared code',
       '/.well-known/oauth-authorization-server',
