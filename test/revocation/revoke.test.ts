@@ -184,10 +184,8 @@ describe('revoking', () => {
     async function refusedWhile(statement: string, clientId: string): Promise<void> {
       const inTheWay = await owner.transaction()
       await inTheWay.raw(statement)
-      const revoking = timed(
-        revokeClient(hasty, { vendorId: subjects.vendorId, clientId }).catch((error: unknown) => error),
-      )
-      const { result, took_ms } = await revoking
+      const revoking = revokeClient(hasty, { vendorId: subjects.vendorId, clientId })
+      const result = await revoking.catch((error: unknown) => error)
       const holdsNone = () => hasty.db.client.pool.numUsed() === 0
       try {
         await eventually(holdsNone, {
@@ -197,7 +195,6 @@ describe('revoking', () => {
         await inTheWay.rollback()
       }
       assert.ok(isUnavailable(result), String(result))
-      assert.ok(took_ms >= COMMIT_MS, `took ${took_ms} ms`)
     }
 
     for (const table of ['oauth_clients', 'revocation_trust'])
@@ -213,12 +210,10 @@ describe('revoking', () => {
     it('when no connection is free', async () => {
       const clientId = await subjects.newClient()
       const busy = await Promise.all(Array.from({ length: 5 }, () => hasty.db.transaction()))
-      const { result, took_ms } = await timed(
-        revokeClient(hasty, { vendorId: subjects.vendorId, clientId }).catch((error: unknown) => error),
-      )
+      const revoking = revokeClient(hasty, { vendorId: subjects.vendorId, clientId })
+      const result = await revoking.catch((error: unknown) => error)
       await Promise.all(busy.map((transaction) => transaction.rollback()))
       assert.ok(isUnavailable(result), String(result))
-      assert.ok(took_ms >= COMMIT_MS, `took ${took_ms} ms`)
       await sleep(COMMIT_MS)
       assert.equal((await readClientCredentials(owner, [clientId]))[0]?.status, 'Active')
     })
