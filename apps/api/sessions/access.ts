@@ -9,7 +9,7 @@ import type { Access } from '../http/route.ts'
 import type { ApiContext, SessionState } from '../http/state.ts'
 import type { SessionCookie } from './cookie.ts'
 import { restored } from './fence.ts'
-import { findSession, noteSeen, SEEN_EVERY_MS } from './sessions.ts'
+import { findSession, SEEN_EVERY_MS, touchSession } from './sessions.ts'
 
 const TOKEN = new RegExp(`^${SESSION_TOKEN_PATTERN.source}$`)
 export const SESSION_REALM = 'workspace'
@@ -20,19 +20,19 @@ export interface SessionAccessDependencies {
   db: Database
   clock: Clock
   cookie: SessionCookie
-  /** A session that nothing has used for so long has ended. */
+  /** A session unused for this long has ended. */
   sessionIdle_ms: number
   limits: {
     /** Counts invalid session tokens by address. */
     guessesPerAddress: RateLimit
-    /** Counts requests by session; one for a long page as several. */
+    /** Counts requests by session, one for a long page as several. */
     requestsPerSession: RateLimit
   }
 }
 
 /**
- * Admits requests with a live session, as Bearer or, failing that, as a cookie; others get 401. An access
- * token is not a session token.
+ * Admits requests with a live session, as Bearer or else as a cookie; others get 401. An access token is not
+ * a session token.
  */
 export function createSessionAccess({
   db,
@@ -59,18 +59,17 @@ export function createSessionAccess({
     const found = tokenHash && (await findSession(db, { tokenHash, now: new Date(now_ms), idle_ms }))
     if (!found) {
       const guesses = await limits.guessesPerAddress.consume(addressSubject(ctx.state.request.clientAddress))
-      if (!guesses.allowed)
-        throw tooMany('There were too many wrong session tokens.', rateLimitHeaders(guesses))
-      throw unauthenticated('The session has ended or never was. Sign in again.', 'invalid_token')
+      if (!guesses.allowed) throw tooMany('Too many invalid session tokens.', rateLimitHeaders(guesses))
+      throw unauthenticated('The session is invalid or has ended. Sign in again.', 'invalid_token')
     }
     if (found.fenced) throw restored()
     const session = { ...found, tokenHash }
     ctx.state.session = session
     const rate = await limits.requestsPerSession.consume(found.sessionId, pagesAsked(ctx.query))
     ctx.set(rateLimitHeaders(rate))
-    if (!rate.allowed) throw tooMany('This session sends too many requests.')
+    if (!rate.allowed) throw tooMany('Too many requests in this session.')
     if (now_ms - found.lastSeenAt.getTime() >= SEEN_EVERY_MS) {
-      await noteSeen(db, { tokenHash, now: new Date(now_ms) })
+      await touchSession(db, { tokenHash, now: new Date(now_ms) })
     }
     return { session }
   }

@@ -4,12 +4,12 @@ import type { Queryable } from '#shared/stores/postgres.ts'
 
 const NAME_CHARACTERS = 16
 
-/** @returns a short name for an email address, the same in every process; it does not reveal the address. */
+/** Returns a short name for an email address, the same in every process, that does not reveal it. */
 export type AccountName = (email: string) => Promise<string>
 
 /**
- * Names accounts in the log: guesses at one account can be seen without logging whose it is. The key is in
- * Postgres and stays there: without it, nobody can try addresses against the log.
+ * Names accounts in the log, so that guesses at one account show without revealing whose it is. The key is
+ * stored only in Postgres. Without it, no one can test addresses against the log.
  */
 export function createAccountNames(db: Queryable): AccountName {
   let key: Promise<Buffer> | undefined

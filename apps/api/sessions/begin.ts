@@ -10,24 +10,24 @@ import type { SessionCookie } from './cookie.ts'
 import { requireConfirmed } from './fence.ts'
 import type { CreatedSession } from './schemas.ts'
 import { sessionAnswer } from './session-answer.ts'
-import { logSignIn, type SignInWay } from './session-events.ts'
+import { logSignIn, type SignInMethod } from './session-events.ts'
 import { SESSION_LIFETIME_S, startSession } from './sessions.ts'
-import { noteAddress } from './sign-in-addresses.ts'
+import { rememberAddress } from './sign-in-addresses.ts'
 
-/** Undoes what the transaction has done. */
-class NobodyAdmitted extends Error {}
+/** Rolls the transaction back. */
+class NotAdmitted extends Error {}
 
 /**
- * Begins a session for someone who has just proved who they are, and hands it over: in the answer, or in a cookie.
- * @param how `authenticatedAt`: when the person proved who they are, if not just now.
- * @param admit runs first, in the same transaction. It returns whose session it will be.
- * @returns undefined when `admit` returned nobody; nothing is done then.
- * @throws Problem unavailable when the database was restored and is not confirmed; nothing is done then either.
+ * Starts a session for someone who has just authenticated, and returns it in the answer or in a cookie.
+ * @param how `authenticatedAt`: when the person authenticated, if not just now.
+ * @param admit runs first, in the same transaction, and returns the session's user.
+ * @returns undefined, with nothing done, when `admit` returned no user.
+ * @throws Problem unavailable, with nothing done, while a restored database is unconfirmed.
  */
 export async function beginSession(
   ctx: ApiContext,
   { db, clock, cookie }: { db: Database; clock: Clock; cookie: SessionCookie },
-  { inCookie, how, authenticatedAt }: { inCookie: boolean; how: SignInWay; authenticatedAt?: Date },
+  { inCookie, how, authenticatedAt }: { inCookie: boolean; how: SignInMethod; authenticatedAt?: Date },
   admit: (transaction: Queryable) => Promise<User | undefined>,
 ): Promise<z.infer<typeof CreatedSession> | undefined> {
   const sessionToken = newSessionToken()
@@ -38,7 +38,7 @@ export async function beginSession(
     .transaction(async (transaction) => {
       await requireConfirmed(transaction)
       const user = await admit(transaction)
-      if (!user) throw new NobodyAdmitted()
+      if (!user) throw new NotAdmitted()
       const { userId } = user
       const from = { address: clientAddress, userAgent: ctx.get('User-Agent') }
       const sessionId = await startSession(transaction, {
@@ -48,11 +48,11 @@ export async function beginSession(
         authenticatedAt,
         ...from,
       })
-      await noteAddress(transaction, { userId, address: addressSubject(clientAddress), now })
+      await rememberAddress(transaction, { userId, address: addressSubject(clientAddress), now })
       return { userId, sessionId, answer: await sessionAnswer(transaction, user, SESSION_LIFETIME_S) }
     })
     .catch((error: unknown) => {
-      if (error instanceof NobodyAdmitted) return undefined
+      if (error instanceof NotAdmitted) return undefined
       throw error
     })
   if (!begun) return undefined

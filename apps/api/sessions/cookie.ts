@@ -8,19 +8,19 @@ const READS = ['GET', 'HEAD']
 /** How a browser carries a session: in a cookie that no script can read. */
 export interface SessionCookie {
   readonly name: string
-  /** @returns the session token of the request's cookie; undefined when there is none that looks like one. */
+  /** Returns the session token in the request's cookie; undefined if it has none of that form. */
   read(ctx: ApiContext): string | undefined
   set(ctx: ApiContext, sessionToken: string): void
   clear(ctx: ApiContext): void
-  /** @throws Problem forbidden when the request changes something and no page of the workspace sent it. */
+  /** @throws Problem forbidden when a request that changes something is not from a workspace page. */
   requireOwnPage(ctx: ApiContext): void
 }
 
 /**
- * A cookie of the workspace at `baseUrl` that no script can read. Over https its name starts with `__Host-`, so that no
- * neighbouring host can set it (RFC 6265bis §4.1.3.2); over http, which is for loopback only, browsers accept neither
- * that name nor Secure.
- * @param value what its value looks like; anything else is not read.
+ * Creates a workspace cookie that no script can read. Over https its name starts with `__Host-`, so no sibling host
+ * can set it (RFC 6265bis §4.1.3.2); over http, which is for loopback only, browsers accept neither that name nor
+ * Secure.
+ * @param value the form of its value; anything else is ignored.
  */
 export function createCookie({
   baseUrl,
@@ -40,13 +40,13 @@ export function createCookie({
   return {
     name,
     read: (ctx: ApiContext): string | undefined => cookie.exec(ctx.get('Cookie'))?.[1],
-    /** Beside other cookies of the answer. A lifetime of 0 removes it. */
+    /** Keeps the answer's other cookies. A lifetime of 0 removes it. */
     write: (ctx: ApiContext, text: string, lifetime_s: number): void =>
       ctx.append('Set-Cookie', `${name}=${text}; Max-Age=${lifetime_s}; ${attributes}`),
   }
 }
 
-/** The cookie of a session in the workspace at `baseUrl`. */
+/** Creates the session cookie of the workspace at `baseUrl`. */
 export function createSessionCookie({ baseUrl }: { baseUrl: string }): SessionCookie {
   const { origin } = new URL(baseUrl)
   const { name, read, write } = createCookie({
@@ -65,7 +65,7 @@ export function createSessionCookie({ baseUrl }: { baseUrl: string }): SessionCo
       // Browsers set both, and no script can choose either. Sec-Fetch-Site says more, so it decides if it is present.
       const site = ctx.get('Sec-Fetch-Site')
       if (site === '' ? ctx.get('Origin') === origin : site === 'same-origin') return
-      throw new Problem('forbidden', 'A session cookie only counts on requests from the workspace itself.')
+      throw new Problem('forbidden', 'Session cookies are only accepted from the workspace itself.')
     },
   }
 }

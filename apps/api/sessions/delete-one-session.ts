@@ -14,7 +14,7 @@ export const deleteOneSession = ({ db, session: by }: { db: Database; session: S
     operationId: 'endSession',
     tag: 'Session',
     summary: 'End one of your own sessions',
-    description: 'It is dead at once.',
+    description: 'Takes effect at once.',
     by,
     answers: { 204: { description: 'The session has ended.' } },
     problems: ['not_found'],

@@ -29,7 +29,7 @@ export const deleteSession = ({
     operationId: 'signOut',
     tag: 'Session',
     summary: 'Sign out',
-    description: 'The session is dead at once; with `all=true`, so are all other sessions of its user.',
+    description: 'Ends this session at once; with `all=true`, all sessions of its user.',
     by,
     query: SignOutQuery,
     answers: {
@@ -47,7 +47,7 @@ export const deleteSession = ({
       } else if (await endSession(db, tokenHash)) {
         logSessionEnd(log, { userId, sessionId, why: 'signed_out', from: ctx })
       }
-      // Beside a Bearer header the cookie is not looked at: it may be another session's.
+      // With a Bearer header, the cookie is ignored: it may be another session's.
       if (ctx.headers.authorization === undefined && cookie.read(ctx) !== undefined) cookie.clear(ctx)
       return undefined
     },

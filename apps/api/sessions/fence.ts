@@ -3,9 +3,9 @@ import { FENCED } from '#shared/revocation/records.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 
 export const restored = (): Problem =>
-  new Problem('unavailable', 'The database was restored or replaced, and has yet to be confirmed.')
+  new Problem('unavailable', 'The database was restored or replaced, and awaits confirmation.')
 
-/** @throws Problem unavailable while the database may be one that has forgotten suspensions and new passwords. */
+/** @throws Problem unavailable while the database may have lost suspensions and new passwords. */
 export async function requireConfirmed(db: Queryable): Promise<void> {
   const { rows } = await db.raw(`select ${FENCED} as fenced`)
   if (rows[0].fenced) throw restored()

@@ -19,8 +19,8 @@ export const getSession = ({
     path: '/v1/session',
     operationId: 'readSession',
     tag: 'Session',
-    summary: 'Who is signed in',
-    description: 'The user of this session and the companies that the user belongs to.',
+    summary: 'Read your session',
+    description: "The session's user and the companies they belong to.",
     by,
     answers: { 200: { description: 'The session.', schema: Session } },
     handle: ({ session }) =>

@@ -23,7 +23,7 @@ export const getSessions = ({
     operationId: 'listSessions',
     tag: 'Session',
     summary: 'List your own sessions, newest first',
-    description: 'Those that have not ended, in every browser.',
+    description: 'Your live sessions, in every browser.',
     by,
     query: SessionQuery,
     answers: { 200: { description: 'A page of live sessions.', schema: SessionPage } },

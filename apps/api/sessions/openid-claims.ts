@@ -11,18 +11,18 @@ export interface ClaimedPerson {
   subject: string
   vendorId: string
   role: OpenidRole
-  /** undefined: none that the provider has verified. */
+  /** undefined if the provider verified none. */
   email: string | undefined
   name: string | undefined
-  /** When the person last proved who they are to the provider; long ago if it does not say. */
+  /** When the person last authenticated at the provider; 0 if it does not say. */
   authenticatedAt_ms: number
 }
 
 const SUBJECT_MAX_CHARACTERS = 255
-/** The last moment of a Date. */
+/** The latest possible Date. */
 const TIME_MAX_MS = 8.64e15
 
-/** Nothing is guessed: a company or a role that is missing or unknown ends the sign-in. @throws OpenidRefusal */
+/** Nothing is guessed: a missing or unknown company or role ends the sign-in. @throws OpenidRefusal */
 export function claimedPerson(claims: Claims, settings: OpenidSettings): ClaimedPerson {
   const of = (name: string): unknown => (Object.hasOwn(claims, name) ? claims[name] : undefined)
   const [subject, authTime] = [of('sub'), of('auth_time')]

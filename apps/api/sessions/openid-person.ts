@@ -33,9 +33,8 @@ export interface Admission {
 }
 
 /**
- * The user that the provider's person is, as an active member of the claimed company. Whoever signs in for the first
- * time joins it; after that, who belongs to it is decided here, and only the role follows the claim. Call it in a
- * transaction.
+ * Returns the user for the provider's person, an active member of the claimed company. A first sign-in joins the
+ * company. After that, membership is managed here, and only the role follows the claim. Call it in a transaction.
  * @throws OpenidRefusal
  */
 export async function admitClaimed(transaction: Queryable, admission: Admission): Promise<User> {
@@ -52,8 +51,8 @@ export async function admitClaimed(transaction: Queryable, admission: Admission)
 }
 
 /**
- * Links the member of the company who has this address, or makes a new account. An account of the address in another
- * company is left alone: nobody has proved that it is this person's.
+ * Links the company's member with this address, or creates an account. The address's account in another company is
+ * left alone: it is not proved to be this person's.
  */
 async function firstSignIn(transaction: Queryable, admission: Admission): Promise<User> {
   const { email, vendorId } = admission.claimed
@@ -62,7 +61,7 @@ async function firstSignIn(transaction: Queryable, admission: Admission): Promis
   return there ? linked(transaction, admission, there) : newUser(transaction, admission, email)
 }
 
-/** The built-in account of the same address in the same company, if that may be taken over: by a verified address. */
+/** Links the company's built-in account with this verified address, if the settings allow it. */
 async function linked(
   transaction: Queryable,
   { claimed: { issuer, subject }, settings }: Admission,
@@ -72,7 +71,7 @@ async function linked(
   const may = settings.linkByEmail && user.status === 'active'
   if (!may || !(await addIdentity(transaction, { issuer, subject, userId })))
     throw new OpenidRefusal('account_exists')
-  // Whoever made the account chose its password, and may still be signed in.
+  // Whoever created the account chose its password and may still be signed in.
   await resetPassword(transaction, { userId, passwordHash: unusableHash() })
   const { name, email } = user
   const entry = { userId, action: 'person.linked', subject: userId, detail: { name, email } } as const
@@ -98,7 +97,7 @@ async function newUser(transaction: Queryable, { claimed, now }: Admission, emai
   return user
 }
 
-/** An owner stays one: a company is only handed over by people. */
+/** An owner stays owner: only people hand a company over. */
 async function followRole(
   transaction: Queryable,
   { vendorId, role }: ClaimedPerson,

@@ -8,13 +8,13 @@ import { OpenidRefusal } from './openid-refusal.ts'
 import { isAllowedUrl, type OpenidSettings } from './openid-settings.ts'
 import type { OpenidTransaction } from './openid-transaction.ts'
 
-/** For everything that one step of a sign-in asks of the provider. */
+/** For all requests to the provider in one sign-in step. */
 const DEADLINE_MS = 8_000
 const ANSWER_MAX_BYTES = 256 * 1_024
-/** How long the provider's metadata is used before it is fetched again. */
+/** How long the provider's metadata is cached. */
 const METADATA_LIFETIME_MS = 600_000
 const AT_ONCE = 16
-/** Between signing in there, when that was asked for, and the exchange of the code: a page or two. */
+/** From a fresh sign-in there to the exchange of the code: a page or two. */
 const FRESH_MAX_AGE_S = 300
 const CLOCK_SKEW_MAX_S = 120
 const WAITING_MAX = 64
@@ -25,8 +25,7 @@ export interface OpenidProvider {
   /** Where the browser goes to sign in. @throws OpenidRefusal unreachable or not_trusted */
   authorizationUrl(transaction: OpenidTransaction): Promise<URL>
   /**
-   * Exchanges the code in the query of the provider's redirect for what the provider says about the person. Nothing
-   * else that it sends is kept.
+   * Exchanges the code in the redirect's query for the person's claims. Nothing else from the provider is kept.
    * @throws OpenidRefusal
    */
   claims(querystring: string, transaction: OpenidTransaction, from: { address: string }): Promise<Claims>
@@ -102,8 +101,8 @@ export function createOpenidProvider({
 }
 
 /**
- * What the library leaves to its callers: whom the token was issued to (OpenID Connect Core §3.1.3.7), that it is no
- * other kind of JWT (RFC 8725 §3.11), and that it was not issued in the future.
+ * Checks what the library leaves to its callers: the authorized party (OpenID Connect Core §3.1.3.7), the type of JWT
+ * (RFC 8725 §3.11), and that it was not issued in the future.
  * @throws OpenidRefusal
  */
 function judgeIdToken(
@@ -118,8 +117,8 @@ function judgeIdToken(
 }
 
 /**
- * Many providers put most claims only into the answer of the UserInfo endpoint (OpenID Connect Core §5.4). An address
- * and whether it is verified are taken from the same place: each speaks only of its own.
+ * Many providers return most claims only from the UserInfo endpoint (OpenID Connect Core §5.4). `email` and
+ * `email_verified` are taken from the same place, since each place vouches only for its own address.
  */
 async function completed(
   configuration: openid.Configuration,
@@ -146,7 +145,7 @@ async function discover({ issuer, clientId, clientSecret }: OpenidSettings): Pro
   const metadata = (
     await openid.discovery(server, clientId, undefined, openid.None(), options)
   ).serverMetadata()
-  // Discovery §4.3: to the character. A provider of many organizations that names none of them is not one of them.
+  // Discovery §4.3: an exact match. The generic issuer of a multi-tenant provider is not a tenant's.
   if (metadata.issuer !== issuer) throw new OpenidRefusal('not_trusted', 'another_issuer')
   for (const name of ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const) {
     const url = URL.parse(metadata[name] ?? '')
@@ -160,12 +159,12 @@ async function discover({ issuer, clientId, clientSecret }: OpenidSettings): Pro
   configuration.timeout = timeout
   configuration[openid.customFetch] = fetch
   for (const extension of execute) extension(configuration)
-  // The library otherwise relies on TLS and leaves the signature of an ID token from the token endpoint unchecked.
+  // By default, the library relies on TLS and skips the signature of an ID token from the token endpoint.
   openid.enableNonRepudiationChecks(configuration)
   return configuration
 }
 
-/** `work` within the deadline. @throws OpenidRefusal for whatever goes wrong. */
+/** Runs `work` within the deadline. @throws OpenidRefusal for any failure. */
 async function bounded<T extends object>(work: Promise<T>): Promise<T> {
   const done = await within(DEADLINE_MS, work).catch((error: unknown) => {
     throw refusalOf(error)
@@ -174,7 +173,7 @@ async function bounded<T extends object>(work: Promise<T>): Promise<T> {
   return done
 }
 
-/** Error codes of OAuth and of the library: words. Nothing else of a provider's answer gets into a log or a page. */
+/** Error codes of OAuth and the library are words. Nothing else from a provider reaches a log or a page. */
 const WORD = /^[A-Za-z_]{1,60}$/
 const word = (text: unknown): string | undefined =>
   typeof text === 'string' && WORD.test(text) ? text : undefined
@@ -198,7 +197,7 @@ class AnswerRefused extends Error {}
 /** A status without a body (Fetch §2.2.3). */
 const NULL_BODY = [204, 205, 304]
 
-/** Asks only where `allowed` says, follows no redirect, and reads answers of bounded size. */
+/** Requests only `allowed` URLs, follows no redirect, and reads answers of bounded size. */
 const boundedFetch =
   (allowed: (url: URL) => boolean): openid.CustomFetch =>
   async (url, options) => {

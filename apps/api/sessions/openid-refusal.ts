@@ -1,4 +1,4 @@
-/** Why somebody could not sign in with the provider. The workspace has a sentence for each. */
+/** Why a sign-in with the provider failed. The workspace has a sentence for each. */
 export const OPENID_REFUSALS = [
   'cancelled',
   'expired',
@@ -16,10 +16,10 @@ export const OPENID_REFUSALS = [
 ] as const
 export type OpenidRefusalReason = (typeof OPENID_REFUSALS)[number]
 
-/** A sign-in with the provider that goes no further. */
+/** A refused sign-in with the provider. */
 export class OpenidRefusal extends Error {
   readonly reason: OpenidRefusalReason
-  /** What went wrong in detail, for the log: a word, never what anyone sent. */
+  /** Detail for the log: one word, never anyone's input. */
   readonly about: string | undefined
 
   constructor(reason: OpenidRefusalReason, about?: string) {

@@ -25,7 +25,7 @@ import { countAddress, type SignInLimits } from './sign-in-limits.ts'
 
 const CALLBACK_PATH = '/v1/session/openid/callback'
 const PATH_MAX_CHARACTERS = 1_000
-/** For what follows once the provider has answered. */
+/** For the steps after the provider's answer. */
 const SESSION_DEADLINE_MS = 8_000
 
 export interface OpenidDependencies {
@@ -33,7 +33,7 @@ export interface OpenidDependencies {
   clock: Clock
   cookie: SessionCookie
   limits: Pick<SignInLimits, 'perAddress'>
-  /** Lets each `state` through once. */
+  /** Allows each `state` once. */
   openidStateOnce: RateLimit
   /** undefined: people only sign in with built-in accounts. */
   openid: OpenidSettings | undefined
@@ -62,11 +62,11 @@ const SignInMethods = z
   .object({
     builtInAccounts: z
       .boolean()
-      .meta({ description: 'Whether `POST /v1/session` takes email and password.' }),
+      .meta({ description: 'Whether `POST /v1/session` accepts email and password.' }),
     openid: z
       .object({ name: z.string() })
       .nullable()
-      .meta({ description: 'The OpenID provider that people sign in with, if there is one.' }),
+      .meta({ description: 'The OpenID provider for signing in, if there is one.' }),
   })
   .meta({ id: 'SignInMethods' })
 
@@ -76,14 +76,14 @@ const getSignInMethods = ({ openid, builtInAccounts }: OpenidDependencies): Rout
     path: '/v1/sign-in',
     operationId: 'readSignInMethods',
     tag: 'Session',
-    summary: 'How people sign in here',
+    summary: 'List the sign-in methods',
     description: 'For the sign-in page.',
     by: anyone,
-    answers: { 200: { description: 'The ways there are.', schema: SignInMethods } },
+    answers: { 200: { description: 'The sign-in methods.', schema: SignInMethods } },
     handle: async () => ({ builtInAccounts, openid: openid ? { name: openid.name } : null }),
   })
 
-/** @returns the path with its query as a browser would ask for it; undefined for anything but a page of the workspace. */
+/** Returns the path and query as a browser would request them; undefined for anything but a workspace page. */
 function pageOf(text: string, baseUrl: string): string | undefined {
   const url = text.startsWith('/') ? URL.parse(text, baseUrl) : null
   if (url?.origin !== baseUrl || url.pathname.startsWith('//') || url.pathname.startsWith('/v1/'))
@@ -97,12 +97,12 @@ const OpenidStart = (baseUrl: string) =>
       to: z
         .string('must be a string')
         .max(PATH_MAX_CHARACTERS, `must have at most ${PATH_MAX_CHARACTERS} characters`)
-        .refine((text) => pageOf(text, baseUrl) !== undefined, 'must be the path of a page of the workspace')
+        .refine((text) => pageOf(text, baseUrl) !== undefined, 'must be the path of a workspace page')
         .default('/')
-        .meta({ description: 'The page of the workspace to go on to.', examples: ['/ven_acme/activity'] }),
+        .meta({ description: 'The workspace page to open afterwards.', examples: ['/ven_acme/activity'] }),
       fresh: z.boolean('must be true or false').default(false).meta({
         description:
-          'true: sign in at the provider again, as handing a company over needs, even if signed in there.',
+          'true: sign in again, even if signed in at the provider. Handing over a company requires it.',
       }),
     })
     .meta({ id: 'OpenidStart' })
@@ -123,7 +123,7 @@ const whereConfigured = (
   problems: ['not_found'],
 })
 
-/** A POST that only a page of the workspace can send: no other site can begin a sign-in. */
+/** Only a workspace page can send this POST, so no other site can start a sign-in. */
 const postOpenid = (
   { cookie, limits, baseUrl }: OpenidDependencies,
   configured: Configured | undefined,
@@ -131,18 +131,18 @@ const postOpenid = (
   route({
     method: 'post',
     path: '/v1/session/openid',
-    // It waits for the OpenID provider, as the next does.
+    // It waits for the OpenID provider, like the next route.
     deadline: 'own',
     operationId: 'beginOpenidSignIn',
     tag: 'Session',
-    summary: 'Begin to sign in with the OpenID provider',
+    summary: 'Start sign-in with the OpenID provider',
     description:
-      'For the workspace: the browser gets a cookie and goes to the address in the answer. The provider sends it back.',
+      'For the workspace. The browser gets a cookie and opens the returned URL; the provider redirects it back.',
     by: whereConfigured(configured, cookie.requireOwnPage),
     body: OpenidStart(baseUrl),
     answers: {
       201: {
-        description: 'Begun.',
+        description: 'Started.',
         schema: StartedOpenid,
         headers: { 'Set-Cookie': 'Ties the sign-in to this browser for ten minutes.' },
       },
@@ -168,9 +168,9 @@ const getCallback = (deps: OpenidDependencies, configured: Configured | undefine
     deadline: 'own',
     operationId: 'finishOpenidSignIn',
     tag: 'Session',
-    summary: 'Where the OpenID provider sends the browser back to',
+    summary: 'OpenID Connect redirect URI',
     description:
-      'Takes the query of an authorization response (RFC 6749 §4.1.2, RFC 9207). Leads on to the workspace, signed in or not: what became of it is in the fragment.',
+      'Takes the query of an authorization response (RFC 6749 §4.1.2, RFC 9207). Redirects to the workspace, signed in or not, with the outcome in the fragment.',
     by: whereConfigured(configured),
     answers: {
       303: {
@@ -180,13 +180,13 @@ const getCallback = (deps: OpenidDependencies, configured: Configured | undefine
     },
     async handle({ configured }, ctx) {
       const { transactions } = configured
-      // Not checked like other queries: whatever comes, the browser ends on a page.
+      // Not validated like other queries: the browser must always reach a page.
       const state = new URLSearchParams(ctx.querystring).get('state')
       let own: OpenidTransaction | undefined
       let outcome = 'done'
       try {
         const begun = await transactions.read(ctx)
-        // What came with another state belongs to another browser, or to an earlier try.
+        // A different state belongs to another browser, or to an earlier try.
         own = begun?.state === state ? begun : undefined
         if (!own || !(await isFirst(deps, own))) throw new OpenidRefusal('expired')
         await finish(ctx, deps, configured, own)
@@ -195,7 +195,7 @@ const getCallback = (deps: OpenidDependencies, configured: Configured | undefine
         noteRefusal(ctx, refusal)
         outcome = refusal.reason
       }
-      // Otherwise any site could end a sign-in that is under way.
+      // Otherwise any site could cancel a sign-in in progress.
       if (own) transactions.clear(ctx)
       ctx.set('Location', `${deps.baseUrl}${own?.to ?? '/'}#sign-in=${outcome}`)
       ctx.body = ''
@@ -219,13 +219,13 @@ async function finish(
   const session = beginSession(ctx, deps, { inCookie: true, how: 'openid', authenticatedAt }, (transaction) =>
     admitClaimed(transaction, { claimed, settings, now }),
   )
-  if (!(await within(SESSION_DEADLINE_MS, session))) throw unavailable('The session took too long to begin.')
+  if (!(await within(SESSION_DEADLINE_MS, session))) throw unavailable('The session took too long to start.')
 }
 
-/** The browser is on its way, so a failure leads to a page too. */
+/** The browser is navigating, so a failure must end on a page too. */
 function asRefusal(ctx: ApiContext, error: unknown): OpenidRefusal {
   if (error instanceof OpenidRefusal) return error
-  // Two first sign-ins of one person at the same time.
+  // Two simultaneous first sign-ins of one person.
   if (sqlState(error) === UNIQUE_VIOLATION) return new OpenidRefusal('unavailable', 'at_once')
   const problem = asProblem(error)
   if (problem.code !== 'unavailable') throw error

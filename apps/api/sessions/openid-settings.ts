@@ -4,7 +4,7 @@ import { type Env, LOOPBACK_HOST } from '#shared/process/config.ts'
 
 export type OpenidRole = 'admin' | 'member'
 
-/** Where people of companies sign in, and what its claims mean here. */
+/** The OpenID provider for signing in, and what its claims mean here. */
 export interface OpenidSettings {
   /** Exactly as the provider calls itself. */
   issuer: string
@@ -26,13 +26,13 @@ export interface OpenidSettings {
 const ANY_COMPANY = '*'
 const NAME_MAX_CHARACTERS = 60
 
-/** OpenID Connect Core §2: https, without query and fragment. A slash at the end is part of its name. */
+/** OpenID Connect Core §2: https, without query and fragment. A trailing slash is significant. */
 const providerIssuer = z.string().refine((text) => {
   const url = URL.parse(text)
   return url !== null && isAllowedUrl(url, { loopback: true }) && !/[?#@\s]/.test(text)
 }, 'must be an https URL without user, query or fragment; http is allowed only for a loopback host')
 
-/** @param loopback whether http may be used on this machine, to try things out. */
+/** @param loopback whether http is allowed on this machine, for development. */
 export const isAllowedUrl = ({ protocol, hostname }: URL, { loopback }: { loopback: boolean }): boolean =>
   protocol === 'https:' || (loopback && protocol === 'http:' && LOOPBACK_HOST.test(hostname))
 
@@ -42,7 +42,7 @@ const claim = (fallback: string) =>
     .regex(/^[\x21-\x7e]{1,200}$/, 'must be the name of a claim')
     .default(fallback)
 
-/** `theirs=ours`, separated by commas; a value alone means itself. A later one counts. */
+/** `theirs=ours`, separated by commas; a value alone means itself. The last one wins. */
 const pairs = (text: string): Map<string, string> =>
   new Map(
     text
@@ -63,7 +63,7 @@ const companies = z
   .string()
   .refine(
     (text) => text === ANY_COMPANY || everyValue(text, (id) => VENDOR_ID_PATTERN.test(id)),
-    `must be ids of companies, or claim=company, separated by commas; or ${ANY_COMPANY}`,
+    `must be company ids or claim=company pairs, separated by commas, or ${ANY_COMPANY}`,
   )
   .transform((text) => (text === ANY_COMPANY ? ('any' as const) : pairs(text)))
 
@@ -71,7 +71,7 @@ const roles = z
   .string()
   .refine(
     (text) => everyValue(text, (role) => role === 'admin' || role === 'member'),
-    'must be admin and member, or claim=admin and claim=member, separated by commas; a company is never given an owner this way',
+    'must be roles (admin, member) or claim=role pairs, separated by commas; owners are never assigned this way',
   )
   .default('admin,member')
   .transform((text) => pairs(text) as Map<string, OpenidRole>)
@@ -82,13 +82,13 @@ export const openidShape = {
   OPENID_ISSUER: providerIssuer.optional().meta({
     fallback: none,
     description:
-      'an OpenID provider that people sign in with, by its exact issuer. With it, the next three are required. Its redirect URI is the address of the workspace with the path `/v1/session/openid/callback`',
+      'exact issuer of the OpenID provider that people sign in with. If set, the next three are required. The redirect URI is the workspace address followed by `/v1/session/openid/callback`',
   }),
   OPENID_CLIENT_ID: z
     .string()
     .max(500)
     .optional()
-    .meta({ fallback: none, description: 'the client that was registered at the provider' }),
+    .meta({ fallback: none, description: 'client id registered at the provider' }),
   OPENID_CLIENT_SECRET: z
     .string()
     .max(4_000)
@@ -97,44 +97,44 @@ export const openidShape = {
   OPENID_COMPANIES: companies.optional().meta({
     fallback: none,
     description:
-      'which companies people of the provider may belong to: `ven_acme,ven_globex`, or by the value of the claim: `acme.com=ven_acme`; `*`: every company, the claim being its id',
+      'companies that the provider serves: `ven_acme,ven_globex`, or by the value of the claim, `acme.com=ven_acme`. `*`: every company; the claim must be its id',
   }),
-  OPENID_COMPANY_CLAIM: claim('company').meta({ description: 'the claim that says which company' }),
+  OPENID_COMPANY_CLAIM: claim('company').meta({ description: 'the claim that identifies the company' }),
   OPENID_ROLE_CLAIM: claim('role').meta({
-    description: 'the claim with the role, or with a list such as groups; the highest known role counts',
+    description: 'the claim with the role, or a list such as groups; the highest known role applies',
   }),
   OPENID_ROLES: roles.meta({
-    description: 'what its values mean, such as `integration-admins=admin,staff=member`; others mean nothing',
+    description: 'roles for its values, such as `integration-admins=admin,staff=member`; others are ignored',
   }),
   OPENID_EMAIL_VERIFIED: z.enum(['claim', 'always']).default('claim').meta({
     description:
-      '`always`: the provider verifies every address but does not send `email_verified`. Without a verified address nobody new is let in',
+      '`always`: the provider verifies every address but does not send `email_verified`. Without a verified address, new people are refused',
   }),
   OPENID_LINK_BY_EMAIL: z.enum(['off', 'on']).default('off').meta({
     description:
-      '`on`: somebody who signs in with the provider for the first time takes over the built-in account with the same verified address, if it is an active member of the company of the claim',
+      '`on`: a first sign-in with the provider takes over the built-in account with the same verified address, if it is an active member of the claimed company',
   }),
   OPENID_SCOPE: z
     .string()
     .refine((text) => text.split(' ').includes('openid'), 'must contain openid')
     .max(1_000)
     .default('openid email profile')
-    .meta({ description: 'what to ask the provider for' }),
+    .meta({ description: 'scopes requested from the provider' }),
   OPENID_NAME: z
     .string()
     .trim()
     .min(1)
     .max(NAME_MAX_CHARACTERS, `must have at most ${NAME_MAX_CHARACTERS} characters`)
     .default('your company account')
-    .meta({ description: 'what the sign-in page calls the provider: “Sign in with …”' }),
+    .meta({ description: "the provider's name on the sign-in page: “Sign in with …”" }),
   BUILT_IN_ACCOUNTS: z.enum(['on', 'off']).default('on').meta({
-    description: '`off`: people sign in only with the provider; there are no passwords and no invitations',
+    description: '`off`: people sign in only with the provider, without passwords or invitations',
   }),
 }
 
 const REQUIRED = ['OPENID_ISSUER', 'OPENID_CLIENT_ID', 'OPENID_CLIENT_SECRET', 'OPENID_COMPANIES'] as const
 
-/** What `openidShape` is for this environment: as soon as one of them is set, none of the required may be missing. */
+/** Returns `openidShape` for this environment. Once one setting is present, the required ones must be too. */
 export function openidShapeFor(env: Env): typeof openidShape {
   const meant =
     env.BUILT_IN_ACCOUNTS === 'off' ||

@@ -6,7 +6,7 @@ import type { Queryable } from '#shared/stores/postgres.ts'
 import type { ApiContext } from '../http/state.ts'
 import { createCookie } from './cookie.ts'
 
-/** How long somebody may take at the provider. */
+/** How long a person has at the provider. */
 export const OPENID_TRANSACTION_LIFETIME_S = 600
 
 const transaction = z.object({
@@ -16,19 +16,19 @@ const transaction = z.object({
   nonce: z.string(),
   /** Ties the code to this sign-in (RFC 7636). */
   codeVerifier: z.string(),
-  /** The path of the workspace to go on to. */
+  /** The workspace path to open afterwards. */
   to: z.string(),
-  /** Whether the person has to sign in at the provider now, though they are signed in there. */
+  /** Whether the person must sign in again even if signed in at the provider. */
   fresh: z.boolean(),
 })
 export type OpenidTransaction = z.infer<typeof transaction>
 
-/** Sign-ins that have begun: each in a sealed cookie of the browser that began it, so that nothing is stored here. */
+/** Pending sign-ins, each in a sealed cookie of its browser, so nothing is stored here. */
 export interface OpenidTransactions {
   begin(wanted: Pick<OpenidTransaction, 'to' | 'fresh'>): OpenidTransaction
-  /** Gives it to the browser, in place of an earlier one. */
+  /** Stores it in the browser, replacing an earlier one. */
   keep(ctx: ApiContext, begun: OpenidTransaction): Promise<void>
-  /** @returns undefined when the request brings none, or one that is too old. */
+  /** Returns undefined when the request has none, or an expired one. */
   read(ctx: ApiContext): Promise<OpenidTransaction | undefined>
   clear(ctx: ApiContext): void
 }
@@ -38,8 +38,8 @@ const ENCRYPTION = 'A256GCM'
 const SEALED = /[A-Za-z0-9_.-]+/
 
 /**
- * The cookie is Lax, since the provider's redirect comes from another site. A neighbouring host that could set it could
- * sign somebody in as somebody else.
+ * The cookie is Lax, since the provider's redirect comes from another site. A sibling host that could set it could
+ * sign a person in as someone else.
  */
 export function createOpenidTransactions({
   db,

@@ -8,12 +8,12 @@ const WAIT_MS = 8_000
 
 export interface PasswordWork {
   /**
-   * Does `work`, which hashes one password, when its turn comes. Addresses take turns. Addresses that are known to
-   * the account have a line of their own, so that strangers, however many, cannot keep its owner out.
+   * Runs `work`, which hashes one password, when its turn comes. Addresses take turns. Addresses known to the account
+   * have their own queue, so that no number of strangers can keep its owner out.
    * @throws Problem unavailable when too many are already waiting.
    */
   inLine<T>(from: { address: string; known: boolean }, work: () => Promise<T>): Promise<T>
-  /** Returns the account whose password it is. The work is the same for any number of accounts of one address, or none. */
+  /** Returns the account with this password. The work is the same for any number of accounts, even none. */
   check<T extends { passwordHash: string }>(
     from: { address: string; known: boolean },
     password: string,
@@ -22,7 +22,7 @@ export interface PasswordWork {
 }
 
 export function createPasswordWork(): PasswordWork {
-  const nobodys = [unusableHash()]
+  const dummyHashes = [unusableHash()]
   const refusal = () => unavailable('Too many people are signing in. Try again in a moment.')
   // A hash takes one of libuv's four threads and 19 MiB for about 30 ms.
   const known = createFairQueue({ atOnce: 1, waitingMax: WAITING_MAX, wait_ms: WAIT_MS, refusal })
@@ -36,7 +36,7 @@ export function createPasswordWork(): PasswordWork {
     check: (from, password, accounts) =>
       inLine(from, async () => {
         const hashes = accounts.map(({ passwordHash }) => passwordHash)
-        return accounts[await indexOfPassword(password, hashes.length > 0 ? hashes : nobodys)]
+        return accounts[await indexOfPassword(password, hashes.length > 0 ? hashes : dummyHashes)]
       }),
   }
 }

@@ -38,8 +38,8 @@ export function postInvitation(deps: InvitationDependencies): Route {
   const { db, cookie, passwords } = deps
 
   /**
-   * The account that the password proves, or else a new one of the same address. How long it takes, and what it
-   * answers, say nothing about whether the address has an account.
+   * Returns the account that the password proves, or else a new one for the address. Neither its time nor its answer
+   * reveals whether the address has an account.
    */
   async function accountOf(
     ctx: ApiContext,
@@ -47,7 +47,7 @@ export function postInvitation(deps: InvitationDependencies): Route {
     { password, existingAccount }: Accepted,
   ) {
     const { userId, email, name } = invited
-    // An account cannot have such a password, so this says nothing about one.
+    // No account can have such a password, so this reveals nothing.
     if ([...password].length < PASSWORD_MIN_CHARACTERS) throw refused(passwordFault(password, []))
     const there = await listAccounts(db, email)
     const proof = await proveAccount(ctx, deps, { email, password, accounts: async () => there })
@@ -68,8 +68,8 @@ export function postInvitation(deps: InvitationDependencies): Route {
     summary: 'Accept an invitation and sign in',
     description:
       'Send the token from the link, and a password. If it is the password of an account with this address, that account joins. ' +
-      'Otherwise the password is for a new account: older ones with this address stay in their own companies, ' +
-      'which learn of it from their activity, and have to sign in again unless an OpenID provider proved whose they are. ' +
+      'Otherwise a new account is created with it. Older accounts with this address stay in their companies, ' +
+      'whose activity records this, and must sign in again unless linked to an OpenID provider. ' +
       'If the person already belongs to the company, the role stays as it is.',
     by: deps.builtIn,
     body: AcceptedInvitation,
@@ -77,7 +77,7 @@ export function postInvitation(deps: InvitationDependencies): Route {
       201: {
         description: 'Accepted and signed in.',
         schema: CreatedSession,
-        headers: { 'Set-Cookie': 'The session, if it was asked for as a cookie.' },
+        headers: { 'Set-Cookie': 'The session, if requested as a cookie.' },
       },
     },
     problems: ['invitation_not_valid', 'invalid_credentials', 'forbidden', 'rate_limited', 'unavailable'],
@@ -118,9 +118,9 @@ async function addMember(
 }
 
 /**
- * Somebody else may have made the older accounts of an address, so their sessions end and their companies see why. They
- * keep their companies and passwords: otherwise any company could lock the people of another out by inviting them. It
- * happens once to an account, so that no company can do it again and again.
+ * Someone else may have created the older accounts of an address, so their sessions end and their companies see why.
+ * They keep their companies and passwords: otherwise any company could lock out another's people by inviting them. It
+ * happens once per account, so no company can repeat it.
  */
 async function endUnproven(transaction: Queryable, accounts: readonly Account[]): Promise<void> {
   for (const { userId, name, email } of accounts) {
@@ -134,6 +134,6 @@ async function endUnproven(transaction: Queryable, accounts: readonly Account[])
 }
 
 const refused = (detail = 'is not valid'): Problem =>
-  new Problem('invalid_input', 'The body breaks a rule; errors says which.', {
+  new Problem('invalid_input', 'The body is invalid; see errors.', {
     errors: [{ pointer: '/password', detail }],
   })

@@ -10,7 +10,7 @@ import { CreatedSession, SignIn } from './schemas.ts'
 
 export interface SignInDependencies extends ProofDependencies {
   cookie: SessionCookie
-  /** Admits anyone, or nobody when people only sign in elsewhere. */
+  /** Admits anyone, or no one when built-in accounts are off. */
   builtIn: Access<object>
 }
 
@@ -29,7 +29,7 @@ export function postSession(deps: SignInDependencies): Route {
       201: {
         description: 'Signed in.',
         schema: CreatedSession,
-        headers: { 'Set-Cookie': 'The session, if it was asked for as a cookie.' },
+        headers: { 'Set-Cookie': 'The session, if requested as a cookie.' },
       },
     },
     problems: ['invalid_credentials', 'forbidden', 'rate_limited', 'unavailable'],
@@ -39,7 +39,7 @@ export function postSession(deps: SignInDependencies): Route {
       const { account } = await proveAccount(ctx, deps, { email, password, accounts })
       const begun =
         account &&
-        // Unless the password has been changed meanwhile.
+        // Unless the password has changed meanwhile.
         (await beginSession(ctx, deps, { inCookie, how: 'password' }, async (transaction) =>
           (await holdPassword(transaction, account)) ? account : undefined,
         ))

@@ -17,8 +17,8 @@ export interface PresentedInvitationDependencies {
 }
 
 /**
- * The invitation of a token that somebody presents.
- * @throws Problem invitation_not_valid, or rate_limited after too many of them, or unavailable when the database was restored.
+ * Returns the invitation for a presented token.
+ * @throws Problem invitation_not_valid, or rate_limited after too many, or unavailable while a restored database is unconfirmed.
  */
 export async function presentedInvitation(
   ctx: ApiContext,
@@ -34,7 +34,7 @@ export async function presentedInvitation(
   }
   const guesses = await guessesPerAddress.consume(addressSubject(ctx.state.request.clientAddress))
   if (guesses.allowed) throw notValid()
-  throw new Problem('rate_limited', 'Too many invalid invitations were sent from this address.', {
+  throw new Problem('rate_limited', 'Too many invalid invitation tokens from this address.', {
     headers: rateLimitHeaders(guesses),
   })
 }

@@ -2,7 +2,7 @@ import { type Access, type Route, route } from '../http/route.ts'
 import { type PresentedInvitationDependencies, presentedInvitation } from './presented-invitation.ts'
 import { InvitationPreview, PresentedToken } from './schemas.ts'
 
-/** A POST, since the token must not be part of a URL. It does not say whether the person has an account. */
+/** A POST, to keep the token out of URLs. It does not reveal whether the person has an account. */
 export const previewInvitation = (
   deps: PresentedInvitationDependencies & { builtIn: Access<object> },
 ): Route =>

@@ -17,15 +17,15 @@ export interface ProofDependencies {
 }
 
 export interface Proof {
-  /** The account whose password it is; undefined when it is none's. */
+  /** The account with this password; undefined if there is none. */
   account: Account | undefined
-  /** Whose turn further password work takes. */
+  /** Where further password work queues. */
   from: { address: string; known: boolean }
 }
 
 /**
- * Finds the account of an address that a password proves. It counts against the limits of signing in, and a failure
- * is logged. Neither the limits nor the time say whether there is an account.
+ * Finds the address's account that the password proves. It counts against the sign-in limits, and a failure is
+ * logged. Neither the limits nor the time reveal whether there is an account.
  * @throws Problem rate_limited or unavailable
  */
 export async function proveAccount(

@@ -19,7 +19,7 @@ export const putPassword = (deps: SignInDependencies & { session: SessionAccess 
     description: 'All other sessions of the user end.',
     by: deps.session,
     body: PasswordChange,
-    answers: { 204: { description: 'The new password counts from now on.' } },
+    answers: { 204: { description: 'The password has changed.' } },
     async handle({ session, body: { currentPassword, newPassword } }, ctx) {
       await deps.builtIn.admit(ctx)
       const { db, passwords } = deps
@@ -35,20 +35,20 @@ export const putPassword = (deps: SignInDependencies & { session: SessionAccess 
       const companies = (await listMemberships(db, userId)).map((company) => company.name)
       const fault = passwordFault(newPassword, [email, name, ...companies])
       if (fault) throw refused('/newPassword', fault)
-      // Of two accounts of an address with one password, signing in would only ever reach one.
+      // If an address's accounts shared a password, signing in would only ever reach one.
       const hashes = all.map(({ passwordHash }) => passwordHash)
       const isNew = await passwords.inLine(
         proof.from,
         async () => (await indexOfPassword(newPassword, hashes)) < 0,
       )
-      if (!isNew) throw refused('/newPassword', 'must be one that this address has not now')
+      if (!isNew) throw refused('/newPassword', 'must not be a current password of this address')
       const before = proof.account.passwordHash
       const passwordHash = await passwords.inLine(proof.from, () =>
         hashPassword(newPassword, { like: before }),
       )
       const change = { userId, before, passwordHash, keep: tokenHash }
       const ended = await db.transaction((transaction) => changePassword(transaction, change))
-      if (!ended) throw refused('/currentPassword', 'is not your password any more')
+      if (!ended) throw refused('/currentPassword', 'is no longer your password')
       const { log } = ctx.state
       log.info({ event: 'password.changed', userId }, 'a person changed their password')
       for (const sessionId of ended)
@@ -58,6 +58,6 @@ export const putPassword = (deps: SignInDependencies & { session: SessionAccess 
   })
 
 const refused = (pointer: string, detail: string): Problem =>
-  new Problem('invalid_input', 'The body breaks a rule; errors says which.', {
+  new Problem('invalid_input', 'The body is invalid; see errors.', {
     errors: [{ pointer, detail }],
   })

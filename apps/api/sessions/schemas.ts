@@ -15,7 +15,7 @@ export const password = z
   )
 
 const cookie = z.boolean('must be true or false').default(false).meta({
-  description: 'true: the session is set as an HttpOnly cookie instead of being part of the answer.',
+  description: 'true: set the session as an HttpOnly cookie instead of returning it.',
 })
 
 export const SignIn = z
@@ -42,8 +42,8 @@ export const InvitationPreview = z
   .object({
     vendorId,
     companyName: z.string(),
-    invitedBy: z.string().meta({ description: 'The name of the person who invites.' }),
-    name: z.string().meta({ description: 'Of the invited person, as the inviting one wrote it.' }),
+    invitedBy: z.string().meta({ description: "The inviter's name." }),
+    name: z.string().meta({ description: "The invited person's name, as the inviter wrote it." }),
     email: z.string(),
     role: z.enum(['admin', 'member']),
     expiresAt: instant,
@@ -55,11 +55,10 @@ export const AcceptedInvitation = z
     token: invitationToken,
     password,
     name: personName.optional().meta({
-      description:
-        'For a new account, if it is not the name in the invitation. An existing account keeps its name.',
+      description: "A new account's name, if not the invitation's. An existing account keeps its name.",
     }),
     existingAccount: z.boolean('must be true or false').default(false).meta({
-      description: 'true: only join with an account that has this password, and make none.',
+      description: 'true: join only with an existing account that has this password.',
     }),
     cookie,
   })
@@ -82,7 +81,7 @@ const session = {
 export const Session = z.object(session).meta({ id: 'Session' })
 export const CreatedSession = z
   .object({
-    sessionToken: z.string().optional().meta({ description: 'Left out when it comes as a cookie.' }),
+    sessionToken: z.string().optional().meta({ description: 'Omitted when set as a cookie.' }),
     ...session,
   })
   .meta({ id: 'CreatedSession' })
@@ -101,9 +100,9 @@ const ListedSession = z
     sessionId: z.string(),
     createdAt: instant,
     lastSeenAt: instant.meta({ description: 'To the minute.' }),
-    address: z.string().nullable().meta({ description: 'Where it was started from.' }),
+    address: z.string().nullable().meta({ description: 'Where it started.' }),
     userAgent: z.string().nullable().meta({ description: 'As the browser sent it; at most 200 characters.' }),
-    current: z.boolean().meta({ description: 'Whether this request belongs to it.' }),
+    current: z.boolean().meta({ description: 'Whether this request uses it.' }),
   })
   .meta({ id: 'ListedSession' })
 

@@ -3,24 +3,24 @@ import type { Database } from '#shared/stores/postgres.ts'
 import type { ApiContext } from '../http/state.ts'
 import { deleteExpiredSessions } from './sessions.ts'
 
-/** How the person proved who it is. */
-export type SignInWay = 'password' | 'invitation' | 'openid'
+/** How the person authenticated. */
+export type SignInMethod = 'password' | 'invitation' | 'openid'
 
 export type SessionEnd = 'signed_out' | 'signed_out_everywhere' | 'password_changed' | 'expired'
 
 interface SessionName {
   userId: string
-  /** Names the session to its user; it cannot be used in place of the token. */
+  /** Identifies the session to its user; it is not a credential. */
   sessionId: string
 }
 
 /** Logs a sign-in. Call it after the commit. */
-export function logSignIn(ctx: ApiContext, session: SessionName, how: SignInWay): void {
+export function logSignIn(ctx: ApiContext, session: SessionName, how: SignInMethod): void {
   const { clientAddress } = ctx.state.request
   ctx.state.log.info({ event: 'sign_in.succeeded', ...named(session), how, clientAddress }, 'signed in')
 }
 
-/** Logs the end of a session. Call it after the commit. @param from Whoever ended it, unless its time was over. */
+/** Logs the end of a session. Call it after the commit. @param from whoever ended it, unless it expired. */
 export function logSessionEnd(
   log: Log,
   { why, from, ...session }: SessionName & { why: SessionEnd; from?: ApiContext },

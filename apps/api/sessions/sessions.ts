@@ -1,7 +1,7 @@
 import { FENCED } from '#shared/revocation/records.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 
-/** A session lasts this long from its beginning; use does not extend it. */
+/** A session lasts this long from its start; use does not extend it. */
 export const SESSION_LIFETIME_S = 12 * 3_600
 /** How precisely the last use of a session is recorded. */
 export const SEEN_EVERY_MS = 60_000
@@ -16,9 +16,9 @@ export interface SessionRecord {
   email: string
   expiresAt: Date
   lastSeenAt: Date
-  /** When the person last proved who they are. */
+  /** When the person last authenticated. */
   authenticatedAt: Date
-  /** The database may be one from before the session ended, or its user was suspended. */
+  /** The database may predate the session's end or its user's suspension. */
   fenced: boolean
 }
 
@@ -61,7 +61,7 @@ export interface SessionStart {
   userAgent: string
 }
 
-/** Begins a session for someone who was admitted in the same transaction. Returns its id. */
+/** Starts a session for someone admitted in the same transaction. Returns its id. */
 export async function startSession(
   transaction: Queryable,
   { now, ...session }: SessionStart,
@@ -85,7 +85,7 @@ export async function findSession(
   return rows[0]
 }
 
-export async function noteSeen(
+export async function touchSession(
   db: Queryable,
   { tokenHash, now }: { tokenHash: Buffer; now: Date },
 ): Promise<void> {
@@ -105,7 +105,7 @@ export interface ListedSession {
   position: string
 }
 
-/** The live sessions of a user, newest first. */
+/** Returns a user's live sessions, newest first. */
 export async function listSessions(
   db: Queryable,
   {
@@ -151,7 +151,7 @@ export async function deleteSessionOf(
   return rowCount === 1
 }
 
-/** Returns whether it was there: of two requests that end it at once, one does. */
+/** Returns whether it existed: of two concurrent requests, only one gets true. */
 export async function deleteSession(db: Queryable, tokenHash: Buffer): Promise<boolean> {
   const { rowCount } = await db.raw('delete from sessions where token_hash = ?', [tokenHash])
   return rowCount === 1

@@ -1,11 +1,11 @@
 import { normalizedEmail } from '#shared/accounts/people.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 
-/** An address counts as known for this long after somebody last signed in from it. */
+/** An address counts as known for this long after the last sign-in from it. */
 const KNOWN_FOR_MS = 30 * 24 * 3_600_000
 const KNOWN_PER_USER_MAX = 10
 
-/** Whether the owner of the account, if it exists, has recently signed in from this address. */
+/** Returns whether the account, if it exists, was recently signed in to from this address. */
 export async function isKnownAddress(
   db: Queryable,
   { email, address, now_ms }: { email: string; address: string; now_ms: number },
@@ -17,8 +17,8 @@ export async function isKnownAddress(
   return rows.length > 0
 }
 
-/** Remembers where somebody signed in from: the ten latest addresses of each user. Call it in a transaction. */
-export async function noteAddress(
+/** Remembers where a user signed in from: their ten latest addresses. Call it in a transaction. */
+export async function rememberAddress(
   transaction: Queryable,
   { userId, address, now }: { userId: string; address: string; now: Date },
 ): Promise<void> {
@@ -34,7 +34,7 @@ export async function noteAddress(
   )
 }
 
-/** Removes at most `limit` that are no longer known. @returns how many. */
+/** Removes at most `limit` that are no longer known. Returns the count. */
 export async function deleteOldAddresses(
   db: Queryable,
   { now_ms, limit }: { now_ms: number; limit: number },

@@ -9,22 +9,22 @@ export interface SignInLimits {
   perAccount: RateLimit
   /** Attempts from one address, and from the IPv6 networks around it. */
   perAddress: { 64: RateLimit; 56: RateLimit; 48: RateLimit }
-  /** Attempts on one account, from all addresses together that its owner has not recently signed in from. */
+  /** Attempts on one account from all addresses that its owner has not recently signed in from. */
   strangersPerAccount: RateLimit
 }
 
 /**
- * Counts an attempt against the limits of its address. Every attempt counts, right or wrong, and whether or not there
- * is such an account, so that the limits say nothing about one.
+ * Counts an attempt against the limits of its address. Every attempt counts, right or wrong, whether or not the account
+ * exists, so the limits reveal nothing about it.
  * @throws Problem rate_limited
  */
 export async function countAttempt(ctx: ApiContext, limits: SignInLimits, email: string): Promise<void> {
   await countAddress(ctx, limits)
-  // An account is counted separately for each address: a stranger cannot lock its owner out.
+  // Accounts are counted per address, so a stranger cannot lock the owner out.
   await count(ctx, limits.perAccount, accountSubject(email, addressSubject(ctx.state.request.clientAddress)))
 }
 
-/** Counts a sign-in that begins against the limits of its address. @throws Problem rate_limited */
+/** Counts a sign-in's start against the limits of its address. @throws Problem rate_limited */
 export async function countAddress(ctx: ApiContext, limits: Pick<SignInLimits, 'perAddress'>): Promise<void> {
   const { clientAddress } = ctx.state.request
   for (const bits of clientAddress.includes(':') ? ([64, 56, 48] as const) : ([64] as const)) {
@@ -33,7 +33,7 @@ export async function countAddress(ctx: ApiContext, limits: Pick<SignInLimits, '
 }
 
 /**
- * Refuses an address that is not known to the account once as many attempts of such addresses have failed as may.
+ * Refuses an address unknown to the account once such addresses have used up their failed attempts.
  * @throws Problem rate_limited
  */
 export async function refuseStranger(ctx: ApiContext, limits: SignInLimits, email: string): Promise<void> {
@@ -43,12 +43,12 @@ export async function refuseStranger(ctx: ApiContext, limits: SignInLimits, emai
   throw tooMany()
 }
 
-/** Counts a failed attempt from an address that is not known to the account. */
+/** Counts a failed attempt from an address unknown to the account. */
 export async function countFailure(limits: SignInLimits, email: string): Promise<void> {
   await limits.strangersPerAccount.consume(accountSubject(email))
 }
 
-const tooMany = (): Problem => new Problem('rate_limited', 'There were too many attempts to sign in.')
+const tooMany = (): Problem => new Problem('rate_limited', 'Too many sign-in attempts.')
 
 /** Strangers can make any number of these, and each stays in Redis for a day: 96 bits are enough. */
 const ACCOUNT_SUBJECT_CHARACTERS = 16

@@ -297,13 +297,13 @@ export interface components {
             email: string;
             password: string;
             /**
-             * @description true: the session is set as an HttpOnly cookie instead of being part of the answer.
+             * @description true: set the session as an HttpOnly cookie instead of returning it.
              * @default false
              */
             cookie?: boolean;
         };
         CreatedSession: {
-            /** @description Left out when it comes as a cookie. */
+            /** @description Omitted when set as a cookie. */
             sessionToken?: string;
             /**
              * Format: int64
@@ -375,11 +375,11 @@ export interface components {
              * @example 2026-11-20T17:04:00.000Z
              */
             lastSeenAt: string;
-            /** @description Where it was started from. */
+            /** @description Where it started. */
             address: string | null;
             /** @description As the browser sent it; at most 200 characters. */
             userAgent: string | null;
-            /** @description Whether this request belongs to it. */
+            /** @description Whether this request uses it. */
             current: boolean;
         };
         PasswordChange: {
@@ -389,15 +389,15 @@ export interface components {
         AcceptedInvitation: {
             token: string;
             password: string;
-            /** @description For a new account, if it is not the name in the invitation. An existing account keeps its name. */
+            /** @description A new account's name, if not the invitation's. An existing account keeps its name. */
             name?: string;
             /**
-             * @description true: only join with an account that has this password, and make none.
+             * @description true: join only with an existing account that has this password.
              * @default false
              */
             existingAccount?: boolean;
             /**
-             * @description true: the session is set as an HttpOnly cookie instead of being part of the answer.
+             * @description true: set the session as an HttpOnly cookie instead of returning it.
              * @default false
              */
             cookie?: boolean;
@@ -412,9 +412,9 @@ export interface components {
              */
             vendorId: string;
             companyName: string;
-            /** @description The name of the person who invites. */
+            /** @description The inviter's name. */
             invitedBy: string;
-            /** @description Of the invited person, as the inviting one wrote it. */
+            /** @description The invited person's name, as the inviter wrote it. */
             name: string;
             email: string;
             /** @enum {string} */
@@ -427,22 +427,22 @@ export interface components {
             expiresAt: string;
         };
         SignInMethods: {
-            /** @description Whether `POST /v1/session` takes email and password. */
+            /** @description Whether `POST /v1/session` accepts email and password. */
             builtInAccounts: boolean;
-            /** @description The OpenID provider that people sign in with, if there is one. */
+            /** @description The OpenID provider for signing in, if there is one. */
             openid: {
                 name: string;
             } | null;
         };
         OpenidStart: {
             /**
-             * @description The page of the workspace to go on to.
+             * @description The workspace page to open afterwards.
              * @default /
              * @example /ven_acme/activity
              */
             to?: string;
             /**
-             * @description true: sign in at the provider again, as handing a company over needs, even if signed in there.
+             * @description true: sign in again, even if signed in at the provider. Handing over a company requires it.
              * @default false
              */
             fresh?: boolean;
