@@ -39,28 +39,28 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
     assert.match(challenge, description)
   }
 
-  it('passes when everything is right', async () => {
+  it('accepts a valid token', async () => {
     const response = await read(await signed())
     assert.equal(response.status, 200)
     assert.match(response.headers.get('ratelimit-policy') ?? '', /^"api-client";q=6000;w=60$/)
     assert.match(response.headers.get('ratelimit') ?? '', /^"api-client";r=\d+;t=\d+$/)
   })
 
-  it('passes with typ application/at+jwt, in any case', async () => {
+  it('accepts the typ application/at+jwt, in any case', async () => {
     assert.equal((await read(await signed({ header: { typ: 'application/AT+JWT' } }))).status, 200)
   })
 
-  it('is asked for without an error code when there is none', async () => {
+  it('challenges a request without a token, with no error code', async () => {
     const response = await read()
     assertProblem(response, 'unauthenticated')
     assert.equal(response.headers.get('www-authenticate'), `Bearer realm="https://api.test", ${METADATA}`)
   })
 
-  it('is asked for when the scheme is another one', async () => {
+  it('challenges a request with another scheme', async () => {
     assertProblem(await read(undefined, { authorization: 'Basic Zm9vOmJhcg==' }), 'unauthenticated')
   })
 
-  it('is not taken from the query', async () => {
+  it('takes no token from the query', async () => {
     assertProblem(await api.request('GET', `${path()}?access_token=${await signed()}`), 'unauthenticated')
   })
 
@@ -73,18 +73,18 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
     ['with a header that is null', `${Buffer.from('null').toString('base64url')}.e30.e30`],
     ['longer than any of ours', `a.${'b'.repeat(9_000)}.c`],
   ] as const) {
-    it(`is refused when it is malformed: ${what}`, async () => {
+    it(`refuses a malformed token: ${what}`, async () => {
       assertInvalidToken(await read(token), /well-formed/)
     })
   }
 
-  it('is refused once it has expired, without any tolerance', async () => {
+  it('refuses an expired token, without any tolerance', async () => {
     const iat = Math.floor(api.clock.now() / 1_000)
     assertInvalidToken(await read(await signed({ claims: { exp: iat } })), /expired/)
     assert.equal((await read(await signed({ claims: { exp: iat + 1 } }))).status, 200)
   })
 
-  it('is refused once it has expired, though it was verified before', async () => {
+  it('refuses an expired token that was verified before', async () => {
     const token = await signed()
     assert.equal((await read(token)).status, 200)
     api.clock.advance(899_000)
@@ -93,13 +93,13 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
     assertInvalidToken(await read(token), /expired/)
   })
 
-  it('may be issued 120 s in the future, not more', async () => {
+  it('accepts a token issued up to 120 s in the future', async () => {
     const now = Math.floor(api.clock.now() / 1_000)
     assert.equal((await read(await signed({ claims: { iat: now + 120 } }))).status, 200)
     assertInvalidToken(await read(await signed({ claims: { iat: now + 121 } })), /future/)
   })
 
-  it('is refused before its nbf', async () => {
+  it('refuses a token before its nbf', async () => {
     const now = Math.floor(api.clock.now() / 1_000)
     assertInvalidToken(await read(await signed({ claims: { nbf: now + 1 } })), /not valid yet/)
   })
@@ -110,7 +110,7 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
     'HTTPS://issuer.test',
     ['https://issuer.test'],
   ]) {
-    it(`is refused from the issuer ${JSON.stringify(iss)}`, async () => {
+    it(`refuses a token from the issuer ${JSON.stringify(iss)}`, async () => {
       assertInvalidToken(await read(await signed({ claims: { iss } })), /issuer/)
     })
   }
@@ -122,31 +122,31 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
     ['https://api.test', 'x'],
     [],
   ]) {
-    it(`is refused for the audience ${JSON.stringify(aud)}`, async () => {
+    it(`refuses a token for the audience ${JSON.stringify(aud)}`, async () => {
       assertInvalidToken(await read(await signed({ claims: { aud } })), /audience/)
     })
   }
 
   for (const typ of ['JWT', 'at', 'id+jwt', 'at+jwt;x', undefined, 'text/at+jwt']) {
-    it(`is refused with typ ${typ}`, async () => {
+    it(`refuses a token with typ ${typ}`, async () => {
       assertInvalidToken(await read(await signed({ header: { typ } })), /typ at\+jwt/)
     })
   }
 
   for (const claim of ['iss', 'aud', 'sub', 'client_id', 'vendor_id', 'scope', 'iat', 'exp', 'jti']) {
-    it(`is refused without ${claim}`, async () => {
+    it(`refuses a token without ${claim}`, async () => {
       assertProblem(await read(await signed({ claims: { [claim]: undefined } })), 'invalid_token')
     })
-    it(`is refused when ${claim} is of another type`, async () => {
+    it(`refuses a token whose ${claim} has the wrong type`, async () => {
       assertProblem(await read(await signed({ claims: { [claim]: { a: 1 } } })), 'invalid_token')
     })
   }
 
-  it('is refused when sub is not client_id', async () => {
+  it('refuses a token whose sub is not its client_id', async () => {
     assertInvalidToken(await read(await signed({ claims: { sub: 'someone-else' } })), /claim/)
   })
 
-  it('is refused without a signature: alg none', async () => {
+  it('refuses an unsigned token: alg none', async () => {
     const [, payload] = (await signed()).split('.')
     const header = Buffer.from(JSON.stringify({ typ: 'at+jwt', alg: 'none', kid: 'key-1' })).toString(
       'base64url',
@@ -154,7 +154,7 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
     assertInvalidToken(await read(`${header}.${payload}.`), /algorithm/)
   })
 
-  it('is refused when the public key is used as an HMAC secret', async () => {
+  it('refuses a token signed with the public key as HMAC secret', async () => {
     const { publicJwk, kid } = api.issuer.key
     const [, payload] = (await signed()).split('.')
     const pem = await exportSPKI((await importJWK(publicJwk, 'ES256')) as CryptoKey)
@@ -165,12 +165,12 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
     }
   })
 
-  it('is refused when its algorithm is not the one of its key', async () => {
+  it('refuses a token whose algorithm is not that of its key', async () => {
     const rsa = await api.issuer.newKey(api.issuer.key.kid, 'RS256')
     assertInvalidToken(await read(await signed({ key: rsa })), /algorithm/)
   })
 
-  it('is refused when another key signed it', async () => {
+  it('refuses a token signed by another key', async () => {
     const key = await api.issuer.newKey(api.issuer.key.kid)
     assertInvalidToken(await read(await signed({ key })), /signature/)
   })
@@ -178,7 +178,7 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
   /** Until the keys may be fetched again, nobody can say that a kid is unknown. */
   const fetchIsDue = () => api.clock.advance(10_000)
 
-  it('is refused when its header brings the key: jwk, jku, x5u', async () => {
+  it('refuses a token whose header brings the key: jwk, jku, x5u', async () => {
     const key = await api.issuer.newKey('mine')
     for (const extra of [
       { jwk: key.publicJwk },
@@ -190,14 +190,14 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
     }
   })
 
-  it('is refused with a critical header that nobody knows (RFC 7515 §4.1.11)', async () => {
+  it('refuses a token with an unknown critical header (RFC 7515 §4.1.11)', async () => {
     const [, payload, signature] = (await signed()).split('.')
     const header = { typ: 'at+jwt', alg: 'ES256', kid: 'key-1', crit: ['x'], x: 1 }
     const token = `${Buffer.from(JSON.stringify(header)).toString('base64url')}.${payload}.${signature}`
     assertProblem(await read(token), 'invalid_token')
   })
 
-  it('is refused when one byte of it was changed', async () => {
+  it('refuses a token with one byte changed', async () => {
     const [header, payload = '', signature] = (await signed()).split('.')
     const claims = JSON.parse(Buffer.from(payload, 'base64url').toString())
     const forged = Buffer.from(JSON.stringify({ ...claims, vendor_id: 'ven_globex' })).toString('base64url')
@@ -205,18 +205,18 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
   })
 
   for (const kid of ['nobody', '', '__proto__', 'constructor', 7, undefined]) {
-    it(`is refused with the unknown kid ${JSON.stringify(kid)}`, async () => {
+    it(`refuses a token with the unknown kid ${JSON.stringify(kid)}`, async () => {
       fetchIsDue()
       assertInvalidToken(await read(await signed({ header: { kid } })), /unknown key/)
     })
   }
 
-  it('is not a session token', async () => {
+  it('refuses a session token', async () => {
     const { sessionToken } = await api.createPerson({ vendorId })
     assertInvalidToken(await read(sessionToken), /well-formed/)
   })
 
-  it('is refused when it is in the query as well', async () => {
+  it('refuses a token that is in the query as well', async () => {
     const token = await signed()
     const response = await api.request('GET', `${path()}?access_token=${token}`, { token })
     assertProblem(response, 'invalid_request')
@@ -227,7 +227,7 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
     const events = () => `/v1/analytics/${vendorId}/events`
     const form = { 'content-type': 'application/x-www-form-urlencoded' }
 
-    it('is refused when the form has it as well', async () => {
+    it('refuses a token that is in the form as well', async () => {
       const token = await api.issuer.token({ clientId, vendorId, scope: 'analytics:write' })
       const post = (body: string) => api.request('POST', events(), { token, headers: form, body })
       const response = await post(`a=b&access_token=${token}`)
@@ -236,7 +236,7 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
       assertProblem(await post('a=b'), 'unsupported_media_type')
     })
 
-    it("is judged before anything of a stranger's form is read", async () => {
+    it("judges the token before it reads a stranger’s form", async () => {
       const answer = await rawRequest(api.url, [
         `POST ${events()} HTTP/1.1`,
         'Authorization: Bearer abc',
@@ -248,7 +248,7 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
     })
   })
 
-  it('is refused when the Authorization field comes twice', async () => {
+  it('refuses a repeated Authorization field', async () => {
     const token = await signed()
     const answer = await rawRequest(api.url, [
       `GET ${path()} HTTP/1.1`,
@@ -259,7 +259,7 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
     assert.match(answer, /"code":"invalid_request"/)
   })
 
-  it('is refused without the scope, and the challenge names it', async () => {
+  it('refuses a token without the scope, and the challenge names it', async () => {
     for (const scope of [
       '',
       'analytics:write',
@@ -275,7 +275,7 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
     }
   })
 
-  it('is refused for another company, the same whether or not it exists', async () => {
+  it('refuses another company alike whether or not it exists', async () => {
     const other = await api.createCompany()
     const token = await signed()
     const bodies = []
@@ -287,12 +287,12 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
     for (const body of bodies) assert.deepEqual(body, bodies[0])
   })
 
-  it('counts a lacking scope before another company', async () => {
+  it('reports a missing scope before another company', async () => {
     const token = await api.issuer.token({ clientId, vendorId, scope: 'boost:read' })
     assertProblem(await api.request('GET', '/v1/analytics/ven_other/daily', { token }), 'insufficient_scope')
   })
 
-  it('comes before the query: 401 and 403 win over 422', async () => {
+  it('judges the token before the query: 401 and 403 win over 422', async () => {
     assertProblem(await api.request('GET', `${path()}?from=x`), 'unauthenticated')
     assertProblem(
       await api.request('GET', '/v1/analytics/ven_other/daily?from=x', { token: await signed() }),
@@ -301,7 +301,7 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
   })
 
   describe('that was revoked', () => {
-    it('is refused by every process, by its jti', async () => {
+    it('refuses a revoked token at every process, by its jti', async () => {
       const second = await startApi({ beside: api })
       const jti = crypto.randomUUID()
       const token = await signed({ claims: { jti } })
@@ -314,7 +314,7 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
       await second.stop()
     })
 
-    it('is refused when its signing key was', async () => {
+    it('refuses a token whose signing key was revoked', async () => {
       const key = await api.issuer.newKey('stolen')
       api.issuer.published.push(key.publicJwk)
       api.clock.advance(10_000)
@@ -335,7 +335,7 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
 })
 
 describe('the limit of a client', () => {
-  it('answers 429 with Retry-After, and counts each client alone', async () => {
+  it('answers 429 with Retry-After, and counts each client separately', async () => {
     const api = await startApi({ env: { RATE_API_PER_CLIENT: '2/60' } })
     const { vendorId } = await api.createCompany()
     const [one, two] = [await api.createClient({ vendorId }), await api.createClient({ vendorId })]

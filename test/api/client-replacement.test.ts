@@ -24,7 +24,7 @@ describe('a client that replaces another', () => {
     call('POST', 'oauth-clients', { body: { name: 'New', scopes: ['boost:read'], replaces }, headers })
   const read = async (id: string) => (await call('GET', `oauth-clients/${id}`)).json
 
-  it('is named by both, and in the activity', async () => {
+  it('names the replacement on both clients and in the activity', async () => {
     const { status, json } = await create(old)
     assert.equal(status, 201)
     assert.equal(json.replaces, old)
@@ -74,12 +74,12 @@ describe('a client that replaces another', () => {
     })
   }
 
-  it('is one, however many are asked for at once', async () => {
+  it('creates one replacement, however many are requested at once', async () => {
     const statuses = (await Promise.all([1, 2, 3, 4].map(() => create(old)))).map(({ status }) => status)
     assert.deepEqual(statuses.sort(), [201, 422, 422, 422])
   })
 
-  it('is not made while the other is being revoked', async () => {
+  it('creates no replacement of a client being revoked', async () => {
     const { running } = await api.db.transaction(async (transaction) => {
       await markClientRevoked(transaction, { vendorId, clientId: old, revokedBy: null })
       const replacing = create(old)
@@ -89,7 +89,7 @@ describe('a client that replaces another', () => {
     assertInvalid(await running, '/replaces')
   })
 
-  it('is the newest of those that were revoked', async () => {
+  it('names the newest of the revoked replacements', async () => {
     let newest: string | undefined
     for (let times = 0; times < 3; times += 1) {
       newest = (await create(old)).json.clientId
@@ -99,7 +99,7 @@ describe('a client that replaces another', () => {
     assert.equal((await read(old)).replacedBy, newest)
   })
 
-  it('makes room for another when it is revoked itself', async () => {
+  it('allows another replacement once one is revoked', async () => {
     const first = (await create(old)).json.clientId
     await call('POST', `oauth-clients/${first}/revoke`)
     const second = (await create(old)).json.clientId
@@ -107,14 +107,14 @@ describe('a client that replaces another', () => {
     assert.equal((await read(first)).replaces, old)
   })
 
-  it('stays known when the old one is revoked', async () => {
+  it('keeps the replacement known once the old client is revoked', async () => {
     const { clientId } = (await create(old)).json
     const { json } = await call('POST', `oauth-clients/${old}/revoke`)
     assert.equal(json.replacedBy, clientId)
     assert.equal((await read(clientId)).replaces, old)
   })
 
-  it('is told apart from one that replaces nothing under the same Idempotency-Key', async () => {
+  it('distinguishes it from a plain client with the same Idempotency-Key', async () => {
     const headers = { 'idempotency-key': 'k' }
     const first = await create(old, headers)
     assert.equal(first.status, 201)

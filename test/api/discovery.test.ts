@@ -37,7 +37,7 @@ describe('discovery', () => {
       })
     })
 
-    it('is sent again only when it has changed, compressed for who takes that', async () => {
+    it('sends the metadata again only when changed, compressed on request', async () => {
       const path = '/.well-known/oauth-protected-resource'
       const full = await api.request('GET', path, { headers: { 'accept-encoding': 'identity' } })
       const tag = full.headers.get('etag') ?? ''
@@ -52,7 +52,7 @@ describe('discovery', () => {
       assert.notEqual(compressed.headers.get('etag'), tag)
     })
 
-    it('is also where §3.1 puts it for a resource with a path, which the challenge names', async () => {
+    it('serves the metadata where §3.1 puts it for a resource with a path, as the challenge says', async () => {
       const behind = await startApi({ beside: api, env: { API_RESOURCE: 'https://api.test/integrations' } })
       const response = await behind.request('GET', '/.well-known/oauth-protected-resource/integrations')
       assert.equal(response.json.resource, 'https://api.test/integrations')
@@ -74,7 +74,7 @@ describe('discovery', () => {
       document = (await api.request('GET', '/openapi.json')).json
     })
 
-    it('is OpenAPI 3.1 for this server', () => {
+    it('serves OpenAPI 3.1 for this server', () => {
       assert.equal(document.openapi, '3.1.0')
       assert.deepEqual(document.servers, [{ url: 'https://api.test' }])
     })
@@ -130,7 +130,7 @@ describe('discovery', () => {
       assert.equal(new Set(ids).size, ids.length)
     })
 
-    it('is small enough to be read at once: an error of several operations is there once', () => {
+    it('keeps the document small: an error of several operations appears once', () => {
       const bytes = JSON.stringify(document).length
       assert.ok(bytes < DOCUMENT_MAX_BYTES, `${bytes} bytes`)
       const { responses } = document.components
@@ -138,7 +138,7 @@ describe('discovery', () => {
       assert.deepEqual(Object.keys(responses.OAuth_401_invalid_client.content), ['application/json'])
     })
 
-    it('has no schema called New…: a generator for Go calls its constructors so', () => {
+    it('names no schema New…, as a Go generator names its constructors', () => {
       const names = Object.keys(document.components.schemas)
       assert.deepEqual(
         names.filter((name) => name.startsWith('New')),
@@ -271,7 +271,7 @@ describe('discovery', () => {
       assert.deepEqual(ifMatch.schema.examples, ['*'])
     })
 
-    it('has no pattern beside a format', () => {
+    it('gives no pattern beside a format', () => {
       const visit = (node: unknown): void => {
         if (typeof node !== 'object' || node === null) return
         assert.ok(!('pattern' in node && 'format' in node), JSON.stringify(node))
@@ -318,7 +318,7 @@ describe('discovery', () => {
       [...html.matchAll(/ (?:href|src)="([^"]*)"/g)].map(([, href = '']) => href)
     const idsOf = (html = '') => [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id)
 
-    it('has a page for each topic, at an address that stays', () => {
+    it('serves a page for each topic, at a stable address', () => {
       assert.deepEqual([...pages.keys()].sort(), [
         '/docs',
         ...'analytics errors events rate-limits reference revocation rotation scopes token verify webhooks'
@@ -334,7 +334,7 @@ describe('discovery', () => {
       for (const scope of SCOPES) assert.ok(idsOf(pages.get('/docs/scopes')).includes(scope), scope)
     })
 
-    it('has every place that the screens of the workspace lead to', () => {
+    it('has every place that the workspace links to', () => {
       const links = [
         ...Object.values(DOCS),
         ...SCOPES.map(docsOfScope),
@@ -404,7 +404,7 @@ describe('discovery', () => {
         assert.doesNotMatch(html, /\{\{[a-z-]+\}\}|\{(base_url|issuer|openapi)\}|undefined/, path)
     })
 
-    it('has style, script and fonts at addresses that name their content, to be kept permanently', async () => {
+    it('serves style, script and fonts at content-named, permanently cacheable addresses', async () => {
       const style = hrefsOf(pages.get('/docs') ?? '').find((href) => href.endsWith('.css')) ?? ''
       const { headers, text } = await api.request('GET', style)
       assert.equal(headers.get('cache-control'), 'public, max-age=31536000, immutable')
@@ -417,7 +417,7 @@ describe('discovery', () => {
       }
     })
 
-    it('has an index for its search, with every section of every page', async () => {
+    it('indexes every section of every page for the search', async () => {
       const index: string[][] = (await api.request('GET', '/docs/search.json')).json
       const hrefs = index.map(([href]) => href)
       assert.equal(new Set(hrefs).size, hrefs.length)
@@ -453,7 +453,7 @@ describe('discovery', () => {
   })
 
   for (const path of ['/.well-known/oauth-protected-resource', '/openapi.json', '/docs']) {
-    it(`needs no token at ${path}, and may be cached`, async () => {
+    it(`requires no token at ${path}, and allows caching`, async () => {
       const response = await api.request('GET', path)
       assert.equal(response.status, 200)
       assert.equal(response.headers.get('cache-control'), 'public, max-age=300')

@@ -61,7 +61,7 @@ describe('any input', () => {
   const check = <T>(arbitrary: fc.Arbitrary<T>, property: (value: T) => Promise<void>) =>
     fc.assert(fc.asyncProperty(arbitrary, property), { numRuns: RUNS })
 
-  it('in a path', () =>
+  it('answers any input in a path', () =>
     check(
       fc.tuple(encoded, encoded, fc.constantFrom('GET', 'POST', 'DELETE', 'PUT')),
       async ([one, two, method]) => {
@@ -74,7 +74,7 @@ describe('any input', () => {
       },
     )).timeout(120_000)
 
-  it('in a query', () =>
+  it('answers any input in a query', () =>
     check(
       fc.array(
         fc.tuple(fc.oneof(fc.constantFrom('limit', 'cursor', 'status', 'from', 'to'), encoded), encoded),
@@ -91,7 +91,7 @@ describe('any input', () => {
       },
     )).timeout(120_000)
 
-  it('in a cursor', () =>
+  it('answers any input in a cursor', () =>
     check(fc.jsonValue(), async (position) => {
       const cursor = Buffer.from(JSON.stringify(position)).toString('base64url')
       const { sessionToken: token } = owner
@@ -99,7 +99,7 @@ describe('any input', () => {
       await answersWell('GET', `/v1/vendor/${vendorId}/activity?cursor=${cursor}`, { token })
     })).timeout(120_000)
 
-  it('in a body', () =>
+  it('answers any input in a body', () =>
     check(
       fc.oneof(
         fc.jsonValue(),
@@ -114,7 +114,7 @@ describe('any input', () => {
       },
     )).timeout(120_000)
 
-  it('in the fields of a sign-in', () =>
+  it('answers any input in the fields of a sign-in', () =>
     fc.assert(
       fc.asyncProperty(anyText, anyText, async (email, password) => {
         await answersWell('POST', '/v1/session', { body: { email, password } })
@@ -126,7 +126,7 @@ describe('any input', () => {
       { numRuns: Math.ceil(RUNS / 5) },
     )).timeout(120_000)
 
-  it('in a header field', () =>
+  it('answers any input in a header field', () =>
     check(
       fc.tuple(
         fc.constantFrom(
@@ -151,7 +151,7 @@ describe('any input', () => {
       },
     )).timeout(120_000)
 
-  it('as a token', () =>
+  it('answers any input as a token', () =>
     check(
       fc.tuple(
         fc.oneof(

@@ -24,7 +24,7 @@ describe('GET /v1/vendor/{vendor_id}/activity', () => {
     assert.deepEqual((await list()).json, { entries: [], nextCursor: null })
   })
 
-  it('tells who created and revoked a client, newest first', async () => {
+  it('says who created and revoked a client, newest first', async () => {
     const path = `/v1/vendor/${vendorId}/oauth-clients`
     const body = { name: 'Warehouse', scopes: ['boost:read'] }
     const { clientId } = (await api.request('POST', path, { token: owner.sessionToken, body })).json

@@ -80,7 +80,7 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
     assert.deepEqual(dates(response), [...dates(response)].sort())
   })
 
-  it('tells a day of zeros from one that is missing', async () => {
+  it('distinguishes a day of zeros from a missing one', async () => {
     api.clock.set('2026-11-20T17:30:00Z')
     const { read, store } = await company()
     await store('2026-11-01', ZEROS)
@@ -124,7 +124,7 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
       ['?from=2025-11-20&to=2026-11-20', '2025-11-20', '2026-11-20', 366],
       ['?from=0001-01-01&to=0001-01-02', '0001-01-01', '0001-01-02', 2],
     ] as const) {
-      it(`is ${from} to ${to} for ${search}`, async () => {
+      it(`takes ${from} to ${to} as the range of ${search}`, async () => {
         const { read } = await company()
         const response = await read(search)
         assert.equal(response.status, 200, response.text)
@@ -154,7 +154,7 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
       ['?__proto__=1', '?__proto__'],
       ['?From=2026-11-01', '?From'],
     ] as const) {
-      it(`is refused: ${search}`, async () => {
+      it(`refuses the range ${search}`, async () => {
         const { read } = await company()
         assertInvalid(await read(search), ...pointers)
       })
@@ -231,7 +231,7 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
   describe('the entity tag', () => {
     before(() => api.clock.set('2026-11-20T17:30:00Z'))
 
-    it('is strong, and the same as long as the answer is', async () => {
+    it('gives a strong ETag that stays while the answer does', async () => {
       const { read, store } = await company()
       await store('2026-11-19')
       const first = await read()
@@ -245,7 +245,7 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
       assert.equal(changed.json.days[28].impressions, 11)
     })
 
-    it('is the same at another process', async () => {
+    it('gives the same ETag at another process', async () => {
       const { vendorId, read, store } = await company()
       await store('2026-11-19')
       const second = await startApi({ beside: api })
@@ -257,7 +257,7 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
       await second.stop()
     })
 
-    it('changes when a day becomes final', async () => {
+    it('changes the ETag when a day becomes final', async () => {
       api.clock.set('2026-11-20T17:30:00Z')
       const { read, store } = await company()
       await store('2026-11-20')
@@ -270,7 +270,7 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
       api.clock.set('2026-11-20T17:30:00Z')
     })
 
-    it('is another for the same figures compressed, and each is unchanged only to who has that one', async () => {
+    it('gives compressed figures their own ETag, and each matches only itself', async () => {
       const { read } = await company()
       const year = '?from=2025-11-20&to=2026-11-20'
       const plain = await read(year, { 'accept-encoding': 'identity' })
@@ -292,7 +292,7 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
         }
     })
 
-    it('is that of the figures as they are for a caller who refuses gzip, and for a short answer', async () => {
+    it('gives the plain ETag to a caller who refuses gzip, and for a short answer', async () => {
       const { read } = await company()
       for (const [search, accepted] of [
         ['?from=2025-11-20&to=2026-11-20', 'gzip;q=0'],

@@ -17,7 +17,7 @@ describe('GET /v1/vendor/{vendor_id}/callback-url', () => {
   const get = (token?: string, id = vendorId) =>
     api.request('GET', `/v1/vendor/${id}/callback-url`, token === undefined ? {} : { token })
 
-  it('says that none was ever saved', async () => {
+  it('says that no URL was ever saved', async () => {
     const answer = await get(owner.sessionToken)
     assert.equal(answer.status, 200)
     assert.deepEqual(answer.json, {
@@ -29,7 +29,7 @@ describe('GET /v1/vendor/{vendor_id}/callback-url', () => {
     })
   })
 
-  it('gives the saved one, with who saved it and when', async () => {
+  it('returns the saved URL, with who saved it and when', async () => {
     const admin = await api.createPerson({ vendorId, role: 'admin' })
     const saved = await api.request('PATCH', `/v1/vendor/${vendorId}/callback-url`, {
       token: admin.sessionToken,
@@ -47,7 +47,7 @@ describe('GET /v1/vendor/{vendor_id}/callback-url', () => {
     assert.equal(answer.headers.get('cache-control'), 'no-store')
   })
 
-  it('is for the owner and active admins only', async () => {
+  it('allows only the owner and active admins to read the callback URL', async () => {
     const other = await api.createCompany()
     const people = {
       member: await api.createPerson({ vendorId, role: 'member' }),

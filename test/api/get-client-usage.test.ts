@@ -225,7 +225,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
     assertProblem(await usage(foreign.clientId, other.vendorId), 'forbidden')
   })
 
-  it('is what Postgres knows when Redis is gone', async () => {
+  it('answers what Postgres knows when Redis is gone', async () => {
     await issue('analytics:read', '192.0.2.1')
     await drainUsage({ redis, db })
     await api.redis.stop('SIGKILL')

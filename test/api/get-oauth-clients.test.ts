@@ -173,7 +173,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
   })
 
   describe('last use and count', () => {
-    it('are there as soon as they are in Redis, and stay when they are stored', async () => {
+    it('shows last use and count as soon as Redis has them, and once stored', async () => {
       const db = createPostgres({ url: api.database.apiUrl, poolSize: 2, applicationName: 'test' })
       const redis = createRedis({ url: api.redis.url('api'), connectionName: 'test' })
       const authRedis = createRedis({ url: api.redis.url('auth'), connectionName: 'test' })
@@ -216,7 +216,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
       await db.destroy()
     })
 
-    it('are what Postgres knows when Redis is gone: the list still answers', async () => {
+    it('lists what Postgres knows of last use when Redis is gone', async () => {
       const { clientId } = await api.createClient({ vendorId })
       await api.db.raw(`insert into client_usage values (?, '2026-01-02T03:04:05Z')`, [clientId])
       await api.redis.stop('SIGKILL')
@@ -238,7 +238,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}', () => {
   })
   after(() => api.stop())
 
-  it('answers one client, as in the list', async () => {
+  it('answers one client, just as the list does', async () => {
     const { clientId } = await api.createClient({ vendorId })
     const one = await api.request('GET', `/v1/vendor/${vendorId}/oauth-clients/${clientId}`, { token })
     const list = await api.request('GET', `/v1/vendor/${vendorId}/oauth-clients`, { token })

@@ -103,14 +103,14 @@ describe('the refused requests of clients', () => {
   const daily = (token: string, search = '', company = vendorId) =>
     api.request('GET', `/v1/analytics/${company}/daily${search}`, { token })
 
-  it('are none at first', async () => {
+  it('lists no refusals at first', async () => {
     assert.deepEqual((await list()).json, { refusals: [], nextCursor: null })
   })
 
   describe('by the resource API', () => {
     const token = (claims: { scope?: string } = {}) => api.issuer.token({ clientId, vendorId, ...claims })
 
-    it('are explained within seconds: a scope that is lacking', async () => {
+    it('explains a missing scope within seconds', async () => {
       const response = await daily(await token({ scope: 'boost:read' }))
       const { status, json } = await soon(response)
       assert.equal(status, 200)
@@ -127,7 +127,7 @@ describe('the refused requests of clients', () => {
       assert.deepEqual((await list()).json, { refusals: [json], nextCursor: null })
     })
 
-    it('are explained: an expired token, which anyone may have found, so it pushes nothing out', async () => {
+    it('explains an expired token, which anyone may have found, so it pushes nothing out', async () => {
       const expired = await token()
       api.clock.advance(901_000)
       const { json } = await soon(await daily(expired))
@@ -137,7 +137,7 @@ describe('the refused requests of clients', () => {
       assert.equal(await admin.zcard(redisKeys.refusals('unproven', clientId)), 1)
     })
 
-    it('are explained: a revoked client, by whom and when', async () => {
+    it('explains a revoked client, by whom and when', async () => {
       const good = await token()
       await api.request('POST', `/v1/vendor/${vendorId}/oauth-clients/${clientId}/revoke`, {
         token: owner.sessionToken,
@@ -147,7 +147,7 @@ describe('the refused requests of clients', () => {
       assert.equal(json.status, 401)
     })
 
-    it('are explained: a revoked token of an Active client', async () => {
+    it('explains a revoked token of an Active client', async () => {
       const good = await token()
       const jti = decodeJwt(good).jti as string
       await insertRevokedToken(api.db, { jti, clientId, expiresAt: new Date(Date.now() + 900_000) })
@@ -157,7 +157,7 @@ describe('the refused requests of clients', () => {
       assert.match(json.advice, /new token/)
     })
 
-    it('are explained to the company of the client when another one was named', async () => {
+    it('explains a path with another company to the client’s own', async () => {
       const other = await api.createCompany()
       const { json } = await soon(await daily(await token(), '', other.vendorId))
       assert.equal(json.code, 'forbidden')
@@ -166,7 +166,7 @@ describe('the refused requests of clients', () => {
       assertProblem(await explain(json.requestId, other.vendorId, stranger), 'not_found')
     })
 
-    it('are explained: a bad field, without a value or a name that the caller made up', async () => {
+    it('explains a bad field, without the caller’s values or made-up names', async () => {
       const secret = 'ias_0123456789abcdefghij'
       const { json } = await soon(await daily(await token(), `?from=${secret}&${secret}=1&hunter2=1`))
       assert.equal(json.code, 'invalid_input')
@@ -176,7 +176,7 @@ describe('the refused requests of clients', () => {
       for (const foreign of [secret, 'hunter2']) assert.equal(kept.join('').includes(foreign), false)
     })
 
-    it('are not kept for a token that nobody signed', async () => {
+    it('keeps no refusal of a token that no one signed', async () => {
       const [header, payload] = (await token()).split('.')
       const forged = `${header}.${payload}.${Buffer.alloc(64).toString('base64url')}`
       const response = await daily(forged)
@@ -186,7 +186,7 @@ describe('the refused requests of clients', () => {
     })
   })
 
-  it('are explained by the reasons of the authorization server too', async () => {
+  it('explains the authorization server’s reasons too', async () => {
     const { clientSecret, ...made } = (
       await api.request('POST', `/v1/vendor/${vendorId}/oauth-clients`, {
         token: owner.sessionToken,
@@ -202,7 +202,7 @@ describe('the refused requests of clients', () => {
     assert.equal((await explain('r2')).json.reason, 'The request was refused with invalid_client.')
   })
 
-  it('are explained: a scope that the client does not have, or that is no scope', async () => {
+  it('explains a scope that the client lacks or that does not exist', async () => {
     const refused = { status: 400, code: 'invalid_scope', reason: 'invalid_scope' }
     await note({ ...refused, about: 'boost:write, product:read', requestId: 's1' })
     await note({ ...refused, requestId: 's2' })
@@ -217,7 +217,7 @@ describe('the refused requests of clients', () => {
     assert.match(unclear.advice, /^Name one or more of the client's scopes/)
   })
 
-  it('are at most 200 of a client, the newest, and wrong secrets push none of them out', async () => {
+  it('keeps the newest 200 of a client, and wrong secrets push none out', async () => {
     for (let batch = 0; batch < 5; batch += 1) {
       api.clock.advance(1_000)
       await note(...Array.from({ length: 50 }, (_, index) => ({ requestId: `${batch}-${index}` })))
@@ -239,13 +239,13 @@ describe('the refused requests of clients', () => {
     assert.ok(!seen.some(({ requestId }) => requestId === '0-49'))
   })
 
-  it('are the newest ones when more come at once than are kept', async () => {
+  it('keeps the newest refusals when more come at once than fit', async () => {
     await note(...Array.from({ length: 201 }, (_, index) => ({ requestId: `flood-${index}` })))
     assertProblem(await explain('flood-0'), 'not_found')
     for (const kept of ['flood-1', 'flood-200']) assert.equal((await explain(kept)).status, 200)
   })
 
-  it('of more clients at once than a process holds are counted, and the first are kept', async () => {
+  it('counts the refusals of more clients than a process holds, and keeps the first', async () => {
     const clients = [clientId]
     while (clients.length < 51) clients.push((await api.createClient({ vendorId })).clientId)
     const unproven = clients.flatMap((id) =>
@@ -259,7 +259,7 @@ describe('the refused requests of clients', () => {
     assert.equal(json.minutes.at(-1).refused, 50)
   })
 
-  it('of one client push out none of another', async () => {
+  it('keeps one client from pushing out the refusals of another', async () => {
     const other = await api.createClient({ vendorId })
     await note({ requestId: 'quiet', clientId: other.clientId })
     for (let batch = 0; batch < 3; batch += 1) {
@@ -276,7 +276,7 @@ describe('the refused requests of clients', () => {
     assert.equal((await explain('quiet')).status, 200)
   })
 
-  it('are at most 20,000 of a company, however many clients it has had', async () => {
+  it('keeps at most 20,000 refusals of a company, however many clients it had', async () => {
     const order = redisKeys.refusals('proven', vendorId)
     const oldest = refusalPosition(api.clock.now() - 1_000, 'oldest')
     await admin.set(redisKeys.refusal(vendorId, 'oldest'), 'a record')
@@ -296,7 +296,7 @@ describe('the refused requests of clients', () => {
     assert.equal((await explain('newest')).status, 200)
   })
 
-  it('leave no key without a lifetime of a day', async () => {
+  it('gives every refusal key a lifetime of a day', async () => {
     await note({}, { proven: false })
     const keys = await admin.keys('refusals:*')
     assert.ok(keys.length >= 6)
@@ -306,7 +306,7 @@ describe('the refused requests of clients', () => {
     }
   })
 
-  it('that are not as they were written are left out, and the others are shown', async () => {
+  it('leaves out unreadable refusals, and shows the others', async () => {
     await note(
       { requestId: 'good' },
       { requestId: 'no-json' },
@@ -327,7 +327,7 @@ describe('the refused requests of clients', () => {
       assertProblem(await explain(requestId), 'not_found')
   })
 
-  it('are listed in pages without a gap or a repeat, also those of one millisecond', async () => {
+  it('lists refusals in pages without gap or repeat, even within one millisecond', async () => {
     const clients = [clientId]
     while (clients.length < 11) clients.push((await api.createClient({ vendorId })).clientId)
     const noted: string[] = []
@@ -348,7 +348,7 @@ describe('the refused requests of clients', () => {
     assert.deepEqual([...listed].sort(), noted.sort())
   })
 
-  it('are counted in the usage of the client', async () => {
+  it('counts refusals in the usage of the client', async () => {
     await note({}, {}, { proven: false })
     const { json } = await api.request('GET', `/v1/vendor/${vendorId}/oauth-clients/${clientId}/usage`, {
       token: await api.createSession(owner.userId),
@@ -357,7 +357,7 @@ describe('the refused requests of clients', () => {
     assert.equal(json.minutes.at(-1).refused, 3)
   })
 
-  it('are gone after 24 hours', async () => {
+  it('forgets refusals after 24 hours', async () => {
     await note({ requestId: 'old' }, { requestId: 'as old' })
     api.clock.advance(DAY_MS - 1)
     assert.equal((await explain('old')).status, 200)
@@ -366,7 +366,7 @@ describe('the refused requests of clients', () => {
     assert.deepEqual((await list('?limit=1')).json, { refusals: [], nextCursor: null })
   })
 
-  it('are listed for all clients of the company together, or for one', async () => {
+  it('lists refusals for all clients of the company, or for one', async () => {
     const second = await api.createClient({ vendorId })
     await note({ requestId: 'a' })
     api.clock.advance(1)
@@ -380,7 +380,7 @@ describe('the refused requests of clients', () => {
     assert.deepEqual(await ids('?limit=2'), ['c', 'b'])
   })
 
-  it('are not shown to another company, whose clients they are not', async () => {
+  it('shows no refusal to another company', async () => {
     await note({ requestId: 'mine' })
     const other = await api.createCompany()
     const stranger = await api.createPerson({ vendorId: other.vendorId })
@@ -396,18 +396,18 @@ describe('the refused requests of clients', () => {
     ['?cursor=x', '?cursor'],
     ['?status=401', '?status'],
   ] as const) {
-    it(`are not listed for ${search}`, async () => {
+    it(`refuses to list refusals for ${search}`, async () => {
       assertInvalid(await list(search), pointer)
     })
   }
 
   for (const id of ['%00', 'x'.repeat(5_000), '..%2f', '*']) {
-    it(`are not found as ${id.slice(0, 10)}`, async () => {
+    it(`finds no refusal as ${id.slice(0, 10)}`, async () => {
       assertProblem(await explain(id), 'not_found')
     })
   }
 
-  it('are unknown without Redis, which disturbs nothing else', async () => {
+  it('knows no refusals without Redis, which disturbs nothing else', async () => {
     await api.redis.stop('SIGKILL')
     assertProblem(await list(), 'unavailable')
     assert.equal(

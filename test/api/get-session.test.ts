@@ -22,7 +22,7 @@ describe('GET /v1/session', () => {
     })
   })
 
-  it('ends after 12 hours, however much it is used', async () => {
+  it('ends a session after 12 hours, however much it is used', async () => {
     const { sessionToken } = await api.createPerson()
     const status = async () => (await api.request('GET', '/v1/session', { token: sessionToken })).status
     api.clock.advance(11 * 3_600_000)
@@ -81,7 +81,7 @@ describe('GET /v1/session', () => {
 })
 
 describe('DELETE /v1/session', () => {
-  it('answers 204, and the token is dead at once, at every process; others live', async () => {
+  it('ends the session at once, at every process, and no other', async () => {
     const api = await startApi()
     const second = await startApi({ beside: api })
     const { sessionToken, userId } = await api.createPerson()

@@ -44,7 +44,7 @@ describe('GET /v1/sessions', () => {
     assert.equal(text.includes(person.sessionToken), false)
   })
 
-  it('notes when a session was last used, to the minute', async () => {
+  it('records when a session was last used, to the minute', async () => {
     const lastSeenAt = async () => (await list()).json.sessions[0].lastSeenAt
     const start = await lastSeenAt()
     api.clock.advance(59_999)
@@ -119,7 +119,7 @@ describe('DELETE /v1/sessions/{session_id}', () => {
     assertProblem(await end(sessionId, token), 'not_found')
   })
 
-  it('answers the same 404 for the session of somebody else and for what is none, and ends nothing', async () => {
+  it('answers 404 alike for another’s session and for none, and ends nothing', async () => {
     const { sessionToken: token } = await api.createPerson()
     const victim = await api.createPerson()
     const { sessions } = (await api.request('GET', '/v1/sessions', { token: victim.sessionToken })).json
@@ -135,7 +135,7 @@ describe('DELETE /v1/sessions/{session_id}', () => {
 })
 
 describe('a session that nothing uses', () => {
-  it('ends after SESSION_IDLE_MINUTES, and use puts that off', async () => {
+  it('ends an unused session after SESSION_IDLE_MINUTES', async () => {
     const api = await startApi({ env: { SESSION_IDLE_MINUTES: '120' } })
     const { sessionToken, userId } = await api.createPerson()
     const unused = await api.createSession(userId)
@@ -152,7 +152,7 @@ describe('a session that nothing uses', () => {
 })
 
 describe('DELETE /v1/session?all=true', () => {
-  it("ends all of this user's sessions, at every process, and nobody else's", async () => {
+  it("ends all of this user's sessions, at every process, and no one else's", async () => {
     const api = await startApi()
     const second = await startApi({ beside: api })
     const { sessionToken, userId } = await api.createPerson()

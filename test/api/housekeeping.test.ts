@@ -18,7 +18,7 @@ describe('what has expired', () => {
     await api.stop()
   })
 
-  it('of the sessions is removed and logged, a bounded number at a time, oldest first; the live ones stay', async () => {
+  it('removes and logs expired sessions, a bounded number at a time, oldest first', async () => {
     const { userId } = await api.createPerson()
     for (let index = 0; index < 4; index += 1) {
       await api.createSession(userId)
@@ -47,7 +47,7 @@ describe('what has expired', () => {
     assert.equal((await api.request('GET', '/v1/session', { token: live })).status, 200)
   })
 
-  it('of the remembered creations is removed, the others stay', async () => {
+  it('removes expired idempotency records, and no others', async () => {
     const { vendorId } = await api.createCompany()
     const { sessionToken, userId } = await api.createPerson({ vendorId })
     const create = (key: string, token: string) =>
@@ -66,7 +66,7 @@ describe('what has expired', () => {
     assert.equal(again.json.clientId, first.json.clientId)
   })
 
-  it('of the hourly counts is removed after 15 days', async () => {
+  it('removes hourly counts after 15 days', async () => {
     const { vendorId } = await api.createCompany()
     const { clientId } = await api.createClient({ vendorId })
     const hour = Math.floor(api.clock.now() / 3_600_000)

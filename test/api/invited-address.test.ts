@@ -50,7 +50,7 @@ describe('an address that two companies invite', () => {
       hijacker = { userId: json.user.userId, token: json.sessionToken }
     })
 
-    it('is free for the person, in an account that conveys nothing to the first', async () => {
+    it('leaves the address free for the person, in an account that gives the first company nothing', async () => {
       const claimed = await accept(await invite(globex), OTHER_PASSWORD)
       assert.equal(claimed.status, 201)
       assert.deepEqual(companiesOf(claimed), [globex.vendorId])
@@ -71,7 +71,7 @@ describe('an address that two companies invite', () => {
       assert.equal(sessions.length, 1, 'the sessions of the claimed account are listed')
     })
 
-    it('is seen in the activity of the first company once, which does not learn of the second', async () => {
+    it('records it once in the activity of the first company, which does not learn of the second', async () => {
       const { json } = await accept(await invite(globex), OTHER_PASSWORD)
       const [entry, ...more] = await claimsSeenBy(acme)
       assert.deepEqual(more, [])
@@ -115,7 +115,7 @@ describe('an address that two companies invite', () => {
       assert.deepEqual(companiesOf(await signIn(OTHER_PASSWORD, victim.email)), [acme.vendorId])
     })
 
-    it('leaves the person their password, companies and role', async () => {
+    it('leaves an invited person their password, companies and role', async () => {
       await attack()
       const { status, json } = await signIn(TEST_PASSWORD, victim.email)
       assert.equal(status, 201)
@@ -145,7 +145,7 @@ describe('an address that two companies invite', () => {
       assert.deepEqual(await claimsSeenBy(globex), [])
     })
 
-    it('answers the same whether or not the address has an account', async () => {
+    it('answers alike whether or not the address has an account', async () => {
       const shown = ({ status, json }: Awaited<ReturnType<typeof accept>>) => ({
         status,
         members: Object.keys(json),
@@ -179,7 +179,7 @@ describe('an address that two companies invite', () => {
     })
   })
 
-  it('is one account for somebody who sends the password of the account', async () => {
+  it('joins with the one account whose password is sent', async () => {
     const first = await accept(await invite(acme), TEST_PASSWORD)
     const second = await accept(await invite(globex), TEST_PASSWORD, { existingAccount: true })
     assert.equal(second.json.user.userId, first.json.user.userId)
@@ -188,7 +188,7 @@ describe('an address that two companies invite', () => {
     assert.deepEqual(await claimsSeenBy(acme), [])
   })
 
-  it('is not two people of one company', async () => {
+  it('never makes an address two people of one company', async () => {
     const token = await invite(acme)
     const added = await api.createPerson({ vendorId: acme.vendorId, role: 'member' })
     await api.db('users').where({ user_id: added.userId }).update({ email })
@@ -197,7 +197,7 @@ describe('an address that two companies invite', () => {
   })
 
   describe('whose account leaves its last company', () => {
-    it('is free: its sessions, password and places end, and its name stays in the activity', async () => {
+    it('frees an address whose account leaves its last company, and keeps its name in the activity', async () => {
       const { json } = await accept(await invite(acme), TEST_PASSWORD)
       const { userId } = json.user
       assert.equal((await remove(acme, userId)).status, 204)
@@ -218,7 +218,7 @@ describe('an address that two companies invite', () => {
       )
     })
 
-    it('keeps it while it belongs to another', async () => {
+    it('keeps an account while it belongs to another company', async () => {
       const { json } = await accept(await invite(acme), TEST_PASSWORD)
       await accept(await invite(globex), TEST_PASSWORD)
       assert.equal((await remove(acme, json.user.userId)).status, 204)
@@ -226,7 +226,7 @@ describe('an address that two companies invite', () => {
       assert.deepEqual(companiesOf(await signIn(TEST_PASSWORD)), [globex.vendorId])
     })
 
-    it('joins another company or ends, when both happen at once', async () => {
+    it('lets an account either join another company or end, when both happen at once', async () => {
       const { json } = await accept(await invite(acme), TEST_PASSWORD)
       const token = await invite(globex)
       const [removed, joined] = await Promise.all([
@@ -240,7 +240,7 @@ describe('an address that two companies invite', () => {
       assert.equal(memberships.length, joined.status === 201 ? 1 : 0)
     })
 
-    it('keeps an account that an OpenID provider proved, without its sessions', async () => {
+    it('keeps an account linked to an OpenID provider, without its sessions', async () => {
       const { json } = await accept(await invite(acme), TEST_PASSWORD)
       const { userId } = json.user
       await api
@@ -252,7 +252,7 @@ describe('an address that two companies invite', () => {
     })
   })
 
-  it('refuses a choice that is neither true nor false', async () => {
+  it('refuses existingAccount that is neither true nor false', async () => {
     assertInvalid(
       await accept(await invite(acme), TEST_PASSWORD, { existingAccount: 'no' }),
       '/existingAccount',

@@ -103,11 +103,11 @@ describe('an OpenID provider', () => {
     return finish(back, begun.cookie)
   }
 
-  it('may send all claims in the ID token', async () => {
+  it('accepts a provider that sends all claims in the ID token', async () => {
     assertOutcome(await withIdToken((claims) => provider.idToken(claims)), 'done')
   })
 
-  it('is refused when its ID token cannot be trusted', async () => {
+  it('refuses an ID token that cannot be trusted', async () => {
     const stranger = (await generateKeyPair('ES256')).privateKey
     const secret = new TextEncoder().encode(OPENID_CLIENT.secret)
     for (const [what, make] of Object.entries<(claims: JWTPayload) => Promise<string | undefined> | string>({
@@ -134,14 +134,14 @@ describe('an OpenID provider', () => {
       assertOutcome(await withIdToken(make), 'not_trusted', '/', what)
   })
 
-  it('is refused when it sends more than 256 KiB', async () => {
+  it('refuses a provider that sends more than 256 KiB', async () => {
     const padded = (length: number) =>
       withIdToken((claims) => provider.idToken(claims), { padding: 'x'.repeat(length) })
     assertOutcome(await padded(250_000), 'done')
     assertOutcome(await padded(263_000), 'not_trusted')
   })
 
-  it('is refused when it answers rubbish, and reported when it does not answer', async () => {
+  it('refuses rubbish from a provider, and reports one that does not answer', async () => {
     for (const [outcome, answer] of [
       ['not_trusted', (_q, response) => json(response, '{"access_token":')],
       ['not_trusted', (_q, response) => json(response, '[]')],
@@ -165,7 +165,7 @@ describe('an OpenID provider', () => {
     assert.ok(!provider.asked.includes('/elsewhere'))
   })
 
-  it('with metadata that cannot be used begins no sign-in', async () => {
+  it('starts no sign-in with unusable provider metadata', async () => {
     const metadata = await (await fetch(`${provider.issuer}/.well-known/openid-configuration`)).json()
     for (const wrong of [
       { ...metadata, issuer: 'https://evil.test' },
@@ -200,7 +200,7 @@ describe('an OpenID provider', () => {
       })
     }
 
-    it('has the address and its verification from the same one', async () => {
+    it('takes the address and its verification from the same document', async () => {
       const victim = 'victim@acme.example'
       const mine = { email: 'mine@acme.example', email_verified: true }
       const { user } = await all.sessionOf(await halves({ email: victim }, mine))
@@ -210,7 +210,7 @@ describe('an OpenID provider', () => {
       assertOutcome(await halves({ email: victim, email_verified: false }, mine), 'no_email')
     })
 
-    it('is asked for the verification if only that is missing', async () => {
+    it('asks for the verification of an address if only that is missing', async () => {
       const email = 'late@acme.example'
       const { user } = await all.sessionOf(
         await halves({ org: 'acme.example', email }, { email, email_verified: true }),
@@ -219,7 +219,7 @@ describe('an OpenID provider', () => {
     })
   })
 
-  it('is not to blame when the database does not answer, which the log says with its reason', async () => {
+  it('does not blame the provider when the database does not answer, and logs why', async () => {
     const subject = person()
     await api.db.raw(
       `create function fail() returns trigger language plpgsql as $$
@@ -237,7 +237,7 @@ describe('an OpenID provider', () => {
     assert.equal(lines.find(({ event }) => event === 'sign_in.failed').about, 'database')
   })
 
-  it('leads back to the workspace within eight seconds more, however slow the database is', async () => {
+  it('redirects to the workspace within eight more seconds, however slow the database is', async () => {
     const { response, took_ms } = await slowStore
     assertOutcome(response, 'unavailable')
     assert.ok(took_ms > 7_000 && took_ms < 9_500, String(took_ms))
@@ -260,19 +260,19 @@ describe('an OpenID provider', () => {
     const signInThere = (claims: Record<string, unknown>) =>
       all.signIn(all.person({ org: 'ven_initech', ...claims }), { at: other })
 
-    it('never takes over a built-in account unless that is switched on', async () => {
+    it('never takes over a built-in account unless switched on', async () => {
       const there = await api.createPerson({ vendorId: 'ven_initech', role: 'member' })
       assertOutcome(await signInThere({ email: there.email }), 'account_exists')
       assert.equal(await api.db('openid_identities').where({ user_id: there.userId }).first(), undefined)
     })
 
-    it('takes every address for verified where the provider always verifies', async () => {
+    it('takes every address as verified where the provider always verifies', async () => {
       const { user } = await all.sessionOf(await signInThere({ email_verified: undefined }))
       assert.match(user.email, /^subject-\d+@acme\.example$/)
       assertOutcome(await signInThere({ email: undefined, email_verified: undefined }), 'no_email')
     })
 
-    it('takes the id of any company that exists, and nothing else', async () => {
+    it('takes any existing company id as the claim, and nothing else', async () => {
       const { companies } = await all.sessionOf(await signInThere({}))
       assert.deepEqual(
         companies.map(({ vendorId }: { vendorId: string }) => vendorId),
@@ -283,7 +283,7 @@ describe('an OpenID provider', () => {
     })
   })
 
-  it('counts the beginning against the limits of the address, and not what comes back', async () => {
+  it('counts the start of a sign-in against the address limits, and not its return', async () => {
     const env = { ...all.env, RATE_SIGN_IN_PER_ADDRESS: '3/60', TRUSTED_PROXIES: '127.0.0.1' }
     const narrow = await startApi({ beside: api, env })
     const headers = { ...OWN, 'x-forwarded-for': '203.0.113.9' }
@@ -298,13 +298,13 @@ describe('an OpenID provider', () => {
   })
 
   describe('GET /v1/sign-in', () => {
-    it('names the provider', async () => {
+    it('names the OpenID provider', async () => {
       const { status, json } = await api.request('GET', '/v1/sign-in')
       assert.equal(status, 200)
       assert.deepEqual(json, { builtInAccounts: true, openid: { name: 'Acme ID' } })
     })
 
-    it('says when there is none, and then nothing of it can be reached', async () => {
+    it('says when there is no provider, and then serves nothing of it', async () => {
       const plain = await startApi({ beside: api })
       assert.deepEqual((await plain.request('GET', '/v1/sign-in')).json, {
         builtInAccounts: true,
@@ -320,7 +320,7 @@ describe('an OpenID provider', () => {
       await plain.stop()
     })
 
-    it('says when there are no built-in accounts, and then no password or invitation counts', async () => {
+    it('says when there are no built-in accounts, and then takes no password or invitation', async () => {
       const only = await startApi({ beside: api, env: { ...all.env, BUILT_IN_ACCOUNTS: 'off' } })
       const { json } = await only.request('GET', '/v1/sign-in')
       assert.deepEqual(json, { builtInAccounts: false, openid: { name: 'Acme ID' } })
@@ -345,11 +345,11 @@ describe('an OpenID provider', () => {
     })
   })
 
-  it('is given up after eight seconds, though it goes on sending', async () => {
+  it('gives up on a provider after eight seconds, though it keeps sending', async () => {
     const { response, took_ms } = await slow
     assertOutcome(response, 'unreachable')
     assert.ok(took_ms > 7_000 && took_ms < 12_000, String(took_ms))
   })
 
-  it('gets nothing of what it wrote into the log', () => all.assertNothingLogged())
+  it('logs nothing that the provider wrote', () => all.assertNothingLogged())
 })

@@ -23,7 +23,7 @@ describe('the settings of an OpenID provider', () => {
     }
   }
 
-  it('are all there or none', () => {
+  it('requires all OpenID settings or none', () => {
     assert.equal(readApiConfig(BASE).openid, undefined)
     assert.equal(readApiConfig({ ...BASE, ...GOOD }).openid?.issuer, GOOD.OPENID_ISSUER)
     const missing = ['OPENID_ISSUER', 'OPENID_CLIENT_ID', 'OPENID_CLIENT_SECRET', 'OPENID_COMPANIES']
@@ -54,7 +54,7 @@ describe('the settings of an OpenID provider', () => {
     ['OPENID_COMPANY_CLAIM', 'two words'],
     ['BUILT_IN_ACCOUNTS', 'no'],
   ] as const) {
-    it(`do not take ${name}=${value}`, () => {
+    it(`refuses ${name}=${value}`, () => {
       assert.match(problems({ ...GOOD, [name]: value }).join('\n'), new RegExp(`^${name}: `))
     })
   }

@@ -32,7 +32,7 @@ describe('signing in with an OpenID provider', () => {
   const sessionOf: OpenidSignIns['sessionOf'] = (response) => all.sessionOf(response)
 
   describe('the first time', () => {
-    it('makes an account in the claimed company, with an ordinary session', async () => {
+    it('creates an account in the claimed company, with an ordinary session', async () => {
       const subject = person({ groups: ['everyone', 'member', 'integration admins'], name: 'Kim R.' })
       const response = await signIn(subject, { to: '/ven_acme/activity?days=7' })
       assertOutcome(response, 'done', '/ven_acme/activity?days=7')
@@ -144,7 +144,7 @@ describe('signing in with an OpenID provider', () => {
       }
     })
 
-    it('is a stranger whose subject another provider has given to somebody else', async () => {
+    it('treats the same subject of another provider as a stranger', async () => {
       const there = await api.createPerson({ vendorId: 'ven_acme', role: 'member' })
       const subject = person()
       const elsewhere = { issuer: 'http://before.example', subject, user_id: there.userId }
@@ -173,7 +173,7 @@ describe('signing in with an OpenID provider', () => {
       assertOutcome(await signIn(person({ groups: 'owner' })), 'no_role')
     })
 
-    it('refuses who was suspended or removed meanwhile', async () => {
+    it('refuses a person suspended or removed meanwhile', async () => {
       const subject = person()
       const { user } = await sessionOf(await signIn(subject))
       const membership = { vendorId: 'ven_acme', userId: user.userId, role: 'member' } as const
@@ -187,7 +187,7 @@ describe('signing in with an OpenID provider', () => {
   })
 
   describe('to hand a company over', () => {
-    it('needs a sign-in at the provider that is not older than 15 minutes', async () => {
+    it('requires a provider sign-in of the last 15 minutes to hand a company over', async () => {
       const { vendorId } = { vendorId: 'ven_globex' }
       const subject = person({ org: vendorId })
       const { user } = await sessionOf(await signIn(subject))
@@ -236,7 +236,7 @@ describe('signing in with an OpenID provider', () => {
       })
     }
 
-    it('lets the same person in twice at once, with one account', async () => {
+    it('signs the same person in twice at once, with one account', async () => {
       const subject = person()
       const begun = [await begin(), await begin()]
       const back = [
@@ -251,14 +251,14 @@ describe('signing in with an OpenID provider', () => {
       assert.equal((await api.db('activity').whereIn('subject', [...ids])).length, 1)
     })
 
-    it('calls somebody without a usable name by the address', async () => {
+    it('names a person without a usable name by the address', async () => {
       const { user } = await sessionOf(await signIn(person({ name: 'two\nlines' })))
       assert.equal(user.name, user.email)
     })
   })
 
   describe('where the address has a built-in account', () => {
-    it('takes it over in a company that it belongs to, with an activity entry', async () => {
+    it('takes over a built-in account in its own company, with an activity entry', async () => {
       const there = await api.createPerson({ vendorId: 'ven_acme', role: 'member' })
       const subject = person({ email: there.email })
       const { user } = await sessionOf(await signIn(subject))
@@ -285,7 +285,7 @@ describe('signing in with an OpenID provider', () => {
       assertOutcome(await signIn(person({ email: there.email })), 'account_exists')
     })
 
-    it('makes an account beside that of a stranger, who is left alone', async () => {
+    it('creates an account beside a stranger’s, which is left alone', async () => {
       const stranger = await api.createPerson({ vendorId: 'ven_globex', role: 'admin' })
       const { user, companies } = await sessionOf(await signIn(person({ email: stranger.email })))
       assert.notEqual(user.userId, stranger.userId)
@@ -298,7 +298,7 @@ describe('signing in with an OpenID provider', () => {
       assert.equal((await api.request('GET', '/v1/session', { token })).status, 200)
     })
 
-    it('keeps out who was removed before the first sign-in, until they are invited again', async () => {
+    it('keeps out a person removed before the first sign-in, until invited again', async () => {
       const owner =
         (await api.db('memberships').where({ vendor_id: 'ven_globex', role: 'owner' }).first())?.user_id ??
         (await api.createPerson({ vendorId: 'ven_globex' })).userId
@@ -320,7 +320,7 @@ describe('signing in with an OpenID provider', () => {
       assertOutcome(await signIn(person({ email, email_verified: false })), 'no_email')
     })
 
-    it('does not lead into a company that the provider does not serve', async () => {
+    it('does not open a company that the provider does not serve', async () => {
       const there = await api.createPerson({ vendorId: 'ven_acme', role: 'member' })
       const subject = person({ email: there.email })
       assertOutcome(await signIn(subject), 'done')
@@ -331,7 +331,7 @@ describe('signing in with an OpenID provider', () => {
   })
 
   describe('under attack', () => {
-    it('begins only from a page of the workspace', async () => {
+    it('starts a sign-in only from a workspace page', async () => {
       for (const headers of [
         {},
         { origin: 'https://evil.test' },
@@ -340,7 +340,7 @@ describe('signing in with an OpenID provider', () => {
         assertProblem(await api.request('POST', '/v1/session/openid', { body: {}, headers }), 'forbidden')
     })
 
-    it('goes on to no other place than a page of the workspace', async () => {
+    it('redirects only to a workspace page', async () => {
       for (const to of [
         'https://evil.test/',
         '//evil.test/',
@@ -365,7 +365,7 @@ describe('signing in with an OpenID provider', () => {
       assertOutcome(await signIn(person(), { to: '/a\r\nb?c=ü#d' }), 'done', '/ab?c=%C3%BC')
     })
 
-    it('does not finish in a browser that did not begin', async () => {
+    it('does not finish in a browser that did not start the sign-in', async () => {
       const victim = await begin()
       const attacker = await begin()
       const back = await atProvider(attacker, person())
@@ -389,7 +389,7 @@ describe('signing in with an OpenID provider', () => {
       assertOutcome(await finish(back, victim.cookie), 'not_trusted')
     })
 
-    it('finishes once', async () => {
+    it('finishes a sign-in only once', async () => {
       const begun = await begin()
       const back = await atProvider(begun, person())
       assertOutcome(await finish(back, begun.cookie), 'done')
@@ -398,7 +398,7 @@ describe('signing in with an OpenID provider', () => {
       assert.equal(provider.asked.length, asked, 'the provider was asked')
     })
 
-    it('does not finish after ten minutes', async () => {
+    it('does not finish a sign-in after ten minutes', async () => {
       const begun = await begin()
       const back = await atProvider(begun, person())
       api.clock.advance(600_000)
@@ -422,7 +422,7 @@ describe('signing in with an OpenID provider', () => {
     }
 
     for (const name of ['state', 'code', 'x'])
-      it(`leads on to the workspace when ${name} is sent twice`, async () => {
+      it(`redirects to the workspace when ${name} is sent twice`, async () => {
         const begun = await begin('/ven_acme/analytics')
         const back = await atProvider(begun, person())
         for (let i = 0; i < 2; i++) back.searchParams.append(name, 'another')
@@ -445,7 +445,7 @@ describe('signing in with an OpenID provider', () => {
   })
 
   describe('in the end', () => {
-    it('leaves no secret, code, state, nonce or token in a log line or a table', async () => {
+    it('leaves no secret, code, state, nonce or token in the log or a table', async () => {
       all.assertNothingLogged()
       assert.ok(api.logLines.some((line) => line.includes('"about":"invalid_grant"')))
       const { rows } = await api.db.raw('select row_to_json(i)::text as line from openid_identities i')

@@ -56,7 +56,7 @@ describe('PATCH /v1/vendor/{vendor_id}/callback-url', () => {
     assert.equal((await patch(body, { headers: { 'if-match': '*' } })).status, 200)
   })
 
-  it('saves the normal form', async () => {
+  it('saves the normal form of a URL', async () => {
     const answer = await save(' HTTPS://Bücher.example.com:443/a/../hook?lang=de ')
     assert.equal(answer.status, 200)
     assert.deepEqual(answer.json, {
@@ -69,7 +69,7 @@ describe('PATCH /v1/vendor/{vendor_id}/callback-url', () => {
     assert.deepEqual(asked, ['xn--bcher-kva.example.com'])
   })
 
-  it('keeps one a company: the later replaces the earlier', async () => {
+  it('keeps one URL per company: the later replaces the earlier', async () => {
     await save('https://one.acme.com/')
     assert.equal((await save('https://two.acme.com/')).json.callbackUrl, 'https://two.acme.com/')
     const { rows } = await api.db.raw(
@@ -79,7 +79,7 @@ describe('PATCH /v1/vendor/{vendor_id}/callback-url', () => {
     assert.equal(rows[0].n, 1)
   })
 
-  it('leaves one activity entry a save, with the hosts before and after, and not the URL', async () => {
+  it('leaves one activity entry per save, with the hosts before and after, and not the URL', async () => {
     await save('https://hooks.acme.com:8443/hidden/path?also=hidden')
     await save('https://two.acme.com/')
     const [first, second] = [{ host: 'hooks.acme.com:8443' }, { host: 'two.acme.com' }]
@@ -159,7 +159,7 @@ describe('PATCH /v1/vendor/{vendor_id}/callback-url', () => {
       })
     }
 
-    it('is not asked for an IP literal, which is judged itself', async () => {
+    it('asks no DNS for an IP literal, which is judged itself', async () => {
       assert.equal((await save('https://8.8.8.8/')).json.verified, true)
       assertProblem(await save('https://10.0.0.1/'), 'callback_url_private_address')
       assertProblem(await save('https://45.1.2.3/'), 'callback_url_private_address')
@@ -168,7 +168,7 @@ describe('PATCH /v1/vendor/{vendor_id}/callback-url', () => {
   })
 
   for (const [code, cases] of Object.entries(REFUSED) as [CallbackUrlProblemCode, unknown[]][]) {
-    it(`refuses with ${code}, names the rule, and leaves the saved one`, async () => {
+    it(`refuses with ${code}, names the rule, and keeps the saved URL`, async () => {
       await save('https://before.acme.com/')
       for (const typed of cases.filter(isSendable).slice(0, 4)) {
         const answer = await save(typed)
@@ -181,7 +181,7 @@ describe('PATCH /v1/vendor/{vendor_id}/callback-url', () => {
     })
   }
 
-  it('cannot be used to disconnect', async () => {
+  it('cannot disconnect the callback', async () => {
     await save('https://before.acme.com/')
     for (const nothing of ['', '   ', null]) assertProblem(await save(nothing), 'callback_url_empty')
     assertProblem(await api.request('DELETE', path(), { token: owner.sessionToken }), 'method_not_allowed')
@@ -193,20 +193,20 @@ describe('PATCH /v1/vendor/{vendor_id}/callback-url', () => {
   })
 
   describe('refuses a body that', () => {
-    it('has no callbackUrl', async () => assertInvalid(await patch({}), '/callbackUrl'))
-    it('has an unknown member', async () =>
+    it('refuses a body without callbackUrl', async () => assertInvalid(await patch({}), '/callbackUrl'))
+    it('refuses a body with an unknown member', async () =>
       assertInvalid(await patch({ callbackUrl: 'https://a.acme.com/', verified: true }), '/verified'))
-    it('has another company in it', async () =>
+    it('refuses a body with another company in it', async () =>
       assertInvalid(await patch({ callbackUrl: 'https://a.acme.com/', vendorId: 'ven_other' }), '/vendorId'))
-    it('is no object', async () => {
+    it('refuses a body that is no object', async () => {
       for (const body of ['[]', '"https://a.acme.com/"', 'null', '1']) {
         assertProblem(await patch(body), 'invalid_input')
       }
     })
-    it('is not JSON', async () => {
+    it('refuses a body that is not JSON', async () => {
       for (const body of ['{', '', 'callbackUrl=x']) assertProblem(await patch(body), 'malformed_json')
     })
-    it('is not said to be JSON', async () => {
+    it('refuses a body not declared as JSON', async () => {
       for (const type of [
         'text/plain',
         'application/x-www-form-urlencoded',
@@ -215,11 +215,11 @@ describe('PATCH /v1/vendor/{vendor_id}/callback-url', () => {
         assertProblem(await patch('{}', { headers: { 'content-type': type } }), 'unsupported_media_type')
       }
     })
-    it('is larger than 64 KiB', async () =>
+    it('refuses a body larger than 64 KiB', async () =>
       assertProblem(await save(`https://a.acme.com/${'a'.repeat(70_000)}`), 'payload_too_large'))
   })
 
-  it('is for the owner and active admins only, whatever the body', async () => {
+  it('allows only the owner and active admins, whatever the body', async () => {
     const other = await api.createCompany()
     const admin = await api.createPerson({ vendorId, role: 'admin' })
     const body = { callbackUrl: 'https://hooks.acme.com/' }
@@ -266,7 +266,7 @@ describe('PATCH /v1/vendor/{vendor_id}/callback-url', () => {
       return { code, host, addressReason }
     }
 
-    it('by the rule that it breaks and its host', async () => {
+    it('logs a refused URL by the rule that it breaks and its host', async () => {
       assert.deepEqual(await logged('https://user:hunter2@hooks.acme.com/hidden?hidden=1'), {
         code: 'callback_url_userinfo',
         host: 'hooks.acme.com',
@@ -274,7 +274,7 @@ describe('PATCH /v1/vendor/{vendor_id}/callback-url', () => {
       })
     })
 
-    it('without a host that may be something else', async () => {
+    it('logs a refused URL without a host that may be something else', async () => {
       const nothing = { host: null, addressReason: null }
       assert.deepEqual(await logged('https://hunter2/'), { code: 'callback_url_single_label', ...nothing })
       assert.deepEqual(await logged('hunter2'), { code: 'callback_url_not_https', ...nothing })
@@ -283,7 +283,7 @@ describe('PATCH /v1/vendor/{vendor_id}/callback-url', () => {
       assert.deepEqual(await logged(long), { code: 'callback_url_too_long', ...nothing })
     })
 
-    it('with the kind of address that it is, or that DNS gives', async () => {
+    it('logs a refused URL with the kind of address that it is, or that DNS gives', async () => {
       assert.deepEqual(await logged('https://169.254.169.254/hidden'), {
         code: 'callback_url_private_address',
         host: '169.254.169.254',

@@ -111,7 +111,7 @@ describe('/v1/vendor/{vendor_id}/people', () => {
   })
 
   describe('POST', () => {
-    it('answers 201 with a link for 72 hours, whose token is not stored, and tells so in the activity', async () => {
+    it('answers 201 with a link for 72 hours, whose token is not stored, and records it', async () => {
       const { status, json, headers } = await invite()
       assert.equal(status, 201)
       assert.equal(headers.get('cache-control'), 'no-store')
@@ -145,7 +145,7 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       assert.equal((await accept(second, TEST_PASSWORD)).json.companies[0].role, 'member')
     })
 
-    it('refuses somebody who belongs to the company already', async () => {
+    it('refuses a person who already belongs to the company', async () => {
       assertProblem(await invite({ email: admin.email.toUpperCase() }), 'already_member')
     })
 
@@ -190,7 +190,7 @@ describe('/v1/vendor/{vendor_id}/people', () => {
   describe('PATCH', () => {
     const change = (userId: string, body: object, person = owner) => call('PATCH', `/${userId}`, body, person)
 
-    it('sets role and status, which count at once, and tells before and after', async () => {
+    it('sets role and status, effective at once, and records before and after', async () => {
       const { status, json } = await change(admin.userId, { status: 'suspended' })
       assert.equal(status, 200)
       assert.equal(json.status, 'suspended')
@@ -344,7 +344,7 @@ describe('/v1/vendor/{vendor_id}/people', () => {
     })
   }
 
-  it('lets the owner alone change anything', async () => {
+  it('lets only the owner change anyone', async () => {
     const other = await api.createCompany()
     const people = [
       admin,
@@ -367,7 +367,7 @@ describe('/v1/vendor/{vendor_id}/people', () => {
   describe('POST /v1/invitation/preview', () => {
     const preview = (token: string) => api.request('POST', '/v1/invitation/preview', { body: { token } })
 
-    it('says who invites whom to what, and uses nothing up', async () => {
+    it('shows an invitation without using it up', async () => {
       const email = newEmail()
       const invited = await invite({ email })
       const { status, json, headers } = await preview(tokenOf(invited))
@@ -404,7 +404,7 @@ describe('/v1/vendor/{vendor_id}/people', () => {
   })
 
   describe('POST /v1/invitation', () => {
-    it('makes an account with the password, signs in, and works once', async () => {
+    it('creates an account with the password, signs in, and works once', async () => {
       const email = newEmail()
       const invited = await invite({ email })
       const { status, json } = await accept(tokenOf(invited), TEST_PASSWORD)
@@ -460,7 +460,7 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       assert.match(response.headers.get('set-cookie') ?? '', /^__Host-session=ses_/)
     })
 
-    it('asks somebody with an account for the password they have, and changes none', async () => {
+    it('asks a person with an account for its password, and changes none', async () => {
       const known = await api.createPerson()
       const token = tokenOf(await invite({ email: known.email }))
       const wrong = await accept(token, 'another password altogether', { existingAccount: true })
@@ -487,7 +487,7 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       })
     }
 
-    it('lets nobody join whose password is reset at that moment', async () => {
+    it('lets no one join whose password is reset at that moment', async () => {
       const { userId, email } = await api.createPerson()
       const token = tokenOf(await invite({ email }))
       const passwordHash = await hashPassword('another password altogether')
@@ -510,7 +510,7 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       assert.equal((await accept(token, 'twelve chars')).status, 201)
     })
 
-    it('works once, however often it is tried at the same time', async () => {
+    it('accepts an invitation once, however often it is tried at the same time', async () => {
       const email = newEmail()
       const token = tokenOf(await invite({ email }))
       const statuses = (await Promise.all([1, 2, 3].map(() => accept(token, TEST_PASSWORD)))).map(
@@ -521,7 +521,7 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       assert.equal(rows.length, 1)
     })
 
-    it('ends after 72 hours', async () => {
+    it('ends an invitation after 72 hours', async () => {
       const late = tokenOf(await invite({ email: newEmail() }))
       const inTime = tokenOf(await invite({ email: newEmail() }))
       api.clock.advance(72 * HOUR_MS - 1)
@@ -530,7 +530,7 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       assertProblem(await accept(late, TEST_PASSWORD), 'invitation_not_valid')
     })
 
-    it('answers the same to every token that is none', async () => {
+    it('answers alike to every invalid token', async () => {
       const bodies = []
       for (const token of [`inv_${'a'.repeat(43)}`, 'x', '', '\0', admin.sessionToken]) {
         const response = await accept(token, TEST_PASSWORD)
@@ -542,7 +542,7 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       assertInvalid(await accept('x', TEST_PASSWORD, { email: 'a@b.example' }), '/email')
     })
 
-    it('limits guesses by address', async () => {
+    it('limits guesses at invitations by address', async () => {
       const limited = await startApi({ beside: api, env: { RATE_SESSION_GUESSES_PER_ADDRESS: '1/60' } })
       const body = { token: 'x', password: TEST_PASSWORD }
       await limited.request('POST', '/v1/invitation', { body })

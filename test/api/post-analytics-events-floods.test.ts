@@ -66,7 +66,7 @@ describe('a flood at POST /v1/analytics/{vendor_id}/events', () => {
     return { status: response.status, retryAfter: Number(response.headers.get('retry-after')) }
   }
 
-  it('of many companies, a mebibyte a call, costs neither the process nor much memory', async () => {
+  it('survives a flood of many companies, a mebibyte a call, in little memory', async () => {
     const events = Array.from({ length: 10 }, () => click({ occurredAt: new Date().toISOString() }))
     const body = JSON.stringify({ events }).padEnd(MEBIBYTE)
     const senders = await Promise.all(Array.from({ length: COMPANIES }, () => createSender(api)))
@@ -101,7 +101,7 @@ describe('a flood at POST /v1/analytics/{vendor_id}/events', () => {
 })
 
 describe('a call to POST /v1/analytics/{vendor_id}/events that does not say how long its body is', () => {
-  it('takes a mebibyte of room, and others wait when there is none left', async () => {
+  it('reserves a mebibyte for a body of unknown length, and others wait when there is none left', async () => {
     const api = await startApi()
     const { click } = eventsOf(api)
     const small = JSON.stringify({ events: [click()] })

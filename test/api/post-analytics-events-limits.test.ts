@@ -25,7 +25,7 @@ for (const store of ['with Redis', 'without Redis']) {
 
     const clicks = (length: number) => Array.from({ length }, () => click())
 
-    it('counts events, not calls, and tells what is left', async () => {
+    it('counts events, not calls, and reports what is left', async () => {
       const response = await company.send(...clicks(900))
       assertStored(response, 900)
       assert.match(
@@ -70,7 +70,7 @@ for (const store of ['with Redis', 'without Redis']) {
       request.destroy()
     })
 
-    it('is of one client alone', async () => {
+    it('limits each client separately', async () => {
       assertStored(await company.send(...clicks(1_000)), 1_000)
       assertProblem(await company.send(...clicks(501)), 'rate_limited')
       const neighbour = await createSender(api)
@@ -104,7 +104,7 @@ describe('slow bodies at POST /v1/analytics/{vendor_id}/events', () => {
   })
   after(() => api.stop())
 
-  it('hold up only calls of their own company, and not for long', async () => {
+  it('delays only calls of the slow sender’s company, and not for long', async () => {
     const [slow, neighbour] = await Promise.all([createSender(api), createSender(api)])
     const begun_ms = performance.now()
     const stalled = await Promise.all(Array.from({ length: 2 }, () => begin(slow, api)))
@@ -122,7 +122,7 @@ describe('slow bodies at POST /v1/analytics/{vendor_id}/events', () => {
     assert.ok(performance.now() - begun_ms > 2_900, 'a call got a place while stalled ones had all')
   })
 
-  it('of more calls than may wait: the last ones are refused, and a neighbour gets a place', async () => {
+  it('refuses the last of too many waiting calls, and gives another company a place', async () => {
     const [slow, neighbour] = await Promise.all([createSender(api), createSender(api)])
     const stalled = await Promise.all(Array.from({ length: 2 + 200 + 5 }, () => begin(slow, api)))
     const answers: IncomingMessage[] = []

@@ -25,17 +25,17 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
   })
 
   describe('the time of an event', () => {
-    it('may lie exactly 72 hours back, not a millisecond more', async () => {
+    it('accepts a time exactly 72 hours back, not a millisecond more', async () => {
       assertStored(await company.send(click({ occurredAt: at(-72 * HOUR_MS) })), 1)
       assertInvalid(await company.send(click({ occurredAt: at(-72 * HOUR_MS - 1) })), '/events/0/occurredAt')
     })
 
-    it('may lie exactly 5 minutes ahead, not a millisecond more', async () => {
+    it('accepts a time exactly 5 minutes ahead, not a millisecond more', async () => {
       assertStored(await company.send(click({ occurredAt: at(5 * MINUTE_MS) })), 1)
       assertInvalid(await company.send(click({ occurredAt: at(5 * MINUTE_MS + 1) })), '/events/0/occurredAt')
     })
 
-    it('may be finer than a millisecond, which is cut off', async () => {
+    it('truncates a time finer than a millisecond', async () => {
       assertStored(await company.send(click({ occurredAt: '2026-11-20T17:03:59.123999999Z' })), 1)
       assert.equal((await company.read()).json.dataThrough, '2026-11-20T17:03:59.123Z')
     })
@@ -53,18 +53,18 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
       ['2026-11-20T17:03:00.12345678901234567890Z', '2026-11-20T17:03:00.123Z'],
       ['2026-11-20T17:03:00.5Z', '2026-11-20T17:03:00.500Z'],
     ] as const) {
-      it(`may be written as ${occurredAt}, and is answered in UTC`, async () => {
+      it(`accepts the time ${occurredAt}, and answers in UTC`, async () => {
         assertStored(await company.send(click({ occurredAt })), 1)
         assert.equal((await company.read()).json.dataThrough, stored)
       })
     }
 
-    it("counts for the day that its instant has in the company's zone, whatever its offset says", async () => {
+    it("counts an event for the day of its instant in the company's zone, whatever its offset", async () => {
       assertStored(await company.send(click({ occurredAt: '2026-11-20T00:30:00+14:00' })), 1)
       assert.equal((await storedDays(api.db, company.vendorId))[0]?.date, '2026-11-19')
     })
 
-    it('with an offset is judged by its instant too', async () => {
+    it('judges a time with an offset by its instant too', async () => {
       const ago = new Date(api.clock.now() - 72 * HOUR_MS - 1 + 2 * HOUR_MS).toISOString()
       assertInvalid(
         await company.send(click({ occurredAt: ago.replace('Z', '+02:00') })),
@@ -107,7 +107,7 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
       null,
       {},
     ]) {
-      it(`is not ${JSON.stringify(occurredAt)}`, async () => {
+      it(`refuses the time ${JSON.stringify(occurredAt)}`, async () => {
         const refused = await company.send(click({ occurredAt }))
         assertInvalid(refused, '/events/0/occurredAt')
         // And not because it is long ago.
@@ -117,7 +117,7 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
   })
 
   describe('a late event', () => {
-    it('changes its day and the ETag; a repeat changes neither', async () => {
+    it('changes the day and ETag for a late event, and neither for a repeat', async () => {
       const event = click({ occurredAt: '2026-11-18T12:00:00Z' })
       await company.send(event)
       const before = await company.read()
@@ -140,7 +140,7 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
       ['Africa/Cairo', '2026-04-23', '2026-04-23T22:00:00Z'],
       ['Asia/Kathmandu', '2026-11-17', '2026-11-17T18:15:00Z'],
     ] as const) {
-      it(`can change ${date} in ${timezone} exactly as long as that day is provisional`, async () => {
+      it(`accepts late events for ${date} in ${timezone} exactly while that day is provisional`, async () => {
         company = await createSender(api, { timezone })
         const lastInstant = new Date(Date.parse(end) - 1).toISOString()
         const status = async () =>
@@ -166,7 +166,7 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
       })
     }
 
-    it('lets a missing day appear', async () => {
+    it('makes a missing day appear for a late event', async () => {
       const statusOf = async () => (await company.read()).json.days.at(-2).status
       assert.equal(await statusOf(), 'missing')
       await company.send(click({ occurredAt: at(-24 * HOUR_MS) }))
@@ -182,7 +182,7 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
       ['a whole number written as 1.2e1', '1.2e1'],
       ['a whole number written as 1200e-2', '1200e-2'],
     ] as const) {
-      it(`may be ${what}`, async () => {
+      it(`accepts a quantity and an amount that are ${what}`, async () => {
         const text = JSON.stringify({ events: [click({ quantity: 7_777 }), order({ amountMinor: 7_777 })] })
         assertStored(await company.post(text.replaceAll('7777', literal)), 2)
         const { totals } = (await company.read()).json
@@ -191,7 +191,7 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
     }
 
     for (const literal of ['0', '-0', '0.0', '0e5']) {
-      it(`amountMinor may be ${literal}`, async () => {
+      it(`accepts the amountMinor ${literal}`, async () => {
         const text = JSON.stringify({ events: [order({ amountMinor: 7_777 })] })
         assertStored(await company.post(text.replaceAll('7777', literal)), 1)
         assert.match((await company.read()).text, /"revenueMinor":0,/)
@@ -199,7 +199,7 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
     }
 
     for (const value of [0, -1, 1.5, 2 ** 53, '1', '', true, null, [], {}]) {
-      it(`quantity is not ${JSON.stringify(value)}`, async () => {
+      it(`refuses the quantity ${JSON.stringify(value)}`, async () => {
         assertInvalid(await company.send(click({ quantity: value })), '/events/0/quantity')
         assertInvalid(await company.send(order({ quantity: value })), '/events/0/quantity')
         await company.assertNothingStored()
@@ -207,7 +207,7 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
     }
 
     for (const value of [-1, 0.5, 2 ** 53, '1', null, []]) {
-      it(`amountMinor is not ${JSON.stringify(value)}`, async () => {
+      it(`refuses the amountMinor ${JSON.stringify(value)}`, async () => {
         assertInvalid(await company.send(order({ amountMinor: value })), '/events/0/amountMinor')
         assertInvalid(
           await company.send(order({ type: 'boost_spend', amountMinor: value })),
@@ -227,21 +227,21 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
       '0.99999999999999999999',
       '100000000000000000000',
     ]) {
-      it(`is never rounded: ${literal} is refused`, async () => {
+      it(`refuses ${literal} rather than round it`, async () => {
         const text = JSON.stringify({ events: [click(), order({ amountMinor: 7_777 })] })
         assertInvalid(await company.post(text.replace('7777', literal)), '/events/1/amountMinor')
         await company.assertNothingStored()
       })
     }
 
-    it('is not mistaken where a text looks like a rounded number', async () => {
+    it('accepts a text that looks like a rounded number', async () => {
       assertStored(
         await company.send(click({ eventId: 'a":1.00000000000000000001' }), click({ eventId: '": 2.5' })),
         2,
       )
     })
 
-    it('an order and a boost spend need an amount', async () => {
+    it('requires an amount of an order and a boost spend', async () => {
       assertInvalid(
         await company.send(
           order({ amountMinor: undefined }),
@@ -252,7 +252,7 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
       )
     })
 
-    it('an impression and a click have no amount, a boost spend no quantity', async () => {
+    it('refuses an amount of an impression or a click, and a quantity of a boost spend', async () => {
       assertInvalid(
         await company.send(
           click({ type: 'impression', amountMinor: 1 }),
@@ -265,7 +265,7 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
       )
     })
 
-    it('a sum of a day may be 2^53 - 1; an event beyond it is named, and nothing is stored', async () => {
+    it('accepts a daily sum of 2^53 - 1; names an event beyond it, and stores nothing', async () => {
       assertStored(await company.send(order({ amountMinor: MAX - 5 })), 1)
       const before = await storedDays(api.db, company.vendorId)
       assertInvalid(
@@ -285,7 +285,7 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
 
   describe('currency', () => {
     for (const currency of ['USD', 'eur', 'EUR ', '', undefined, null, 978]) {
-      it(`is not ${JSON.stringify(currency) ?? 'left out'} for a company that counts in EUR`, async () => {
+      it(`refuses the currency ${JSON.stringify(currency) ?? 'left out'} for a company in EUR`, async () => {
         assertInvalid(
           await company.send(order({ currency }), order({ type: 'boost_spend', currency })),
           '/events/0/currency',
@@ -305,7 +305,7 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
       ['spaces, quotes and braces', ` '"{a},\\\\ null`],
       ['no SQL', "'); drop table analytics_events; --"],
     ] as const) {
-      it(`may be ${what}`, async () => {
+      it(`accepts an eventId that is ${what}`, async () => {
         assertStored(await company.send(click({ eventId })), 1)
         assertStored(await company.send(click({ eventId })), 0, 1)
         const { rows } = await api.db.raw('select event_id from analytics_events where vendor_id = ?', [
@@ -327,13 +327,13 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
       ['null', null],
       ['left out', undefined],
     ] as const) {
-      it(`is not ${what}`, async () => {
+      it(`refuses the eventId ${what}`, async () => {
         assertInvalid(await company.send(click({ eventId })), '/events/0/eventId')
         await company.assertNothingStored()
       })
     }
 
-    it('is compared byte by byte', async () => {
+    it('compares an eventId byte by byte', async () => {
       assertStored(
         await company.send(...['É', 'é', 'e\u0301', 'e', ' e'].map((eventId) => click({ eventId }))),
         5,

@@ -31,7 +31,7 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
   const path = () => `/v1/analytics/${company.vendorId}/events`
 
   describe('what is stored', () => {
-    it('is shown by the next read: impressions, clicks, orders, units, revenue and boost spend', async () => {
+    it('shows stored events in the next read: impressions, clicks, orders, units, revenue and boost spend', async () => {
       assertStored(
         await company.send(
           click({ type: 'impression' }),
@@ -58,7 +58,7 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
       assert.equal(json.dataThrough, '2026-11-20T17:04:00.000Z')
     })
 
-    it('is shown by every process from the answer on', async () => {
+    it('shows stored events at every process from the answer on', async () => {
       for (let n = 1; n <= 20; n++) {
         const [writer, reader] = n % 2 ? [api, other] : [other, api]
         assertStored(await company.post({ events: [click()] }, { to: writer }), 1)
@@ -96,13 +96,13 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
       assertStored(await company.send(event), 1)
     })
 
-    it('can be one event, or a thousand', async () => {
+    it('stores one event, or a thousand', async () => {
       assertStored(await company.send(click()), 1)
       assertStored(await company.send(...Array.from({ length: 1_000 }, () => click())), 1_000)
       assert.deepEqual(await storedDays(api.db, company.vendorId), await recount(api.db, company.vendorId))
     })
 
-    it("falls into the days of the company's time zone, also where the clocks change", async () => {
+    it("stores events in days of the company's time zone, also where the clocks change", async () => {
       // Berlin goes back from 03:00 to 02:00 on 25 October 2026: that day has 25 hours.
       api.clock.set('2026-10-26T12:00:00Z')
       const times = [
@@ -158,7 +158,7 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
       ['names of control characters', (n: number) => `${'\u0001'.repeat(14)}${n}`],
       ['names of slashes', (n: number) => `${'~/'.repeat(18)}${n}`],
     ] as const) {
-      it(`is answered within 256 KiB when 1,000 events have unknown members with ${what}`, async () => {
+      it(`answers within 256 KiB when 1,000 events have unknown members with ${what}`, async () => {
         const unknown = Object.fromEntries(Array.from({ length: 9 }, (_, n) => [name(n), 1]))
         const response = await company.send(...Array.from({ length: 1_000 }, () => click(unknown)))
         assertProblem(response, 'invalid_input')
@@ -173,7 +173,7 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
       })
     }
 
-    it('is refused with 422 when it is nested too deep, also where a number has a fraction', async () => {
+    it('answers 422 to a body nested too deep, also where a number has a fraction', async () => {
       const deep = `${'['.repeat(5_000)}${']'.repeat(5_000)}`
       assertInvalid(await company.post(`{"events":[{"a":1.5,"b":${deep}}]}`), '')
     })
@@ -202,27 +202,27 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
       ['that is a number', '1', ''],
       ['with an unknown member', { events: [], vendorId: 'ven_other' }, '/events', '/vendorId'],
     ] as const) {
-      it(`is refused ${what}`, async () => assertInvalid(await company.post(body), ...pointers))
+      it(`refuses a body ${what}`, async () => assertInvalid(await company.post(body), ...pointers))
     }
 
-    it('is refused with 1,001 events', async () => {
+    it('refuses 1,001 events', async () => {
       assertInvalid(await company.send(...Array.from({ length: 1_001 }, () => click())), '/events')
       await company.assertNothingStored()
     })
 
     for (const event of [null, 1, 'click', [], true]) {
-      it(`is refused with the event ${JSON.stringify(event)}`, async () => {
+      it(`refuses the event ${JSON.stringify(event)}`, async () => {
         assertInvalid(await company.send(click(), event), '/events/1')
       })
     }
 
     for (const type of ['view', 'Click', 'toString', '__proto__', '', null, 1, undefined]) {
-      it(`is refused with the type ${JSON.stringify(type) ?? 'left out'}`, async () => {
+      it(`refuses the type ${JSON.stringify(type) ?? 'left out'}`, async () => {
         assertInvalid(await company.send(click({ type })), '/events/0/type')
       })
     }
 
-    it('is refused with an unknown member of an event', async () => {
+    it('refuses an unknown member of an event', async () => {
       assertInvalid(
         await company.send(click({ 'a/b~c': 1, vendorId: 'ven_x' })),
         '/events/0/a~1b~0c',
@@ -230,13 +230,13 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
       )
     })
 
-    it('is refused when it is not JSON', async () => {
+    it('refuses a body that is not JSON', async () => {
       for (const text of ['', '{', '{"events":[}', 'events=1', '{"events":[NaN]}']) {
         assertProblem(await company.post(text), 'malformed_json')
       }
     })
 
-    it('is refused with another media type', async () => {
+    it('refuses another media type', async () => {
       for (const type of [
         'text/plain',
         'application/x-www-form-urlencoded',
@@ -251,12 +251,12 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
       await company.assertNothingStored()
     })
 
-    it('is refused when it is compressed', async () => {
+    it('refuses a compressed body', async () => {
       const response = await company.post({ events: [click()] }, { headers: { 'content-encoding': 'gzip' } })
       assertProblem(response, 'unsupported_media_type')
     })
 
-    it('may have exactly 1 MiB, not a byte more', async () => {
+    it('accepts exactly 1 MiB, not a byte more', async () => {
       const text = JSON.stringify({ events: [click()] })
       const padded = (bytes: number) => text + ' '.repeat(bytes - text.length)
       assertProblem(await company.post(padded(1_048_577)), 'payload_too_large')
@@ -264,7 +264,7 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
       assertStored(await company.post(padded(1_048_576)), 1)
     })
 
-    it('is refused at the first byte beyond 1 MiB, though neither its length nor its end was seen', async () => {
+    it('refuses the first byte beyond 1 MiB, with neither length nor end seen', async () => {
       const request = httpRequest(`${api.url}${path()}`, {
         method: 'POST',
         headers: { authorization: `Bearer ${await company.token()}`, 'content-type': 'application/json' },
@@ -280,7 +280,7 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
   })
 
   describe('who may', () => {
-    it('not a token without analytics:write', async () => {
+    it('refuses a token without analytics:write', async () => {
       const response = await api.request('POST', path(), {
         token: await company.token('analytics:read catalog:write boost:write'),
         body: { events: [click()] },
@@ -293,7 +293,7 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
       await company.assertNothingStored()
     })
 
-    it('not a token of another company, whether or not the company exists', async () => {
+    it('refuses a token of another company, whether or not the company exists', async () => {
       const { vendorId: stranger } = await api.createCompany()
       for (const id of [stranger, 'ven_nobody']) {
         const response = await api.request('POST', `/v1/analytics/${id}/events`, {
@@ -305,7 +305,7 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
       assert.deepEqual(await storedDays(api.db, stranger), [])
     })
 
-    it('nobody without a token, nor a session', async () => {
+    it('refuses a request without a token, and a session', async () => {
       assertProblem(await api.request('POST', path(), { body: { events: [click()] } }), 'unauthenticated')
       const { sessionToken } = await api.createPerson({ vendorId: company.vendorId })
       assertProblem(
@@ -315,7 +315,7 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
       await company.assertNothingStored()
     })
 
-    it('is asked before the body is looked at', async () => {
+    it('checks the token before it reads the body', async () => {
       const refused = await api.request('POST', path(), {
         token: 'nonsense',
         body: '{',
@@ -329,7 +329,7 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
       assertProblem(lacking, 'insufficient_scope')
     })
 
-    it('and only by POST', async () => {
+    it('answers only POST', async () => {
       const response = await api.request('GET', path(), { token: await company.token() })
       assertProblem(response, 'method_not_allowed')
       assert.equal(response.headers.get('allow'), 'POST')

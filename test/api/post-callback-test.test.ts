@@ -130,7 +130,7 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
     assert.equal(receiver.connections, 0)
   })
 
-  it('refuses if none is saved', async () => assertProblem(await test(), 'callback_not_configured'))
+  it('refuses to test if no URL is saved', async () => assertProblem(await test(), 'callback_not_configured'))
 
   it('shows why a receiver refused, without the secrets in its answer', async () => {
     const key = 'Zm8xQpL9vRt2WsY7'
@@ -157,7 +157,7 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
   })
 
   describe('one at a time', () => {
-    it('refuses a second one while the first is under way, in every process', async () => {
+    it('refuses a second test during the first, at every process', async () => {
       const beside = await startApi({ beside: api, outside })
       const receiver = await saved(silent())
       const first = test()
@@ -170,7 +170,7 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
       await beside.stop()
     })
 
-    it('starts exactly one of many at once', async () => {
+    it('starts exactly one of many simultaneous tests', async () => {
       const receiver = await saved(
         startTlsReceiver({ talk: (socket) => void setTimeout(() => socket.end(OK), 500) }),
       )
@@ -179,7 +179,7 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
       assert.equal(receiver.connections, 1)
     })
 
-    it('does not hold up another company', async () => {
+    it('does not delay the test of another company', async () => {
       const receiver = await saved(silent())
       const first = test()
       await eventually(() => receiver.connections === 1)
@@ -193,7 +193,7 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
       assert.equal((await first).json.outcome, 'unconfirmed')
     })
 
-    it('is free again after a process died in the middle', async () => {
+    it('allows another test after a process died during one', async () => {
       const receiver = await saved(startTlsReceiver({ talk: answering(OK) }))
       const hold = (seconds: number) =>
         api.db.raw(
@@ -207,7 +207,7 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
       assert.equal(receiver.connections, 1)
     })
 
-    it('is not freed by the late end of one whose lease ran out', async () => {
+    it('ignores the late end of a test whose lease expired', async () => {
       const receiver = await saved(silent())
       const first = test()
       await eventually(() => receiver.received.includes('sentAt'))
@@ -222,7 +222,7 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
       assertProblem(await test(), 'test_in_progress')
     })
 
-    it('still lets the destination be changed, which the next one uses', async () => {
+    it('allows the URL to change during a test, for the next one', async () => {
       const old = await saved(silent())
       const first = test()
       await eventually(() => old.connections === 1)
@@ -245,7 +245,7 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
       return calling
     }
 
-    it('ends the send at once, and the next one may begin', async () => {
+    it('ends the send when the caller goes away, and allows the next one', async () => {
       const receiver = await saved(silent())
       const calling = await call()
       await eventually(() => receiver.received.includes('sentAt'))
@@ -258,7 +258,7 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
       assert.ok(!api.logLines.some((line) => line.includes('request failed') && line.includes(path())))
     })
 
-    it('even if it disconnects abruptly', async () => {
+    it('ends the send even if the caller disconnects abruptly', async () => {
       const receiver = await saved(silent())
       const socket = createConnection(Number(new URL(api.url).port), '127.0.0.1')
       socket.on('error', () => {})
@@ -287,7 +287,7 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
     assert.deepEqual(await leases(), [{ test_until: null }])
   })
 
-  it('is throttled per company, and says how long to wait', async () => {
+  it('limits tests per company, and says how long to wait', async () => {
     await saved(startTlsReceiver({ talk: answering(OK) }))
     for (let sent = 1; sent <= 5; sent++) {
       const answer = await test()
@@ -309,7 +309,7 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
     )
   })
 
-  it('is for the owner and active admins only', async () => {
+  it('allows only the owner and active admins to send a test', async () => {
     const receiver = await saved(startTlsReceiver({ talk: answering(OK) }))
     const other = await api.createCompany()
     for (const person of [
@@ -350,19 +350,19 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
     }
     const host = 'hooks.acme-receiver.com'
 
-    it('of a success', async () => {
+    it('logs one event for a success', async () => {
       await saved(startHttpsReceiver((_incoming, answer) => void answer.end('thank you')))
       const found = { outcome: 'success', status: 200, failure: null, host, addressReason: null }
       assert.deepEqual(await logged(), found)
     })
 
-    it('of a failure', async () => {
+    it('logs one event for a failure', async () => {
       await saved(startTlsReceiver({ talk: answering('garbage\r\n\r\n') }))
       const found = { outcome: 'unconfirmed', status: null, failure: 'not_http', host, addressReason: null }
       assert.deepEqual(await logged(), found)
     })
 
-    it('of a name that turned private, with the reason and without the address', async () => {
+    it('logs one event for a name that turned private, with the reason and without the address', async () => {
       await saved(startTlsReceiver({ talk: answering(OK) }))
       resolution = found('127.0.0.1', '10.0.0.1')
       assert.deepEqual(await logged(), {
@@ -374,7 +374,7 @@ describe('POST /v1/vendor/{vendor_id}/callback-test', () => {
       })
     })
 
-    it('of a saved URL that is no longer allowed', async () => {
+    it('logs one event for a saved URL that is no longer allowed', async () => {
       await saved(startTlsReceiver({ talk: answering(OK) }))
       await api.db.raw('update callback_destinations set callback_url = ? where vendor_id = ?', [
         'https://169.254.169.254/hook',

@@ -49,7 +49,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients/{client_id}/revoke', () => {
     assert.deepEqual(get.json, response.json)
   })
 
-  it('is over for every token of the client, at every process, once it has answered', async () => {
+  it('ends every token of the client, at every process, once it has answered', async () => {
     const tokens = await Promise.all([1, 2, 3].map(() => api.issuer.token({ clientId, vendorId })))
     const other = await api.createClient({ vendorId })
     const others = await api.issuer.token({ clientId: other.clientId, vendorId })
@@ -65,7 +65,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients/{client_id}/revoke', () => {
     assert.equal((await read(second, others)).status, 200)
   })
 
-  it('is over while readers hammer: none that began after the answer gets through', async () => {
+  it('refuses every read that began after the answer, while readers hammer', async () => {
     const token = await api.issuer.token({ clientId, vendorId })
     let answeredAt_ms = Number.POSITIVE_INFINITY
     const begunAt: { begun_ms: number; status: number }[] = []
@@ -113,7 +113,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients/{client_id}/revoke', () => {
     assert.equal((await entries()).length, 1)
   })
 
-  it('cannot be undone in the database', async () => {
+  it('cannot be undone by the service in the database', async () => {
     await revoke()
     await assert.rejects(
       api.db.raw(
@@ -150,7 +150,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients/{client_id}/revoke', () => {
       },
     ],
   ] as const) {
-    it(`is over also when Redis ${what} before it`, async () => {
+    it(`revokes the client also when Redis ${what} before it`, async () => {
       const token = await api.issuer.token({ clientId, vendorId })
       assert.equal((await read(second, token)).status, 200)
       await disturb(api)
@@ -165,7 +165,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients/{client_id}/revoke', () => {
     })
   }
 
-  it('takes as long as a lease may live when Redis is gone, with the durations of production', async () => {
+  it('waits for the longest lease when Redis is gone, with production durations', async () => {
     const real = await startApi({ beside: api, revocationTimings: ROUND_TIMINGS })
     await api.redis.stop('SIGKILL')
     const started_ms = performance.now()

@@ -70,7 +70,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
     }
   })
 
-  it('leaves one activity entry', async () => {
+  it('leaves one activity entry per created client', async () => {
     const { clientId } = (await create()).json
     const [entry, ...more] = await activity()
     assert.deepEqual(more, [])
@@ -130,7 +130,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
         [vendorId, count],
       )
 
-    it('are not exceeded by twenty requests at once at two processes', async () => {
+    it('allows 100 Active clients, even for twenty requests at once at two processes', async () => {
       await fill(95)
       const second = await startApi({ beside: api })
       const statuses = await Promise.all(
@@ -148,7 +148,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       await second.stop()
     })
 
-    it('do not count those that are revoked, nor those of others', async () => {
+    it('counts neither revoked clients nor those of other companies', async () => {
       await fill(100)
       await api.db.raw(
         `update oauth_clients set status = 'Revoked', revoked_at = now()
@@ -197,7 +197,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       assert.equal((await stored()).length, 1)
     })
 
-    it('does not mind the order of the scopes', async () => {
+    it('ignores the order of the scopes in a repeat', async () => {
       const scopes = ['boost:read', 'analytics:read']
       const first = await create({ ...VALID, scopes }, { key: 'k1' })
       const again = await create({ ...VALID, scopes: scopes.toReversed() }, { key: 'k1' })
@@ -242,7 +242,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       assert.equal((await create(VALID, { key: 'k1' })).status, 200)
     })
 
-    it("is each user's and each company's own", async () => {
+    it("keeps Idempotency-Keys separate by user and company", async () => {
       const admin = await api.createPerson({ vendorId, role: 'admin' })
       assert.equal((await create(VALID, { key: 'k1' })).status, 201)
       assert.equal((await create(VALID, { key: 'k1', person: admin })).status, 201)
@@ -251,7 +251,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       assert.equal((await create(VALID, { key: 'k1' })).status, 201)
     })
 
-    it('counts for 24 hours', async () => {
+    it('remembers an Idempotency-Key for 24 hours', async () => {
       const first = await create(VALID, { key: 'k1' })
       api.clock.advance(24 * 3_600_000 - 1_000)
       owner.sessionToken = await api.createSession(owner.userId)
@@ -266,7 +266,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       )
     })
 
-    it('is free again when the first request was refused', async () => {
+    it('frees an Idempotency-Key when the first request was refused', async () => {
       assertInvalid(await create({ ...VALID, name: '' }, { key: 'k1' }), '/name')
       assert.equal((await create(VALID, { key: 'k1' })).status, 201)
     })
@@ -283,7 +283,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
     })
 
     for (const key of ['', ' ', 'a b', 'ä', 'a'.repeat(256), 'a\tb']) {
-      it(`is refused when it is ${JSON.stringify(key.slice(0, 10))}`, async () => {
+      it(`refuses the Idempotency-Key ${JSON.stringify(key.slice(0, 10))}`, async () => {
         assertInvalid(await create(VALID, { key }), 'Idempotency-Key')
         assert.deepEqual(await stored(), [])
       })

@@ -124,7 +124,7 @@ describe('POST /v1/session', () => {
 })
 
 describe('the limits of signing in', () => {
-  it('are one for an account however it is spelled, whether or not it exists, and hold for the right password too', async () => {
+  it('limits an account however it is spelled, whether or not it exists, for the right password too', async () => {
     const api = await startApi({ env: { RATE_SIGN_IN_PER_ACCOUNT: '2/60' } })
     const { email } = await api.createPerson()
     for (const address of [email, 'nobody@people.example']) {
@@ -147,7 +147,7 @@ describe('the limits of signing in', () => {
     await api.stop()
   })
 
-  it('are one for an address, IPv6 by its /64, as a trusted proxy names it', async () => {
+  it('limits an address, IPv6 by its /64, as a trusted proxy names it', async () => {
     const api = await startApi({ env: { RATE_SIGN_IN_PER_ADDRESS: '1/60', TRUSTED_PROXIES: '127.0.0.1' } })
     const from = async (address: string) =>
       (
@@ -170,7 +170,7 @@ describe('the limits of signing in', () => {
     await api.stop()
   })
 
-  it('do not let one address use up the attempts of an account', async () => {
+  it('keeps one address from using up the attempts of an account', async () => {
     const api = await startApi({
       env: {
         RATE_SIGN_IN_PER_ADDRESS: '2/60',
@@ -189,7 +189,7 @@ describe('the limits of signing in', () => {
     await api.stop()
   })
 
-  it('hold in a process without Redis', async () => {
+  it('limits attempts without Redis too', async () => {
     const api = await startApi({ env: { RATE_SIGN_IN_PER_ACCOUNT: '1/60' } })
     await api.redis.stop('SIGKILL')
     const body = { email: 'nobody@people.example', password: 'wrong' }

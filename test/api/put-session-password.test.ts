@@ -26,7 +26,7 @@ describe('PUT /v1/session/password', () => {
   const signIn = (password: string) =>
     api.request('POST', '/v1/session', { body: { email: person.email, password } })
 
-  it('sets it, and ends the other sessions of this user alone', async () => {
+  it('sets the password, and ends only the other sessions of this user', async () => {
     const elsewhere = await api.createSession(person.userId)
     const stranger = await api.createPerson()
     const { status, text } = await change(NEW_PASSWORD)
@@ -65,16 +65,16 @@ describe('PUT /v1/session/password', () => {
     ['the present one', TEST_PASSWORD],
     ['a number', 7],
   ] as const)
-    it(`refuses one that is ${what}`, async () => {
+    it(`refuses a new password that is ${what}`, async () => {
       assertInvalid(await change(password), '/newPassword')
       assert.equal((await signIn(TEST_PASSWORD)).status, 201)
     })
 
-  it('refuses their own address', async () => {
+  it('refuses the person’s own address as a password', async () => {
     assertInvalid(await change(person.email), '/newPassword')
   })
 
-  it('sets one of two that are chosen at once', async () => {
+  it('sets one of two passwords chosen at once', async () => {
     const statuses = await Promise.all(
       [NEW_PASSWORD, `${NEW_PASSWORD} too`].map(async (password) => (await change(password)).status),
     )
@@ -145,7 +145,7 @@ describe('a new password', () => {
     'people.example.1',
     'integration access',
   ])
-    it(`is not ${password}`, () => {
+    it(`refuses the password ${password}`, () => {
       assert.equal(typeof passwordFault(password, ABOUT), 'string')
     })
 
@@ -156,11 +156,11 @@ describe('a new password', () => {
     'acme sells umbrellas in rain',
     'fjord-vexing-quiz',
   ])
-    it(`may be ${password}`, () => {
+    it(`accepts the password ${password}`, () => {
       assert.equal(passwordFault(password, ABOUT), undefined)
     })
 
-  it('is compared with 50,000 or more', async () => {
+  it('compares a password with 50,000 or more common ones', async () => {
     const { size } = await import('node:fs/promises').then(({ stat }) =>
       stat(new URL('../../shared/accounts/common-passwords.bin', import.meta.url)),
     )
@@ -168,7 +168,7 @@ describe('a new password', () => {
     for (const first of ['123456', 'password', 'trustno1']) assert.ok(isCommonPassword(first), first)
   })
 
-  it('is judged at once, however long it is', () => {
+  it('judges a password at once, however long it is', () => {
     const hostile = [
       'a'.repeat(1_024),
       `${'1'.repeat(1_023)}a`,

@@ -57,7 +57,7 @@ describe('remembered access tokens', () => {
     }
   }
 
-  it('are verified once, until they expire', async () => {
+  it('verifies a token once, until it expires', async () => {
     const judge = create()
     const token = await signed()
     assert.deepEqual(await judge(token), ['valid', 1])
@@ -81,7 +81,7 @@ describe('remembered access tokens', () => {
     ['another subject', 'claims', { sub: 'someone-else' }],
     ['a scope that is no text', 'claims', { scope: 7 }],
   ] as const) {
-    it(`are refused for ${what}, and not remembered`, async () => {
+    it(`refuses and does not remember a token for ${what}`, async () => {
       const judge = create()
       const token = await signed({
         claims: 'life_s' in claims ? { exp: now_s() + claims.life_s } : claims,
@@ -91,7 +91,7 @@ describe('remembered access tokens', () => {
     })
   }
 
-  it('do not hold those whose time is yet to come', async () => {
+  it('does not remember a token that is not yet valid', async () => {
     const judge = create()
     const early = await signed({ claims: { nbf: now_s() + 100 } })
     const future = await signed({ claims: { iat: now_s() + 200 } })
@@ -102,14 +102,14 @@ describe('remembered access tokens', () => {
     assert.deepEqual(await judge(future), ['valid', 4])
   })
 
-  it('do not hold forged ones', async () => {
+  it('does not remember a forged token', async () => {
     const judge = create()
     const token = await signed({ key: await issuer.newKey(issuer.key.kid) })
     assert.deepEqual(await judge(token), ['signature', 1])
     assert.deepEqual(await judge(token), ['signature', 2])
   })
 
-  it('are verified again when their signing key was replaced', async () => {
+  it('verifies a token again when its signing key was replaced', async () => {
     const judge = create()
     const token = await signed()
     await judge(token)
@@ -117,7 +117,7 @@ describe('remembered access tokens', () => {
     assert.deepEqual(await judge(token), ['signature', 2])
   })
 
-  it('are not accepted once their signing key is gone', async () => {
+  it('refuses a remembered token once its signing key is gone', async () => {
     const judge = create()
     const token = await signed()
     await judge(token)
@@ -125,7 +125,7 @@ describe('remembered access tokens', () => {
     assert.deepEqual(await judge(token), ['undecided', 2])
   })
 
-  it('are bounded: the one that was verified first is forgotten first', async () => {
+  it('remembers a bounded number, and forgets the first verified first', async () => {
     const judge = create(2)
     const tokens = [await signed(), await signed(), await signed()]
     for (const token of tokens) await judge(token)
@@ -134,7 +134,7 @@ describe('remembered access tokens', () => {
     assert.deepEqual(await judge(tokens[0] as string), ['valid', 4])
   })
 
-  it('have one spelling: padding, or other spare bits, are no further token', async () => {
+  it('takes one spelling of a token: padding or spare bits make no second one', async () => {
     const judge = create()
     const good = await signed()
     // The last of 86 characters for 64 bytes has four spare bits.

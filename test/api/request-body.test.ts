@@ -38,7 +38,7 @@ describe('a JSON body', () => {
     'application/json; charset=utf-8',
     'Application/JSON;charset="UTF-8"',
   ]) {
-    it(`may be ${type}`, async () => {
+    it(`accepts the media type ${type}`, async () => {
       assert.equal((await send(VALID, { 'content-type': type })).status, 201)
     })
   }
@@ -56,32 +56,32 @@ describe('a JSON body', () => {
     'json',
     '*/*',
   ]) {
-    it(`is refused as ${type}`, async () => {
+    it(`refuses the media type ${type}`, async () => {
       assertProblem(await send(VALID, { 'content-type': type }), 'unsupported_media_type')
     })
   }
 
-  it('is refused without a Content-Type', async () => {
+  it('refuses a body without a Content-Type', async () => {
     const response = await post({ headers: {} })
     assertProblem(response, 'unsupported_media_type')
     assert.equal(response.headers.get('accept'), 'application/json')
   })
 
   for (const encoding of ['gzip', 'br', 'x']) {
-    it(`is refused with Content-Encoding ${encoding}: no bomb is ever unpacked`, async () => {
+    it(`refuses Content-Encoding ${encoding}: no bomb is ever unpacked`, async () => {
       const response = await send(gzipSync(VALID), { 'content-encoding': encoding })
       assertProblem(response, 'unsupported_media_type')
       assert.equal(response.headers.get('accept-encoding'), 'identity')
     })
   }
 
-  it('may have 65,536 bytes', async () => {
+  it('accepts a body of 65,536 bytes', async () => {
     const padded = VALID.padEnd(65_536)
     assert.equal((await send(padded)).status, 201)
     assertProblem(await send(`${padded} `), 'payload_too_large')
   })
 
-  it('is cut off above the limit when it comes in pieces without a length', async () => {
+  it('cuts off a chunked body above the limit', async () => {
     async function* endless() {
       for (let index = 0; index < 1_000; index += 1) yield Buffer.alloc(1_024, 0x20)
     }
@@ -100,7 +100,7 @@ describe('a JSON body', () => {
     ['nested 30,000 deep and never closed', '['.repeat(30_000)],
     ['not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d])],
   ] as const) {
-    it(`is refused as malformed when it is ${what}`, async () => {
+    it(`refuses as malformed a body that is ${what}`, async () => {
       assertProblem(await send(body as BodyInit), 'malformed_json')
     })
   }
@@ -121,24 +121,24 @@ describe('a JSON body', () => {
       '/constructor',
     ],
   ] as const) {
-    it(`is refused by the rules when it is or has ${what}`, async () => {
+    it(`refuses as invalid a body that is or has ${what}`, async () => {
       assertInvalid(await send(body), pointer)
       assert.equal(({} as { admin?: boolean }).admin, undefined)
     })
   }
 
-  it('may be nested 32 deep, and brackets in a text do not count', async () => {
+  it('accepts nesting 32 deep, and does not count brackets in a text', async () => {
     const nested = (levels: number) =>
       `{"name":"[[{\\"${'['.repeat(50)}","x":${'['.repeat(levels)}${']'.repeat(levels)}}`
     assertInvalid(await send(nested(31)), '/scopes', '/x')
     assertInvalid(await send(nested(32)), '')
   })
 
-  it('may hold the character that stands for what cannot be decoded, U+FFFD', async () => {
+  it('accepts the replacement character U+FFFD in a text', async () => {
     assert.equal((await send(VALID.replace('Warehouse', 'a\uFFFDb'))).json.name, 'a\uFFFDb')
   })
 
-  it('over the limit is refused before it comes, and its sender can go on writing and read the answer', async () => {
+  it('refuses a body over the limit before it comes, and lets its sender finish and read the answer', async () => {
     const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
     let text = ''
     socket.on('data', (chunk) => {
@@ -154,7 +154,7 @@ describe('a JSON body', () => {
     assert.match(text, /\r\nHTTP\/1\.1 200 |}HTTP\/1\.1 200 /)
   })
 
-  it('far over the limit has its connection closed', async () => {
+  it('closes the connection of a body far over the limit', async () => {
     const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
     let text = ''
     socket.on('data', (chunk) => {
@@ -167,7 +167,7 @@ describe('a JSON body', () => {
     assert.match(text, /\r\nConnection: close\r\n/i)
   })
 
-  it('is given up, and its connection closed, when nothing more of it comes', async () => {
+  it('gives up on a body that stops, and closes its connection', async () => {
     const request = httpRequest(`${api.url}${path}`, {
       method: 'POST',
       headers: {
@@ -188,7 +188,7 @@ describe('a JSON body', () => {
     request.destroy()
   })
 
-  it('is given up when it keeps coming, but too slowly', async () => {
+  it('gives up on a body that comes too slowly', async () => {
     const request = httpRequest(`${api.url}${path}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
@@ -205,7 +205,7 @@ describe('a JSON body', () => {
     }
   })
 
-  it('counts the last of two members with one name', async () => {
+  it('takes the last of two members with one name', async () => {
     const { json } = await send('{"name":"first","name":"last","scopes":["boost:read"]}')
     assert.equal(json.name, 'last')
   })
@@ -216,7 +216,7 @@ describe('a JSON body', () => {
     assert.equal(response.json.errors.length, 20)
   })
 
-  it('is looked at only after the caller: 401 and 403, then 415, 413, 400, 422', async () => {
+  it('checks the caller before the body: 401 and 403, then 415, 413, 400, 422', async () => {
     const stranger = (await api.createPerson()).sessionToken
     const bodies = [
       { body: 'x', headers: { 'content-type': 'text/plain' } },

@@ -32,7 +32,7 @@ describe('who may act for a company', () => {
 
   for (const [method, route] of ROUTES) {
     describe(`${method} /v1/vendor/{vendor_id}/${route}`, () => {
-      it('lets the owner and an active admin', async () => {
+      it('allows the owner and an active admin', async () => {
         const company = await api.createCompany()
         for (const role of ['owner', 'admin'] as const) {
           const person = await api.createPerson({ vendorId: company.vendorId, role })
@@ -65,7 +65,7 @@ describe('who may act for a company', () => {
         for (const text of plain) assert.equal(text, plain[0])
       })
 
-      it('asks for a session first, whatever the company or the body is', async () => {
+      it('requires a session first, whatever the company or the body', async () => {
         for (const company of [vendorId, 'ven_nobody']) {
           assertProblem(await call(method, route, undefined, company), 'unauthenticated')
         }

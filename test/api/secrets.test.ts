@@ -4,7 +4,7 @@ import { startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
 import { assertProblem } from '../support/problem.ts'
 
 describe('what the logs of the resource API hold', () => {
-  it('is no password, secret or token, whatever is sent and however it is refused', async () => {
+  it('logs no password, secret or token, whatever is sent and however it is refused', async () => {
     const api = await startApi()
     const { vendorId } = await api.createCompany()
     const person = await api.createPerson({ vendorId })
@@ -57,7 +57,7 @@ describe('what the logs of the resource API hold', () => {
 })
 
 describe('an answer to a request that failed unforeseen', () => {
-  it('holds nothing of the failure, which the log names', async () => {
+  it('answers nothing about an unforeseen failure, which the log names', async () => {
     const api = await startApi()
     const { vendorId } = await api.createCompany()
     const { sessionToken } = await api.createPerson({ vendorId })

@@ -35,7 +35,7 @@ describe('a session in a cookie', () => {
       ...(token !== undefined && { token }),
     })
 
-  it('is given when asked for, unreadable to any script, and not in the answer', async () => {
+  it('sets a session cookie on request, unreadable to any script, and not in the answer', async () => {
     const response = await signIn()
     assert.equal(response.status, 201)
     assert.equal('sessionToken' in response.json, false)
@@ -49,7 +49,7 @@ describe('a session in a cookie', () => {
     assert.equal(read.json.user.userId, person.userId)
   })
 
-  it('is not given without being asked for', async () => {
+  it('sets no session cookie unless requested', async () => {
     for (const more of [{}, { cookie: false }]) {
       const response = await signIn({}, more)
       assert.equal(response.status, 201)
@@ -59,7 +59,7 @@ describe('a session in a cookie', () => {
     assertInvalid(await signIn(OWN, { cookie: 'yes' }), '/cookie')
   })
 
-  it('is named session, without Secure, over plain http on loopback', async () => {
+  it('names the cookie session, without Secure, over plain http on loopback', async () => {
     const local = await startApi({ beside: api, env: { API_RESOURCE: 'http://localhost:8080' } })
     const response = await signIn({ origin: 'http://localhost:8080' }, { cookie: true }, local)
     assert.match(
@@ -73,7 +73,7 @@ describe('a session in a cookie', () => {
     await local.stop()
   })
 
-  it('is found among other cookies, by its exact name', async () => {
+  it('finds the session among other cookies, by its exact name', async () => {
     const status = async (text: string) =>
       (await api.request('GET', '/v1/session', { headers: { cookie: text } })).status
     assert.equal(await status(`a=b; ${cookie}; c=d`), 200)
@@ -103,7 +103,7 @@ describe('a session in a cookie', () => {
       ['as the browser says, by typing the address', { 'sec-fetch-site': 'none' }],
       ['with a forged Origin beside', { 'sec-fetch-site': 'cross-site', ...OWN }],
     ] as [string, Record<string, string>][]) {
-      it(`changes nothing ${what}`, async () => {
+      it(`changes nothing with a session cookie ${what}`, async () => {
         assertProblem(await create({ ...headers, cookie }), 'forbidden')
         assertProblem(
           await api.request('DELETE', '/v1/session', { headers: { ...headers, cookie } }),
@@ -115,7 +115,7 @@ describe('a session in a cookie', () => {
       })
     }
 
-    it('gets no permission to read or send across origins', async () => {
+    it('permits no reading or sending across origins', async () => {
       const response = await api.request('OPTIONS', clients, {
         headers: { origin: 'https://evil.test', 'access-control-request-method': 'POST' },
       })
@@ -123,13 +123,13 @@ describe('a session in a cookie', () => {
     })
   })
 
-  it('changes what the workspace asks it to', async () => {
+  it('changes what a workspace page asks for', async () => {
     for (const headers of [OWN, { 'sec-fetch-site': 'same-origin' }] as Record<string, string>[]) {
       assert.equal((await create({ ...headers, cookie })).status, 201)
     }
   })
 
-  it('is not looked at where there is a Bearer header, whatever that holds', async () => {
+  it('ignores the cookie beside any Bearer header', async () => {
     const other = await api.createPerson()
     const read = await api.request('GET', '/v1/session', { token: other.sessionToken, headers: { cookie } })
     assert.equal(read.json.user.userId, other.userId)
@@ -143,7 +143,7 @@ describe('a session in a cookie', () => {
     assert.equal((await create({ cookie, origin: 'https://evil.test' }, person.sessionToken)).status, 201)
   })
 
-  it('never stands for an access token', async () => {
+  it('never accepts a session cookie as an access token', async () => {
     const { vendorId } = await api.createCompany()
     for (const value of [person.sessionToken, 'x']) {
       const response = await api.request('GET', `/v1/analytics/${vendorId}/daily`, {
@@ -153,14 +153,14 @@ describe('a session in a cookie', () => {
     }
   })
 
-  it('is taken away by signing out, and dead', async () => {
+  it('removes the cookie and ends its session on sign-out', async () => {
     const response = await api.request('DELETE', '/v1/session', { headers: { ...OWN, cookie } })
     assert.equal(response.status, 204)
     assert.equal(response.headers.get('set-cookie'), `__Host-session=; Max-Age=0; ${ATTRIBUTES}; Secure`)
     assertProblem(await api.request('GET', '/v1/session', { headers: { cookie } }), 'unauthenticated')
   })
 
-  it('stays, and its session too, when another session signs out with a Bearer header', async () => {
+  it('keeps cookie and session when another session signs out with a Bearer header', async () => {
     const token = await api.createSession(person.userId)
     const response = await api.request('DELETE', '/v1/session', { token, headers: { cookie } })
     assert.equal(response.status, 204)

@@ -38,7 +38,7 @@ describe('the log of sessions', () => {
   const signIn = () =>
     api.request('POST', '/v1/session', { body: { email: person.email, password: TEST_PASSWORD } })
 
-  it('has a sign-in, with its way, address and session, and neither token nor password', async () => {
+  it('logs a sign-in with its method, address and session, and neither token nor password', async () => {
     const { sessionToken } = (await signIn()).json
     assert.deepEqual(events(), [
       {
@@ -60,13 +60,13 @@ describe('the log of sessions', () => {
       assert.ok(!text.includes(secret))
   })
 
-  it('has no success for a wrong password', async () => {
+  it('logs no success for a wrong password', async () => {
     const body = { email: person.email, password: 'not the password' }
     assert.equal((await api.request('POST', '/v1/session', { body })).status, 401)
     assert.deepEqual(events(), [])
   })
 
-  it('has an accepted invitation', async () => {
+  it('logs an accepted invitation', async () => {
     const { vendorId } = await api
       .db('memberships')
       .where({ user_id: person.userId })
@@ -92,7 +92,7 @@ describe('the log of sessions', () => {
     )
   })
 
-  it('has a sign-out, and each session of a sign-out everywhere', async () => {
+  it('logs a sign-out, and each session of a sign-out everywhere', async () => {
     const sessionId = await idOf(person.sessionToken)
     await api.request('DELETE', '/v1/session', { token: person.sessionToken })
     const ended = { event: 'session.ended', userId: person.userId, clientAddress: '127.0.0.1', level: 30 }

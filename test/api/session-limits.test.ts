@@ -19,7 +19,7 @@ describe('the limit of attempts on one account', () => {
   const signIn = async (email: string, password: string, address: string) =>
     (await api.request('POST', '/v1/session', { body: { email, password }, headers: from(address) })).status
 
-  it('holds over all addresses together, whether or not there is such an account', async () => {
+  it('limits attempts on an account from all addresses together, whether or not it exists', async () => {
     const { email } = await api.createPerson()
     for (const account of [email, 'nobody@people.example']) {
       const statuses = []
@@ -29,7 +29,7 @@ describe('the limit of attempts on one account', () => {
     }
   })
 
-  it('does not lock out an address that the owner lately signed in from', async () => {
+  it('does not lock out an address that the owner recently signed in from', async () => {
     const { email } = await api.createPerson()
     assert.equal(await signIn(email, TEST_PASSWORD, '2001:db8::1'), 201)
     for (const host of [1, 2, 3, 4]) await signIn(email, 'wrong', `192.0.2.${host}`)
@@ -37,7 +37,7 @@ describe('the limit of attempts on one account', () => {
     assert.equal(await signIn(email, TEST_PASSWORD, '2001:db8::ffff'), 201)
   })
 
-  it('knows the ten latest addresses of a user, for 30 days', async () => {
+  it('remembers the ten latest addresses of a user, for 30 days', async () => {
     const { email, userId } = await api.createPerson()
     for (let host = 1; host <= 3; host += 1) await signIn(email, TEST_PASSWORD, `192.0.2.${host}`)
     await api.db.raw(
@@ -55,7 +55,7 @@ describe('the limit of attempts on one account', () => {
     assert.equal(await signIn(email, TEST_PASSWORD, '192.0.2.1'), 429)
   })
 
-  it('is not used up by an address that the account knows', async () => {
+  it('is not used up by an address known to the account', async () => {
     const { email } = await api.createPerson()
     assert.equal(await signIn(email, TEST_PASSWORD, '192.0.2.1'), 201)
     for (let times = 0; times < 4; times += 1) await signIn(email, 'wrong', '192.0.2.1')
@@ -72,7 +72,7 @@ describe('the limit of attempts on one account', () => {
     assert.equal(await signIn(email, TEST_PASSWORD, '192.0.2.1'), 201)
   })
 
-  it('keeps the addresses of people apart', async () => {
+  it('keeps the known addresses of people apart', async () => {
     const { email } = await api.createPerson()
     const other = await api.createPerson()
     assert.equal(await signIn(email, TEST_PASSWORD, '192.0.2.1'), 201)
@@ -82,7 +82,7 @@ describe('the limit of attempts on one account', () => {
     assert.equal(await signIn(email, TEST_PASSWORD, '192.0.2.1'), 201)
   })
 
-  it('is logged under a name of the account that does not reveal it', async () => {
+  it('logs a failed attempt under a name that does not reveal the account', async () => {
     const { email } = await api.createPerson()
     await signIn(email, 'wrong', '192.0.2.1')
     await signIn(email.toUpperCase(), 'wrong', '192.0.2.2')
@@ -103,7 +103,7 @@ describe('the limit of attempts on one account', () => {
 })
 
 describe('the limits of an IPv6 network', () => {
-  it('hold for its /64, twice as much for its /56 and four times for its /48', async () => {
+  it('limits an IPv6 /64, twice as much its /56 and four times its /48', async () => {
     const api = await startApi({ env: { RATE_SIGN_IN_PER_ADDRESS: '2/60', TRUSTED_PROXIES: '127.0.0.1' } })
     const attempts = async (...addresses: string[]) => {
       const statuses = []
@@ -150,7 +150,7 @@ describe('the limits of an IPv6 network', () => {
 })
 
 describe('the places to have a password checked', () => {
-  it('leave one for an address that the account knows, however many strangers wait; more are sent away', async () => {
+  it('keeps a place for an address known to the account, however many strangers wait', async () => {
     const limits = { RATE_SIGN_IN_PER_ACCOUNT: '100000/60', RATE_SIGN_IN_PER_ADDRESS: '100000/60' }
     const api = await startApi({ env: { ...limits, TRUSTED_PROXIES: '127.0.0.1' } })
     const { email } = await api.createPerson()
@@ -188,7 +188,7 @@ describe('the places to have a password checked', () => {
     }
   }).timeout(60_000)
 
-  it('are never those of the known for strangers, while a stranger holds or waits for each of their own', async () => {
+  it('never gives a stranger a place for known addresses, while each of the strangers’ is taken', async () => {
     const { inLine } = createPasswordWork()
     let end = () => {}
     const held = new Promise<void>((resolve) => {
@@ -208,7 +208,7 @@ describe('the places to have a password checked', () => {
 })
 
 describe('the limits of sessions', () => {
-  it('hold for guesses of one address, and let a good token of it pass', async () => {
+  it('limits session guesses from one address, and still accepts its valid token', async () => {
     const api = await startApi({
       env: { RATE_SESSION_GUESSES_PER_ADDRESS: '2/60', TRUSTED_PROXIES: '127.0.0.1' },
     })
@@ -230,7 +230,7 @@ describe('the limits of sessions', () => {
     await api.stop()
   })
 
-  it('count a request for a long page as several', async () => {
+  it('counts a request for a long page as several', async () => {
     const api = await startApi({ env: { RATE_API_PER_SESSION: '9/60' } })
     const { vendorId } = await api.createCompany()
     const { sessionToken: token } = await api.createPerson({ vendorId })
@@ -247,7 +247,7 @@ describe('the limits of sessions', () => {
     await api.stop()
   })
 
-  it('hold for the requests of one session, on every route of it', async () => {
+  it('limits the requests of one session, on every route', async () => {
     const api = await startApi({ env: { RATE_API_PER_SESSION: '2/60' } })
     const { vendorId } = await api.createCompany()
     const { sessionToken: token, userId } = await api.createPerson({ vendorId })

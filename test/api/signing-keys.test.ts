@@ -31,12 +31,12 @@ describe('the signing keys of the authorization server', () => {
     return api.request('GET', `/v1/analytics/${vendorId}/daily`, { token })
   }
 
-  it('are fetched once, at start', async () => {
+  it('fetches the signing keys once, at start', async () => {
     for (let times = 0; times < 5; times += 1) assert.equal((await read()).status, 200)
     assert.equal(api.issuer.fetches(), 1)
   })
 
-  it('are fetched for an unknown kid, so that a new key works at once', async () => {
+  it('fetches keys for an unknown kid, so that a new key works at once', async () => {
     const next = await api.issuer.newKey('key-2')
     api.issuer.published.push(next.publicJwk)
     api.clock.advance(10_000)
@@ -45,7 +45,7 @@ describe('the signing keys of the authorization server', () => {
     assert.equal((await read()).status, 200, 'the one before still works')
   })
 
-  it('may be RSA', async () => {
+  it('accepts RSA keys', async () => {
     const rsa = await api.issuer.newKey('rsa', 'RS256')
     api.issuer.published.push(rsa.publicJwk)
     api.clock.advance(10_000)
@@ -55,7 +55,7 @@ describe('the signing keys of the authorization server', () => {
   const errorLines = () => api.logLines.filter((line) => JSON.parse(line).level >= 50)
   const madeUp = (index: number) => read(undefined, { kid: `made-up-${index}` })
 
-  it('are fetched at most three times in a row, then once per 10 s, however many unknown kids come', async () => {
+  it('fetches keys at most three times in a row, then once per 10 s, however many unknown kids come', async () => {
     for (let index = 0; index < 20; index += 1) await madeUp(index)
     assert.equal(api.issuer.fetches(), 1 + 3)
     api.clock.advance(9_999)
@@ -66,7 +66,7 @@ describe('the signing keys of the authorization server', () => {
     assert.equal(api.issuer.fetches(), 1 + 3 + 1)
   })
 
-  it('are fetched three times in a row again after 30 quiet seconds, never more', async () => {
+  it('fetches keys three times in a row again after 30 quiet seconds, never more', async () => {
     for (const quiet_ms of [30_000, 3_600_000]) {
       const before = api.issuer.fetches()
       api.clock.advance(quiet_ms)
@@ -75,7 +75,7 @@ describe('the signing keys of the authorization server', () => {
     }
   })
 
-  it('are fetched after 10 s even if the clock was set back by an hour', async () => {
+  it('fetches keys after 10 s even if the clock was set back by an hour', async () => {
     for (let index = 0; index < 4; index += 1) await madeUp(index)
     api.clock.advance(-HOUR_MS)
     await madeUp(4)
@@ -85,7 +85,7 @@ describe('the signing keys of the authorization server', () => {
     assert.equal(api.issuer.fetches(), 1 + 3 + 1)
   })
 
-  it('refuse a flood of made-up kids with 401, a bounded number of fetches and no error in the log', async () => {
+  it('answers a flood of made-up kids with 401, few fetches and no error in the log', async () => {
     for (let round = 0; round < 10; round += 1) {
       const flood = await Promise.all(Array.from({ length: 30 }, (_, index) => madeUp(index)))
       for (const answer of flood) assertProblem(answer, 'invalid_token')
@@ -95,7 +95,7 @@ describe('the signing keys of the authorization server', () => {
     assert.equal((await read()).status, 200, 'a good token beside it')
   })
 
-  it('cost no good token when two of them are revoked in a row', async () => {
+  it('refuses no good token when two keys are revoked in a row', async () => {
     const [second, third, fourth, fifth] = await Promise.all(
       ['key-2', 'key-3', 'key-4', 'key-5'].map((kid) => api.issuer.newKey(kid)),
     )
@@ -114,7 +114,7 @@ describe('the signing keys of the authorization server', () => {
     assert.equal((await read(fourth)).status, 200, 'after the second')
   })
 
-  it('are fetched once for several tokens of one new key that come while an older fetch is under way', async () => {
+  it('fetches once for several tokens of one new key that come during an older fetch', async () => {
     const next = await api.issuer.newKey('key-2')
     const release = api.issuer.hold()
     const before = madeUp(0)
@@ -127,7 +127,7 @@ describe('the signing keys of the authorization server', () => {
     assert.equal(api.issuer.fetches(), 3)
   })
 
-  it('leave it open whether a kid is unknown while they cannot be fetched: 503, and no error in the log', async () => {
+  it('answers 503 to an unknown kid while keys cannot be fetched, with no error in the log', async () => {
     api.issuer.answerWith({ status: 500 })
     api.clock.advance(10_000)
     for (let index = 0; index < 10; index += 1) {
@@ -142,7 +142,7 @@ describe('the signing keys of the authorization server', () => {
     assertProblem(await madeUp(0), 'invalid_token')
   })
 
-  it('are served stale for 24 hours, then it cannot be decided any more', async () => {
+  it('uses stale keys for 24 hours, then decides nothing', async () => {
     api.issuer.answerWith({ status: 503 })
     api.clock.advance(24 * HOUR_MS - 1)
     assert.equal((await read()).status, 200)
@@ -155,7 +155,7 @@ describe('the signing keys of the authorization server', () => {
     assert.equal((await read()).status, 200)
   })
 
-  it('refuse what they signed once they are not published any more, though it was verified before', async () => {
+  it('refuses a verified token once its key is no longer published', async () => {
     const old = api.issuer.key
     const next = await api.issuer.newKey('key-2')
     const token = await api.issuer.token({ clientId, vendorId })
@@ -168,7 +168,7 @@ describe('the signing keys of the authorization server', () => {
     assertProblem(await read(old), 'invalid_token')
   })
 
-  it('refuse what an earlier key of the same kid signed', async () => {
+  it('refuses what an earlier key of the same kid signed', async () => {
     const token = await api.issuer.token({ clientId, vendorId })
     const path = `/v1/analytics/${vendorId}/daily`
     assert.equal((await api.request('GET', path, { token })).status, 200)
@@ -185,7 +185,7 @@ describe('the signing keys of the authorization server', () => {
     ['no key set', { status: 200, body: '{"key":[]}' }],
     ['empty', { status: 200, body: '{"keys":[]}' }],
   ] as const) {
-    it(`stay what they were when the answer is ${what}`, async () => {
+    it(`keeps the keys when the answer is ${what}`, async () => {
       api.issuer.answerWith(answer)
       api.clock.advance(10_000)
       assertProblem(await read(undefined, { kid: 'unknown' }), 'unavailable')
@@ -199,7 +199,7 @@ describe('the signing keys of the authorization server', () => {
     ['a redirect', ({ jwksUrl, set }) => ({ status: 302, headers: { location: jwksUrl }, body: set })],
     ['larger than 256 KiB', ({ set }) => ({ status: 200, body: set + ' '.repeat(256 * 1_024) })],
   ] as [string, (other: { jwksUrl: string; set: string }) => Parameters<TestIssuer['answerWith']>[0]][]) {
-    it(`hold no key of an answer that is ${what}`, async () => {
+    it(`takes no key from an answer that is ${what}`, async () => {
       const other = await createTestIssuer({ clock: api.clock })
       other.published.splice(0, 1, { ...other.key.publicJwk, kid: 'other' })
       const answered = answer({ jwksUrl: other.jwksUrl, set: JSON.stringify({ keys: other.published }) })
@@ -213,7 +213,7 @@ describe('the signing keys of the authorization server', () => {
     })
   }
 
-  it('come uncompressed', async () => {
+  it('requests the keys uncompressed', async () => {
     const next = await api.issuer.newKey('key-2')
     api.issuer.published.push(next.publicJwk)
     api.clock.advance(10_000)
@@ -221,7 +221,7 @@ describe('the signing keys of the authorization server', () => {
     assert.equal(api.issuer.acceptedEncoding(), 'identity')
   })
 
-  it('never hold a symmetric, private, encryption or unknown key', async () => {
+  it('never holds a symmetric, private, encryption or unknown key', async () => {
     const { publicJwk } = api.issuer.key
     const encryption = await api.issuer.newKey('enc')
     const secret = await api.issuer.newKey('private')
@@ -249,7 +249,7 @@ describe('the signing keys of the authorization server', () => {
     assert.equal(api.issuer.fetches(), 5)
   })
 
-  it('are waited for: without any, the answer is 503 and the process not ready', async () => {
+  it('answers 503 and is not ready until there are keys', async () => {
     const early = await startApi({ beside: api, env: { JWKS_URL: 'http://127.0.0.1:1/jwks' } })
     const token = await api.issuer.token({ clientId, vendorId })
     assertProblem(await early.request('GET', `/v1/analytics/${vendorId}/daily`, { token }), 'unavailable')
@@ -259,7 +259,7 @@ describe('the signing keys of the authorization server', () => {
     await early.stop()
   })
 
-  it('are tried for again about each second until they are there', async () => {
+  it('tries about each second until there are keys', async () => {
     api.issuer.answerWith({ status: 503 })
     const early = await startApi({ beside: api })
     assert.equal((await early.request('GET', '/readyz')).status, 503)
@@ -283,7 +283,7 @@ describe('the fetching of signing keys', () => {
     await issuer.stop()
   })
 
-  it('goes on, so that a key is known before its first token and forgotten once it is withdrawn', async () => {
+  it('keeps fetching, so that a key is known before its first token and forgotten once withdrawn', async () => {
     const { kid } = issuer.key
     keys = createSigningKeys({ url: issuer.jwksUrl, clock, log: silentLog(), refreshEvery_ms: 20 })
     await keys.start()

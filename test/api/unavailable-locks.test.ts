@@ -40,7 +40,7 @@ describe('when somebody else holds a lock on a table', () => {
     return statuses
   }
 
-  it('on sessions, integrators notice nothing, and people get 503 with Retry-After', async () => {
+  it('answers people 503 with Retry-After while sessions is locked, and integrators as ever', async () => {
     await takeLock('sessions')
     const waiting = people('/v1/session')
     assert.deepEqual(await readsWhile(waiting), Array(10).fill(200))
@@ -50,14 +50,14 @@ describe('when somebody else holds a lock on a table', () => {
     }
   })
 
-  it('on memberships, integrators notice nothing', async () => {
+  it('answers integrators as ever while memberships is locked', async () => {
     await takeLock('memberships')
     const waiting = people(`/v1/vendor/${vendorId}/oauth-clients`)
     assert.deepEqual(await readsWhile(waiting), Array(10).fill(200))
     await Promise.all(waiting)
   })
 
-  it('on sessions, Postgres goes on deciding when Redis is gone', async () => {
+  it('lets Postgres decide while sessions is locked and Redis is gone', async () => {
     await api.redis.stop('SIGKILL')
     try {
       await takeLock('sessions')

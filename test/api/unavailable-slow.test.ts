@@ -48,7 +48,7 @@ describe('a request that takes longer than the deadline', () => {
   })
   after(() => server.close())
 
-  it('is answered with 503 and Retry-After, and what it does later harms nobody', async () => {
+  it('answers 503 with Retry-After after the deadline, and what the request does later harms no one', async () => {
     const answer = await fetch(`${url}/slow/1`)
     release()
     assert.equal(answer.status, 503)
@@ -58,11 +58,11 @@ describe('a request that takes longer than the deadline', () => {
     assert.equal((await fetch(`${url}/patient/1`)).status, 200)
   })
 
-  it('goes on where the route has a deadline of its own', async () => {
+  it('continues past the deadline where the route has its own', async () => {
     assert.equal(await (await fetch(`${url}/patient/1`)).text(), 'in its own time')
   })
 
-  it('does not hide a failure', async () => {
+  it('does not hide the failure of a slow request', async () => {
     assert.equal((await fetch(`${url}/failing`)).status, 500)
   })
 })

@@ -39,7 +39,7 @@ describe('when a store is gone', () => {
     ])
   }
 
-  it('Redis: tokens are judged by Postgres, and revoking still holds', async () => {
+  it('judges tokens by Postgres when Redis is gone, and revoking still holds', async () => {
     await api.redis.stop('SIGKILL')
     assert.equal((await read()).status, 200)
     await eventually(async () => {
@@ -51,7 +51,7 @@ describe('when a store is gone', () => {
     await eventually(async () => (await api.request('GET', '/readyz')).json.degraded === undefined)
   })
 
-  it('wrong clocks: it is ready, says what is wrong, and Postgres decides', async () => {
+  it('stays ready with wrong clocks, says what is wrong, and lets Postgres decide', async () => {
     const url = new URL(api.database.ownerUrl)
     await api.db.raw(`
       create function public.now() returns timestamptz stable language sql
@@ -69,7 +69,7 @@ describe('when a store is gone', () => {
     }
   })
 
-  it('Postgres: every route answers 503 with Retry-After, and works again when it is back', async () => {
+  it('answers 503 with Retry-After on every route without Postgres, and works again when it is back', async () => {
     assert.equal((await read()).status, 200)
     const restore = await cutOffDatabase(api.database)
     const answers = await everything()
@@ -87,7 +87,7 @@ describe('when a store is gone', () => {
     assert.equal((await api.request('GET', '/readyz')).status, 200)
   })
 
-  it('both: never access', async () => {
+  it('gives no access when both stores are gone', async () => {
     assert.equal((await read()).status, 200)
     await api.redis.stop('SIGKILL')
     const restore = await cutOffDatabase(api.database)
@@ -102,7 +102,7 @@ describe('when a store is gone', () => {
     assert.equal((await read()).status, 200)
   })
 
-  it('logs why once, and nothing of the request', async () => {
+  it('logs once why a store is gone, and nothing of the request', async () => {
     await api.request('GET', '/v1/session', { token: sessionToken })
     const restore = await cutOffDatabase(api.database)
     api.logLines.length = 0

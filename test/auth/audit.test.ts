@@ -27,7 +27,7 @@ describe('the audit log', () => {
     return fields
   }
 
-  it('tells of an issued token: who, from where, which, and the ids of the request', async () => {
+  it('logs an issued token: who, from where, which, and the ids of the request', async () => {
     const headers = { 'x-request-id': 'my-own-id' }
     const response = await auth.post('/v1/oauth/token', tokenFields(client), headers)
     const { jti } = decodeJwt(response.json.access_token)
@@ -55,7 +55,7 @@ describe('the audit log', () => {
     ['another grant', { grant_type: 'password' }, 'unsupported_grant_type', 'unsupported_grant_type'],
   ]
   for (const [name, changes, error, reason] of refusals) {
-    it(`tells why it refused: ${name}`, async () => {
+    it(`logs why it refused: ${name}`, async () => {
       const { headers, status } = await auth.token(client, changes)
       const { clientAddress, requestId, ...event } = only()
       assert.equal(clientAddress, '127.0.0.1')
@@ -71,13 +71,13 @@ describe('the audit log', () => {
     })
   }
 
-  it('tells that a client was revoked, where the caller learns only invalid_client', async () => {
+  it('logs that a client was revoked, where the caller learns only invalid_client', async () => {
     await auth.markRevoked(client)
     await auth.token(client)
     assert.equal(only().reason, 'revoked_client')
   })
 
-  it('tells of a revoked token', async () => {
+  it('logs a revoked token', async () => {
     const token = (await auth.token(client)).json.access_token
     auth.logLines.length = 0
     const { client_id = '', client_secret = '' } = tokenFields(client)
@@ -93,7 +93,7 @@ describe('the audit log', () => {
     )
   }).timeout(30_000)
 
-  it('holds no secret and no token, wherever a caller puts them', async () => {
+  it('logs no secret and no token, wherever a caller puts them', async () => {
     const secret = client.clientSecret
     const tokens: string[] = []
     const keep = async (response: Promise<{ json?: { access_token?: string } }>) => {

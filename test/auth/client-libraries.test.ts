@@ -200,7 +200,7 @@ describe('libraries that verify access tokens', () => {
       ),
     )
 
-  it('accept every token across a rotation and across the revocation of the key that signs', async () => {
+  it('verifies every token across a rotation and the revocation of the signing key', async () => {
     const { db, clock, encryptionKey } = server
     const known = verifiersAt(server)
     const first = await tokenOf(server)

@@ -38,7 +38,7 @@ describe('a wrong clock of the authorization server', () => {
     ['three that all differ', { own: 0, postgres: 120, redis: -120 }, false],
   ]
   for (const [what, { own, postgres = 0, redis: redisAhead = 0 }, right] of cases) {
-    it(`is told from the right one: ${what}`, async () => {
+    it(`distinguishes a wrong clock from a right one: ${what}`, async () => {
       const clock = createTestClock()
       const real = storeClocks(db, redis)
       const shifted = (read: () => Promise<number>, minutes: number) => async () =>
@@ -54,7 +54,7 @@ describe('a wrong clock of the authorization server', () => {
     })
   }
 
-  it('keeps the last verdict while it cannot be told, and is right as soon as one store agrees', async () => {
+  it('keeps the last verdict while undecided, and clears it as soon as one store agrees', async () => {
     const clock = createTestClock()
     const answering = storeClocks(db, redis)
     const stores = { ...answering }
@@ -84,7 +84,7 @@ describe('a wrong clock of the authorization server', () => {
     assert.equal(await verdict(), true)
   })
 
-  it('is noticed while the process runs, sooner if it could not be told', async () => {
+  it('notices a wrong clock while the process runs, sooner if undecided', async () => {
     const answering = storeClocks(db, redis)
     for (const [every_ms, answersAtFirst] of [
       [20, true],
@@ -107,7 +107,7 @@ describe('a wrong clock of the authorization server', () => {
     }
   })
 
-  it('is known when the process has started', async () => {
+  it('knows a wrong clock when the process has started', async () => {
     const slowly = async () => {
       await sleep(50)
       return auth.clock.now() - 17 * MINUTE_MS
@@ -121,7 +121,7 @@ describe('a wrong clock of the authorization server', () => {
     }
   })
 
-  it('issues nothing and is not ready, but a token can be revoked; the log says why', async () => {
+  it('issues nothing by a wrong clock and is not ready, but revokes tokens; the log says why', async () => {
     const client = await auth.createClient()
     const { json } = await auth.token(client)
     const wrong = await startAuth({

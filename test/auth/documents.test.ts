@@ -34,7 +34,7 @@ describe('what answers on the authorization server', () => {
     })
 
   describe('GET /v1/oauth/jwks', () => {
-    it('publishes the public keys that sign and stand by, to be kept for 300 s', async () => {
+    it('publishes the active and the standby public key, cacheable for 300 s', async () => {
       const { status, headers, json } = await auth.request('GET', '/v1/oauth/jwks')
       assert.equal(status, 200)
       assert.equal(headers.get('cache-control'), 'public, max-age=300')
@@ -46,7 +46,7 @@ describe('what answers on the authorization server', () => {
   })
 
   for (const path of ['/v1/oauth/jwks', METADATA, OPENID_METADATA]) {
-    it(`${path} is 304 for its own tag, and 412 for another in If-Match (RFC 9110 §13.1)`, async () => {
+    it(`answers ${path} with 304 to its own tag, and 412 to another in If-Match (RFC 9110 §13.1)`, async () => {
       const { headers } = await auth.request('GET', path)
       const tag = headers.get('etag') ?? ''
       assert.match(tag, /^"[\w-]{27}"$/)
@@ -63,7 +63,7 @@ describe('what answers on the authorization server', () => {
   }
 
   describe(`GET ${METADATA}`, () => {
-    it('is repeated for OpenID Connect Discovery, with two more members (RFC 8414 §5)', async () => {
+    it('repeats the metadata for OpenID Connect Discovery, with two more members (RFC 8414 §5)', async () => {
       const [{ json }, other] = await Promise.all([
         auth.request('GET', METADATA),
         auth.request('GET', OPENID_METADATA),
@@ -76,14 +76,14 @@ describe('what answers on the authorization server', () => {
       })
     })
 
-    it('names the algorithms of the published keys, whatever the next key will have', async () => {
+    it('names the algorithms of the published keys, whatever the next key’s', async () => {
       const other = await startAuth({ beside: auth, env: { SIGNING_ALG: 'RS256' } })
       const { json } = await other.request('GET', OPENID_METADATA)
       assert.deepEqual(json.id_token_signing_alg_values_supported, ['ES256'])
       await other.stop()
     })
 
-    it('names what exists and nothing else (RFC 8414)', async () => {
+    it('publishes metadata of what exists and nothing else (RFC 8414)', async () => {
       const { status, headers, json } = await auth.request('GET', METADATA)
       assert.equal(status, 200)
       assert.equal(headers.get('cache-control'), 'public, max-age=300')
@@ -132,7 +132,7 @@ describe('what answers on the authorization server', () => {
     for (const path of [...GET_ROUTES, ...POST_ROUTES]) {
       const allowed = POST_ROUTES.includes(path) ? ['POST'] : ['GET', 'HEAD']
       for (const method of METHODS.filter((name) => !allowed.includes(name))) {
-        it(`${method} ${path} is 405 with Allow`, async () => {
+        it(`answers ${method} ${path} with 405 and Allow`, async () => {
           const answer = await raw(method, path, {
             'access-control-request-method': 'POST',
             origin: 'https://x',
@@ -145,7 +145,7 @@ describe('what answers on the authorization server', () => {
       }
     }
     for (const path of GET_ROUTES) {
-      it(`HEAD ${path} is GET without the body (RFC 9110 §9.3.2)`, async () => {
+      it(`answers HEAD ${path} like GET without the body (RFC 9110 §9.3.2)`, async () => {
         const [head, get] = [await raw('HEAD', path), await raw('GET', path)]
         assert.equal(head.status, get.status)
         assert.equal(head.text, '')
@@ -193,7 +193,7 @@ describe('what answers on the authorization server', () => {
     ]
     for (const path of others) {
       for (const method of ['GET', 'POST', 'OPTIONS']) {
-        it(`${method} ${path} is 404`, async () => {
+        it(`answers ${method} ${path} with 404`, async () => {
           const answer = await raw(method, path)
           assert.equal(answer.status, 404)
           assert.deepEqual(JSON.parse(answer.text), { error: 'not_found' })
@@ -204,20 +204,20 @@ describe('what answers on the authorization server', () => {
   })
 
   describe('health', () => {
-    it('GET /healthz is 200', async () => {
+    it('answers GET /healthz with 200', async () => {
       assert.deepEqual((await auth.request('GET', '/healthz')).json, { status: 'ok', version: VERSION })
     })
-    it('GET /readyz is 200 once keys are loaded', async () => {
+    it('answers GET /readyz with 200 once keys are loaded', async () => {
       assert.deepEqual((await auth.request('GET', '/readyz')).json, { status: 'ready' })
     })
   })
 
   describe('X-Request-Id', () => {
-    it('is made here, whatever a stranger sends', async () => {
+    it('makes the request id, whatever a stranger sends', async () => {
       const answer = await raw('GET', '/healthz', { 'x-request-id': 'mine' })
       assert.match(String(answer.headers['x-request-id']), /^[0-9a-f-]{36}$/)
     })
-    it('is a trusted proxy’s, if it sends one', async () => {
+    it('takes the request id of a trusted proxy, if it sends one', async () => {
       const trusting = await startAuth({ beside: auth, env: { TRUSTED_PROXIES: '127.0.0.1' } })
       const { headers } = await trusting.request('GET', '/healthz', { headers: { 'x-request-id': 'gw-1' } })
       assert.equal(headers.get('x-request-id'), 'gw-1')

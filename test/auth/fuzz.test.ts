@@ -31,7 +31,7 @@ describe('any input', () => {
   )
   const near = (...values: string[]) => fc.oneof({ weight: 3, arbitrary: fc.constantFrom(...values) }, text)
 
-  it('to POST /v1/oauth/token gets one of its answers, and a token only for assigned scopes', async () => {
+  it('gives any token request one of its answers, and a token only for assigned scopes', async () => {
     const { clientId, clientSecret } = client
     const pair = fc.record(
       {
@@ -73,7 +73,7 @@ describe('any input', () => {
     assertNothingFailed()
   }).timeout(60_000)
 
-  it('as a body, of any bytes, gets 400 or 401', async () => {
+  it('answers 400 or 401 to a body of any bytes', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), fc.boolean(), async (bytes, ofRevoke) => {
         const response = await auth.request('POST', ofRevoke ? '/v1/oauth/revoke' : '/v1/oauth/token', {
@@ -87,7 +87,7 @@ describe('any input', () => {
     assertNothingFailed()
   }).timeout(60_000)
 
-  it('as token to POST /v1/oauth/revoke gets 200, or 400 when it is empty', async () => {
+  it('answers 200 to any token to revoke, or 400 to an empty one', async () => {
     const { json } = await auth.token(client)
     const parts: string[] = json.access_token.split('.')
     const token = fc.oneof(
@@ -108,7 +108,7 @@ describe('any input', () => {
     assertNothingFailed()
   }).timeout(60_000)
 
-  it('round-trips through the form parser as through URLSearchParams', () => {
+  it('parses any form as URLSearchParams does', () => {
     const names = new Set(['a', 'b c', 'é', '__proto__'])
     const form = fc.dictionary(fc.constantFrom(...names), fc.string({ unit: 'grapheme', minLength: 1 }))
     fc.assert(

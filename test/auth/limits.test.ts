@@ -50,7 +50,7 @@ for (const store of ['with Redis', 'without Redis']) {
       assertTooMany(await auth.token(client), 'token-client')
     })
 
-    it('counts its other requests too, and tells what is wrong with them first', async () => {
+    it('counts a client’s bad requests too, and says what is wrong with them first', async () => {
       for (const _ of SEVERAL) assert.equal((await auth.token(client, { scope: 'nope' })).status, 400)
       assertTooMany(await auth.token(client), 'token-client')
       assert.equal((await auth.token(client, { scope: 'nope' })).json.error, 'invalid_scope')
@@ -65,7 +65,7 @@ for (const store of ['with Redis', 'without Redis']) {
       assert.equal((await auth.token(client)).status, 200)
     })
 
-    it('lets a client go on when its window is over', async () => {
+    it('lets a client continue when its window is over', async () => {
       const redis = createRedis({ url: auth.redis.url('auth'), connectionName: 'test' })
       if (store === 'with Redis') await redisReady(redis)
       const limit = rateLimits(redis, createMetrics({ service: 'auth' }))('window', {
@@ -79,7 +79,7 @@ for (const store of ['with Redis', 'without Redis']) {
       redis.disconnect()
     })
 
-    it('limits each client by itself', async () => {
+    it('limits each client separately', async () => {
       for (const _ of [...SEVERAL, 6]) await auth.token(client)
       assert.equal((await auth.token(await auth.createClient())).status, 200)
     })
@@ -131,7 +131,7 @@ for (const store of ['with Redis', 'without Redis']) {
 }
 
 describe('client addresses', () => {
-  it('come from X-Forwarded-For of a trusted proxy only', async () => {
+  it('takes client addresses only from a trusted proxy’s X-Forwarded-For', async () => {
     const auth = await startAuth({ env: { ...LIMITS, TRUSTED_PROXIES: '10.0.0.0/8' } })
     const client = await auth.createClient()
     const wrong = (source: string) =>

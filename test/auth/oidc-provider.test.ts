@@ -36,7 +36,7 @@ describe('oidc-provider, as it is used', () => {
     return verdict
   }
 
-  it('is the version that this code was read against', async () => {
+  it('runs the version that this code was read against', async () => {
     const read = async (path: string) => JSON.parse(await readFile(new URL(path, import.meta.url), 'utf8'))
     assert.equal((await read('../../package.json')).dependencies['oidc-provider'], PINNED)
     assert.equal((await read('../../node_modules/oidc-provider/package.json')).version, PINNED)
@@ -164,7 +164,7 @@ describe('oidc-provider, as it is used', () => {
     assert.equal(new Set(tokens.map(({ claims }) => claims.jti)).size, tokens.length)
   })
 
-  it('belongs to one key: each grant signs with its own', async () => {
+  it('gives each signing key its own provider', async () => {
     const grantOf = createGrants(SERVER)
     const keys = [createTestKey({ kid: 'one' }), createTestKey({ kid: 'two' })]
     const published = createLocalJWKSet({ keys: keys.map(({ publicJwk }) => publicJwk) })
@@ -178,7 +178,7 @@ describe('oidc-provider, as it is used', () => {
     }
   })
 
-  it('ends the start of the server when it refuses the configuration', async () => {
+  it('fails the start of the server when it refuses the configuration', async () => {
     // A setting that the configuration's own check would refuse as well: none that passes it is refused today.
     const started = startAuth({ config: { ISSUER: 'no url' } })
     await assert.rejects(started, (error: Error) => {
@@ -188,7 +188,7 @@ describe('oidc-provider, as it is used', () => {
     })
   })
 
-  it('prints nothing', () => {
+  it('prints nothing to the console', () => {
     // Its warnings come once in a process.
     const program = `
       import { createGrants } from './apps/auth/grant.ts'

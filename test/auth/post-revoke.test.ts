@@ -104,7 +104,7 @@ describe('POST /v1/oauth/revoke', () => {
     assert.equal(status, 503)
   })
 
-  it('answers a repeat alike', async () => {
+  it('answers a repeated revocation alike', async () => {
     const token = await tokenOf(client)
     assertDone(await revoke(client, token))
     assertDone(await revoke(client, token))
@@ -125,7 +125,7 @@ describe('POST /v1/oauth/revoke', () => {
     assert.deepEqual(await standing(token), { revoked: 'token' })
   })
 
-  it('takes HTTP Basic', async () => {
+  it('accepts HTTP Basic to revoke', async () => {
     const token = await tokenOf(client)
     const header = { authorization: basic(client.clientId, client.clientSecret) }
     assertDone(await auth.post(PATH, { token }, header))
@@ -173,7 +173,7 @@ describe('POST /v1/oauth/revoke', () => {
       })
     }
 
-    it('another client’s token, which stays alive', async () => {
+    it('answers 200 to another client’s token, which stays alive', async () => {
       const token = await tokenOf(other)
       assertDone(await revoke(client, token))
       assert.equal(await standing(token), 'live')
@@ -187,17 +187,17 @@ describe('POST /v1/oauth/revoke', () => {
       assert.equal(status, 400)
       assert.equal(json.error, 'invalid_request')
     }
-    it('refuses token missing', () => refused(auth.post(PATH, { ...fields(), token: undefined })))
-    it('refuses token empty', () => refused(auth.post(PATH, { ...fields(), token: '' })))
+    it('refuses a missing token', () => refused(auth.post(PATH, { ...fields(), token: undefined })))
+    it('refuses an empty token', () => refused(auth.post(PATH, { ...fields(), token: '' })))
     for (const name of ['token', 'client_id', 'client_secret']) {
       it(`refuses ${name} twice`, () =>
         refused(auth.post(PATH, `${new URLSearchParams(fields())}&${name}=x`)))
       it(`refuses ${name} in the query`, () => refused(auth.post(`${PATH}?${name}=x`, fields())))
     }
-    it('refuses JSON', () => refused(auth.post(PATH, '{}', { 'content-type': 'application/json' })))
-    it('refuses two ways at once', () =>
+    it('refuses a revocation request in JSON', () => refused(auth.post(PATH, '{}', { 'content-type': 'application/json' })))
+    it('refuses two ways to authenticate at once', () =>
       refused(auth.post(PATH, fields(), { authorization: basic(client.clientId, client.clientSecret) })))
-    it('refuses more than 8 KiB', () => refused(auth.post(PATH, { ...fields(), token: 'x'.repeat(8_192) })))
+    it('refuses a revocation request of more than 8 KiB', () => refused(auth.post(PATH, { ...fields(), token: 'x'.repeat(8_192) })))
   })
 })
 

@@ -77,7 +77,7 @@ for (const trusted of [true, false]) {
         assert.match(jti ?? '', /^[\w-]{43}$/)
       })
 
-      it('gives each token an id of its own', async () => {
+      it('gives each token its own id', async () => {
         const [one, two] = await Promise.all([auth.token(client), auth.token(client)])
         assert.notEqual(one.json.access_token, two.json.access_token)
       })
@@ -176,10 +176,10 @@ for (const trusted of [true, false]) {
     })
 
     describe('400 invalid_request', () => {
-      it('refuses grant_type missing', async () => {
+      it('refuses a missing grant_type', async () => {
         assertError(await post({ grant_type: undefined }), 400, 'invalid_request')
       })
-      it('refuses grant_type empty', async () => {
+      it('refuses an empty grant_type', async () => {
         assertError(await post({ grant_type: '' }), 400, 'invalid_request')
       })
       for (const field of ['grant_type', 'client_id', 'client_secret', 'scope', 'resource']) {
@@ -269,13 +269,13 @@ for (const trusted of [true, false]) {
         const body = `${new URLSearchParams(fieldsOf())}&pad=`
         return body + 'x'.repeat(bytes - body.length)
       }
-      it('takes 8 KiB', async () => {
+      it('accepts a body of 8 KiB', async () => {
         assert.equal((await auth.post(PATH, padded(8_192))).status, 200)
       })
-      it('refuses one byte more', async () => {
+      it('refuses a body of one byte more', async () => {
         assertError(await auth.post(PATH, padded(8_193)), 400, 'invalid_request')
       })
-      it('refuses one byte more of unknown length', async () => {
+      it('refuses a body of one byte more and unknown length', async () => {
         const response = await fetch(auth.url + PATH, {
           method: 'POST',
           headers: { 'content-type': 'application/x-www-form-urlencoded' },
@@ -303,7 +303,7 @@ for (const trusted of [true, false]) {
         'undefined',
       ]
       for (const grant_type of grants) {
-        it(`refuses ${grant_type}`, async () => {
+        it(`refuses the grant type ${grant_type}`, async () => {
           assertError(await post({ grant_type }), 400, 'unsupported_grant_type')
         })
       }
@@ -402,7 +402,7 @@ for (const trusted of [true, false]) {
         ],
       ]
       for (const [name, changes, status, error] of rows) {
-        it(`tells ${name}`, async () => {
+        it(`reports ${name}`, async () => {
           assertError(await post(changes), status, error)
         })
       }

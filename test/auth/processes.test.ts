@@ -64,7 +64,7 @@ describe('processes of the authorization server', function () {
     })
     after(() => close())
 
-    it('both refuse a client once its revocation is answered, whatever they remembered', async () => {
+    it('refuse a client at both processes once its revocation is answered, whatever they remembered', async () => {
       for (const child of pair) assert.equal((await tokenFrom(child, client)).status, 200)
       await revocation.revoke({ kind: 'client', id: client.clientId }, (transaction) =>
         markClientRevoked(transaction, { ...client, revokedBy: null }),
@@ -78,7 +78,7 @@ describe('processes of the authorization server', function () {
       for (const child of pair) assert.equal((await tokenFrom(child, other)).status, 200)
     })
 
-    it('both neither publish nor sign with a key once its revocation is answered, and go on with one and the same', async () => {
+    it('neither publish nor sign with a key once its revocation is answered, and continue with one and the same', async () => {
       const jwksOf = async ({ port }: Running) =>
         (await fetch(`http://127.0.0.1:${port}/v1/oauth/jwks`)).json()
       const [{ kid: old }] = (await jwksOf(pair[0] as Running)).keys
@@ -103,7 +103,7 @@ describe('processes of the authorization server', function () {
     })
 
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      it(`answer what is in flight, and end with code 0 on ${signal}`, async () => {
+      it(`finish requests in flight, and exit with code 0 on ${signal}`, async () => {
         const child = pair.shift() as Running
         const answers = Array.from({ length: 20 }, () => tokenFrom(child, client))
         await Promise.any(answers)

@@ -37,7 +37,7 @@ describe('what is noted of a refused request', () => {
     return []
   }
 
-  it('says what was wrong with a request of the client, under its request id', async () => {
+  it('records what was wrong with a request of the client, under its request id', async () => {
     const { headers } = await auth.token(client, { scope: 'boost:write' })
     const [record] = await noted(client)
     assert.ok(record)
@@ -72,7 +72,7 @@ describe('what is noted of a refused request', () => {
     assert.equal(await redis.exists(redisKeys.refusals('proven', client.clientId)), 0)
   })
 
-  it('says that the client was revoked, where the caller learns only invalid_client', async () => {
+  it('records that the client was revoked, where the caller learns only invalid_client', async () => {
     await auth.markRevoked(client)
     await auth.token(client)
     const [record] = await noted(client)
@@ -82,13 +82,13 @@ describe('what is noted of a refused request', () => {
     )
   })
 
-  it('says that the client was over its rate', async () => {
+  it('records that the client was over its rate', async () => {
     for (let times = 0; times < 6; times += 1) await auth.token(client)
     const [record] = await noted(client)
     assert.deepEqual([record?.status, record?.reason], [429, 'rate_of_client'])
   })
 
-  it('holds no secret, and nothing about a client that does not exist', async () => {
+  it('records no secret, and nothing about an unknown client', async () => {
     const unknown = newClientId()
     await auth.token({ ...client, clientId: unknown })
     await auth.token(client, { scope: client.clientSecret })

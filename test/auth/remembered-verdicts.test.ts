@@ -31,7 +31,7 @@ describe('a remembered verdict', () => {
     return { judge, asked }
   }
 
-  it('is asked for once for each combination of assigned scopes, grant type, scope and resource', async () => {
+  it('asks for a verdict once per combination of assigned scopes, grant type, scope and resource', async () => {
     const { judge, asked } = counted()
     const combinations: Partial<GrantRequest>[] = [
       {},
@@ -55,7 +55,7 @@ describe('a remembered verdict', () => {
     assert.equal(asked.length, combinations.length)
   })
 
-  it('rests on nothing but these: oidc-provider sees no secret, no client id and no header of the caller', async () => {
+  it('shows oidc-provider no secret, no client id and no header of the caller', async () => {
     const seen: { url?: string; headers: object; fields: object }[] = []
     const { emit } = Provider.prototype
     Provider.prototype.emit = function (event: string, ...about: unknown[]) {
@@ -94,7 +94,7 @@ describe('a remembered verdict', () => {
     assert.deepEqual(seen, [{ url: '/token', headers, fields }])
   })
 
-  it('is the same whatever order the scopes are in, assigned or asked for', async () => {
+  it('shares a verdict whatever order the scopes are in, assigned or requested', async () => {
     const { judge, asked } = counted()
     for (const assigned of orders(['analytics:read', 'boost:read']))
       for (const names of orders(['analytics:read', 'boost:read']))
@@ -102,13 +102,13 @@ describe('a remembered verdict', () => {
     assert.equal(asked.length, 1)
   })
 
-  it('is never a refusal: that is judged each time', async () => {
+  it('never remembers a refusal: that is judged each time', async () => {
     const { judge, asked } = counted(refusal)
     for (const _ of [1, 2, 3]) assert.equal(await judge(requestOf()), refusal)
     assert.equal(asked.length, 3)
   })
 
-  it('is bounded: strings without end are not all kept', async () => {
+  it('remembers a bounded number of verdicts', async () => {
     const { judge, asked } = counted()
     const strings = Array.from({ length: 3_000 }, (_, i) => `scope-${i}`)
     for (const scope of [...strings, ...strings]) await judge(requestOf({ scope }))
@@ -123,7 +123,7 @@ describe('a remembered verdict', () => {
         .map((names) => requestOf({ assigned, scope: names.join(' ') })),
     )
 
-  it('is kept for every request that can be granted, so that no client can push out those of another', async () => {
+  it('keeps a verdict for every grantable request, so no client can push out those of another', async () => {
     const granting = createGrants({ issuer: 'https://issuer.test', resource: 'https://api.test' })
     const { judge: judgeOfLibrary } = granting(createTestKey())
     let asked = 0
@@ -136,7 +136,7 @@ describe('a remembered verdict', () => {
     assert.equal(asked, 211)
   })
 
-  it('has room for those of a sixth scope', async () => {
+  it('has room for the verdicts of a sixth scope', async () => {
     const { judge, asked } = counted()
     const all = grantable([...SCOPES, 'one:more' as Scope])
     for (const request of [...all, ...all]) await judge(request)

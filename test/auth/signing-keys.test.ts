@@ -65,7 +65,7 @@ describe('signing keys', () => {
   /** A process that starts now: what a running one knows after its next look at the table. */
   const another = (env: Record<string, string> = {}) => startAuth({ beside: auth, env })
 
-  it('are one that signs and one that stands by when several processes start at once on an empty table', async () => {
+  it('makes one active and one standby key when several processes start at once on an empty table', async () => {
     await auth.db.raw('truncate signing_keys cascade')
     const started = await Promise.all([another(), another(), another()])
     const kids = await Promise.all(started.map((server) => published(server)))
@@ -73,7 +73,7 @@ describe('signing keys', () => {
     for (const server of started) await server.stop()
   })
 
-  it('never lie in the database readable, nor under another kid', async () => {
+  it('stores no readable key, nor a key under another kid', async () => {
     const [key] = (await listSigningKeys(auth.db)) as [StoredSigningKey]
     const { privateKey } = openSigningKey(key, [auth.encryptionKey]) ?? assert.fail('it does not open')
     const secretPart = Buffer.from(privateKey.export({ format: 'jwk' }).d as string, 'base64url')
@@ -90,7 +90,7 @@ describe('signing keys', () => {
     assert.equal(openSigningKey(cut, [auth.encryptionKey]), undefined)
   })
 
-  it('stop a process that has another key encryption key', async () => {
+  it('stops a process that has another key encryption key', async () => {
     await assert.rejects(
       another({ KEY_ENCRYPTION_KEY: randomBytes(32).toString('base64') }),
       /KEY_ENCRYPTION_KEY/,
@@ -100,7 +100,7 @@ describe('signing keys', () => {
     assert.equal((await listSigningKeys(auth.db)).length, 2)
   })
 
-  it('have ids that a command line does not take for an option', async () => {
+  it('gives keys ids that a command line does not take for an option', async () => {
     const key = () => newSigningKey({ ...options(), activatesAt: new Date(auth.clock.now()) })
     // One thumbprint in 64 begins with a hyphen.
     const kids = await Promise.all(Array.from({ length: 1_000 }, async () => (await key()).kid))
@@ -110,7 +110,7 @@ describe('signing keys', () => {
     )
   })
 
-  it('are not published because somebody could write the table', async () => {
+  it('publishes no key because someone could write the table', async () => {
     const genuine = await published()
     const now = new Date(auth.clock.now())
     const forged = await newSigningKey({ ...options(), encryptionKey: [randomBytes(32)], activatesAt: now })
@@ -126,7 +126,7 @@ describe('signing keys', () => {
     await later.stop()
   })
 
-  it('are not published as the table has them: the public half follows from the private one', async () => {
+  it('derives the published half from the private one, not from the table', async () => {
     const before = (await auth.request('GET', '/v1/oauth/jwks')).json
     const other = await newSigningKey({ ...options(), activatesAt: null })
     await auth.db.raw('update signing_keys set public_jwk = ?', [JSON.stringify(other.publicJwk)])
@@ -135,7 +135,7 @@ describe('signing keys', () => {
     await later.stop()
   })
 
-  it('rotate without a refused token: the one that stood by signs, the old one is kept, then gone', async () => {
+  it('rotates without a refused token: the standby key signs, the old one is kept, then gone', async () => {
     const [old, next] = (await published()) as [string, string]
     auth.clock.advance(STANDBY_MIN_MS)
     const { active, standby } = await rotateSigningKey(auth.db, options())
@@ -157,11 +157,11 @@ describe('signing keys', () => {
     }
   })
 
-  it('are kept until the last token is dead at a verifier that caches keys for 5 minutes, clocks 2 minutes off', () => {
+  it('publishes a retired key until its last token expired, with keys cached 5 minutes and clocks 2 minutes off', () => {
     assert.ok(KEEP_RETIRED_MS >= (900 + 300 + 2 * 120) * 1_000)
   })
 
-  it('do not rotate to a key that verifiers may not know yet', async () => {
+  it('does not rotate to a key that verifiers may not know yet', async () => {
     const before = await listSigningKeys(auth.db)
     auth.clock.advance(STANDBY_MIN_MS - 1)
     await assert.rejects(rotateSigningKey(auth.db, options()), StandbyTooNew)
@@ -171,7 +171,7 @@ describe('signing keys', () => {
     await assert.rejects(rotateSigningKey(auth.db, options()), StandbyTooNew)
   })
 
-  it('rotate one after the other when two operators rotate at once', async () => {
+  it('rotates one after the other when two operators rotate at once', async () => {
     auth.clock.advance(STANDBY_MIN_MS)
     const both = await Promise.allSettled([
       rotateSigningKey(auth.db, options()),
@@ -184,7 +184,7 @@ describe('signing keys', () => {
     assert.deepEqual(states, ['retired', 'active', 'standby'])
   })
 
-  it('change their algorithm by two rotations', async () => {
+  it('changes the algorithm by two rotations', async () => {
     for (const _ of [1, 2]) {
       auth.clock.advance(STANDBY_MIN_MS)
       await rotateSigningKey(auth.db, options('RS256'))
@@ -196,7 +196,7 @@ describe('signing keys', () => {
     await server.stop()
   })
 
-  it('are RS256 from the start where that is configured', async () => {
+  it('makes RS256 keys from the start where configured', async () => {
     await auth.db.raw('truncate signing_keys cascade')
     const server = await another({ SIGNING_ALG: 'RS256' })
     const response = await server.token(client)
@@ -209,7 +209,7 @@ describe('signing keys', () => {
     const revoke = (kid: string) =>
       auth.db.transaction((transaction) => markSigningKeyRevoked(transaction, kid, auth.clock.now()))
 
-    it('it signs nothing more, in a process that runs: the one that stood by does, at once', async () => {
+    it('signs with the standby key at once when the active one is revoked, in a running process', async () => {
       const [old, next] = (await published()) as [string, string]
       assert.equal(kidOf(await auth.token(client)), old)
       assert.equal(await revoke(old), true)
@@ -219,7 +219,7 @@ describe('signing keys', () => {
       assert.ok(!(await published()).includes(old))
     })
 
-    it('in a flood of many clients, each token stays its own client’s, and none begun later has the old key', async () => {
+    it('keeps each token its own client’s in a flood, and signs none begun later with the revoked key', async () => {
       const clients = await Promise.all(
         Array.from({ length: 8 }, (_, i) => auth.createClient({ scopes: SCOPES.slice(0, 1 + (i % 5)) })),
       )
@@ -255,7 +255,7 @@ describe('signing keys', () => {
       assert.deepEqual(new Set(kids), new Set([old, next]))
     }).timeout(20_000)
 
-    it('no key set has it from then on, whichever state it was in, and the others are still there', async () => {
+    it('publishes no revoked key from then on, whichever state it was in, and still the others', async () => {
       const [retired] = (await published()) as [string]
       auth.clock.advance(STANDBY_MIN_MS)
       const { active, standby } = await rotateSigningKey(auth.db, options())
@@ -270,7 +270,7 @@ describe('signing keys', () => {
       await server.stop()
     })
 
-    it('the key set is still answered when neither store can say whether it has one', async () => {
+    it('answers the key set when neither store can say whether it has a revoked key', async () => {
       const restore = await cutOffDatabase(auth.database)
       try {
         assert.equal((await published()).length, 2)
@@ -279,7 +279,7 @@ describe('signing keys', () => {
       }
     })
 
-    it('all processes go over to the same key, and publish the same new standby key', async () => {
+    it('switches all processes to the same key, and publishes the same new standby key', async () => {
       const second = await another()
       const [old] = (await published()) as [string]
       await revoke(old)
@@ -292,7 +292,7 @@ describe('signing keys', () => {
       for (const server of [second, third]) await server.stop()
     })
 
-    it('the next one signs at once even while Postgres is gone', async () => {
+    it('signs with the standby key at once even while Postgres is gone', async () => {
       const server = await startAuth({ trusted: true })
       const owner = await server.createClient()
       const [old, next] = (await published(server)) as [string, string]
@@ -311,7 +311,7 @@ describe('signing keys', () => {
       }
     })
 
-    it('a retired one does not come back', async () => {
+    it('does not bring a retired key back', async () => {
       const [first, second] = (await published()) as [string, string]
       auth.clock.advance(STANDBY_MIN_MS)
       const { standby } = await rotateSigningKey(auth.db, options())
@@ -324,7 +324,7 @@ describe('signing keys', () => {
       await server.stop()
     })
 
-    it('and the one that stands by too, a new one is waited for', async () => {
+    it('waits for a new key when active and standby key are revoked', async () => {
       const [active, next] = (await published()) as [string, string]
       assert.equal(kidOf(await auth.token(client)), active)
       await revoke(next)
@@ -339,7 +339,7 @@ describe('signing keys', () => {
       assert.ok(![active, next].includes(kidOf(response)))
     })
 
-    it('and the one that stands by too, a new one is made', async () => {
+    it('makes a new key when active and standby key are revoked', async () => {
       const [active, next] = (await published()) as [string, string]
       await revoke(next)
       await revoke(active)
@@ -349,7 +349,7 @@ describe('signing keys', () => {
     })
   })
 
-  it('answer 503 when the active one is revoked and no other can be stored', async () => {
+  it('answers 503 when the active key is revoked and no other can be stored', async () => {
     const [active, next] = (await published()) as [string, string]
     for (const kid of [next, active])
       await auth.db.raw('insert into revoked_signing_keys (kid, revoked_at) values (?, now())', [kid])
@@ -377,7 +377,7 @@ describe('signing keys', () => {
       return keys
     }
 
-    it('are read again and again, and withdrawn on time even while Postgres is gone', async () => {
+    it('reads keys again and again, and withdraws them on time even while Postgres is gone', async () => {
       const keys = await start({ poll_ms: 20, pollUnable_ms: 20 })
       const [old = '', next] = keys.live().map(({ key }) => key.kid)
       auth.clock.advance(STANDBY_MIN_MS)
@@ -393,7 +393,7 @@ describe('signing keys', () => {
       }
     })
 
-    it('are forgotten with their private half once they are gone', async () => {
+    it('forgets a key with its private half once it is gone', async () => {
       const keys = await start({ poll_ms: 20, pollUnable_ms: 20 })
       const [old = ''] = keys.live().map(({ key }) => key.kid)
       assert.equal(typeof (await keys.find(old)), 'object')
@@ -405,7 +405,7 @@ describe('signing keys', () => {
       assert.equal(await keys.find(old), undefined)
     })
 
-    it('are unknown only to a read that began after the question, and that worked', async () => {
+    it('calls a key unknown only after a successful read that began after the question', async () => {
       const keys = await start({ poll_ms: HOUR_MS, pollUnable_ms: 50 })
       assert.equal(await keys.find('other'), undefined)
       await auth.db.raw('truncate signing_keys cascade')
@@ -419,7 +419,7 @@ describe('signing keys', () => {
       assert.equal(await keys.find('other'), undefined)
     })
 
-    it('are looked for more often while nothing can sign', async () => {
+    it('looks for keys more often while nothing can sign', async () => {
       const keys = await start({ poll_ms: HOUR_MS, pollUnable_ms: 20 })
       await auth.db.raw('revoke insert on signing_keys from integration_auth')
       for (const { key } of keys.live())
@@ -430,7 +430,7 @@ describe('signing keys', () => {
     })
   })
 
-  it('tell whether there was such a key to revoke', async () => {
+  it('says whether there was such a key to revoke', async () => {
     assert.equal(await markSigningKeyRevoked(auth.db, 'no such key', auth.clock.now()), false)
     const [kid] = (await published()) as [string]
     assert.equal(await markSigningKeyRevoked(auth.db, kid, auth.clock.now()), true)
@@ -501,7 +501,7 @@ describe('the state of a signing key', () => {
 })
 
 describe('ensureSigningKeys', () => {
-  it('leaves a table alone that has an active key and one that stands by', async () => {
+  it('leaves a table with an active and a standby key alone', async () => {
     const auth = await startAuth()
     const before = await listSigningKeys(auth.db)
     assert.equal(before.length, 2)

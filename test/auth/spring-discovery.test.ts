@@ -57,7 +57,7 @@ describe('discovery by Spring Security from issuer-uri', () => {
         assert.fail('no place has the metadata')
       }
 
-      it('ends at a document that it can parse', async () => {
+      it('ends Spring’s discovery at a document that it can parse', async () => {
         const metadata = await discover()
         assert.equal(metadata.issuer, TEST_ISSUER)
         assert.equal(metadata.token_endpoint, `${TEST_ISSUER}/v1/oauth/token`)
@@ -66,7 +66,7 @@ describe('discovery by Spring Security from issuer-uri', () => {
         assert.deepEqual(metadata.id_token_signing_alg_values_supported, [alg])
       })
 
-      it('could go on to RFC 8414, whose document has no member of OpenID Connect', async () => {
+      it('serves Spring an RFC 8414 document without members of OpenID Connect', async () => {
         const { json } = await auth.request('GET', '/.well-known/oauth-authorization-server')
         parseServer(json)
         assert.throws(() => parseProvider(json), /subject_types_supported/)

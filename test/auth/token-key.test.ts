@@ -9,7 +9,7 @@ describe('a key that signs access tokens', () => {
     ['ES256', 'ieee-p1363'],
     ['RS256', 'der'],
   ] as const)
-    it(`signs with ${alg} as a JWS wants it (RFC 7518 §3.1)`, () => {
+    it(`signs with ${alg} as JWS requires (RFC 7518 §3.1)`, () => {
       const key = createTestKey({ alg })
       const data = Buffer.from('header.payload')
       const signature = key.sign(data)
@@ -40,7 +40,7 @@ describe('the signature of an access token', () => {
 
   for (const [whatR, r] of Object.entries(numbers))
     for (const [whatS, s] of Object.entries(numbers))
-      it(`has 32 bytes for r ${whatR}, and 32 for s ${whatS} (RFC 7518 §3.4)`, () => {
+      it(`writes 32 bytes for r ${whatR}, and 32 for s ${whatS} (RFC 7518 §3.4)`, () => {
         const content = [...integer(r), ...integer(s)]
         const padded = (bytes: number[]) => [...Array(32 - bytes.length).fill(0), ...bytes]
         const signature = joseSignature(Buffer.from([0x30, content.length, ...content]))

@@ -36,10 +36,10 @@ describe('when neither store can decide', () => {
     await auth.stop()
   })
 
-  it('refuses a token with 503', async () => {
+  it('answers 503 to a token request when neither store can decide', async () => {
     assertUnavailable(await auth.token(client))
   })
-  it('tells first what is wrong with the request itself', async () => {
+  it('reports first what is wrong with the request itself', async () => {
     assert.equal((await auth.token(client, { scope: undefined })).status, 400)
     assert.equal((await auth.token(client, { grant_type: 'x' })).json.error, 'unsupported_grant_type')
     assert.equal((await auth.token(client, { scope: 'x' })).json.error, 'invalid_scope')
@@ -51,11 +51,11 @@ describe('when neither store can decide', () => {
     assertUnavailable(await auth.token(unseen, { client_secret: 'x' }))
     assertUnavailable(await auth.token(unseen, { scope: 'x' }))
   })
-  it('refuses to revoke a token with 503', async () => {
+  it('answers 503 to a revocation when neither store can decide', async () => {
     const { client_id = '', client_secret = '' } = tokenFields(client)
     assertUnavailable(await auth.post('/v1/oauth/revoke', { client_id, client_secret, token }))
   })
-  it('refuses with 429, not 503, what is over its rate', async () => {
+  it('answers 429, not 503, to a client over its rate', async () => {
     const { client_id = '', client_secret = '' } = tokenFields(eager)
     for (let sent = 0; sent < 20; sent += 1) assertUnavailable(await auth.token(eager))
     assert.equal((await auth.token(eager)).status, 429)
@@ -63,7 +63,7 @@ describe('when neither store can decide', () => {
     for (let sent = 0; sent < 2; sent += 1) assertUnavailable(await revoke())
     assert.equal((await revoke()).status, 429)
   })
-  it('still answers its documents', async () => {
+  it('serves the documents when neither store can decide', async () => {
     assert.equal((await auth.request('GET', '/v1/oauth/jwks')).status, 200)
     assert.equal((await auth.request('GET', '/.well-known/oauth-authorization-server')).status, 200)
     assert.equal((await auth.request('GET', '/healthz')).status, 200)
@@ -76,7 +76,7 @@ describe('when neither store can decide', () => {
 })
 
 describe('when Redis knows that a client is revoked, and Postgres is gone', () => {
-  it('refuses it with 401 as ever', async () => {
+  it('refuses a revoked client with 401 while Postgres is gone', async () => {
     const auth = await startAuth()
     const client = await auth.createClient()
     assert.equal((await auth.token(client)).status, 200)
@@ -89,7 +89,7 @@ describe('when Redis knows that a client is revoked, and Postgres is gone', () =
 })
 
 describe('before the signing keys are loaded', () => {
-  it('is not ready, and answers 503', async () => {
+  it('is not ready, and answers 503, before keys are loaded', async () => {
     const auth = await startAuth({ unready: true })
     const client = await auth.createClient()
     assertUnavailable(await auth.token(client))

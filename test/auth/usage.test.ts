@@ -48,7 +48,7 @@ describe('the usage of clients', () => {
     return { last: last.rows[0]?.last_used_at, tokens: hours.rows[0].tokens }
   }
 
-  it('reach Redis within some seconds of a token', async () => {
+  it('reaches Redis within seconds of a token', async () => {
     await auth.token(client)
     await auth.token(client)
     await auth.token(client, { scope: 'refused' })
@@ -67,7 +67,7 @@ describe('the usage of clients', () => {
     })
   })
 
-  it('move to Postgres, by hour, and add up', async () => {
+  it('moves usage to Postgres, by hour, and adds it up', async () => {
     const usage = counter()
     const start_ms = auth.clock.now()
     for (const _ of [1, 2, 3]) usage.issued(client.clientId, 'analytics:read', '192.0.2.1')
@@ -90,7 +90,7 @@ describe('the usage of clients', () => {
     assert.equal(await admin.exists('usage:pending', 'usage:draining'), 0)
   })
 
-  it('never go back in time', async () => {
+  it('never moves a last use back in time', async () => {
     const usage = counter()
     const late = auth.clock.now()
     usage.issued(client.clientId, 'analytics:read', '192.0.2.1')
@@ -104,7 +104,7 @@ describe('the usage of clients', () => {
     auth.clock.set(late)
   })
 
-  it('are stored once when several processes drain at the same time', async () => {
+  it('stores usage once when several processes drain at the same time', async () => {
     const usage = counter()
     usage.issued(client.clientId, 'analytics:read', '192.0.2.1')
     await usage.flush()
@@ -116,7 +116,7 @@ describe('the usage of clients', () => {
     assert.equal((await stored(client)).tokens, 1)
   })
 
-  it('left behind by a crash are stored by the next drain, and what came since by the one after', async () => {
+  it('stores what a crash left with the next drain, and later usage with the one after', async () => {
     const usage = counter()
     usage.issued(client.clientId, 'analytics:read', '192.0.2.1')
     await usage.flush()
@@ -129,7 +129,7 @@ describe('the usage of clients', () => {
     assert.equal((await stored(client)).tokens, 2)
   })
 
-  it('name at most 20 addresses of a client in one flush, and count every token', async () => {
+  it('names at most 20 addresses of a client in one flush, and counts every token', async () => {
     const usage = counter()
     for (let host = 1; host <= 25; host += 1)
       usage.issued(client.clientId, 'analytics:read', `192.0.2.${host}`)
@@ -141,7 +141,7 @@ describe('the usage of clients', () => {
     assert.equal(fields[`${client.clientId}|${hour}`], '25')
   })
 
-  it('are counted for each client, however many there are in one flush', async () => {
+  it('counts usage of each client, however many there are in one flush', async () => {
     const usage = counter()
     const clientOf = (n: number) => `cli_${String(n).padStart(22, '0')}`
     for (let n = 0; n < 1_201; n += 1) usage.issued(clientOf(n), 'analytics:read', '192.0.2.1')
@@ -151,7 +151,7 @@ describe('the usage of clients', () => {
     assert.ok((await admin.hmget('usage:pending', ...fields)).every((count) => count === '1'))
   })
 
-  it('reach Redis with their times, even while it is drained', async () => {
+  it('reaches Redis with its times, even while it is drained', async () => {
     const usage = counter()
     const client = (n: number) => `cli_${String(n).padStart(22, '0')}`
     let flushing = true
@@ -186,7 +186,7 @@ describe('the usage of clients', () => {
     assert.ok(drained.flat().some((field) => field.includes('|a|')))
   })
 
-  it('of a client that Postgres does not know are dropped', async () => {
+  it('drops the usage of a client that Postgres does not know', async () => {
     const usage = counter()
     usage.issued('cli_0000000000000000000000', 'analytics:read', '192.0.2.1')
     usage.issued(client.clientId, 'analytics:read', '192.0.2.1')
@@ -196,7 +196,7 @@ describe('the usage of clients', () => {
     assert.equal(await admin.exists('usage:draining'), 0)
   })
 
-  it('wait while Redis is away, and disturb no request', async () => {
+  it('keeps usage while Redis is down, and disturbs no request', async () => {
     await auth.redis.stop('SIGTERM')
     assert.equal((await auth.token(client)).status, 200)
     await new Promise((resolve) => setTimeout(resolve, 1_500))
@@ -206,7 +206,7 @@ describe('the usage of clients', () => {
     })
   }).timeout(30_000)
 
-  it('are flushed when the server closes', async () => {
+  it('flushes usage when the server closes', async () => {
     const other = await startAuth({ beside: auth })
     await other.token(client)
     await other.stop()

@@ -102,7 +102,7 @@ describe('wall clocks that differ', () => {
     // Each is less than two minutes from this process, and they are more than that apart.
     ['Postgres is 75 s ahead, Redis 75 s behind', { postgres_ms: 150_000, own_ms: 75_000 }],
   ] as const)
-    it(`${whose}: a revoked client stays refused after a flush, decided by Postgres`, async () => {
+    it(`refuses a revoked client after a flush, decided by Postgres: ${whose}`, async () => {
       const clientId = await subjects.newClient()
       await revokeClient(api, { vendorId: subjects.vendorId, clientId })
       await shift(shifts)
@@ -114,7 +114,7 @@ describe('wall clocks that differ', () => {
       assert.equal(reconciling.latest()?.outcome, 'clocks_apart')
     })
 
-  it('are reported once, at level error, by how much each store differs from this process', async () => {
+  it('reports once, as an error, by how much each store’s clock differs', async () => {
     await shift({ postgres_ms: 2 * HOUR_MS, own_ms: 0 })
     await until(() => errors().length > 0)
     await moreRounds()
@@ -127,7 +127,7 @@ describe('wall clocks that differ', () => {
     assert.equal(lines.at(-1)?.msg, 'revocation: Redis is trusted')
   })
 
-  it('do not let a purge remove what is still alive', async () => {
+  it('purges nothing live while clocks differ', async () => {
     const [clientId, jti] = [await subjects.newClient(), newJti()]
     await insertRevokedToken(owner, { jti, clientId, expiresAt: new Date(Date.now() + 900_000) })
     await shift({ postgres_ms: 2 * HOUR_MS, own_ms: 0 })
@@ -141,14 +141,14 @@ describe('wall clocks that differ', () => {
     assert.equal(await isKept(), false)
   })
 
-  it('by less than two minutes change nothing', async () => {
+  it('ignores clocks less than two minutes apart', async () => {
     await shift({ postgres_ms: 100_000, own_ms: 0 })
     await flush()
     await until(isTrusted)
     assert.deepEqual(errors(), [])
   })
 
-  it('do not make a client live again that was revoked while Postgres was hours behind', async () => {
+  it('refuses a client revoked while the clock of Postgres was hours behind', async () => {
     const clientId = await subjects.newClient()
     await shift({ postgres_ms: -5 * HOUR_MS, own_ms: 0 })
     await revokeClient(api, { vendorId: subjects.vendorId, clientId })

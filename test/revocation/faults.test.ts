@@ -85,7 +85,7 @@ describe('a revoked client stays refused', () => {
   const runId = (server: TestRedis) =>
     asAdmin(server, async (redis) => /run_id:(\w+)/.exec(await redis.info('server'))?.[1])
 
-  it('when Redis restarts with nothing', async () => {
+  it('refuses a revoked client when Redis restarts empty', async () => {
     const [revoked, live] = [await subjects.newClient(), await subjects.newClient()]
     await revoke(here, revoked)
     await restartEmpty(servers[0])
@@ -99,7 +99,7 @@ describe('a revoked client stays refused', () => {
     assert.equal(await there.ask({ clientId: live }), 'live by redis')
   })
 
-  it('when Redis restarts from a dump that is older, with a marker that has not expired', async () => {
+  it('refuses a revoked client when Redis restarts from an older dump with a live marker', async () => {
     const [revoked, live] = [await subjects.newClient(), await subjects.newClient()]
     await asAdmin(servers[0], (redis) => redis.persist(redisKeys.revocationMarker))
     const old = await dump(servers[0])
@@ -117,7 +117,7 @@ describe('a revoked client stays refused', () => {
     assert.equal(await there.ask({ clientId: revoked }), 'client revoked by redis')
   })
 
-  it('when Redis is flushed', async () => {
+  it('refuses a revoked client when Redis is flushed', async () => {
     const revoked = await subjects.newClient()
     await revoke(here, revoked)
     await asAdmin(servers[0], (redis) => redis.flushall())
@@ -127,7 +127,7 @@ describe('a revoked client stays refused', () => {
     assert.equal(await there.ask({ clientId: revoked }), 'client revoked by redis')
   })
 
-  it('when it is revoked while Redis stands still, and Redis goes on right after the answer', async () => {
+  it('refuses a client revoked while Redis was stopped, when Redis resumes right after the answer', async () => {
     const revoked = await subjects.newClient()
     const thaw = await freeze(servers[0])
     await revoke(here, revoked).finally(thaw)
@@ -136,7 +136,7 @@ describe('a revoked client stays refused', () => {
     await refusedBy(revoked, here, there)
   })
 
-  it('when it is revoked where Redis cannot be reached, and Redis is asked elsewhere', async () => {
+  it('refuses a client revoked where Redis is unreachable, when Redis is asked elsewhere', async () => {
     const revoked = await subjects.newClient()
     keepReconciling(there)
     networks[0]?.redis.cut()
@@ -144,7 +144,7 @@ describe('a revoked client stays refused', () => {
     await refusedBy(revoked, here, there)
   })
 
-  it('when the asker is cut off from Postgres, and the revoker from Redis', async () => {
+  it('refuses a revoked client when the asker is cut off from Postgres, and the revoker from Redis', async () => {
     const [revoked, live] = [await subjects.newClient(), await subjects.newClient()]
     networks[1]?.postgres.stall()
     networks[0]?.redis.stall()
@@ -154,7 +154,7 @@ describe('a revoked client stays refused', () => {
     assert.equal(await there.ask({ clientId: live }), 'undecided by neither')
   })
 
-  it('when another server appears behind the same address, with a marker of the first', async () => {
+  it('refuses a revoked client when another server has its address and the first one’s marker', async () => {
     const [revoked, live] = [await subjects.newClient(), await subjects.newClient()]
     await asAdmin(servers[0], (redis) => redis.persist(redisKeys.revocationMarker))
     const old = await dump(servers[0])
@@ -176,7 +176,7 @@ describe('a revoked client stays refused', () => {
     }
   })
 
-  it('when a replica is promoted that never saw the revocation', async () => {
+  it('refuses a revoked client when a replica is promoted that never saw the revocation', async () => {
     const [revoked, live] = [await subjects.newClient(), await subjects.newClient()]
     await replicate(servers[0], servers[1])
     await promote(servers[1])
@@ -207,7 +207,7 @@ describe('a revoked client stays refused', () => {
     return trusting
   }
 
-  it('when its connection is led to a promoted copy that missed the revocation, between two ticks', async () => {
+  it('refuses a revoked client when a connection moves between ticks to a copy that missed the revocation', async () => {
     const [revoked, live] = [await subjects.newClient(), await subjects.newClient()]
     const { redis } = networks[1] as { redis: TcpProxy }
     const trusting = await startTrusting(redis)
@@ -224,7 +224,7 @@ describe('a revoked client stays refused', () => {
   })
 
   for (const readOnly of ['yes', 'no'])
-    it(`when the primary becomes a replica of a server that never saw it, under a connection that stays (replica-read-only ${readOnly})`, async () => {
+    it(`refuses a revoked client when the primary starts to replicate a server that never saw it (replica-read-only ${readOnly})`, async () => {
       await asAdmin(servers[0], (redis) => redis.config('SET', 'replica-read-only', readOnly))
       cleanups.push(() => asAdmin(servers[0], (redis) => redis.config('SET', 'replica-read-only', 'yes')))
       const [revoked, live] = [await subjects.newClient(), await subjects.newClient()]
@@ -244,7 +244,7 @@ describe('a revoked client stays refused', () => {
       await refusedBy(revoked, here, there)
     })
 
-  it('when the network splits, each half with a primary of its own', async () => {
+  it('refuses a revoked client when the network splits, each half with a primary', async () => {
     const [first, second, live] = [
       await subjects.newClient(),
       await subjects.newClient(),

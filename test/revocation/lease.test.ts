@@ -38,23 +38,23 @@ describe('for how long a process believes a marker', () => {
 
   const vouches = (marker: string, after_ms: number) => lease.vouches(marker, SENT_AT_MS + after_ms)
 
-  it('is lease_ms from when the tick before its round was sent, whatever Redis’ clock does', () => {
+  it('believes a marker for lease_ms from the tick before its round, whatever Redis’ clock does', () => {
     assert.equal(vouches(`${lease.server()} ${count}`, LEASE_MS - 1), true)
     assert.equal(vouches(`${lease.server()} ${count}`, LEASE_MS), false)
     assert.equal(vouches(`${lease.server()} ${count + 1}`, LEASE_MS), false)
   })
 
-  it('is not at all when its round may have begun before any tick that the process sent', () => {
+  it('believes no marker whose round may precede every tick that the process sent', () => {
     assert.equal(vouches(`${lease.server()} ${count - 1}`, 0), false)
   })
 
-  it('is not at all when it is another server’s, or none', () => {
+  it('believes no marker of another server, or a missing one', () => {
     assert.equal(vouches(`${'0'.repeat(40)} ${count}`, 0), false)
     assert.equal(vouches('', 0), false)
     assert.equal(lease.vouches(null, SENT_AT_MS), false)
   })
 
-  it('is reported after each tick, by the marker that the tick read', async () => {
+  it('reports after each tick, by the marker that the tick read', async () => {
     let ticks = 0
     const ticked = () => {
       ticks += 1
@@ -83,7 +83,7 @@ describe('for how long a process believes a marker', () => {
     assert.equal(ticking.trusted(), false)
   })
 
-  it('ends with the connection on which the server was named', async () => {
+  it('believes no marker beyond the connection on which the server was named', async () => {
     const marker = `${lease.server()} ${count}`
     redis.disconnect()
     await eventually(() => !vouches(marker, 0))

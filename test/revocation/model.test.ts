@@ -145,7 +145,7 @@ describe('revocation, whatever happens', () => {
   })
 
   for (const seed of SEEDS)
-    it(`keeps its promise (seed ${seed})`, async function () {
+    it(`keeps the revocation promise (seed ${seed})`, async function () {
       this.timeout(RUNS * TIME_FOR_ONE_RUN_MS)
       const keepsItsPromise = fc.asyncProperty(histories, async (history) => {
         const world = await createWorld({ database, servers, sites: SITES })

@@ -272,7 +272,7 @@ describe('a round of the reconciler', () => {
       for (const key of notThere) assert.equal(await entry(key), -2, key)
     })
 
-    it('adds thousands of them', async () => {
+    it('adds thousands of entries', async () => {
       const clientId = await subjects.newClient()
       await owner.raw(
         `insert into revoked_tokens select 'token-' || n, ?, now(), now() + interval '900 s' from generate_series(1, 3001) n`,
@@ -298,7 +298,7 @@ describe('a round of the reconciler', () => {
       }
     })
 
-    it('sends only new ones while the server is known to have the others', async () => {
+    it('sends only new entries while the server is known to have the others', async () => {
       await asAdmin(server, (redis) => redis.flushall())
       await revokeInPostgres()
       await marked()
@@ -352,7 +352,7 @@ describe('a round of the reconciler', () => {
       assert.deepEqual(read.at(-1)?.toSorted(), [early, late].toSorted())
     })
 
-    it('sends all of them again now and then, so that one that was removed or shortened comes back', async () => {
+    it('resends all entries now and then, so that a removed or shortened one comes back', async () => {
       const clientId = await revokeInPostgres()
       await marked()
       await asAdmin(server, (redis) => redis.set(redisKeys.revokedClient(clientId), '1', 'PX', 1))
@@ -364,7 +364,7 @@ describe('a round of the reconciler', () => {
       assert.ok((await entry(redisKeys.revokedClient(clientId))) > FAST.entry_ms - 60_000)
     })
 
-    it('sends all of them again to a server that was restarted from a dump of the middle of the round', async () => {
+    it('resends all entries to a server restarted from a mid-round dump', async () => {
       await marked()
       const clientId = await revokeInPostgres()
       let file = ''
@@ -381,7 +381,7 @@ describe('a round of the reconciler', () => {
       assert.ok((await entry(redisKeys.revokedClient(clientId))) > 0)
     })
 
-    it('sends all of them again after clocks were apart, since that of Redis may have ended some', async () => {
+    it('resends all entries after clocks were apart, since that of Redis may have ended some', async () => {
       await revokeInPostgres()
       let [now_ms, ahead_ms] = [0, 0]
       const { redis, db } = api
@@ -402,7 +402,7 @@ describe('a round of the reconciler', () => {
       assert.deepEqual(await round(), { outcome: 'marked', entries: 1, added: 1 })
     })
 
-    it('sends all of them again after a flush, a failed round, a fence, or an eviction', async () => {
+    it('resends all entries after a flush, a failed round, a fence, or an eviction', async () => {
       await revokeInPostgres()
       await marked()
       const evict = async () => {
@@ -598,7 +598,7 @@ describe('a round of the reconciler', () => {
       assert.equal(await api.ask({ clientId, jti: newJti() }), 'live by postgres')
     })
 
-    it('goes on if it knows all that Redis holds', async () => {
+    it('accepts a promoted standby that knows all that Redis holds', async () => {
       await revokeInPostgres()
       await insertRevokedSigningKey(owner, await subjects.newKey())
       await owner.raw(
@@ -614,7 +614,7 @@ describe('a round of the reconciler', () => {
       assert.equal(await isFollowed(), true)
     })
 
-    it('does not go on if Redis was flushed while it was compared', async () => {
+    it('does not accept a standby if Redis was flushed during the comparison', async () => {
       await promote()
       atStep = async (step) => {
         if (step === 'read') await asAdmin(server, (redis) => redis.flushall())
@@ -624,7 +624,7 @@ describe('a round of the reconciler', () => {
       assert.equal(await isFollowed(), false)
     })
 
-    it('does not go on if Redis was restarted from a dump while it was compared', async () => {
+    it('does not accept a standby if Redis was restarted from a dump during the comparison', async () => {
       await tokensInRedis()
       await promote()
       let restarted = false
@@ -644,7 +644,7 @@ describe('a round of the reconciler', () => {
       assert.equal(await isFollowed(), false)
     })
 
-    it('does not go on if comparing takes too long', async () => {
+    it('does not accept a standby if comparing takes too long', async () => {
       const timings = { ...FAST, compare_ms: 0 }
       const hurried = createReconciler({ redis: api.redis, db: api.db, timings })
       await promote()

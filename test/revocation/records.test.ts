@@ -47,7 +47,7 @@ describe('what Postgres keeps of revocations', () => {
     assert.deepEqual([tokens.filter((t) => t === jti), keys.filter((k) => k === kid)], [[jti], [kid]])
   })
 
-  it('keeps a revoked key for ever, since its thief can sign at any time', async () => {
+  it('keeps a revoked key permanently, since its thief can sign at any time', async () => {
     const kid = await subjects.newKey()
     await owner.raw(`insert into revoked_signing_keys values (?, now() - interval '3 days')`, [kid])
     assert.ok((await readRecentRevocations(api, HOUR_MS)).keys.includes(kid))

@@ -86,7 +86,7 @@ describe('the Redis users of the services', () => {
     return commands.filter((_, i) => verdicts[i])
   }
 
-  it('may do nothing that flushes, removes, renames, shortens or overwrites, or that changes the server', async () => {
+  it('forbids the services to flush, remove, rename, shorten, overwrite or change the server', async () => {
     assert.deepEqual(await allowedAmong('auth', FORBIDDEN_TO_BOTH), [])
     assert.deepEqual(await allowedAmong('api', FORBIDDEN_TO_BOTH), [])
     // Each is a real command: the administrator may.
@@ -103,7 +103,7 @@ describe('the Redis users of the services', () => {
     'renamenx usage:pending usage:draining',
     'scan 0',
   ]
-  it('let only the resource API mark a server, revoke clients and keys, and list what there is', async () => {
+  it('allows only the resource API to mark a server, revoke clients and keys, and list entries', async () => {
     assert.deepEqual(await allowedAmong('auth', FORBIDDEN_TO_AUTH), [])
     assert.deepEqual(await allowedAmong('api', FORBIDDEN_TO_AUTH), FORBIDDEN_TO_AUTH)
   })
@@ -122,7 +122,7 @@ describe('the Redis users of the services', () => {
     'pttl rate:x',
     'hincrby usage:pending f 1',
   ]
-  it('may do what the services do', async () => {
+  it('allows what the services do', async () => {
     assert.deepEqual(await allowedAmong('auth', ALLOWED_TO_BOTH), ALLOWED_TO_BOTH)
     assert.deepEqual(await allowedAmong('api', ALLOWED_TO_BOTH), ALLOWED_TO_BOTH)
   })
@@ -194,14 +194,14 @@ describe('the Redis users of the services', () => {
     'incr revocation:tick',
     'eval x 0 revocation:marker',
   ]
-  it('let a verifier of tokens ask about revocations and do nothing else', async () => {
+  it('allows a verifier of tokens to ask about revocations and nothing else', async () => {
     const forbidden = [...FORBIDDEN_TO_BOTH, ...FORBIDDEN_TO_VERIFIER]
     assert.deepEqual(await allowedAmong('verifier', forbidden), [])
     assert.deepEqual(await allowedAmong('admin', forbidden), forbidden)
     assert.deepEqual(await allowedAmong('verifier', ALLOWED_TO_VERIFIER), ALLOWED_TO_VERIFIER)
   })
 
-  it('let no script of a verifier lock a client out, forge a refusal or break a page', async () => {
+  it('lets no script of a verifier lock a client out, forge a refusal or break a page', async () => {
     const redis = createRedis({ url: verifierUrl, connectionName: 'test' })
     await redisReady(redis)
     try {
@@ -221,7 +221,7 @@ describe('the Redis users of the services', () => {
     }
   })
 
-  it('lets nobody in without a password', async () => {
+  it('lets no one in without a password', async () => {
     const stranger = new Redis({ port: server.port, retryStrategy: null, enableReadyCheck: false })
     stranger.on('error', () => {})
     await assert.rejects(stranger.get('rate:x'), /NOAUTH/)

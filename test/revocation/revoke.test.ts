@@ -132,7 +132,7 @@ describe('revoking', () => {
     assert.equal(await revokeClient(api, { vendorId: subjects.vendorId, clientId }), false)
   })
 
-  it('runs all of it again when it is repeated', async () => {
+  it('runs a repeated revocation in full', async () => {
     const clientId = await subjects.newClient()
     const key = redisKeys.revokedClient(clientId)
     await revokeClient(api, { vendorId: subjects.vendorId, clientId })
@@ -198,7 +198,7 @@ describe('revoking', () => {
     }
 
     for (const table of ['oauth_clients', 'revocation_trust'])
-      it(`when ${table} is locked, and changes nothing even after the lock is gone`, async () => {
+      it(`gives up before the commit when ${table} is locked, and changes nothing even once unlocked`, async () => {
         const clientId = await subjects.newClient()
         await refusedWhile(`lock table ${table} in access exclusive mode`, clientId)
         await sleep(COMMIT_MS)
@@ -207,7 +207,7 @@ describe('revoking', () => {
         assert.equal(await revokeClient(hasty, { vendorId: subjects.vendorId, clientId }), true)
       })
 
-    it('when no connection is free', async () => {
+    it('gives up before the commit when no connection is free', async () => {
       const clientId = await subjects.newClient()
       const busy = await Promise.all(Array.from({ length: 5 }, () => hasty.db.transaction()))
       const revoking = revokeClient(hasty, { vendorId: subjects.vendorId, clientId })
@@ -218,7 +218,7 @@ describe('revoking', () => {
       assert.equal((await readClientCredentials(owner, [clientId]))[0]?.status, 'Active')
     })
 
-    it('when its own work takes too long', async () => {
+    it('gives up before the commit when its own work takes too long', async () => {
       const clientId = await subjects.newClient()
       const slow = hasty.revocation.revoke({ kind: 'client', id: clientId }, async (transaction) => {
         await markClientRevoked(transaction, { vendorId: subjects.vendorId, clientId, revokedBy: null })
@@ -229,7 +229,7 @@ describe('revoking', () => {
       assert.equal((await readClientCredentials(owner, [clientId]))[0]?.status, 'Active')
     })
 
-    it('but not a commit that has begun, however long it takes', async () => {
+    it('never gives up a commit that has begun, however long it takes', async () => {
       const clientId = await subjects.newClient()
       await owner.raw(`
         create function commit_slowly() returns trigger language plpgsql
@@ -245,12 +245,12 @@ describe('revoking', () => {
         assert.match(await process.ask({ clientId }), /^client revoked by /)
     })
 
-    it('in production after 3 s', () => assert.equal(PRODUCTION_TIMINGS.commit_ms, 3_000))
+    it('gives up before the commit after 3 s in production', () => assert.equal(PRODUCTION_TIMINGS.commit_ms, 3_000))
   })
 
   describe('waits until no lease from before the commit is left', () => {
     const waits = async (because: string, prepare: () => Promise<unknown>) => {
-      it(`when ${because}`, async () => {
+      it(`waits out the leases when ${because}`, async () => {
         const clientId = await subjects.newClient()
         await prepare()
         const { took_ms } = await timed(revokeClient(api, { vendorId: subjects.vendorId, clientId }))
@@ -277,7 +277,7 @@ describe('revoking', () => {
       await owner.raw("update revocation_trust set run_id = 'another', since = clock_timestamp()")
     })
 
-    it('when Redis is down', async () => {
+    it('waits out the leases when Redis is down', async () => {
       const clientId = await subjects.newClient()
       await stopMarking()
       await server.stop('SIGKILL')
@@ -293,7 +293,7 @@ describe('revoking', () => {
       assert.equal(await api.ask({ clientId }), 'client revoked by redis')
     })
 
-    it('counted from the commit, not from the call', async () => {
+    it('waits from the commit, not from the call', async () => {
       await removeMarker()
       const clientId = await subjects.newClient()
       let worked_ms = 0
@@ -306,7 +306,7 @@ describe('revoking', () => {
     })
   })
 
-  it('answers as soon as Redis can vouch, in a process that has just started', async () => {
+  it('answers as soon as Redis can vouch, in a process just started', async () => {
     const clientId = await subjects.newClient()
     const young = await startProcess({
       redisUrl: server.url('api'),

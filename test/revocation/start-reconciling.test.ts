@@ -82,7 +82,7 @@ describe('reconciling all the time', () => {
     assert.equal(ended, 3)
   })
 
-  it('tells once of a failure, and once of its end', async () => {
+  it('reports a failure once, and its end once', async () => {
     const { redis, db } = api
     const reconciling = startReconciling({ redis, db, timings: FAST, log: log() })
     await until(isTrusted)
@@ -165,7 +165,7 @@ describe('reconciling all the time', () => {
     await reconciling.stop()
   })
 
-  it('has figures of production of which each leaves room for the others', () => {
+  it('has production timings that each leave room for the others', () => {
     const { lease_ms, settle_ms, commit_ms, entry_ms, lookBack_ms, nonce_ms, round_ms, tick_ms, ...others } =
       ROUND_TIMINGS
     const { refill_ms, compare_ms } = others
@@ -183,7 +183,7 @@ describe('reconciling all the time', () => {
     assert.ok(TOKEN_MAX_MS >= (900 + 240) * 1_000)
   })
 
-  it('keeps the promise with the figures of production', async function () {
+  it('keeps the promise with production timings', async function () {
     this.timeout(60_000)
     assert.deepEqual(
       [PRODUCTION_TIMINGS.lease_ms, PRODUCTION_TIMINGS.settle_ms, PRODUCTION_TIMINGS.entry_ms],

@@ -42,13 +42,13 @@ describe('what a receiver sent, as plain text', () => {
     ['private-use characters', 'a\ue000b', 'ab'],
     ['ordinary text of any language', 'Grüße, 你好, שלום, 😀 “ok”', 'Grüße, 你好, שלום, 😀 “ok”'],
   ] as const) {
-    it(`is without ${what}`, () => {
+    it(`removes ${what} from a receiver’s text`, () => {
       assert.equal(plainText(sent), shown)
       assertHarmless(plainText(sent))
     })
   }
 
-  it('is harmless whatever is sent', () => {
+  it('makes any receiver’s text harmless', () => {
     const piece = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.constantFrom(
@@ -99,11 +99,11 @@ describe('a body', () => {
     ['gzip', gzipSync('hello')],
     ['zstd', zstdCompressSync('hello')],
   ] as const) {
-    it(`that is ${name}, said or not, is only described`, () => {
+    it(`only describes a body that is ${name}, declared or not`, () => {
       assert.match(JSON.stringify(text(packed, 'text/plain')), /a compressed body, \d+ bytes read/)
     })
   }
-  it('that is said to be compressed is only described', () => {
+  it('only describes a body declared as compressed', () => {
     for (const packed of [deflateSync('hello'), brotliCompressSync('hello'), Buffer.from('plain')]) {
       for (const coding of ['deflate', 'br', 'GZIP', 'x', 'gzip, br']) {
         assert.match(JSON.stringify(text(packed, 'text/plain', coding)), /a compressed body/)
@@ -111,7 +111,7 @@ describe('a body', () => {
     }
     assert.deepEqual(text('plain', undefined, 'identity'), { lines: ['plain'] })
   })
-  it('that is binary is only described', () => {
+  it('only describes a binary body', () => {
     for (const bytes of [
       Buffer.from([0, 1, 2, 3]),
       Buffer.from('89504e470d0a1a0a0000000d', 'hex'),
@@ -120,7 +120,7 @@ describe('a body', () => {
       assert.match(JSON.stringify(text(bytes)), /a binary body, \d+ bytes read/)
     }
   })
-  it('is decoded by its charset', () => {
+  it('decodes a body by its charset', () => {
     assert.deepEqual(text(Buffer.from('Gr\xfc\xdfe', 'latin1'), 'text/plain; charset=iso-8859-1'), {
       lines: ['Grüße'],
     })
@@ -130,17 +130,17 @@ describe('a body', () => {
     assert.deepEqual(text(Buffer.from('\ufeffGrüße', 'utf16le')), { lines: ['Grüße'] })
     assert.deepEqual(text('Grüße', 'text/plain'), { lines: ['Grüße'] })
   })
-  it('of an unknown charset is only described', () => {
+  it('only describes a body of an unknown charset', () => {
     assert.match(JSON.stringify(text('+ADw-script+AD4-', 'text/html; charset=utf-7')), /a binary body/)
   })
-  it('is cut to lines, and says so', () => {
+  it('cuts a body to lines, and says so', () => {
     const lines = shownText(Array.from({ length: 50 }, (_, at) => `${at} ${'😀'.repeat(500)}`).join('\n'))
     assert.equal(lines.length, 41)
     assert.equal(lines[40], '… and 10 more lines')
     assert.equal([...(lines[0] ?? '')].length, 401)
     assert.ok(lines.every((line) => line.isWellFormed()))
   })
-  it('that was cut loses its last word, which may be the first part of a secret', () => {
+  it('drops the last word of a cut body, which may be the start of a secret', () => {
     const cut = {
       bytes: Buffer.from('token sk_live_4eC39H'),
       contentType: undefined,
@@ -148,7 +148,7 @@ describe('a body', () => {
     }
     assert.deepEqual(shownBody({ ...cut, whole: false }), { lines: ['token'] })
   })
-  it('is redacted before it is cut to lines, and after what is invisible has gone', () => {
+  it('redacts a body before cutting it, and after removing what is invisible', () => {
     const secret = 'sk_live_4eC39HqLyjWDarjtT1zdp7dc'
     for (const sent of [
       `${'x'.repeat(390)} ${secret}`,

@@ -51,7 +51,7 @@ describe('redaction hides', () => {
     })
   }
 
-  it('the secret and nothing around it', () => {
+  it('hides the secret and nothing around it', () => {
     for (const [sent, shown] of [
       [
         `{"error":"bad token","token":"${KEY}","hint":"renew"}`,
@@ -157,13 +157,13 @@ describe('redaction of JSON', () => {
     ),
   }))
 
-  it('hides nothing beyond the string that holds a name', () => {
+  it('hides nothing beyond the JSON string that holds a name', () => {
     const json = JSON.stringify(['authorization\\"=\\"', "'cookie'='", 'why it failed'])
     const shown = JSON.parse(redact(json))
     assert.deepEqual(shown, ['authorization\\"=\\"[redacted]', "'cookie'='[redacted]", 'why it failed'])
   })
 
-  it('is still valid JSON', () => {
+  it('keeps redacted JSON valid', () => {
     fc.assert(
       fc.property(value, fc.constantFrom(0, 2), (sent, indent) => {
         const json = JSON.stringify(sent, null, indent)

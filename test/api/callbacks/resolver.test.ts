@@ -85,7 +85,7 @@ describe('the resolver', () => {
     assert.deepEqual(resolution, { addresses: [], complete: false, failure: 'no_answer' })
   })
 
-  it('gives up on a silent one after 3 s', async () => {
+  it('gives up on a silent name server after 3 s', async () => {
     const { resolution, took_ms } = await resolving(() => 'silence')
     assert.deepEqual(resolution, { addresses: [], complete: false, failure: 'no_answer' })
     assert.ok(took_ms < 4_000, `${took_ms} ms`)
@@ -106,7 +106,7 @@ describe('the resolver', () => {
     }
   })
 
-  it('keeps nothing: each call asks', async () => {
+  it('caches nothing: each call asks', async () => {
     const server = await startNameServer((_name, type) => ({ records: type === A ? [ipv4('8.8.8.8')] : [] }))
     await server.resolve('hooks.acme.com')
     await server.resolve('hooks.acme.com')
@@ -114,7 +114,7 @@ describe('the resolver', () => {
     assert.equal(server.asked.length, 4)
   })
 
-  it('ends at once when it is told to', async () => {
+  it('ends a lookup at once when aborted', async () => {
     const server = await startNameServer(() => 'silence')
     const stop = new AbortController()
     const started_ms = performance.now()
@@ -127,7 +127,7 @@ describe('the resolver', () => {
     assert.ok(performance.now() - started_ms < 2_500)
   })
 
-  it('does not fail on what is no name', async () => {
+  it('does not fail on an invalid name', async () => {
     const resolve = createResolver()
     for (const name of ['', '.', 'a..b', 'a'.repeat(300), ' ', '\0']) {
       assert.deepEqual((await resolve(name)).addresses, [], JSON.stringify(name))

@@ -66,18 +66,18 @@ describe('a test send that is answered', () => {
     })
     after(() => receiver.stop())
 
-    it('one POST to the saved URL', () => {
+    it('sends one POST to the saved URL', () => {
       assert.equal(request.line, 'POST /hook?a=b')
       assert.equal(receiver.connections, 1)
     })
 
-    it('type, vendorId and sentAt as JSON, and nothing else', () => {
+    it('sends type, vendorId and sentAt as JSON, and nothing else', () => {
       const body = JSON.parse(request.body)
       assert.deepEqual(body, { type: 'test_event', vendorId: 'ven_acme', sentAt: result.sentAt })
       assert.ok(Math.abs(Date.parse(result.sentAt) - Date.now()) < 60_000)
     })
 
-    it('no credential, no signature and no header field of our own', () => {
+    it('sends no credential, no signature and no header field of our own', () => {
       const names = request.headers.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase())
       assert.deepEqual(names.sort(), [
         'accept-encoding',
@@ -92,7 +92,7 @@ describe('a test send that is answered', () => {
       assert.ok(request.headers.includes('close'))
     })
 
-    it('and reports what happened', () => {
+    it('reports what happened to a test send', () => {
       assertDelivered(result, 202, 'success')
       assert.equal(result.url, `${receiver.url}?a=b`)
       assert.equal(result.advice, 'The receiver accepted the test event.')
@@ -100,7 +100,7 @@ describe('a test send that is answered', () => {
       assert.ok(result.log.includes('| thank you'), result.log.join('\n'))
     })
 
-    it('leaves no connection open', async () => {
+    it('leaves no connection open after a test send', async () => {
       await new Promise((resolve) => setTimeout(resolve, 50))
       assert.equal(receiver.open.size, 0)
     })
@@ -131,7 +131,7 @@ describe('a test send that is answered', () => {
     [504, /timed out/],
     [599, /failed while handling the event \(599\)/],
   ] as const) {
-    it(`counts ${status} as a failure of the receiver and says what to do`, async () => {
+    it(`counts ${status} as a receiver failure and says what to do`, async () => {
       const result = await answerOf(answering(http(`${status} Any`)))
       assertDelivered(result, status, 'receiver_failure')
       assert.match(result.advice, advice)
@@ -178,7 +178,7 @@ describe('a test send that is answered', () => {
     assert.ok(result.log.includes('| retry-after: 9'))
   })
 
-  it('shows what it said as plain text, marked as said by the receiver', async () => {
+  it('shows the body as plain text, marked as the receiver’s', async () => {
     const result = await answerOf(
       answering(
         Buffer.from(
@@ -212,7 +212,7 @@ describe('a test send that is answered', () => {
     }
   })
 
-  it('takes HTTP/1.0', async () => {
+  it('accepts an HTTP/1.0 answer', async () => {
     assertDelivered(await answerOf(answering('HTTP/1.0 200 OK\r\n\r\nfine')), 200, 'success')
   })
 
@@ -221,7 +221,7 @@ describe('a test send that is answered', () => {
     assertDelivered(result, 200, 'success')
   })
 
-  it('stays with the status when the connection is reset in the body', async () => {
+  it('keeps the status when the connection is reset in the body', async () => {
     const result = await answerOf((socket, reset) => {
       socket.write(`${http('200 OK', 'Content-Length: 1000')}the beginning of it`)
       setTimeout(reset, 100)
@@ -233,7 +233,7 @@ describe('a test send that is answered', () => {
     ])
   })
 
-  it('stays with the status when the chunked body is garbage', async () => {
+  it('keeps the status when the chunked body is garbage', async () => {
     const result = await answerOf(
       answering(`${http('200 OK', 'Transfer-Encoding: chunked')}2\r\nok\r\nzz\r\n`),
     )
@@ -333,18 +333,18 @@ describe('a test send that is not answered in HTTP', () => {
     ],
     ['1,000 interim answers', answering(http('100 Continue').repeat(1_000), { end: false }), /interim/],
   ] as const) {
-    it(`is unconfirmed after ${what}`, async () => {
+    it(`reports a send as unconfirmed after ${what}`, async () => {
       const result = await answerOf(talk)
       assertUnconfirmed(result, advice)
       assert.equal(result.receiver?.address, '127.0.0.1')
     })
   }
 
-  it('is unconfirmed after a reset', async () => {
+  it('reports a send as unconfirmed after a reset', async () => {
     assertUnconfirmed(await answerOf((_socket, reset) => reset()), /closed the connection/)
   })
 
-  it('is unconfirmed when the receiver speaks HTTP/2 only', async () => {
+  it('reports a send as unconfirmed when the receiver speaks only HTTP/2', async () => {
     assertUnconfirmed(await answerOf(() => {}, { ALPNProtocols: ['h2'] }), /is not HTTP\/1\.1/)
   })
 })

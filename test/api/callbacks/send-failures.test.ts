@@ -53,14 +53,14 @@ describe('a test send over TLS', () => {
     assert.equal(result.receiver?.certificateExpiresAt, '2026-03-14T10:00:00.000Z')
   })
 
-  it('refuses one that is not valid yet and says from when it is', async () => {
+  it('refuses a certificate that is not valid yet and says from when it is', async () => {
     const validFrom = new Date(Date.now() + 5 * DAY_MS)
     const result = await resultWith(certified({ validFrom }))
     const day = validFrom.toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
     assertUnconfirmed(result, new RegExp(`is not valid before ${day};`))
   })
 
-  it('refuses one for another host and says which', async () => {
+  it('refuses a certificate for another host and says which', async () => {
     const result = await resultWith(certified({ names: ['www.other.com', '*.other.com', 'x.com', 'y.com'] }))
     assertUnconfirmed(
       result,
@@ -68,13 +68,13 @@ describe('a test send over TLS', () => {
     )
   })
 
-  it('does not show a name of a certificate that is no name', async () => {
+  it('does not show an invalid name from a certificate', async () => {
     const names = ['\u001b[31m<script>.com', `ses_${'a1'.repeat(21)}b<`, 'a b.com', 'ok.com']
     const result = await resultWith(certified({ names }))
     assertUnconfirmed(result, /is for ok\.com, not for hooks/)
   })
 
-  it('refuses one without alternative names by its common name', async () => {
+  it('refuses a certificate without alternative names by its common name', async () => {
     assertUnconfirmed(
       await resultWith(certified({ names: [], commonName: 'old.other.com' })),
       /is for old\.other\.com, not/,
@@ -124,7 +124,7 @@ describe('a test send over TLS', () => {
     assertUnconfirmed(result, /certificate/)
   })
 
-  it('trusts the authorities of the web when it is given no other', async () => {
+  it('trusts public authorities when given no others', async () => {
     const receiver = await startTlsReceiver({ talk: answering(OK) })
     const result = await sendTo(receiver.url, { certificateAuthority: undefined })
     await receiver.stop()
@@ -132,14 +132,14 @@ describe('a test send over TLS', () => {
   })
 
   for (const version of ['TLSv1', 'TLSv1.1'] as const) {
-    it(`refuses ${version}`, async () => {
+    it(`refuses the TLS version ${version}`, async () => {
       const tls = { minVersion: version, maxVersion: version, ciphers: 'DEFAULT@SECLEVEL=0' } as const
       assertUnconfirmed(await resultWith(tls), /enable TLS 1\.2 or 1\.3/)
     })
   }
 
   for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
-    it(`accepts ${version}`, async () => {
+    it(`accepts the TLS version ${version}`, async () => {
       const receiver = await startTlsReceiver({
         tls: { minVersion: version, maxVersion: version },
         talk: answering(OK),
@@ -312,7 +312,7 @@ describe('a test send that takes too long', () => {
 })
 
 describe('the timings of a test send', () => {
-  it('are measured, phase by phase', async () => {
+  it('measures a test send phase by phase', async () => {
     const receiver = await startTcpReceiver((socket) => {
       setTimeout(() => {
         const secure = new TLSSocket(socket, { isServer: true, ...goodTls })
@@ -333,7 +333,7 @@ describe('the timings of a test send', () => {
     assert.ok(result.durationMs >= 880)
   })
 
-  it('have no DNS phase for an IP literal, and DNS is not asked', async () => {
+  it('reports no DNS phase for an IP literal, and asks no DNS', async () => {
     const receiver = await startTlsReceiver({ talk: answering(OK) })
     const { resolve, asked } = resolverOf(found('127.0.0.1'))
     const result = await sendTo(`https://127.0.0.1:${receiver.port}/`, {

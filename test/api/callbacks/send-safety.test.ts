@@ -73,7 +73,7 @@ describe('a test send connects to addresses that were judged public, and to no o
     })
   }
 
-  it('asks DNS once: a second answer would go nowhere', async () => {
+  it('asks DNS once, so a second answer changes nothing', async () => {
     const { resolve, asked } = resolverOf(found('127.0.0.1'), found('127.0.0.2'))
     const result = await sendTo(receiver.url, { resolve })
     assert.equal(result.outcome, 'success')
@@ -82,7 +82,7 @@ describe('a test send connects to addresses that were judged public, and to no o
     assert.equal(trapped(), 0)
   })
 
-  it('refuses what turns private between saving and sending', async () => {
+  it('refuses a name that turned private after saving', async () => {
     const { resolve } = resolverOf(found('127.0.0.2'))
     assert.equal((await sendTo(receiver.url, { resolve })).receiver, null)
     assert.equal(trapped(), 0)
@@ -109,7 +109,7 @@ describe('a test send connects to addresses that were judged public, and to no o
     }
   })
 
-  it('ends a connection whose peer is no longer allowed when it is made', async () => {
+  it('ends a connection whose peer is no longer allowed', async () => {
     let judged = 0
     const judgeAddress = (address: string) => {
       judged += 1
@@ -168,7 +168,7 @@ describe('a test send connects to addresses that were judged public, and to no o
     })
   }
 
-  it('whatever the URL and whatever DNS says', async () => {
+  it('connects only to public addresses, whatever the URL and DNS say', async () => {
     // The real rule, with 127.0.0.1 standing in for every public address of the world.
     const publicToo: string[] = []
     let reached = 0
@@ -254,18 +254,18 @@ describe('a test send in a process whose environment is hostile', () => {
   })
   after(() => Promise.all([proxy, good, strange, old].map((each) => each.stop())))
 
-  it('does not use a proxy', () => {
+  it('uses no proxy from the environment', () => {
     assert.equal(results[0]?.outcome, 'success')
     assert.equal(good.connections, 1)
     assert.equal(proxy.connections, 0)
   })
 
-  it('verifies certificates', () => {
+  it('verifies certificates whatever the environment', () => {
     assert.match(results[1]?.advice ?? '', /unknown issuer/)
     assert.equal(strange.received, '')
   })
 
-  it('asks for TLS 1.2', () => {
+  it('requires TLS 1.2 whatever the environment', () => {
     assert.match(results[2]?.advice ?? '', /enable TLS 1\.2/)
   })
 })
@@ -273,7 +273,7 @@ describe('a test send in a process whose environment is hostile', () => {
 describe('a test send that is stopped', () => {
   const silentReceiver = () => startTlsReceiver({ talk: () => {} })
 
-  it('by its caller ends at once and leaves no connection', async () => {
+  it('ends at once when its caller stops it, and leaves no connection', async () => {
     const receiver = await silentReceiver()
     const caller = new AbortController()
     const sending = senderFor().send({
@@ -291,7 +291,7 @@ describe('a test send that is stopped', () => {
     await receiver.stop()
   })
 
-  it('while DNS is asked does not connect', async () => {
+  it('does not connect when stopped during the DNS lookup', async () => {
     const receiver = await silentReceiver()
     const caller = new AbortController()
     const resolve = () => new Promise<never>(() => {})
@@ -306,7 +306,7 @@ describe('a test send that is stopped', () => {
     await receiver.stop()
   })
 
-  it('by closing the sender ends, and later ones do not begin', async () => {
+  it('ends when the sender closes, and starts no later sends', async () => {
     const receiver = await silentReceiver()
     const sender = senderFor()
     const event = { url: receiver.url, vendorId: 'v', signal: new AbortController().signal }
@@ -324,7 +324,7 @@ describe('a test send that is stopped', () => {
     await receiver.stop()
   })
 
-  it('does not disturb one to someone else', async () => {
+  it('stops one send without disturbing another', async () => {
     const [silent, other] = await Promise.all([silentReceiver(), startTlsReceiver({ talk: answering(OK) })])
     const caller = new AbortController()
     const sender = senderFor()
@@ -339,7 +339,7 @@ describe('a test send that is stopped', () => {
 })
 
 describe('the name in SNI and Host', () => {
-  it('is the one that was saved, though the connection goes to an address', async () => {
+  it('puts the saved name into SNI and Host, though it connects to an address', async () => {
     let servername: string | false | null = null
     const receiver = await startTlsReceiver({
       talk: (socket) => {

@@ -104,7 +104,7 @@ const anyUrl = fc.oneof(
 )
 
 describe('whatever is typed, the verdict', () => {
-  it('never throws', () => {
+  it('never throws, whatever is typed', () => {
     fc.assert(
       fc.property(
         fc.oneof(anyUrl, fc.string({ unit: 'binary' }), fc.anything()),
@@ -113,7 +113,7 @@ describe('whatever is typed, the verdict', () => {
     )
   })
 
-  it('accepts nothing but a public HTTPS destination', () => {
+  it('accepts only a public HTTPS destination, whatever is typed', () => {
     fc.assert(
       fc.property(anyUrl, (typed) => {
         const verdict = judge(typed)
@@ -131,7 +131,7 @@ describe('whatever is typed, the verdict', () => {
     )
   })
 
-  it('is the same for the form that is saved', () => {
+  it('judges the saved form of a URL alike', () => {
     fc.assert(
       fc.property(anyUrl, (typed) => {
         const verdict = judge(typed)
@@ -151,6 +151,6 @@ describe('the host that the log names when a URL is refused', () => {
     [`https://hooks.acme.com/${'a'.repeat(2_112)}`, null],
     [7, null],
   ] as const) {
-    it(`is ${host} for ${JSON.stringify(typed).slice(0, 50)}`, () => assert.equal(hostToLog(typed), host))
+    it(`logs the host ${host} for ${JSON.stringify(typed).slice(0, 50)}`, () => assert.equal(hostToLog(typed), host))
   }
 })
