@@ -33,7 +33,7 @@ describe('admin analytics import', () => {
   const importing = (file: string, ...args: string[]) =>
     operator.admin(['analytics', 'import', file, '--company', 'ven_acme', ...args])
 
-  it('tells what it did, in words', async () => {
+  it('says in words what it did', async () => {
     const { code, stdout, stderr } = await importing(await fileOf(HEADER + click('a') + click('a')))
     assert.equal(stdout, '2 lines: 1 stored, 1 already known, 0 refused.\n')
     const { event, action, vendorId } = JSON.parse(stderr)
@@ -41,7 +41,7 @@ describe('admin analytics import', () => {
     assert.equal(code, 0)
   })
 
-  it('tells it as JSON, and takes a file whose name says nothing', async () => {
+  it('reports as JSON, and takes a file of any name', async () => {
     const file = await fileOf('{"eventId":"n1","type":"click","occurredAt":"2020-01-02T12:00:00Z"}\n', 'log')
     const { code, json } = await importing(file, '--format', 'ndjson', '--json')
     assert.deepEqual(json, {
@@ -73,7 +73,7 @@ describe('admin analytics import', () => {
     assert.equal(code, 3)
   })
 
-  it('says in a sentence what is not usable, and exits with 1', async () => {
+  it('says in a sentence what is unusable, and exits with 1', async () => {
     const file = await fileOf(HEADER)
     for (const [args, sentence] of [
       [
@@ -117,7 +117,7 @@ describe('admin analytics import', () => {
     assert.match(stdout, /eventId, type, occurredAt, quantity, amountMinor, currency/)
   })
 
-  it('ends after a piece on SIGINT, exits with 1, and stores the rest when it is run again', async function () {
+  it('stops after a piece on SIGINT, exits with 1, and stores the rest when run again', async function () {
     this.timeout(60_000)
     const lines = Array.from({ length: 20_000 }, (_, n) => click(`s${n}`, `2021-01-${10 + (n % 20)}`))
     const file = await fileOf(HEADER + lines.join(''))

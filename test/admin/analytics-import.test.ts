@@ -206,7 +206,7 @@ describe('analytics import', () => {
   describe('of the same file again', () => {
     const text = csv(...clicks(['a', 'b'], '2020-01-01'), ...clicks(['c'], '2020-01-02'))
 
-    it('passes over what it has stored', async () => {
+    it('skips lines that it has already stored', async () => {
       await importing(text)
       const days = await storedDays(owner, vendorId)
       assert.deepEqual(counts(await importing(text)), [0, 3, 0])
@@ -327,13 +327,13 @@ describe('analytics import', () => {
       ['something binary', Buffer.from([0x50, 0x4b, 0x03, 0x04, 0x0a]), /header line must name/],
     ]
     for (const [what, content, message] of unusable) {
-      it(`says so for ${what}, and leaves no list of refused lines`, async () => {
+      it(`says that ${what} is unusable, and leaves no list of refused lines`, async () => {
         await assert.rejects(importing(content), message)
         assert.ok(!existsSync(join(folder, `${vendorId}.csv.refused.csv`)))
       })
     }
 
-    it('says so for an unknown company, a missing file, a folder, and a list that cannot be written', async () => {
+    it('names an unknown company, a missing file, a folder, and a list that cannot be written', async () => {
       await assert.rejects(importing(csv(), { vendorId: 'ven_nobody' }), /There is no company ven_nobody/)
       await assert.rejects(
         importing(csv(), { file: join(folder, 'missing.csv') }),

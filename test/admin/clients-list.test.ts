@@ -26,7 +26,7 @@ describe('admin clients list', () => {
   })
   after(() => operator.stop())
 
-  it('shows all of them, newest first', async () => {
+  it('shows all clients, newest first', async () => {
     const { code, json } = await operator.admin(['clients', 'list', 'ven_acme', '--json'])
     assert.equal(code, 0)
     assert.equal(json.length, 205)
@@ -44,7 +44,7 @@ describe('admin clients list', () => {
     ])
   })
 
-  it('shows them to people as a table, times in UTC', async () => {
+  it('shows people a table of clients, times in UTC', async () => {
     const { stdout } = await operator.admin(['clients', 'list', 'ven_acme', '--status', 'Revoked'])
     const [titles = '', row = '', ...rest] = stdout.trim().split('\n')
     assert.match(titles, /^CLIENT ID +STATUS +NAME +SCOPES +CREATED +REVOKED$/)
@@ -60,7 +60,7 @@ describe('admin clients list', () => {
     assert.ok(!stdout.includes(hashSecret(secret).toString('hex')) && !/secret/i.test(stdout))
   })
 
-  it('refuses a company that there is not', async () => {
+  it('refuses an unknown company', async () => {
     const { code, stderr } = await operator.admin(['clients', 'list', 'ven_none', '--json'])
     assert.equal(code, 1)
     assert.deepEqual(JSON.parse(stderr), { error: 'There is no company ven_none.' })

@@ -65,11 +65,11 @@ describe('admin company create', () => {
     )
   })
 
-  it('takes the identifier that is asked for', async () => {
+  it('takes the requested identifier', async () => {
     assert.equal((await create({ '--vendor-id': 'ven_initech' })).json.company.vendorId, 'ven_initech')
   })
 
-  it('takes an account that exists already only when told to: anyone may have made it', async () => {
+  it('takes an existing account only when told to: anyone may have made it', async () => {
     await createAcme(operator)
     const { code, stderr } = await create({ '--owner-email': 'owner@acme.example' })
     assert.equal(code, 1)
@@ -80,7 +80,7 @@ describe('admin company create', () => {
     assert.equal(await count('companies'), 1)
   })
 
-  it('makes a separate account for an address that somebody else may have taken', async () => {
+  it('makes a separate account for an address that someone else may have taken', async () => {
     await createAcme(operator)
     const taken = await operator.db('users').first()
     const made = await create({ '--owner-email': 'owner@acme.example', '--new-account': '' })

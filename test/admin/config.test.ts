@@ -15,7 +15,7 @@ const USABLE = {
 }
 
 describe('the stores of an operator', () => {
-  it('have the server for revocations before the other one, also beside a local stack', async () => {
+  it('puts the server for revocations before the other one, also beside a local stack', async () => {
     const own = { REVOCATION_REDIS_URL: 'redis://revocations' }
     const given = await operatorStores({ DATABASE_URL: USABLE.DATABASE_URL, REDIS_URL: 'redis://x', ...own })
     const DATA_DIR = await mkdtemp(join(tmpdir(), 'integration-access-stores-'))
@@ -31,20 +31,20 @@ describe('the stores of an operator', () => {
 })
 
 describe('npm run admin -- config', () => {
-  it('reference is what infra/SETTINGS.md holds', async () => {
+  it('prints infra/SETTINGS.md as the reference', async () => {
     const { code, stdout } = await runAdmin(['config', 'reference'], { env: {} })
     assert.equal(code, 0)
     const page = await readFile(join(ROOT, 'infra/SETTINGS.md'), 'utf8')
     assert.equal(page, stdout, 'npm run --silent admin -- config reference > infra/SETTINGS.md')
   })
 
-  it('check says that the settings are usable', async () => {
+  it('says that the settings are usable', async () => {
     const { code, stdout } = await runAdmin(['config', 'check', 'auth'], { env: USABLE })
     assert.equal(code, 0)
     assert.equal(stdout, 'The settings are usable.\n')
   })
 
-  it('check names the stores on other machines that are reached without TLS, and no value', async () => {
+  it('names the stores on other machines that are reached without TLS, and no value', async () => {
     const env = {
       ...USABLE,
       DATABASE_URL: 'postgres://integration_auth:hunter2@db.internal/integration',
@@ -62,7 +62,7 @@ describe('npm run admin -- config', () => {
     )
   })
 
-  it('check ends with 78 and names what is wrong, missing and unknown, and no value', async () => {
+  it('exits with 78 and names what is wrong, missing and unknown, and no value', async () => {
     const env = { ...USABLE, ISSUER: 'http://auth.example.com', REDIS_URL: '', RATE_API_PRE_CLIENT: '9/9' }
     const { code, stdout } = await runAdmin(['config', 'check', 'api'], { env })
     assert.equal(code, 78)
@@ -76,7 +76,7 @@ describe('npm run admin -- config', () => {
     )
   })
 
-  it('check ends with 78 when a name alone is unknown', async () => {
+  it('exits with 78 when only a name is unknown', async () => {
     const { code, json } = await runAdmin(['config', 'check', 'auth', '--json'], {
       env: { ...USABLE, RATE_TOKENS: '9/9' },
     })
@@ -84,7 +84,7 @@ describe('npm run admin -- config', () => {
     assert.equal(json.usable, false)
   })
 
-  it('check knows no other service', async () => {
+  it('checks no other service', async () => {
     assert.equal((await runAdmin(['config', 'check', 'gateway'], { env: {} })).code, 64)
   })
 })

@@ -43,7 +43,7 @@ describe('npm run admin', () => {
     assert.match(stderr, /error: unknown command 'destroy'/)
   })
 
-  it('takes what is piped into it', async () => {
+  it('takes piped input', async () => {
     const { code, stderr } = await spawnAdmin(['password', 'reset', 'a@b.example'], {
       env: { DATABASE_URL: 'postgres://owner@127.0.0.1:1/x' },
       input: 'a long enough password',
@@ -94,7 +94,7 @@ describe('npm run admin', () => {
       assert.ok(stdout.includes(`\n  ${term}\n      `), stdout)
     })
 
-  it('tells its version', async () => {
+  it('prints its version', async () => {
     const { version } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
     const { code, stdout } = await runAdmin(['--version'], { env: {} })
     assert.equal(code, 0)
@@ -114,7 +114,7 @@ describe('npm run admin', () => {
     })
   }
 
-  it('says where it looked when nothing runs', async () => {
+  it('says where the admin command looked when nothing runs', async () => {
     const folder = await temporaryFolder()
     const { code, stderr } = await runAdmin(['company', 'list'], {
       env: { DATA_DIR: folder, DATABASE_URL: '' },
@@ -133,7 +133,7 @@ describe('npm run admin', () => {
     assert.doesNotMatch(stderr, /hunter2|\n\s+at /)
   })
 
-  it('names a variable that is wrong', async () => {
+  it('names an invalid variable', async () => {
     const { code, stderr } = await runAdmin(['company', 'list'], { env: { DATABASE_URL: 'mysql://x' } })
     assert.equal(code, 78)
     assert.match(stderr, /DATABASE_URL: must be a URL that starts with postgres:\/\//)

@@ -10,7 +10,7 @@ describe('admin keys list, rotate', () => {
   })
   after(() => operator.stop())
 
-  it('lists none before there is one', async () => {
+  it('lists no keys before there is one', async () => {
     const { code, stdout } = await operator.admin(['keys', 'list'])
     assert.equal(code, 0)
     assert.equal(stdout, 'There are no keys yet.\n')
@@ -30,7 +30,7 @@ describe('admin keys list, rotate', () => {
     assert.doesNotMatch(JSON.stringify(keys), /private|"d"/)
   })
 
-  it('has the standby key sign at once, and makes another, of the algorithm that is asked for', async () => {
+  it('has the standby key sign at once, and makes another, of the requested algorithm', async () => {
     await operator.db.raw(`update signing_keys set created_at = created_at - interval '11 minutes'`)
     const before = (await operator.admin(['keys', 'list', '--json'])).json
     const { code, json, stderr } = await operator.admin(['keys', 'rotate', '--alg', 'RS256', '--json'])
@@ -42,7 +42,7 @@ describe('admin keys list, rotate', () => {
     assert.equal(json.standby.activatesAt, null)
   })
 
-  it('refuses an algorithm that there is not', async () => {
+  it('refuses an unknown algorithm', async () => {
     assert.equal((await operator.admin(['keys', 'rotate', '--alg', 'none'])).code, 64)
   })
 
@@ -96,7 +96,7 @@ describe('admin keys revoke, while no service runs', () => {
     }
   })
 
-  it('tells Redis itself before it ends', async () => {
+  it('writes to Redis before it ends', async () => {
     const operator = await startAdmin({ withRedis: true })
     const redis = new Redis(operator.env.REDIS_URL as string)
     try {

@@ -50,13 +50,13 @@ describe('admin member add', () => {
     assert.deepEqual(entries, [{ action: 'company.created' }, { action: 'person.added' }])
   })
 
-  it('refuses another owner', async () => {
+  it('refuses to add another owner', async () => {
     const { code, stderr } = await add('kim@acme.example', ['--name', 'Kim', '--role', 'owner'])
     assert.equal(code, 64)
     assert.match(stderr, /Allowed choices are admin, member/)
   })
 
-  it('refuses a company that there is not', async () => {
+  it('refuses an unknown company', async () => {
     const { code, stderr } = await operator.admin([
       'member',
       'add',
@@ -81,7 +81,7 @@ describe('admin member add', () => {
     assert.match(lost?.stderr ?? '', known)
   })
 
-  it('is listed after the owner', async () => {
+  it('lists a new member after the owner', async () => {
     await addPerson(operator, 'a-member@acme.example', 'member')
     await addPerson(operator, 'an-admin@acme.example', 'admin')
     const { json } = await operator.admin(['member', 'list', 'ven_acme', '--json'])

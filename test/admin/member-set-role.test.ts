@@ -120,7 +120,7 @@ describe('admin member set-role', () => {
     assert.equal(stderr, 'nobody@acme.example does not belong to ven_acme.\n')
   })
 
-  it('refuses a role that there is not', async () => {
+  it('refuses an unknown role', async () => {
     const { code, stderr } = await setRole('member', 'king')
     assert.equal(code, 64)
     assert.match(stderr, /Allowed choices are owner, admin, member/)

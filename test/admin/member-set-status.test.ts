@@ -29,7 +29,7 @@ describe('admin member set-status', () => {
     assert.equal(stderr, 'owner@acme.example is the owner of ven_acme, and an owner cannot be suspended.\n')
   })
 
-  it('refuses a status that there is not', async () => {
+  it('refuses an unknown status', async () => {
     const { code, stderr } = await setStatus('admin', 'tired')
     assert.equal(code, 64)
     assert.match(stderr, /Allowed choices are active, suspended/)

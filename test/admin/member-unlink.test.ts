@@ -23,7 +23,7 @@ describe('admin member unlink', () => {
 
   const unlink = (email: string) => operator.admin(['member', 'unlink', email])
 
-  it('ends the sessions of one person, who is nobody at the provider any more', async () => {
+  it('ends the sessions and the provider link of one person', async () => {
     const { code, stdout, stderr } = await unlink('ADMIN@acme.example')
     assert.equal(code, 0, stderr)
     assert.equal(stdout, 'admin@acme.example was unlinked; all sessions were ended.\n')
@@ -36,7 +36,7 @@ describe('admin member unlink', () => {
     assert.equal(entry.detail.email, 'admin@acme.example')
   })
 
-  it('ends an account that belongs to no company: nobody is left whose it is', async () => {
+  it('ends an account that belongs to no company', async () => {
     await addPerson(operator, 'left@acme.example', 'member')
     const { user_id } = await operator.db('users').where({ email: 'left@acme.example' }).first()
     await operator.db('openid_identities').insert({ issuer: 'https://login.test', subject: 'left', user_id })
@@ -46,7 +46,7 @@ describe('admin member unlink', () => {
     assert.equal((await operator.db('users').where({ user_id }).first()).email, null)
   })
 
-  it('refuses who is not linked, or has no account', async () => {
+  it('refuses a person who is not linked, or has no account', async () => {
     for (const [email, sentence] of [
       ['admin@acme.example', 'admin@acme.example is not linked to an OpenID provider.\n'],
       ['nobody@acme.example', 'There is no account for nobody@acme.example.\n'],

@@ -42,7 +42,7 @@ describe('admin password reset', () => {
     assert.ok(await verifyPassword('  spaced pässword  ', await stored()))
   })
 
-  it('refuses an account that there is not, before it asks', async () => {
+  it('refuses an unknown account, before it asks', async () => {
     const { code, stderr } = await operator.admin(['password', 'reset', 'nobody@acme.example'], NEW)
     assert.equal(code, 1)
     assert.equal(stderr, 'There is no account for nobody@acme.example.\n')
@@ -58,7 +58,7 @@ describe('admin password reset', () => {
     ['one of the commonest', 'password1234', /^The password must not be one of the most common passwords/m],
     ['1025 bytes', LONG.slice(0, 1_025), /^A password can have at most 1024 bytes\. Nothing was changed\.$/m],
   ] as const)
-    it(`refuses one of ${what} and changes nothing`, async () => {
+    it(`refuses a password of ${what} and changes nothing`, async () => {
       const { code, stderr } = await operator.admin(['password', 'reset', 'owner@acme.example'], password)
       assert.equal(code, 1)
       assert.match(stderr, sentence)
@@ -66,7 +66,7 @@ describe('admin password reset', () => {
     })
 
   for (const password of ['twelve chars', LONG.slice(0, 1_024)])
-    it(`takes one of ${password.length} characters`, async () => {
+    it(`accepts a password of ${password.length} characters`, async () => {
       const { code, stderr } = await operator.admin(['password', 'reset', 'owner@acme.example'], password)
       assert.equal(code, 0, stderr)
       assert.ok(await verifyPassword(password, await stored()))
@@ -97,7 +97,7 @@ describe('admin password reset', () => {
       return { code: await ended, shown }
     }
 
-    it('asks twice, understands backspace and Ctrl-U, and shows nothing of it', async () => {
+    it('asks twice, understands backspace and Ctrl-U, and shows no password', async () => {
       const { code, shown } = await typed(`oops\x15${NEW}x\x7f\r`, `${NEW}\r`)
       assert.equal(code, 0, shown)
       assert.match(shown, /New password for owner@acme\.example: \r?\n/)
@@ -106,7 +106,7 @@ describe('admin password reset', () => {
       assert.ok(await verifyPassword(NEW, await stored()))
     })
 
-    it('changes nothing when the second differs', async () => {
+    it('changes nothing when the second password differs', async () => {
       const { code, shown } = await typed(`${NEW}\r`, `${NEW}!\r`)
       assert.equal(code, 1)
       assert.match(shown, /The two passwords differ\. Nothing was changed\./)

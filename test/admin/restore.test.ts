@@ -132,7 +132,7 @@ describe('admin restore', function () {
       await restore()
     })
 
-    it('lets nobody in', async () => {
+    it('refuses all access after an older dump was restored', async () => {
       const end = performance.now() + 2_000
       const seen = { kept: new Set<number>(), revoked: new Set<number>() }
       while (performance.now() < end) {
@@ -151,7 +151,7 @@ describe('admin restore', function () {
       assert.ok(api.logLines.some((line) => line.includes('"event":"database.restored"')))
     })
 
-    it('says why', async () => {
+    it('says why all access is refused', async () => {
       const { stdout } = await admin('status')
       assert.match(
         stdout,
@@ -200,7 +200,7 @@ describe('admin restore', function () {
       assert.deepEqual([await tokenStatus(revoked), await tokenStatus(kept)], [503, 503])
     })
 
-    it('lets everybody else in once the operator confirms', async () => {
+    it('allows everyone else once the operator confirms', async () => {
       const { code, stderr } = await admin('confirm')
       assert.equal(code, 0, stderr)
       assert.deepEqual([await tokenStatus(kept), await tokenStatus(revoked)], [200, 401])
@@ -233,14 +233,14 @@ describe('admin restore', function () {
       })
     })
 
-    it('lets nobody in, since Redis knows of a revocation that the database has forgotten', async () => {
+    it('refuses all access when Redis knows a revocation that the database lost', async () => {
       await until(async () => (await readyz()) === 503)
       const { stdout } = await admin('status')
       assert.ok(stdout.includes(`the database has forgotten the revocation of ${revoked.clientId}`), stdout)
       await until(async () => (await tokenStatus(kept)) === 503)
     })
 
-    it('names a log that there is not', async () => {
+    it('names a missing log', async () => {
       await fencedLongAgo()
       const { stderr } = await admin('fence', '--since', '2026-01-31T09:00:00Z', '--log', '/nowhere')
       const [act, sentence] = stderr.split('\n')
@@ -304,7 +304,7 @@ describe('admin restore', function () {
     const signIn = () =>
       api.request('POST', '/v1/session', { body: { email: admitted.email, password: TEST_PASSWORD } })
 
-    it('lets nobody in, with a session or a password', async () => {
+    it('refuses sessions and passwords before a fence is raised', async () => {
       assert.deepEqual([await sessionStatus(admitted.sessionToken), (await signIn()).status], [503, 503])
     })
 

@@ -51,7 +51,7 @@ describe('admin revoke', function () {
       assert.equal(json.find((key: { kid: string }) => key.kid === kid).state, 'revoked')
     })
 
-    it('refuses a key that there is not', async () => {
+    it('refuses an unknown key', async () => {
       const { code, stderr } = await admin('keys', 'revoke', 'none')
       assert.equal(code, 1)
       assert.equal(stderr, 'There is no key none.\n')
@@ -65,7 +65,7 @@ describe('admin revoke', function () {
   })
 
   describe('clients', () => {
-    it('refuses a client of another company, and one that there is not', async () => {
+    it('refuses a client of another company, and an unknown one', async () => {
       for (const [vendorId, clientId] of [
         ['ven_globex', stack.demoClient.clientId],
         ['ven_acme', 'cli_0000000000000000000000'],
@@ -107,7 +107,7 @@ describe('admin revoke', function () {
       )
     })
 
-    it('gives the same promise when it is repeated', async () => {
+    it('keeps the promise when repeated', async () => {
       const { code, json } = await admin('clients', 'revoke', 'ven_acme', stack.demoClient.clientId, '--json')
       assert.equal(code, 0)
       assert.equal(json.status, 'Revoked')
@@ -123,7 +123,7 @@ describe('admin revoke', function () {
       assert.equal(code, 0)
     })
 
-    it('needs to know which Redis', async () => {
+    it('requires the address of Redis', async () => {
       const databaseUrl = stack.stores.postgres.ownerUrl
       const { code, stderr } = await runAdmin(['clients', 'revoke', 'ven_acme', stack.demoClient.clientId], {
         env: { DATABASE_URL: databaseUrl, REDIS_URL: '' },

@@ -298,7 +298,7 @@ describe('the trail of an operator', () => {
     assert.deepEqual([by, action], [null, 'person.changed'])
   })
 
-  it('goes on in the audit trail of the local stack', async () => {
+  it('continues the audit trail of the local stack', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'integration-access-trail-'))
     const running = {
       databaseUrl: operator.env.DATABASE_URL,

@@ -85,7 +85,7 @@ describe('housekeeping of analytics events', () => {
     assert.deepEqual(rows, [{ in_this_week: true }])
   })
 
-  it('makes a partition that is missing, while writers go on', async () => {
+  it('makes a missing partition while writers continue', async () => {
     const last = (await partitions()).filter((name) => /_\d{8}$/.test(name)).at(-1)
     await owner.raw(`drop table ${last}`)
     const writer = await api.transaction()
@@ -163,7 +163,7 @@ describe('housekeeping of analytics events', () => {
     assert.equal((await keepEventsInOrder(api, { eventRetention_days: 90 })).forgottenIds, 25_000)
   })
 
-  it('leaves the work to the process that is already at it', async () => {
+  it('leaves the work to the process already doing it', async () => {
     await pastWeek(20)
     const other = await owner.transaction()
     await other.raw("select pg_advisory_xact_lock(hashtext('public.analytics_events'))")
@@ -223,7 +223,7 @@ describe('housekeeping of analytics events', () => {
     await auth.destroy()
   })
 
-  it('is done by each process of the API as it starts, with the retention that is configured', async () => {
+  it('runs in each process of the API at start, with the configured retention', async () => {
     const api = await startApi()
     vendorId = (await api.createCompany()).vendorId
     const [kept, old] = [await pastWeek(12, api.db), await pastWeek(14, api.db)]

@@ -45,7 +45,7 @@ describe("the revision of a company's days", () => {
     amountMinor: null,
   })
 
-  it('is not there before the first day', async () => {
+  it('has no revision before the first day', async () => {
     assert.equal(await revisionOf(await company()), undefined)
   })
 
@@ -60,7 +60,7 @@ describe("the revision of a company's days", () => {
     ['a table that is emptied', () => owner.raw('truncate analytics_daily')],
   ]
   for (const [what, change] of changes) {
-    it(`changes with ${what}`, async () => {
+    it(`changes the revision with ${what}`, async () => {
       const vendorId = await company()
       await insert(owner, vendorId)
       const before = await revisionOf(vendorId)
@@ -70,7 +70,7 @@ describe("the revision of a company's days", () => {
     })
   }
 
-  it('changes for both companies when a day is moved from one to the other', async () => {
+  it('changes the revisions of both companies when a day moves between them', async () => {
     const [from, to] = [await company(), await company()]
     await insert(owner, from)
     await insert(owner, to, '2026-11-19')
@@ -81,7 +81,7 @@ describe("the revision of a company's days", () => {
     assert.notEqual(after[1], before[1])
   })
 
-  it('stays when nothing changes: events that are repeated, days of another company', async () => {
+  it('keeps the revision when nothing changes: repeated events, days of another company', async () => {
     const [vendorId, other] = [await company(), await company()]
     const events = [event()]
     await storeEvents(db, vendorId, events)
@@ -91,7 +91,7 @@ describe("the revision of a company's days", () => {
     assert.equal(await revisionOf(vendorId), before)
   })
 
-  it('comes with the days and not before them', async () => {
+  it('commits the revision with the days and not before them', async () => {
     const vendorId = await company()
     await insert(owner, vendorId)
     const before = await revisionOf(vendorId)
@@ -105,7 +105,7 @@ describe("the revision of a company's days", () => {
     assert.notEqual(stored.revision, before)
   })
 
-  it('stays when the change is rolled back', async () => {
+  it('keeps the revision when the change is rolled back', async () => {
     const vendorId = await company()
     await insert(owner, vendorId)
     const before = await revisionOf(vendorId)
@@ -115,7 +115,7 @@ describe("the revision of a company's days", () => {
     assert.equal(await revisionOf(vendorId), before)
   })
 
-  it('is told for many companies in their order, repeated or unknown', async () => {
+  it('reads the revisions of many companies in their order, repeated or unknown', async () => {
     const [a, b] = [await company(), await company()]
     await insert(owner, a)
     await insert(owner, b)
@@ -123,7 +123,7 @@ describe("the revision of a company's days", () => {
     assert.deepEqual(await readRevisions(db, [b, a, 'ven_unknown', b]), [ofB, ofA, undefined, ofB])
   })
 
-  it('cannot be written by the service but by changing days', async () => {
+  it('lets the service change a revision only by changing days', async () => {
     for (const statement of [
       "insert into analytics_revisions values ('ven_x', gen_random_uuid())",
       'update analytics_revisions set revision = gen_random_uuid()',

@@ -102,7 +102,7 @@ describe('storing events', () => {
     ])
   })
 
-  it('counts an id once in a call and over calls; what came first stands', async () => {
+  it('counts an id once in a call and over calls, and keeps the first', async () => {
     const vendorId = await company()
     assert.deepEqual(
       await storeEvents(pools[0], vendorId, [click('a', undefined, 3), click('a', undefined, 9)]),
@@ -141,7 +141,7 @@ describe('storing events', () => {
     assert.equal((await storeEvents(pools[0], other, [click('same')])).accepted, 1)
   })
 
-  it('tells ids apart by their bytes: no folding, trimming or normalising', async () => {
+  it('distinguishes ids by their bytes: no folding, trimming or normalising', async () => {
     const vendorId = await company()
     const ids = [
       'é',
@@ -244,7 +244,7 @@ describe('storing events', () => {
     assert.deepEqual(await waiting, { accepted: 1, duplicates: 1 })
   })
 
-  it('does not hold up another company while one company waits', async () => {
+  it('does not delay one company while another waits', async () => {
     const [slow, other] = [await company(), await company()]
     await storeEvents(pools[0], slow, [click('first')])
     const holder = await owner.transaction()

@@ -236,7 +236,7 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
       assertProblem(await post('a=b'), 'unsupported_media_type')
     })
 
-    it("judges the token before it reads a stranger’s form", async () => {
+    it('judges the token before it reads a stranger’s form', async () => {
       const answer = await rawRequest(api.url, [
         `POST ${events()} HTTP/1.1`,
         'Authorization: Bearer abc',

@@ -305,7 +305,7 @@ describe('an event at POST /v1/analytics/{vendor_id}/events', () => {
       ['spaces, quotes and braces', ` '"{a},\\\\ null`],
       ['no SQL', "'); drop table analytics_events; --"],
     ] as const) {
-      it(`accepts an eventId that is ${what}`, async () => {
+      it(`accepts as an eventId ${what}`, async () => {
         assertStored(await company.send(click({ eventId })), 1)
         assertStored(await company.send(click({ eventId })), 0, 1)
         const { rows } = await api.db.raw('select event_id from analytics_events where vendor_id = ?', [

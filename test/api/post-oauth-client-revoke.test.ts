@@ -113,7 +113,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients/{client_id}/revoke', () => {
     assert.equal((await entries()).length, 1)
   })
 
-  it('cannot be undone by the service in the database', async () => {
+  it('keeps a revocation permanent in the database', async () => {
     await revoke()
     await assert.rejects(
       api.db.raw(

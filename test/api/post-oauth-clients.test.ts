@@ -242,7 +242,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       assert.equal((await create(VALID, { key: 'k1' })).status, 200)
     })
 
-    it("keeps Idempotency-Keys separate by user and company", async () => {
+    it('keeps Idempotency-Keys separate by user and company', async () => {
       const admin = await api.createPerson({ vendorId, role: 'admin' })
       assert.equal((await create(VALID, { key: 'k1' })).status, 201)
       assert.equal((await create(VALID, { key: 'k1', person: admin })).status, 201)

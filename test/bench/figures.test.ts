@@ -10,12 +10,12 @@ import { spread } from '../trials/bench/statistics.ts'
 import { findingsTable, goalTables } from '../trials/bench/table.ts'
 
 describe('the figures of the bench', () => {
-  it('are medians with the least and the most', () => {
+  it('shows medians with the least and the most', () => {
     assert.deepEqual(spread([9, 1, 10]), { median: 9, min: 1, max: 10 })
     assert.deepEqual(spread([4, 1, 2, 10]), { median: 3, min: 1, max: 10 })
   })
 
-  it('are judged by both bounds of a goal', () => {
+  it('judges a figure by both bounds of a goal', () => {
     const goal = { least: 0.9, most: 1.1 }
     assert.deepEqual(
       [0.89, 0.9, 1.1, 1.11].map((value) => meets(goal, value)),
@@ -55,7 +55,7 @@ describe('the figures of the bench', () => {
     assert.doesNotMatch(targets, /holds|no goal/)
   })
 
-  it('are judged by CPU where it is known', () => {
+  it('judges a figure by CPU where it is known', () => {
     const finding = {
       what: 'ours',
       value: spread([0.1]),
@@ -78,7 +78,7 @@ describe('the figures of the bench', () => {
 })
 
 describe('the options of the bench', () => {
-  it('name what is wrong', async () => {
+  it('names invalid options', async () => {
     await assert.rejects(readOptions(['--rounds', '0']), /--rounds must be a whole number from 1/)
     await assert.rejects(readOptions(['--fast']), /--fast/)
   })
@@ -100,7 +100,7 @@ describe('the rounds of the bench', () => {
     return async (attempt: number) => ({ others: left.next().value ?? 1, samples: attempt })
   }
 
-  it('are repeated when others kept the core busy', async () => {
+  it('repeats rounds when others kept the core busy', async () => {
     const { rounds, business } = await quietRounds(2, roundsOf(0.01, 0.06, 0.03))
     assert.deepEqual(
       rounds.map(({ samples }) => samples),
@@ -109,7 +109,7 @@ describe('the rounds of the bench', () => {
     assert.deepEqual(business, { others: { median: 0.02, min: 0.01, max: 0.03 }, repeated: 1, busy: 0 })
   })
 
-  it('are the quietest of three times as many where the machine is never quiet', async () => {
+  it('keeps the quietest of three times as many rounds where the machine is never quiet', async () => {
     const { rounds, business } = await quietRounds(2, roundsOf(0.9, 0.2, 0.8, 0.04, 0.7, 0.6, 0.01))
     assert.deepEqual(
       rounds.map(({ others }) => others),

@@ -10,19 +10,19 @@ describe('the files for containers', () => {
     .filter((name) => name.endsWith('.yaml'))
     .map((name) => read(join('kubernetes', name)))
 
-  it('leave the number of pods to the autoscaler, which each apply would otherwise undo', () => {
+  it('leaves the number of pods to the autoscaler, which each apply would otherwise undo', () => {
     assert.ok(kubernetes.some((text) => text.includes('HorizontalPodAutoscaler')))
     for (const text of kubernetes) assert.doesNotMatch(text, /^ *replicas:|\/spec\/replicas/m)
   })
 
-  it('have the API fetch keys from every instance of the authorization server, not from one', () => {
+  it('has the API fetch keys from every instance of the authorization server', () => {
     for (const text of [...kubernetes, read('compose.yaml')])
       for (const [, host] of text.matchAll(/JWKS_URL(?:: |, value: ')http:\/\/([\w-]+):8081/g))
         assert.ok(host === 'auth' || host === 'integration-auth', host)
     assert.equal(read('compose.yaml').match(/aliases: \[auth\]/g)?.length, 2)
   })
 
-  it('give each instance behind nginx an address that it keeps', () => {
+  it('gives each instance behind nginx an address that it keeps', () => {
     const addresses = [...read('compose.yaml').matchAll(/ipv4_address: (\S+?)[ ,}]/g)].map(([, each]) => each)
     assert.equal(new Set(addresses).size, 5)
   })

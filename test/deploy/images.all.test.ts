@@ -24,7 +24,7 @@ describe('what the images hold', function () {
     ['api', [], /^The configuration is invalid:\n {2}DATABASE_URL: is required/],
     ['operator', [], /^No local stack runs on /],
   ] as const)
-    it(`is enough for the command of ${name} to run`, () => {
+    it(`holds enough for the command of ${name} to run`, () => {
       const { copies, command } = imageOf(name)
       const folder = mkdtempSync(join(tmpdir(), 'integration-access-image-'))
       try {
@@ -45,7 +45,7 @@ describe('what the images hold', function () {
       }
     })
 
-  it('is no code of the API, nor what only the API uses, in the image of the authorization server', () => {
+  it('holds no code of the API, nor what only the API uses, in the image of the authorization server', () => {
     const { copies } = imageOf('auth')
     const roots = copies.map(([from]) => from)
     assert.deepEqual(roots, [
@@ -60,7 +60,7 @@ describe('what the images hold', function () {
     ])
   })
 
-  it('is no package beside those that the authorization server loads, and what these need', async () => {
+  it('holds only packages that the authorization server loads, and what these need', async () => {
     const packages = packagesOf('auth')
     const loaded = new Set<string>()
     for (const text of (await closureOf('apps/auth/main.ts')).values())

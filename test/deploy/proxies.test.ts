@@ -78,13 +78,13 @@ const FOLDER = join(import.meta.dirname, '../../infra/deploy')
 
 describe('the configurations of the proxies', () => {
   for (const [name, printed] of Object.entries(PROXY_FILES)) {
-    it(`${name} is what the code prints`, () => {
+    it(`matches ${name} to what the code prints`, () => {
       assert.equal(readFileSync(join(FOLDER, name), 'utf8'), printed, 'node infra/deploy/print.ts')
     })
 
     // The server of the pages alone sends nothing on.
     for (const { path, match, to } of name === 'workspace.conf' ? [] : ROUTES)
-      it(`${name} sends ${path} to ${to}`, () => {
+      it(`sends ${path} to ${to} in ${name}`, () => {
         const rule = {
           'nginx.conf': `location ${match === 'exact' ? '=' : '^~'} ${path} {\n    proxy_pass http://integration_${to};`,
           'haproxy.cfg': `use_backend ${to} if { ${match === 'exact' ? 'path' : 'path_beg'} ${path} }`,
@@ -98,7 +98,7 @@ describe('the configurations of the proxies', () => {
       })
   }
 
-  it('refuse a path that proxy and service may read differently, and no other', () => {
+  it('refuses a path that proxy and service may read differently, and no other', () => {
     const ambiguous = new RegExp(AMBIGUOUS, 'i')
     assert.deepEqual(
       PATHS.map(([path]) => [path, ambiguous.test(path)]),
@@ -107,7 +107,7 @@ describe('the configurations of the proxies', () => {
   })
 
   for (const name of ['nginx.conf', 'workspace.conf'])
-    it(`${name} gives each of the workspace's files all its headers`, () => {
+    it(`gives each of the workspace's files all its headers in ${name}`, () => {
       const locations = (PROXY_FILES[name] ?? '').split('try_files').slice(1)
       assert.equal(locations.length, 4)
       for (const location of locations)
@@ -118,13 +118,13 @@ describe('the configurations of the proxies', () => {
           assert.ok(location.includes(`add_header ${header} "${value}" always;`), header)
     })
   for (const name of ['nginx.conf', 'workspace.conf'])
-    it(`${name} has the page for the screens of the workspace alone`, () => {
+    it(`serves the workspace’s page only for its screens in ${name}`, () => {
       const printed = PROXY_FILES[name] ?? ''
       assert.ok(printed.includes(`location ~ "${SCREEN_PATHS.source}" {`))
       assert.equal(printed.split('/index.html').length, 2)
     })
 
-  it('nginx.conf keeps the code of a sign-in out of both logs', () => {
+  it('keeps the code of a sign-in out of both nginx logs', () => {
     assert.match(
       PROXY_FILES['nginx.conf'] ?? '',
       /location = \/v1\/session\/openid\/callback \{\n {4}access_log off;\n {4}error_log \/dev\/null;\n {4}error_page 502 504 = @callback_unanswered;\n/,

@@ -53,7 +53,7 @@ describe('the wait for a service that systemd has started', () => {
     return child
   }
 
-  it('lasts until /readyz is 200', async () => {
+  it('waits until /readyz is 200', async () => {
     onAsked = () => {
       if (asked === 3) status = 200
     }
@@ -86,7 +86,7 @@ describe('the wait for a service that systemd has started', () => {
     ['auth', 8081],
     ['api', 8082],
   ] as const)
-    it(`is in the unit of ${name}, which listens where a proxy on another machine reaches it`, () => {
+    it(`runs in the unit of ${name}, which listens where a proxy on another machine reaches it`, () => {
       const unit = readFileSync(join(DEPLOY, `systemd/integration-${name}.service`), 'utf8')
       const node = '/opt/integration/node_modules/.bin/node'
       assert.match(unit, new RegExp(`^ExecStartPost=${node} infra/deploy/wait-until-ready.ts ${port}$`, 'm'))

@@ -154,12 +154,12 @@ function attacksOn(expression: RegExp): Shape[] {
 }
 
 describe('the regular expressions of the product', () => {
-  it('are found', () => {
+  it('finds the regular expressions of the product', () => {
     assert.ok(literals.length > 100)
     assert.deepEqual([...putTogether].sort(), Object.keys(PUT_TOGETHER).sort())
   })
 
-  it('are checked by something that knows a bad one', () => {
+  it('detects a regular expression known to be bad', () => {
     for (const bad of [/(?:a+)+$/, /^a*a*$/, /a+$/])
       assert.notEqual(analyse(bad).reports.length, 0, String(bad))
     for (const [bad, length] of EVERYTHING ? BAD : BAD.slice(0, 1))
@@ -167,7 +167,7 @@ describe('the regular expressions of the product', () => {
   })
 
   for (const { file, line, literal } of literals) {
-    it(`${file}:${line} ${String(literal).slice(0, 60)} takes linear time`, () => {
+    it(`takes linear time in ${file}:${line} ${String(literal).slice(0, 60)}`, () => {
       const reports = analyse(literal).reports.map(({ type }) => type)
       assert.deepEqual(reports, [])
       attack(literal)

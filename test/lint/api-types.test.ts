@@ -10,7 +10,7 @@ const COMMITTED = join(ROOT, 'apps/workspace/src/api/openapi.d.ts')
 describe("the workspace's API types", function () {
   this.timeout(30_000)
 
-  it('match the OpenAPI document', () => {
+  it('matches the types to the OpenAPI document', () => {
     const folder = mkdtempSync(join(tmpdir(), 'integration-access-types-'))
     try {
       const document = execFileSync(process.execPath, ['apps/api/openapi-command.ts'], { cwd: ROOT })

@@ -20,7 +20,7 @@ describe('what the authorization server is made of', () => {
     files = await closureOf('apps/auth/main.ts')
   })
 
-  it('is its own folder and the modules of shared that its audit guide lists, no more and no fewer', async () => {
+  it('loads its own folder and the modules of shared that its audit guide lists, no more and no fewer', async () => {
     const [, list = ''] = /<!-- shared: begin -->(.*?)<!-- shared: end -->/s.exec(await read(GUIDE)) ?? []
     const listed = [...list.matchAll(/`(shared\/[^`]+)`/g)].map(([, file]) => file)
     const loaded = [...files.keys()].filter((file) => !file.startsWith('apps/auth/'))

@@ -10,13 +10,13 @@ const lock: Record<string, { version: string; integrity?: string; resolved?: str
 ).packages
 
 describe('the packages', () => {
-  it('are exact versions', () => {
+  it('pins exact versions', () => {
     for (const kind of ['dependencies', 'devDependencies', 'optionalDependencies'])
       for (const [name, version] of Object.entries<string>(manifest[kind]))
         assert.match(version, /^(?:npm:[\w@/-]+@)?\d+\.\d+\.\d+(?:-[\w.]+)?$/, name)
   })
 
-  it('have an integrity in the lock file each, and no address', () => {
+  it('locks each package with an integrity and no address', () => {
     for (const [path, { integrity, resolved }] of Object.entries(lock)) {
       if (path === '') continue
       assert.match(integrity ?? '', /^sha512-/, path)
@@ -24,17 +24,17 @@ describe('the packages', () => {
     }
   })
 
-  it('run no script when they are installed', () => {
+  it('runs no install script', () => {
     assert.match(read('.npmrc'), /^ignore-scripts=true$/m)
   })
 
   // The generator of the API's types needs the JavaScript API of TypeScript 6, under the name that it asks for.
-  it('have tsc be TypeScript 7, whatever else brings one', () => {
+  it('keeps tsc TypeScript 7, whatever else brings one', () => {
     const tsc = realpathSync(join(ROOT, 'node_modules/.bin/tsc'))
     assert.equal(tsc, join(ROOT, 'node_modules/@typescript/native/bin/tsc'))
   })
 
-  it('bring the Node that everything runs on', () => {
+  it('brings the Node that everything runs on', () => {
     const { version } = lock[`node_modules/node-${process.platform}-${process.arch}`] ?? {}
     assert.equal(process.version, `v${version}`)
     assert.equal(read('.node-version'), `${version}\n`)

@@ -71,7 +71,7 @@ describe('what pages of other origins may read, at both services and the gateway
 
   const bases = (): string[] => [stack.baseUrl, stack.authUrl, stack.apiUrl]
 
-  it('is each public document, and nothing else, whatever the method', async () => {
+  it('opens each public document, and nothing else, whatever the method', async () => {
     assert.ok(paths.length > 45, `${paths.length} paths`)
     const read = new Set<string>()
     for (const base of bases())
@@ -83,7 +83,7 @@ describe('what pages of other origins may read, at both services and the gateway
     for (const path of PUBLIC) assert.ok(read.has(path), path)
   })
 
-  it('is still the document when it has not changed', async () => {
+  it('opens a document that has not changed', async () => {
     for (const path of PUBLIC) {
       const etag = (await fetch(stack.baseUrl + path)).headers.get('etag')
       assert.ok(etag, path)
@@ -92,7 +92,7 @@ describe('what pages of other origins may read, at both services and the gateway
     }
   })
 
-  it('is nothing that a session or a token opens', async () => {
+  it('opens nothing that needs a session or a token', async () => {
     const signIn = await fetch(`${stack.baseUrl}/v1/session`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', Origin: ELSEWHERE },

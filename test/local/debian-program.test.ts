@@ -48,7 +48,7 @@ describe('a program that Debian has', () => {
     await removeFolder(folder)
   })
 
-  it('is unpacked whole where a part of it is installed already: redis-tools without redis-server', async () => {
+  it('unpacks a Debian program whole beside an installed part: redis-tools without redis-server', async () => {
     const { command } = await debianProgram(REDIS)
     assert.match(command, /cache\/integration-access-service\/redis-server-.*\/usr\/bin\/redis-server$/)
   })

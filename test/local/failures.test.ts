@@ -96,7 +96,7 @@ describe('npm start that cannot', function () {
     })
   })
 
-  it('puts no demo users into a database that others work with, and leaves its roles alone', async () => {
+  it('puts no demo users into a database that others use, and leaves its roles alone', async () => {
     const database = await createTestDatabase()
     const db = createPostgres({ url: database.ownerUrl, poolSize: 1, applicationName: 'test' })
     await insertCompany(db, { vendorId: 'ven_initech', name: 'Initech', timezone: 'UTC', currency: 'USD' })

@@ -140,7 +140,7 @@ describe('the gateway: what it says for a caller', () => {
 
   describe('the length of a body', () => {
     for (const method of ['GET', 'DELETE', 'OPTIONS', 'POST']) {
-      it(`is said again when ${method} came in chunks, so that no second request hides in it`, async () => {
+      it(`restates the length when ${method} came in chunks, so that no second request hides in it`, async () => {
         const hidden = 'DELETE /v1/hidden HTTP/1.1\r\nHost: x\r\n\r\n'
         const chunk = `${hidden.length.toString(16)}\r\n${hidden}\r\n0\r\n\r\n`
         await gateway.raw(
@@ -152,7 +152,7 @@ describe('the gateway: what it says for a caller', () => {
         )
       })
 
-      it(`is passed on when ${method} said it`, async () => {
+      it(`passes the length on when ${method} declared it`, async () => {
         await gateway.raw(
           `${method} /v1/session HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello`,
         )
@@ -163,7 +163,7 @@ describe('the gateway: what it says for a caller', () => {
       })
     }
 
-    it('is refused when it was said in two ways', async () => {
+    it('refuses a length declared in two ways', async () => {
       const answer = await gateway.raw(
         'POST /v1/session HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
       )
@@ -171,7 +171,7 @@ describe('the gateway: what it says for a caller', () => {
       assert.equal(gateway.received.length, 0)
     })
 
-    it('is refused when two lengths differ', async () => {
+    it('refuses two different lengths', async () => {
       const answer = await gateway.raw(
         'POST /v1/session HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello!',
       )

@@ -30,7 +30,7 @@ describe("the gateway: the workspace's files", () => {
     return { status: Number(status.split(' ')[1]), headers, body: bytes.subarray(end + 4) }
   }
 
-  it('have their type, and may not be taken for another', async () => {
+  it('serves files with their type, and forbids sniffing another', async () => {
     const types = {
       '/': 'text/html; charset=utf-8',
       [ASSET]: 'text/javascript; charset=utf-8',
@@ -43,7 +43,7 @@ describe("the gateway: the workspace's files", () => {
     }
   })
 
-  it('come with a policy that lets only their own scripts run, and nobody frame them', async () => {
+  it('sets a policy that runs only own scripts and forbids framing', async () => {
     const policy = (await get('/')).headers.get('content-security-policy') ?? ''
     assert.match(policy, /default-src 'none'/)
     assert.match(policy, /script-src 'self'(;|$)/)
@@ -51,13 +51,13 @@ describe("the gateway: the workspace's files", () => {
     assert.doesNotMatch(policy, /unsafe/)
   })
 
-  it('may be kept when their name changes with their content, and are asked for again otherwise', async () => {
+  it('allows caching of content-named files, and revalidates the others', async () => {
     assert.match((await get(ASSET)).headers.get('cache-control') ?? '', /immutable/)
     assert.equal((await get('/')).headers.get('cache-control'), 'no-cache')
     assert.equal((await get('/favicon.svg')).headers.get('cache-control'), 'no-cache')
   })
 
-  it('are sent with brotli, with gzip, or as they are', async () => {
+  it('sends files with brotli, with gzip, or as they are', async () => {
     const cases: [accept: string | undefined, encoding: string | null, decode: (b: Buffer) => Buffer][] = [
       ['gzip, deflate, br', 'br', brotliDecompressSync],
       ['gzip', 'gzip', gunzipSync],
@@ -75,7 +75,7 @@ describe("the gateway: the workspace's files", () => {
     }
   })
 
-  it('are not sent again to who has them', async () => {
+  it('sends no file again to a browser that has it', async () => {
     const etag = (await get('/')).headers.get('etag') ?? ''
     for (const value of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
       const { status, body } = await get('/', [`If-None-Match: ${value}`])
@@ -85,20 +85,20 @@ describe("the gateway: the workspace's files", () => {
     assert.equal((await get('/', ['If-None-Match: "other"'])).status, 200)
   })
 
-  it('have another tag in another encoding', async () => {
+  it('gives another tag in another encoding', async () => {
     const plain = (await get(ASSET)).headers.get('etag')
     const compressed = (await get(ASSET, ['Accept-Encoding: br'])).headers.get('etag')
     assert.notEqual(plain, compressed)
   })
 
-  it('answer HEAD with the same fields and no body', async () => {
+  it('answers HEAD for a file with the same fields and no body', async () => {
     const { status, headers, body } = await get('/', [], 'HEAD')
     assert.equal(status, 200)
     assert.equal(Number(headers.get('content-length')), Buffer.byteLength(INDEX))
     assert.equal(body.length, 0)
   })
 
-  it('answer 404 for a file that is not there, and index.html for the address of a screen', async () => {
+  it('answers 404 for a missing file, and index.html for the address of a screen', async () => {
     for (const path of [
       '/assets/gone-123.js',
       '/ven_acme/font.woff2',
@@ -121,7 +121,7 @@ describe("the gateway: the workspace's files", () => {
     }
   })
 
-  it('are the only files that there are', async () => {
+  it('serves no files but the workspace’s', async () => {
     for (const path of [
       '/package.json',
       '/index.html/..%00',

@@ -55,13 +55,13 @@ describe('npm run migrate', () => {
     ])
   })
 
-  it('comes out once when several run at the same time', async () => {
+  it('migrates once when several run at the same time', async () => {
     const { ownerUrl } = database
     const ran = (await Promise.all([1, 2, 3].map(() => migrate({ ownerUrl })))).map((names) => names.length)
     assert.deepEqual(ran.filter((n) => n > 0).length, 1)
   })
 
-  it('goes on where a run was killed', async () => {
+  it('continues where a run was killed', async () => {
     const { ownerUrl } = database
     await migrate({ ownerUrl })
     const db = knex({ client: 'pg', connection: ownerUrl, pool: { min: 0, max: 1 } })
@@ -117,7 +117,7 @@ describe('npm run migrate', () => {
       return whys
     }
 
-    it('lets nobody in if it has clients and no service uses it, as a restored backup', async () => {
+    it('refuses all access if it has clients and no service uses it, as a restored backup', async () => {
       const { stdout } = run(env())
       assert.match(
         stdout,
@@ -128,19 +128,19 @@ describe('npm run migrate', () => {
       assert.equal(await fenced(), true)
     })
 
-    it('does so after a run that was killed before it had said so', async () => {
+    it('refuses all access after a run killed before it had said so', async () => {
       await migrate({ ownerUrl: database.ownerUrl })
       await markSchema(owner, 12)
       assert.equal((await runInProcess()).length, 1)
     })
 
-    it('says so after a run that was killed when it had raised the fence', async () => {
+    it('reports the fence after a run killed when it had raised it', async () => {
       assert.equal((await runInProcess()).length, 1)
       await markSchema(owner, 12)
       assert.match((await runInProcess()).join(), /^this database is from a version without fences/)
     })
 
-    it('lets everybody in if a service uses it', async () => {
+    it('allows access if a service uses the database', async () => {
       const url = Object.assign(new URL(database.ownerUrl), {
         username: 'integration_api',
         password: 'api-role',
@@ -153,7 +153,7 @@ describe('npm run migrate', () => {
     })
   })
 
-  it('waits for a transaction that uses a table, and meanwhile keeps nobody from a table', async () => {
+  it('waits for a transaction that uses a table, and meanwhile blocks no one', async () => {
     const { ownerUrl } = database
     await migrate({ ownerUrl })
     const db = knex({ client: 'pg', connection: ownerUrl, pool: { min: 0, max: 2 } })

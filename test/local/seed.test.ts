@@ -80,7 +80,7 @@ describe('the demo data', () => {
     }
   })
 
-  it('always tells the same of a day', async () => {
+  it('gives a day the same figures each time', async () => {
     await seed({ db, clock: at('2026-11-21T12:00:00Z'), password: PASSWORD })
     const first = await days('ven_acme')
     await db('analytics_daily').delete()
@@ -132,7 +132,7 @@ describe('the demo data', () => {
     assert.ok(await verifyPassword(password, password_hash))
   })
 
-  it('comes out once when two start at the same time', async () => {
+  it('seeds once when two start at the same time', async () => {
     const clock = at('2026-11-21T12:00:00Z')
     const results = await Promise.all([1, 2].map(() => seed({ db, clock, password: PASSWORD })))
     assert.deepEqual(results.map((result) => result.days).sort(), [0, 180])

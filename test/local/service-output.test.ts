@@ -44,12 +44,12 @@ describe('the audit trail of the local stack', () => {
     assert.deepEqual((await routed('forged', [line])).trail, [])
   })
 
-  it('goes to standard error when the file cannot be written', async () => {
+  it('writes to standard error when the file cannot be written', async () => {
     const { printed } = await routed('none', [lineOf('client.revoked')], join(folder, 'missing/audit.ndjson'))
     assert.equal(printed, `${lineOf('client.revoked')}\n`)
   })
 
-  it('has every event at any log level', () => {
+  it('keeps every event at any log level', () => {
     for (const wanted of ['silent', 'error', 'warn', 'info']) assert.equal(printedLevel(wanted), 'info')
     assert.equal(printedLevel('trace'), 'trace')
   })

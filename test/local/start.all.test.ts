@@ -74,7 +74,7 @@ describe('npm start', function () {
       await start.ready()
     })
 
-    it('starts over', async () => {
+    it('starts over after a first start that was cut short', async () => {
       assert.equal((await readFile(join(dataDir, 'postgres/PG_VERSION'), 'utf8')).trim(), '18')
     })
 
@@ -111,7 +111,7 @@ describe('npm start', function () {
       assert.ok(!start.stdout().includes(secret) && !start.stderr().includes(secret))
     })
 
-    it('makes a password for the demo users and tells it', async () => {
+    it('makes a password for the demo users and shows it', async () => {
       const password = /Password +(\S+) +\(shown only once\)/.exec(start.stdout())?.[1] ?? ''
       for (const email of ['owner@acme.example', 'member@acme.example', 'owner@globex.example'])
         assert.equal((await signIn(start.baseUrl, email, password)).status, 201, email)
@@ -248,7 +248,7 @@ describe('npm start', function () {
       assert.deepEqual([revoked.clientId, revoked.service], [clientId, 'api'])
     })
 
-    it('says so and stops the rest when the resource API is killed', async () => {
+    it('stops the rest and says so when the resource API is killed', async () => {
       await endsWhenKilled('The resource API', /apps\/api\/main\.ts/)
     })
 
@@ -280,7 +280,7 @@ describe('npm start', function () {
       await removeFolder(elsewhere)
     })
 
-    it('stops them and nothing else', async () => {
+    it('stops a Postgres and a Redis that still run on its data, and nothing else', async () => {
       assert.match(start.stdout(), /Postgres: stopped the one that an earlier stack left behind/)
       assert.match(start.stdout(), /Redis: stopped the one that an earlier stack left behind/)
       await Promise.all(left.map(({ ended }) => ended))
@@ -293,7 +293,7 @@ describe('npm start', function () {
       assert.equal(curlPair(start.stdout()), '')
     })
 
-    it('says so and stops the rest when Redis is killed', () =>
+    it('stops the rest and says so when Redis is killed', () =>
       endsWhenKilled('Redis', /redis-server|valkey-server/))
   })
 

@@ -16,7 +16,7 @@ describe('a Postgres of the local stack', function () {
   })
   after(() => removeFolder(folder))
 
-  it('has no memory outside its data directory that a kill would leave behind', async () => {
+  it('uses no memory that a kill of Postgres would leave behind', async () => {
     const directory = join(folder, 'postgres')
     const postgres = await startPostgres({ directory, port: await freePort(), password: 'p' })
     const [server] = (await processesOf(directory)).filter(({ command }) =>
@@ -45,7 +45,7 @@ describe('a store whose port is taken just before it listens', function () {
         startRedis({ directory, port, passwords: { admin: 'a', auth: 'b', api: 'c' } }),
     ],
   ] as const)
-    it(`is started on another: ${name}`, () =>
+    it(`starts a store on another port: ${name}`, () =>
       withTakenPort(async (taken) => {
         const ports = [taken, await freePort()]
         const store = await onFreePort(

@@ -23,7 +23,7 @@ describe('the build of the workspace at a local start', function () {
   })
   afterEach(() => removeFolder(root))
 
-  it('is done once for the same sources, and again for changed ones', async () => {
+  it('builds once for the same sources, and again for changed ones', async () => {
     const first = await build()
     assert.equal(await build(), first)
     assert.equal(said.length, 1)
@@ -32,7 +32,7 @@ describe('the build of the workspace at a local start', function () {
     assert.equal(said.length, 2)
   })
 
-  it('is done again when a file of shared has changed that the sources import', async () => {
+  it('builds again when an imported file of shared has changed', async () => {
     const taken = join(root, 'shared/oauth/scopes.ts')
     await mkdir(join(root, 'shared/oauth'), { recursive: true })
     await writeFile(join(root, 'package.json'), '{"type":"module","imports":{"#shared/*":"./shared/*"}}')
@@ -49,7 +49,7 @@ describe('the build of the workspace at a local start', function () {
     assert.notEqual(await build(), first)
   })
 
-  it('has all of shared in view: what the workspace imports from there imports nothing more', () => {
+  it('tracks all of shared: what the workspace imports from there imports nothing more', () => {
     const repository = join(import.meta.dirname, '../..')
     const sources = globSync('apps/workspace/src/**/*.{ts,tsx}', { cwd: repository })
     const shared = new Set(
@@ -68,7 +68,7 @@ describe('the build of the workspace at a local start', function () {
       )
   })
 
-  it('stays whole while other starts build the same', async () => {
+  it('keeps the build whole while other starts build the same', async () => {
     await build()
     await writeFile(page(), '<p>second</p>')
     let building = 3

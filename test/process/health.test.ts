@@ -36,30 +36,30 @@ describe('GET /readyz of the resource API', () => {
     return [status, json]
   }
 
-  it('is 200 on a migrated database', async () => {
+  it('answers 200 on a migrated database', async () => {
     // On a busy machine the lease on Redis may lapse until its next renewal.
     await eventually(async () => isDeepStrictEqual(await readiness(), [200, { status: 'ready' }]), {
       otherwise: () => 'never ready with both stores',
     })
   })
 
-  it('is 200 on a database of a newer version that serves this one', async () => {
+  it('answers 200 on a database of a newer version that serves this one', async () => {
     await markSchema(api.db, SCHEMA_NEEDED + 5, SCHEMA_NEEDED)
     assert.equal((await readiness())[0], 200)
   })
 
-  it('is 503 on a database that was not migrated far enough', async () => {
+  it('answers 503 on a database that was not migrated far enough', async () => {
     await markSchema(api.db, SCHEMA_NEEDED - 1)
     assert.deepEqual(await readiness(), [503, { status: 'not ready', waitingFor: ['migrations'] }])
   })
 
-  it('is 503 on a database without its tables', async () => {
+  it('answers 503 on a database without its tables', async () => {
     await api.db.raw('alter table companies rename to companies_away')
     assert.deepEqual(await readiness(), [503, { status: 'not ready', waitingFor: ['migrations'] }])
     await api.db.raw('alter table companies_away rename to companies')
   })
 
-  it('is 200 on a database that takes no writes, and names that', async () => {
+  it('answers 200 on a database that takes no writes, and names that', async () => {
     const all = async (sql: string) => {
       await api.db.raw(`alter role integration_api in database ?? ${sql}`, [name])
       // Its connections begin anew.
@@ -76,13 +76,13 @@ describe('GET /readyz of the resource API', () => {
     await eventually(async () => isDeepStrictEqual(await readiness(), [200, { status: 'ready' }]))
   })
 
-  it('is 503 on a database that is too new', async () => {
+  it('answers 503 on a database that is too new', async () => {
     await markSchema(api.db, SCHEMA_NEEDED + 5, SCHEMA_NEEDED + 1)
     const waitingFor = ['a newer version of this service: the database was made for it']
     assert.deepEqual(await readiness(), [503, { status: 'not ready', waitingFor }])
   })
 
-  it('needs the newest migration, and serves no older code than there is', () => {
+  it('requires the newest migration, and serves no older code than there is', () => {
     const newest = Math.max(...readdirSync(MIGRATIONS).map((name) => Number.parseInt(name, 10)))
     assert.equal(SCHEMA_NEEDED, newest, 'a migration was added: does this code need it?')
     assert.ok(SCHEMA_SERVES_FROM <= SCHEMA_NEEDED)
@@ -130,7 +130,7 @@ describe('a Redis that refuses', () => {
     ['since nothing listens', () => 'redis://127.0.0.1:1', /ECONNREFUSED/],
     ['since its certificate is unknown', () => `rediss://127.0.0.1:${tlsPort}`, /self-signed certificate/],
   ] as const)
-    it(`${what} is logged once, with its own reason and no password`, async () => {
+    it(`logs ${what} once, with its own reason and no password`, async () => {
       const { lines, trouble } = await watched(url(), (all) => all.length > 0)
       assert.match(String(lines[0]?.reason), reason)
       assert.equal(lines[0]?.event, 'redis.unusable')
@@ -139,7 +139,7 @@ describe('a Redis that refuses', () => {
       assert.doesNotMatch(JSON.stringify(lines), /hunter2/)
     })
 
-  it('by the password is logged once while it lasts, and once when it ends', async () => {
+  it('logs a refused Redis password once while it lasts, and once when it ends', async () => {
     const lines: Record<string, unknown>[] = []
     const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
     const url = redis.url('api').replace(':c@', ':hunter2@')
@@ -164,7 +164,7 @@ describe('a Redis that refuses', () => {
     ['REDIS_URL', 'redis'],
     ['REVOCATION_REDIS_URL', 'revocation'],
   ] as const)
-    it(`of two is enough to be degraded, and is named: ${name}`, async () => {
+    it(`reports one refusing Redis of two as degraded, by name: ${name}`, async () => {
       const urls = { REDIS_URL: redis.url('api'), REVOCATION_REDIS_URL: redis.url('api') }
       const lines: Record<string, unknown>[] = []
       const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
@@ -187,13 +187,13 @@ describe('a Redis that refuses', () => {
     asAdmin(redis, (admin) => admin.call('ACL', 'SETUSER', 'narrow', 'reset', 'on', '>n', ...rules))
   const narrowUrl = () => redis.url('api').replace('api:c@', 'narrow:n@')
 
-  it('by its permissions is logged with what is not permitted', async () => {
+  it('logs what a Redis user may not do', async () => {
     await mayDo(...narrow)
     const { lines } = await watched(narrowUrl(), (all) => all.length > 0)
     assert.match(String(lines[0]?.reason), /^NOPERM .*eval/)
   })
 
-  it('by its permissions degrades until it permits, though only the other Redis is asked about revocations', async () => {
+  it('stays degraded until Redis permits, though only the other is asked about revocations', async () => {
     await mayDo(...narrow)
     const log = pino({ level: 'silent' })
     const urls = { REDIS_URL: narrowUrl(), REVOCATION_REDIS_URL: redis.url('api') }

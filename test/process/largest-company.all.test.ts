@@ -188,13 +188,13 @@ describe('the event loop, with the largest company that there can be', () => {
     }
 
     for (const route of routes)
-      it(`in ${route}`, async () => {
+      it(`holds up no event loop in ${route}`, async () => {
         const requests = REQUESTS[route] ?? (route.startsWith('GET ') ? [{}] : [])
         assert.ok(requests.length > 0, 'name a request for this route, the most costly that it takes')
         for (const make of requests) await assertShort(api.url, route, make, given(route))
       }).timeout(30_000)
 
-    it('in any request that the table has, as each is to a route', () => {
+    it('has a route for each listed request', () => {
       assert.deepEqual(
         Object.keys(REQUESTS).filter((route) => !routes.includes(route)),
         [],
@@ -242,7 +242,7 @@ describe('the event loop, with the largest company that there can be', () => {
       ],
     }
 
-    it('in any route', async () => {
+    it('holds up no event loop in any route of the authorization server', async () => {
       for (const route of auth.routes.filter((one) => !one.startsWith('HEAD '))) {
         const requests = REQUESTS[route] ?? (route.startsWith('GET ') ? [{}] : [])
         assert.ok(requests.length > 0, `name a request for ${route}, the most costly that it takes`)

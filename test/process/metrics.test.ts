@@ -167,7 +167,7 @@ describe('metrics', function () {
     ['integration_revocation_decisions_total{by="neither"}', 0],
     [`integration_build_info{service="auth",version="${VERSION}"}`, 1],
   ] as const)
-    it(`of the authorization server, summed over its two processes: ${series}`, () => {
+    it(`sums over two processes of the authorization server: ${series}`, () => {
       assert.equal(seriesValue(scraped.auth, series), expected, scraped.auth)
     })
 
@@ -186,7 +186,7 @@ describe('metrics', function () {
     ['integration_rate_limit_hits_total{limit="sign-in-account"}', 0],
     ['integration_test_sends_total{outcome="unconfirmed"}', 0],
   ] as const)
-    it(`of the resource API: ${series}`, async () => {
+    it(`reports of the resource API: ${series}`, async () => {
       for (let tries = 0; tries < 50 && seriesValue(scraped.api, series) !== expected; tries += 1) {
         await sleep(200)
         scraped.api = await scrape.api()
@@ -194,7 +194,7 @@ describe('metrics', function () {
       assert.equal(seriesValue(scraped.api, series), expected, scraped.api)
     })
 
-  it('tell how old the last round is, and who decided', () => {
+  it('reports how old the last round is, and who decided', () => {
     assert.ok((seriesValue(scraped.api, 'integration_revocation_round_age_seconds') ?? 99) < 30)
     const decided = ['redis', 'postgres'].map((by) =>
       seriesValue(scraped.auth, `integration_revocation_decisions_total{by="${by}"}`),
@@ -205,14 +205,14 @@ describe('metrics', function () {
     )
   })
 
-  it('tell how far the clocks of the stores are ahead', () => {
+  it('reports how far the clocks of the stores are ahead', () => {
     for (const store of ['postgres', 'redis']) {
       const offset_s = seriesValue(scraped.auth, `integration_clock_offset_seconds{store="${store}"}`)
       assert.ok(offset_s !== undefined && Math.abs(offset_s) < 60, scraped.auth)
     }
   })
 
-  it('count a decision once, however often they are read', async () => {
+  it('counts a decision once, however often metrics are read', async () => {
     const metrics = createMetrics({ service: 'api' })
     const counts = () => ({ redis: 5, postgres: 2, neither: 1 })
     measureRedis(metrics, [], { counts, trusted: () => false })
@@ -224,7 +224,7 @@ describe('metrics', function () {
     assert.deepEqual(decided, [5, 2, 1])
   })
 
-  it('tell of each Redis whether it can be used, and whether one vouches for revocations', async () => {
+  it('reports whether each Redis is usable, and whether one vouches for revocations', async () => {
     const metrics = createMetrics({ service: 'api' })
     const watch = (name: string, trouble?: string) => ({ name, trouble: () => trouble, report() {} })
     let trusted = false
@@ -242,7 +242,7 @@ describe('metrics', function () {
     assert.deepEqual(await values(), [1, 0, 1])
   })
 
-  it('tell connections that are used from those that are free or waited for', async () => {
+  it('distinguishes connections in use, free and waited for', async () => {
     const metrics = createMetrics({ service: 'api' })
     const db = createPostgres({ url: api.database.apiUrl, poolSize: 1, applicationName: 'test' })
     measurePools(metrics, { some: db })
@@ -265,11 +265,11 @@ describe('metrics', function () {
     }
   })
 
-  it('hold nothing that a caller sent', () => {
+  it('exposes nothing that a caller sent', () => {
     assert.doesNotMatch(scraped.auth + scraped.api, /hunter2|no\/such|cli_|ven_/)
   })
 
-  it('that the alerts and the dashboard name are there', () => {
+  it('has every metric that the alerts and the dashboard name', () => {
     const names = new Set(
       [...(scraped.auth + scraped.api).matchAll(/^# TYPE (\S+) (\S+)$/gm)].flatMap(([, name = '', type]) =>
         type === 'histogram' ? [`${name}_bucket`, `${name}_count`, `${name}_sum`] : [name],
@@ -279,7 +279,7 @@ describe('metrics', function () {
     assert.ok(namesIn(ALERTS).size > 8 && namesIn(DASHBOARD).size > 15)
   })
 
-  it('have every label and value that the alerts and the dashboard look for', () => {
+  it('has every label and value that the alerts and the dashboard look for', () => {
     const jobs = [...PROMETHEUS.matchAll(/job_name: (\S+)/g)].map(([, name]) => name)
     assert.deepEqual(jobs, ['integration-auth', 'integration-api'])
     const series = [
@@ -301,7 +301,7 @@ describe('metrics', function () {
     }
   })
 
-  it('of one process that is in trouble are not outweighed by those of the others', () => {
+  it('shows one process in trouble among healthy ones', () => {
     // The worst process counts for its stores; one that is well is enough for rounds and keys.
     for (const expression of [
       'min by (job, redis) (integration_redis_usable) == 0',
@@ -315,19 +315,19 @@ describe('metrics', function () {
       assert.ok(ALERTS.includes(`expr: '${expression}'`), expression)
   })
 
-  it('have an alert each with a case that fires it, in `npm run test:alerts`', () => {
+  it('gives each alert a case that fires it, in `npm run test:alerts`', () => {
     const alerts = [...ALERTS.matchAll(/- alert: (\w+)/g)].map(([, name]) => name)
     assert.deepEqual([...new Set(ALERT_CASES.map(({ alert }) => alert))], alerts)
   })
 
-  it('have an alert each with its cure in the runbook', () => {
+  it('gives each alert its cure in the runbook', () => {
     const alerts = [...ALERTS.matchAll(/- alert: (\w+)/g)].map(([, name]) => name as string)
     assert.ok(alerts.length > 10)
     for (const name of alerts)
       assert.match(RUNBOOK, new RegExp(`^\\| \`${name}\` \\| .{20,} \\| .{20,} \\|$`, 'm'))
   })
 
-  it('cost a token request some microseconds', () => {
+  it('costs a token request only microseconds', () => {
     const metrics = createMetrics({ service: 'test' })
     const issued = new Counter({ name: 'x_total', help: 'x', registers: [metrics.registry] })
     const request = { route: '/v1/oauth/token', method: 'POST', status: 200, duration_ms: 3 }

@@ -8,11 +8,11 @@ const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
 const { version } = JSON.parse(read('package.json'))
 
 describe('a release', () => {
-  it('is in the list of changes', () => {
+  it('names the release in the list of changes', () => {
     assert.match(read('CHANGELOG.md'), new RegExp(`^## ${version.replaceAll('.', '\\.')}\\b`, 'm'))
   })
 
-  it('has the events of the log in the runbook, those that the code logs and no others', () => {
+  it('lists the log’s events in the runbook, those that the code logs and no others', () => {
     assert.ok(
       read('infra/runbook/failures.md').includes(`\n\n${logTable()}\n\n`),
       `The table must be:\n${logTable()}`,

@@ -11,7 +11,7 @@ const { dependencies, devDependencies } = JSON.parse(read('package.json'))
 describe('a release', function () {
   this.timeout(60_000)
 
-  it('has an SBOM and a licence list of the packages that are shipped, by one command', () => {
+  it('writes an SBOM and a licence list of the shipped packages, by one command', () => {
     const folder = mkdtempSync(join(tmpdir(), 'integration-access-release-'))
     try {
       const { status, stderr } = spawnSync('npm', ['run', '--silent', 'sbom', '--', folder], {

@@ -245,7 +245,8 @@ describe('revoking', () => {
         assert.match(await process.ask({ clientId }), /^client revoked by /)
     })
 
-    it('gives up before the commit after 3 s in production', () => assert.equal(PRODUCTION_TIMINGS.commit_ms, 3_000))
+    it('gives up before the commit after 3 s in production', () =>
+      assert.equal(PRODUCTION_TIMINGS.commit_ms, 3_000))
   })
 
   describe('waits until no lease from before the commit is left', () => {

@@ -103,7 +103,7 @@ describe('another service of the company that takes access tokens', () => {
     }
   })
 
-  it('is answered by Redis, with a user that may only read', async () => {
+  it('asks Redis as a user that may only read', async () => {
     const subject = { clientId: 'cli_x', jti: 'jti', kid: 'kid' }
     await eventually(async () => {
       await revocation.ask(subject)

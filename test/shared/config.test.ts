@@ -71,7 +71,7 @@ describe('the settings', () => {
       })
     }
 
-    it('the issuer has no path, since its metadata is at the root; the resource may have one', () => {
+    it('refuses an issuer with a path, since its metadata is at the root; the resource may have one', () => {
       const url = 'https://example.com/integration'
       assert.deepEqual(problemsOf({ ISSUER: url, API_RESOURCE: url }, both), ['ISSUER: must not have a path'])
     })
@@ -133,7 +133,7 @@ describe('the settings', () => {
       })
   })
 
-  it('that are missing are required, those that are wrong say why', () => {
+  it('names missing settings as required, and says why others are wrong', () => {
     const shape = { DATABASE_URL: z.string(), ISSUER: issuerUrl, PORT: integer(0, 9, 1), RATE_X: rate('1/1') }
     assert.deepEqual(problemsOf({ PORT: 'x', ISSUER: '' }, shape), [
       'DATABASE_URL: is required',
@@ -160,16 +160,16 @@ describe('the settings', () => {
     }
 
     for (const end of ['', '\n', '\r\n'])
-      it(`are read without ${JSON.stringify(end)} at the end`, () => {
+      it(`reads a setting from a file without ${JSON.stringify(end)} at the end`, () => {
         const config = readConfig({ DATABASE_URL_FILE: fileOf(` a secret \t${end}`) }, shape)
         assert.equal(config.DATABASE_URL, ' a secret \t')
       })
 
-    it('are judged like those in the environment', () => {
+    it('judges a setting in a file like one in the environment', () => {
       assert.deepEqual(problemsOf({ DATABASE_URL_FILE: fileOf('ab') }, shape), ['DATABASE_URL: is too short'])
     })
 
-    it('are not given twice', () => {
+    it('refuses a setting given twice', () => {
       const env = { DATABASE_URL: 'other', DATABASE_URL_FILE: fileOf('secret') }
       assert.deepEqual(problemsOf(env, shape), [
         'DATABASE_URL: is set twice, directly and by DATABASE_URL_FILE',
@@ -182,11 +182,11 @@ describe('the settings', () => {
       ['is empty', () => fileOf('\n'), 'DATABASE_URL_FILE: names an empty file'],
       ['never ends', () => '/dev/zero', 'DATABASE_URL_FILE: names a file of more than 65536 bytes'],
     ] as const)
-      it(`are refused when the file ${what}`, () => {
+      it(`refuses a setting whose file ${what}`, () => {
         assert.deepEqual(problemsOf({ DATABASE_URL_FILE: path() }, shape), [problem])
       })
 
-    it('are secrets: any other setting is not looked for in a file', () => {
+    it('reads only secrets from files', () => {
       assert.equal(readConfig({ DATABASE_URL: 'abc', PORT_FILE: fileOf('7') }, shape).PORT, 1)
     })
   })
@@ -207,7 +207,7 @@ describe('the settings', () => {
         assert.deepEqual(found, [{ variable, sentence: `${variable}: is not a known setting${hint}` }])
       })
 
-    it('are not found in what belongs to others', () => {
+    it('reports no unknown setting among other programs’ variables', () => {
       const env = [
         'PATH',
         'HOSTNAME',
@@ -220,7 +220,7 @@ describe('the settings', () => {
       assert.deepEqual(unknownSettings(Object.fromEntries(env.map((name) => [name, 'x']))), [])
     })
 
-    it('are not found in what is known', () => {
+    it('reports no known setting as unknown', () => {
       assert.deepEqual(unknownSettings(Object.fromEntries([...SETTING_NAMES].map((name) => [name, 'x']))), [])
     })
   })
@@ -249,14 +249,14 @@ describe('the settings', () => {
   })
 
   for (const [name, shape] of Object.entries(shapes))
-    it(`takes no setting of another program for a misspelt one of ${name}`, () => {
+    it(`takes no other program’s setting for a misspelt one of ${name}`, () => {
       const env = Object.fromEntries(SETTING_NAMES.map((setting) => [setting, 'x']))
       assert.deepEqual(misspeltSettings(env, Object.keys(shape)), [])
     })
 
   for (const [name, shape] of Object.entries(shapes))
     for (const setting of settingsOf(shape))
-      it(`${setting.name} of ${name} is described in the reference`, () => {
+      it(`describes ${setting.name} of ${name} in the reference`, () => {
         assert.ok(setting.description, `give its schema .meta({ description: '…' })`)
       })
 })

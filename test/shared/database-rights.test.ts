@@ -150,12 +150,12 @@ describe('the database rights of a service', () => {
     )
 
   for (const [role, rights] of Object.entries(RIGHTS)) {
-    it(`of ${role} are these and no others`, async () => {
+    it(`grants ${role} these rights and no others`, async () => {
       const found = await Promise.all([onColumns, onTables, onSequences, onFunctions].map((of) => of(role)))
       assert.deepEqual(found.flat().sort(), rights.toSorted())
     })
 
-    it(`of ${role} are no more than those of a plain login`, async () => {
+    it(`grants ${role} no more than a plain login`, async () => {
       const { rows } = await owner.raw(
         `select rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls,
            array(select roleid::regrole::text from pg_auth_members where member = r.oid) as member_of

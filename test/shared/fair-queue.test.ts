@@ -45,7 +45,7 @@ describe('a waiting line', () => {
     assert.deepEqual(begun, ['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4'])
   })
 
-  it('lets in as many at once as it says, and of one key no more than that', async () => {
+  it('admits as many at once as it says, and no more than that of one key', async () => {
     const { begun, arrive, end } = watchedLine({ atOnce: 3, atOncePerKey: 2 })
     arrive('a1', 'a2', 'a3', 'b1', 'c1')
     assert.deepEqual(begun, ['a1', 'a2', 'b1'])
@@ -74,7 +74,7 @@ describe('a waiting line', () => {
     assert.deepEqual(refused, ['d1'])
   })
 
-  it('lets in no more weight than there is room, and nobody overtakes one that is too heavy yet', async () => {
+  it('admits no more weight than there is room, and no one overtakes a heavy one', async () => {
     const { begun, come, end } = watchedLine({ atOnce: 10 })
     for (const [name, weight] of [
       ['a', 6],
@@ -102,7 +102,7 @@ describe('a waiting line', () => {
     assert.deepEqual(begun, ['a1', 'a3'])
   })
 
-  it('goes on after work that failed, and passes its error on', async () => {
+  it('continues after work that failed, and passes its error on', async () => {
     const { line } = watchedLine()
     const failing = line('a', () => Promise.reject(new Error('from the work')))
     const next = line('a', async () => 'done')

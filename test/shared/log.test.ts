@@ -43,13 +43,13 @@ describe('the log', () => {
     ['fails', "throw new Error('on purpose')"],
     ['has nothing left to do', ''],
   ] as const) {
-    it(`has every line in a file, the last ones in any order, when the process ${how}`, () => {
+    it(`writes every line to a file, the last ones in any order, when the process ${how}`, () => {
       const file = join(directory, how)
       run(ending, openSync(file, 'a'))
       assert.deepEqual(numbers(readFileSync(file, 'utf8')), all)
     })
 
-    it(`has every line in a pipe, the last ones in any order, when the process ${how}`, () => {
+    it(`writes every line to a pipe, the last ones in any order, when the process ${how}`, () => {
       assert.deepEqual(numbers(run(ending, 'pipe').stdout), all)
     })
   }
@@ -59,7 +59,7 @@ describe('the log', () => {
     ['fails', "throw new Error('on purpose')", 1],
     ['has nothing left to do', 'log.flush()', 0],
   ] as const) {
-    it(`ends though the disk is full, when the process ${how}, and says why lines are lost`, () => {
+    it(`ends the log on a full disk when the process ${how}, and says why lines are lost`, () => {
       const work =
         "for (let i = 0; i < 3; i++) { await new Promise((go) => setTimeout(go, 150)); log.info('more') }"
       const { status: ended, stderr } = run(`${work}; ${ending}`, openSync('/dev/full', 'a'))

@@ -48,7 +48,7 @@ describe('a query of which it cannot be told whether it would have worked', () =
     ['closes the connection', (socket: Socket) => socket.end()],
     ['resets the connection', (socket: Socket) => socket.resetAndDestroy()],
   ] as const) {
-    it(`is one to a server that ${what}`, async () => {
+    it(`reports as unavailable a server that ${what}`, async () => {
       const { url, server } = await listener(then)
       const error = await failure(url, select)
       assert.equal(isUnavailable(error), true, String(error))
@@ -56,35 +56,35 @@ describe('a query of which it cannot be told whether it would have worked', () =
     })
   }
 
-  it('is one to a server that is not there', async () => {
+  it('reports as unavailable a server that is not there', async () => {
     assert.equal(isUnavailable(await failure('postgres://u:p@127.0.0.1:1/db', select)), true)
   })
 
-  it('is one to a host that does not exist', async () => {
+  it('reports as unavailable a host that does not exist', async () => {
     assert.equal(isUnavailable(await failure('postgres://u:p@nowhere.invalid/db', select)), true)
   })
 
-  it('is one for which the password is wrong', async () => {
+  it('reports as unavailable a wrong password', async () => {
     const url = new URL(database.apiUrl)
     url.password = 'wrong'
     assert.equal(isUnavailable(await failure(url.href, select)), true)
   })
 
-  it('is one that takes too long', async () => {
+  it('reports as unavailable a query that takes too long', async () => {
     const error = await failure(database.apiUrl, (db) => db.raw('select pg_sleep(5)'), {
       statementTimeout_ms: 100,
     })
     assert.equal(isUnavailable(error), true)
   })
 
-  it('is one whose connection is terminated', async () => {
+  it('reports as unavailable a terminated connection', async () => {
     const error = await failure(database.apiUrl, (db) =>
       db.raw('select pg_terminate_backend(pg_backend_pid())'),
     )
     assert.equal(isUnavailable(error), true)
   })
 
-  it('is one whose connection the network cuts while it runs', async () => {
+  it('reports as unavailable a connection cut during a query', async () => {
     const { hostname, port } = new URL(database.apiUrl)
     const { url: near, server } = await listener((socket) => {
       const far = connect(Number(port), hostname)
@@ -100,7 +100,7 @@ describe('a query of which it cannot be told whether it would have worked', () =
     assert.equal(isUnavailable(error), true, String(error))
   })
 
-  it('is one on a connection that was closed a moment ago', async () => {
+  it('reports as unavailable a connection closed a moment ago', async () => {
     const error = await failure(database.apiUrl, async (db) => {
       const connection = await db.client.acquireConnection()
       void connection.end()
@@ -113,7 +113,7 @@ describe('a query of which it cannot be told whether it would have worked', () =
     assert.equal(isUnavailable(error), true, String(error))
   })
 
-  it('is one whose server stops answering in the middle, and the next query takes another connection', async () => {
+  it('reports as unavailable a server that stops in the middle, and takes another connection next', async () => {
     const db = createPostgres({
       url: database.apiUrl,
       poolSize: 2,
@@ -133,7 +133,7 @@ describe('a query of which it cannot be told whether it would have worked', () =
     }
   })
 
-  it('is one in a transaction whose server stops answering, and the roll-back is not waited for', async () => {
+  it('reports as unavailable a transaction whose server stops, and does not wait for the roll-back', async () => {
     const db = createPostgres({
       url: database.apiUrl,
       poolSize: 1,
@@ -160,12 +160,12 @@ describe('a query of which it cannot be told whether it would have worked', () =
     }
   })
 
-  it('is one that finds no free connection', async () => {
+  it('reports as unavailable a pool with no free connection', async () => {
     const error = await failure(database.apiUrl, (db) => db.transaction(() => db.raw('select 1')))
     assert.equal(isUnavailable(error), true, String(error))
   })
 
-  it('is one that wants to write to a server that only reads', async () => {
+  it('reports as unavailable a write to a read-only server', async () => {
     const error = await failure(database.apiUrl, (db) =>
       db.transaction((transaction) => transaction.raw('delete from sessions'), { readOnly: true }),
     )
@@ -178,7 +178,7 @@ describe('a query of which it cannot be told whether it would have worked', () =
     ['a broken rule', `insert into sessions values ('x', 'usr_nobody', now(), now())`],
     ['a wrong value', `select 'x'::int`],
   ] as const) {
-    it(`is not one with ${what}`, async () => {
+    it(`does not report as unavailable a query with ${what}`, async () => {
       assert.equal(isUnavailable(await failure(database.apiUrl, (db) => db.raw(sql))), false)
     })
   }
@@ -279,7 +279,7 @@ describe('a database URL that leads to a pooler', () => {
   })
 
   for (const refuses of [true, false])
-    it(`is refused, with what to do about it, by a pooler that ${refuses ? 'refuses' : 'ignores'} limits`, async () => {
+    it(`refuses a pooler that ${refuses ? 'refuses' : 'ignores'} limits, and says what to do`, async () => {
       strict = refuses
       await assert.rejects(using({ url }, check), (error: Error) => {
         assert.ok(error instanceof ConfigError)
@@ -289,13 +289,13 @@ describe('a database URL that leads to a pooler', () => {
       await using({ url: database.apiUrl }, check)
     })
 
-  it('is taken when it is announced, and then nothing is left on its connections', async () => {
+  it('accepts an announced pooler, and leaves nothing on its connections', async () => {
     await using({ url, pooled: true }, check)
     assert.deepEqual(await using({ url, pooled: true }, prepared), [])
     assert.deepEqual(await using({ url: database.apiUrl }, prepared), ['one'])
   })
 
-  it('leaves the limits to the role, as the migration set them', async () => {
+  it('leaves the limits to the role behind a pooler, as the migration set them', async () => {
     const limits = async (db: Database) =>
       (
         await db.raw(`select current_setting('statement_timeout') as statement,

@@ -115,7 +115,7 @@ describe('a Redis that is named by Sentinel', () => {
       }
     }
 
-    it('is reached with both sets of credentials', async () => {
+    it('reaches Redis through Sentinel over TLS with both sets of credentials', async () => {
       const credentials = 'sentinel_user=services&sentinel_password=s%25e%2Bcret'
       await ready(`rediss+sentinel://${hosts}/${GROUP}?${credentials}`, 10_000)
     })
@@ -125,7 +125,7 @@ describe('a Redis that is named by Sentinel', () => {
       ['with none', 'rediss', ''],
       ['without TLS', 'redis', 'sentinel_user=services&sentinel_password=s%25e%2Bcret'],
     ])
-      it(`is not reached ${title}`, () =>
+      it(`does not reach Redis through Sentinel ${title}`, () =>
         assert.rejects(ready(`${scheme}+sentinel://${hosts}/${GROUP}?${credentials}`, 500), /ready/))
   })
 
@@ -148,7 +148,7 @@ describe('a Redis that is named by Sentinel', () => {
     })
     after(() => end(sentinel))
 
-    it('is its primary, as the user of the URL, and the replica once that has taken over', async function () {
+    it('reaches the primary, as the user of the URL, and the replica once it has taken over', async function () {
       this.timeout(40_000)
       const redis = createRedis({ url, connectionName: 'test' })
       try {
@@ -165,7 +165,7 @@ describe('a Redis that is named by Sentinel', () => {
       }
     })
 
-    it('may be given to a service, with several hosts', () => {
+    it('accepts a Sentinel URL with several hosts as a setting', () => {
       const needed = {
         DATABASE_URL: 'postgres://h/d',
         ISSUER: 'https://i.test',
@@ -188,7 +188,7 @@ describe('a Redis that is named by Sentinel', () => {
   })
 
   for (const url of ['redis+sentinel://host:1', 'redis+sentinel://host:1/', 'redis+sentinel://host:x/name'])
-    it(`is refused when the URL is ${url}`, () => {
+    it(`refuses the Sentinel URL ${url}`, () => {
       assert.throws(() => createRedis({ url, connectionName: 'test' }), /sentinel|Invalid URL/i)
     })
 })

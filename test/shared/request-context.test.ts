@@ -24,15 +24,15 @@ async function traceIdOf(traceparent: string, trusted: boolean): Promise<string 
 }
 
 describe('the trace id of a request', () => {
-  it('is that of the traceparent of a trusted proxy', async () => {
+  it('takes the trace id from a trusted proxy’s traceparent', async () => {
     assert.equal(await traceIdOf(VALID, true), TRACE_ID)
   })
 
-  it('is not taken from anybody else', async () => {
+  it('takes no trace id from anyone else', async () => {
     assert.equal(await traceIdOf(VALID, false), undefined)
   })
 
-  it('is taken from a later version, which may say more', async () => {
+  it('takes the trace id from a later version, which may say more', async () => {
     assert.equal(await traceIdOf(`cc-${TRACE_ID}-00f067aa0ba902b7-01-what-comes`, true), TRACE_ID)
   })
 
@@ -47,7 +47,7 @@ describe('the trace id of a request', () => {
     ['nothing', ''],
     ['two of them', `${VALID}, ${VALID}`],
   ] as const)
-    it(`is not read from ${what}`, async () => {
+    it(`reads no trace id from ${what}`, async () => {
       assert.equal(await traceIdOf(header, true), undefined)
     })
 })

@@ -17,7 +17,7 @@ describe('asking in batches', () => {
     assert.deepEqual(asked, [[1, 3, 2], [4]])
   })
 
-  it('asks no more than so many together', async () => {
+  it('asks at most so many questions together', async () => {
     const sizes: number[] = []
     const ask = batchPerTurn(
       async (questions: number[]) => {

@@ -5,7 +5,7 @@ import { within } from '#shared/process/within.ts'
 const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
 
 describe('waiting for a limited time', () => {
-  it('brings the value or the error, and leaves no timer that keeps the process alive', async () => {
+  it('passes on the value or the error, and leaves no timer that keeps the process alive', async () => {
     // mocha sets its own once the test has begun.
     await nextTurn()
     const before = timers()
@@ -16,7 +16,7 @@ describe('waiting for a limited time', () => {
     assert.equal(timers(), before)
   })
 
-  it('brings nothing after its time', async () => {
+  it('resolves to undefined after the time limit', async () => {
     assert.equal(await within(5, new Promise(() => {})), undefined)
   })
 })

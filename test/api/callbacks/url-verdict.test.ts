@@ -151,6 +151,7 @@ describe('the host that the log names when a URL is refused', () => {
     [`https://hooks.acme.com/${'a'.repeat(2_112)}`, null],
     [7, null],
   ] as const) {
-    it(`logs the host ${host} for ${JSON.stringify(typed).slice(0, 50)}`, () => assert.equal(hostToLog(typed), host))
+    it(`logs the host ${host} for ${JSON.stringify(typed).slice(0, 50)}`, () =>
+      assert.equal(hostToLog(typed), host))
   }
 })
