@@ -19,7 +19,7 @@ interface Remembered {
 export type ClientRecords = ReturnType<typeof createClientRecords>
 
 /**
- * What clients were granted, but not whether it still stands: Revocation.ask says that, on every request. A record never
+ * What clients were granted, but not whether it still holds: Revocation.ask says that, on every request. A record never
  * changes but for its revocation, and is forgotten early enough that the revocation entries in Redis outlive it.
  */
 export function createClientRecords({

@@ -34,7 +34,7 @@ export interface KeyRing {
   find(kid: string): Promise<TokenKey | 'unreadable' | undefined>
   /**
    * Withdraws a key that was found to be revoked, at once, even without Postgres. Never rejects.
-   * @returns what signs instead of it, which is the standby key; undefined when there is none and none can be made.
+   * @returns the standby key, which signs instead of it; undefined when there is none and none can be made.
    */
   withdraw(kid: string): Promise<TokenKey | undefined>
   /** Reads the table. @throws ConfigError when no stored key opens; whatever the database throws. */

@@ -65,7 +65,7 @@ export async function listInvitations(
   return rows
 }
 
-/** @returns whether it was there: of several uses at once, only one gets true. */
+/** @returns whether it existed: of several uses at once, only one gets true. */
 export async function useInvitation(transaction: Queryable, tokenHash: Buffer): Promise<boolean> {
   const { rowCount } = await transaction.raw('delete from invitations where token_hash = ?', [tokenHash])
   return rowCount === 1
@@ -91,7 +91,7 @@ export async function withdrawInvitationTo(
   await transaction.raw('delete from invitations where vendor_id = ? and email = ?', [vendorId, email])
 }
 
-/** Removes at most `limit` that are too old. @returns how many. */
+/** Removes at most `limit` expired ones. @returns how many. */
 export async function deleteExpiredInvitations(
   db: Queryable,
   { now, limit }: { now: Date; limit: number },

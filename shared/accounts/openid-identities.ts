@@ -1,7 +1,7 @@
 import type { Queryable } from '#shared/stores/postgres.ts'
 import type { User } from './people.ts'
 
-/** Who somebody is at an OpenID provider: only both together identify (OpenID Connect Core §5.7). */
+/** A person's identity at an OpenID provider: only both together identify (OpenID Connect Core §5.7). */
 export interface OpenidIdentity {
   issuer: string
   subject: string
@@ -19,7 +19,7 @@ export async function findUserByIdentity(
   return rows[0]
 }
 
-/** @returns false when the user is somebody else at this provider already. */
+/** @returns false when the user already has another identity at this provider. */
 export async function addIdentity(
   transaction: Queryable,
   { issuer, subject, userId }: OpenidIdentity & { userId: string },

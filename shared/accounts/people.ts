@@ -71,8 +71,8 @@ export type Account = User & { passwordHash: string }
 
 /**
  * The accounts of an address, oldest first. There may be several: whoever accepts an invitation without proving an
- * account of the address, by its password, gets one of their own. So nobody reaches a company through an invitation
- * of another, and nobody can keep an address from the person it belongs to by being invited first. Only accounts in
+ * account of the address, by its password, gets one of their own. So no one reaches a company through an invitation
+ * of another, and no one can keep an address from the person it belongs to by being invited first. Only accounts in
  * different companies share an address.
  */
 export async function listAccounts(db: Queryable, email: string): Promise<Account[]> {

@@ -54,7 +54,7 @@ const eventId = z
     minLength: 1,
     maxLength: EVENT_ID_MAX_CHARACTERS,
     description:
-      'Your own id of the event, compared byte by byte. The same id counts once, for at least 35 days; what comes first stands.',
+      'Your own id of the event, compared byte by byte. The same id counts once, for at least 35 days; the first content stays.',
   })
 
 const occurredAt = z
@@ -148,7 +148,7 @@ export interface EventFault {
   detail: string
 }
 
-/** Judges one event as it was sent. Never throws. @returns the event, or the first two things that are wrong with it. */
+/** Judges one event as it was sent. Never throws. @returns the event, or its first two faults. */
 export function judgeEvent(
   sent: unknown,
   { now_ms, ageMax_ms, currency: expected, dateOf }: EventRules,

@@ -28,7 +28,7 @@ function nearest(name: string, names: readonly string[]): string | undefined {
   return names.find((known) => known.length >= JUDGED_FROM_CHARACTERS && slip(name, known) <= SLIP_MAX)
 }
 
-/** @returns the length of what differs between the beginning and the end that both have. */
+/** @returns the length of what differs between their common beginning and end. */
 function slip(a: string, b: string): number {
   const shorter = Math.min(a.length, b.length)
   let same = 0

@@ -13,7 +13,7 @@ export interface ReadBetween {
   after_ms: number
 }
 
-/** @returns how far `theirs_ms` is at least ahead; 0 if it may be the same time. */
+/** @returns the least that `theirs_ms` is ahead; 0 if it may be the same time. */
 export function clockOffset_ms(theirs_ms: number, { before_ms, after_ms }: ReadBetween): number {
   if (theirs_ms < before_ms) return theirs_ms - before_ms
   return Math.max(0, theirs_ms - after_ms)

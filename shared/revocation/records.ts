@@ -6,7 +6,7 @@ export class StandbyError extends Error {
   readonly code = 'a standby answers'
 }
 
-/** The database may have been restored to an earlier moment, and has yet to be confirmed. */
+/** The database may have been restored to an earlier moment, and awaits confirmation. */
 export class RestoredError extends Error {
   readonly code = 'the database has yet to be confirmed'
 }

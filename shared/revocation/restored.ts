@@ -7,7 +7,7 @@ export interface DatabaseState {
   /** The same at the time when the database was confirmed to be complete. */
   confirmedPlace: string
   confirmedAt_ms: number
-  /** Why a fence stands; null if none does. */
+  /** Why a fence is up; null if none. */
   fence: string | null
   /** The client or signing key that was revoked last; null if none ever was. */
   newest: string | null

@@ -46,7 +46,7 @@ export function startReconciling(options: StartReconcilingOptions): Reconciling 
     if (comparing) return
     comparing = true
     told = ''
-    const text = 'revocation: nobody is let in until a promoted standby has been compared with Redis'
+    const text = 'revocation: access is refused until a promoted standby has been compared with Redis'
     log.warn({ event: 'database.promoted' }, text)
   }
 
@@ -62,7 +62,7 @@ export function startReconciling(options: StartReconcilingOptions): Reconciling 
       log.error({ postgres_ms, redis_ms }, 'revocation: wall clocks differ by more than two minutes')
     } else if (round.outcome === 'fenced') {
       const text =
-        'revocation: the database may have been restored: nobody is let in until an operator confirms it'
+        'revocation: the database may have been restored: access is refused until an operator confirms it'
       log.error({ event: 'database.restored', reason: round.why }, text)
     } else if (round.outcome === 'failed')
       log.warn({ why: round.why }, 'revocation: Redis cannot be vouched for')

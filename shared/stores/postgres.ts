@@ -56,7 +56,7 @@ export function createPostgres({
   /** A statement that runs longer is cancelled by the server. */
   statementTimeout_ms?: number
   /**
-   * Whether a pooler stands between that gives each transaction another connection of its own, such as PgBouncer. Then
+   * Whether a pooler in between gives each transaction another connection, such as PgBouncer. Then
    * nothing outlasts a transaction: statements are not prepared, and the role's own settings limit them.
    */
   pooled?: boolean

@@ -1,7 +1,7 @@
 import type { Database } from './postgres.ts'
 
 export interface PreparedQuery {
-  /** The statement is planned once per connection under this name, unless a pooler stands between. */
+  /** The statement is planned once per connection under this name, unless behind a pooler. */
   name: string
   /** With `$1` for the first value. */
   text: string

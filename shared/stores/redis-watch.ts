@@ -40,7 +40,7 @@ export function watchRedis({ redis, log, name }: { redis: Redis; log: Log; name:
   }
 }
 
-/** Redis never puts a password into its errors. If several addresses failed, the first error stands for all. */
+/** Redis never puts a password into its errors. If several addresses failed, the first error represents all. */
 function reasonOf(error: Error & { code?: string; errors?: Error[] }): string {
   const message = error.message || error.errors?.[0]?.message || error.code || error.name
   return message.slice(0, REASON_MAX_CHARACTERS)

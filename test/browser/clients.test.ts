@@ -245,7 +245,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     await page
       .getByText(
         new RegExp(
-          `is asked every (?:night|day) at ${String(hourOfDay).padStart(2, '0')}:00; that has not passed since you deployed`,
+          `requests tokens every (?:night|day) at ${String(hourOfDay).padStart(2, '0')}:00; that has not passed since you deployed`,
         ),
       )
       .waitFor()
@@ -343,7 +343,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     // Meanwhile a teammate does the same.
     await createClient(token, { name: 'Begun twice 3', replaces: old.clientId })
     await dialog.getByRole('button', { name: 'Create replacement' }).click()
-    await dialog.getByText('This client cannot be replaced any more').waitFor()
+    await dialog.getByText('This client can no longer be replaced').waitFor()
     await dialog.getByRole('button', { name: 'Cancel' }).click()
     await page.getByText('No token request yet').waitFor()
     await page.getByRole('link', { name: 'Begun twice 3' }).waitFor()

@@ -110,7 +110,7 @@ describe('npm run migrate', () => {
 
     const fenced = async () => (await owner.raw(`select ${FENCED} as fenced`)).rows[0].fenced
     const env = () => ({ DATABASE_URL: database.ownerUrl })
-    /** @returns why the run says that nobody is let in. */
+    /** @returns why the run says that access is refused. */
     const runInProcess = async () => {
       const whys: string[] = []
       await migrate({ ownerUrl: database.ownerUrl, fenced: (why) => whys.push(why) })

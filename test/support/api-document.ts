@@ -25,7 +25,7 @@ const NOT_DESCRIBED =
   /^\/(healthz|readyz|openapi\.json|docs|docs\/.*|\.well-known\/oauth-protected-resource\/.+)$/
 
 /**
- * @returns what asserts that an answer is one that the document promises: its path, method, status, header fields,
+ * Returns an assertion that an answer is one that the document promises: its path, method, status, header fields,
  * media type, and each member of its body.
  */
 export function createAnswerCheck(document: ApiDocument): CheckAnswer {

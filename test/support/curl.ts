@@ -28,7 +28,7 @@ const request = form.length > 0 ? { method: 'POST', headers, body: form.join('&'
 fetch(target, request).then(async (response) => process.stdout.write(await response.text()))
 `
 
-/** Runs lines of shell that use curl. @returns what they print. */
+/** Runs lines of shell that use curl. @returns their output. */
 export async function shellWithCurl(lines: string, cwd: string): Promise<string> {
   const bin = await mkdtemp(join(tmpdir(), 'integration-access-curl-'))
   try {

@@ -26,7 +26,7 @@ export interface OpenidSignIns {
   finish(back: URL, cookie?: string, at?: TestApi): Promise<ApiResponse>
   /** All three in turn. */
   signIn(subject: string, options?: { to?: string; at?: TestApi }): Promise<ApiResponse>
-  /** @returns what GET /v1/session says in the browser that was signed in. */
+  /** Returns the answer of GET /v1/session in the browser that was signed in. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape.
   sessionOf(response: ApiResponse): Promise<any>
   /** Asserts that no line of the API's log has a secret of these sign-ins, or anything that the provider wrote. */

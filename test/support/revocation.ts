@@ -46,7 +46,7 @@ export interface TestProcess {
   ): Promise<`${'live' | 'undecided' | `${Entry['kind']} revoked`} by ${'redis' | 'postgres' | 'neither'}`>
   /** Rounds one after another until it is stopped. */
   keepReconciling(): () => Promise<void>
-  /** Rounds until Redis decides. @returns what they came to. */
+  /** Rounds until Redis decides. @returns their outcomes. */
   untilTrusted(): Promise<Round['outcome'][]>
   close(): Promise<void>
 }
@@ -276,7 +276,7 @@ export function through(url: string, { port }: TcpProxy): string {
   return other.href
 }
 
-/** Stops the server's process where it stands. @returns what lets it go on. */
+/** Pauses the server's process. @returns a function that resumes it. */
 export async function freeze(server: TestRedis): Promise<() => void> {
   const info = await asAdmin(server, (redis) => redis.info('server'))
   const pid = Number(/process_id:(\d+)/.exec(info)?.[1])

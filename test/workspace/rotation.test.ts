@@ -172,7 +172,8 @@ describe('the progress of a rotation', () => {
 
   it('does not suggest to revoke while a habit of the old client speaks against it', () => {
     const replacement = client(1, 5)
-    const unproven = 'The old client is asked every night at 02:00; that has not passed since you deployed.'
+    const unproven =
+      'The old client requests tokens every night at 02:00; that has not passed since you deployed.'
     const progress = progressOf({ old: client(20, 900), replacement, since: ago(30), unproven }, NOW)
     assert.equal(progress.step, 'watch')
     assert.equal(progress.caution, unproven)
@@ -213,7 +214,7 @@ describe('what the habits of an old client say against revoking it', () => {
       'every night, and still last night',
       (at) => at.getHours() === 2,
       on(19, 15),
-      /is still asked every night at 02:00/,
+      /still requests tokens every night at 02:00/,
     ],
     [
       'every night, deployed within that hour',

@@ -18,7 +18,8 @@ export interface PresentedInvitationDependencies {
 
 /**
  * Returns the invitation for a presented token.
- * @throws Problem invitation_not_valid, or rate_limited after too many, or unavailable while a restored database is unconfirmed.
+ * @throws Problem invitation_not_valid, rate_limited after too many, or unavailable while a restored database is
+ * unconfirmed.
  */
 export async function presentedInvitation(
   ctx: ApiContext,

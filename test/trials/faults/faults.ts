@@ -31,7 +31,7 @@ export interface Fault {
   storesGone?: true
   /** Default: a few seconds, which differ. */
   lasts_ms?: number
-  /** Strikes. @returns what ends it. */
+  /** Strikes. @returns its end function. */
   strike(scene: Scene): Promise<() => unknown>
 }
 

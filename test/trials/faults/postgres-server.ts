@@ -20,7 +20,7 @@ export interface PostgresServer {
   /** The end of every process of it; what is committed is in its log. */
   kill(): Promise<void>
   start(): Promise<void>
-  /** Stops every process of it where it stands. @returns what lets them go on. */
+  /** Pauses its every process. @returns a function that resumes them. */
   freeze(db: Knex): Promise<() => void>
   /** Makes a synchronous standby, kills the primary under load and promotes the standby, which is the server then. */
   failOver(): Promise<void>

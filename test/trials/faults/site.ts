@@ -27,7 +27,7 @@ export interface Site {
   kill(): Promise<void>
   /** Starts it again on its port, and resolves when it is ready. */
   restart(): Promise<void>
-  /** Stops the process where it stands. @returns what lets it go on. */
+  /** Pauses the process. @returns a function that resumes it. */
   freeze(): () => void
   close(): Promise<void>
 }

@@ -188,7 +188,7 @@ export interface components {
             events: (components["schemas"]["ImpressionEvent"] | components["schemas"]["ClickEvent"] | components["schemas"]["OrderEvent"] | components["schemas"]["BoostSpendEvent"])[];
         };
         ImpressionEvent: {
-            /** @description Your own id of the event, compared byte by byte. The same id counts once, for at least 35 days; what comes first stands. */
+            /** @description Your own id of the event, compared byte by byte. The same id counts once, for at least 35 days; the first content stays. */
             eventId: string;
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -208,7 +208,7 @@ export interface components {
             quantity?: number;
         };
         ClickEvent: {
-            /** @description Your own id of the event, compared byte by byte. The same id counts once, for at least 35 days; what comes first stands. */
+            /** @description Your own id of the event, compared byte by byte. The same id counts once, for at least 35 days; the first content stays. */
             eventId: string;
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -228,7 +228,7 @@ export interface components {
             quantity?: number;
         };
         OrderEvent: {
-            /** @description Your own id of the event, compared byte by byte. The same id counts once, for at least 35 days; what comes first stands. */
+            /** @description Your own id of the event, compared byte by byte. The same id counts once, for at least 35 days; the first content stays. */
             eventId: string;
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -258,7 +258,7 @@ export interface components {
             currency: string;
         };
         BoostSpendEvent: {
-            /** @description Your own id of the event, compared byte by byte. The same id counts once, for at least 35 days; what comes first stands. */
+            /** @description Your own id of the event, compared byte by byte. The same id counts once, for at least 35 days; the first content stays. */
             eventId: string;
             /**
              * @description discriminator enum property added by openapi-typescript

@@ -208,7 +208,7 @@ function explained(error: unknown): Failure {
   }
   if (error.errors.some(({ pointer }) => pointer === '/replaces')) {
     return {
-      title: 'This client cannot be replaced any more',
+      title: 'This client can no longer be replaced',
       text: 'It has just been revoked, or a teammate has already created its replacement. Cancel to see which.',
     }
   }

@@ -22,7 +22,7 @@ export default function ExplainScreen({ requestId }: { requestId: string | undef
     <Page
       title="Explain a refusal"
       back={{ to: to(SCREENS.clients), label: 'OAuth2 Clients' }}
-      lede="Why a request of one of your clients was refused in the last 24 hours, and what to do about it."
+      lede="Why a request from one of your clients was refused in the last 24 hours, and what to do about it."
     >
       <RequestIdForm requestId={requestId} />
       {requestId !== undefined && <Explanation requestId={requestId} />}

@@ -129,7 +129,7 @@ function useHistories(old: OAuthClient, replacement: OAuthClient, since: Date | 
   const after = useUsage(vendorId, replacement.clientId, HISTORY_MS)
   const histories: Histories = { old: before.data, replacement: after.data }
   if (before.isPending || after.isPending) {
-    return { histories, unproven: 'Looking up when the old client is usually asked for tokens …' }
+    return { histories, unproven: 'Looking up when the old client usually requests tokens …' }
   }
   // Its history may be a few seconds behind its last use.
   const deployed = (since && after.data && deployedAt(after.data.hours, since)) ?? new Date()

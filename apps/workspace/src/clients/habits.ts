@@ -13,7 +13,7 @@ const AROUND_THE_CLOCK = 20
 const WEEK_DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']
 const LIST = new Intl.ListFormat('en')
 
-/** A time that comes again each day, or each week, at which a client is asked for tokens. */
+/** A time that comes again each day, or each week, at which a client requests tokens. */
 interface Habit {
   every: 'day' | 'week'
   /** Hours of the day, of this browser's clock. */
@@ -22,9 +22,9 @@ interface Habit {
 }
 
 /**
- * Why it is too early to revoke the old client, judged by when it is usually asked for tokens.
+ * Why it is too early to revoke the old client, judged by when it usually requests tokens.
  * @param hours of the old client: every hour of 14 days, oldest first; the last one is not over.
- * @param deployedAt when the replacement was first asked for a token.
+ * @param deployedAt when the replacement first requested a token.
  * @returns a sentence, or undefined when its habits say nothing against it.
  */
 export function unprovenHabit(hours: Hours, deployedAt: Date): string | undefined {
@@ -32,17 +32,18 @@ export function unprovenHabit(hours: Hours, deployedAt: Date): string | undefine
   if (!habit) return undefined
   const since = passedSince(hours, deployedAt).filter(({ hour }) => fits(habit, new Date(hour)))
   const again = since.findLast(({ tokens }) => tokens > 0)
-  if (again) return `The old client is still asked ${said(habit)}; the last time was after you deployed.`
+  if (again)
+    return `The old client still requests tokens ${said(habit)}; the last time was after you deployed.`
   const seen = new Set(since.map(({ hour }) => new Date(hour).getHours()))
   const missing = habit.hours.filter((hour) => !seen.has(hour))
   const enough = habit.hours.length > SINGLE_HOURS ? seen.size > 0 : missing.length === 0
   if (enough) return undefined
   const open = habit.hours.length > SINGLE_HOURS ? habit : { ...habit, hours: missing }
-  return `The old client is asked ${said(open)}; that has not passed since you deployed.`
+  return `The old client requests tokens ${said(open)}; that has not passed since you deployed.`
 }
 
 /**
- * When a replacement was first asked for a token, to the hour.
+ * When a replacement first requested a token, to the hour.
  * @param since what came before was a trial.
  */
 export function deployedAt(hours: Hours, since: Date): Date | undefined {

@@ -31,7 +31,7 @@ export interface Rotation {
   since?: Date | undefined
   /** The replacement's tokens went to several addresses, so not all of them to one person's trial. */
   elsewhere?: boolean
-  /** Why it is too early, judged by when the old client is usually asked for tokens. */
+  /** Why it is too early, judged by when the old client usually requests tokens. */
   unproven?: string | undefined
 }
 

@@ -143,7 +143,7 @@ function explained(error: unknown, known: boolean): Failure {
   if (known && (error.code === 'invalid_credentials' || error.code === 'invalid_input'))
     return { title: 'The password is incorrect', text: 'No account for this address has it.' }
   if (error.code === 'invalid_credentials')
-    return { title: 'You have an account already', text: 'Enter its password to join.' }
+    return { title: 'You already have an account', text: 'Enter its password to join.' }
   if (error.code === 'invitation_not_valid') {
     return { title: 'The invitation is no longer valid', text: `${error.message} Ask for a new one.` }
   }

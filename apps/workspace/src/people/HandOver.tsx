@@ -67,7 +67,7 @@ export function HandOver(props: HandOverProps) {
   )
 }
 
-/** A sign-in that is some time ago may be somebody else's browser by now. */
+/** By now, the browser of an old sign-in may be someone else's. */
 function SignInAgain() {
   const passwordRef = useRef<HTMLInputElement>(null)
   const methods = useSignInMethods()

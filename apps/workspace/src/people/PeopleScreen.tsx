@@ -32,7 +32,7 @@ export default function PeopleScreen() {
   const close = () => setDoing(undefined)
   const owns = role === 'owner'
   const signIn = useSignInMethods()
-  // How people sign in here decides about what is above the list: both are shown at once, so that nothing jumps.
+  // The sign-in methods decide what is above the list: both are shown at once, so that nothing jumps.
   const query = owns && !signIn ? { ...people, data: undefined } : people
   const methods = people.data || people.error ? signIn : undefined
   const invites = owns && methods?.builtInAccounts === true

@@ -84,6 +84,6 @@ function explained(error: unknown): Failure {
   if (error instanceof ApiProblem && error.status === 429)
     return { title: 'Too many attempts', text: `Try again ${retryIn(error)}.` }
   if (error instanceof ApiProblem && error.errors.length > 0)
-    return { title: 'Your password is as it was', text: 'Correct what is marked.' }
+    return { title: 'Your password is unchanged', text: 'Correct the marked fields.' }
   return { title: 'Your password may or may not be changed', text: (error as Error).message }
 }

@@ -9,7 +9,7 @@ let known: SignInMethods | undefined
 let asked: Promise<SignInMethods> | undefined
 
 /**
- * How people sign in here. Falls back to the form when there is no answer: signing in then says what is wrong.
+ * Returns the sign-in methods. Falls back to the form without an answer: signing in then says what is wrong.
  * Returns undefined until it is known.
  */
 export function useSignInMethods(): SignInMethods | undefined {
@@ -66,7 +66,7 @@ const EXPLAINED: Record<string, [title: string, text: string]> = {
   cancelled: ['You have not signed in', 'The sign-in was cancelled.'],
   expired: [
     'The sign-in is no longer valid',
-    'It took longer than ten minutes, was used already, or began again in another window. Try again.',
+    'It took longer than ten minutes, was already used, or restarted in another window. Try again.',
   ],
   unreachable: ['The sign-in service does not answer', 'Try again in a moment.'],
   not_trusted: ['The sign-in could not be verified', AGAIN],
@@ -74,7 +74,7 @@ const EXPLAINED: Record<string, [title: string, text: string]> = {
   no_company: ['Your account belongs to no company here', ASK],
   no_role: ['Your account has no role here', ASK],
   account_exists: [
-    'Your email address has an account here already',
+    'Your email address already has an account here',
     'It is not connected to this way of signing in. Ask the operator of this service.',
   ],
   other_company: [

@@ -22,7 +22,7 @@ export function TestResults({ results, vendorId, saved }: TestResultsProps) {
   return (
     <section className="section result" aria-labelledby="result-title">
       <h2 id="result-title" tabIndex={-1}>
-        {shown === results[0] ? 'Last test' : `Test of ${clock(new Date(shown.sentAt))}`}
+        {shown === results[0] ? 'Last test' : `Test at ${clock(new Date(shown.sentAt))}`}
       </h2>
       {results.length > 1 && (
         <Tests
