@@ -202,7 +202,7 @@ describe('what the habits of an old client say against revoking it', () => {
       'every night, and no night since',
       (at) => at.getHours() === 2,
       on(20, 9),
-      /is asked every night at 02:00; that has not passed/,
+      /requests tokens every night at 02:00; that has not passed/,
     ],
     [
       'every night, and one has passed',
