@@ -33,6 +33,7 @@ describe('the audit trail of the local stack', () => {
     const marked = EVENT_NAMES.filter((name) =>
       new RegExp(`^\\| \`${name}\` \\|.*\\| yes \\|`, 'm').test(runbook),
     )
+    assert.equal(marked.length, runbook.split(' | yes |').length - 1)
     assert.ok(marked.includes('client.revoked') && !marked.includes('request.failed'))
     const { trail, printed } = await routed('marked', EVENT_NAMES.map(lineOf))
     assert.deepEqual(trail, marked.map(lineOf))
