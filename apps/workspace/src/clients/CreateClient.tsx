@@ -50,18 +50,12 @@ export function CreateClient(props: CreateClientProps) {
             label="Name"
             hint="What it is for, such as “Warehouse reports”. Only your company sees it."
             error={form.errors.name}
-          >
-            {(control) => (
-              <input
-                {...control}
-                name="name"
-                dir="auto"
-                autoComplete="off"
-                defaultValue={form.firstName}
-                onChange={(event) => form.retype(event.target.value)}
-              />
-            )}
-          </Field>
+            name="name"
+            dir="auto"
+            autoComplete="off"
+            defaultValue={form.firstName}
+            onChange={(event) => form.retype(event.target.value)}
+          />
           {replaces ? (
             <GivenScopes
               scopes={form.scopes}

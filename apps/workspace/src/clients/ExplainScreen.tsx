@@ -51,19 +51,13 @@ function RequestIdForm({ requestId }: { requestId: string | undefined }) {
         label="Request id"
         hint="Every response has it in its X-Request-Id header; errors of the API also have it as requestId."
         error={error}
-      >
-        {(control) => (
-          <input
-            {...control}
-            ref={idRef}
-            className="input input-code"
-            name="request-id"
-            autoComplete="off"
-            spellCheck={false}
-            defaultValue={requestId}
-          />
-        )}
-      </Field>
+        ref={idRef}
+        code
+        name="request-id"
+        autoComplete="off"
+        spellCheck={false}
+        defaultValue={requestId}
+      />
       <Button type="submit" variant="primary">
         Explain
       </Button>

@@ -34,18 +34,15 @@ export function RenameClient({ client, onClose }: { client: OAuthClient; onClose
       held={form.busy}
     >
       <form className="dialog-form" onSubmit={form.submit} noValidate>
-        <Field label="Name" error={form.errors.name}>
-          {(control) => (
-            <input
-              {...control}
-              name="name"
-              dir="auto"
-              autoComplete="off"
-              defaultValue={client.name}
-              onChange={() => form.forgive('name')}
-            />
-          )}
-        </Field>
+        <Field
+          label="Name"
+          error={form.errors.name}
+          name="name"
+          dir="auto"
+          autoComplete="off"
+          defaultValue={client.name}
+          onChange={() => form.forgive('name')}
+        />
         <FailureNotice failure={form.failure} />
         <footer className="dialog-foot">
           <Button variant="quiet" onClick={onClose}>

@@ -34,31 +34,32 @@ export function AcceptInvitation(props: AcceptInvitationProps) {
       <FailureNotice failure={form.failure} />
       <form onSubmit={form.submit} noValidate>
         {!form.known && (
-          <Field label="Your name" error={form.errors.name}>
-            {(control) => (
-              <input {...control} name="name" dir="auto" autoComplete="name" defaultValue={name} />
-            )}
-          </Field>
+          <Field
+            label="Your name"
+            error={form.errors.name}
+            name="name"
+            dir="auto"
+            autoComplete="name"
+            defaultValue={name}
+          />
         )}
-        <Field label="Email address" hint={form.known ? undefined : 'You will sign in with it.'}>
-          {(control) => (
-            <input {...control} name="email" type="email" autoComplete="username" value={email} readOnly />
-          )}
-        </Field>
+        <Field
+          label="Email address"
+          hint={form.known ? undefined : 'You will sign in with it.'}
+          name="email"
+          type="email"
+          autoComplete="username"
+          value={email}
+          readOnly
+        />
         <Field
           label={form.known ? 'Password of your account' : 'Choose a password'}
           hint={form.known ? undefined : `At least ${PASSWORD_MIN_CHARACTERS} characters.`}
           error={form.errors.password}
-        >
-          {(control) => (
-            <input
-              {...control}
-              name="password"
-              type="password"
-              autoComplete={form.known ? 'current-password' : 'new-password'}
-            />
-          )}
-        </Field>
+          name="password"
+          type="password"
+          autoComplete={form.known ? 'current-password' : 'new-password'}
+        />
         <Button type="submit" variant="primary" busy={form.busy} wide>
           {form.known ? 'Sign in and join' : 'Create an account and join'}
         </Button>

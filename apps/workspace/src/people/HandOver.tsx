@@ -79,17 +79,14 @@ function SignInAgain() {
   return (
     <>
       {isAsked && (
-        <Field label="Your password" hint="You signed in more than 15 minutes ago.">
-          {(control) => (
-            <input
-              {...control}
-              ref={passwordRef}
-              name="password"
-              type="password"
-              autoComplete="current-password"
-            />
-          )}
-        </Field>
+        <Field
+          label="Your password"
+          hint="You signed in more than 15 minutes ago."
+          ref={passwordRef}
+          name="password"
+          type="password"
+          autoComplete="current-password"
+        />
       )}
       {methods?.openid && (
         <>

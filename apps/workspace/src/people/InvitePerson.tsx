@@ -50,32 +50,27 @@ function InvitationForm(props: InvitationFormProps) {
       held={form.busy}
     >
       <form className="dialog-form" onSubmit={form.submit} noValidate>
-        <Field label="Name" error={form.errors.name}>
-          {(control) => (
-            <input
-              {...control}
-              name="name"
-              dir="auto"
-              autoComplete="off"
-              defaultValue={form.first.name}
-              onChange={(event) => form.retype({ name: event.target.value })}
-            />
-          )}
-        </Field>
-        <Field label="Email address" hint="They will sign in with it." error={form.errors.email}>
-          {(control) => (
-            <input
-              {...control}
-              name="email"
-              type="email"
-              autoComplete="off"
-              spellCheck={false}
-              defaultValue={form.first.email}
-              readOnly={again !== undefined}
-              onChange={(event) => form.retype({ email: event.target.value })}
-            />
-          )}
-        </Field>
+        <Field
+          label="Name"
+          error={form.errors.name}
+          name="name"
+          dir="auto"
+          autoComplete="off"
+          defaultValue={form.first.name}
+          onChange={(event) => form.retype({ name: event.target.value })}
+        />
+        <Field
+          label="Email address"
+          hint="They will sign in with it."
+          error={form.errors.email}
+          name="email"
+          type="email"
+          autoComplete="off"
+          spellCheck={false}
+          defaultValue={form.first.email}
+          readOnly={again !== undefined}
+          onChange={(event) => form.retype({ email: event.target.value })}
+        />
         <RoleChoice role={form.role} onChange={form.choose} />
         <FailureNotice failure={form.failure} />
         <footer className="dialog-foot">

@@ -23,18 +23,21 @@ export function ChangePassword({ onClose }: { onClose: () => void }) {
       held={form.busy}
     >
       <form className="dialog-form" onSubmit={form.submit} noValidate>
-        <Field label="Current password" error={form.errors.currentPassword}>
-          {(control) => (
-            <input {...control} name="currentPassword" type="password" autoComplete="current-password" />
-          )}
-        </Field>
+        <Field
+          label="Current password"
+          error={form.errors.currentPassword}
+          name="currentPassword"
+          type="password"
+          autoComplete="current-password"
+        />
         <Field
           label="New password"
           hint={`At least ${PASSWORD_MIN_CHARACTERS} characters, such as four random words.`}
           error={form.errors.newPassword}
-        >
-          {(control) => <input {...control} name="newPassword" type="password" autoComplete="new-password" />}
-        </Field>
+          name="newPassword"
+          type="password"
+          autoComplete="new-password"
+        />
         {/* A password manager has to know whose password it is. */}
         <input type="hidden" name="username" autoComplete="username" value={user.email} />
         <FailureNotice failure={form.failure} />

@@ -33,30 +33,24 @@ export function PasswordForm({ email, submission, busy, onBegin }: PasswordFormP
   }, [])
   return (
     <form onSubmit={form.submit} onInput={onBegin} noValidate>
-      <Field label="Email address" error={form.errors.email}>
-        {(control) => (
-          <input
-            {...control}
-            ref={emailRef}
-            defaultValue={email}
-            name="email"
-            type="email"
-            autoComplete="username"
-            spellCheck={false}
-          />
-        )}
-      </Field>
-      <Field label="Password" error={form.errors.password}>
-        {(control) => (
-          <input
-            {...control}
-            ref={passwordRef}
-            name="password"
-            type="password"
-            autoComplete="current-password"
-          />
-        )}
-      </Field>
+      <Field
+        label="Email address"
+        error={form.errors.email}
+        ref={emailRef}
+        defaultValue={email}
+        name="email"
+        type="email"
+        autoComplete="username"
+        spellCheck={false}
+      />
+      <Field
+        label="Password"
+        error={form.errors.password}
+        ref={passwordRef}
+        name="password"
+        type="password"
+        autoComplete="current-password"
+      />
       <Button type="submit" variant="primary" busy={busy} wide>
         Sign in
       </Button>

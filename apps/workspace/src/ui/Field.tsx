@@ -1,34 +1,29 @@
-import { type ReactNode, useId } from 'react'
+import { type ComponentProps, type ReactNode, useId } from 'react'
 
-export interface FieldControl {
-  id: string
-  className: string
-  'aria-describedby': string | undefined
-  'aria-invalid': true | undefined
-}
-
-export interface FieldProps {
+interface FieldProps extends ComponentProps<'input'> {
   label: string
   hint?: ReactNode
   /** What is wrong with the value, as a sentence. */
   error?: ReactNode
-  children: (control: FieldControl) => ReactNode
+  /** Shows the value in the font of code. */
+  code?: boolean
 }
 
-/** A labelled control with its hint, or, in the hint's place, what is wrong. */
-export function Field({ label, hint, error, children }: FieldProps) {
+/** A labelled input with its hint, or, in the hint's place, what is wrong. */
+export function Field({ label, hint, error, code, ...input }: FieldProps) {
   const id = useId()
   const noteId = `${id}note`
   const note = error || hint
   return (
     <div className={error ? 'field field-wrong' : 'field'}>
       <label htmlFor={id}>{label}</label>
-      {children({
-        id,
-        className: 'input',
-        'aria-describedby': note ? noteId : undefined,
-        'aria-invalid': error ? true : undefined,
-      })}
+      <input
+        {...input}
+        id={id}
+        className={code ? 'input input-code' : 'input'}
+        aria-describedby={note ? noteId : undefined}
+        aria-invalid={error ? true : undefined}
+      />
       <p className="field-note" id={noteId} aria-live="polite">
         {note}
       </p>

@@ -23,18 +23,12 @@ export function TypedName({ label, name, or, readOnly, error }: TypedNameProps) 
         </>
       }
       error={error}
-    >
-      {(control) => (
-        <input
-          {...control}
-          name="confirmation"
-          dir="auto"
-          autoComplete="off"
-          spellCheck={false}
-          readOnly={readOnly}
-        />
-      )}
-    </Field>
+      name="confirmation"
+      dir="auto"
+      autoComplete="off"
+      spellCheck={false}
+      readOnly={readOnly}
+    />
   )
 }
 

@@ -28,23 +28,21 @@ export function DestinationForm({ destination, typed, onType, unsaved }: Destina
     <section className="section" aria-labelledby="change-title">
       <h2 id="change-title">{destination.callbackUrl ? 'Change the destination' : 'Set the destination'}</h2>
       <form className="destination-form" onSubmit={form.submit} noValidate>
-        <Field label="Callback URL" hint={form.hint} error={form.error}>
-          {(control) => (
-            <input
-              {...control}
-              ref={form.inputRef}
-              className="input input-code"
-              name="callbackUrl"
-              inputMode="url"
-              autoComplete="off"
-              autoCapitalize="off"
-              spellCheck={false}
-              placeholder="https://hooks.your-company.com/events"
-              value={typed}
-              onChange={(event) => form.type(event.target.value)}
-            />
-          )}
-        </Field>
+        <Field
+          label="Callback URL"
+          hint={form.hint}
+          error={form.error}
+          ref={form.inputRef}
+          code
+          name="callbackUrl"
+          inputMode="url"
+          autoComplete="off"
+          autoCapitalize="off"
+          spellCheck={false}
+          placeholder="https://hooks.your-company.com/events"
+          value={typed}
+          onChange={(event) => form.type(event.target.value)}
+        />
         <div className="destination-actions">
           <Button
             type="submit"
