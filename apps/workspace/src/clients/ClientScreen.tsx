@@ -9,6 +9,7 @@ import { Button } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { DOCS } from '../ui/docs.ts'
+import { Fact } from '../ui/Fact.tsx'
 import { RotateIcon } from '../ui/icons.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
@@ -124,65 +125,43 @@ function ClientFacts({ client }: { client: OAuthClient }) {
         </Notice>
       )}
       <dl className="sheet">
-        <div>
-          <dt>Status</dt>
-          <dd>
-            <Status client={client} />
-          </dd>
-        </div>
-        <div>
-          <dt>Client id</dt>
-          <dd className="with-copy">
+        <Fact name="Status">
+          <Status client={client} />
+        </Fact>
+        <Fact name="Client id">
+          <span className="with-copy">
             <code>{client.clientId}</code>
             <CopyButton text={client.clientId} what="client id" />
-          </dd>
-        </div>
-        <div>
-          <dt>Client secret</dt>
-          <dd>
-            {client.secretHint ? (
-              <>
-                ends in <code>…{client.secretHint}</code>
-              </>
-            ) : (
-              'shown once, when the client was created'
-            )}
-          </dd>
-        </div>
-        <div>
-          <dt>Last used</dt>
-          <dd>
-            <LastUsed client={client} />
-          </dd>
-        </div>
-        <div>
-          <dt>Tokens in 24 hours</dt>
-          <dd>{client.tokensIssued24h.toLocaleString('en')}</dd>
-        </div>
-        <div>
-          <dt>Added</dt>
-          <dd>
-            <Moment at={client.createdAt} /> by <bdi>{client.createdBy.name}</bdi>
-          </dd>
-        </div>
-        <div>
-          <dt>Activity</dt>
-          <dd>
-            <Link href={`${to(SCREENS.activity)}?client=${client.clientId}`}>View activity</Link>
-          </dd>
-        </div>
-        <div>
-          <dt>Scopes</dt>
-          <dd>
-            <ul className="scope-list">
-              {client.scopes.map((scope) => (
-                <li key={scope}>
-                  <span>{SCOPE_WORDS[scope].title}</span> <ScopeName scope={scope} />
-                </li>
-              ))}
-            </ul>
-          </dd>
-        </div>
+          </span>
+        </Fact>
+        <Fact name="Client secret">
+          {client.secretHint ? (
+            <>
+              ends in <code>…{client.secretHint}</code>
+            </>
+          ) : (
+            'shown once, when the client was created'
+          )}
+        </Fact>
+        <Fact name="Last used">
+          <LastUsed client={client} />
+        </Fact>
+        <Fact name="Tokens in 24 hours">{client.tokensIssued24h.toLocaleString('en')}</Fact>
+        <Fact name="Added">
+          <Moment at={client.createdAt} /> by <bdi>{client.createdBy.name}</bdi>
+        </Fact>
+        <Fact name="Activity">
+          <Link href={`${to(SCREENS.activity)}?client=${client.clientId}`}>View activity</Link>
+        </Fact>
+        <Fact name="Scopes">
+          <ul className="scope-list">
+            {client.scopes.map((scope) => (
+              <li key={scope}>
+                <span>{SCOPE_WORDS[scope].title}</span> <ScopeName scope={scope} />
+              </li>
+            ))}
+          </ul>
+        </Fact>
       </dl>
       <ClientUsage client={client} />
       <Refusals clientId={client.clientId} />

@@ -32,7 +32,6 @@ export function CreateClient(props: CreateClientProps) {
   const narrower = replaces !== undefined && form.scopes.length < replaces.scopes.length
   return (
     <Dialog
-      open
       title={replaces ? 'Create the replacement' : 'Create a client'}
       description={
         replaces

@@ -7,6 +7,7 @@ import { SCREENS, useCompany } from '../shell/company.ts'
 import { Page } from '../shell/Page.tsx'
 import { Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
+import { Fact } from '../ui/Fact.tsx'
 import { Field } from '../ui/Field.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
@@ -92,32 +93,20 @@ function Explained({ refusal }: { refusal: Refusal }) {
         {advice}
       </Notice>
       <dl className="sheet">
-        <div>
-          <dt>When</dt>
-          <dd>
-            <Moment at={at} />
-          </dd>
-        </div>
-        <div>
-          <dt>Client</dt>
-          <dd>
-            <Link href={`${to(SCREENS.clients)}/${clientId}`}>
-              {client ? <bdi>{client.name}</bdi> : <code>{clientId}</code>}
-            </Link>
-          </dd>
-        </div>
-        <div>
-          <dt>Request</dt>
-          <dd>
-            <code>{route}</code>
-          </dd>
-        </div>
-        <div>
-          <dt>Answer</dt>
-          <dd>
-            <RefusalCode refusal={refusal} />
-          </dd>
-        </div>
+        <Fact name="When">
+          <Moment at={at} />
+        </Fact>
+        <Fact name="Client">
+          <Link href={`${to(SCREENS.clients)}/${clientId}`}>
+            {client ? <bdi>{client.name}</bdi> : <code>{clientId}</code>}
+          </Link>
+        </Fact>
+        <Fact name="Request">
+          <code>{route}</code>
+        </Fact>
+        <Fact name="Answer">
+          <RefusalCode refusal={refusal} />
+        </Fact>
       </dl>
     </>
   )

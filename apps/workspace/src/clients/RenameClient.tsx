@@ -3,10 +3,8 @@ import { clientChanged, renameClient } from '../api/clients.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { ApiProblem, Offline } from '../api/request.ts'
 import { useCompany } from '../shell/company.ts'
-import { Button } from '../ui/Button.tsx'
-import { Dialog } from '../ui/Dialog.tsx'
-import { FailureNotice } from '../ui/FailureNotice.tsx'
 import { Field } from '../ui/Field.tsx'
+import { FormDialog } from '../ui/FormDialog.tsx'
 import { useForm } from '../ui/form.ts'
 import { type Failure, useSubmission } from '../ui/submit.ts'
 import { fieldErrors, nameError } from './client-name.ts'
@@ -26,34 +24,23 @@ export function RenameClient({ client, onClose }: { client: OAuthClient; onClose
   })
 
   return (
-    <Dialog
-      open
+    <FormDialog
       title="Rename the client"
       description="Only your company sees the name. The id, the secret and the scopes stay as they are."
       onClose={onClose}
-      held={form.busy}
+      form={form}
+      action="Save the name"
     >
-      <form className="dialog-form" onSubmit={form.submit} noValidate>
-        <Field
-          label="Name"
-          error={form.errors.name}
-          name="name"
-          dir="auto"
-          autoComplete="off"
-          defaultValue={client.name}
-          onChange={() => form.forgive('name')}
-        />
-        <FailureNotice failure={form.failure} />
-        <footer className="dialog-foot">
-          <Button variant="quiet" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button type="submit" variant="primary" busy={form.busy}>
-            Save the name
-          </Button>
-        </footer>
-      </form>
-    </Dialog>
+      <Field
+        label="Name"
+        error={form.errors.name}
+        name="name"
+        dir="auto"
+        autoComplete="off"
+        defaultValue={client.name}
+        onChange={() => form.forgive('name')}
+      />
+    </FormDialog>
   )
 }
 

@@ -3,11 +3,9 @@ import { clientChanged, revokeClient, useClient } from '../api/clients.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { useCompany } from '../shell/company.ts'
 import { Ago } from '../ui/Ago.tsx'
-import { Button } from '../ui/Button.tsx'
-import { Dialog } from '../ui/Dialog.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { docsOfOAuthError } from '../ui/docs.ts'
-import { FailureNotice } from '../ui/FailureNotice.tsx'
+import { FormDialog } from '../ui/FormDialog.tsx'
 import { useForm } from '../ui/form.ts'
 import { Notice } from '../ui/Notice.tsx'
 import { useSubmission } from '../ui/submit.ts'
@@ -27,8 +25,7 @@ export function RevokeClient(props: RevokeClientProps) {
   const { client, onClose, caution } = props
   const form = useRevocation(props)
   return (
-    <Dialog
-      open
+    <FormDialog
       title={
         <>
           Revoke <bdi>{client.name}</bdi>?
@@ -36,52 +33,41 @@ export function RevokeClient(props: RevokeClientProps) {
       }
       description="This cannot be undone. A revoked client never works again; you would have to create a new one."
       onClose={onClose}
-      held={form.busy}
+      form={form}
+      action={form.busy ? 'Revoking…' : 'Revoke permanently'}
+      danger
+      cancel="Keep it"
+      held="It is being revoked."
     >
-      <form className="dialog-form" onSubmit={form.submit} noValidate>
-        <ul className="facts">
-          <li>
-            It can no longer get tokens: token requests fail with{' '}
-            <DocsLink to={docsOfOAuthError('invalid_client')}>
-              <code>invalid_client</code>
-            </DocsLink>
-            .
-          </li>
-          <li>Tokens it already holds stop working at the same moment.</li>
-          <li>
-            <LastUse client={client} />
-          </li>
-        </ul>
-        {caution && (
-          <Notice tone="warn" title="It may still be in use">
-            {caution}
-          </Notice>
-        )}
-        <TypedName
-          label="Type the client’s name to confirm"
-          name={client.name}
-          or="or its id"
-          readOnly={form.busy}
-          error={form.errors.confirmation}
-        />
-        <FailureNotice failure={form.failure} />
-        <p className="revoke-progress" role="status">
-          {form.busy && 'Revoking. Waiting until every server refuses it, which can take up to 6 seconds.'}
-        </p>
-        <footer className="dialog-foot">
-          <Button
-            variant="quiet"
-            unavailable={form.busy ? 'It is being revoked.' : undefined}
-            onClick={onClose}
-          >
-            Keep it
-          </Button>
-          <Button type="submit" variant="danger" busy={form.busy}>
-            {form.busy ? 'Revoking…' : 'Revoke permanently'}
-          </Button>
-        </footer>
-      </form>
-    </Dialog>
+      <ul className="facts">
+        <li>
+          It can no longer get tokens: token requests fail with{' '}
+          <DocsLink to={docsOfOAuthError('invalid_client')}>
+            <code>invalid_client</code>
+          </DocsLink>
+          .
+        </li>
+        <li>Tokens it already holds stop working at the same moment.</li>
+        <li>
+          <LastUse client={client} />
+        </li>
+      </ul>
+      {caution && (
+        <Notice tone="warn" title="It may still be in use">
+          {caution}
+        </Notice>
+      )}
+      <TypedName
+        label="Type the client’s name to confirm"
+        name={client.name}
+        or="or its id"
+        readOnly={form.busy}
+        error={form.errors.confirmation}
+      />
+      <p className="revoke-progress" role="status">
+        {form.busy && 'Revoking. Waiting until every server refuses it, which can take up to 6 seconds.'}
+      </p>
+    </FormDialog>
   )
 }
 

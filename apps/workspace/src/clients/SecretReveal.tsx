@@ -34,7 +34,6 @@ function RevealDialog({ vendorId, client, clientSecret, replaces }: Reveal) {
   const done = () => setReveal(undefined)
   return (
     <Dialog
-      open
       size="wide"
       title={
         <>

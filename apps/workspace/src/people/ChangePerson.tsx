@@ -1,11 +1,9 @@
 import { useQueryClient } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import type { FormEvent, ReactNode } from 'react'
 import type { Person } from '../api/contract.ts'
 import { changePerson, peopleChanged, removePerson } from '../api/people.ts'
 import { useCompany } from '../shell/company.ts'
-import { Button } from '../ui/Button.tsx'
-import { Dialog } from '../ui/Dialog.tsx'
-import { FailureNotice } from '../ui/FailureNotice.tsx'
+import { FormDialog } from '../ui/FormDialog.tsx'
 import { useSubmission } from '../ui/submit.ts'
 import { useToast } from '../ui/Toaster.tsx'
 import { explained } from './explained.ts'
@@ -98,29 +96,29 @@ export function ChangePerson({ person, change, onClose }: ChangePersonProps) {
   const { title, facts, button, danger, done, send } = CHANGES[change]
   const name = <bdi>{person.name}</bdi>
   const { run, busy, failure } = useSubmission(explained)
-  const confirm = () =>
-    run(async () => {
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    return run(async () => {
       await send(vendorId, person.userId)
       await peopleChanged(queryClient, vendorId)
       onClose()
       toast(done(name))
     })
+  }
   return (
-    <Dialog open title={title(name)} description={person.email} onClose={onClose} held={busy}>
+    <FormDialog
+      title={title(name)}
+      description={person.email}
+      form={{ busy, failure, submit }}
+      action={button}
+      danger={danger}
+      onClose={onClose}
+    >
       <ul className="facts">
         {facts.map((fact) => (
           <li key={fact}>{fact}</li>
         ))}
       </ul>
-      <FailureNotice failure={failure} />
-      <footer className="dialog-foot">
-        <Button variant="quiet" onClick={onClose}>
-          Cancel
-        </Button>
-        <Button variant={danger ? 'danger' : 'primary'} busy={busy} onClick={() => void confirm()}>
-          {button}
-        </Button>
-      </footer>
-    </Dialog>
+    </FormDialog>
   )
 }

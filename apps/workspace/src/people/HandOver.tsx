@@ -7,9 +7,9 @@ import { checkSession, signIn, useSignedIn } from '../api/session.ts'
 import { leaveForProvider, useSignInMethods } from '../session/openid.ts'
 import { useCompany } from '../shell/company.ts'
 import { Button } from '../ui/Button.tsx'
-import { Dialog } from '../ui/Dialog.tsx'
 import { FailureNotice } from '../ui/FailureNotice.tsx'
 import { Field } from '../ui/Field.tsx'
+import { FormDialog } from '../ui/FormDialog.tsx'
 import { useForm } from '../ui/form.ts'
 import { useSubmission } from '../ui/submit.ts'
 import { useToast } from '../ui/Toaster.tsx'
@@ -27,8 +27,7 @@ export function HandOver(props: HandOverProps) {
   const { name: company } = useCompany()
   const form = useHandingOver(props)
   return (
-    <Dialog
-      open
+    <FormDialog
       title={
         <>
           Hand <bdi>{company}</bdi> over to <bdi>{to.name}</bdi>?
@@ -36,34 +35,26 @@ export function HandOver(props: HandOverProps) {
       }
       description="You cannot undo this: only the new owner can hand it back."
       onClose={onClose}
-      held={form.busy}
+      form={form}
+      action="Hand over ownership"
+      danger
+      cancel="Stay the owner"
     >
-      <form className="dialog-form" onSubmit={form.submit} noValidate>
-        <ul className="facts">
-          <li>
-            <bdi className="strong">{to.name}</bdi> ({to.email}) becomes the owner, and manages the people.
-          </li>
-          <li>You become an admin. The new owner can suspend or remove you.</li>
-        </ul>
-        <TypedName
-          label="Type the new owner’s name to confirm"
-          name={to.name}
-          or="or the email address"
-          readOnly={form.busy}
-          error={form.errors.confirmation}
-        />
-        {form.again && <SignInAgain />}
-        <FailureNotice failure={form.failure} />
-        <footer className="dialog-foot">
-          <Button variant="quiet" onClick={onClose}>
-            Stay the owner
-          </Button>
-          <Button type="submit" variant="danger" busy={form.busy}>
-            Hand over ownership
-          </Button>
-        </footer>
-      </form>
-    </Dialog>
+      <ul className="facts">
+        <li>
+          <bdi className="strong">{to.name}</bdi> ({to.email}) becomes the owner, and manages the people.
+        </li>
+        <li>You become an admin. The new owner can suspend or remove you.</li>
+      </ul>
+      <TypedName
+        label="Type the new owner’s name to confirm"
+        name={to.name}
+        or="or the email address"
+        readOnly={form.busy}
+        error={form.errors.confirmation}
+      />
+      {form.again && <SignInAgain />}
+    </FormDialog>
   )
 }
 

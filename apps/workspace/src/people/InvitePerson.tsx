@@ -9,8 +9,8 @@ import { Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
-import { FailureNotice } from '../ui/FailureNotice.tsx'
 import { Field } from '../ui/Field.tsx'
+import { FormDialog } from '../ui/FormDialog.tsx'
 import { type FieldErrors, useForm } from '../ui/form.ts'
 import { useSubmission } from '../ui/submit.ts'
 import { explained } from './explained.ts'
@@ -38,8 +38,7 @@ function InvitationForm(props: InvitationFormProps) {
   const { again } = props
   const form = useInvitation(props)
   return (
-    <Dialog
-      open
+    <FormDialog
       title={again ? 'Create a new link' : 'Invite a person'}
       description={
         again
@@ -47,42 +46,32 @@ function InvitationForm(props: InvitationFormProps) {
           : 'You get a link to give to this person. No email is sent.'
       }
       onClose={form.close}
-      held={form.busy}
+      form={form}
+      action="Create the link"
     >
-      <form className="dialog-form" onSubmit={form.submit} noValidate>
-        <Field
-          label="Name"
-          error={form.errors.name}
-          name="name"
-          dir="auto"
-          autoComplete="off"
-          defaultValue={form.first.name}
-          onChange={(event) => form.retype({ name: event.target.value })}
-        />
-        <Field
-          label="Email address"
-          hint="They will sign in with it."
-          error={form.errors.email}
-          name="email"
-          type="email"
-          autoComplete="off"
-          spellCheck={false}
-          defaultValue={form.first.email}
-          readOnly={again !== undefined}
-          onChange={(event) => form.retype({ email: event.target.value })}
-        />
-        <RoleChoice role={form.role} onChange={form.choose} />
-        <FailureNotice failure={form.failure} />
-        <footer className="dialog-foot">
-          <Button variant="quiet" onClick={form.close}>
-            Cancel
-          </Button>
-          <Button type="submit" variant="primary" busy={form.busy}>
-            Create the link
-          </Button>
-        </footer>
-      </form>
-    </Dialog>
+      <Field
+        label="Name"
+        error={form.errors.name}
+        name="name"
+        dir="auto"
+        autoComplete="off"
+        defaultValue={form.first.name}
+        onChange={(event) => form.retype({ name: event.target.value })}
+      />
+      <Field
+        label="Email address"
+        hint="They will sign in with it."
+        error={form.errors.email}
+        name="email"
+        type="email"
+        autoComplete="off"
+        spellCheck={false}
+        defaultValue={form.first.email}
+        readOnly={again !== undefined}
+        onChange={(event) => form.retype({ email: event.target.value })}
+      />
+      <RoleChoice role={form.role} onChange={form.choose} />
+    </FormDialog>
   )
 }
 
@@ -106,7 +95,6 @@ function RoleChoice({ role, onChange }: { role: InvitableRole; onChange: (role: 
 function InvitationLink({ invited, onClose }: { invited: InvitedPerson; onClose: () => void }) {
   return (
     <Dialog
-      open
       title={
         <>
           A link for <bdi>{invited.name}</bdi>

@@ -1,9 +1,7 @@
 import { ApiProblem, retryIn } from '../api/request.ts'
 import { changePassword, useSignedIn } from '../api/session.ts'
-import { Button } from '../ui/Button.tsx'
-import { Dialog } from '../ui/Dialog.tsx'
-import { FailureNotice } from '../ui/FailureNotice.tsx'
 import { Field } from '../ui/Field.tsx'
+import { FormDialog } from '../ui/FormDialog.tsx'
 import { useForm } from '../ui/form.ts'
 import { type Failure, useSubmission } from '../ui/submit.ts'
 import { useToast } from '../ui/Toaster.tsx'
@@ -15,42 +13,31 @@ export function ChangePassword({ onClose }: { onClose: () => void }) {
   const { user } = useSignedIn()
   const form = usePasswordChange(onClose)
   return (
-    <Dialog
-      open
+    <FormDialog
       title="Change your password"
       description="You stay signed in here. All your other sessions end."
       onClose={onClose}
-      held={form.busy}
+      form={form}
+      action="Change password"
     >
-      <form className="dialog-form" onSubmit={form.submit} noValidate>
-        <Field
-          label="Current password"
-          error={form.errors.currentPassword}
-          name="currentPassword"
-          type="password"
-          autoComplete="current-password"
-        />
-        <Field
-          label="New password"
-          hint={`At least ${PASSWORD_MIN_CHARACTERS} characters, such as four random words.`}
-          error={form.errors.newPassword}
-          name="newPassword"
-          type="password"
-          autoComplete="new-password"
-        />
-        {/* A password manager has to know whose password it is. */}
-        <input type="hidden" name="username" autoComplete="username" value={user.email} />
-        <FailureNotice failure={form.failure} />
-        <footer className="dialog-foot">
-          <Button variant="quiet" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button type="submit" variant="primary" busy={form.busy}>
-            Change password
-          </Button>
-        </footer>
-      </form>
-    </Dialog>
+      <Field
+        label="Current password"
+        error={form.errors.currentPassword}
+        name="currentPassword"
+        type="password"
+        autoComplete="current-password"
+      />
+      <Field
+        label="New password"
+        hint={`At least ${PASSWORD_MIN_CHARACTERS} characters, such as four random words.`}
+        error={form.errors.newPassword}
+        name="newPassword"
+        type="password"
+        autoComplete="new-password"
+      />
+      {/* A password manager has to know whose password it is. */}
+      <input type="hidden" name="username" autoComplete="username" value={user.email} />
+    </FormDialog>
   )
 }
 

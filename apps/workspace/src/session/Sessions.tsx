@@ -31,7 +31,6 @@ export function Sessions({ onClose }: { onClose: () => void }) {
   }
   return (
     <Dialog
-      open
       title="Your sessions"
       description="Each lasts 12 hours at most. If you do not recognise one, sign out everywhere and change your password."
       onClose={onClose}

@@ -4,7 +4,6 @@ import { CloseIcon } from './icons.tsx'
 import { focusAgain, openerOf, rememberOpener } from './opener.ts'
 
 export interface DialogProps {
-  open: boolean
   onClose: () => void
   title: ReactNode
   description?: ReactNode
@@ -21,11 +20,11 @@ export interface DialogProps {
  * backdrop writes a style element into the page, which the Content-Security-Policy forbids.
  */
 export function Dialog(props: DialogProps) {
-  const { open, onClose, title, description, children, held = false, onHeld, size = 'narrow' } = props
+  const { onClose, title, description, children, held = false, onHeld, size = 'narrow' } = props
   const content = useRef<HTMLDivElement>(null)
   const [opener] = useState(openerOf)
   return (
-    <Primitive.Root open={open} onOpenChange={(next) => !next && (held ? onHeld?.() : onClose())}>
+    <Primitive.Root open onOpenChange={(next) => !next && (held ? onHeld?.() : onClose())}>
       <Primitive.Portal>
         <div className="dialog-place">
           <Primitive.Content

@@ -3,6 +3,7 @@ import type { TestSendResult } from '../api/contract.ts'
 import { clock, day, relative } from '../api/time.ts'
 import { Ago } from '../ui/Ago.tsx'
 import { Code } from '../ui/Code.tsx'
+import { Fact } from '../ui/Fact.tsx'
 import { verdictOf } from './outcome.ts'
 import { payloadOf } from './test-event.ts'
 import { Waterfall } from './Waterfall.tsx'
@@ -78,32 +79,19 @@ function Details({ result, vendorId, saved }: { result: TestSendResult; vendorId
         </p>
       )}
       <dl className="sheet">
-        <div>
-          <dt>{sent ? 'Sent' : 'Tried'}</dt>
-          <dd>
-            <Ago at={result.sentAt} />
-          </dd>
-        </div>
-        <div>
-          <dt>Delivered</dt>
-          <dd>{deliveryOf(result, sent)}</dd>
-        </div>
-        <div>
-          <dt>Receiver</dt>
-          <dd>{result.receiver ? <code>{result.receiver.address}</code> : 'No connection made'}</dd>
-        </div>
-        <div>
-          <dt>Certificate</dt>
-          <dd>
-            <Certificate expiresAt={result.receiver?.certificateExpiresAt ?? null} />
-          </dd>
-        </div>
-        <div>
-          <dt>Timing</dt>
-          <dd>
-            <Waterfall result={result} />
-          </dd>
-        </div>
+        <Fact name={sent ? 'Sent' : 'Tried'}>
+          <Ago at={result.sentAt} />
+        </Fact>
+        <Fact name="Delivered">{deliveryOf(result, sent)}</Fact>
+        <Fact name="Receiver">
+          {result.receiver ? <code>{result.receiver.address}</code> : 'No connection made'}
+        </Fact>
+        <Fact name="Certificate">
+          <Certificate expiresAt={result.receiver?.certificateExpiresAt ?? null} />
+        </Fact>
+        <Fact name="Timing">
+          <Waterfall result={result} />
+        </Fact>
       </dl>
       <h3>Log</h3>
       <Code what="receiver log" text={result.log.join('\n') || 'Nothing was logged.'} />
