@@ -1,9 +1,23 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { AMBIGUOUS, PROXY_FILES } from '../../infra/deploy/proxies.ts'
+import { PROBLEMS } from '#shared/problems/problems.ts'
 import { ROUTES, SCREEN_PATHS } from '../../infra/local/gateway/route.ts'
-import { STRICT_TRANSPORT_SECURITY, WORKSPACE_HEADERS } from '../../infra/workspace-headers.ts'
+import {
+  STRICT_TRANSPORT_SECURITY,
+  WORKSPACE_HEADERS,
+  workspaceCacheControl,
+} from '../../infra/workspace-headers.ts'
+
+const FOLDER = join(import.meta.dirname, '../../infra/deploy')
+const FILES = Object.fromEntries(
+  ['nginx.conf', 'haproxy.cfg', 'workspace.conf'].map((name) => [
+    name,
+    readFileSync(join(FOLDER, name), 'utf8'),
+  ]),
+)
+/** Paths that a backend might read differently from the proxy. */
+const AMBIGUOUS = '(?://|/[.]{1,2}(?:/|$)|%(?:2e|2f|5c|00))'
 
 /** What must never leave a file, whatever else changes: each line, and what a proxy would do without it. */
 const REQUIRED: Record<string, [line: string, why: string][]> = {
@@ -74,14 +88,8 @@ const PATHS: [path: string, isAmbiguous: boolean][] = [
   ['/v1/.', true],
 ]
 
-const FOLDER = join(import.meta.dirname, '../../infra/deploy')
-
 describe('the configurations of the proxies', () => {
-  for (const [name, printed] of Object.entries(PROXY_FILES)) {
-    it(`matches ${name} to what the code prints`, () => {
-      assert.equal(readFileSync(join(FOLDER, name), 'utf8'), printed, 'node infra/deploy/print.ts')
-    })
-
+  for (const [name, text] of Object.entries(FILES)) {
     // The server of the pages alone sends nothing on.
     for (const { path, match, to } of name === 'workspace.conf' ? [] : ROUTES)
       it(`sends ${path} to ${to} in ${name}`, () => {
@@ -89,12 +97,12 @@ describe('the configurations of the proxies', () => {
           'nginx.conf': `location ${match === 'exact' ? '=' : '^~'} ${path} {\n    proxy_pass http://integration_${to};`,
           'haproxy.cfg': `use_backend ${to} if { ${match === 'exact' ? 'path' : 'path_beg'} ${path} }`,
         }[name]
-        assert.ok(rule && printed.includes(rule), rule)
+        assert.ok(rule && text.includes(rule), rule)
       })
 
     for (const [line, why] of REQUIRED[name] ?? [])
       it(`${name} has "${line.trim()}", or it would ${why}`, () => {
-        assert.ok(`\n${printed}`.includes(`\n${line}\n`), printed)
+        assert.ok(`\n${text}`.includes(`\n${line}\n`), text)
       })
   }
 
@@ -108,28 +116,48 @@ describe('the configurations of the proxies', () => {
 
   for (const name of ['nginx.conf', 'workspace.conf'])
     it(`gives each of the workspace's files all its headers in ${name}`, () => {
-      const locations = (PROXY_FILES[name] ?? '').split('try_files').slice(1)
+      const locations = (FILES[name] ?? '').split('try_files').slice(1)
       assert.equal(locations.length, 4)
-      for (const location of locations)
+      for (const [index, location] of locations.entries())
         for (const [header, value] of Object.entries({
           ...WORKSPACE_HEADERS,
           'Strict-Transport-Security': STRICT_TRANSPORT_SECURITY,
+          'Cache-Control': workspaceCacheControl(index === 0 ? '/assets/' : '/'),
         }))
           assert.ok(location.includes(`add_header ${header} "${value}" always;`), header)
     })
   for (const name of ['nginx.conf', 'workspace.conf'])
     it(`serves the workspace’s page only for its screens in ${name}`, () => {
-      const printed = PROXY_FILES[name] ?? ''
-      assert.ok(printed.includes(`location ~ "${SCREEN_PATHS.source}" {`))
-      assert.equal(printed.split('/index.html').length, 2)
+      const text = FILES[name] ?? ''
+      assert.ok(text.includes(`location ~ "${SCREEN_PATHS.source}" {`))
+      assert.equal(text.split('/index.html').length, 2)
+    })
+
+  // nginx answers every failure with 503, haproxy with the status that fits.
+  for (const [name, codes] of [
+    ['nginx.conf', ['unavailable']],
+    ['haproxy.cfg', ['bad_gateway', 'unavailable', 'gateway_timeout']],
+  ] as const)
+    it(`answers for a missing API as the API would in ${name}`, () => {
+      const bodies = [...(FILES[name] ?? '').matchAll(/'(\{"type":.*?\})'/g)].map(([, body = '']) =>
+        JSON.parse(body),
+      )
+      assert.deepEqual([...new Set(bodies.map(({ code }) => code))], codes)
+      for (const { type, title, status, code } of bodies) {
+        const problem = PROBLEMS[code as (typeof codes)[number]]
+        assert.deepEqual(
+          [type, title, status],
+          [`/docs/errors#problem-${code}`, problem.title, problem.status],
+        )
+      }
     })
 
   it('keeps the code of a sign-in out of both nginx logs', () => {
     assert.match(
-      PROXY_FILES['nginx.conf'] ?? '',
+      FILES['nginx.conf'] ?? '',
       /location = \/v1\/session\/openid\/callback \{\n {4}access_log off;\n {4}error_log \/dev\/null;\n {4}error_page 502 504 = @callback_unanswered;\n/,
     )
     // nginx logs a request where it was answered in the end.
-    assert.match(PROXY_FILES['nginx.conf'] ?? '', /location @callback_unanswered \{\n {4}access_log off;\n/)
+    assert.match(FILES['nginx.conf'] ?? '', /location @callback_unanswered \{\n {4}access_log off;\n/)
   })
 })

@@ -7,7 +7,7 @@ export interface Route {
   to: 'auth' | 'api'
 }
 
-/** The first match wins. Everything else goes to the workspace. The proxies' configurations are generated from this. */
+/** The first match wins. Everything else goes to the workspace. test/deploy/proxies.test.ts holds the proxies' configurations to this. */
 export const ROUTES: readonly Route[] = [
   // Where clients look for the authorization server's metadata (RFC 8414 §3 and §5).
   { path: '/.well-known/oauth-authorization-server', match: 'exact', to: 'auth' },

@@ -3,13 +3,9 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { listen } from '#shared/process/http-server.ts'
-import {
-  haproxyConfiguration,
-  nginxConfiguration,
-  workspaceConfiguration,
-} from '../../../infra/deploy/proxies.ts'
 import { eventually } from '../../support/eventually.ts'
 import { freePorts } from '../../support/ports.ts'
+import { haproxyConfiguration, nginxConfiguration, workspaceConfiguration } from './configuration.ts'
 import { startProxy } from './proxy.ts'
 
 type Check = [what: string, holds: boolean]
@@ -136,7 +132,7 @@ async function ofHalfDone(
 
 async function ofPages(ask: Ask): Promise<Check[]> {
   const [page, script, missing] = [
-    await ask('/clients'),
+    await ask('/ven_acme/clients'),
     await ask('/assets/app.js'),
     await ask('/assets/x.js'),
   ]

@@ -1,11 +1,11 @@
 import { tmpdir } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { haproxyConfiguration, type Installation, nginxConfiguration } from '../../../infra/deploy/proxies.ts'
 import { startAuth, type TestAuth, type TestClient, tokenFields } from '../../support/auth.ts'
 import { freePort, freePorts } from '../../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../../support/process.ts'
 import { mochaGlobalSetup, mochaGlobalTeardown } from '../../support/servers.ts'
 import { answersOfProxies } from './answers.ts'
+import { haproxyConfiguration, type Installation, nginxConfiguration } from './configuration.ts'
 import { startProxy } from './proxy.ts'
 
 /*

@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Where a proxy listens, and its backends. */
+export interface Installation {
+  /** Instances as `host:port`. */
+  auth: string[]
+  api: string[]
+  /** An address for nginx and haproxy, or a port for nginx alone. */
+  listen: string
+  /** The built workspace: a folder for nginx, the `host:port` of its server for haproxy. */
+  workspace: string
+  /** haproxy only: whether a request goes to another instance if its connection fails. */
+  retry?: boolean
+}
+
+const shipped = (name: string): string =>
+  readFileSync(join(import.meta.dirname, '../../../infra/deploy', name), 'utf8')
+
+/** @throws if the shipped file has nothing of this kind. */
+function replaced(text: string, pattern: RegExp, by: string): string {
+  if (!pattern.test(text)) throw new Error(`the shipped file has no ${pattern}`)
+  return text.replace(pattern, by)
+}
+
+/** Returns the shipped nginx.conf, with these addresses and without TLS. */
+export function nginxConfiguration({ auth, api, listen, workspace }: Installation): string {
+  const servers = (name: string, instances: string[]) =>
+    `upstream integration_${name} {\n${instances.map((instance) => `  server ${instance} max_fails=0;\n`).join('')}`
+  let text = shipped('nginx.conf').replaceAll(/^ {2}ssl_.*\n/gm, '')
+  text = replaced(text, /upstream integration_auth \{\n(?: {2}server .*\n)+/, servers('auth', auth))
+  text = replaced(text, /upstream integration_api \{\n(?: {2}server .*\n)+/, servers('api', api))
+  return placed(text, { listen, workspace })
+}
+
+/** Returns the shipped workspace.conf, with these addresses. */
+export const workspaceConfiguration = (at: { listen: string; workspace: string }): string =>
+  placed(shipped('workspace.conf'), at)
+
+function placed(text: string, { listen, workspace }: { listen: string; workspace: string }): string {
+  return replaced(replaced(text, /listen .*;/, `listen ${listen};`), /root .*;/, `root ${workspace};`)
+}
+
+/** Returns the shipped haproxy.cfg, with these addresses and without TLS. */
+export function haproxyConfiguration({ auth, api, listen, workspace, retry = true }: Installation): string {
+  const servers = (name: string, instances: string[]) =>
+    instances.map((instance, i) => `  server ${name}-${i + 1} ${instance}\n`).join('')
+  let text = replaced(shipped('haproxy.cfg'), /bind .*/, `bind ${listen}`)
+  text = replaced(text, /(?: {2}server auth-.*\n)+/, servers('auth', auth))
+  text = replaced(text, /(?: {2}server api-.*\n)+/, servers('api', api))
+  text = replaced(text, /server workspace .*/, `server workspace ${workspace}`)
+  return retry
+    ? text
+    : replaced(text, / {2}retries 2\n {2}retry-on conn-failure\n {2}option redispatch\n/, '  retries 0\n')
+}
