@@ -43,27 +43,6 @@ export interface LocalSettings {
   unknown: UnknownSetting[]
 }
 
-/** Set by the stack for each service, or unused by services. */
-const NOT_PASSED_ON = new Set([
-  'HOST',
-  'PORT',
-  'AUTH_PORT',
-  'API_PORT',
-  'METRICS_HOST',
-  'METRICS_PORT',
-  'AUTH_METRICS_PORT',
-  'API_METRICS_PORT',
-  'DATA_DIR',
-  'DEMO_PASSWORD',
-  'DATABASE_URL',
-  'REDIS_URL',
-  'KEY_ENCRYPTION_KEY',
-  'ISSUER',
-  'API_RESOURCE',
-  'TRUSTED_PROXIES',
-  'LOG_LEVEL',
-])
-
 export const LOCAL_SHAPE = {
   PORT: portNumber
     .default(DEFAULT_PORT)
@@ -116,6 +95,15 @@ export const LOCAL_SHAPE = {
     description: 'what the services print on standard error; the audit trail gets its events at every level',
   }),
 }
+
+/** Set by the stack for each service, or unused by services. */
+const NOT_PASSED_ON = new Set([
+  ...Object.keys(LOCAL_SHAPE),
+  'HOST',
+  'METRICS_HOST',
+  'METRICS_PORT',
+  'TRUSTED_PROXIES',
+])
 
 /** @throws ConfigError that names every invalid or unknown variable. */
 export function localSettings(env: NodeJS.ProcessEnv): LocalSettings {

@@ -245,42 +245,36 @@ async function startServices(
     API_RESOURCE: settings.apiResource,
     TRUSTED_PROXIES: trusted,
   })
-  const common = { output, logLevel: settings.logLevel, auditFile, signal }
-  const watched = (app: string) => (watch ? [join(ROOT, app), join(ROOT, 'shared')] : undefined)
-  const jwks = `http://127.0.0.1:${settings.authPort}/v1/oauth/jwks`
-  const auth = await started(
-    parts,
-    startService({
-      name: 'The authorization server',
-      program: join(ROOT, 'apps/auth/main.ts'),
-      watch: watched('apps/auth'),
-      inspect: inspect === 'auth',
-      port: settings.authPort,
-      env: {
-        ...env('auth'),
-        METRICS_PORT: String(settings.authMetricsPort),
-        KEY_ENCRYPTION_KEY: keyEncryptionKey,
-      },
-      ...common,
-    }),
-  )
-  ends.watch('The authorization server', auth.ended)
-  say(`Authorization server: on 127.0.0.1:${settings.authPort}`)
+  const start = async (service: 'auth' | 'api', name: string, port: number, own: Record<string, string>) => {
+    const folder = join(ROOT, 'apps', service)
+    const running = await started(
+      parts,
+      startService({
+        name: `The ${name}`,
+        program: join(folder, 'main.ts'),
+        watch: watch ? [folder, join(ROOT, 'shared')] : undefined,
+        inspect: inspect === service,
+        port,
+        env: { ...own, ...env(service) },
+        output,
+        logLevel: settings.logLevel,
+        auditFile,
+        signal,
+      }),
+    )
+    ends.watch(`The ${name}`, running.ended)
+    say(`The ${name}: on 127.0.0.1:${port}`)
+    return running
+  }
+  const auth = await start('auth', 'authorization server', settings.authPort, {
+    METRICS_PORT: String(settings.authMetricsPort),
+    KEY_ENCRYPTION_KEY: keyEncryptionKey,
+  })
   // Started second, since it fetches the authorization server's keys before it is ready.
-  const api = await started(
-    parts,
-    startService({
-      name: 'The resource API',
-      program: join(ROOT, 'apps/api/main.ts'),
-      watch: watched('apps/api'),
-      inspect: inspect === 'api',
-      port: settings.apiPort,
-      env: { JWKS_URL: jwks, ...env('api'), METRICS_PORT: String(settings.apiMetricsPort) },
-      ...common,
-    }),
-  )
-  ends.watch('The resource API', api.ended)
-  say(`Resource API: on 127.0.0.1:${settings.apiPort}`)
+  const api = await start('api', 'resource API', settings.apiPort, {
+    JWKS_URL: `http://127.0.0.1:${settings.authPort}/v1/oauth/jwks`,
+    METRICS_PORT: String(settings.apiMetricsPort),
+  })
   return { auth, api }
 }
 

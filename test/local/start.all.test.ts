@@ -320,7 +320,7 @@ describe('npm start', function () {
 
     it('ends at once, and names the part, when one dies while the next is starting', async () => {
       start = await startProcess({ dataDir })
-      await printed(start, 'Authorization server: on')
+      await printed(start, 'The authorization server: on')
       const killedAt = performance.now()
       await endsWhenKilled('The authorization server', /apps\/auth\/main\.ts/)
       assert.ok(performance.now() - killedAt < 20_000, 'it waited for the deadline of the next part')
