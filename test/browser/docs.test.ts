@@ -106,11 +106,6 @@ describe('documentation', function () {
     assert.equal(await page.locator('.results').isVisible(), false)
   })
 
-  it('redirects from the addresses that errors had before', async () => {
-    tab = await visit({ path: '/docs#problem-invalid_token' })
-    await tab.page.waitForURL(`${tab.baseUrl}/docs/errors#problem-invalid_token`)
-  })
-
   it('shows the documentation in the theme that was chosen in the workspace', async () => {
     tab = await visit({ path: '/docs' })
     const { page } = tab

@@ -17,7 +17,6 @@ const theme = stored('theme')
 if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme
 
 document.addEventListener('DOMContentLoaded', () => {
-  followMovedAnchor()
   showCurrentTopic(document.querySelector('.nav'))
   rememberLanguage()
   for (const button of document.querySelectorAll('.copy')) offerCopy(button)
@@ -25,14 +24,6 @@ document.addEventListener('DOMContentLoaded', () => {
   const form = document.querySelector('.try')
   if (form) offerTrial(form)
 })
-
-/** Errors and routes once had their anchors on the first page. */
-function followMovedAnchor() {
-  const { docs } = document.body.dataset
-  const anchor = location.hash.slice(1)
-  if (location.pathname !== docs || anchor === '' || document.getElementById(anchor)) return
-  location.replace(`${docs}/${anchor.startsWith('problem-') ? 'errors' : 'reference'}#${anchor}`)
-}
 
 /** On a narrow screen the topics are one line, which scrolls. */
 function showCurrentTopic(nav) {
