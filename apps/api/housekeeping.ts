@@ -1,4 +1,3 @@
-import { Counter } from 'prom-client'
 import { deleteExpiredInvitations } from '#shared/accounts/invitations.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
@@ -39,15 +38,12 @@ export function startHousekeeping({
   redis,
   clock,
   log,
-  metrics: { registry },
+  metrics: { counter },
   eventRetention_days,
 }: HousekeepingDependencies): () => Promise<void> {
   const now = () => clock.now()
-  const unreadable = new Counter({
-    name: 'integration_unreadable_usage_total',
-    help: 'Counts of client usage in Redis that could not be read and were dropped',
-    registers: [registry],
-  })
+  const help = 'Counts of client usage in Redis that could not be read and were dropped'
+  const unreadable = counter('integration_unreadable_usage_total', help)
   const skipped = (fields: number) => {
     unreadable.inc(fields)
     log.warn({ fields }, 'usage in Redis that cannot be read was dropped')
@@ -83,10 +79,7 @@ export function startHousekeeping({
       try {
         await task()
       } catch (error) {
-        log.warn(
-          { what, error: error instanceof Error ? error.message : String(error) },
-          'housekeeping failed',
-        )
+        log.warn({ what, error: (error as Error).message }, 'housekeeping failed')
       }
     }
     let running = atOnce ? run() : Promise.resolve()

@@ -84,16 +84,15 @@ export async function listAccounts(db: Queryable, email: string): Promise<Accoun
   return rows
 }
 
+const MEMBERS = `select u.user_id as "userId", u.email, u.name, m.role, m.status
+     from memberships m join users u using (user_id) where m.vendor_id = ?`
+
 /** The account of an address that belongs to the company, if one does. */
 export async function findMemberByEmail(
   db: Queryable,
   { vendorId, email }: { vendorId: string; email: string },
 ): Promise<Member | undefined> {
-  const { rows } = await db.raw(
-    `select u.user_id as "userId", u.email, u.name, m.role, m.status
-     from memberships m join users u using (user_id) where m.vendor_id = ? and u.email = ?`,
-    [vendorId, normalizedEmail(email)],
-  )
+  const { rows } = await db.raw(`${MEMBERS} and u.email = ?`, [vendorId, normalizedEmail(email)])
   return rows[0]
 }
 
@@ -223,8 +222,7 @@ export type Member = User & Pick<Membership, 'role' | 'status'>
 /** The people of a company: its owner, then admins, then members, each by name. */
 export async function listMembers(db: Queryable, vendorId: string): Promise<Member[]> {
   const { rows } = await db.raw(
-    `select u.user_id as "userId", u.email, u.name, m.role, m.status
-     from memberships m join users u using (user_id) where m.vendor_id = ?
+    `${MEMBERS}
      order by array_position(array['owner', 'admin', 'member'], m.role), u.name, u.user_id`,
     [vendorId],
   )
@@ -236,11 +234,7 @@ export async function findMember(
   db: Queryable,
   { vendorId, userId }: { vendorId: string; userId: string },
 ): Promise<Member | undefined> {
-  const { rows } = await db.raw(
-    `select u.user_id as "userId", u.email, u.name, m.role, m.status
-     from memberships m join users u using (user_id) where m.vendor_id = ? and m.user_id = ?`,
-    [vendorId, userId],
-  )
+  const { rows } = await db.raw(`${MEMBERS} and m.user_id = ?`, [vendorId, userId])
   return rows[0]
 }
 
