@@ -221,7 +221,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     await page.clock.fastForward('11:00')
     await page.getByText('Silent for 16 minutes').waitFor()
     await page.getByText('The replacement has not asked for a token for 16 minutes.').waitFor()
-    assert.equal(await page.locator('.lane-good').count(), 0)
+    assert.equal(await page.locator('.lane.tone-good').count(), 0)
     assert.equal(await currentStep(page), 'Watch token requests move over')
   })
 

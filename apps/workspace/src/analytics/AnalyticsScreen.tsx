@@ -141,7 +141,7 @@ function Totals({ daily, before, metric, onChoose }: TotalsProps) {
             checked={metric === each}
             onChange={() => onChoose(each)}
           />
-          <span className="total-name">{METRIC_NAMES[each]}</span>
+          <span className="small quiet">{METRIC_NAMES[each]}</span>
           <span className="total-value">{totalText(each, daily)}</span>
           {before && (
             <span className="total-before">

@@ -39,7 +39,7 @@ export function ClientsTable({ clients, find, wanted, onWant }: ClientsTableProp
   const statusTold = wanted.view === 'all' || wanted.view === 'revoked'
   return (
     <>
-      <table className="table clients-table">
+      <table className="table table-stacked clients-table">
         <caption className="off-screen">OAuth2 clients</caption>
         <thead>
           <tr>

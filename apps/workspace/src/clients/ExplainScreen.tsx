@@ -156,7 +156,7 @@ function Latest() {
             <p className="quiet">No request from your clients was refused in the last 24 hours.</p>
           ) : (
             <>
-              <ul className="refusals">
+              <ul className="lined refusals">
                 {refusals.map((refusal) => (
                   <RefusedRequest
                     key={refusal.requestId}

@@ -23,7 +23,7 @@ export function Refusals({ clientId }: { clientId: string }) {
             <p className="quiet">None in the last 24 hours.</p>
           ) : (
             <>
-              <ul className="refusals">
+              <ul className="lined refusals">
                 {refusals.map((refusal) => (
                   <RefusedRequest key={refusal.requestId} refusal={refusal} />
                 ))}

@@ -76,8 +76,8 @@ interface LaneProps extends LaneHistoryProps {
 
 function Lane({ place, client, tone, said, usage, other }: LaneProps) {
   return (
-    <section className={`lane lane-${tone}`} aria-label={`${place}: ${client.name}`}>
-      <p className="lane-role">{place}</p>
+    <section className={`lane tone-${tone}`} aria-label={`${place}: ${client.name}`}>
+      <p className="small quiet">{place}</p>
       <p className="lane-name">
         <bdi>{client.name}</bdi>
       </p>

@@ -22,7 +22,7 @@ export interface PeopleTableProps {
 
 export function PeopleTable({ people, me, actions }: PeopleTableProps) {
   return (
-    <table className="table people-table">
+    <table className="table table-stacked people-table">
       <caption className="off-screen">People</caption>
       <thead>
         <tr>
@@ -52,7 +52,7 @@ export function PeopleTable({ people, me, actions }: PeopleTableProps) {
               <PersonStatus person={person} />
             </td>
             {actions && (
-              <td className="person-actions">
+              <td className="row-actions">
                 {person.role !== 'owner' && <Actions person={person} {...actions} />}
               </td>
             )}

@@ -39,7 +39,7 @@ export function Sessions({ onClose }: { onClose: () => void }) {
       <Loaded query={query} skeleton={<Skeleton lines={4} />}>
         {({ pages }) => (
           <>
-            <ul className="sessions" ref={list} tabIndex={-1} aria-label="Your sessions">
+            <ul className="lined" ref={list} tabIndex={-1} aria-label="Your sessions">
               {pages
                 .flatMap(({ sessions }) => sessions)
                 .map((session) => (

@@ -42,7 +42,7 @@ export function Companies({ title, note }: { title: string; note?: string }) {
         {companies.length === 0 && (
           <p>You do not belong to any company. Ask the owner of yours for an invitation.</p>
         )}
-        <ul className="companies">
+        <ul className="lined">
           {companies.map((company) => (
             <li key={company.vendorId}>
               <Link

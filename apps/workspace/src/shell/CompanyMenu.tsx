@@ -12,7 +12,7 @@ export function CompanyMenu() {
   const name = (
     <span className="company-text">
       <bdi className="company-name">{company.name}</bdi>
-      <span className="company-role">{roleName(company)}</span>
+      <span className="small quiet">{roleName(company)}</span>
     </span>
   )
   if (companies.length === 1) return <div className="company">{name}</div>

@@ -15,7 +15,7 @@ export interface NoticeProps {
 export function Notice({ tone, title, children, actions, live = false }: NoticeProps) {
   const Icon = tone === 'good' ? CheckIcon : tone === 'info' ? InfoIcon : AlertIcon
   return (
-    <div className={`notice notice-${tone}`} role={live ? (tone === 'bad' ? 'alert' : 'status') : undefined}>
+    <div className={`notice tone-${tone}`} role={live ? (tone === 'bad' ? 'alert' : 'status') : undefined}>
       <Icon />
       <div className="notice-text">
         <p className="notice-title">{title}</p>

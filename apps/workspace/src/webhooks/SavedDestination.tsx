@@ -100,7 +100,7 @@ function Facts({ destination: { verified, updatedAt, updatedBy } }: { destinatio
 function Outcome({ result }: { result: TestSendResult }) {
   const { tone, title } = verdictOf(result)
   return (
-    <div className={`outcome outcome-${tone}`} role="status">
+    <div className={`outcome tone-${tone}`} role="status">
       <p className="outcome-status">{result.status ?? '—'}</p>
       <div>
         <p className="outcome-title">{title}</p>

@@ -45,14 +45,14 @@ interface TestsProps {
 
 function Tests({ results, shown, onChoose }: TestsProps) {
   return (
-    <ol className="tests" aria-label="Tests of this visit, newest first">
+    <ol className="lined" aria-label="Tests of this visit, newest first">
       {results.map((result) => {
         const { tone, title } = verdictOf(result)
         return (
           <li key={result.sentAt}>
             <button
               type="button"
-              className={`test test-${tone}`}
+              className={`test tone-${tone}`}
               aria-pressed={result === shown}
               onClick={() => onChoose(result)}
             >
