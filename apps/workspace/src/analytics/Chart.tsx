@@ -44,24 +44,10 @@ export function Chart({ daily, before, metric }: ChartProps) {
           {day ? text : `${METRIC_NAMES[metric]} per day`}
         </p>
         <ul className="legend">
-          <li>
-            <span className="day-mark day-mark-final" aria-hidden="true" />
-            Final
-          </li>
-          <li>
-            <span className="day-mark day-mark-provisional" aria-hidden="true" />
-            Provisional: can change for 72 hours
-          </li>
-          <li>
-            <span className="day-mark day-mark-missing" aria-hidden="true" />
-            Not reported
-          </li>
-          {before && (
-            <li>
-              <span className="day-mark day-mark-before" aria-hidden="true" />
-              Previous period
-            </li>
-          )}
+          <Mark of="final">Final</Mark>
+          <Mark of="provisional">Provisional: can change for 72 hours</Mark>
+          <Mark of="missing">Not reported</Mark>
+          {before && <Mark of="before">Previous period</Mark>}
         </ul>
       </figcaption>
       <div className="chart-box">
@@ -84,6 +70,13 @@ export function Chart({ daily, before, metric }: ChartProps) {
     </figure>
   )
 }
+
+const Mark = ({ of, children }: { of: string; children: string }) => (
+  <li>
+    <span className={`day-mark day-mark-${of}`} aria-hidden="true" />
+    {children}
+  </li>
+)
 
 function said(day: Day, metric: Metric, currency: string): string {
   const value = day[metric]

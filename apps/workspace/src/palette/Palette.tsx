@@ -202,34 +202,18 @@ function useCommands(): Group[] {
   ]
 }
 
-const screensOf = ({ to }: CurrentCompany, navigate: (to: string) => void): Command[] => [
-  { key: 'clients', title: 'OAuth2 Clients', run: () => navigate(to(SCREENS.clients)) },
-  {
-    key: 'webhooks',
-    title: 'Webhooks',
-    words: 'callback',
-    run: () => navigate(to(SCREENS.webhooks)),
-  },
-  { key: 'analytics', title: 'Analytics', run: () => navigate(to(SCREENS.analytics)) },
-  {
-    key: 'activity',
-    title: 'Activity',
-    words: 'audit log',
-    run: () => navigate(to(SCREENS.activity)),
-  },
-  {
-    key: 'people',
-    title: 'People',
-    words: 'team users invite members roles',
-    run: () => navigate(to(SCREENS.people)),
-  },
-  {
-    key: 'explain',
-    title: 'Explain a refusal',
-    words: 'request id why refused error 401 403 429',
-    run: () => navigate(to(SCREENS.explain)),
-  },
+/** Screens by their titles, with further words that find them. */
+const FOUND_SCREENS: readonly [screen: keyof typeof SCREENS, title: string, words: string][] = [
+  ['clients', 'OAuth2 Clients', ''],
+  ['webhooks', 'Webhooks', 'callback'],
+  ['analytics', 'Analytics', ''],
+  ['activity', 'Activity', 'audit log'],
+  ['people', 'People', 'team users invite members roles'],
+  ['explain', 'Explain a refusal', 'request id why refused error 401 403 429'],
 ]
+
+const screensOf = ({ to }: CurrentCompany, navigate: (to: string) => void): Command[] =>
+  FOUND_SCREENS.map(([key, title, words]) => ({ key, title, words, run: () => navigate(to(SCREENS[key])) }))
 
 function useClientCommands(company: CurrentCompany, navigate: (to: string) => void): Group[] {
   const { data } = useAllClients(company.vendorId, company.mayManage)
