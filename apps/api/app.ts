@@ -78,8 +78,6 @@ export interface ApiDependencies {
     callbackTestPerCompany: RateLimit
   }
   callbacks: Pick<CallbackDependencies, 'resolve' | 'judgeAddress' | 'sender'>
-  /** Called with method and route of each request that was answered. */
-  ran?: (route: string) => void
   /** Whether the process is about to end. */
   draining: () => boolean
   /** The stores that the service is running without. */
@@ -95,7 +93,7 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
 
   const app = new Koa<ApiState>()
   app.use(createMeasuringMiddleware(deps.metrics))
-  app.use(createRequestMiddleware({ log, trustedProxies, ran: deps.ran }))
+  app.use(createRequestMiddleware({ log, trustedProxies }))
   app.use(createProblemMiddleware({ apiResource, usage }))
   app.use(createDeadlineMiddleware(REQUEST_DEADLINE_MS) as Koa.Middleware<ApiState>)
   for (const router of routers) app.use(router.routes() as Koa.Middleware<ApiState>)

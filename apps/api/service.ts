@@ -1,7 +1,6 @@
 import { createSigningKeys } from '#shared/access-tokens/signing-keys.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
-import { watchLoopLag } from '#shared/process/loop-lag.ts'
 import { createMetrics, type Metrics } from '#shared/process/metrics.ts'
 import type { Service } from '#shared/process/service-process.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
@@ -69,7 +68,6 @@ export function createService({
   const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
   const callbacks = callbacksOf({ config, clock, outside, metrics })
 
-  const lag = watchLoopLag(log)
   let draining = false
   let reconciling: Reconciling | undefined
   const app = createApi({
@@ -83,7 +81,6 @@ export function createService({
     signingKeys,
     limits: createLimits({ config, redis, metrics }),
     callbacks,
-    ran: lag.ran,
     draining: () => draining,
     degraded: () => degradedBy(reconciling, connections),
     metrics,
@@ -128,7 +125,6 @@ export function createService({
       await usage.flush()
       signingKeys.stop()
       await Promise.all([endHousekeeping(), reconciling?.stop()])
-      lag.stop()
       connections.close()
       await Promise.all(Object.values(pools).map((pool) => pool.destroy()))
     },

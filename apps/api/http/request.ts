@@ -46,12 +46,9 @@ class RequestState implements ApiState {
 export function createRequestMiddleware({
   log,
   trustedProxies,
-  ran = () => {},
 }: {
   log: Log
   trustedProxies: BlockList
-  /** Called with the method and route of each answered request. */
-  ran?: ((route: string) => void) | undefined
 }): Middleware<ApiState> {
   const readContext = createContextReader(trustedProxies, log)
   return async (ctx, next) => {
@@ -63,7 +60,6 @@ export function createRequestMiddleware({
     for (const [name, value] of HEADERS) ctx.res.setHeader(name, value)
     await next()
     const route = state.route?.path
-    ran(`${ctx.method} ${route}`)
     const fields = {
       requestId: request.requestId,
       callerRequestId: request.callerRequestId,
