@@ -1,5 +1,5 @@
-/* Answers about the settings, without starting the service: `npm run admin -- config` runs it. */
-import { runSettingsProgram } from '#shared/process/settings-program.ts'
-import { authShape, readAuthConfig } from './config.ts'
+/* Prints the settings as JSON, for `npm run admin -- config reference`. */
+import { settingsOf } from '#shared/process/setting-reference.ts'
+import { authShape } from './config.ts'
 
-runSettingsProgram({ env: process.env, question: process.argv[2], shape: authShape, read: readAuthConfig })
+process.stdout.write(JSON.stringify(settingsOf(authShape)))

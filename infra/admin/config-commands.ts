@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { isDeepStrictEqual, promisify } from 'node:util'
 import { Argument, type Command } from 'commander'
-import { type SettingReference, settingsOf } from '#shared/process/settings-program.ts'
+import { commonShape, readConfig, storesWithoutTls } from '#shared/process/config.ts'
+import { type SettingReference, settingsOf } from '#shared/process/setting-reference.ts'
 import { MIGRATE_SHAPE } from '../database/migrate-settings.ts'
 import { LOCAL_SHAPE } from '../local/settings.ts'
 import { unknownSettings, withUnknown } from '../setting-names.ts'
@@ -39,38 +40,39 @@ export function addConfigCommands(program: Command, print: Print, env: NodeJS.Pr
     )
 }
 
+/** Asks the service itself, and adds what it would only log. */
 async function check(
   service: ServiceName,
   env: NodeJS.ProcessEnv,
 ): Promise<{ text: string; exitCode: number }> {
-  const answer = await ask(service, 'check', env)
+  const problems = await node(['main.ts', '--check'], { service, env }).then(
+    () => undefined,
+    ({ code, stderr }: { code?: unknown; stderr: string }) => {
+      if (code !== EXIT_CONFIG) throw new Error(stderr)
+      return stderr.trim()
+    },
+  )
   const unknown = unknownSettings(env)
-  if (unknown.length === 0) return answer
-  const problems = answer.exitCode === 0 ? 'The configuration is invalid:' : answer.text
-  return { text: withUnknown(problems, unknown), exitCode: answer.exitCode || EXIT_CONFIG }
+  if (problems !== undefined || unknown.length > 0)
+    return { text: withUnknown(problems ?? 'The configuration is invalid:', unknown), exitCode: EXIT_CONFIG }
+  const { DATABASE_URL, REDIS_URL, REVOCATION_REDIS_URL } = commonShape
+  const stores = readConfig(env, { DATABASE_URL, REDIS_URL, REVOCATION_REDIS_URL })
+  const plain = storesWithoutTls(stores).map((name) => `  ${name}: leads to another machine without TLS`)
+  return { text: ['The settings are usable.', ...plain].join('\n'), exitCode: 0 }
 }
 
-/** Asks the program beside the service, so that this one need not load the service's code. */
-async function ask(
-  service: ServiceName,
-  question: 'check' | 'reference',
-  env: NodeJS.ProcessEnv = {},
-): Promise<{ text: string; exitCode: number }> {
-  const program = join(ROOT, `apps/${service}/settings.ts`)
-  try {
-    const { stdout } = await run(process.execPath, [program, question], { env })
-    return { text: stdout.trim(), exitCode: 0 }
-  } catch (error) {
-    const { code, stdout } = error as { code?: unknown; stdout?: string }
-    if (typeof code !== 'number' || !stdout) throw error
-    return { text: stdout.trim(), exitCode: code }
-  }
+/** Runs a program of a service, so that this one need not load the service's code. */
+const node = (
+  [program = '', ...args]: string[],
+  { service, env = {} }: { service: ServiceName; env?: NodeJS.ProcessEnv },
+) => run(process.execPath, [join(ROOT, 'apps', service, program), ...args], { env })
+
+async function settingsOfService(service: ServiceName): Promise<SettingReference[]> {
+  return JSON.parse((await node(['settings.ts'], { service })).stdout)
 }
 
 async function reference(): Promise<Outcome> {
-  const [auth, api] = await Promise.all((['auth', 'api'] as const).map((name) => ask(name, 'reference')))
-  const ofAuth: SettingReference[] = JSON.parse(auth?.text ?? '[]')
-  const ofApi: SettingReference[] = JSON.parse(api?.text ?? '[]')
+  const [ofAuth, ofApi] = await Promise.all([settingsOfService('auth'), settingsOfService('api')])
   // PORT and DATABASE_POOL_SIZE have a different default in each service.
   const isCommon = (setting: SettingReference): boolean =>
     [ofAuth, ofApi].every((settings) => settings.some((other) => isDeepStrictEqual(other, setting)))

@@ -14,7 +14,7 @@ import {
   storesWithoutTls,
 } from '#shared/process/config.ts'
 import { misspeltSettings } from '#shared/process/misspelt.ts'
-import { settingsOf } from '#shared/process/settings-program.ts'
+import { settingsOf } from '#shared/process/setting-reference.ts'
 import { apiShape } from '../../apps/api/config.ts'
 import { authShape } from '../../apps/auth/config.ts'
 import { OPERATOR_SHAPE } from '../../infra/admin/operator.ts'
