@@ -15,7 +15,10 @@ const file = values.routes ?? values.schemas ?? join(import.meta.dirname, 'src/a
 const document = JSON.parse(await text(process.stdin))
 if (values.routes === undefined) {
   document.paths = {}
-  document.components = { schemas: document.components.schemas }
+  const { schemas } = document.components
+  // Printed as comments, whole bodies would fill more than half of the file.
+  for (const schema of Object.values<{ examples?: unknown }>(schemas)) delete schema.examples
+  document.components = { schemas }
 }
 // A member with a default may be left out of a request.
 const types = await openapiTS(document, { defaultNonNullable: false })

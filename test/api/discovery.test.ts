@@ -5,7 +5,8 @@ import formats from 'ajv-formats'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import { PROBLEMS } from '#shared/problems/problems.ts'
 import { OAUTH_ERRORS } from '../../apps/api/discovery/docs/oauth-errors.ts'
-import { answerOf } from '../../apps/api/discovery/openapi/shared-answers.ts'
+import type { Operation, Parameter } from '../../apps/api/discovery/openapi/document-shape.ts'
+import { answerOf, exampleIn, parameterOf } from '../../apps/api/discovery/openapi/shared-components.ts'
 import { DOCS, docsOfProblem, docsOfRefusal, docsOfScope } from '../../apps/workspace/src/ui/docs.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { closed } from '../support/api-document.ts'
@@ -73,6 +74,8 @@ describe('discovery', () => {
     before(async () => {
       document = (await api.request('GET', '/openapi.json')).json
     })
+    const parametersOf = ({ parameters = [] }: Operation): Parameter[] =>
+      parameters.map((parameter) => parameterOf(document, parameter))
 
     it('serves OpenAPI 3.1 for this server', () => {
       assert.equal(document.openapi, '3.1.0')
@@ -138,6 +141,24 @@ describe('discovery', () => {
       assert.deepEqual(Object.keys(responses.OAuth_401_invalid_client.content), ['application/json'])
     })
 
+    it('repeats no parameter, answer or example that it could refer to', () => {
+      // biome-ignore lint/suspicious/noExplicitAny: operations of any shape are looked into.
+      const operations = Object.values<any>(document.paths).flatMap((methods) => Object.values<any>(methods))
+      const sent = operations.flatMap(({ requestBody = {}, responses }) => [
+        requestBody,
+        responses['200'] ?? {},
+      ])
+      for (const [kind, nodes] of Object.entries({
+        parameters: operations.flatMap(({ parameters = [] }) => parameters),
+        answers: operations.flatMap(({ responses }) => Object.values<object>(responses)),
+        bodies: sent.flatMap(({ content = {} }) => Object.values<object>(content)),
+      })) {
+        const texts = nodes.filter((node) => !('$ref' in node)).map((node) => JSON.stringify(node))
+        const twice = texts.filter((text, index) => text.length > 100 && texts.indexOf(text) !== index)
+        assert.deepEqual(twice, [], kind)
+      }
+    })
+
     it('names no schema New…, as a Go generator names its constructors', () => {
       const names = Object.keys(document.components.schemas)
       assert.deepEqual(
@@ -150,11 +171,7 @@ describe('discovery', () => {
       const daily = document.paths['/v1/analytics/{vendorId}/daily'].get
       assert.deepEqual(daily.security, [{ accessToken: ['analytics:read'] }])
       assert.deepEqual(
-        daily.parameters.map(({ name, in: place, required }: Record<string, unknown>) => [
-          name,
-          place,
-          required,
-        ]),
+        parametersOf(daily).map(({ name, in: place, required = false }) => [name, place, required]),
         [
           ['vendorId', 'path', true],
           ['from', 'query', false],
@@ -179,7 +196,8 @@ describe('discovery', () => {
         '504',
       ])
       const create = document.paths['/v1/vendor/{vendorId}/oauth-clients'].post
-      assert.deepEqual(create.security, [{ session: [] }, { sessionCookie: [] }])
+      assert.deepEqual(create.security ?? document.security, [{ session: [] }, { sessionCookie: [] }])
+      assert.deepEqual(document.paths['/v1/session'].post.security, [])
       assert.deepEqual(create.requestBody.content['application/json'].schema, {
         $ref: '#/components/schemas/OAuthClientInput',
       })
@@ -189,7 +207,7 @@ describe('discovery', () => {
       assert.equal(properties.name.maxLength, 100)
       assert.deepEqual(document.components.schemas.Scope.enum, SCOPES)
       const list = document.paths['/v1/vendor/{vendorId}/oauth-clients'].get
-      const limit = list.parameters.find(({ name }: { name: string }) => name === 'limit')
+      const limit = parametersOf(list).find(({ name }) => name === 'limit') ?? assert.fail('no limit')
       assert.deepEqual(
         {
           type: limit.schema.type,
@@ -213,7 +231,10 @@ describe('discovery', () => {
         const answers = Object.values<any>(responses).map((answer) => answerOf(document, answer))
         for (const { content = {} } of [requestBody, ...answers]) {
           // biome-ignore lint/suspicious/noExplicitAny: operations of any shape are looked into.
-          for (const { schema, example } of Object.values<any>(content)) {
+          for (const media of Object.values<any>(content)) {
+            const { schema } = media
+            const example = exampleIn(document, media)
+            assert.notEqual(example, undefined, operationId)
             const text = JSON.stringify(closed(schema)).replaceAll('"#/components', '"document#/components')
             const validate = validators.get(text) ?? ajv.compile(JSON.parse(text))
             validators.set(text, validate)
@@ -266,9 +287,8 @@ describe('discovery', () => {
           ['a\u0000', false],
         ] as const)
           assert.equal(matches(properties.name, text), fits, text)
-      const { parameters } = document.paths['/v1/analytics/{vendorId}/daily'].get
-      const ifMatch = parameters.find(({ name }: { name: string }) => name === 'If-Match')
-      assert.deepEqual(ifMatch.schema.examples, ['*'])
+      const parameters = parametersOf(document.paths['/v1/analytics/{vendorId}/daily'].get)
+      assert.deepEqual(parameters.find(({ name }) => name === 'If-Match')?.schema.examples, ['*'])
     })
 
     it('gives no pattern beside a format', () => {
@@ -286,8 +306,9 @@ describe('discovery', () => {
       assert.equal(days.items.properties.revenueMinor.anyOf[0].format, 'int64')
       for (const event of ['OrderEvent', 'BoostSpendEvent'])
         assert.equal(document.components.schemas[event].properties.amountMinor.format, 'int64', event)
-      const { parameters } = document.paths['/v1/vendor/{vendorId}/oauth-clients'].get
-      assert.equal(parameters.find(({ name }: { name: string }) => name === 'limit').schema.format, undefined)
+      const parameters = parametersOf(document.paths['/v1/vendor/{vendorId}/oauth-clients'].get)
+      const limit = parameters.find(({ name }) => name === 'limit') ?? assert.fail('no limit')
+      assert.equal(limit.schema.format, undefined)
     })
 
     it('names every problem code', () => {

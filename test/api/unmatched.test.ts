@@ -36,6 +36,25 @@ describe('paths and methods that nothing serves', () => {
     })
   }
 
+  for (const path of ['/v1/sess%69on', '/v1/s%65ssi%6Fn', '/v1/vendor/ven%5Fa/o%61uth%2Dclients'])
+    it(`takes ${path} for the path without its needless percent-encoding (RFC 3986 §2.3)`, async () => {
+      // Not by `api.request`, which compares paths with those of the document.
+      const { status, headers } = await fetch(api.url + path)
+      assert.equal(status, 401)
+      assert.match(headers.get('www-authenticate') ?? '', /^Bearer /)
+    })
+
+  it('decodes a path once, and nothing in it that separates', async () => {
+    for (const path of [
+      '/v1%2Fsession',
+      '/v1/sess%2569on',
+      '/v1/session%3F',
+      '/v1/x%2F..%2Fsession',
+      '/v1/sess%ion',
+    ])
+      assertProblem(await api.request('GET', path), 'not_found')
+  })
+
   for (const [method, path, allow] of [
     ['PUT', '/v1/session', 'DELETE, GET, HEAD, POST'],
     ['OPTIONS', '/v1/session', 'DELETE, GET, HEAD, POST'],

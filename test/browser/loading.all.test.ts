@@ -1,6 +1,9 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
-import { OWNER, testWorkspace, type Visit, visit } from '../support/workspace.ts'
+import { createPostgres } from '#shared/stores/postgres.ts'
+import { createCompany } from '../../infra/admin/people.ts'
+import { testOperator } from '../support/operator.ts'
+import { api, assertFits, OWNER, testWorkspace, type Visit, visit } from '../support/workspace.ts'
 
 /** Of what Google calls good, a tenth. */
 const LAYOUT_SHIFT = 0.01
@@ -32,6 +35,20 @@ describe('workspace: the page, while it loads', function () {
     })
   }
 
+  for (const width of [1600, 1440, 1200, 1000, 860, 390]) {
+    it(`keeps the columns of the clients still when later rows are wider, at ${width} px`, async () => {
+      tab = await visit({ sessionToken: await ownerOfManyClients(), width, path: MANY, alone: true })
+      for (const view of ['', '?show=all']) {
+        await tab.page.goto(tab.baseUrl + MANY + view)
+        await tab.page.getByText('The oldest client').waitFor()
+        const shift = await layoutShift(tab.page)
+        assert.ok(shift.sum < LAYOUT_SHIFT, `${view}: ${shift.sum} by ${shift.moved}`)
+        await assertFits(tab.page)
+        assert.deepEqual(await cutOff(tab.page), [])
+      }
+    })
+  }
+
   it('runs no task longer than 200 ms on a machine four times slower', async () => {
     const { browser } = await testWorkspace()
     tab = await visit({ as: OWNER, alone: true })
@@ -48,6 +65,53 @@ describe('workspace: the page, while it loads', function () {
     for (const screen of SCREENS) await bestIsWithin(LONGEST_TASK_MS, screen, () => load(screen))
   })
 })
+
+const MANY = '/ven_manyclients/integrations/oauth2-clients'
+let ownerOfMany: Promise<string> | undefined
+
+/** A session of the owner of 60 clients. The oldest, which are drawn last, have the widest cells. */
+function ownerOfManyClients(): Promise<string> {
+  ownerOfMany ??= createManyClients()
+  return ownerOfMany
+}
+
+async function createManyClients(): Promise<string> {
+  const { stack } = await testWorkspace()
+  const db = createPostgres({ url: stack.stores.postgres.ownerUrl, poolSize: 1, applicationName: 'test' })
+  const [email, password] = ['owner@many.example', 'a password for many clients']
+  const owner = { email, name: 'Mona', password: async () => password, account: 'new' as const }
+  await createCompany(db, {
+    vendorId: 'ven_manyclients',
+    name: 'Many',
+    timezone: 'UTC',
+    currency: 'EUR',
+    by: testOperator(),
+    owner,
+  })
+  await db.raw(`
+    insert into oauth_clients (client_id, vendor_id, name, scopes, secret_hash, created_by, created_at, replaces)
+    select 'cli_' || left(md5(n::text), 22), 'ven_manyclients',
+      case when n = 60 then 'The oldest client' else repeat('W', n) end,
+      case when n < 40 then array['boost:read'] when n < 50 then array['analytics:write']
+        else array['catalog:write', 'analytics:read', 'boost:read', 'analytics:write', 'boost:write'] end,
+      sha256(n::text::bytea), user_id, now() - case when n < 40 then n * interval '1 second' else n * interval '8 days' end,
+      case when n = 54 then 'cli_' || left(md5('55'), 22) end
+    from generate_series(1, 60) as n, memberships where vendor_id = 'ven_manyclients';
+    insert into client_usage select client_id, now() - interval '11 months' from oauth_clients
+      where vendor_id = 'ven_manyclients' and created_at < now() - interval '1 day';
+    insert into client_usage_hourly select client_id, date_trunc('hour', now()), 1234567, 0 from oauth_clients
+      where vendor_id = 'ven_manyclients' and created_at < now() - interval '1 day'`)
+  await db.destroy()
+  return (await api('/v1/session', { body: { email, password } })).sessionToken
+}
+
+/** Returns the cells, but names, whose content is wider than their column. */
+const cutOff = (page: Page): Promise<string[]> =>
+  page.evaluate(() =>
+    [...document.querySelectorAll('.clients-table :is(thead th, td)')]
+      .filter((cell) => cell.scrollWidth > cell.clientWidth && getComputedStyle(cell).position !== 'absolute')
+      .map((cell) => `${cell.textContent}: ${cell.scrollWidth} in ${cell.clientWidth}`),
+  )
 
 /** What else the machine does only makes a load slower, so the best of a few is the page's own. */
 async function bestIsWithin(limit_ms: number, what: string, load: () => Promise<number>): Promise<void> {

@@ -180,6 +180,13 @@ describe('the gateway: where a path goes', () => {
     })
   }
 
+  it('answers OPTIONS * itself: it is about no resource (RFC 9110 §9.3.7)', async () => {
+    const answer = await gateway.raw('OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    assert.match(answer, /^HTTP\/1\.1 204 /)
+    assert.match(answer, /\r\nX-Request-Id: /)
+    assert.equal(gateway.received.length, 0)
+  })
+
   it('opens no tunnel', async () => {
     const answer = await gateway.raw('CONNECT 127.0.0.1:22 HTTP/1.1\r\nHost: x\r\n\r\n')
     assert.equal(answer, '')

@@ -3,7 +3,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { createApiDocument } from '../../apps/api/discovery/openapi/document.ts'
 import type { ApiDocument, JsonSchema } from '../../apps/api/discovery/openapi/document-shape.ts'
-import { answerOf } from '../../apps/api/discovery/openapi/shared-answers.ts'
+import { answerOf } from '../../apps/api/discovery/openapi/shared-components.ts'
 
 /** What was answered, as far as a document can promise it. */
 export interface Answered {

@@ -39,7 +39,7 @@ const DAILY = {
       headers: { ETag: 'Strong; changes exactly when the response does.' },
     },
     304: {
-      description: 'Nothing has changed since the response with the ETag in If-None-Match.',
+      description: 'Unchanged: `If-None-Match` names its tag.',
       headers: { ETag: 'The same.' },
     },
   },

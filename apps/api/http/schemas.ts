@@ -2,9 +2,7 @@ import { z } from 'zod'
 
 /** Schemas shared by several answers. They become named schemas of the OpenAPI document. */
 
-export const instant = z.iso
-  .datetime()
-  .meta({ description: 'RFC 3339, in UTC.', examples: ['2026-11-20T17:04:00.000Z'] })
+export const instant = z.iso.datetime().meta({ description: 'RFC 3339, in UTC.' })
 
 export const vendorId = z.string().meta({ description: 'A company.', examples: ['ven_acme'] })
 

@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { type IncomingMessage, type RequestListener, type Server, STATUS_CODES } from 'node:http'
+import {
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http'
 import { createHttpServer, drain, listen } from '#shared/process/http-server.ts'
 import { STRICT_TRANSPORT_SECURITY } from '../../workspace-headers.ts'
 import { errorCode } from '../failure.ts'
@@ -82,6 +88,7 @@ function createHandler(
     const context = { requestId, host: host ?? ownHost, refuse: answer }
     const destination = destinationOf(target)
     if (ownHost === undefined) answer(NOT_ONE_HOST)
+    else if (target === '*' && incoming.method === 'OPTIONS') noOperation(response, requestId)
     else if (destination === undefined) answer(NOT_A_PATH)
     else if (destination === 'auth') proxy.forward(incoming, response, auth, context)
     else if (destination === 'api') proxy.forward(incoming, response, api, context)
@@ -89,6 +96,10 @@ function createHandler(
     else if (!pages.answer(incoming, response, pathOf(target), requestId)) answer(NO_SUCH_FILE)
   }
 }
+
+/** `OPTIONS *` asks the server as a whole, and only whether it is there (RFC 9110 §9.3.7). */
+const noOperation = (response: ServerResponse, requestId: string): void =>
+  void response.writeHead(204, { 'X-Request-Id': requestId }).end()
 
 /** Returns undefined unless there is exactly one Host field. HTTP/1.0 knows none (RFC 9112 §3.2). */
 function hostOf({ headersDistinct, httpVersion, socket }: IncomingMessage): string | undefined {

@@ -6,8 +6,9 @@ import type {
   Media,
   Operation,
   Parameter,
+  SecurityRequirement,
 } from '../openapi/document-shape.ts'
-import { answerOf } from '../openapi/shared-answers.ts'
+import { answerOf, exampleIn, parameterOf } from '../openapi/shared-components.ts'
 import { oauthAnchor, problemAnchor } from './errors.ts'
 import { code, escaped, figure, prose, table } from './html.ts'
 import { OAUTH_ERRORS } from './oauth-errors.ts'
@@ -51,33 +52,34 @@ function operationSection(
   document: ApiDocument,
   errorsHref: string,
 ): string {
-  const { operationId, summary, description, requestBody, parameters, responses } = operation
+  const { operationId, summary, description, requestBody, responses } = operation
+  const parameters = (operation.parameters ?? []).map((parameter) => parameterOf(document, parameter))
   const answers = Object.entries(responses).map(
     ([status, answer]) => [status, answerOf(document, answer)] as const,
   )
   return `<h3 id="${operationId}">${escaped(summary)}</h3>
 <p class="route"><b>${method}</b> <code>${escaped(path)}</code></p>
 ${description === undefined ? '' : `<p>${prose(description)}</p>`}
-<p>${whoMay(operation)}</p>
+<p>${whoMay(operation.security ?? document.security)}</p>
 ${parameters.length ? `<h4>Parameters</h4>${table(['Name', 'In', 'Type', 'What it is'], parameters.map(parameterRow))}` : ''}
-${requestBody ? `<h4>Body</h4>${bodies(requestBody.content, 'Body')}` : ''}
+${requestBody ? `<h4>Body</h4>${bodies(requestBody.content, 'Body', document)}` : ''}
 <h4>Answers</h4>${table(
     ['Status', 'What it means', 'Body'],
     answers.map((answer) => answerRow(answer, errorsHref)),
   )}
 ${answers
   .filter(([status, { content }]) => status < '300' && content)
-  .map(([status, { content = {} }]) => bodies(content, `${status}`))
+  .map(([status, { content = {} }]) => bodies(content, `${status}`, document))
   .join('')}`
 }
 
 /** Each body's type and an example of it. */
-const bodies = (content: Record<string, Media>, what: string): string =>
+const bodies = (content: Record<string, Media>, what: string, document: ApiDocument): string =>
   Object.entries(content)
-    .map(
-      ([type, { schema, example }]) =>
-        `<p>${code(type)}: ${typeOf(schema)}</p>${example === undefined ? '' : exampleFigure(type, example, what)}`,
-    )
+    .map(([type, media]) => {
+      const example = exampleIn(document, media)
+      return `<p>${code(type)}: ${typeOf(media.schema)}</p>${example === undefined ? '' : exampleFigure(type, example, what)}`
+    })
     .join('')
 
 function exampleFigure(type: string, example: unknown, what: string): string {
@@ -88,7 +90,7 @@ function exampleFigure(type: string, example: unknown, what: string): string {
   return figure({ text, caption: `Example: ${what}`, label: 'example' })
 }
 
-function whoMay({ security: [required] }: Operation): string {
+function whoMay([required]: readonly SecurityRequirement[]): string {
   if (required?.accessToken)
     return `Access token with the scope ${required.accessToken.map(code).join(', ')}.`
   if (required?.session) return 'Session of the workspace.'

@@ -1,9 +1,15 @@
 export type JsonSchema = { [keyword: string]: unknown }
 
+/** Leads to a component of the document. */
+export interface Reference {
+  $ref: string
+}
+
 export interface Parameter {
   name: string
   in: 'path' | 'query' | 'header'
-  required: boolean
+  /** Default: false. */
+  required?: true
   description?: string
   schema: JsonSchema
 }
@@ -13,7 +19,7 @@ export interface Media {
   example?: unknown
 }
 
-export type Header = { description: string; schema: JsonSchema } | { $ref: string }
+export type Header = { description: string; schema: JsonSchema } | Reference
 
 export interface Answer {
   description: string
@@ -21,15 +27,19 @@ export interface Answer {
   content?: Record<string, Media>
 }
 
+/** Schemes that are needed together, each with its scopes. */
+export type SecurityRequirement = Record<string, string[]>
+
 export interface Operation {
   operationId: string
   tags: string[]
   summary: string
   description: string
-  security: Record<string, string[]>[]
-  parameters: Parameter[]
+  /** Default: that of the document. */
+  security?: SecurityRequirement[]
+  parameters?: (Parameter | Reference)[]
   requestBody?: { required: true; content: Record<string, Media> }
-  responses: Record<string, Answer | { $ref: string }>
+  responses: Record<string, Answer | Reference>
 }
 
 /** As much of OpenAPI 3.1 as the API uses. */
@@ -43,10 +53,13 @@ export interface ApiDocument {
     license: { name: string; identifier: string }
   }
   servers: { url: string }[]
+  /** What an operation needs that says nothing else: any of these. */
+  security: SecurityRequirement[]
   tags: { name: string; description: string }[]
   paths: Record<string, Record<string, Operation>>
   components: {
     schemas: Record<string, JsonSchema>
+    parameters: Record<string, Parameter>
     responses: Record<string, Answer>
     headers: Record<string, Header>
     securitySchemes: Record<string, JsonSchema>

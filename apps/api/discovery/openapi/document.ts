@@ -6,7 +6,7 @@ import type { RouteDescription, Security } from '../../http/route.ts'
 import type { Answer, ApiDocument, Header, JsonSchema, Operation, Parameter } from './document-shape.ts'
 import { exampleOf } from './examples.ts'
 import { oauthPaths } from './oauth-paths.ts'
-import { shareAnswers } from './shared-answers.ts'
+import { schemaOf, shareComponents } from './shared-components.ts'
 
 const TAGS: Record<string, string> = {
   OAuth: 'The authorization server: tokens, their revocation, and the keys that verify them.',
@@ -89,7 +89,7 @@ export function createApiDocument({
     paths[path][route.method] = operation(path, route, schemas)
   }
   addExamples(paths, schemas)
-  const responses = shareAnswers(paths)
+  const shared = shareComponents(paths)
   const used = new Set(
     Object.values(paths).flatMap((methods) => Object.values(methods).flatMap(({ tags }) => tags)),
   )
@@ -104,11 +104,12 @@ export function createApiDocument({
       license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
     },
     servers: [{ url: apiResource }],
+    security: [{ session: [] }, { sessionCookie: [] }],
     tags: [...used].map((name) => ({ name, description: TAGS[name] ?? name })),
     paths,
     components: {
       schemas,
-      responses,
+      ...shared,
       headers: HEADERS,
       securitySchemes: {
         client: {
@@ -142,17 +143,18 @@ type Schemas = Record<string, JsonSchema>
 
 function operation(path: string, route: RouteDescription, schemas: Schemas): Operation {
   const { operationId, summary, description, tag, by, query, headers, body, publishedBody = body } = route
+  const all = [
+    ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => pathParameter(name)),
+    ...(query ? parameters(query, 'query', schemas) : []),
+    ...(headers ? parameters(headers, 'header', schemas) : []),
+  ]
   return {
     operationId,
     tags: [tag],
     summary,
     description,
-    security: securityOf(by.security),
-    parameters: [
-      ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => pathParameter(name)),
-      ...(query ? parameters(query, 'query', schemas) : []),
-      ...(headers ? parameters(headers, 'header', schemas) : []),
-    ],
+    ...securityOf(by.security),
+    ...(all.length > 0 && { parameters: all }),
     ...(publishedBody && {
       requestBody: { required: true, content: json(jsonSchema(publishedBody, 'input', schemas)) },
     }),
@@ -160,10 +162,10 @@ function operation(path: string, route: RouteDescription, schemas: Schemas): Ope
   }
 }
 
-function securityOf(security: Security | undefined): Operation['security'] {
-  if (!security) return []
-  if (security.scheme === 'accessToken') return [{ accessToken: [security.scope] }]
-  return [{ session: [] }, { sessionCookie: [] }]
+/** Leaves out that of sessions, which is the document's. */
+function securityOf(security: Security | undefined): Pick<Operation, 'security'> {
+  if (!security) return { security: [] }
+  return security.scheme === 'accessToken' ? { security: [{ accessToken: [security.scope] }] } : {}
 }
 
 /** Every problem that the caller, the input or the handler can cause. */
@@ -192,7 +194,7 @@ function parameters(schema: z.ZodObject, place: 'query' | 'header', schemas: Sch
   return Object.entries(properties).map(([name, { description, ...rest }]) => ({
     name,
     in: place,
-    required: required.includes(name),
+    ...(required.includes(name) && { required: true as const }),
     ...(typeof description === 'string' && { description }),
     schema: rest,
   }))
@@ -267,13 +269,19 @@ const problemExample = (code: ProblemCode) => ({
   requestId: '0b9f6b52-3c1e-4f55-9f0e-6b8f6f1c1d2a',
 })
 
-/** Gives each body and answer an example, once all schemas are known. */
+/** Gives each body and answer an example, once all schemas are known: a component has its own, for all who use it. */
 function addExamples(paths: ApiDocument['paths'], schemas: Schemas): void {
   for (const { requestBody, responses } of Object.values(paths).flatMap((methods) =>
     Object.values(methods),
   )) {
     for (const { content = {} } of [requestBody ?? {}, ...Object.values(responses)] as Answer[]) {
-      for (const media of Object.values(content)) media.example ??= exampleOf(media.schema, schemas)
+      for (const media of Object.values(content)) {
+        if (media.example !== undefined) continue
+        const example = exampleOf(media.schema, schemas)
+        const { $ref } = media.schema
+        if (typeof $ref === 'string') schemaOf(schemas, { $ref }).examples = [example]
+        else media.example = example
+      }
     }
   }
 }

@@ -1,4 +1,5 @@
 import type { JsonSchema } from './document-shape.ts'
+import { schemaOf } from './shared-components.ts'
 
 /** What a member of this name looks like, wherever a schema has no example of its own. */
 const BY_NAME: Record<string, unknown> = {
@@ -34,10 +35,7 @@ const BY_FORMAT: Record<string, string> = {
 /** Returns a value that `schema` allows, built from the examples of its members. */
 export function exampleOf(schema: JsonSchema, schemas: Record<string, JsonSchema>, name = ''): unknown {
   const { $ref, examples, anyOf, oneOf, items, properties, format, minimum } = schema
-  if (typeof $ref === 'string') {
-    const referred = schemas[$ref.slice($ref.lastIndexOf('/') + 1)] ?? {}
-    return exampleOf(referred, schemas, name)
-  }
+  if (typeof $ref === 'string') return exampleOf(schemaOf(schemas, { $ref }), schemas, name)
   if (Array.isArray(examples)) return examples[0]
   if (Array.isArray(schema.enum)) return schema.enum[0]
   if (schema.default !== undefined) return schema.default

@@ -1,5 +1,5 @@
 import { openIdMetadata, serverMetadata } from '#shared/oauth/server-metadata.ts'
-import type { Answer, JsonSchema, Operation } from './document-shape.ts'
+import type { Answer, JsonSchema, Operation, Parameter } from './document-shape.ts'
 
 /** The authorization server's part of the document. It runs apart from this service, so its routes are written down here. */
 export interface OAuthPaths {
@@ -78,12 +78,11 @@ const conditional = {
     example: { error: 'precondition_failed' },
   }),
 }
-const ifNoneMatch: Operation['parameters'][number] = {
+const ifNoneMatch: Parameter = {
   name: 'If-None-Match',
   in: 'header',
-  required: false,
   description: 'The ETag of an earlier response. If nothing has changed since, the response is 304.',
-  schema: { type: 'string' },
+  schema: { examples: ['"3q2-7wAAAAAAAAAAAAAAAAAAAAA"'], type: 'string' },
 }
 
 /** What both endpoints for clients answer. */
@@ -120,7 +119,6 @@ const issueToken = (): Operation => ({
   description:
     'The client-credentials grant (RFC 6749 §4.4). Authenticate in the body or by HTTP Basic, never both. There is no refresh token: ask again before the token expires.',
   security: [{ client: [] }, {}],
-  parameters: [],
   requestBody: form('TokenRequest', {
     grant_type: 'client_credentials',
     client_id: CLIENT_ID,
@@ -156,7 +154,6 @@ const revokeToken = (): Operation => ({
   description:
     "A client revokes a token of its own (RFC 7009). Any request with it that arrives after this answer is refused. Anything else gets the same 200, and nothing happens, so that no one can probe another client's tokens.",
   security: [{ client: [] }, {}],
-  parameters: [],
   requestBody: form('RevocationRequest', {
     token: EXAMPLE_TOKEN,
     client_id: CLIENT_ID,

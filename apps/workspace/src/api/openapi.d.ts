@@ -366,13 +366,11 @@ export interface components {
             /**
              * Format: date-time
              * @description RFC 3339, in UTC.
-             * @example 2026-11-20T17:04:00.000Z
              */
             createdAt: string;
             /**
              * Format: date-time
              * @description To the minute.
-             * @example 2026-11-20T17:04:00.000Z
              */
             lastSeenAt: string;
             /** @description Where it started. */
@@ -422,7 +420,6 @@ export interface components {
             /**
              * Format: date-time
              * @description RFC 3339, in UTC.
-             * @example 2026-11-20T17:04:00.000Z
              */
             expiresAt: string;
         };
@@ -474,7 +471,6 @@ export interface components {
             /**
              * Format: date-time
              * @description RFC 3339, in UTC.
-             * @example 2026-11-20T17:04:00.000Z
              */
             createdAt: string;
             createdBy: components["schemas"]["Actor"];
@@ -519,7 +515,6 @@ export interface components {
             /**
              * Format: date-time
              * @description RFC 3339, in UTC.
-             * @example 2026-11-20T17:04:00.000Z
              */
             createdAt: string;
             createdBy: components["schemas"]["Actor"];
@@ -546,7 +541,6 @@ export interface components {
                 /**
                  * Format: date-time
                  * @description RFC 3339, in UTC.
-                 * @example 2026-11-20T17:04:00.000Z
                  */
                 hour: string;
                 /** Format: int64 */
@@ -559,7 +553,6 @@ export interface components {
                 /**
                  * Format: date-time
                  * @description RFC 3339, in UTC.
-                 * @example 2026-11-20T17:04:00.000Z
                  */
                 minute: string;
                 /** Format: int64 */
@@ -580,7 +573,6 @@ export interface components {
                 /**
                  * Format: date-time
                  * @description RFC 3339, in UTC.
-                 * @example 2026-11-20T17:04:00.000Z
                  */
                 lastSeenAt: string;
             }[];
@@ -630,7 +622,6 @@ export interface components {
             /**
              * Format: date-time
              * @description RFC 3339, in UTC.
-             * @example 2026-11-20T17:04:00.000Z
              */
             sentAt: string;
             /** @description null if no connection was made. */
@@ -653,7 +644,6 @@ export interface components {
             /**
              * Format: date-time
              * @description RFC 3339, in UTC.
-             * @example 2026-11-20T17:04:00.000Z
              */
             at: string;
             by: components["schemas"]["Actor"];
@@ -718,7 +708,6 @@ export interface components {
             /**
              * Format: date-time
              * @description RFC 3339, in UTC.
-             * @example 2026-11-20T17:04:00.000Z
              */
             at: string;
             clientId: string;

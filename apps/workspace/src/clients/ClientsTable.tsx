@@ -49,9 +49,15 @@ export function ClientsTable({ clients, find, wanted, onWant }: ClientsTableProp
             <th scope="col" className="id-cell">
               Client id
             </th>
-            <th scope="col">Scopes</th>
-            {statusTold && <th scope="col">Status</th>}
-            <Sortable order="used" wanted={wanted} onWant={onWant}>
+            <th scope="col" className="scopes-cell">
+              Scopes
+            </th>
+            {statusTold && (
+              <th scope="col" className="status-cell">
+                Status
+              </th>
+            )}
+            <Sortable order="used" wanted={wanted} onWant={onWant} className="used-cell">
               Last used
             </Sortable>
             <th scope="col" className="number tokens-cell">
@@ -60,7 +66,7 @@ export function ClientsTable({ clients, find, wanted, onWant }: ClientsTableProp
             <Sortable order="added" wanted={wanted} onWant={onWant} className="added-cell">
               Added
             </Sortable>
-            <th scope="col">
+            <th scope="col" className="row-actions">
               <span className="off-screen">Actions</span>
             </th>
           </tr>

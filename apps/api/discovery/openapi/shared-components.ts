@@ -1,0 +1,102 @@
+import type {
+  Answer,
+  ApiDocument,
+  JsonSchema,
+  Media,
+  Operation,
+  Parameter,
+  Reference,
+} from './document-shape.ts'
+
+type Shared = Pick<ApiDocument['components'], 'responses' | 'parameters'>
+type Paths = ApiDocument['paths']
+
+/** One place of the document that holds a `part`, and puts a reference there in its stead. */
+interface Use<Part> {
+  part: Part
+  name: string
+  replace: (reference: Reference) => void
+}
+
+/**
+ * Moves every parameter and answer that several operations have to one place, which makes the document a third of its
+ * size. A reader that resolves all references at once takes seconds for the whole of it otherwise.
+ * @returns those parameters and answers, by name. The operations get references to them.
+ */
+export function shareComponents(paths: Paths): Shared {
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods))
+  return {
+    parameters: share('parameters', operations.flatMap(parametersOf)),
+    responses: share('responses', operations.flatMap(answersOf)),
+  }
+}
+
+function share<Part>(kind: keyof Shared, uses: readonly Use<Part>[]): Record<string, Part> {
+  const shared: Record<string, Part> = {}
+  for (const same of Map.groupBy(uses, ({ part }) => JSON.stringify(part)).values()) {
+    const [first] = same
+    if (!first || same.length === 1) continue
+    const { part } = first
+    let name = first.name
+    // The same otherwise, but with other header fields.
+    while (name in shared) name += '_too'
+    shared[name] = part
+    for (const { replace } of same) replace({ $ref: `#/components/${kind}/${name}` })
+  }
+  return shared
+}
+
+const parametersOf = ({ parameters = [] }: Operation): Use<Parameter>[] =>
+  parameters.flatMap((part, index) =>
+    '$ref' in part
+      ? []
+      : [{ part, name: part.name, replace: (reference) => parameters.splice(index, 1, reference) }],
+  )
+
+const answersOf = ({ responses }: Operation): Use<Answer>[] =>
+  Object.entries(responses).flatMap(([status, part]) => {
+    if ('$ref' in part) return []
+    const replace = (reference: Reference) => {
+      responses[status] = reference
+    }
+    return [{ part, name: nameOf(status, part), replace }]
+  })
+
+/**
+ * The name of its schema, or the errors that its description names. A problem has one status; an OAuth error can have
+ * several.
+ */
+function nameOf(status: string, { description, content = {} }: Answer): string {
+  if (status < '400') {
+    const { $ref = 'unchanged' } = content['application/json']?.schema ?? {}
+    return `${lastOf({ $ref: String($ref) })}_${status}`
+  }
+  const codes = [...description.matchAll(/`(\w+)`: /g)].map(([, code = '']) => code).join('_or_')
+  return 'application/json' in content ? `OAuth_${status}_${codes}` : codes
+}
+
+type Components = Pick<ApiDocument, 'components'>
+
+/** Returns the answer of an operation, also when it is a reference. */
+export const answerOf = ({ components }: Components, answer: Answer | Reference): Answer =>
+  '$ref' in answer ? (components.responses[lastOf(answer)] as Answer) : answer
+
+/** Returns the parameter of an operation, also when it is a reference. */
+export const parameterOf = ({ components }: Components, parameter: Parameter | Reference): Parameter =>
+  '$ref' in parameter ? (components.parameters[lastOf(parameter)] as Parameter) : parameter
+
+/** Returns the example of a body: its own, or that of its schema. */
+export function exampleIn(
+  { components }: Components,
+  { schema: { $ref, examples }, example }: Media,
+): unknown {
+  if (example !== undefined) return example
+  const component = typeof $ref === 'string' ? schemaOf(components.schemas, { $ref }) : { examples }
+  return Array.isArray(component.examples) ? component.examples[0] : undefined
+}
+
+/** Returns the schema that a reference leads to. */
+export const schemaOf = (schemas: Record<string, JsonSchema>, reference: Reference): JsonSchema =>
+  schemas[lastOf(reference)] as JsonSchema
+
+const lastOf = ({ $ref }: Reference): string => $ref.slice($ref.lastIndexOf('/') + 1)
