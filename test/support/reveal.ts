@@ -1,0 +1,27 @@
+import { strict as assert } from 'node:assert'
+import type { Page } from 'playwright-core'
+
+/** A new client's id, secret and curl command, copied from the dialog to the clipboard as a person does. */
+export async function revealed(
+  page: Page,
+): Promise<{ clientId: string; clientSecret: string; curl: string }> {
+  const dialog = page.getByRole('dialog')
+  const copied = async (name: string) => {
+    await dialog.getByRole('button', { name }).click()
+    return page.evaluate(() => navigator.clipboard.readText())
+  }
+  await dialog.getByText('Client secret').waitFor()
+  const clientId = await copied('Copy client id')
+  const clientSecret = await copied('Copy client secret')
+  const curl = await copied('Copy curl command')
+  assert.match(clientId, /^cli_/)
+  return { clientId, clientSecret, curl }
+}
+
+/** Says that the secret is saved, and closes the dialog by this button. */
+export async function closeReveal(page: Page, button: string): Promise<void> {
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('checkbox', { name: 'I have saved the secret' }).check()
+  await dialog.getByRole('button', { name: button }).click()
+  await dialog.waitFor({ state: 'detached' })
+}
