@@ -63,11 +63,12 @@ const others = files.filter((file) => ![...local, ...browser].includes(file))
 
 const parts: Record<string, string[]> = {
   stores: ['--parallel', '--jobs', String(FILES_AT_ONCE), ...new Set([...first, ...others])],
-  'local stack': local,
 }
 if (WITH_SCREENS)
   for (let part = 0; part < SCREEN_PARTS; part++)
     parts[`screens ${part + 1}`] = browser.filter((_, i) => i % SCREEN_PARTS === part)
+// Last, since it is the shortest: the end of the stores' part, which waits a lot, would leave the cores idle.
+parts['local stack'] = local
 
 const testRun = createTestRun()
 
