@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { promisify } from 'node:util'
 import { createAcme, runAdmin, startAdmin, type TestAdmin } from '../support/admin.ts'
 import { recount, storedDays } from '../support/analytics.ts'
 import { removeFolder, temporaryFolder } from '../support/start.ts'
@@ -92,17 +91,6 @@ describe('admin analytics import', () => {
       assert.equal(stdout, '')
       assert.equal(code, 1)
     }
-  })
-
-  it('draws its progress on a terminal, and nowhere else', async function () {
-    this.timeout(30_000)
-    const file = await fileOf(HEADER + click('drawn') + click('drawn'))
-    const command = `${process.execPath} infra/admin/main.ts analytics import ${file} --company ven_acme`
-    const { stdout } = await promisify(execFile)('script', ['-qec', command, '/dev/null'], {
-      env: { ...process.env, ...operator.env },
-    })
-    const line = `\r\x1b[K${'█'.repeat(30)} 100% | 1 stored, 1 known, 0 refused | 0 s left\r\n2 lines: `
-    assert.ok(stdout.includes(line), stdout)
   })
 
   it('asks for the company', async () => {

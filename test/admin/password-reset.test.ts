@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { verifyPassword } from '#shared/accounts/passwords.ts'
 import { createAcme, PASSWORD, startAdmin, type TestAdmin } from '../support/admin.ts'
 
 const NEW = 'another, longer password'
 const LONG = 'wrong donkey capacitor nail '.repeat(40)
-const CTRL_C = '\x03'
 
 describe('admin password reset', () => {
   let operator: TestAdmin
@@ -71,53 +68,4 @@ describe('admin password reset', () => {
       assert.equal(code, 0, stderr)
       assert.ok(await verifyPassword(password, await stored()))
     })
-
-  describe('at a terminal', () => {
-    /** Types lines as they are asked for. */
-    async function typed(...lines: string[]): Promise<{ code: number | null; shown: string }> {
-      const command = `"${process.execPath}" infra/admin/main.ts password reset owner@acme.example`
-      const child = spawn('script', ['-qec', command, '/dev/null'], {
-        env: { ...process.env, ...operator.env },
-      })
-      let shown = ''
-      child.stdout.on('data', (chunk) => {
-        shown += chunk
-      })
-      const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
-      for (const [i, line] of lines.entries()) {
-        const deadline = Date.now() + 15_000
-        while (shown.split(/: /).length < i + 2) {
-          assert.ok(Date.now() < deadline, `no question:\n${shown}`)
-          await sleep(20)
-        }
-        // Raw mode is set right after the question.
-        await sleep(100)
-        child.stdin.write(line)
-      }
-      return { code: await ended, shown }
-    }
-
-    it('asks twice, understands backspace and Ctrl-U, and shows no password', async () => {
-      const { code, shown } = await typed(`oops\x15${NEW}x\x7f\r`, `${NEW}\r`)
-      assert.equal(code, 0, shown)
-      assert.match(shown, /New password for owner@acme\.example: \r?\n/)
-      assert.match(shown, /Again: \r?\n/)
-      assert.ok(!shown.includes(NEW))
-      assert.ok(await verifyPassword(NEW, await stored()))
-    })
-
-    it('changes nothing when the second password differs', async () => {
-      const { code, shown } = await typed(`${NEW}\r`, `${NEW}!\r`)
-      assert.equal(code, 1)
-      assert.match(shown, /The two passwords differ\. Nothing was changed\./)
-      assert.ok(await verifyPassword(PASSWORD, await stored()))
-    })
-
-    it('changes nothing at Ctrl-C', async () => {
-      const { code, shown } = await typed(CTRL_C)
-      assert.equal(code, 1)
-      assert.match(shown, /Cancelled\. Nothing was changed\./)
-      assert.ok(await verifyPassword(PASSWORD, await stored()))
-    })
-  })
 })

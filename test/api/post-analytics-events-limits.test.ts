@@ -4,9 +4,14 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage } from
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ApiResponse, startApi, type TestApi } from '../support/api.ts'
 import { assertStored, createSender, type Events, eventsOf, type Sender } from '../support/event-sender.ts'
+import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
 
 const EVENTS_A_MINUTE = 1_500
+/** What the bodies of all calls may take at once; two calls of a company are taken at a time. */
+const ROOM_MIB = 32
+/** Many times what a call takes that need not wait. */
+const ANSWERED_MS = 500
 
 for (const store of ['with Redis', 'without Redis']) {
   describe(`the limit of events at POST /v1/analytics/{vendor_id}/events, ${store}`, () => {
@@ -153,5 +158,49 @@ describe('slow bodies at POST /v1/analytics/{vendor_id}/events', () => {
     for (const { request } of begun) request.destroy()
     assertStored(await behind, 1)
     assert.ok(performance.now() - started_ms < 2_500)
+  })
+})
+
+describe('a call to POST /v1/analytics/{vendor_id}/events that does not say how long its body is', () => {
+  it('reserves a mebibyte for a body of unknown length, and others wait when there is none left', async () => {
+    const api = await startApi()
+    const { click } = eventsOf(api)
+    const small = JSON.stringify({ events: [click()] })
+    const send = async ({ vendorId, token }: Sender, body: string | ReadableStream) =>
+      fetch(`${api.url}/v1/analytics/${vendorId}/events`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${await token()}`, 'content-type': 'application/json' },
+        body,
+        duplex: 'half',
+      } as RequestInit)
+    const senders = await Promise.all(Array.from({ length: ROOM_MIB / 2 }, () => createSender(api)))
+    const other = await createSender(api)
+    assert.equal((await send(other, small)).status, 200)
+    const ends: (() => void)[] = []
+    const chunked = (sender: Sender) => {
+      const start = (stream: ReadableStreamDefaultController) => {
+        // Its head is sent together with the first byte.
+        stream.enqueue(Buffer.from(small.slice(0, 1)))
+        ends.push(() => {
+          stream.enqueue(Buffer.from(small.slice(1)))
+          stream.close()
+        })
+      }
+      return send(sender, new ReadableStream({ start }))
+    }
+    const held = Promise.all(senders.flatMap((sender) => [chunked(sender), chunked(sender)]))
+    // One that arrives before all of these have their room is answered.
+    let last: Promise<Response> | undefined
+    await eventually(
+      async () => {
+        last = send(other, small)
+        return (await Promise.race([last, sleep(ANSWERED_MS, 'waits')])) === 'waits'
+      },
+      { limit_ms: 5_000, otherwise: () => 'the room was never full' },
+    )
+    for (const end of ends) end()
+    assert.deepEqual([...new Set((await held).map(({ status }) => status))], [200])
+    assert.equal((await last)?.status, 200)
+    await api.stop()
   })
 })

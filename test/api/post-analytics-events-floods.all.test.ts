@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startApi, type TestApi } from '../support/api.ts'
 import { createSender, type Events, eventsOf, type Sender } from '../support/event-sender.ts'
-import { eventually } from '../support/eventually.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { freePort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
@@ -16,10 +15,6 @@ const HEAP_MIB = 150
 const MEMORY_LIMIT_MIB = 400
 /** So many calls stored show that the line moves on; the others are then called off. */
 const ENOUGH = 2 * COMPANIES
-/** What the bodies of all calls may take at once; two calls of a company are taken at a time. */
-const ROOM_MIB = 32
-/** Many times what a call takes that need not wait. */
-const ANSWERED_MS = 500
 /** So long no call can be stored. */
 const GATE_MS = 1_200
 
@@ -97,49 +92,5 @@ describe('a flood at POST /v1/analytics/{vendor_id}/events', () => {
     }
     assert.ok(stored >= COMPANIES, `only ${stored} were stored`)
     assert.ok((await resident_mib()) < MEMORY_LIMIT_MIB, `${await resident_mib()} MiB`)
-  })
-})
-
-describe('a call to POST /v1/analytics/{vendor_id}/events that does not say how long its body is', () => {
-  it('reserves a mebibyte for a body of unknown length, and others wait when there is none left', async () => {
-    const api = await startApi()
-    const { click } = eventsOf(api)
-    const small = JSON.stringify({ events: [click()] })
-    const send = async ({ vendorId, token }: Sender, body: string | ReadableStream) =>
-      fetch(`${api.url}/v1/analytics/${vendorId}/events`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${await token()}`, 'content-type': 'application/json' },
-        body,
-        duplex: 'half',
-      } as RequestInit)
-    const senders = await Promise.all(Array.from({ length: ROOM_MIB / 2 }, () => createSender(api)))
-    const other = await createSender(api)
-    assert.equal((await send(other, small)).status, 200)
-    const ends: (() => void)[] = []
-    const chunked = (sender: Sender) => {
-      const start = (stream: ReadableStreamDefaultController) => {
-        // Its head is sent together with the first byte.
-        stream.enqueue(Buffer.from(small.slice(0, 1)))
-        ends.push(() => {
-          stream.enqueue(Buffer.from(small.slice(1)))
-          stream.close()
-        })
-      }
-      return send(sender, new ReadableStream({ start }))
-    }
-    const held = Promise.all(senders.flatMap((sender) => [chunked(sender), chunked(sender)]))
-    // One that arrives before all of these have their room is answered.
-    let last: Promise<Response> | undefined
-    await eventually(
-      async () => {
-        last = send(other, small)
-        return (await Promise.race([last, sleep(ANSWERED_MS, 'waits')])) === 'waits'
-      },
-      { limit_ms: 5_000, otherwise: () => 'the room was never full' },
-    )
-    for (const end of ends) end()
-    assert.deepEqual([...new Set((await held).map(({ status }) => status))], [200])
-    assert.equal((await last)?.status, 200)
-    await api.stop()
   })
 })

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { onPath } from '../../infra/local/child.ts'
+import { withTakenPort } from '../support/ports.ts'
+import { createEmptyDatabase } from '../support/servers.ts'
+import { removeFolder, startProcess, temporaryFolder } from '../support/start.ts'
+
+describe('the process of npm start that cannot', function () {
+  this.timeout(60_000)
+  let folder: string
+  let dataDir: string
+  beforeEach(async () => {
+    folder = await temporaryFolder()
+    dataDir = join(folder, 'data')
+  })
+  afterEach(() => removeFolder(folder))
+
+  /** Expects this text and no more, a code that is not 0, and nothing left running. */
+  async function expectProcessToFail(
+    expected: RegExp,
+    { env = {}, code = 1, args = [] }: { env?: Record<string, string>; code?: number; args?: string[] } = {},
+  ): Promise<void> {
+    const start = await startProcess({ dataDir, env, args })
+    assert.equal(await start.ended(), code, start.stderr())
+    const text = start.stderr().trim()
+    assert.match(text, expected)
+    assert.doesNotMatch(text, /\n\s+at |node:internal|hunter2/)
+    assert.doesNotMatch(start.stdout(), /^ready/m)
+    assert.deepEqual(await start.running(), [])
+  }
+
+  it('names the port that something else holds, in one sentence', async () => {
+    await withTakenPort((port) =>
+      expectProcessToFail(
+        new RegExp(`^Port ${port} is in use: stop the program that uses it, or set PORT to another port\\.$`),
+        {
+          env: { PORT: String(port) },
+        },
+      ),
+    )
+  })
+
+  it('names every variable that is wrong, without its value', async () => {
+    const env = { PORT: 'eighty', DATABASE_URL: 'mysql://hunter2', KEY_ENCRYPTION_KEY: 'hunter2' }
+    await expectProcessToFail(
+      /PORT: must be a whole number[\s\S]*DATABASE_URL: must be a URL[\s\S]*KEY_ENCRYPTION_KEY: /,
+      { env, code: 78 },
+    )
+  })
+
+  it('refuses to be production', async () => {
+    await expectProcessToFail(/^NODE_ENV is production, but npm start runs a demo/, {
+      env: { NODE_ENV: 'production' },
+      code: 78,
+    })
+  })
+
+  it('refuses an option that it does not have', async () => {
+    await expectProcessToFail(/Unknown option '--fresh'/, { args: ['--fresh'], code: 64 })
+  })
+
+  it('says that REDIS_URL leads nowhere, and stops its Postgres', async () => {
+    await expectProcessToFail(/^The Redis of REDIS_URL cannot be used: Redis did not become ready\.$/, {
+      env: { REDIS_URL: 'redis://127.0.0.1:1' },
+    })
+  })
+
+  it('says what to do when there is no Redis and no way to get one', async () => {
+    const bin = join(folder, 'bin')
+    await mkdir(bin)
+    // All that a start needs but apt and Redis; `node` as it would be found by npm.
+    for (const name of ['setpriv', 'sh']) {
+      const path = await onPath(name)
+      if (path) await symlink(path, join(bin, name))
+    }
+    // One that is too old is as good as none.
+    await writeFile(join(bin, 'redis-server'), '#!/bin/sh\necho "Redis server v=6.0.16 sha=0 bits=64"\n', {
+      mode: 0o755,
+    })
+    const database = await createEmptyDatabase()
+    await expectProcessToFail(
+      /^No Redis server of version 7 or newer was found on the PATH, and none could be fetched \(this machine has no apt\): install redis-server or valkey-server, or set REDIS_URL to a server that runs\.$/,
+      { env: { PATH: bin, XDG_CACHE_HOME: join(folder, 'cache'), DATABASE_URL: database.ownerUrl } },
+    )
+    await database.drop()
+  })
+})
