@@ -32,13 +32,15 @@ export const apiShape = {
   RATE_API_EVENTS_PER_CLIENT: rate('600000/60').meta({
     description: 'events reported by a client; a call that would exceed the limit is refused entirely',
   }),
-  RATE_SIGN_IN_PER_ACCOUNT: rate('20/300').meta({ description: 'sign-ins to one account from one address' }),
+  RATE_SIGN_IN_PER_ACCOUNT: rate('20/300').meta({
+    description: 'sign-ins to one account from one address, or from one browser that it knows',
+  }),
   RATE_SIGN_IN_PER_ADDRESS: rate('100/300').meta({
     description: 'sign-ins from an address (IPv6: a /64; twice as many from a /56, four times from a /48)',
   }),
   RATE_SIGN_IN_STRANGERS_PER_ACCOUNT: rate('100/86400').meta({
     description:
-      'sign-ins to one account from all addresses that its owner has not signed in from in the last 30 days, taken together',
+      'failed sign-ins to one account from all strangers together: browsers that its owner has not signed in from in the last 400 days, at addresses not used in the last 30. Accounts share 262,144 counters',
   }),
   RATE_SESSION_GUESSES_PER_ADDRESS: rate('300/60').meta({
     description: 'wrong session tokens and invitations from an address (IPv6: a /64)',

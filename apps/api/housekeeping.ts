@@ -1,4 +1,5 @@
 import { deleteExpiredInvitations } from '#shared/accounts/invitations.ts'
+import { deleteOldPlaces } from '#shared/accounts/sign-in-places.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
@@ -8,7 +9,6 @@ import { keepEventsInOrder } from './analytics/housekeeping.ts'
 import { CREATION_KEY_LIFETIME_MS, deleteExpiredCreations } from './clients/creation-keys.ts'
 import { deleteOldUsage, drainUsage } from './clients/usage.ts'
 import { endExpiredSessions } from './sessions/session-events.ts'
-import { deleteOldAddresses } from './sessions/sign-in-addresses.ts'
 
 const USAGE_EVERY_MS = 60_000
 const PURGE_EVERY_MS = 600_000
@@ -53,7 +53,7 @@ export function startHousekeeping({
     repeat(PURGE_EVERY_MS, 'purging', async () => {
       await endExpiredSessions({ db, log }, { now: new Date(now()), limit: PURGE_ROWS })
       await deleteExpiredInvitations(db, { now: new Date(now()), limit: PURGE_ROWS })
-      await deleteOldAddresses(db, { now_ms: now(), limit: PURGE_ROWS })
+      await deleteOldPlaces(db, { now_ms: now(), limit: PURGE_ROWS })
       const before = new Date(now() - CREATION_KEY_LIFETIME_MS)
       await deleteExpiredCreations(db, { before, limit: PURGE_ROWS })
       await deleteOldUsage(db, { now: now(), limit: PURGE_USAGE_ROWS })

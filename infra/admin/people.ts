@@ -22,6 +22,7 @@ import {
   type User,
 } from '#shared/accounts/people.ts'
 import { addPerson, changePerson, type PeopleRefusal } from '#shared/accounts/people-changes.ts'
+import { knowEverywhere } from '#shared/accounts/sign-in-places.ts'
 import { VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { newUserId, newVendorId } from '#shared/oauth/new-ids.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
@@ -181,6 +182,8 @@ export async function replacePassword(
   const passwordHash = await hashPassword(await password(), { like: user.passwordHash })
   await db.transaction(async (transaction) => {
     await resetPassword(transaction, { userId: user.userId, passwordHash })
+    // Also for someone whom the guesses of strangers kept out.
+    await knowEverywhere(transaction, { userId: user.userId, now: new Date() })
     await recordForCompanies(transaction, { user, action: 'person.password_reset', operator: by })
   })
   return shownUser(user)

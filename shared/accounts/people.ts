@@ -115,13 +115,17 @@ export async function holdPassword(
   return rows.length === 1
 }
 
-/** Sets a new password and ends every session of the user. Call it in a transaction. */
+/**
+ * Sets a new password and ends every session of the user. Whoever signed in with the old one is a stranger again.
+ * Call it in a transaction.
+ */
 export async function resetPassword(
   db: Queryable,
   { userId, passwordHash }: { userId: string; passwordHash: string },
 ): Promise<void> {
   await db.raw(`select pg_advisory_xact_lock(${PASSWORD_LOCK})`, [userId])
   await db.raw('update users set password_hash = ? where user_id = ?', [passwordHash, userId])
+  await forgetPlaces(db, userId)
   await endSessions(db, userId)
 }
 
@@ -174,6 +178,11 @@ export async function endAccountWithoutCompany(transaction: Queryable, userId: s
     unusableHash(),
     userId,
   ])
+  await forgetPlaces(transaction, userId)
+}
+
+/** Forgets where the user has signed in from. */
+async function forgetPlaces(transaction: Queryable, userId: string): Promise<void> {
   await transaction.raw('delete from sign_in_addresses where user_id = ?', [userId])
 }
 

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createRedis } from '#shared/stores/redis.ts'
+import { redisReady } from '#shared/stores/redis-ready.ts'
 import { createPasswordWork } from '../../apps/api/sessions/password-check.ts'
+import { replacePassword } from '../../infra/admin/people.ts'
 import { type ApiResponse, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
+import { testOperator } from '../support/operator.ts'
 import { assertProblem } from '../support/problem.ts'
 
 const from = (address: string) => ({ 'x-forwarded-for': address })
@@ -37,16 +41,16 @@ describe('the limit of attempts on one account', () => {
     assert.equal(await signIn(email, TEST_PASSWORD, '2001:db8::ffff'), 201)
   })
 
-  it('remembers the ten latest addresses of a user, for 30 days', async () => {
+  it('remembers the twenty latest places of a user, and addresses for 30 days', async () => {
     const { email, userId } = await api.createPerson()
     for (let host = 1; host <= 3; host += 1) await signIn(email, TEST_PASSWORD, `192.0.2.${host}`)
     await api.db.raw(
-      `insert into sign_in_addresses select ?, 'old ' || n, now() - interval '1 day' from generate_series(1, 10) n`,
+      `insert into sign_in_addresses select ?, 'old ' || n, now() - interval '1 day' from generate_series(1, 20) n`,
       [userId],
     )
     assert.equal(await signIn(email, TEST_PASSWORD, '192.0.2.1'), 201)
     const { rows } = await api.db.raw('select address from sign_in_addresses where user_id = ?', [userId])
-    assert.equal(rows.length, 10)
+    assert.equal(rows.length, 20)
     // Only failures count; from now on no stranger may try any more.
     for (let host = 1; host <= 3; host += 1) await signIn(email, 'wrong', `198.51.100.${host}`)
     assert.equal(await signIn(email, TEST_PASSWORD, '198.51.100.9'), 429)
@@ -80,6 +84,31 @@ describe('the limit of attempts on one account', () => {
     for (const host of [1, 2, 3]) await signIn(email, 'wrong', `198.51.100.${host}`)
     assert.equal(await signIn(email, TEST_PASSWORD, '192.0.2.2'), 429)
     assert.equal(await signIn(email, TEST_PASSWORD, '192.0.2.1'), 201)
+  })
+
+  it('keeps failures of any number of addresses in 262,144 counters, whether or not there are such accounts', async () => {
+    const { email } = await api.createPerson()
+    for (const account of [email, 'nobody@people.example']) await signIn(account, 'wrong', '192.0.2.1')
+    const redis = createRedis({ url: api.redis.url('admin'), connectionName: 'test' })
+    await redisReady(redis)
+    const keys = await redis.keys('rate:sign-in-strangers:*').finally(() => redis.disconnect())
+    assert.equal(keys.length, 2)
+    // 64 characters at three places.
+    for (const key of keys) assert.match(key, /^rate:sign-in-strangers:[A-Za-z0-9_-]{3}$/)
+  })
+
+  it('does not keep out someone whose password an operator has just set, wherever they are', async () => {
+    const { email } = await api.createPerson()
+    for (const host of [1, 2, 3]) await signIn(email, 'wrong', `192.0.2.${host}`)
+    const reset = () =>
+      replacePassword(api.db, { email, password: async () => TEST_PASSWORD, by: testOperator() })
+    await reset()
+    assert.equal(await signIn(email, TEST_PASSWORD, '192.0.2.4'), 201)
+    assert.equal(await signIn(email, TEST_PASSWORD, '192.0.2.5'), 429)
+    await reset()
+    assert.equal(await signIn(email, 'wrong', '192.0.2.4'), 401)
+    api.clock.advance(25 * 3_600_000)
+    for (const host of [4, 5]) assert.equal(await signIn(email, TEST_PASSWORD, `192.0.2.${host}`), 429)
   })
 
   it('logs a failed attempt under a name that does not reveal the account', async () => {

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { User } from '#shared/accounts/people.ts'
+import { rememberPlace } from '#shared/accounts/sign-in-places.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { newSessionToken } from '#shared/oauth/new-ids.ts'
 import type { Clock } from '#shared/process/clock.ts'
@@ -12,7 +13,6 @@ import type { CreatedSession } from './schemas.ts'
 import { sessionAnswer } from './session-answer.ts'
 import { logSignIn, type SignInMethod } from './session-events.ts'
 import { SESSION_LIFETIME_S, startSession } from './sessions.ts'
-import { rememberAddress } from './sign-in-addresses.ts'
 
 /** Rolls the transaction back. */
 class NotAdmitted extends Error {}
@@ -34,6 +34,9 @@ export async function beginSession(
   const tokenHash = hashSecret(sessionToken)
   const now = new Date(clock.now())
   const { clientAddress } = ctx.state.request
+  const browser = inCookie ? (cookie.browser.read(ctx) ?? cookie.browser.create()) : undefined
+  // Places count when a password is tried. An account that the provider proves has none.
+  const place = how === 'openid' ? undefined : { address: addressSubject(clientAddress), browser }
   const begun = await db
     .transaction(async (transaction) => {
       await requireConfirmed(transaction)
@@ -48,7 +51,7 @@ export async function beginSession(
         authenticatedAt,
         ...from,
       })
-      await rememberAddress(transaction, { userId, address: addressSubject(clientAddress), now })
+      if (place) await rememberPlace(transaction, { ...place, userId, now })
       return { userId, sessionId, answer: await sessionAnswer(transaction, user, SESSION_LIFETIME_S) }
     })
     .catch((error: unknown) => {
@@ -61,5 +64,6 @@ export async function beginSession(
   logSignIn(ctx, begun, how)
   if (!inCookie) return { sessionToken, ...answer }
   cookie.set(ctx, sessionToken)
+  if (place?.browser) cookie.browser.set(ctx, place.browser)
   return answer
 }

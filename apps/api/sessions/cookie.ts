@@ -1,8 +1,11 @@
+import { randomBytes } from 'node:crypto'
+import { BROWSER_KNOWN_FOR_S } from '#shared/accounts/sign-in-places.ts'
 import { SESSION_TOKEN_PATTERN } from '#shared/oauth/ids.ts'
 import { Problem } from '#shared/problems/problems.ts'
 import type { ApiContext } from '../http/state.ts'
 import { SESSION_LIFETIME_S } from './sessions.ts'
 
+const BROWSER_SECRET_BYTES = 32
 const READS = ['GET', 'HEAD']
 
 /** How a browser carries a session: in a cookie that no script can read. */
@@ -11,6 +14,15 @@ export interface SessionCookie {
   /** Returns the session token in the request's cookie; undefined if it has none of that form. */
   read(ctx: ApiContext): string | undefined
   set(ctx: ApiContext, sessionToken: string): void
+  /**
+   * What the browser proves with that it is the one that somebody has signed in from before, so that strangers'
+   * guesses do not keep that person out of it.
+   */
+  browser: {
+    read(ctx: ApiContext): string | undefined
+    create(): string
+    set(ctx: ApiContext, secret: string): void
+  }
   clear(ctx: ApiContext): void
   /** @throws Problem forbidden when a request that changes something is not from a workspace page. */
   requireOwnPage(ctx: ApiContext): void
@@ -55,10 +67,21 @@ export function createSessionCookie({ baseUrl }: { baseUrl: string }): SessionCo
     value: SESSION_TOKEN_PATTERN,
     sameSite: 'Strict',
   })
+  const browser = createCookie({
+    baseUrl,
+    plainName: 'browser',
+    value: /[A-Za-z0-9_-]{43}/,
+    sameSite: 'Strict',
+  })
   return {
     name,
     read,
     set: (ctx, sessionToken) => write(ctx, sessionToken, SESSION_LIFETIME_S),
+    browser: {
+      read: browser.read,
+      create: () => randomBytes(BROWSER_SECRET_BYTES).toString('base64url'),
+      set: (ctx, secret) => browser.write(ctx, secret, BROWSER_KNOWN_FOR_S),
+    },
     clear: (ctx) => write(ctx, '', 0),
     requireOwnPage(ctx) {
       if (READS.includes(ctx.method)) return

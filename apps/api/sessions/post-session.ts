@@ -4,12 +4,10 @@ import { Problem } from '#shared/problems/problems.ts'
 import { type Access, type Route, route } from '../http/route.ts'
 import { SESSION_REALM } from './access.ts'
 import { beginSession } from './begin.ts'
-import type { SessionCookie } from './cookie.ts'
 import { type ProofDependencies, proveAccount } from './prove-account.ts'
 import { CreatedSession, SignIn } from './schemas.ts'
 
 export interface SignInDependencies extends ProofDependencies {
-  cookie: SessionCookie
   /** Admits anyone, or no one when built-in accounts are off. */
   builtIn: Access<object>
 }

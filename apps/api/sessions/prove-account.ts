@@ -1,16 +1,24 @@
 import type { Account } from '#shared/accounts/people.ts'
+import { findKnownAccounts } from '#shared/accounts/sign-in-places.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { addressSubject } from '#shared/stores/rate-limit.ts'
 import type { ApiContext } from '../http/state.ts'
 import type { AccountName } from './account-names.ts'
+import type { SessionCookie } from './cookie.ts'
 import type { PasswordWork } from './password-check.ts'
-import { isKnownAddress } from './sign-in-addresses.ts'
-import { countAttempt, countFailure, refuseStranger, type SignInLimits } from './sign-in-limits.ts'
+import {
+  countAddress,
+  countAttempt,
+  countFailure,
+  type SignInLimits,
+  strangersRefused,
+} from './sign-in-limits.ts'
 
 export interface ProofDependencies {
   db: Database
   clock: Clock
+  cookie: SessionCookie
   passwords: PasswordWork
   accountName: AccountName
   limits: SignInLimits
@@ -25,23 +33,30 @@ export interface Proof {
 
 /**
  * Finds the address's account that the password proves. It counts against the sign-in limits, and a failure is
- * logged. Neither the limits nor the time reveal whether there is an account.
+ * logged. Neither the limits nor the time reveal whether there is an account. Once strangers have failed too often, a
+ * place may only try the accounts that know it: the address may also have an account of another person.
  * @throws Problem rate_limited or unavailable
  */
 export async function proveAccount(
   ctx: ApiContext,
-  { db, clock, passwords, accountName, limits }: ProofDependencies,
+  { db, clock, cookie, passwords, accountName, limits }: ProofDependencies,
   { email, password, accounts }: { email: string; password: string; accounts: () => Promise<Account[]> },
 ): Promise<Proof> {
-  const { clientAddress: address } = ctx.state.request
-  await countAttempt(ctx, limits, email)
-  const place = { email, address: addressSubject(address), now_ms: clock.now() }
-  const from = { address, known: await isKnownAddress(db, place) }
-  if (!from.known) await refuseStranger(ctx, limits, email)
-  const account = await passwords.check(from, password, await accounts())
+  const { clientAddress } = ctx.state.request
+  await countAddress(ctx, limits)
+  const place = { address: addressSubject(clientAddress), browser: cookie.browser.read(ctx) }
+  const known = await findKnownAccounts(db, { ...place, email, now_ms: clock.now() })
+  await countAttempt(limits, { email, place: known.browser ?? place.address })
+  const all = await accounts()
+  const ofKnown = all.filter(({ userId }) => known.userIds.has(userId))
+  const isStranger = all.length === 0 || ofKnown.length < all.length
+  const refused = isStranger ? await strangersRefused(limits, email) : undefined
+  if (refused && ofKnown.length === 0) throw refused
+  const from = { address: clientAddress, known: ofKnown.length > 0 }
+  const account = await passwords.check(from, password, refused ? ofKnown : all)
   if (!account) {
-    if (!from.known) await countFailure(limits, email)
-    const fields = { event: 'sign_in.failed', clientAddress: address, account: await accountName(email) }
+    if (isStranger && !refused) await countFailure(limits, email)
+    const fields = { event: 'sign_in.failed', clientAddress, account: await accountName(email) }
     ctx.state.log.info(fields, 'sign-in failed')
   }
   return { account, from }

@@ -1,57 +1,68 @@
 import { createHash } from 'node:crypto'
 import { normalizedEmail } from '#shared/accounts/people.ts'
 import { Problem } from '#shared/problems/problems.ts'
-import { addressSubject, type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
+import {
+  addressSubject,
+  type RateLimit,
+  type RateLimitVerdict,
+  rateLimitHeaders,
+} from '#shared/stores/rate-limit.ts'
 import type { ApiContext } from '../http/state.ts'
 
 export interface SignInLimits {
-  /** Attempts on one account from one address. */
+  /** Attempts on one account from one address, or from one browser that the account knows. */
   perAccount: RateLimit
   /** Attempts from one address, and from the IPv6 networks around it. */
   perAddress: { 64: RateLimit; 56: RateLimit; 48: RateLimit }
-  /** Attempts on one account from all addresses that its owner has not recently signed in from. */
+  /** Failed attempts on one account from all places that its owner has not recently signed in from. */
   strangersPerAccount: RateLimit
 }
 
 /**
- * Counts an attempt against the limits of its address. Every attempt counts, right or wrong, whether or not the account
- * exists, so the limits reveal nothing about it.
+ * Counts an attempt on an account from one place. Every attempt counts, right or wrong, whether or not the account
+ * exists, so the limits reveal nothing about it. A stranger elsewhere cannot lock the owner out.
  * @throws Problem rate_limited
  */
-export async function countAttempt(ctx: ApiContext, limits: SignInLimits, email: string): Promise<void> {
-  await countAddress(ctx, limits)
-  // Accounts are counted per address, so a stranger cannot lock the owner out.
-  await count(ctx, limits.perAccount, accountSubject(email, addressSubject(ctx.state.request.clientAddress)))
+export async function countAttempt(
+  limits: SignInLimits,
+  { email, place }: { email: string; place: string },
+): Promise<void> {
+  await count(limits.perAccount, accountSubject(email, place))
 }
 
 /** Counts a sign-in's start against the limits of its address. @throws Problem rate_limited */
 export async function countAddress(ctx: ApiContext, limits: Pick<SignInLimits, 'perAddress'>): Promise<void> {
   const { clientAddress } = ctx.state.request
   for (const bits of clientAddress.includes(':') ? ([64, 56, 48] as const) : ([64] as const)) {
-    await count(ctx, limits.perAddress[bits], addressSubject(clientAddress, bits))
+    await count(limits.perAddress[bits], addressSubject(clientAddress, bits))
   }
 }
 
-/**
- * Refuses an address unknown to the account once such addresses have used up their failed attempts.
- * @throws Problem rate_limited
- */
-export async function refuseStranger(ctx: ApiContext, limits: SignInLimits, email: string): Promise<void> {
-  const verdict = await limits.strangersPerAccount.consume(accountSubject(email), 0)
-  if (verdict.remaining > 0) return
-  ctx.set(rateLimitHeaders({ ...verdict, allowed: false }))
-  throw tooMany()
+/** Returns undefined while strangers may try, or else what to refuse them with. */
+export async function strangersRefused(limits: SignInLimits, email: string): Promise<Problem | undefined> {
+  const verdict = await limits.strangersPerAccount.consume(strangersSubject(email), 0)
+  return verdict.remaining > 0 ? undefined : tooMany({ ...verdict, allowed: false })
 }
 
-/** Counts a failed attempt from an address unknown to the account. */
+/** Counts a failed attempt of a stranger. */
 export async function countFailure(limits: SignInLimits, email: string): Promise<void> {
-  await limits.strangersPerAccount.consume(accountSubject(email))
+  await limits.strangersPerAccount.consume(strangersSubject(email))
 }
 
-const tooMany = (): Problem => new Problem('rate_limited', 'Too many sign-in attempts.')
+const tooMany = (verdict: RateLimitVerdict): Problem =>
+  new Problem('rate_limited', 'Too many sign-in attempts.', { headers: rateLimitHeaders(verdict) })
 
-/** Strangers can make any number of these, and each stays in Redis for a day: 96 bits are enough. */
+/** 96 bits: nobody finds two accounts with the same. */
 const ACCOUNT_SUBJECT_CHARACTERS = 16
+/**
+ * Strangers can make up any number of accounts, and each count stays in Redis for a day. So accounts, those that do
+ * not exist included, share 64³ counters. For one in a thousand of these to reach 100 by chance, more than 17
+ * million guesses a day are needed.
+ */
+const STRANGERS_SUBJECT_CHARACTERS = 3
+
+const strangersSubject = (email: string): string =>
+  accountSubject(email).slice(0, STRANGERS_SUBJECT_CHARACTERS)
 
 const accountSubject = (email: string, address = ''): string =>
   createHash('sha256')
@@ -59,9 +70,7 @@ const accountSubject = (email: string, address = ''): string =>
     .digest('base64url')
     .slice(0, ACCOUNT_SUBJECT_CHARACTERS)
 
-async function count(ctx: ApiContext, limit: RateLimit, subject: string): Promise<void> {
+async function count(limit: RateLimit, subject: string): Promise<void> {
   const verdict = await limit.consume(subject)
-  if (verdict.allowed) return
-  ctx.set(rateLimitHeaders(verdict))
-  throw tooMany()
+  if (!verdict.allowed) throw tooMany(verdict)
 }

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { unusableHash } from '#shared/accounts/passwords.ts'
+import { type ApiResponse, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
+import { cookieOf } from '../support/openid-sign-ins.ts'
+import { assertProblem } from '../support/problem.ts'
+
+const DAY_MS = 24 * 3_600_000
+const OWN = { origin: 'https://api.test' }
+const from = (address: string) => ({ 'x-forwarded-for': address })
+
+describe('a browser that the account has signed in from', () => {
+  let api: TestApi
+  let email: string
+  let browser: string
+  beforeEach(async () => {
+    const limits = { RATE_SIGN_IN_STRANGERS_PER_ACCOUNT: '3/60', RATE_SIGN_IN_PER_ACCOUNT: '5/60' }
+    api = await startApi({ env: { ...limits, TRUSTED_PROXIES: '127.0.0.1' } })
+    ;({ email } = await api.createPerson())
+    browser = browserOf(await signIn('192.0.2.1'))
+  })
+  afterEach(() => api.stop())
+
+  const browserOf = (response: ApiResponse): string => {
+    assert.equal(response.status, 201)
+    return cookieOf(response, '__Host-browser') ?? ''
+  }
+  const signIn = (
+    address: string,
+    { cookie = '', password = TEST_PASSWORD, account = email, inCookie = true } = {},
+  ): Promise<ApiResponse> =>
+    api.request('POST', '/v1/session', {
+      body: { email: account, password, cookie: inCookie },
+      headers: { ...OWN, ...from(address), ...(cookie && { cookie }) },
+    })
+  /** Uses up what strangers may try. */
+  async function guess(): Promise<void> {
+    for (const host of [1, 2, 3]) await signIn(`198.51.100.${host}`, { password: 'wrong' })
+    assertProblem(await signIn('198.51.100.9'), 'rate_limited')
+  }
+
+  it('signs in from any new address, however many strangers have guessed', async () => {
+    await guess()
+    browserOf(await signIn('203.0.113.1', { cookie: browser }))
+    browserOf(await signIn('203.0.113.2', { cookie: `${browser}; other=1` }))
+  })
+
+  it('is known by a cookie that no script, other site or neighbouring host can use', async () => {
+    const response = await signIn('192.0.2.1')
+    const [cookie] = response.headers.getSetCookie().filter((one) => one.startsWith('__Host-browser='))
+    assert.match(
+      cookie ?? '',
+      /^__Host-browser=[A-Za-z0-9_-]{43}; Max-Age=34560000; Path=\/; HttpOnly; SameSite=Strict; Secure$/,
+    )
+    const [value = ''] = /[A-Za-z0-9_-]{43}/.exec(cookie ?? '') ?? []
+    const { rows } = await api.db.raw('select address from sign_in_addresses')
+    assert.equal(
+      rows.some(({ address }: { address: string }) => address.includes(value)),
+      false,
+    )
+    assert.equal(api.logLines.join('').includes(value), false)
+  })
+
+  it('gets no such cookie from a failure, or when the session is not a cookie', async () => {
+    for (const options of [{ password: 'wrong' }, { inCookie: false }]) {
+      const response = await signIn('192.0.2.1', options)
+      assert.equal(cookieOf(response, '__Host-browser'), undefined)
+    }
+  })
+
+  it('is not believed to be one because of a made-up cookie', async () => {
+    await guess()
+    for (const cookie of [
+      `__Host-browser=${'A'.repeat(43)}`,
+      `${browser}A`,
+      'browser=x',
+      browser.slice(0, -1),
+    ])
+      assertProblem(await signIn('203.0.113.1', { cookie }), 'rate_limited')
+  })
+
+  it('is a stranger to other accounts', async () => {
+    await guess()
+    const other = await api.createPerson()
+    const ofOther = browserOf(await signIn('192.0.2.7', { account: other.email }))
+    assertProblem(await signIn('203.0.113.1', { cookie: ofOther }), 'rate_limited')
+  })
+
+  it('can be shared by several people', async () => {
+    await guess()
+    const other = await api.createPerson()
+    assert.equal(browserOf(await signIn('192.0.2.7', { account: other.email, cookie: browser })), browser)
+    browserOf(await signIn('203.0.113.1', { cookie: browser }))
+  })
+
+  it('may guess as often as one address, from all addresses together, without using up what strangers may', async () => {
+    const statuses = []
+    for (const host of [1, 2, 3, 4, 5, 6]) {
+      const { status } = await signIn(`203.0.113.${host}`, { cookie: browser, password: 'wrong' })
+      statuses.push(status)
+    }
+    assert.deepEqual(statuses, [401, 401, 401, 401, 401, 429])
+    assertProblem(await signIn('203.0.113.7', { cookie: browser }), 'rate_limited')
+    browserOf(await signIn('203.0.113.8'))
+  })
+
+  it('does not let whoever made another account of the same address guess at this one', async () => {
+    const other = await api.createPerson()
+    const ofOther = browserOf(await signIn('192.0.2.7', { account: other.email }))
+    await api.db('users').where({ user_id: other.userId }).update({ email, password_hash: unusableHash() })
+    await guess()
+    assert.equal((await signIn('203.0.113.1', { cookie: ofOther })).status, 401)
+    browserOf(await signIn('203.0.113.1', { cookie: browser }))
+  })
+
+  it('is forgotten after 400 days', async () => {
+    api.clock.advance(399 * DAY_MS)
+    await guess()
+    browser = browserOf(await signIn('203.0.113.1', { cookie: browser }))
+    api.clock.advance(401 * DAY_MS)
+    assertProblem(await signIn('203.0.113.1', { cookie: browser }), 'rate_limited')
+  })
+})
