@@ -72,7 +72,7 @@ export interface ApiDependencies {
     signInPerAccount: RateLimit
     signInPerAddress: SignInLimits['perAddress']
     signInStrangersPerAccount: RateLimit
-    openidStateOnce: RateLimit
+    openidOnce: RateLimit
     sessionGuessesPerAddress: RateLimit
     apiPerSession: RateLimit
     callbackTestPerCompany: RateLimit
@@ -173,7 +173,7 @@ function workspaceRoutes(deps: ApiDependencies): Route[] {
       builtInAccounts,
       builtIn: builtInAccess(builtInAccounts),
       baseUrl,
-      openidStateOnce: limits.openidStateOnce,
+      openidOnce: limits.openidOnce,
       limits: {
         perAccount: limits.signInPerAccount,
         perAddress: limits.signInPerAddress,

@@ -182,7 +182,7 @@ function createLimits({
       48: limit('sign-in-48', timesAsMany(config.RATE_SIGN_IN_PER_ADDRESS, 4)),
     },
     signInStrangersPerAccount: limit('sign-in-strangers', config.RATE_SIGN_IN_STRANGERS_PER_ACCOUNT),
-    openidStateOnce: limit('openid-state', { limit: 1, window_s: OPENID_TRANSACTION_LIFETIME_S }),
+    openidOnce: limit('openid-once', { limit: 1, window_s: OPENID_TRANSACTION_LIFETIME_S }),
     sessionGuessesPerAddress: limit('session-guesses', config.RATE_SESSION_GUESSES_PER_ADDRESS),
     apiPerSession: limit('api-session', config.RATE_API_PER_SESSION),
     callbackTestPerCompany: limit('callback-test', config.RATE_CALLBACK_TEST_PER_COMPANY),

@@ -5,7 +5,7 @@ import { normalizedEmail } from './people.ts'
 const DAY_MS = 24 * 3_600_000
 /** How long a place counts as known after the last sign-in there. */
 const KNOWN_FOR_MS = {
-  /** Somebody else may get the address. */
+  /** Addresses pass to other people. */
   address: 30 * DAY_MS,
   /** As long as browsers keep a cookie (RFC 6265bis §5.5). */
   browser: 400 * DAY_MS,
@@ -17,7 +17,7 @@ export const BROWSER_KNOWN_FOR_S = KNOWN_FOR_MS.browser / 1_000
 const KNOWN_PER_USER_MAX = 20
 const EVERYWHERE = 'everywhere'
 
-/** Where somebody signs in from. */
+/** Where a person signs in from. */
 export interface SignInPlace {
   address: string
   /** The secret in the cookie of the browser, if it brought one. */
@@ -58,7 +58,7 @@ export async function findKnownAccounts(
   }
 }
 
-/** Remembers where somebody signed in from: the latest places of each user. Call it in a transaction. */
+/** Remembers where a user signed in from: the latest places of each user. Call it in a transaction. */
 export async function rememberPlace(
   transaction: Queryable,
   { userId, address, browser, now }: SignInPlace & { userId: string; now: Date },

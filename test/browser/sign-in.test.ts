@@ -92,11 +92,9 @@ describe('workspace: signing in and out', function () {
     await page.reload()
     await page.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
 
-    const [cookie, ...others] = await tab.context.cookies()
-    assert.deepEqual(others, [])
-    assert.equal(cookie?.name, 'session')
-    assert.equal(cookie.httpOnly, true)
-    assert.equal(cookie.sameSite, 'Strict')
+    const cookies = await tab.context.cookies()
+    assert.deepEqual(cookies.map(({ name }) => name).sort(), ['browser', 'session'])
+    for (const { httpOnly, sameSite } of cookies) assert.deepEqual([httpOnly, sameSite], [true, 'Strict'])
     const readable = await page.evaluate(() => document.cookie)
     assert.equal(readable, '')
     assert.deepEqual(await everythingStored(page), NOTHING)
@@ -149,7 +147,11 @@ describe('workspace: signing in and out', function () {
       await dialog.getByRole('button', { name: 'Sign out everywhere' }).click()
       await page.getByText('You are signed out everywhere').waitFor()
       await page.waitForURL(`${tab.baseUrl}/`)
-      assert.deepEqual(await tab.context.cookies(), [])
+      const left = await tab.context.cookies()
+      assert.deepEqual(
+        left.map(({ name }) => name),
+        ['browser'],
+      )
       await clickUntilShown(
         elsewhere.page.getByRole('link', { name: 'Analytics' }),
         elsewhere.page.getByText('Your session has ended'),
@@ -354,6 +356,26 @@ describe('workspace: signing in with the provider of the company', function () {
         'Kim R. joined as Admin by signing in with the OpenID provider',
       ],
     )
+  })
+
+  it('signs out, then leads to the provider to sign out there, and back to the sign-in page', async () => {
+    provider.signInAs('kim')
+    tab = await visit({ baseUrl, path: '/ven_acme/activity' })
+    const { page } = tab
+    const button = page.getByRole('button', { name: 'Sign in with Acme ID' })
+    await button.click()
+    await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
+    const before = await service.db('sessions')
+    await page.getByRole('button', { name: 'Kim R.' }).click()
+    await page.getByRole('menuitem', { name: 'Sign out', exact: true }).click()
+    const atProvider = page.getByRole('button', { name: 'Yes, sign me out' })
+    await atProvider.waitFor()
+    assert.equal(new URL(page.url()).origin, provider.issuer)
+    assert.equal((await service.db('sessions')).length, before.length - 1)
+    await atProvider.click()
+    await button.waitFor()
+    assert.equal(page.url(), `${baseUrl}/`)
+    assert.equal((await tab.context.cookies(baseUrl)).length, 0)
   })
 
   it('offers no invitations where there are no built-in accounts', async () => {

@@ -23,8 +23,15 @@ export interface TestOpenidProvider {
     header?: { alg?: string; kid?: string; typ?: string },
     key?: CryptoKey,
   ): Promise<string>
-  /** Walks through the provider as a browser would. @returns where it is sent at the end: back to the workspace. */
-  visit(authorizationUrl: string): Promise<URL>
+  /**
+   * Walks through the provider as a browser with these cookies would. Returns where it is sent at the end: back to the
+   * workspace.
+   */
+  visit(authorizationUrl: string, cookies?: Map<string, string>): Promise<URL>
+  /** Signs out at the provider in that browser. Returns where it is sent then. */
+  signOut(signOutUrl: string, cookies: Map<string, string>): Promise<URL>
+  /** Where the workspace can be reached, if it cannot be at its own address. */
+  workspaceAt: string | undefined
   /** Paths that were asked for. */
   asked: string[]
   stop(): Promise<void>
@@ -38,6 +45,7 @@ export async function startOpenidProvider({
   const people = new Map<string, Record<string, unknown>>()
   const asked: string[] = []
   const answers = new Map<string, Answer>()
+  const { origin } = new URL(redirectUris[0] ?? '')
   let subject: string | undefined
   let provider: Provider | undefined
   const { privateKey } = await generateKeyPair('ES256', { extractable: true })
@@ -79,6 +87,9 @@ export async function startOpenidProvider({
         response_types: ['code'],
         grant_types: ['authorization_code'],
         id_token_signed_response_alg: 'ES256',
+        post_logout_redirect_uris: [`${origin}/`],
+        backchannel_logout_uri: `${origin}/v1/session/openid/logout`,
+        backchannel_logout_session_required: true,
       },
     ],
     jwks: { keys: [{ ...(await exportJWK(privateKey)), kid: 'own', alg: 'ES256', use: 'sig' }] },
@@ -91,7 +102,20 @@ export async function startOpenidProvider({
     },
     scopes: ['openid', 'company'],
     pkce: { required: () => true },
-    features: { devInteractions: { enabled: false } },
+    features: {
+      devInteractions: { enabled: false },
+      backchannelLogout: { enabled: true },
+      rpInitiatedLogout: {
+        // Without the default page's fonts from elsewhere.
+        logoutSource(ctx, form) {
+          ctx.body = `<!doctype html><title>Sign out</title>${form}
+            <button form="op.logoutForm" name="logout" value="yes">Yes, sign me out</button>`
+        },
+      },
+    },
+    // Without the dispatcher of oidc-provider, which refuses to connect to loopback.
+    fetch: (url, { dispatcher: _, ...options }: RequestInit & { dispatcher?: unknown } = {}) =>
+      fetch(String(url).replace(origin, all.workspaceAt ?? origin), options),
     interactions: { url: (_ctx, interaction) => `/interaction/${interaction.uid}` },
     findAccount: (_ctx, accountId) => ({
       accountId,
@@ -100,8 +124,23 @@ export async function startOpenidProvider({
     ttl: { Interaction: 600, Session: 600, Grant: 600, AccessToken: 600, IdToken: 600 },
   })
 
-  return {
+  /** Asks as a browser with these cookies. */
+  async function ask(url: URL, cookies: Map<string, string>, init: RequestInit = {}): Promise<Response> {
+    const response = await fetch(url, {
+      ...init,
+      redirect: 'manual',
+      headers: { cookie: [...cookies].map((pair) => pair.join('=')).join('; ') },
+    })
+    for (const cookie of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(cookie) ?? []
+      cookies.set(name, value)
+    }
+    return response
+  }
+
+  const all: TestOpenidProvider = {
     issuer,
+    workspaceAt: undefined,
     people,
     asked,
     signInAs(next) {
@@ -113,18 +152,10 @@ export async function startOpenidProvider({
     answerNext: (path, answer) => void answers.set(path, answer),
     idToken: (claims, header = {}, key = privateKey) =>
       new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid: 'own', ...header }).sign(key),
-    async visit(authorizationUrl) {
-      const cookies = new Map<string, string>()
+    async visit(authorizationUrl, cookies = new Map()) {
       let url = new URL(authorizationUrl)
       while (url.origin === issuer) {
-        const response = await fetch(url, {
-          redirect: 'manual',
-          headers: { cookie: [...cookies].map((pair) => pair.join('=')).join('; ') },
-        })
-        for (const cookie of response.headers.getSetCookie()) {
-          const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(cookie) ?? []
-          cookies.set(name, value)
-        }
+        const response = await ask(url, cookies)
         const location = response.headers.get('location')
         if (location === null)
           throw new Error(`the provider answered ${response.status}: ${await response.text()}`)
@@ -132,6 +163,14 @@ export async function startOpenidProvider({
       }
       return url
     },
+    async signOut(signOutUrl, cookies) {
+      const page = await (await ask(new URL(signOutUrl), cookies)).text()
+      const [, action = '', xsrf = ''] = /action="([^"]+)".*name="xsrf" value="([^"]+)"/s.exec(page) ?? []
+      const body = new URLSearchParams({ xsrf, logout: 'yes' })
+      const response = await ask(new URL(action, issuer), cookies, { method: 'POST', body })
+      return new URL(response.headers.get('location') ?? '', issuer)
+    },
     stop: () => drain(server, 100),
   }
+  return all
 }

@@ -22,10 +22,13 @@ export interface OpenidSignIns {
   person(claims?: Record<string, unknown>): string
   begin(to?: string, at?: TestApi): Promise<Begun>
   /** @returns where the provider sends the browser, once this person has signed in there. */
-  atProvider(begun: Begun, subject: string): Promise<URL>
+  atProvider(begun: Begun, subject: string, cookies?: Map<string, string>): Promise<URL>
   finish(back: URL, cookie?: string, at?: TestApi): Promise<ApiResponse>
   /** All three in turn. */
-  signIn(subject: string, options?: { to?: string; at?: TestApi }): Promise<ApiResponse>
+  signIn(
+    subject: string,
+    options?: { to?: string; at?: TestApi; cookies?: Map<string, string> },
+  ): Promise<ApiResponse>
   /** Returns the answer of GET /v1/session in the browser that was signed in. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of any shape.
   sessionOf(response: ApiResponse): Promise<any>
@@ -51,6 +54,7 @@ export async function startOpenidSignIns(): Promise<OpenidSignIns> {
     RATE_SIGN_IN_PER_ADDRESS: '10000/60',
   }
   const api = await startApi({ env })
+  provider.workspaceAt = api.url
   for (const vendorId of ['ven_acme', 'ven_globex', 'ven_full', 'ven_initech'])
     await api.createCompany({ vendorId })
   const secrets = new Set<string>([OPENID_CLIENT.secret])
@@ -74,17 +78,17 @@ export async function startOpenidSignIns(): Promise<OpenidSignIns> {
       for (const name of ['state', 'nonce']) keepSecret(authorizationUrl.searchParams.get(name))
       return { authorizationUrl, cookie: cookieOf(response, '__Host-openid') ?? '' }
     },
-    async atProvider({ authorizationUrl }, subject) {
+    async atProvider({ authorizationUrl }, subject, cookies) {
       provider.signInAs(subject)
-      const back = await provider.visit(authorizationUrl.href)
+      const back = await provider.visit(authorizationUrl.href, cookies)
       keepSecret(back.searchParams.get('code'))
       return back
     },
     finish: (back, cookie, at = api) =>
       at.request('GET', back.pathname + back.search, { headers: cookie ? { cookie } : {} }),
-    async signIn(subject, { to = '/', at = api } = {}) {
+    async signIn(subject, { to = '/', at = api, cookies } = {}) {
       const begun = await all.begin(to, at)
-      return all.finish(await all.atProvider(begun, subject), begun.cookie, at)
+      return all.finish(await all.atProvider(begun, subject, cookies), begun.cookie, at)
     },
     async sessionOf(response) {
       assertOutcome(response, 'done')

@@ -21,7 +21,7 @@ export function declaredLength({ headers }: IncomingMessage): number | undefined
 }
 
 /**
- * Returns a reader of the bytes of a JSON body. A body whose declared length exceeds the limit is not read.
+ * Returns a reader of the bytes of a body. A body whose declared length exceeds the limit is not read.
  * Throws Problem 413 above the limit, 408 if the body stalls or takes too long, 400 if it is cut off. Each of them
  * closes the connection, since the rest of the body may still be arriving, unless that rest is known to be short enough
  * to discard.
@@ -29,7 +29,7 @@ export function declaredLength({ headers }: IncomingMessage): number | undefined
 export function byteReader(limit_bytes: number): (ctx: ApiContext) => Promise<Buffer> {
   const read = koaBody({
     text: true,
-    textTypes: ['application/json'],
+    textTypes: ['application/json', 'application/x-www-form-urlencoded'],
     textLimit: limit_bytes,
     // Raw bytes; UTF-8 is checked later.
     encoding: '',

@@ -16,6 +16,8 @@ export interface SessionState {
   expiresAt: Date
   /** When the person last proved who they are. */
   authenticatedAt: Date
+  /** The OpenID provider that began the session; null if none did. */
+  openidIssuer: string | null
 }
 
 /** The claims of an access token that has passed every check. */

@@ -12,14 +12,14 @@ import { requireConfirmed } from './fence.ts'
 import type { CreatedSession } from './schemas.ts'
 import { sessionAnswer } from './session-answer.ts'
 import { logSignIn, type SignInMethod } from './session-events.ts'
-import { SESSION_LIFETIME_S, startSession } from './sessions.ts'
+import { type OpenidSession, SESSION_LIFETIME_S, startSession } from './sessions.ts'
 
 /** Rolls the transaction back. */
 class NotAdmitted extends Error {}
 
 /**
  * Starts a session for someone who has just authenticated, and returns it in the answer or in a cookie.
- * @param how `authenticatedAt`: when the person authenticated, if not just now.
+ * @param how `authenticatedAt`: when the person authenticated, if not just now. `openid`: the provider's session.
  * @param admit runs first, in the same transaction, and returns the session's user.
  * @returns undefined, with nothing done, when `admit` returned no user.
  * @throws Problem unavailable, with nothing done, while a restored database is unconfirmed.
@@ -27,7 +27,12 @@ class NotAdmitted extends Error {}
 export async function beginSession(
   ctx: ApiContext,
   { db, clock, cookie }: { db: Database; clock: Clock; cookie: SessionCookie },
-  { inCookie, how, authenticatedAt }: { inCookie: boolean; how: SignInMethod; authenticatedAt?: Date },
+  {
+    inCookie,
+    how,
+    authenticatedAt,
+    openid,
+  }: { inCookie: boolean; how: SignInMethod; authenticatedAt?: Date; openid?: OpenidSession },
   admit: (transaction: Queryable) => Promise<User | undefined>,
 ): Promise<z.infer<typeof CreatedSession> | undefined> {
   const sessionToken = newSessionToken()
@@ -49,6 +54,7 @@ export async function beginSession(
         userId,
         now,
         authenticatedAt,
+        openid,
         ...from,
       })
       if (place) await rememberPlace(transaction, { ...place, userId, now })

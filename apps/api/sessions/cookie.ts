@@ -15,8 +15,8 @@ export interface SessionCookie {
   read(ctx: ApiContext): string | undefined
   set(ctx: ApiContext, sessionToken: string): void
   /**
-   * What the browser proves with that it is the one that somebody has signed in from before, so that strangers'
-   * guesses do not keep that person out of it.
+   * A secret by which a browser proves that a person has signed in from it before, so that strangers' guesses do not
+   * lock that person out of it.
    */
   browser: {
     read(ctx: ApiContext): string | undefined

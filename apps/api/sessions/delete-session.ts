@@ -4,6 +4,7 @@ import type { Database } from '#shared/stores/postgres.ts'
 import { type Route, route } from '../http/route.ts'
 import type { SessionAccess } from './access.ts'
 import type { SessionCookie } from './cookie.ts'
+import type { ConfiguredOpenid } from './openid-configured.ts'
 import { logSessionEnd } from './session-events.ts'
 import { deleteSession as endSession } from './sessions.ts'
 
@@ -14,14 +15,22 @@ const SignOutQuery = z.strictObject({
     .meta({ description: "true: ends all of this user's sessions." }),
 })
 
+const SignedOut = z
+  .object({ signOutUrl: z.string().meta({ format: 'uri', description: 'At the provider.' }) })
+  .meta({ id: 'SignedOut' })
+
+const CLEARED = { 'Set-Cookie': 'Removes the cookie, if there was one.' }
+
 export const deleteSession = ({
   db,
   cookie,
   session: by,
+  configured,
 }: {
   db: Database
   cookie: SessionCookie
   session: SessionAccess
+  configured: ConfiguredOpenid | undefined
 }): Route =>
   route({
     method: 'delete',
@@ -29,16 +38,19 @@ export const deleteSession = ({
     operationId: 'signOut',
     tag: 'Session',
     summary: 'Sign out',
-    description: 'Ends this session at once; with `all=true`, all sessions of its user.',
+    description:
+      'Ends this session at once; with `all=true`, all sessions of its user. If an OpenID provider began it, the answer may say where to sign out there too.',
     by,
     query: SignOutQuery,
     answers: {
-      204: {
-        description: 'The session has ended, or all of them.',
-        headers: { 'Set-Cookie': 'Removes the cookie, if there was one.' },
+      200: {
+        description: 'The same. The browser goes on to the provider.',
+        schema: SignedOut,
+        headers: CLEARED,
       },
+      204: { description: 'The session has ended, or all of them.', headers: CLEARED },
     },
-    async handle({ session: { userId, sessionId, tokenHash }, query: { all } }, ctx) {
+    async handle({ session: { userId, sessionId, tokenHash, openidIssuer }, query: { all } }, ctx) {
       const { log } = ctx.state
       if (all === 'true') {
         const why = 'signed_out_everywhere'
@@ -49,6 +61,9 @@ export const deleteSession = ({
       }
       // With a Bearer header, the cookie is ignored: it may be another session's.
       if (ctx.headers.authorization === undefined && cookie.read(ctx) !== undefined) cookie.clear(ctx)
-      return undefined
+      const isOfProvider = configured !== undefined && openidIssuer === configured.settings.issuer
+      const url = isOfProvider ? await configured.provider.signOutUrl() : undefined
+      ctx.status = url ? 200 : 204
+      return url && { signOutUrl: url.href }
     },
   })

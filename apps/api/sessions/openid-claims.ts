@@ -1,6 +1,7 @@
 import { normalizedEmail } from '#shared/accounts/people.ts'
 import { VENDOR_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { emailAddress, personName } from '../http/input.ts'
+import { openidName } from './openid-logout-token.ts'
 import type { Claims } from './openid-provider.ts'
 import { OpenidRefusal } from './openid-refusal.ts'
 import type { OpenidRole, OpenidSettings } from './openid-settings.ts'
@@ -9,6 +10,8 @@ import type { OpenidRole, OpenidSettings } from './openid-settings.ts'
 export interface ClaimedPerson {
   issuer: string
   subject: string
+  /** The name of the person's session there; undefined: the provider does not name them. */
+  sid: string | undefined
   vendorId: string
   role: OpenidRole
   /** undefined if the provider verified none. */
@@ -18,17 +21,14 @@ export interface ClaimedPerson {
   authenticatedAt_ms: number
 }
 
-const SUBJECT_MAX_CHARACTERS = 255
 /** The latest possible Date. */
 const TIME_MAX_MS = 8.64e15
 
 /** Nothing is guessed: a missing or unknown company or role ends the sign-in. @throws OpenidRefusal */
 export function claimedPerson(claims: Claims, settings: OpenidSettings): ClaimedPerson {
   const of = (name: string): unknown => (Object.hasOwn(claims, name) ? claims[name] : undefined)
-  const [subject, authTime] = [of('sub'), of('auth_time')]
-  const isUsable =
-    typeof subject === 'string' && subject.length > 0 && subject.length <= SUBJECT_MAX_CHARACTERS
-  if (!isUsable || subject.includes('\0')) throw new OpenidRefusal('not_trusted', 'sub')
+  const [subject, authTime] = [openidName(of('sub')), of('auth_time')]
+  if (subject === undefined) throw new OpenidRefusal('not_trusted', 'sub')
   const vendorId = companyOf(of(settings.companyClaim), settings)
   if (vendorId === undefined) throw new OpenidRefusal('no_company')
   const role = roleOf(of(settings.roleClaim), settings)
@@ -38,6 +38,7 @@ export function claimedPerson(claims: Claims, settings: OpenidSettings): Claimed
   return {
     issuer: settings.issuer,
     subject,
+    sid: openidName(of('sid')),
     vendorId,
     role,
     email: email && normalizedEmail(email),

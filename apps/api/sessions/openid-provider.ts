@@ -1,9 +1,10 @@
-import { decodeProtectedHeader } from 'jose'
+import { createRemoteJWKSet, customFetch, decodeProtectedHeader, type JWTVerifyGetKey } from 'jose'
 import * as openid from 'openid-client'
 import type { Clock } from '#shared/process/clock.ts'
 import { createFairQueue } from '#shared/process/fair-queue.ts'
 import { within } from '#shared/process/within.ts'
 import { addressSubject } from '#shared/stores/rate-limit.ts'
+import { judgeLogoutToken, type OpenidLogout } from './openid-logout-token.ts'
 import { OpenidRefusal } from './openid-refusal.ts'
 import { isAllowedUrl, type OpenidSettings } from './openid-settings.ts'
 import type { OpenidTransaction } from './openid-transaction.ts'
@@ -17,6 +18,10 @@ const AT_ONCE = 16
 /** From a fresh sign-in there to the exchange of the code: a page or two. */
 const FRESH_MAX_AGE_S = 300
 const CLOCK_SKEW_MAX_S = 120
+/** How long somebody who signs out waits for the provider's metadata. */
+const SIGN_OUT_MAX_MS = 2_000
+/** A secret key could only be the client's own secret, and a published one is no proof. */
+const PUBLIC_KEY_ALGORITHM = /^(?:[RPE]S(?:256|384|512)|EdDSA|Ed25519)$/
 const WAITING_MAX = 64
 
 export type Claims = Readonly<Record<string, unknown>>
@@ -29,20 +34,40 @@ export interface OpenidProvider {
    * @throws OpenidRefusal
    */
   claims(querystring: string, transaction: OpenidTransaction, from: { address: string }): Promise<Claims>
+  /**
+   * Where the browser goes to sign out there too (OpenID Connect RP-Initiated Logout 1.0 §2); undefined if there is no
+   * such place or the provider does not answer in time.
+   *
+   * It has no `id_token_hint`, which would have to be kept for as long as the session. So the provider, which knows
+   * by its own cookie who it is, asks whether to sign out there as well.
+   */
+  signOutUrl(): Promise<URL | undefined>
+  /** What a logout token ends. Whether it was used before is left to the caller. @throws OpenidRefusal */
+  logout(token: string, from: { address: string }): Promise<OpenidLogout>
+}
+
+/** What is known of the provider. */
+interface Discovered {
+  configuration: openid.Configuration
+  /** What it signs with. */
+  keys: JWTVerifyGetKey
 }
 
 /** The provider of `settings`, as a confidential client with PKCE (OpenID Connect Core §3.1, RFC 7636, RFC 9700). */
 export function createOpenidProvider({
   settings,
   redirectUri,
+  baseUrl,
   clock,
 }: {
   settings: OpenidSettings
+  /** The workspace's URL. */
+  baseUrl: string
   redirectUri: string
   clock: Clock
 }): OpenidProvider {
-  let known: { configuration: openid.Configuration; until_ms: number } | undefined
-  let discovering: Promise<openid.Configuration> | undefined
+  let known: { found: Discovered; until_ms: number } | undefined
+  let discovering: Promise<Discovered> | undefined
   const refusal = () => new OpenidRefusal('unavailable', 'too_many_at_once')
   const inLine = createFairQueue({
     atOnce: AT_ONCE,
@@ -51,20 +76,20 @@ export function createOpenidProvider({
     refusal,
   })
 
-  async function configuration(): Promise<openid.Configuration> {
-    if (known && clock.now() < known.until_ms) return known.configuration
+  async function discovered(): Promise<Discovered> {
+    if (known && clock.now() < known.until_ms) return known.found
     discovering ??= discover(settings).finally(() => {
       discovering = undefined
     })
     const found = await discovering
-    known = { configuration: found, until_ms: clock.now() + METADATA_LIFETIME_MS }
+    known = { found, until_ms: clock.now() + METADATA_LIFETIME_MS }
     return found
   }
 
   return {
     async authorizationUrl({ state, nonce, codeVerifier, fresh }) {
-      const found = await bounded(configuration())
-      return openid.buildAuthorizationUrl(found, {
+      const { configuration } = await bounded(discovered())
+      return openid.buildAuthorizationUrl(configuration, {
         response_type: 'code',
         redirect_uri: redirectUri,
         scope: settings.scope,
@@ -79,9 +104,9 @@ export function createOpenidProvider({
       inLine(addressSubject(address, 48), () =>
         bounded(
           (async () => {
-            const found = await configuration()
+            const { configuration } = await discovered()
             const tokens = await openid.authorizationCodeGrant(
-              found,
+              configuration,
               new URL(`${redirectUri}?${querystring}`),
               {
                 expectedState: state,
@@ -93,12 +118,35 @@ export function createOpenidProvider({
             const claims = tokens.claims()
             if (!claims || !tokens.id_token) throw new OpenidRefusal('not_trusted', 'no_id_token')
             judgeIdToken(tokens.id_token, claims, { clientId: settings.clientId, now_ms: clock.now() })
-            return completed(found, settings, { claims, accessToken: tokens.access_token })
+            return completed(configuration, settings, { claims, accessToken: tokens.access_token })
+          })(),
+        ),
+      ),
+    async signOutUrl() {
+      if (!settings.signOut) return undefined
+      const found = await within(SIGN_OUT_MAX_MS, discovered()).catch(() => undefined)
+      const endpoint = URL.parse(found?.configuration.serverMetadata().end_session_endpoint ?? '')
+      if (!found || !endpoint || !isAllowedUrl(endpoint, { loopback: isLoopback(settings) })) return undefined
+      return openid.buildEndSessionUrl(found.configuration, { post_logout_redirect_uri: `${baseUrl}/` })
+    },
+    logout: (token, { address }) =>
+      inLine(addressSubject(address, 48), () =>
+        bounded(
+          (async () => {
+            const { configuration, keys } = await discovered()
+            const { id_token_signing_alg_values_supported: listed = ['RS256'] } =
+              configuration.serverMetadata()
+            const algorithms = listed.filter((name) => PUBLIC_KEY_ALGORITHM.test(name))
+            const { issuer, clientId } = settings
+            return judgeLogoutToken(token, { keys, algorithms, issuer, clientId, now_ms: clock.now() })
           })(),
         ),
       ),
   }
 }
+
+/** Whether the provider is one on this machine, to try things out. */
+const isLoopback = ({ issuer }: OpenidSettings): boolean => new URL(issuer).protocol === 'http:'
 
 /**
  * Checks what the library leaves to its callers: the authorized party (OpenID Connect Core §3.1.3.7), the type of JWT
@@ -135,11 +183,13 @@ async function completed(
 }
 
 /** @throws OpenidRefusal, or what the library throws. */
-async function discover({ issuer, clientId, clientSecret }: OpenidSettings): Promise<openid.Configuration> {
+async function discover(settings: OpenidSettings): Promise<Discovered> {
+  const { issuer, clientId, clientSecret } = settings
   const server = new URL(issuer)
-  const allowed = (url: URL) => isAllowedUrl(url, { loopback: server.protocol === 'http:' })
+  const loopback = isLoopback(settings)
+  const allowed = (url: URL) => isAllowedUrl(url, { loopback })
   const fetch = boundedFetch(allowed)
-  const execute = server.protocol === 'http:' ? [openid.allowInsecureRequests] : []
+  const execute = loopback ? [openid.allowInsecureRequests] : []
   const timeout = DEADLINE_MS / 1_000
   const options = { [openid.customFetch]: fetch, execute, timeout }
   const metadata = (
@@ -161,7 +211,11 @@ async function discover({ issuer, clientId, clientSecret }: OpenidSettings): Pro
   for (const extension of execute) extension(configuration)
   // By default, the library relies on TLS and skips the signature of an ID token from the token endpoint.
   openid.enableNonRepudiationChecks(configuration)
-  return configuration
+  const keys = createRemoteJWKSet(new URL(metadata.jwks_uri ?? ''), {
+    timeoutDuration: DEADLINE_MS,
+    [customFetch]: fetch as typeof globalThis.fetch,
+  })
+  return { configuration, keys }
 }
 
 /** Runs `work` within the deadline. @throws OpenidRefusal for any failure. */
@@ -178,6 +232,9 @@ const WORD = /^[A-Za-z_]{1,60}$/
 const word = (text: unknown): string | undefined =>
   typeof text === 'string' && WORD.test(text) ? text : undefined
 
+/** The codes of openid-client and jose for a provider that does not answer, or not with 200. */
+const UNANSWERED = ['OAUTH_TIMEOUT', 'ERR_JWKS_TIMEOUT', 'ERR_JOSE_GENERIC']
+
 function refusalOf(error: unknown): OpenidRefusal {
   if (error instanceof OpenidRefusal) return error
   if (error instanceof openid.AuthorizationResponseError)
@@ -187,7 +244,8 @@ function refusalOf(error: unknown): OpenidRefusal {
   if (error instanceof AnswerRefused) return new OpenidRefusal('not_trusted', error.message)
   const { code, cause } = error as { code?: unknown; cause?: { code?: unknown; status?: unknown } }
   if (cause instanceof AnswerRefused) return new OpenidRefusal('not_trusted', cause.message)
-  const failed = Number(cause?.status) >= 500 || code === 'OAUTH_TIMEOUT' || error instanceof TypeError
+  const failed =
+    Number(cause?.status) >= 500 || UNANSWERED.includes(String(code)) || error instanceof TypeError
   return new OpenidRefusal(failed ? 'unreachable' : 'not_trusted', word(cause?.code) ?? word(code))
 }
 

@@ -1,62 +1,38 @@
 import { z } from 'zod'
 import { hashSecret } from '#shared/oauth/ids.ts'
-import { Problem, unavailable } from '#shared/problems/problems.ts'
-import type { Clock } from '#shared/process/clock.ts'
+import { unavailable } from '#shared/problems/problems.ts'
 import { within } from '#shared/process/within.ts'
-import type { Database } from '#shared/stores/postgres.ts'
 import { sqlState, UNIQUE_VIOLATION } from '#shared/stores/postgres-errors.ts'
-import type { RateLimit } from '#shared/stores/rate-limit.ts'
 import { asProblem, logFailure } from '../http/problem.ts'
-import { type Access, anyone, type Route, route } from '../http/route.ts'
+import { anyone, type Route, route } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
 import { beginSession } from './begin.ts'
-import type { SessionCookie } from './cookie.ts'
 import { claimedPerson } from './openid-claims.ts'
-import { admitClaimed } from './openid-person.ts'
-import { createOpenidProvider, type OpenidProvider } from './openid-provider.ts'
-import { OPENID_REFUSALS, OpenidRefusal } from './openid-refusal.ts'
-import type { OpenidSettings } from './openid-settings.ts'
 import {
-  createOpenidTransactions,
-  type OpenidTransaction,
-  type OpenidTransactions,
-} from './openid-transaction.ts'
-import { countAddress, type SignInLimits } from './sign-in-limits.ts'
+  CALLBACK_PATH,
+  type ConfiguredOpenid,
+  type OpenidDependencies,
+  whereConfigured,
+} from './openid-configured.ts'
+import { postOpenidLogout } from './openid-logout.ts'
+import { admitClaimed } from './openid-person.ts'
+import { OPENID_REFUSALS, OpenidRefusal } from './openid-refusal.ts'
+import type { OpenidTransaction } from './openid-transaction.ts'
+import { countAddress } from './sign-in-limits.ts'
 
-const CALLBACK_PATH = '/v1/session/openid/callback'
 const PATH_MAX_CHARACTERS = 1_000
 /** For the steps after the provider's answer. */
 const SESSION_DEADLINE_MS = 8_000
 
-export interface OpenidDependencies {
-  db: Database
-  clock: Clock
-  cookie: SessionCookie
-  limits: Pick<SignInLimits, 'perAddress'>
-  /** Allows each `state` once. */
-  openidStateOnce: RateLimit
-  /** undefined: people only sign in with built-in accounts. */
-  openid: OpenidSettings | undefined
-  builtInAccounts: boolean
-  /** The workspace's URL. */
-  baseUrl: string
-}
-
-interface Configured {
-  settings: OpenidSettings
-  provider: OpenidProvider
-  transactions: OpenidTransactions
-}
-
-export function createOpenidRoutes(deps: OpenidDependencies): Route[] {
-  const { db, clock, openid: settings, baseUrl } = deps
-  const configured = settings && {
-    settings,
-    provider: createOpenidProvider({ settings, clock, redirectUri: baseUrl + CALLBACK_PATH }),
-    transactions: createOpenidTransactions({ db, clock, baseUrl, issuer: settings.issuer }),
-  }
-  return [getSignInMethods(deps), postOpenid(deps, configured), getCallback(deps, configured)]
-}
+export const createOpenidRoutes = (
+  deps: OpenidDependencies,
+  configured: ConfiguredOpenid | undefined,
+): Route[] => [
+  getSignInMethods(deps),
+  postOpenid(deps, configured),
+  getCallback(deps, configured),
+  postOpenidLogout(deps, configured),
+]
 
 const SignInMethods = z
   .object({
@@ -111,22 +87,10 @@ const StartedOpenid = z
   .object({ authorizationUrl: z.string().meta({ format: 'uri', description: 'At the provider.' }) })
   .meta({ id: 'StartedOpenid' })
 
-const whereConfigured = (
-  configured: Configured | undefined,
-  check: (ctx: ApiContext) => void = () => {},
-): Access<{ configured: Configured }> => ({
-  async admit(ctx) {
-    if (!configured) throw new Problem('not_found', 'No OpenID provider is configured here.')
-    check(ctx)
-    return { configured }
-  },
-  problems: ['not_found'],
-})
-
 /** Only a workspace page can send this POST, so no other site can start a sign-in. */
 const postOpenid = (
   { cookie, limits, baseUrl }: OpenidDependencies,
-  configured: Configured | undefined,
+  configured: ConfiguredOpenid | undefined,
 ): Route =>
   route({
     method: 'post',
@@ -161,7 +125,7 @@ const postOpenid = (
     },
   })
 
-const getCallback = (deps: OpenidDependencies, configured: Configured | undefined): Route =>
+const getCallback = (deps: OpenidDependencies, configured: ConfiguredOpenid | undefined): Route =>
   route({
     method: 'get',
     path: CALLBACK_PATH,
@@ -203,20 +167,21 @@ const getCallback = (deps: OpenidDependencies, configured: Configured | undefine
     },
   })
 
-const isFirst = async ({ openidStateOnce }: OpenidDependencies, { state }: OpenidTransaction) =>
-  (await openidStateOnce.consume(hashSecret(state).toString('base64url'))).allowed
+const isFirst = async ({ openidOnce }: OpenidDependencies, { state }: OpenidTransaction) =>
+  (await openidOnce.consume(hashSecret(state).toString('base64url'))).allowed
 
 async function finish(
   ctx: ApiContext,
   deps: OpenidDependencies,
-  { settings, provider }: Configured,
+  { settings, provider }: ConfiguredOpenid,
   begun: OpenidTransaction,
 ): Promise<void> {
   const { clientAddress: address } = ctx.state.request
   const claimed = claimedPerson(await provider.claims(ctx.querystring, begun, { address }), settings)
   const now = new Date(deps.clock.now())
   const authenticatedAt = new Date(Math.min(claimed.authenticatedAt_ms, now.getTime()))
-  const session = beginSession(ctx, deps, { inCookie: true, how: 'openid', authenticatedAt }, (transaction) =>
+  const how = { inCookie: true, how: 'openid', authenticatedAt, openid: claimed } as const
+  const session = beginSession(ctx, deps, how, (transaction) =>
     admitClaimed(transaction, { claimed, settings, now }),
   )
   if (!(await within(SESSION_DEADLINE_MS, session))) throw unavailable('The session took too long to start.')

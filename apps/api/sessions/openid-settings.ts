@@ -21,6 +21,8 @@ export interface OpenidSettings {
   /** Whether an address counts as verified without the claim `email_verified`. */
   emailAlwaysVerified: boolean
   linkByEmail: boolean
+  /** Whether signing out here leads on to signing out there. */
+  signOut: boolean
 }
 
 const ANY_COMPANY = '*'
@@ -114,6 +116,10 @@ export const openidShape = {
     description:
       '`on`: a first sign-in with the provider takes over the built-in account with the same verified address, if it is an active member of the claimed company',
   }),
+  OPENID_SIGN_OUT: z.enum(['on', 'off']).default('on').meta({
+    description:
+      '`on`: signing out of the workspace leads on to signing out at the provider, if it has an `end_session_endpoint`. Register the address of the workspace with the path `/` there as a post-logout redirect URI',
+  }),
   OPENID_SCOPE: z
     .string()
     .refine((text) => text.split(' ').includes('openid'), 'must contain openid')
@@ -170,5 +176,6 @@ export function openidSettings(values: Values): OpenidSettings | undefined {
     roles: values.OPENID_ROLES,
     emailAlwaysVerified: values.OPENID_EMAIL_VERIFIED === 'always',
     linkByEmail: values.OPENID_LINK_BY_EMAIL === 'on',
+    signOut: values.OPENID_SIGN_OUT === 'on',
   }
 }

@@ -27,7 +27,9 @@ export function postSession(deps: SignInDependencies): Route {
       201: {
         description: 'Signed in.',
         schema: CreatedSession,
-        headers: { 'Set-Cookie': 'The session, if requested as a cookie.' },
+        headers: {
+          'Set-Cookie': 'The session, if requested as a cookie, and a secret name for the browser.',
+        },
       },
     },
     problems: ['invalid_credentials', 'forbidden', 'rate_limited', 'unavailable'],

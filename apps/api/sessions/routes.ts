@@ -4,7 +4,8 @@ import { deleteOneSession } from './delete-one-session.ts'
 import { deleteSession } from './delete-session.ts'
 import { getSession } from './get-session.ts'
 import { getSessions } from './get-sessions.ts'
-import { createOpenidRoutes, type OpenidDependencies } from './openid-routes.ts'
+import { configuredOpenid, type OpenidDependencies } from './openid-configured.ts'
+import { createOpenidRoutes } from './openid-routes.ts'
 import { type InvitationDependencies, postInvitation } from './post-invitation.ts'
 import { postSession } from './post-session.ts'
 import { previewInvitation } from './preview-invitation.ts'
@@ -12,14 +13,17 @@ import { putPassword } from './put-password.ts'
 
 export const createSessionRoutes = (
   deps: InvitationDependencies & OpenidDependencies & { session: SessionAccess; sessionIdle_ms: number },
-): Route[] => [
-  postSession(deps),
-  getSession(deps),
-  deleteSession(deps),
-  getSessions(deps),
-  deleteOneSession(deps),
-  putPassword(deps),
-  postInvitation(deps),
-  previewInvitation(deps),
-  ...createOpenidRoutes(deps),
-]
+): Route[] => {
+  const configured = configuredOpenid(deps)
+  return [
+    postSession(deps),
+    getSession(deps),
+    deleteSession({ ...deps, configured }),
+    getSessions(deps),
+    deleteOneSession(deps),
+    putPassword(deps),
+    postInvitation(deps),
+    previewInvitation(deps),
+    ...createOpenidRoutes(deps, configured),
+  ]
+}

@@ -6,7 +6,12 @@ import { deleteExpiredSessions } from './sessions.ts'
 /** How the person authenticated. */
 export type SignInMethod = 'password' | 'invitation' | 'openid'
 
-export type SessionEnd = 'signed_out' | 'signed_out_everywhere' | 'password_changed' | 'expired'
+export type SessionEnd =
+  | 'signed_out'
+  | 'signed_out_everywhere'
+  | 'password_changed'
+  | 'signed_out_at_provider'
+  | 'expired'
 
 interface SessionName {
   userId: string

@@ -9,6 +9,13 @@ const USER_AGENT_MAX_CHARACTERS = 200
 /** An IPv6 address with its zone may be longer. */
 const ADDRESS_MAX_CHARACTERS = 60
 
+/** The session at an OpenID provider that a session began with. */
+export interface OpenidSession {
+  issuer: string
+  /** undefined: the provider does not name its sessions. */
+  sid: string | undefined
+}
+
 export interface SessionRecord {
   sessionId: string
   userId: string
@@ -18,6 +25,8 @@ export interface SessionRecord {
   lastSeenAt: Date
   /** When the person last authenticated. */
   authenticatedAt: Date
+  /** The OpenID provider that began it; null if none did. */
+  openidIssuer: string | null
   /** The database may predate the session's end or its user's suspension. */
   fenced: boolean
 }
@@ -29,6 +38,7 @@ export interface NewSessionRecord {
   expiresAt: Date
   /** Default: when it began. */
   authenticatedAt?: Date | undefined
+  openid?: OpenidSession | undefined
   address?: string
   userAgent?: string
 }
@@ -36,8 +46,9 @@ export interface NewSessionRecord {
 /** Returns the session's id. */
 export async function insertSession(db: Queryable, session: NewSessionRecord): Promise<string> {
   const { rows } = await db.raw(
-    `insert into sessions (token_hash, user_id, created_at, last_seen_at, expires_at, authenticated_at, address, user_agent)
-     values (?, ?, ?, ?, ?, ?, ?, ?) returning session_id as "sessionId"`,
+    `insert into sessions (token_hash, user_id, created_at, last_seen_at, expires_at, authenticated_at, address, user_agent,
+       openid_issuer, openid_sid)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning session_id as "sessionId"`,
     [
       session.tokenHash,
       session.userId,
@@ -47,6 +58,8 @@ export async function insertSession(db: Queryable, session: NewSessionRecord): P
       session.authenticatedAt ?? null,
       session.address?.slice(0, ADDRESS_MAX_CHARACTERS) ?? null,
       session.userAgent?.replaceAll('\0', '').slice(0, USER_AGENT_MAX_CHARACTERS) ?? null,
+      session.openid?.issuer ?? null,
+      session.openid?.sid ?? null,
     ],
   )
   return rows[0].sessionId
@@ -57,6 +70,7 @@ export interface SessionStart {
   userId: string
   now: Date
   authenticatedAt?: Date | undefined
+  openid?: OpenidSession | undefined
   address: string
   userAgent: string
 }
@@ -78,7 +92,7 @@ export async function findSession(
   const { rows } = await db.raw(
     `select s.session_id as "sessionId", s.user_id as "userId", u.name, u.email, s.expires_at as "expiresAt",
        s.last_seen_at as "lastSeenAt", coalesce(s.authenticated_at, s.created_at) as "authenticatedAt",
-       ${FENCED} as fenced
+       s.openid_issuer as "openidIssuer", ${FENCED} as fenced
      from sessions s join users u using (user_id) where s.token_hash = ? and s.expires_at > ? and s.last_seen_at > ?`,
     [tokenHash, now, new Date(now.getTime() - idle_ms)],
   )
@@ -155,6 +169,24 @@ export async function deleteSessionOf(
 export async function deleteSession(db: Queryable, tokenHash: Buffer): Promise<boolean> {
   const { rowCount } = await db.raw('delete from sessions where token_hash = ?', [tokenHash])
   return rowCount === 1
+}
+
+/**
+ * Ends what a provider says has ended: the sessions of its session `sid`, of the user, or of both. If both are given,
+ * the user's sessions without a name of the provider's may be meant and end too. Returns the ended sessions.
+ */
+export async function deleteOpenidSessions(
+  db: Queryable,
+  { issuer, sid, userId }: { issuer: string; sid: string | undefined; userId: string | undefined },
+): Promise<{ userId: string; sessionId: string }[]> {
+  const { rows } = await db.raw(
+    `delete from sessions where openid_issuer = :issuer
+       ${userId === undefined ? '' : 'and user_id = :userId'}
+       ${sid === undefined ? '' : `and (openid_sid = :sid${userId === undefined ? '' : ' or openid_sid is null'})`}
+     returning user_id as "userId", session_id as "sessionId"`,
+    { issuer, ...(userId !== undefined && { userId }), ...(sid !== undefined && { sid }) },
+  )
+  return rows
 }
 
 /** Removes at most `limit` expired sessions and returns them. */

@@ -52,7 +52,7 @@ export async function countFailure(limits: SignInLimits, email: string): Promise
 const tooMany = (verdict: RateLimitVerdict): Problem =>
   new Problem('rate_limited', 'Too many sign-in attempts.', { headers: rateLimitHeaders(verdict) })
 
-/** 96 bits: nobody finds two accounts with the same. */
+/** 96 bits: too many for two accounts to share. */
 const ACCOUNT_SUBJECT_CHARACTERS = 16
 /**
  * Strangers can make up any number of accounts, and each count stays in Redis for a day. So accounts, those that do

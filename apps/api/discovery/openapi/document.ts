@@ -142,7 +142,18 @@ export function createApiDocument({
 type Schemas = Record<string, JsonSchema>
 
 function operation(path: string, route: RouteDescription, schemas: Schemas): Operation {
-  const { operationId, summary, description, tag, by, query, headers, body, publishedBody = body } = route
+  const {
+    operationId,
+    summary,
+    description,
+    tag,
+    by,
+    query,
+    headers,
+    body,
+    publishedBody = body,
+    bodyType,
+  } = route
   const all = [
     ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => pathParameter(name)),
     ...(query ? parameters(query, 'query', schemas) : []),
@@ -156,7 +167,10 @@ function operation(path: string, route: RouteDescription, schemas: Schemas): Ope
     ...securityOf(by.security),
     ...(all.length > 0 && { parameters: all }),
     ...(publishedBody && {
-      requestBody: { required: true, content: json(jsonSchema(publishedBody, 'input', schemas)) },
+      requestBody: {
+        required: true,
+        content: contentOf(jsonSchema(publishedBody, 'input', schemas), bodyType),
+      },
     }),
     responses: { ...answers(route, schemas), ...problems(problemsOf(route)) },
   }
@@ -208,7 +222,7 @@ function answers(route: RouteDescription, schemas: Schemas): Record<string, Answ
       {
         description,
         headers: headersOf([...(limited ? LIMITED : []), ...Object.keys(headers)]),
-        ...(schema && { content: json(jsonSchema(schema, 'output', schemas)) }),
+        ...(schema && { content: contentOf(jsonSchema(schema, 'output', schemas)) }),
       },
     ]),
   )
@@ -286,7 +300,7 @@ function addExamples(paths: ApiDocument['paths'], schemas: Schemas): void {
   }
 }
 
-const json = (schema: JsonSchema) => ({ 'application/json': { schema } })
+const contentOf = (schema: JsonSchema, type = 'application/json') => ({ [type]: { schema } })
 
 /** Generators take an integer without a format to have 32 bits. */
 const INT32_MAX = 2 ** 31 - 1

@@ -356,6 +356,13 @@ export interface components {
                 ownerName: string | null;
             }[];
         };
+        SignedOut: {
+            /**
+             * Format: uri
+             * @description At the provider.
+             */
+            signOutUrl: string;
+        };
         SessionPage: {
             sessions: components["schemas"]["ListedSession"][];
             /** @description Send it as `cursor` to get the next page; null on the last page. */
@@ -450,6 +457,10 @@ export interface components {
              * @description At the provider.
              */
             authorizationUrl: string;
+        };
+        OpenidLogout: {
+            /** @description A JWT of the provider. */
+            logout_token: string;
         };
         OAuthClientPage: {
             clients: components["schemas"]["OAuthClient"][];

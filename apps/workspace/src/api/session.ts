@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import type { SessionAnswer } from './contract.ts'
+import type { SessionAnswer, SignedOut } from './contract.ts'
 import { ApiProblem, type ApiRequest, request } from './request.ts'
 
 /*
@@ -118,19 +118,27 @@ export function signOut(): Promise<void> {
  * @throws ApiProblem, NoAnswer or Offline: then nothing may have ended, and this session is kept.
  */
 export async function signOutEverywhere(): Promise<void> {
+  let answer: SignedOut | undefined
   try {
-    await request('/v1/session?all=true', { method: 'DELETE' })
+    answer = await request<SignedOut | undefined>('/v1/session?all=true', { method: 'DELETE' })
   } catch (error) {
     // An earlier try, whose answer was lost, ended this session too.
     if (!(error instanceof ApiProblem && error.status === 401)) throw error
   }
   leave({ reason: 'everywhere' })
   tabs.postMessage('signed out')
+  leaveProvider(answer)
+}
+
+/** Signs out at the OpenID provider too, if it began the session. It leads back to the sign-in page. */
+function leaveProvider(answer: SignedOut | undefined): void {
+  if (answer) location.assign(answer.signOutUrl)
 }
 
 async function endSession(left: number): Promise<void> {
   try {
-    await request('/v1/session', { method: 'DELETE' })
+    const answer = await request<SignedOut | undefined>('/v1/session', { method: 'DELETE' })
+    if (turn === left) leaveProvider(answer)
   } catch (error) {
     const ended = error instanceof ApiProblem && error.status === 401
     if (!ended && turn === left) become({ state: 'signed-out', reason: 'unfinished' })
