@@ -1,21 +1,27 @@
 import assert from 'node:assert/strict'
-import { Agent, request } from 'node:http'
+import { Agent, type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { insertUser } from '#shared/accounts/people.ts'
 import { newInvitationToken, newUserId } from '#shared/oauth/new-ids.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { listPaths } from '../../apps/api/app.ts'
+import { createService } from '../../infra/admin/services.ts'
 import { startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
 import { startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { DAYS, fillLargestCompany, type LargestCompany } from '../support/largest-company.ts'
+import { testOperator } from '../support/operator.ts'
 import { threadCpu_ms } from '../support/thread-cpu.ts'
 
 /** In this time the process serves no one else, be it in one turn of the event loop or in several that are due. */
 const REQUEST_MAX_MS = 50
 /** Compiling code and collecting garbage happen on some tries, the work of a request on each. */
 const TRIES = 6
+/** How long a page of revocations is served, and how large it may be. */
+const PAGE_LIFE_MS = 1_000
+const PAGE_MAX_BYTES = 2_000_000
 const DAY_MS = 24 * 3_600_000
 
 interface Sent {
@@ -206,6 +212,7 @@ describe('the event loop, with the largest company that there can be', () => {
   describe('is not held up by the authorization server', () => {
     let auth: TestAuth
     let client: TestClient
+    let service: Awaited<ReturnType<typeof createService>>
     let redis: ReturnType<typeof createRedis>
     before(async function () {
       this.timeout(120_000)
@@ -225,6 +232,7 @@ describe('the event loop, with the largest company that there can be', () => {
         { vendorId, userId: owner.userId, now_ms: auth.clock.now() },
       )
       client = await auth.createClient({ vendorId })
+      service = await createService(auth.db, { name: 'Service', by: testOperator() })
     })
     after(async () => {
       redis.disconnect()
@@ -236,12 +244,44 @@ describe('the event loop, with the largest company that there can be', () => {
         () => ({ form: { ...tokenFields(client), client_secret: 'wrong' }, status: 401 }),
         () => ({ form: { ...tokenFields(client), scope: 'x '.repeat(3_000) }, status: 400 }),
       ],
+      'POST /v1/oauth/introspect': [
+        async () => ({
+          form: {
+            client_id: service.serviceId,
+            client_secret: service.serviceSecret,
+            token: (await auth.token(client)).json.access_token,
+          },
+        }),
+      ],
       'POST /v1/oauth/revoke': [
         async () => ({
           form: { ...tokenFields(client), token: (await auth.token(client)).json.access_token },
         }),
       ],
     }
+
+    it('holds up no event loop by a page of 100,000 revocations, which is smaller than 2 MB', async () => {
+      await auth.db.raw(
+        `insert into revoked_tokens (jti, expires_at)
+         select gen_random_uuid()::text, now() + interval '900 seconds' from generate_series(1, 100000)`,
+      )
+      let least_ms = Number.POSITIVE_INFINITY
+      for (let tries = 0; tries < TRIES && least_ms > REQUEST_MAX_MS; tries += 1) {
+        // By then the next request has another page made.
+        await sleep(PAGE_LIFE_MS)
+        let received = 0
+        const read_ms = await threadCpu_ms(async () => {
+          const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+          const headers = { 'accept-encoding': 'gzip' }
+          request(`${auth.url}/v1/oauth/revocations`, { headers, agent }, resolve).on('error', reject).end()
+          for await (const chunk of await promise) received += chunk.length
+        })
+        // They do not repeat, so their number shows: 12 bytes for each is the least.
+        assert.ok(received > 1_200_000 && received < PAGE_MAX_BYTES, `${received} bytes`)
+        least_ms = Math.min(least_ms, read_ms)
+      }
+      assert.ok(least_ms <= REQUEST_MAX_MS, `a page took ${least_ms} ms of CPU on the main thread`)
+    }).timeout(60_000)
 
     it('holds up no event loop in any route of the authorization server', async () => {
       for (const route of auth.routes.filter((one) => !one.startsWith('HEAD '))) {

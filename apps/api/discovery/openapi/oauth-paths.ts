@@ -1,5 +1,6 @@
 import { openIdMetadata, serverMetadata } from '#shared/oauth/server-metadata.ts'
 import type { Answer, JsonSchema, Operation, Parameter } from './document-shape.ts'
+import { oauthSchemas } from './oauth-schemas.ts'
 
 /** The authorization server's part of the document. It runs apart from this service, so its routes are written down here. */
 export interface OAuthPaths {
@@ -14,12 +15,8 @@ interface OAuthServer {
 
 const TAG = 'OAuth'
 const EXAMPLE_TOKEN = 'eyJ0eXAiOiJhdCtqd3QiLCJhbGciOiJFUzI1NiIsImtpZCI6IjEifQ.e30.c2ln'
+const SERVICE_ID = 'svc_4f1D2c3B5a69q78796a5w4'
 const CLIENT_ID = 'cli_4f1D2c3B5a69q78796a5w4'
-
-const credentials = {
-  client_id: { type: 'string', description: 'Left out if the client authenticates by HTTP Basic.' },
-  client_secret: { type: 'string', description: 'Left out if the client authenticates by HTTP Basic.' },
-}
 
 const form = (name: string, example: unknown): NonNullable<Operation['requestBody']> => ({
   required: true,
@@ -171,6 +168,78 @@ const revokeToken = (): Operation => ({
   },
 })
 
+const introspectToken = (): Operation => ({
+  operationId: 'introspectToken',
+  tags: [TAG],
+  summary: 'Ask whether an access token is live',
+  description:
+    'For services that an operator of the authorization server has registered (RFC 7662); a client of a company gets 401. A service authenticates as a client does. The response is the same for every token that is not live, whatever the reason.',
+  security: [{ client: [] }, {}],
+  parameters: [],
+  requestBody: form('IntrospectionRequest', {
+    token: EXAMPLE_TOKEN,
+    client_id: SERVICE_ID,
+    client_secret: 'sec_example',
+  }),
+  responses: {
+    200: answer({
+      description: 'Whether the token is live, and if so its claims.',
+      headers: LIMITED,
+      schema: 'Introspection',
+      example: {
+        active: true,
+        client_id: CLIENT_ID,
+        sub: CLIENT_ID,
+        vendor_id: 'ven_acme',
+        scope: 'boost:write',
+        iss: 'https://integrations.example',
+        aud: 'https://integrations.example',
+        iat: 1_780_000_000,
+        exp: 1_780_000_900,
+        jti: 'Jc2kX0q3uTq9b1C5e7F2aQ',
+        token_type: 'Bearer',
+      },
+    }),
+    400: answer({
+      description:
+        '`invalid_request`: not a form, a field is missing or sent twice, or the credentials were sent in two ways or in the query.',
+      headers: REFUSED,
+      ...error('invalid_request', 'token is missing'),
+    }),
+    ...clientErrors,
+  },
+})
+
+const readRevocations = (): Operation => ({
+  operationId: 'readRevocations',
+  tags: [TAG],
+  summary: 'Read what is revoked',
+  description:
+    'For services that verify access tokens themselves: a JWT of type `revocations+jwt`, signed like an access token, with the claims `iss`, `iat`, `clients`, `tokens` and `keys`. Each of the last three lists ids (`client_id`, `jti`, `kid`) in sorted order, in place of each id the first 12 bytes of its SHA-256 in base64url. It contains everything whose revocation was answered more than a second before. Read it every second. With `Accept-Encoding: gzip` it is smaller by a third.',
+  security: [],
+  parameters: [ifNoneMatch],
+  responses: {
+    200: {
+      description: 'The clients, tokens and signing keys that are revoked.',
+      headers: headersOf([...ALWAYS, ...PUBLISHED]),
+      content: {
+        'application/jwt': {
+          schema: { type: 'string', pattern: '^[\\w-]+\\.[\\w-]+\\.[\\w-]+$' },
+          example: 'eyJ0eXAiOiJyZXZvY2F0aW9ucytqd3QiLCJhbGciOiJFUzI1NiIsImtpZCI6IjEifQ.e30.c2ln',
+        },
+      },
+    },
+    ...conditional,
+    ...unreadable,
+    503: answer({
+      description:
+        '`temporarily_unavailable`: the database cannot be asked, or waits for an operator after it was restored.',
+      headers: ['Retry-After'],
+      ...error('temporarily_unavailable', 'temporarily unavailable: try again after the time in Retry-After'),
+    }),
+  },
+})
+
 const readKeys = (): Operation => ({
   operationId: 'readKeys',
   tags: [TAG],
@@ -233,95 +302,13 @@ function readMetadata(
   }
 }
 
-const text = (description?: string): JsonSchema => ({ type: 'string', ...(description && { description }) })
-const uri: JsonSchema = { type: 'string', format: 'uri' }
-const texts: JsonSchema = { type: 'array', items: { type: 'string' } }
-const object = (properties: Record<string, JsonSchema>, required: readonly string[]): JsonSchema => ({
-  type: 'object',
-  properties,
-  required,
-})
-
-const metadataMembers = {
-  issuer: uri,
-  token_endpoint: uri,
-  token_endpoint_auth_methods_supported: texts,
-  revocation_endpoint: uri,
-  revocation_endpoint_auth_methods_supported: texts,
-  jwks_uri: uri,
-  grant_types_supported: texts,
-  response_types_supported: texts,
-  scopes_supported: texts,
-  service_documentation: uri,
-  protected_resources: texts,
-}
-const openIdMembers = {
-  ...metadataMembers,
-  subject_types_supported: texts,
-  id_token_signing_alg_values_supported: texts,
-}
-
-const oauthSchemas = (): Record<string, JsonSchema> => ({
-  TokenRequest: object(
-    {
-      grant_type: { type: 'string', enum: ['client_credentials'] },
-      ...credentials,
-      scope: text("One or more of the client's scopes, separated by single spaces."),
-      resource: text('If sent, the identifier of this API (RFC 8707).'),
-    },
-    ['grant_type', 'scope'],
-  ),
-  TokenAnswer: object(
-    {
-      access_token: text('A JWT by RFC 9068.'),
-      token_type: { type: 'string', enum: ['Bearer'] },
-      expires_in: { type: 'integer', description: 'Seconds.' },
-      scope: text('The scopes of the token, as they were asked for.'),
-    },
-    ['access_token', 'token_type', 'expires_in', 'scope'],
-  ),
-  RevocationRequest: object(
-    { token: text('The access token.'), token_type_hint: text('Ignored.'), ...credentials },
-    ['token'],
-  ),
-  OAuthError: {
-    ...object(
-      {
-        error: text('Stable; by RFC 6749 §5.2.'),
-        error_description: text('For people; may change.'),
-        error_uri: text('The page that explains it.'),
-      },
-      ['error'],
-    ),
-    description: 'An error of the OAuth endpoints (RFC 6749 §5.2).',
-  },
-  KeySet: object({ keys: { type: 'array', items: { $ref: '#/components/schemas/Key' } } }, ['keys']),
-  Key: {
-    ...object(
-      {
-        kty: { type: 'string', enum: ['EC', 'RSA'] },
-        kid: text('The thumbprint of the key (RFC 7638).'),
-        alg: { type: 'string', enum: ['ES256', 'RS256'] },
-        use: { type: 'string', enum: ['sig'] },
-        crv: text(),
-        x: text(),
-        y: text(),
-        n: text(),
-        e: text(),
-      },
-      ['kty', 'kid', 'alg', 'use'],
-    ),
-    description: 'A public key (RFC 7517 §4): `crv`, `x` and `y` if EC; `n` and `e` if RSA.',
-  },
-  ServerMetadata: object(metadataMembers, Object.keys(metadataMembers)),
-  OpenIdMetadata: object(openIdMembers, Object.keys(openIdMembers)),
-})
-
 /** Returns the authorization server's operations and schemas for the OpenAPI document. */
 export const oauthPaths = ({ issuer, apiResource: resource }: OAuthServer): OAuthPaths => ({
   paths: {
     '/v1/oauth/token': { post: issueToken() },
     '/v1/oauth/revoke': { post: revokeToken() },
+    '/v1/oauth/introspect': { post: introspectToken() },
+    '/v1/oauth/revocations': { get: readRevocations() },
     '/v1/oauth/jwks': { get: readKeys() },
     '/.well-known/oauth-authorization-server': {
       get: readMetadata(

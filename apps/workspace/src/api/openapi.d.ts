@@ -56,6 +56,33 @@ export interface components {
             /** @description Left out if the client authenticates by HTTP Basic. */
             client_secret?: string;
         };
+        IntrospectionRequest: {
+            /** @description The access token. */
+            token: string;
+            /** @description Ignored. */
+            token_type_hint?: string;
+            /** @description Left out if the client authenticates by HTTP Basic. */
+            client_id?: string;
+            /** @description Left out if the client authenticates by HTTP Basic. */
+            client_secret?: string;
+        };
+        Introspection: {
+            /** @description Whether the token is live. If not, there is no other member. */
+            active: boolean;
+            client_id?: string;
+            /** @description The same as `client_id`. */
+            sub?: string;
+            /** @description The company of the client. */
+            vendor_id?: string;
+            scope?: string;
+            iss?: string;
+            aud?: string;
+            iat?: number;
+            exp?: number;
+            jti?: string;
+            /** @enum {string} */
+            token_type?: "Bearer";
+        };
         /** @description An error of the OAuth endpoints (RFC 6749 §5.2). */
         OAuthError: {
             /** @description Stable; by RFC 6749 §5.2. */
@@ -94,6 +121,11 @@ export interface components {
             revocation_endpoint: string;
             revocation_endpoint_auth_methods_supported: string[];
             /** Format: uri */
+            introspection_endpoint: string;
+            introspection_endpoint_auth_methods_supported: string[];
+            /** Format: uri */
+            revocations_uri: string;
+            /** Format: uri */
             jwks_uri: string;
             grant_types_supported: string[];
             response_types_supported: string[];
@@ -111,6 +143,11 @@ export interface components {
             /** Format: uri */
             revocation_endpoint: string;
             revocation_endpoint_auth_methods_supported: string[];
+            /** Format: uri */
+            introspection_endpoint: string;
+            introspection_endpoint_auth_methods_supported: string[];
+            /** Format: uri */
+            revocations_uri: string;
             /** Format: uri */
             jwks_uri: string;
             grant_types_supported: string[];
