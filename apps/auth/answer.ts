@@ -1,7 +1,7 @@
 /** What a route answers; the server adds the request id and the RateLimit fields, and writes it. */
 export interface Answer {
   readonly status: number
-  readonly body: string
+  readonly body: string | Uint8Array
   readonly headers: Readonly<Record<string, string>>
 }
 

@@ -1,29 +1,50 @@
 import { entityTag, failsIfMatch, matchesNone } from '#shared/http/entity-tag.ts'
 import { VERSION } from '#shared/process/version.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
-import { answerUncached } from './answer.ts'
+import { type Answer, answerUncached } from './answer.ts'
 import type { KeyRing } from './key-ring.ts'
 import { unavailable } from './refusal.ts'
-import type { Handler } from './route.ts'
+import type { Exchange, Handler } from './route.ts'
 
 const MAX_AGE_S = 300
 /** The documents are the same for everyone, and no credential is looked at: a page of any origin may read them. */
 const READ_ANYWHERE = { 'Access-Control-Allow-Origin': '*' }
 
+/** A public document in one of its forms, each with a tag of its own. */
+export interface Document {
+  body: string | Uint8Array
+  /** Its entity tag (RFC 9110 §8.8.3). */
+  tag: string
+  type: string
+  maxAge_s: number
+  headers?: Record<string, string>
+}
+
 /**
- * GET of a public document: 304 or 412 for a request that has a condition on its tag (RFC 9110 §13.1), 503 while `read`
- * has none. No header, not even Host, decides what it says.
+ * Answers a GET of a public document: 304 or 412 for a request that has a condition on its tag (RFC 9110 §13.1). No
+ * header, not even Host, decides what it says.
  */
+export function answerDocument({ request }: Exchange, document: Document): Answer {
+  const { body, tag, type, maxAge_s, headers } = document
+  const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = request.headers
+  const cached = { 'Cache-Control': `public, max-age=${maxAge_s}`, ETag: tag, ...READ_ANYWHERE, ...headers }
+  if (failsIfMatch(ifMatch, tag)) return answerUncached({ error: 'precondition_failed' }, 412)
+  if (matchesNone(ifNoneMatch, tag)) return { status: 304, body: '', headers: cached }
+  return { status: 200, body, headers: { 'Content-Type': type, ...cached } }
+}
+
+/** GET of a public JSON document; 503 while `read` has none. */
 export const createGetDocument =
   (read: () => string | undefined | Promise<string | undefined>): Handler =>
-  async ({ request: { headers } }) => {
-    const json = await read()
-    if (json === undefined) return unavailable('no_signing_key')
-    const tag = entityTag(json)
-    const cached = { 'Cache-Control': `public, max-age=${MAX_AGE_S}`, ETag: tag, ...READ_ANYWHERE }
-    if (failsIfMatch(headers['if-match'], tag)) return answerUncached({ error: 'precondition_failed' }, 412)
-    if (matchesNone(headers['if-none-match'], tag)) return { status: 304, body: '', headers: cached }
-    return { status: 200, body: json, headers: { 'Content-Type': 'application/json', ...cached } }
+  async (exchange) => {
+    const body = await read()
+    if (body === undefined) return unavailable('no_signing_key')
+    return answerDocument(exchange, {
+      body,
+      tag: entityTag(body),
+      type: 'application/json',
+      maxAge_s: MAX_AGE_S,
+    })
   }
 
 /**

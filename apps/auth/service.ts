@@ -16,6 +16,7 @@ import { createClientRecords } from './client-records.ts'
 import { type StoreClocks, storeClocks, watchClock } from './clock-watch.ts'
 import type { AuthConfig } from './config.ts'
 import { createGetDocument, createGetKeys, createGetReadiness, getHealth } from './documents.ts'
+import { createGetRevocations } from './get-revocations.ts'
 import { createGrants } from './grant.ts'
 import { createKeyRing } from './key-ring.ts'
 import { measureClock, measureKeys } from './metrics.ts'
@@ -147,6 +148,7 @@ function createRoutes(
   return new Map([
     ['/v1/oauth/token', post(postToken)],
     ['/v1/oauth/revoke', post(postRevoke)],
+    ['/v1/oauth/revocations', get(createGetRevocations({ db, keys, clock, clockWatch, issuer }))],
     ['/v1/oauth/jwks', get(createGetKeys(keys, revocation))],
     ['/.well-known/oauth-authorization-server', get(createGetDocument(() => metadata))],
     ['/.well-known/openid-configuration', get(createGetDocument(openId))],

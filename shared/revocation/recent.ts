@@ -1,9 +1,7 @@
 import type { Queryable } from '#shared/stores/postgres.ts'
-import { StandbyError } from './records.ts'
+import { CLOCK_MARGIN_S, StandbyError } from './records.ts'
 import type { DatabaseState } from './restored.ts'
 
-/** A verifier's clock is never further behind the database's than this. */
-const CLOCK_MARGIN_S = 300
 export const PURGE_BATCH = 1_000
 
 /** Records that a signing key is revoked, by its `kid`; repeating it changes nothing. */

@@ -1,5 +1,10 @@
+import { hash } from 'node:crypto'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import type { Entry, Standing, Subject } from './subject.ts'
+import { PRODUCTION_TIMINGS } from './timings.ts'
+
+/** A verifier's clock is never further behind than this. */
+export const CLOCK_MARGIN_S = 300
 
 /** The database is a standby, which may be behind its primary. */
 export class StandbyError extends Error {
@@ -14,6 +19,11 @@ export class RestoredError extends Error {
 /** SQL for whether all access is refused: a fence is raised, or the database is not the one that was confirmed. */
 export const FENCED = `(exists (select from restore_fences where lowered_at is null)
   or not exists (select from revocation_trust where place = database_place()))`
+
+function assertPrimary({ standby, restored }: { standby?: boolean; restored?: boolean } = {}): void {
+  if (standby) throw new StandbyError()
+  if (restored) throw new RestoredError()
+}
 
 /** Records that a token is revoked, by its id (`jti`, RFC 7519 §4.1.7); repeating it changes nothing. */
 export async function insertRevokedToken(
@@ -49,9 +59,40 @@ export async function readStandings(db: Queryable, subjects: readonly Subject[])
       subjects.map(({ kid }) => kid ?? null),
     ] as never,
   )
-  if (rows[0]?.standby) throw new StandbyError()
-  if (rows[0]?.restored) throw new RestoredError()
+  assertPrimary(rows[0])
   return rows.map(({ revoked }: { revoked: Entry['kind'] | null }) => (revoked ? { revoked } : 'live'))
+}
+
+/** Each a JSON array of `publishedId`s, sorted. */
+export type PublishedRevocations = Record<'clients' | 'tokens' | 'keys', string>
+
+const DIGEST_BYTES = 12
+
+/** What the page of revocations says in place of an id, which it must not give away. */
+export const publishedId = (id: string): string =>
+  hash('sha256', id, 'buffer').subarray(0, DIGEST_BYTES).toString('base64url')
+
+/** SQL for all of them as JSON: a hundred thousand in JavaScript would hold up every other request. */
+const publishedIds = (id: string, condition: string): string => `
+  (select '[' || coalesce('"' || string_agg(published, '","' order by published) || '"', '') || ']'
+   from (select translate(encode(substring(sha256(convert_to(${id}, 'UTF8')) for ${DIGEST_BYTES}), 'base64'), '+/', '-_')
+     collate "C" as published from ${condition}) as ids)`
+
+/**
+ * Everything whose revocation was committed before this statement and can still matter: clients, tokens and signing
+ * keys as in a round. Where Postgres' clock is ahead of `now`, `now` decides what is over.
+ * @throws StandbyError, RestoredError as `readStandings`.
+ */
+export async function readPublishedRevocations(db: Queryable, now: Date): Promise<PublishedRevocations> {
+  const { rows } = await db.raw(
+    `select pg_is_in_recovery() as standby, ${FENCED} as restored,
+       ${publishedIds('client_id', 'oauth_clients where revoked_at > least(now(), ?) - make_interval(secs => ?)')} as clients,
+       ${publishedIds('jti', 'revoked_tokens where expires_at > least(now(), ?) - make_interval(secs => ?)')} as tokens,
+       ${publishedIds('kid', 'revoked_signing_keys')} as keys`,
+    [now, PRODUCTION_TIMINGS.lookBack_ms / 1_000, now, CLOCK_MARGIN_S],
+  )
+  assertPrimary(rows[0])
+  return rows[0]
 }
 
 /** @returns the run_id of the Redis server that Postgres names. */

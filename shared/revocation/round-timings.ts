@@ -3,11 +3,6 @@ import { PRODUCTION_TIMINGS, type Timings } from './timings.ts'
 
 /** Every duration of the protocol. */
 export interface RoundTimings extends Timings {
-  /**
-   * A round reads the clients that were revoked within this: much longer than it matters, since Postgres' clock may
-   * have been behind when one was revoked.
-   */
-  lookBack_ms: number
   /** A round's nonce stays in Redis: how long a process may rely on what it added before. */
   nonce_ms: number
   /** The time between two rounds of a process, varied by a fifth. */
@@ -20,7 +15,6 @@ export interface RoundTimings extends Timings {
 
 export const ROUND_TIMINGS: Readonly<RoundTimings> = Object.freeze({
   ...PRODUCTION_TIMINGS,
-  lookBack_ms: 24 * 3_600_000,
   nonce_ms: redisLifetimes.revocationNonce_ms,
   round_ms: 1_000,
   refill_ms: 30_000,

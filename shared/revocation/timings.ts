@@ -18,6 +18,11 @@ export interface Timings {
   tick_ms: number
   /** How often a waiting revocation checks again whether Redis can vouch for it. */
   retry_ms: number
+  /**
+   * Clients that were revoked within this are copied: much longer than it matters, since Postgres' clock may have been
+   * behind when one was revoked.
+   */
+  lookBack_ms: number
   /** What `ask` gives Postgres before it answers `undecided`. */
   askPostgres_ms: number
 }
@@ -29,5 +34,6 @@ export const PRODUCTION_TIMINGS: Readonly<Timings> = Object.freeze({
   entry_ms: redisLifetimes.revocationEntry_ms,
   tick_ms: 1_000,
   retry_ms: 500,
+  lookBack_ms: 24 * 3_600_000,
   askPostgres_ms: 1_000,
 })

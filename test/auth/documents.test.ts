@@ -6,7 +6,14 @@ import { startAuth, TEST_ISSUER, TEST_RESOURCE, type TestAuth } from '../support
 
 const METADATA = '/.well-known/oauth-authorization-server'
 const OPENID_METADATA = '/.well-known/openid-configuration'
-const GET_ROUTES = ['/v1/oauth/jwks', METADATA, OPENID_METADATA, '/healthz', '/readyz']
+const GET_ROUTES = [
+  '/v1/oauth/jwks',
+  '/v1/oauth/revocations',
+  METADATA,
+  OPENID_METADATA,
+  '/healthz',
+  '/readyz',
+]
 const POST_ROUTES = ['/v1/oauth/token', '/v1/oauth/revoke']
 
 describe('what answers on the authorization server', () => {
@@ -93,6 +100,7 @@ describe('what answers on the authorization server', () => {
         token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
         revocation_endpoint: `${TEST_ISSUER}/v1/oauth/revoke`,
         revocation_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+        revocations_uri: `${TEST_ISSUER}/v1/oauth/revocations`,
         jwks_uri: `${TEST_ISSUER}/v1/oauth/jwks`,
         grant_types_supported: ['client_credentials'],
         response_types_supported: [],

@@ -8,11 +8,12 @@ const RIGHTS: Record<string, string[]> = {
     'execute database_place',
     'insert revoked_tokens jti, client_id, expires_at',
     'insert signing_keys *',
-    'select oauth_clients client_id, vendor_id, scopes, secret_hash, status',
+    'select oauth_clients client_id, vendor_id, scopes, secret_hash, status, revoked_at',
     'select restore_fences lowered_at',
     'select revocation_trust *',
     'select revoked_signing_keys *',
     'select revoked_tokens *',
+    'select services service_id, secret_hash, revoked_at',
     'select signing_keys *',
   ],
   integration_api: [

@@ -174,6 +174,36 @@ const revokeToken = (): Operation => ({
   },
 })
 
+const readRevocations = (): Operation => ({
+  operationId: 'readRevocations',
+  tags: [TAG],
+  summary: 'Read what is revoked',
+  description:
+    'For services that verify access tokens themselves: a JWT of type `revocations+jwt`, signed like an access token, with the claims `iss`, `iat`, `clients`, `tokens` and `keys`. Each of the last three lists ids (`client_id`, `jti`, `kid`) in sorted order, in place of each id the first 12 bytes of its SHA-256 in base64url. It contains everything whose revocation was answered more than a second before. Read it every second. With `Accept-Encoding: gzip` it is smaller by a third.',
+  security: [],
+  parameters: [ifNoneMatch],
+  responses: {
+    200: {
+      description: 'The clients, tokens and signing keys that are revoked.',
+      headers: headersOf([...ALWAYS, ...PUBLISHED]),
+      content: {
+        'application/jwt': {
+          schema: { type: 'string', pattern: '^[\\w-]+\\.[\\w-]+\\.[\\w-]+$' },
+          example: 'eyJ0eXAiOiJyZXZvY2F0aW9ucytqd3QiLCJhbGciOiJFUzI1NiIsImtpZCI6IjEifQ.e30.c2ln',
+        },
+      },
+    },
+    ...conditional,
+    ...unreadable,
+    503: answer({
+      description:
+        '`temporarily_unavailable`: the database cannot be asked, or waits for an operator after it was restored.',
+      headers: ['Retry-After'],
+      ...error('temporarily_unavailable', 'temporarily unavailable: try again after the time in Retry-After'),
+    }),
+  },
+})
+
 const readKeys = (): Operation => ({
   operationId: 'readKeys',
   tags: [TAG],
@@ -251,6 +281,7 @@ const metadataMembers = {
   token_endpoint_auth_methods_supported: texts,
   revocation_endpoint: uri,
   revocation_endpoint_auth_methods_supported: texts,
+  revocations_uri: uri,
   jwks_uri: uri,
   grant_types_supported: texts,
   response_types_supported: texts,
@@ -325,6 +356,7 @@ export const oauthPaths = ({ issuer, apiResource: resource }: OAuthServer): OAut
   paths: {
     '/v1/oauth/token': { post: issueToken() },
     '/v1/oauth/revoke': { post: revokeToken() },
+    '/v1/oauth/revocations': { get: readRevocations() },
     '/v1/oauth/jwks': { get: readKeys() },
     '/.well-known/oauth-authorization-server': {
       get: readMetadata(
