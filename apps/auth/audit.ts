@@ -1,5 +1,5 @@
 import type { RequestContext } from '#shared/http/request-context.ts'
-import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
+import { CLIENT_ID_PATTERN, SERVICE_ID_PATTERN } from '#shared/oauth/ids.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
 import type { ClientUsage } from '#shared/usage/client-usage.ts'
@@ -39,7 +39,9 @@ export function createAudit(log: Log, { counter }: Metrics, usage: ClientUsage) 
     refused(exchange: Exchange, { parts: { status, error, reason, about } }: Refusal): void {
       const { request, context, path, clientId, client } = exchange
       refused.inc({ reason })
-      const known = clientId !== undefined && CLIENT_ID_PATTERN.test(clientId) ? { clientId } : {}
+      const known = [CLIENT_ID_PATTERN, SERVICE_ID_PATTERN].some((id) => id.test(clientId ?? '')) && {
+        clientId,
+      }
       const fields = { event: 'request.refused', ...context, path, ...known, status, error, reason }
       log.info(fields, 'request refused')
       // A 503 is not the client's mistake: the stores could not decide.

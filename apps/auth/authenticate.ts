@@ -53,14 +53,15 @@ export function createAuthenticate({
   /** Counts failed authentications by address. */
   failures: RateLimit
 }): Authenticate {
+  const fail = createFail(failures)
+
   /** @returns the record if the secret matches it, or how authentication failed. */
   async function match(
     exchange: Exchange,
     { clientId, secret }: PresentedCredentials,
   ): Promise<ClientCredentials | Refusal> {
-    const presented = hashSecret(secret)
     const matches = (record: ClientCredentials | undefined): record is ClientCredentials =>
-      timingSafeEqual(presented, record?.secretHash ?? NO_HASH) && secret !== ''
+      secretMatches(secret, record?.secretHash)
     const remembered = clients.remembered(clientId)
     if (matches(remembered)) return proven(exchange, remembered)
     let record: ClientCredentials | undefined
@@ -73,12 +74,6 @@ export function createAuthenticate({
     if (record) exchange.client = { record, proven: false }
     if (secret === '') return INVALID_CLIENT.noSecret
     return record ? INVALID_CLIENT.wrongSecret : INVALID_CLIENT.unknown
-  }
-
-  /** Counts a failure: all clients that cannot authenticate are limited alike. */
-  async function fail({ context }: Exchange, refusal: Refusal): Promise<Refusal> {
-    const rate = await failures.consume(addressSubject(context.clientAddress))
-    return rate.allowed ? refusal : tooManyRequests('failures_of_address', rate)
   }
 
   /** The key that signs has always been checked for revocation, even the successor of a revoked key. */
@@ -116,6 +111,18 @@ export function createAuthenticate({
     return { record, signer, rate, standing }
   }
 }
+
+/** Compares in constant time, also when there is no record. No record has the empty secret. */
+export const secretMatches = (secret: string, secretHash: Buffer = NO_HASH): boolean =>
+  timingSafeEqual(hashSecret(secret), secretHash) && secret !== ''
+
+/** Counts a failure by address: all callers that cannot authenticate are limited alike. */
+export const createFail =
+  (failures: RateLimit) =>
+  async ({ context }: Exchange, refusal: Refusal): Promise<Refusal> => {
+    const rate = await failures.consume(addressSubject(context.clientAddress))
+    return rate.allowed ? refusal : tooManyRequests('failures_of_address', rate)
+  }
 
 function proven(exchange: Exchange, record: ClientCredentials): ClientCredentials {
   exchange.client = { record, proven: true }

@@ -12,7 +12,6 @@ export interface ClientEndpoint {
   /** Counts the requests of authenticated clients. */
   limit: RateLimit
   audit: Audit
-  issuer: string
   /** The identifier of the API (RFC 8707), which every token is for. */
   resource: string
 }

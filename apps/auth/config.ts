@@ -17,6 +17,9 @@ export const authShape = {
     description: 'token requests by an authenticated client',
   }),
   RATE_TOKEN_REVOCATIONS_PER_CLIENT: rate('300/60').meta({ description: 'token revocations by a client' }),
+  RATE_INTROSPECTIONS_PER_SERVICE: rate('30000/60').meta({
+    description: 'introspections by a registered service',
+  }),
   RATE_TOKEN_FAILURES_PER_ADDRESS: rate('300/60').meta({
     description: 'wrong secrets from an address (IPv6: a /64)',
   }),

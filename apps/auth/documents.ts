@@ -10,41 +10,34 @@ const MAX_AGE_S = 300
 /** The documents are the same for everyone, and no credential is looked at: a page of any origin may read them. */
 const READ_ANYWHERE = { 'Access-Control-Allow-Origin': '*' }
 
-/** A public document in one of its forms, each with a tag of its own. */
-export interface Document {
-  body: string | Uint8Array
-  /** Its entity tag (RFC 9110 §8.8.3). */
-  tag: string
-  type: string
-  maxAge_s: number
-  headers?: Record<string, string>
+export const publicDocument = (
+  body: string | Uint8Array,
+  type: string,
+  maxAge_s: number,
+  headers: Record<string, string> = {},
+): Answer => {
+  const cached = { 'Cache-Control': `public, max-age=${maxAge_s}`, ETag: entityTag(body), ...READ_ANYWHERE }
+  return { status: 200, body, headers: { 'Content-Type': type, ...cached, ...headers } }
 }
 
 /**
  * Answers a GET of a public document: 304 or 412 for a request that has a condition on its tag (RFC 9110 §13.1). No
  * header, not even Host, decides what it says.
  */
-export function answerDocument({ request }: Exchange, document: Document): Answer {
-  const { body, tag, type, maxAge_s, headers } = document
+export function answerConditional({ request }: Exchange, document: Answer): Answer {
+  const { 'Content-Type': _, ...headers } = document.headers
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = request.headers
-  const cached = { 'Cache-Control': `public, max-age=${maxAge_s}`, ETag: tag, ...READ_ANYWHERE, ...headers }
-  if (failsIfMatch(ifMatch, tag)) return answerUncached({ error: 'precondition_failed' }, 412)
-  if (matchesNone(ifNoneMatch, tag)) return { status: 304, body: '', headers: cached }
-  return { status: 200, body, headers: { 'Content-Type': type, ...cached } }
+  if (failsIfMatch(ifMatch, headers.ETag)) return answerUncached({ error: 'precondition_failed' }, 412)
+  return matchesNone(ifNoneMatch, headers.ETag ?? '') ? { status: 304, body: '', headers } : document
 }
 
 /** GET of a public JSON document; 503 while `read` has none. */
 export const createGetDocument =
   (read: () => string | undefined | Promise<string | undefined>): Handler =>
   async (exchange) => {
-    const body = await read()
-    if (body === undefined) return unavailable('no_signing_key')
-    return answerDocument(exchange, {
-      body,
-      tag: entityTag(body),
-      type: 'application/json',
-      maxAge_s: MAX_AGE_S,
-    })
+    const json = await read()
+    if (json === undefined) return unavailable('no_signing_key')
+    return answerConditional(exchange, publicDocument(json, 'application/json', MAX_AGE_S))
   }
 
 /**

@@ -4,36 +4,29 @@ import type { Clock } from '#shared/process/clock.ts'
 import { within } from '#shared/process/within.ts'
 import { publishedId, readPublishedRevocations } from '#shared/revocation/records.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
+import type { Answer } from './answer.ts'
 import type { ClockWatch } from './clock-watch.ts'
-import { answerDocument, type Document } from './documents.ts'
+import { answerConditional, publicDocument } from './documents.ts'
 import type { KeyRing } from './key-ring.ts'
 import { unavailable } from './refusal.ts'
 import type { Handler } from './route.ts'
 import type { TokenKey } from './token-key.ts'
 
-/** A page is served for this long from the start of its statement. */
+/** How long a page is served, from the start of its statement. */
 const PAGE_LIFE_MS = 1_000
 const STATEMENT_DEADLINE_MS = 3_000
-const TAG_CHARACTERS = 27
 const GZIP = /(?:^|,) *gzip *(?:$|,|; *q=(?:1|0\.\d*[1-9]))/i
 /** In a thread of its own. */
 const compress = promisify(gzip)
 
-type Page = Record<'plain' | 'zipped', Document>
+type Page = Record<'plain' | 'zipped', Answer>
 
 /**
  * GET /v1/oauth/revocations: what is revoked, as a JWT, for services that verify tokens themselves. It is read from the
  * Postgres primary in one statement, and so complete up to the moment at which that began. Requests of the same second
  * share it. 503 while Postgres cannot say, or may have forgotten.
  */
-export function createGetRevocations({
-  db,
-  keys,
-  clock,
-  clockWatch,
-  issuer,
-  monotonic = () => performance.now(),
-}: {
+export function createGetRevocations(parts: {
   db: Queryable
   keys: KeyRing
   clock: Clock
@@ -42,36 +35,27 @@ export function createGetRevocations({
   /** Milliseconds that only ever go forward. */
   monotonic?: () => number
 }): Handler {
+  const { db, keys, clock, clockWatch, issuer, monotonic = () => performance.now() } = parts
   let began_ms = Number.NEGATIVE_INFINITY
-  let making = false
   let latest: Promise<Page | undefined> = Promise.resolve(undefined)
 
   async function make(): Promise<Page | undefined> {
     const now_ms = clock.now()
     const revoked = await within(STATEMENT_DEADLINE_MS, readPublishedRevocations(db, new Date(now_ms)))
-    if (!revoked) return undefined
     let signer = keys.signer()
-    while (signer && revoked.keys.includes(publishedId(signer.kid))) signer = await keys.withdraw(signer.kid)
-    if (!signer) return undefined
-    const { clients, tokens, keys: kids } = revoked
-    const about = `"iss":${JSON.stringify(issuer)},"iat":${Math.floor(now_ms / 1_000)}`
-    return signPage(`{${about},"clients":${clients},"tokens":${tokens},"keys":${kids}}`, signer)
+    while (signer && revoked?.keys.includes(publishedId(signer.kid))) signer = await keys.withdraw(signer.kid)
+    if (!revoked || !signer) return undefined
+    const lists = `"clients":${revoked.clients},"tokens":${revoked.tokens},"keys":${revoked.keys}`
+    return signPage(`{"iss":${JSON.stringify(issuer)},"iat":${Math.floor(now_ms / 1_000)},${lists}}`, signer)
   }
 
   /** One page is made at a time, and one a second at most, even if that fails. */
-  async function current(): Promise<Page | undefined> {
-    while (monotonic() - began_ms >= PAGE_LIFE_MS) {
-      if (making) await latest
-      else {
-        began_ms = monotonic()
-        making = true
-        latest = make()
-          .catch(() => undefined)
-          .finally(() => {
-            making = false
-          })
-      }
-    }
+  function current(): Promise<Page | undefined> {
+    latest = latest.then((page) => {
+      if (monotonic() - began_ms < PAGE_LIFE_MS) return page
+      began_ms = monotonic()
+      return make().catch(() => undefined)
+    })
     return latest
   }
 
@@ -81,7 +65,7 @@ export function createGetRevocations({
     const page = await current()
     if (!page) return unavailable('revocations_not_read')
     const accepted = exchange.request.headersDistinct['accept-encoding']?.join() ?? ''
-    return answerDocument(exchange, GZIP.test(accepted) ? page.zipped : page.plain)
+    return answerConditional(exchange, GZIP.test(accepted) ? page.zipped : page.plain)
   }
 }
 
@@ -93,13 +77,8 @@ async function signPage(claims: string, signer: TokenKey): Promise<Page> {
   )
   const signature = Buffer.from(signer.sign(signed)).toString('base64url')
   const jwt = Buffer.concat([signed, Buffer.from(`.${signature}`)])
-  const form = (body: Buffer, name: string, encoding?: { 'Content-Encoding': string }): Document => ({
-    body,
-    tag: `"${signature.slice(0, TAG_CHARACTERS)}${name}"`,
-    type: 'application/jwt',
-    maxAge_s: PAGE_LIFE_MS / 1_000,
-    headers: { Vary: 'Accept-Encoding', ...encoding },
-  })
+  const form = (body: Buffer, headers = {}): Answer =>
+    publicDocument(body, 'application/jwt', PAGE_LIFE_MS / 1_000, { Vary: 'Accept-Encoding', ...headers })
   const zipped = await compress(jwt, { level: 1 })
-  return { plain: form(jwt, ''), zipped: form(zipped, '-gzip', { 'Content-Encoding': 'gzip' }) }
+  return { plain: form(jwt), zipped: form(zipped, { 'Content-Encoding': 'gzip' }) }
 }

@@ -20,6 +20,8 @@ import { createGetRevocations } from './get-revocations.ts'
 import { createGrants } from './grant.ts'
 import { createKeyRing } from './key-ring.ts'
 import { measureClock, measureKeys } from './metrics.ts'
+import { createReadOwnToken } from './own-token.ts'
+import { createPostIntrospect } from './post-introspect.ts'
 import { createPostRevoke } from './post-revoke.ts'
 import { createPostToken } from './post-token.ts'
 import { createListener, get, type Methods, post } from './server.ts'
@@ -121,13 +123,11 @@ function createRoutes(
 ): Map<string, Methods> {
   const { db, connections, revocation, keys, grantOf, clockWatch, audit, usage, limit } = parts
   const { ISSUER: issuer, API_RESOURCE: resource } = config
-  const authenticate = createAuthenticate({
-    clients: createClientRecords({ db, clock }),
-    revocation,
-    keys,
-    failures: limit('token-failures', config.RATE_TOKEN_FAILURES_PER_ADDRESS),
-  })
-  const shared = { authenticate, audit, issuer, resource }
+  const failures = limit('token-failures', config.RATE_TOKEN_FAILURES_PER_ADDRESS)
+  const clients = createClientRecords({ db, clock })
+  const authenticate = createAuthenticate({ clients, revocation, keys, failures })
+  const readOwnToken = createReadOwnToken(keys, issuer, resource)
+  const shared = { authenticate, audit, resource }
   const postToken = createPostToken({
     ...shared,
     limit: limit('token-client', config.RATE_TOKEN_PER_CLIENT),
@@ -140,7 +140,16 @@ function createRoutes(
     ...shared,
     limit: limit('token-revocations', config.RATE_TOKEN_REVOCATIONS_PER_CLIENT),
     revocation,
-    keys,
+    readOwnToken,
+  })
+  const postIntrospect = createPostIntrospect({
+    db,
+    limit: limit('introspections', config.RATE_INTROSPECTIONS_PER_SERVICE),
+    failures,
+    revocation,
+    readOwnToken,
+    clock,
+    clockWatch,
   })
   const metadata = JSON.stringify(serverMetadata({ issuer, resource }))
   const algorithms = () => new Set(keys.live().map(({ key }) => key.alg))
@@ -148,6 +157,7 @@ function createRoutes(
   return new Map([
     ['/v1/oauth/token', post(postToken)],
     ['/v1/oauth/revoke', post(postRevoke)],
+    ['/v1/oauth/introspect', post(postIntrospect)],
     ['/v1/oauth/revocations', get(createGetRevocations({ db, keys, clock, clockWatch, issuer }))],
     ['/v1/oauth/jwks', get(createGetKeys(keys, revocation))],
     ['/.well-known/oauth-authorization-server', get(createGetDocument(() => metadata))],

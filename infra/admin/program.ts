@@ -11,6 +11,7 @@ import { askNewPassword } from './password.ts'
 import { addPeopleCommands } from './people-commands.ts'
 import { addRedisUsersCommand } from './redis-users-command.ts'
 import { addRestoreCommands } from './restore-commands.ts'
+import { addServiceCommands } from './service-commands.ts'
 import { auditLines, writeAudit } from './trail.ts'
 
 const EXIT_REFUSED = 1
@@ -56,6 +57,7 @@ export async function runAdmin(args: readonly string[], surroundings: Surroundin
   addPeopleCommands(program, run, askPassword)
   addClientCommands(program, run)
   addKeyCommands(program, run)
+  addServiceCommands(program, run)
   // npm runs scripts in the project's folder; INIT_CWD is the folder it was called from.
   addAnalyticsCommands(program, run, env.INIT_CWD ?? '.')
   addRestoreCommands(program, run, env.INIT_CWD ?? '.')

@@ -25,6 +25,8 @@ export type ServiceAction =
   | 'signing_key.rotated'
   | 'signing_key.reencrypted'
   | 'signing_key.revoked'
+  | 'service.created'
+  | 'service.revoked'
   | 'database.fenced'
   | 'database.repaired'
   | 'database.confirmed'
@@ -45,7 +47,7 @@ export const doneBy = (actor: Actor): DoneBy =>
   typeof actor === 'string' ? { userId: actor } : { operator: actor }
 
 interface Act {
-  /** The id of the client, person, company or key, the host of the callback, or `database`. */
+  /** The id of the client, person, company, key or service, the host of the callback, or `database`. */
   subject: string
   detail?: Record<string, unknown>
 }

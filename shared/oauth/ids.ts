@@ -5,8 +5,9 @@ export const CLIENT_SECRET_PATTERN = /ias_[0-9A-Za-z]{49}/
 export const SESSION_TOKEN_PATTERN = /ses_[0-9A-Za-z]{43}/
 export const INVITATION_TOKEN_PATTERN = /inv_[0-9A-Za-z]{43}/
 
-/** Exactly the id of a client, a company or a user. */
+/** Exactly the id of a client, a service, a company or a user. */
 export const CLIENT_ID_PATTERN = /^cli_[A-Za-z0-9]{22}$/
+export const SERVICE_ID_PATTERN = /^svc_[A-Za-z0-9]{22}$/
 export const VENDOR_ID_PATTERN = /^ven_[A-Za-z0-9]{1,60}$/
 export const USER_ID_PATTERN = /^usr_[A-Za-z0-9]{1,60}$/
 

@@ -23,6 +23,9 @@ function randomBase62(bits: number): string {
 /** A client's public id: `cli_` and 128 random bits. It names the client; it is not a secret. */
 export const newClientId = (): string => `cli_${randomBase62(CLIENT_ID_BITS)}`
 
+/** The public id of a service that may introspect tokens. */
+export const newServiceId = (): string => `svc_${randomBase62(CLIENT_ID_BITS)}`
+
 export const newUserId = (): string => `usr_${randomBase62(CLIENT_ID_BITS)}`
 export const newVendorId = (): string => `ven_${randomBase62(CLIENT_ID_BITS)}`
 

@@ -11,6 +11,8 @@ export const serverMetadata = ({ issuer, resource }: Server) => ({
   token_endpoint_auth_methods_supported: AUTHENTICATION_METHODS,
   revocation_endpoint: `${issuer}/v1/oauth/revoke`,
   revocation_endpoint_auth_methods_supported: AUTHENTICATION_METHODS,
+  introspection_endpoint: `${issuer}/v1/oauth/introspect`,
+  introspection_endpoint_auth_methods_supported: AUTHENTICATION_METHODS,
   // No RFC has it: where services that verify tokens themselves read what is revoked.
   revocations_uri: `${issuer}/v1/oauth/revocations`,
   jwks_uri: `${issuer}/v1/oauth/jwks`,

@@ -20,7 +20,11 @@ export class RestoredError extends Error {
 export const FENCED = `(exists (select from restore_fences where lowered_at is null)
   or not exists (select from revocation_trust where place = database_place()))`
 
-function assertPrimary({ standby, restored }: { standby?: boolean; restored?: boolean } = {}): void {
+/**
+ * Takes what `pg_is_in_recovery()` and FENCED said in the statement whose answer counts.
+ * @throws StandbyError, RestoredError
+ */
+export function assertPrimary({ standby, restored }: { standby?: boolean; restored?: boolean } = {}): void {
   if (standby) throw new StandbyError()
   if (restored) throw new RestoredError()
 }

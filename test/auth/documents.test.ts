@@ -14,7 +14,7 @@ const GET_ROUTES = [
   '/healthz',
   '/readyz',
 ]
-const POST_ROUTES = ['/v1/oauth/token', '/v1/oauth/revoke']
+const POST_ROUTES = ['/v1/oauth/token', '/v1/oauth/revoke', '/v1/oauth/introspect']
 
 describe('what answers on the authorization server', () => {
   let auth: TestAuth
@@ -100,6 +100,8 @@ describe('what answers on the authorization server', () => {
         token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
         revocation_endpoint: `${TEST_ISSUER}/v1/oauth/revoke`,
         revocation_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+        introspection_endpoint: `${TEST_ISSUER}/v1/oauth/introspect`,
+        introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
         revocations_uri: `${TEST_ISSUER}/v1/oauth/revocations`,
         jwks_uri: `${TEST_ISSUER}/v1/oauth/jwks`,
         grant_types_supported: ['client_credentials'],

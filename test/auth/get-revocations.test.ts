@@ -168,7 +168,7 @@ describe(`GET ${PATH}`, () => {
       const body = encoding ? gunzipSync(answer.body) : answer.body
       assert.equal(body.toString(), plain.body.toString())
       const tag = tagOf(answer) ?? ''
-      assert.equal(tag, encoding ? tagOf(plain)?.replace(/"$/, '-gzip"') : tagOf(plain))
+      assert.equal(tag === tagOf(plain), encoding === undefined)
       assert.equal((await read({ ...headers, 'if-none-match': tag })).status, 304)
       assert.equal((await read({ ...headers, 'if-match': '"another"' })).status, 412)
     }
@@ -235,12 +235,13 @@ describe(`GET ${PATH}`, () => {
 
   it('is made anew for a request that comes over a second after a slow one began, and one at a time', async () => {
     const transaction = await lockedTokens()
-    const slow = fresh()
-    now_ms += PAGE_LIFE_MS
-    const late = [read(), read(), read()]
     const waiting = `from pg_stat_activity where application_name = 'pages' and wait_event_type = 'Lock'`
     const running = async () => (await auth.db.raw(`select count(*)::int as count ${waiting}`)).rows[0].count
+    const slow = fresh()
     await eventually(async () => (await running()) > 0)
+    now_ms += PAGE_LIFE_MS
+    const late = [read(), read(), read()]
+    await auth.db.raw('select pg_sleep(0.1)')
     assert.equal(await running(), 1)
     await transaction.rollback()
     const [first, ...others] = (await Promise.all([slow, ...late])).map(tagOf)

@@ -14,6 +14,7 @@ interface OAuthServer {
 
 const TAG = 'OAuth'
 const EXAMPLE_TOKEN = 'eyJ0eXAiOiJhdCtqd3QiLCJhbGciOiJFUzI1NiIsImtpZCI6IjEifQ.e30.c2ln'
+const SERVICE_ID = 'svc_4f1D2c3B5a69q78796a5w4'
 const CLIENT_ID = 'cli_4f1D2c3B5a69q78796a5w4'
 
 const credentials = {
@@ -174,6 +175,48 @@ const revokeToken = (): Operation => ({
   },
 })
 
+const introspectToken = (): Operation => ({
+  operationId: 'introspectToken',
+  tags: [TAG],
+  summary: 'Ask whether an access token is live',
+  description:
+    'For services that an operator of the authorization server has registered (RFC 7662); a client of a company gets 401. A service authenticates as a client does. The response is the same for every token that is not live, whatever the reason.',
+  security: [{ client: [] }, {}],
+  parameters: [],
+  requestBody: form('IntrospectionRequest', {
+    token: EXAMPLE_TOKEN,
+    client_id: SERVICE_ID,
+    client_secret: 'sec_example',
+  }),
+  responses: {
+    200: answer({
+      description: 'Whether the token is live, and if so its claims.',
+      headers: LIMITED,
+      schema: 'Introspection',
+      example: {
+        active: true,
+        client_id: CLIENT_ID,
+        sub: CLIENT_ID,
+        vendor_id: 'ven_acme',
+        scope: 'boost:write',
+        iss: 'https://integrations.example',
+        aud: 'https://integrations.example',
+        iat: 1_780_000_000,
+        exp: 1_780_000_900,
+        jti: 'Jc2kX0q3uTq9b1C5e7F2aQ',
+        token_type: 'Bearer',
+      },
+    }),
+    400: answer({
+      description:
+        '`invalid_request`: not a form, a field is missing or sent twice, or the credentials were sent in two ways or in the query.',
+      headers: REFUSED,
+      ...error('invalid_request', 'token is missing'),
+    }),
+    ...clientErrors,
+  },
+})
+
 const readRevocations = (): Operation => ({
   operationId: 'readRevocations',
   tags: [TAG],
@@ -281,6 +324,8 @@ const metadataMembers = {
   token_endpoint_auth_methods_supported: texts,
   revocation_endpoint: uri,
   revocation_endpoint_auth_methods_supported: texts,
+  introspection_endpoint: uri,
+  introspection_endpoint_auth_methods_supported: texts,
   revocations_uri: uri,
   jwks_uri: uri,
   grant_types_supported: texts,
@@ -317,6 +362,29 @@ const oauthSchemas = (): Record<string, JsonSchema> => ({
   RevocationRequest: object(
     { token: text('The access token.'), token_type_hint: text('Ignored.'), ...credentials },
     ['token'],
+  ),
+  IntrospectionRequest: object(
+    { token: text('The access token.'), token_type_hint: text('Ignored.'), ...credentials },
+    ['token'],
+  ),
+  Introspection: object(
+    {
+      active: {
+        type: 'boolean',
+        description: 'Whether the token is live. If not, there is no other member.',
+      },
+      client_id: text(),
+      sub: text('The same as `client_id`.'),
+      vendor_id: text('The company of the client.'),
+      scope: text(),
+      iss: text(),
+      aud: text(),
+      iat: { type: 'integer' },
+      exp: { type: 'integer' },
+      jti: text(),
+      token_type: { type: 'string', enum: ['Bearer'] },
+    },
+    ['active'],
   ),
   OAuthError: {
     ...object(
@@ -356,6 +424,7 @@ export const oauthPaths = ({ issuer, apiResource: resource }: OAuthServer): OAut
   paths: {
     '/v1/oauth/token': { post: issueToken() },
     '/v1/oauth/revoke': { post: revokeToken() },
+    '/v1/oauth/introspect': { post: introspectToken() },
     '/v1/oauth/revocations': { get: readRevocations() },
     '/v1/oauth/jwks': { get: readKeys() },
     '/.well-known/oauth-authorization-server': {

@@ -1,0 +1,77 @@
+import { SERVICE_ID_PATTERN } from '#shared/oauth/ids.ts'
+import { readServiceCredentials, type ServiceCredentials } from '#shared/oauth/service-credentials.ts'
+import type { Clock } from '#shared/process/clock.ts'
+import { batchPerTurn } from '#shared/process/turn-batch.ts'
+import type { Revocation } from '#shared/revocation/revocation.ts'
+import type { Queryable } from '#shared/stores/postgres.ts'
+import type { RateLimit } from '#shared/stores/rate-limit.ts'
+import { answerUncached } from './answer.ts'
+import { createFail, secretMatches } from './authenticate.ts'
+import { readClientRequest } from './client-request.ts'
+import type { ClockWatch } from './clock-watch.ts'
+import type { PresentedCredentials } from './credentials.ts'
+import type { ReadOwnToken } from './own-token.ts'
+import { INVALID_CLIENT, Refusal, tooManyRequests, unavailable } from './refusal.ts'
+import { type Exchange, type Handler, missing } from './route.ts'
+
+const FIELDS = new Set(['token', 'client_id', 'client_secret'])
+/** RFC 7662 §2.2: the same for every token that is not live. */
+const INACTIVE = Object.freeze(answerUncached({ active: false }))
+const SERVICES_A_QUERY = 50
+
+/** POST /v1/oauth/introspect (RFC 7662): a service that an operator registered asks whether a token is live. */
+export function createPostIntrospect(parts: {
+  db: Queryable
+  /** Counts the requests of an authenticated service. */
+  limit: RateLimit
+  /** Counts failed authentications by address. */
+  failures: RateLimit
+  revocation: Revocation
+  readOwnToken: ReadOwnToken
+  clock: Clock
+  clockWatch: ClockWatch
+}): Handler {
+  const { db, limit, revocation, readOwnToken, clock, clockWatch } = parts
+  const fail = createFail(parts.failures)
+  const readService = batchPerTurn((ids: string[]) => readServiceCredentials(db, ids), {
+    size: SERVICES_A_QUERY,
+  })
+
+  /** The record is read from the primary each time, so that a service is refused from its revocation on. */
+  async function refuse(
+    exchange: Exchange,
+    { clientId, secret }: PresentedCredentials,
+  ): Promise<Refusal | undefined> {
+    let service: ServiceCredentials | undefined
+    try {
+      if (SERVICE_ID_PATTERN.test(clientId)) service = await readService(clientId)
+    } catch {
+      return unavailable('service_record_not_read')
+    }
+    const { noSecret, unknown, wrongSecret, revoked } = INVALID_CLIENT
+    if (!secretMatches(secret, service?.secretHash))
+      return fail(exchange, secret === '' ? noSecret : service ? wrongSecret : unknown)
+    if (service?.isRevoked) return fail(exchange, revoked)
+    exchange.rate = await limit.consume(clientId)
+    return exchange.rate.allowed ? undefined : tooManyRequests('rate_of_service', exchange.rate)
+  }
+
+  return async (exchange) => {
+    const read = await readClientRequest(exchange, FIELDS)
+    if (read instanceof Refusal) return read
+    const token = read.form.get('token')
+    if (token === undefined) return missing('token')
+    const refusal = await refuse(exchange, read.credentials)
+    if (refusal) return refusal
+    // A clock that is behind takes expired tokens for live ones.
+    if (!clockWatch.isRight()) return unavailable('clock_wrong')
+
+    const own = await readOwnToken(token)
+    if (own === 'unreadable') return unavailable('signing_key_unreadable')
+    if (!own || own.claims.exp * 1_000 <= clock.now()) return INACTIVE
+    const { claims, kid } = own
+    const standing = await revocation.ask({ clientId: claims.client_id, jti: claims.jti, kid })
+    if (standing === 'undecided') return unavailable('revocation_undecided')
+    return standing === 'live' ? answerUncached({ active: true, ...claims, token_type: 'Bearer' }) : INACTIVE
+  }
+}

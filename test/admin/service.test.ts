@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { hashSecret } from '#shared/oauth/ids.ts'
+import { startAdmin, type TestAdmin } from '../support/admin.ts'
+
+describe('admin service', () => {
+  let operator: TestAdmin
+  before(async () => {
+    operator = await startAdmin()
+  })
+  after(() => operator.stop())
+
+  const entries = () => operator.db('activity').orderBy('entry_id')
+
+  it('create shows the secret once and stores only its hash', async () => {
+    const { code, stdout, stderr } = await operator.admin([
+      '--as',
+      'Ada',
+      'service',
+      'create',
+      '--name',
+      'Boost',
+    ])
+    assert.equal(code, 0, stderr)
+    const [, id = '', secret = ''] =
+      /^Service ID: (svc_[0-9A-Za-z]{22})\nService secret: (ias_[0-9A-Za-z]{49})\n$/.exec(stdout) ?? []
+    const [row] = await operator.db('services')
+    assert.equal(row.service_id, id)
+    assert.deepEqual(row.secret_hash, hashSecret(secret))
+    const listed = await operator.admin(['services', 'list'])
+    assert.match(
+      listed.stdout,
+      new RegExp(`^SERVICE ID +NAME +CREATED +REVOKED\n${id} +Boost +\\S+ \\S+ +-\n$`),
+    )
+    assert.ok(![stderr, listed.stdout, JSON.stringify(await entries())].some((text) => text.includes(secret)))
+    const [{ vendor_id, operator: by, action, subject, detail }] = await entries()
+    assert.deepEqual(
+      { vendor_id, by, action, subject, detail },
+      { vendor_id: null, by: 'Ada', action: 'service.created', subject: id, detail: { name: 'Boost' } },
+    )
+    assert.match(stderr, /"event":"operator\.acted".*"action":"service\.created"/)
+  })
+
+  it('revoke is final, and recorded once', async () => {
+    const { json: made } = await operator.admin(['service', 'create', '--name', 'Catalog', '--json'])
+    const first = await operator.admin(['service', 'revoke', made.serviceId, '--json'])
+    assert.equal(first.code, 0, first.stderr)
+    const again = await operator.admin(['service', 'revoke', made.serviceId, '--json'])
+    assert.ok(first.json.revokedAt)
+    assert.deepEqual(again.json, first.json)
+    const acts = (await entries()).filter(({ subject }) => subject === made.serviceId)
+    assert.deepEqual(
+      acts.map(({ action }) => action),
+      ['service.created', 'service.revoked'],
+    )
+  })
+
+  it('revoke refuses an id that no service has', async () => {
+    const { code, stderr } = await operator.admin(['service', 'revoke', 'svc_nobody'])
+    assert.deepEqual([code, stderr], [1, 'There is no service svc_nobody.\n'])
+  })
+
+  for (const name of ['', ' ', 'x'.repeat(101), 'a\nb'])
+    it(`create refuses the name ${JSON.stringify(name.slice(0, 5))} of ${name.length} characters`, async () => {
+      const before = await operator.db('services')
+      const { code, stderr } = await operator.admin(['service', 'create', '--name', name])
+      assert.deepEqual([code, stderr], [1, 'The name must be 1 to 100 printable characters.\n'])
+      assert.deepEqual(await operator.db('services'), before)
+    })
+})
