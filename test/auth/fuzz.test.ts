@@ -2,7 +2,9 @@ import { strict as assert } from 'node:assert'
 import fc from 'fast-check'
 import { parseForm } from '../../apps/auth/form.ts'
 import { Refusal } from '../../apps/auth/refusal.ts'
+import { createService } from '../../infra/admin/services.ts'
 import { basic, startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
+import { testOperator } from '../support/operator.ts'
 
 /** Each run of the tests tries others; `FC_RUNS=1000 npx mocha test/auth/fuzz.test.ts` tries more at once. */
 const RUNS = Number(process.env.FC_RUNS ?? 100)
@@ -102,6 +104,28 @@ describe('any input', () => {
         const body = `client_id=${client_id}&client_secret=${client_secret}&token=${encoded(value)}`
         const { status } = await auth.post('/v1/oauth/revoke', body)
         assert.equal(status, value === '' ? 400 : 200)
+      }),
+      { numRuns: RUNS },
+    )
+    assertNothingFailed()
+  }).timeout(60_000)
+
+  it('answers inactive for any token sent to POST /v1/oauth/introspect, and 400 for an empty one', async () => {
+    const service = await createService(auth.db, { name: 'Service', by: testOperator() })
+    const parts: string[] = (await auth.token(client)).json.access_token.split('.')
+    const [header = '', payload = '', signature = ''] = parts
+    const token = fc.oneof(
+      text,
+      fc
+        .tuple(near(header, 'e30'), near(payload, 'e30', 'bnVsbA'), near(signature.slice(1), ''))
+        .map((three) => three.join('.')),
+    )
+    await fc.assert(
+      fc.asyncProperty(token, async (value) => {
+        const body = `client_id=${service.serviceId}&client_secret=${service.serviceSecret}&token=${encoded(value)}`
+        const { status, text: answer } = await auth.post('/v1/oauth/introspect', body)
+        if (value === '') assert.equal(status, 400)
+        else assert.equal(answer, '{"active":false}')
       }),
       { numRuns: RUNS },
     )

@@ -5,11 +5,14 @@ import { createMetrics } from '#shared/process/metrics.ts'
 import { rateLimits } from '#shared/stores/rate-limit.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
+import { createService } from '../../infra/admin/services.ts'
 import { type AuthResponse, startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
+import { testOperator } from '../support/operator.ts'
 
 const LIMITS = {
   RATE_TOKEN_PER_CLIENT: '5/60',
   RATE_TOKEN_REVOCATIONS_PER_CLIENT: '5/60',
+  RATE_INTROSPECTIONS_PER_SERVICE: '5/60',
   RATE_TOKEN_FAILURES_PER_ADDRESS: '5/60',
   TRUSTED_PROXIES: '127.0.0.1',
 }
@@ -112,6 +115,21 @@ for (const store of ['with Redis', 'without Redis']) {
       for (const _ of SEVERAL) assert.equal((await revoke()).status, 200)
       assertTooMany(await revoke(), 'token-revocations')
       assert.equal((await auth.token(client)).status, 200)
+    })
+
+    it('limits POST /v1/oauth/introspect by service, and its failures by address like any other', async () => {
+      const service = await createService(auth.db, { name: 'Service', by: testOperator() })
+      const introspect = (client_secret: string) =>
+        auth.post(
+          '/v1/oauth/introspect',
+          { client_id: service.serviceId, client_secret, token: 'x' },
+          { 'x-forwarded-for': `203.0.113.${100 + address}` },
+        )
+      for (const _ of SEVERAL) assert.equal((await introspect(service.serviceSecret)).status, 200)
+      assertTooMany(await introspect(service.serviceSecret), 'introspections')
+      for (const _ of SEVERAL) assert.equal((await introspect('wrong')).status, 401)
+      assertTooMany(await introspect('wrong'), 'token-failures')
+      assertTooMany(await wrong(`203.0.113.${100 + address}`), 'token-failures')
     })
 
     it('says what is left in every answer to an authenticated client, and in no other', async () => {

@@ -7,10 +7,12 @@ import { newInvitationToken, newUserId } from '#shared/oauth/new-ids.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { listPaths } from '../../apps/api/app.ts'
+import { createService } from '../../infra/admin/services.ts'
 import { startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
 import { startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { DAYS, fillLargestCompany, type LargestCompany } from '../support/largest-company.ts'
+import { testOperator } from '../support/operator.ts'
 import { threadCpu_ms } from '../support/thread-cpu.ts'
 
 /** In this time the process serves no one else, be it in one turn of the event loop or in several that are due. */
@@ -209,6 +211,7 @@ describe('the event loop, with the largest company that there can be', () => {
   describe('is not held up by the authorization server', () => {
     let auth: TestAuth
     let client: TestClient
+    let service: Awaited<ReturnType<typeof createService>>
     let redis: ReturnType<typeof createRedis>
     before(async function () {
       this.timeout(120_000)
@@ -228,6 +231,7 @@ describe('the event loop, with the largest company that there can be', () => {
         { vendorId, userId: owner.userId, now_ms: auth.clock.now() },
       )
       client = await auth.createClient({ vendorId })
+      service = await createService(auth.db, { name: 'Service', by: testOperator() })
     })
     after(async () => {
       redis.disconnect()
@@ -238,6 +242,15 @@ describe('the event loop, with the largest company that there can be', () => {
         () => ({ form: tokenFields(client) }),
         () => ({ form: { ...tokenFields(client), client_secret: 'wrong' }, status: 401 }),
         () => ({ form: { ...tokenFields(client), scope: 'x '.repeat(3_000) }, status: 400 }),
+      ],
+      'POST /v1/oauth/introspect': [
+        async () => ({
+          form: {
+            client_id: service.serviceId,
+            client_secret: service.serviceSecret,
+            token: (await auth.token(client)).json.access_token,
+          },
+        }),
       ],
       'POST /v1/oauth/revoke': [
         async () => ({

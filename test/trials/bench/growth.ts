@@ -5,6 +5,7 @@ import type { Goal } from './goals.ts'
 import { figuresOf, measureInterleaved, throughputRatio } from './measure.ts'
 import { plansOf } from './plans.ts'
 import { createReaders } from './readers.ts'
+import type { HttpRequest } from './requests.ts'
 import type { Bench, Measurement, Row } from './row.ts'
 import { spread } from './statistics.ts'
 import type { World } from './world.ts'
@@ -15,6 +16,9 @@ const CLIENTS = [10, 1_000, 100_000] as const
 const DAYS = [30, 366] as const
 const EVENTS = 10_000_000
 const DAY_MS = 86_400_000
+
+/** Its statement reads what is revoked now, and not every client or token that ever was. */
+const REVOCATIONS: HttpRequest = { method: 'GET', path: '/v1/oauth/revocations', headers: {} }
 
 const NOT_DEARER: Goal = { least: 0.9 }
 
@@ -48,7 +52,7 @@ async function clients(bench: Bench): Promise<Measurement> {
       ...throughputRatio(more, ten),
     })),
     loads: [ten, thousand, most].map(figuresOf),
-    plans: await plansOf(world, 'auth', [tokenRequest(all.at(-1) as BenchClient)]),
+    plans: await plansOf(world, 'auth', [tokenRequest(all.at(-1) as BenchClient), REVOCATIONS]),
   }
 }
 

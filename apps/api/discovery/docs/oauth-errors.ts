@@ -37,7 +37,7 @@ export const OAUTH_ERRORS: Record<string, OAuthErrorAdvice> = {
   temporarily_unavailable: {
     statuses: [429, 502, 503, 504],
     cause:
-      '429: too many token requests by this client, or too many wrong secrets from this address. Any other status: the service is temporarily unavailable.',
+      '429: too many requests by this client or service, or too many wrong secrets from this address. Any other status: the service is temporarily unavailable.',
     cure: 'Wait as many seconds as `Retry-After` says. If it is 429, reuse each token until it expires.',
   },
   server_error: {

@@ -1,0 +1,117 @@
+import type { JsonSchema } from './document-shape.ts'
+
+const credentials = {
+  client_id: { type: 'string', description: 'Left out if the client authenticates by HTTP Basic.' },
+  client_secret: { type: 'string', description: 'Left out if the client authenticates by HTTP Basic.' },
+}
+
+const text = (description?: string): JsonSchema => ({ type: 'string', ...(description && { description }) })
+const uri: JsonSchema = { type: 'string', format: 'uri' }
+const texts: JsonSchema = { type: 'array', items: { type: 'string' } }
+const object = (properties: Record<string, JsonSchema>, required: readonly string[]): JsonSchema => ({
+  type: 'object',
+  properties,
+  required,
+})
+
+const metadataMembers = {
+  issuer: uri,
+  token_endpoint: uri,
+  token_endpoint_auth_methods_supported: texts,
+  revocation_endpoint: uri,
+  revocation_endpoint_auth_methods_supported: texts,
+  introspection_endpoint: uri,
+  introspection_endpoint_auth_methods_supported: texts,
+  revocations_uri: uri,
+  jwks_uri: uri,
+  grant_types_supported: texts,
+  response_types_supported: texts,
+  scopes_supported: texts,
+  service_documentation: uri,
+  protected_resources: texts,
+}
+const openIdMembers = {
+  ...metadataMembers,
+  subject_types_supported: texts,
+  id_token_signing_alg_values_supported: texts,
+}
+
+/** Returns the schemas of the authorization server's part of the OpenAPI document. */
+export const oauthSchemas = (): Record<string, JsonSchema> => ({
+  TokenRequest: object(
+    {
+      grant_type: { type: 'string', enum: ['client_credentials'] },
+      ...credentials,
+      scope: text("One or more of the client's scopes, separated by single spaces."),
+      resource: text('If sent, the identifier of this API (RFC 8707).'),
+    },
+    ['grant_type', 'scope'],
+  ),
+  TokenAnswer: object(
+    {
+      access_token: text('A JWT by RFC 9068.'),
+      token_type: { type: 'string', enum: ['Bearer'] },
+      expires_in: { type: 'integer', description: 'Seconds.' },
+      scope: text('The scopes of the token, as they were asked for.'),
+    },
+    ['access_token', 'token_type', 'expires_in', 'scope'],
+  ),
+  RevocationRequest: object(
+    { token: text('The access token.'), token_type_hint: text('Ignored.'), ...credentials },
+    ['token'],
+  ),
+  IntrospectionRequest: object(
+    { token: text('The access token.'), token_type_hint: text('Ignored.'), ...credentials },
+    ['token'],
+  ),
+  Introspection: object(
+    {
+      active: {
+        type: 'boolean',
+        description: 'Whether the token is live. If not, there is no other member.',
+      },
+      client_id: text(),
+      sub: text('The same as `client_id`.'),
+      vendor_id: text('The company of the client.'),
+      scope: text(),
+      iss: text(),
+      aud: text(),
+      iat: { type: 'integer' },
+      exp: { type: 'integer' },
+      jti: text(),
+      token_type: { type: 'string', enum: ['Bearer'] },
+    },
+    ['active'],
+  ),
+  OAuthError: {
+    ...object(
+      {
+        error: text('Stable; by RFC 6749 §5.2.'),
+        error_description: text('For people; may change.'),
+        error_uri: text('The page that explains it.'),
+      },
+      ['error'],
+    ),
+    description: 'An error of the OAuth endpoints (RFC 6749 §5.2).',
+  },
+  KeySet: object({ keys: { type: 'array', items: { $ref: '#/components/schemas/Key' } } }, ['keys']),
+  Key: {
+    ...object(
+      {
+        kty: { type: 'string', enum: ['EC', 'RSA'] },
+        kid: text('The thumbprint of the key (RFC 7638).'),
+        alg: { type: 'string', enum: ['ES256', 'RS256'] },
+        use: { type: 'string', enum: ['sig'] },
+        crv: text(),
+        x: text(),
+        y: text(),
+        n: text(),
+        e: text(),
+      },
+      ['kty', 'kid', 'alg', 'use'],
+    ),
+    description: 'A public key (RFC 7517 §4): `crv`, `x` and `y` if EC; `n` and `e` if RSA.',
+  },
+  ServerMetadata: object(metadataMembers, Object.keys(metadataMembers)),
+  OpenIdMetadata: object(openIdMembers, Object.keys(openIdMembers)),
+})
