@@ -6,6 +6,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { exampleRequest, payloadOf } from '../../apps/workspace/src/webhooks/test-event.ts'
+import { runAdmin } from '../support/admin.ts'
 import { eventually } from '../support/eventually.ts'
 import { QUICK_START, untilAnswered } from '../support/languages.ts'
 import { freePort } from '../support/ports.ts'
@@ -182,6 +183,18 @@ describe('documentation: the examples, as they are printed', function () {
       await eventually(async () => (await refused()).includes('401: revoked'), { limit_ms: DEADLINE_MS })
     })
   }
+
+  if (has.php)
+    it('asks about a token with the PHP example of /docs/verify, as a registered service', async () => {
+      const { stack } = await testWorkspace()
+      const register = ['service', 'create', '--name', 'Examples', '--json']
+      const { json } = await runAdmin(register, { env: { DATA_DIR: stack.dataDir } })
+      const service = { SERVICE_ID: json.serviceId, SERVICE_SECRET: json.serviceSecret }
+      const ACCESS_TOKEN = String((await requestToken(client)).body.access_token)
+      const ask = (env: Record<string, string>) => shell('php introspect.php', { ...service, ...env })
+      assert.equal(await ask({ ACCESS_TOKEN }), `${client.clientId}\n`)
+      assert.equal(await ask({ ACCESS_TOKEN: 'x' }), '401: not a live token\n')
+    })
 
   for (const [language, { name }] of Object.entries(TOOLS)) {
     if (language === 'sh' || !has[language]) continue
