@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { REDIS_USER_RULES, SENTINEL_USER_RULES } from '../database/redis-users.ts'
 import { command, type Print } from './commands.ts'
 
-/** Prints the Redis access rules of the services, and of a service that only verifies tokens, for an ACL file or redis.conf. */
+/** Prints the Redis access rules of the services, for an ACL file or redis.conf. */
 export function addRedisUsersCommand(program: Command, print: Print): void {
   command(
     program,

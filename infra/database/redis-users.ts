@@ -8,17 +8,12 @@
  * reconciler sends every entry again, with its full lifetime, within half a minute.
  */
 
-/** Connect and read revocations, which is all that a token verifier does. Its scripts name no KEYS. */
-const ASK = [
+/** Both services read revocations, count against rate limits, and record refusals. Scripts of the first name no KEYS. */
+const COMMON = [
   'resetkeys resetchannels -@all',
   '+auth +hello +ping +quit +info +client|setname +eval',
   '(%R~revoked:* %R~revocation:marker +get +mget)',
   '(%RW~revocation:tick +incr)',
-]
-
-/** What both services do besides: count against rate limits, and record refusals. */
-const COMMON = [
-  ...ASK,
   '+time ~rate:* +set +incrby +pttl',
   '(~refusals:* +set +del +zadd +zrem +zcard +zpopmin +pexpire)',
 ]
@@ -33,8 +28,6 @@ export const REDIS_USER_RULES = {
     '(~usage:* +eval +hincrby +hmget +hscan +renamenx +del)',
     '(%R~refusals:* +get +mget +zrange)',
   ].join(' '),
-  /** For other services of the company (shared/access-tokens). */
-  verifier: ASK.join(' '),
 } as const
 
 /** Users that Sentinel needs on the data servers (not on the Sentinels). */

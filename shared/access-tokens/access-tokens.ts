@@ -1,8 +1,4 @@
-import type { Scope } from '#shared/oauth/scopes.ts'
-import { Problem, type ProblemCode, unavailable } from '#shared/problems/problems.ts'
-import type { Clock } from '#shared/process/clock.ts'
-import type { Revocation } from '#shared/revocation/revocation.ts'
-import { type Bearer, bearerChallenge } from './bearer.ts'
+import { type Bearer, bearerChallenge, bearerOf, type IncomingRequest } from './bearer.ts'
 import { rememberVerified } from './remembered.ts'
 import type { SigningKeys } from './signing-keys.ts'
 import {
@@ -12,32 +8,55 @@ import {
   type VerifiedToken,
 } from './verify.ts'
 
-/**
- * Why a token does not admit a request: a problem with its status and its challenge (RFC 6750 §3), a word that is
- * more exact than its code, and the client if the token is certainly one of its own.
- */
-export class TokenRefused extends Problem {
-  readonly reason: RefusalReason | ProblemCode
+const STATUSES = {
+  invalid_request: 400,
+  unauthenticated: 401,
+  invalid_token: 401,
+  insufficient_scope: 403,
+  forbidden: 403,
+  unavailable: 503,
+} as const
+
+export type RefusalCode = keyof typeof STATUSES
+
+const RETRY_AFTER_S = 2
+
+/** Why a token does not admit a request, and the answer to send: `status`, `headers` and `detail`. */
+export class TokenRefused extends Error {
+  override readonly name = 'TokenRefused'
+  readonly code: RefusalCode
+  readonly status: (typeof STATUSES)[RefusalCode]
+  /** One sentence for the person who reads the answer. */
+  readonly detail: string
+  /** The challenge (RFC 6750 §3) as `WWW-Authenticate`; `Retry-After` with a 503. */
+  readonly headers: Readonly<Record<string, string>>
+  /** More exact than the code, if there is more to say. */
+  readonly reason: RefusalReason | RefusalCode
+  /** Whose token it is, if it is certainly one of its own. */
   readonly client: TokenClient | undefined
   /** The scope that the token lacks. */
-  readonly scope: Scope | undefined
+  readonly scope: string | undefined
 
   constructor(
-    code: ProblemCode,
+    code: RefusalCode,
     detail: string,
     {
-      challenge,
+      headers = {},
       reason = code,
       client,
       scope,
     }: {
-      challenge?: string
-      reason?: RefusalReason | ProblemCode
+      headers?: Record<string, string>
+      reason?: RefusalReason | RefusalCode
       client?: TokenClient | undefined
-      scope?: Scope
+      scope?: string
     } = {},
   ) {
-    super(code, `${detail}.`, challenge === undefined ? {} : { headers: { 'WWW-Authenticate': challenge } })
+    super(detail)
+    this.code = code
+    this.status = STATUSES[code]
+    this.detail = detail
+    this.headers = headers
     this.reason = reason
     this.client = client
     this.scope = scope
@@ -47,22 +66,26 @@ export class TokenRefused extends Problem {
 /** What decides whether an access token admits a request: `admit`, or the four steps of which it consists. */
 export interface AccessTokens {
   /**
-   * Takes all four steps. @returns the token of a request that may use this scope for this company.
-   * @throws what the first step that fails throws.
+   * Takes all four steps for the token in the request's Authorization header. Returns the token of a request that may
+   * use this scope for this company. Call it for each request and never remember its answer.
+   * @throws TokenRefused by the first step that fails.
    */
-  admit(bearer: Bearer, wanted: { scope: Scope; vendorId: string | undefined }): Promise<VerifiedToken>
+  admit(
+    request: IncomingRequest,
+    wanted: { scope: string; vendorId: string | undefined },
+  ): Promise<VerifiedToken>
   /**
    * Judges the token by RFC 9068 §4, but for revocation.
-   * @throws TokenRefused 401, or 400 when it was sent twice; Problem 503 while its key cannot be fetched.
+   * @throws TokenRefused 401, or 400 when it was sent twice, or 503 while its key cannot be fetched.
    */
   verify(bearer: Bearer): Promise<VerifiedToken>
   /**
    * Asks whether the token, its client or its key was revoked. Ask for each request and never remember the answer.
-   * @throws TokenRefused 401; Problem 503 when neither store can tell.
+   * @throws TokenRefused 401, or 503 when it cannot be told.
    */
   requireLive(token: VerifiedToken): Promise<void>
   /** @throws TokenRefused 403 insufficient_scope. */
-  requireScope(token: VerifiedToken, scope: Scope): void
+  requireScope(token: VerifiedToken, scope: string): void
   /** @throws TokenRefused 403 when the token is for another company. */
   requireCompany(token: VerifiedToken, vendorId: string | undefined): void
 }
@@ -75,8 +98,15 @@ export interface AccessTokenOptions {
   resource: string
   /** The URL of the protected-resource metadata (RFC 9728 §5.1), if there is any. */
   resourceMetadata?: string
-  revocation: Pick<Revocation, 'ask'>
-  clock: Clock
+  /** A feed (revocation-feed.ts), or anything else that knows. Any answer but `live` refuses. */
+  revocation: {
+    ask(subject: {
+      clientId: string
+      jti: string
+      kid: string
+    }): Promise<'live' | 'undecided' | { revoked: 'client' | 'key' | 'token' }>
+  }
+  clock?: { now(): number }
 }
 
 /** The description that the caller gets (RFC 6750 §3.1): enough to fix an honest mistake. */
@@ -96,6 +126,9 @@ const DESCRIPTIONS: Record<RefusalReason, string> = {
   revoked: 'The token, its client or its key was revoked',
 }
 
+const unavailable = (detail: string) =>
+  new TokenRefused('unavailable', detail, { headers: { 'Retry-After': String(RETRY_AFTER_S) } })
+
 /** Judges the access tokens of the authorization server for any service of the company. */
 export function createAccessTokens({
   keys,
@@ -103,19 +136,24 @@ export function createAccessTokens({
   resource,
   resourceMetadata,
   revocation,
-  clock,
+  clock = Date,
 }: AccessTokenOptions): AccessTokens {
   const judge = rememberVerified({
     verify: createTokenVerification({ keys, issuer, audience: resource, clock }),
     keys,
     clock,
   })
-  const challenge = (parameters: Record<string, string> = {}): string =>
-    bearerChallenge({ realm: resource, resource_metadata: resourceMetadata, ...parameters })
+  const challenge = (parameters: Record<string, string> = {}) => ({
+    'WWW-Authenticate': bearerChallenge({
+      realm: resource,
+      resource_metadata: resourceMetadata,
+      ...parameters,
+    }),
+  })
   const invalid = (reason: RefusalReason, client?: TokenClient) => {
     const description = DESCRIPTIONS[reason]
     const error = { error: 'invalid_token', error_description: description }
-    return new TokenRefused('invalid_token', description, { challenge: challenge(error), reason, client })
+    return new TokenRefused('invalid_token', `${description}.`, { headers: challenge(error), reason, client })
   }
 
   function tokenOf(bearer: Bearer): string {
@@ -127,18 +165,18 @@ export function createAccessTokens({
       case 'repeated': {
         const description = 'The token was sent more than once or in more than one way'
         const error = { error: 'invalid_request', error_description: description }
-        throw new TokenRefused('invalid_request', description, { challenge: challenge(error) })
+        throw new TokenRefused('invalid_request', `${description}.`, { headers: challenge(error) })
       }
       case 'none':
-        throw new TokenRefused('unauthenticated', 'Send an access token as Authorization: Bearer', {
-          challenge: challenge(),
+        throw new TokenRefused('unauthenticated', 'Send an access token as Authorization: Bearer.', {
+          headers: challenge(),
         })
     }
   }
 
   const tokens: AccessTokens = {
-    async admit(bearer, { scope, vendorId }) {
-      const token = await tokens.verify(bearer)
+    async admit(request, { scope, vendorId }) {
+      const token = await tokens.verify(bearerOf(request))
       await tokens.requireLive(token)
       tokens.requireScope(token, scope)
       tokens.requireCompany(token, vendorId)
@@ -164,14 +202,14 @@ export function createAccessTokens({
         error_description: 'The token lacks a required scope',
         scope,
       }
-      throw new TokenRefused('insufficient_scope', `The access token lacks the scope ${scope}`, {
-        challenge: challenge(error),
+      throw new TokenRefused('insufficient_scope', `The access token lacks the scope ${scope}.`, {
+        headers: challenge(error),
         scope,
       })
     },
     requireCompany(token, vendorId) {
       if (token.vendorId !== vendorId)
-        throw new TokenRefused('forbidden', 'The access token is for another company')
+        throw new TokenRefused('forbidden', 'The access token is for another company.')
     },
   }
   return tokens

@@ -1,5 +1,3 @@
-import type { IncomingMessage } from 'node:http'
-
 /** What a request says in its Authorization header field (RFC 6750 §2.1). */
 export type Bearer =
   | { kind: 'none' }
@@ -11,11 +9,24 @@ export type Bearer =
 const BEARER = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i
 const BEARER_SCHEME = /^bearer(?: |$)/i
 
+/**
+ * A request of Node's own server, Express, Fastify or Koa (`ctx.req`), a Request of the Fetch API, or anything else with
+ * headers whose names are in lower case.
+ */
+export interface IncomingRequest {
+  readonly headers: object
+  readonly rawHeaders?: readonly string[]
+  /** Node's own request in Fastify's. */
+  readonly raw?: { readonly rawHeaders?: readonly string[] }
+}
+
 /** A scheme other than Bearer counts as no token, and so as a request without authentication (RFC 6750 §3.1). */
-export function bearerOf(request: IncomingMessage): Bearer {
-  const { authorization } = request.headers
-  if (authorization === undefined) return { kind: 'none' }
-  if (isRepeated(request.rawHeaders, 'authorization')) return { kind: 'repeated' }
+export function bearerOf({ headers, rawHeaders, raw }: IncomingRequest): Bearer {
+  const { get, authorization: plain } = headers as Partial<Headers> & { authorization?: unknown }
+  const authorization = typeof get === 'function' ? get.call(headers, 'authorization') : plain
+  if (authorization === undefined || authorization === null) return { kind: 'none' }
+  const sent = rawHeaders ?? raw?.rawHeaders ?? []
+  if (typeof authorization !== 'string' || isRepeated(sent, 'authorization')) return { kind: 'repeated' }
   const token = BEARER.exec(authorization)?.[1]
   if (token !== undefined) return { kind: 'token', token }
   return { kind: BEARER_SCHEME.test(authorization) ? 'malformed' : 'none' }

@@ -1,6 +1,4 @@
 import { hash } from 'node:crypto'
-import { setNewest } from '#shared/process/bounded-map.ts'
-import type { Clock } from '#shared/process/clock.ts'
 import type { SigningKeys } from './signing-keys.ts'
 import type { TokenVerdict, VerifyToken } from './verify.ts'
 
@@ -19,7 +17,7 @@ export function rememberVerified({
 }: {
   verify: VerifyToken
   keys: SigningKeys
-  clock: Clock
+  clock: { now(): number }
   limit?: number
 }): VerifyToken {
   const remembered = new Map<string, TokenVerdict & { verdict: 'valid' }>()
@@ -31,7 +29,12 @@ export function rememberVerified({
       return known
     remembered.delete(digest)
     const verdict = await verify(text)
-    if (verdict.verdict === 'valid') setNewest(remembered, digest, verdict, limit)
+    if (verdict.verdict === 'valid') {
+      remembered.delete(digest)
+      remembered.set(digest, verdict)
+      // The oldest goes: a Map keeps the order of insertion.
+      if (remembered.size > limit) remembered.delete(remembered.keys().next().value as string)
+    }
     return verdict
   }
 }

@@ -1,11 +1,9 @@
-import got from 'got'
-import { importJWK, type JWK } from 'jose'
-import { z } from 'zod'
-import type { Clock } from '#shared/process/clock.ts'
-import type { Log } from '#shared/process/log.ts'
+import { type CryptoKey, importJWK, type JWK } from 'jose'
+import { fetchDocument, fetchFailure } from './fetch-document.ts'
 
 /** What a token may be signed with. Symmetric algorithms and `none` can never be in a public key set. */
 const ALGORITHMS: ReadonlySet<string> = new Set(['ES256', 'RS256'])
+const HEADERS = { accept: 'application/json, application/jwk-set+json', 'accept-encoding': 'identity' }
 const FETCH_TIMEOUT_MS = 3_000
 const DOCUMENT_LIMIT_BYTES = 256 * 1_024
 /** The authorization server publishes a key long before it signs with it. */
@@ -41,23 +39,22 @@ export interface SigningKeys {
   find(kid: string): Promise<SigningKey | 'unknown' | 'undecided'>
 }
 
-const keySet = z.object({ keys: z.array(z.record(z.string(), z.unknown())) })
-
 /**
  * The public keys of the authorization server, by its JWK set (RFC 7517 §5), which is fetched from `url`.
+ * @param options.log warned of each fetch that failed.
  * @param options.timeout_ms what a fetch may take.
  * @param options.refreshEvery_ms the time from a fetch that worked to the next.
  */
 export function createSigningKeys({
   url,
-  clock,
-  log,
+  clock = Date,
+  log = { warn: (fields, text) => console.warn(text, fields) },
   timeout_ms = FETCH_TIMEOUT_MS,
   refreshEvery_ms = REFRESH_EVERY_MS,
 }: {
   url: string
-  clock: Clock
-  log: Log
+  clock?: { now(): number }
+  log?: { warn(fields: object, text: string): void }
   timeout_ms?: number
   refreshEvery_ms?: number
 }): SigningKeys {
@@ -82,12 +79,16 @@ export function createSigningKeys({
   async function load(): Promise<boolean> {
     const startedAt_ms = clock.now()
     try {
-      keys = await importKeys(await fetchDocument(url, timeout_ms), keys)
+      const limits = { limit_bytes: DOCUMENT_LIMIT_BYTES, timeout_ms }
+      const { text } = await fetchDocument(url, { headers: HEADERS, ...limits })
+      keys = await importKeys(JSON.parse(text), keys)
       loadedAt_ms = startedAt_ms
       return true
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
-      log.warn({ url, reason, usable: usable() }, 'the signing keys could not be fetched')
+      log.warn(
+        { url, reason: fetchFailure(error), usable: usable() },
+        'the signing keys could not be fetched',
+      )
       return false
     }
   }
@@ -121,7 +122,7 @@ export function createSigningKeys({
 }
 
 /** Allows UNKNOWN_KID_BURST calls, and one more each UNKNOWN_KID_EVERY_MS since. */
-function createAllowance(clock: Clock): () => boolean {
+function createAllowance(clock: { now(): number }): () => boolean {
   /** When the whole burst is allowed again. */
   let full_ms = Number.NEGATIVE_INFINITY
   return () => {
@@ -135,41 +136,20 @@ function createAllowance(clock: Clock): () => boolean {
   }
 }
 
-/** @throws Error for anything but a JSON document of bounded size, sent promptly and without a redirect. */
-async function fetchDocument(url: string, timeout_ms: number): Promise<unknown> {
-  const tooLarge = new AbortController()
-  const request = got(url, {
-    headers: { accept: 'application/json, application/jwk-set+json', 'accept-encoding': 'identity' },
-    decompress: false,
-    followRedirect: false,
-    throwHttpErrors: false,
-    retry: { limit: 0 },
-    timeout: { request: timeout_ms },
-    signal: tooLarge.signal,
-  })
-  request.on('downloadProgress', ({ transferred }) => {
-    if (transferred > DOCUMENT_LIMIT_BYTES) tooLarge.abort()
-  })
-  const { statusCode, body } = await request.catch((error: Error) => {
-    throw tooLarge.signal.aborted ? new Error(`is larger than ${DOCUMENT_LIMIT_BYTES} bytes`) : error
-  })
-  if (statusCode !== 200) throw new Error(`answered ${statusCode}`)
-  return JSON.parse(body)
-}
-
 /**
  * Keys that are not for verifying one of our algorithms are left out. A key that has not changed stays the same
  * object, so that what was verified with it need not be verified again.
  * @throws Error when there is none, so that an empty or broken document does not replace a good one.
  */
 async function importKeys(
-  document: unknown,
+  document: { keys?: unknown } | null,
   before: ReadonlyMap<string, { key: SigningKey; source: string }>,
 ): Promise<Map<string, { key: SigningKey; source: string }>> {
-  const published = keySet.parse(document).keys
+  const published = document?.keys
+  if (!Array.isArray(published)) throw new Error('is no key set')
   const result = new Map<string, { key: SigningKey; source: string }>()
-  for (const jwk of published) {
-    const { kid, alg, use, d } = jwk
+  for (const jwk of published as (JWK | null)[]) {
+    const { kid, alg, use, d } = jwk ?? {}
     const usableHere =
       typeof alg === 'string' && ALGORITHMS.has(alg) && (use ?? 'sig') === 'sig' && d === undefined
     if (!usableHere || typeof kid !== 'string' || kid === '' || result.has(kid)) continue

@@ -107,12 +107,12 @@ describe('npm run admin -- redis-users', () => {
     assert.doesNotMatch(replication + sentinel, /~|allkeys|\+@/)
   })
 
-  it('prints a line for each service and one for verifiers of tokens, ready for an ACL file but for the passwords', async () => {
+  it('prints a line for each service, ready for an ACL file but for the passwords', async () => {
     const { code, stdout } = await runAdmin(['redis-users'], { env: {} })
     assert.equal(code, 0)
     assert.match(
       stdout,
-      /^user auth on #PASSWORD_AUTH resetkeys resetchannels -@all .+\nuser api on #PASSWORD_API .+\nuser verifier on #PASSWORD_VERIFIER .+\n$/,
+      /^user auth on #PASSWORD_AUTH resetkeys resetchannels -@all .+\nuser api on #PASSWORD_API .+\n$/,
     )
   })
 })

@@ -6,9 +6,11 @@ import { delimiter, dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { exampleRequest, payloadOf } from '../../apps/workspace/src/webhooks/test-event.ts'
+import { runAdmin } from '../support/admin.ts'
+import { eventually } from '../support/eventually.ts'
 import { QUICK_START, untilAnswered } from '../support/languages.ts'
 import { freePort } from '../support/ports.ts'
-import { createClient, OWNER, requestToken, sessionToken, testWorkspace } from '../support/workspace.ts'
+import { api, createClient, OWNER, requestToken, sessionToken, testWorkspace } from '../support/workspace.ts'
 
 const run = promisify(execFile)
 const ROOT = join(import.meta.dirname, '../..')
@@ -160,6 +162,39 @@ describe('documentation: the examples, as they are printed', function () {
       await assert.rejects(shell(command, { ACCESS_TOKEN: forged }))
     })
   }
+
+  for (const [language, { name, try: attempt }] of Object.entries(LIBRARIES)) {
+    if (!attempt || !works(attempt)) continue
+    it(`refuses a revoked token with the ${name} example of /docs/verify`, async () => {
+      const session = await sessionToken(OWNER)
+      const own = await createClient(session, { name: `Revoked for ${name}` })
+      const env = { ACCESS_TOKEN: String((await requestToken(own)).body.access_token) }
+      const isFeed = (one: Block) => one.language === language && one.caption.startsWith('revocations.')
+      const command = commandOf(block('/docs/verify', isFeed)) ?? ''
+      assert.equal(await shell(command, env), 'live\n')
+      const revoke = `/v1/vendor/ven_acme/oauth-clients/${own.clientId}/revoke`
+      assert.equal((await api(revoke, { token: session, method: 'POST' })).status, 'Revoked')
+      const refused = () =>
+        shell(command, env).then(
+          () => '',
+          ({ stderr }) => String(stderr),
+        )
+      // The server shares a page for a second.
+      await eventually(async () => (await refused()).includes('401: revoked'), { limit_ms: DEADLINE_MS })
+    })
+  }
+
+  if (has.php)
+    it('asks about a token with the PHP example of /docs/verify, as a registered service', async () => {
+      const { stack } = await testWorkspace()
+      const register = ['service', 'create', '--name', 'Examples', '--json']
+      const { json } = await runAdmin(register, { env: { DATA_DIR: stack.dataDir } })
+      const service = { SERVICE_ID: json.serviceId, SERVICE_SECRET: json.serviceSecret }
+      const ACCESS_TOKEN = String((await requestToken(client)).body.access_token)
+      const ask = (env: Record<string, string>) => shell('php introspect.php', { ...service, ...env })
+      assert.equal(await ask({ ACCESS_TOKEN }), `${client.clientId}\n`)
+      assert.equal(await ask({ ACCESS_TOKEN: 'x' }), '401: not a live token\n')
+    })
 
   for (const [language, { name }] of Object.entries(TOOLS)) {
     if (language === 'sh' || !has[language]) continue

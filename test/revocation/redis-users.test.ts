@@ -4,16 +4,14 @@ import { createMetrics } from '#shared/process/metrics.ts'
 import { rateLimits } from '#shared/stores/rate-limit.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
-import { addVerifier, asAdmin } from '../support/revocation.ts'
+import { asAdmin } from '../support/revocation.ts'
 import { createTestRedis, type TestRedis } from '../support/servers.ts'
 
 describe('the Redis users of the services', () => {
   let server: TestRedis
-  let verifierUrl: string
 
   before(async () => {
     server = await createTestRedis()
-    verifierUrl = await addVerifier(server)
   })
   after(() => server.stop('SIGKILL'))
 
@@ -162,64 +160,6 @@ describe('the Redis users of the services', () => {
       }
     })
   }
-
-  const FORBIDDEN_TO_VERIFIER = [
-    'set rate:token-client:cli_x 999999',
-    'incrby rate:token-client:cli_x 999999',
-    'pttl rate:token-client:cli_x',
-    'eval x 1 rate:token-client:cli_x',
-    'lpush refusals:of:cli_x forged',
-    'ltrim refusals:of:cli_x 1 0',
-    'pexpire refusals:of:cli_x 1',
-    'zadd refusals:clients:ven_x 1 cli_x',
-    'lrange refusals:of:cli_x 0 1',
-    'hincrby usage:pending f 1',
-    'hset usage:pending f x',
-    'hscan usage:pending 0',
-    'set revoked:client:c 1 px 1',
-    'set revoked:token:t 1 px 1',
-    'set revoked:key:k 1 px 1',
-    'set revocation:marker x',
-    'set revocation:nonce:n x',
-    'get revocation:seen',
-    'scan 0',
-    'time',
-  ]
-  const ALLOWED_TO_VERIFIER = [
-    'info',
-    'ping',
-    'client setname x',
-    'mget revocation:marker revoked:client:c revoked:token:t revoked:key:k',
-    'get revocation:marker',
-    'incr revocation:tick',
-    'eval x 0 revocation:marker',
-  ]
-  it('allows a verifier of tokens to ask about revocations and nothing else', async () => {
-    const forbidden = [...FORBIDDEN_TO_BOTH, ...FORBIDDEN_TO_VERIFIER]
-    assert.deepEqual(await allowedAmong('verifier', forbidden), [])
-    assert.deepEqual(await allowedAmong('admin', forbidden), forbidden)
-    assert.deepEqual(await allowedAmong('verifier', ALLOWED_TO_VERIFIER), ALLOWED_TO_VERIFIER)
-  })
-
-  it('lets no script of a verifier lock a client out, forge a refusal or break a page', async () => {
-    const redis = createRedis({ url: verifierUrl, connectionName: 'test' })
-    await redisReady(redis)
-    try {
-      for (const act of [
-        "redis.call('set', 'rate:token-client:cli_x', 999999)",
-        "redis.call('incrby', 'rate:token-client:cli_x', 999999)",
-        "redis.call('lpush', 'refusals:of:cli_x', 'not json')",
-        "redis.call('hset', 'usage:pending', 'x', 'y')",
-        "redis.call('set', 'revoked:client:cli_x', 1)",
-      ])
-        await assert.rejects(redis.eval(`return ${act}`, 0), /can't (run|access)|NOPERM|No permissions/i)
-      assert.deepEqual(await asAdmin(server, (admin) => admin.keys('*cli_x*')), [])
-      assert.equal(await asAdmin(server, (admin) => admin.exists('usage:pending')), 0)
-      assert.equal(await redis.eval("return redis.call('incr', ARGV[1])", 0, 'revocation:tick'), 1)
-    } finally {
-      redis.disconnect()
-    }
-  })
 
   it('lets no one in without a password', async () => {
     const stranger = new Redis({ port: server.port, retryStrategy: null, enableReadyCheck: false })

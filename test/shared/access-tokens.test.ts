@@ -1,114 +1,164 @@
 import assert from 'node:assert/strict'
-import type { Server } from 'node:http'
-import { createAccessTokens } from '#shared/access-tokens/access-tokens.ts'
+import { createServer, type IncomingMessage, request, type Server } from 'node:http'
+import { createAccessTokens, type TokenRefused } from '#shared/access-tokens/access-tokens.ts'
+import type { IncomingRequest } from '#shared/access-tokens/bearer.ts'
+import { createRevocationFeed, type RevocationFeed } from '#shared/access-tokens/revocation-feed.ts'
 import { createSigningKeys, type SigningKeys } from '#shared/access-tokens/signing-keys.ts'
 import { drain, listen } from '#shared/process/http-server.ts'
-import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
-import { createPostgres, type Database } from '#shared/stores/postgres.ts'
-import { createRedis, type Redis } from '#shared/stores/redis.ts'
-import { redisReady } from '#shared/stores/redis-ready.ts'
-import { startApi, TEST_TIMINGS, type TestApi } from '../support/api.ts'
-import { eventually } from '../support/eventually.ts'
-import { createExampleService } from '../support/example-service.ts'
-import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
+import { createTestClock, type TestClock } from '../support/clock.ts'
+import { API_RESOURCE, createTestIssuer, ISSUER, type TestIssuer } from '../support/issuer.ts'
 import { silentLog } from '../support/log.ts'
-import { addVerifier } from '../support/revocation.ts'
+import { createTestPages, type TestPages } from '../support/revocations-page.ts'
 
-describe('another service of the company that takes access tokens', () => {
-  let api: TestApi
+const CLIENT = { clientId: 'cli_a', vendorId: 'ven_a', scope: 'catalog:write boost:read' }
+const WANTED = { scope: 'catalog:write', vendorId: CLIENT.vendorId }
+
+describe('admit', () => {
+  let clock: TestClock
+  let now_ms: number
+  let issuer: TestIssuer
   let keys: SigningKeys
-  let db: Database
-  let redis: Redis
-  let revocation: Revocation
-  let server: Server
-  let url: string
-  before(async () => {
-    api = await startApi()
-    const { clock, database } = api
-    keys = createSigningKeys({ url: api.issuer.jwksUrl, clock, log: silentLog() })
+  let pages: TestPages
+  let revocation: RevocationFeed
+  beforeEach(async () => {
+    clock = createTestClock()
+    now_ms = 0
+    issuer = await createTestIssuer({ clock })
+    const parts = { clock, log: silentLog() }
+    keys = createSigningKeys({ url: issuer.jwksUrl, ...parts })
     await keys.start()
-    // Neither a database role nor a Redis user that may change anything of the clients.
-    db = createPostgres({ url: database.authUrl, poolSize: 2, applicationName: 'example' })
-    redis = createRedis({ url: await addVerifier(api.redis), connectionName: 'example' })
-    await redisReady(redis)
-    revocation = createRevocation({ redis, db, timings: TEST_TIMINGS })
-    server = createExampleService({ keys, issuer: ISSUER, resource: API_RESOURCE, revocation, clock })
-    url = `http://127.0.0.1:${await listen(server, { host: '127.0.0.1', port: 0 })}`
+    pages = await createTestPages({ clock, key: issuer.key })
+    revocation = createRevocationFeed({
+      url: pages.url,
+      issuer: ISSUER,
+      keys,
+      ...parts,
+      monotonic: () => now_ms,
+      pollEvery_ms: 20,
+    })
+    await revocation.start()
   })
-  after(async () => {
-    await drain(server, 0)
+  afterEach(async () => {
+    revocation.stop()
     keys.stop()
-    redis.disconnect()
-    await db.destroy()
-    await api.stop()
+    await Promise.all([pages.stop(), issuer.stop()])
   })
 
-  async function add(vendorId: string, token?: string) {
-    const headers = token === undefined ? {} : { Authorization: `Bearer ${token}` }
-    const response = await fetch(`${url}/${vendorId}/products`, { method: 'POST', headers })
-    const challenge = response.headers.get('www-authenticate') ?? ''
-    return { status: response.status, text: await response.text(), challenge }
-  }
+  const settings = () => ({ keys, issuer: ISSUER, resource: API_RESOURCE, revocation, clock })
+  const admit = (headers: object, wanted: { scope: string; vendorId: string | undefined } = WANTED) =>
+    createAccessTokens(settings()).admit({ headers }, wanted)
+  const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+  const challenged = (challenge: string, more: Partial<TokenRefused>) => ({
+    name: 'TokenRefused',
+    headers: { 'WWW-Authenticate': `Bearer realm="https://api.test"${challenge}` },
+    ...more,
+  })
+  const invalid = (description: string) =>
+    challenged(`, error="invalid_token", error_description="${description}"`, { status: 401 })
+  const unavailable = { status: 503, headers: { 'Retry-After': '2' } }
 
-  it('admits a live token with the scope for the company, and says why it refuses another', async () => {
-    const { vendorId } = await api.createCompany()
-    const { clientId } = await api.createClient({ vendorId, scopes: ['catalog:write'] })
-    const client = { clientId, vendorId }
-    const token = await api.issuer.token({ ...client, scope: 'catalog:write boost:read' })
-    assert.deepEqual(await add(vendorId, token), { status: 201, text: `added by ${clientId}`, challenge: '' })
-
-    const none = await add(vendorId)
-    assert.equal(none.status, 401)
-    assert.equal(none.challenge, 'Bearer realm="https://api.test"')
-    const forged = await add(vendorId, `${token.slice(0, -8)}AAAAAAAA`)
-    assert.equal(forged.status, 401)
-    assert.match(forged.challenge, /error="invalid_token", error_description="The signature is invalid"/)
-    const reading = await add(vendorId, await api.issuer.token({ ...client, scope: 'analytics:read' }))
-    assert.equal(reading.status, 403)
-    assert.match(reading.challenge, /error="insufficient_scope".*scope="catalog:write"/)
-    const { vendorId: other } = await api.createCompany()
-    assert.equal((await add(other, token)).status, 403)
+  it('returns the client, company and scopes of a live token with the scope for the company', async () => {
+    const token = await issuer.token(CLIENT, { claims: { jti: 'jti-a' } })
+    assert.deepEqual(await admit(bearer(token)), {
+      clientId: 'cli_a',
+      vendorId: 'ven_a',
+      scopes: ['catalog:write', 'boost:read'],
+      jti: 'jti-a',
+      kid: 'key-1',
+    })
   })
 
-  it('refuses every token of a client from its revocation on', async () => {
-    const { vendorId } = await api.createCompany()
-    const { sessionToken } = await api.createPerson({ vendorId })
-    const { clientId } = await api.createClient({ vendorId, scopes: ['catalog:write'] })
-    const token = await api.issuer.token({ clientId, vendorId, scope: 'catalog:write' })
-    assert.equal((await add(vendorId, token)).status, 201)
-    const revoke = `/v1/vendor/${vendorId}/oauth-clients/${clientId}/revoke`
-    assert.equal((await api.request('POST', revoke, { token: sessionToken })).status, 200)
-    const after = await add(vendorId, token)
-    assert.equal(after.status, 401)
-    assert.match(after.challenge, /was revoked/)
+  it('says by status and challenge why it refuses any other', async () => {
+    const token = await issuer.token(CLIENT)
+    await assert.rejects(admit({}), challenged('', { status: 401 }))
+    await assert.rejects(admit({ authorization: 'Basic Y2xpX2E6eA==' }), challenged('', { status: 401 }))
+    await assert.rejects(admit({ authorization: 'Bearer' }), invalid('The token is not a well-formed JWT'))
+    await assert.rejects(admit(bearer(`${token.slice(0, -8)}AAAAAAAA`)), invalid('The signature is invalid'))
+    const reading = await issuer.token({ ...CLIENT, scope: 'boost:read' })
+    const error = 'error="insufficient_scope", error_description="The token lacks a required scope"'
+    await assert.rejects(
+      admit(bearer(reading)),
+      challenged(`, ${error}, scope="catalog:write"`, { status: 403 }),
+    )
+    for (const vendorId of ['ven_b', undefined, ''])
+      await assert.rejects(admit(bearer(token), { ...WANTED, vendorId }), { status: 403, code: 'forbidden' })
   })
 
-  it('admits nothing when the answer about revocation is none that it knows', async () => {
-    const { vendorId } = await api.createCompany()
-    const { clientId } = await api.createClient({ vendorId, scopes: ['catalog:write'] })
-    const token = await api.issuer.token({ clientId, vendorId, scope: 'catalog:write' })
-    for (const answer of [undefined, true, 'Live', '']) {
-      const tokens = createAccessTokens({
-        keys,
-        issuer: ISSUER,
-        resource: API_RESOURCE,
-        revocation: { ask: async () => answer as never },
-        clock: api.clock,
-      })
-      await assert.rejects(
-        tokens.admit({ kind: 'token', token }, { scope: 'catalog:write', vendorId }),
-        { code: 'unavailable' },
-        String(answer),
-      )
+  it('refuses a token whose client, id or key is in the page', async () => {
+    const next = await issuer.newKey('key-2')
+    issuer.published.push(next.publicJwk)
+    pages.page.key = next
+    const token = await issuer.token(CLIENT, { claims: { jti: 'jti-a' } })
+    const lists = { clients: 'cli_a', tokens: 'jti-a', keys: 'key-1' } as const
+    for (const [kind, id] of Object.entries(lists) as [keyof typeof lists, string][]) {
+      clock.advance(1_000)
+      await pages.polled()
+      await admit(bearer(token))
+      pages.page[kind].push(id)
+      clock.advance(1_000)
+      await pages.polled()
+      await assert.rejects(admit(bearer(token)), invalid('The token, its client or its key was revoked'))
+      pages.page[kind].pop()
     }
   })
 
-  it('asks Redis as a user that may only read', async () => {
-    const subject = { clientId: 'cli_x', jti: 'jti', kid: 'kid' }
-    await eventually(async () => {
-      await revocation.ask(subject)
-      return revocation.counts().redis > 0
+  it('answers 503 when the copy is older than 10 s, and when the signing key cannot be fetched', async () => {
+    const token = await issuer.token(CLIENT)
+    pages.answer = (response) => void response.writeHead(503).end()
+    now_ms += 10_001
+    await assert.rejects(admit(bearer(token)), unavailable)
+    issuer.answerWith({ status: 503 })
+    clock.advance(10_000)
+    await assert.rejects(admit(bearer(await issuer.token(CLIENT, { header: { kid: 'key-9' } }))), unavailable)
+  })
+
+  it('answers 503 when the answer about revocation is none that it knows', async () => {
+    const token = await issuer.token(CLIENT)
+    for (const answer of [undefined, true, 'Live', '']) {
+      const tokens = createAccessTokens({ ...settings(), revocation: { ask: async () => answer as never } })
+      await assert.rejects(tokens.admit({ headers: bearer(token) }, WANTED), unavailable, String(answer))
+    }
+  })
+
+  it('takes a Request of the Fetch API, which joins two tokens to one that is malformed', async () => {
+    const token = await issuer.token(CLIENT)
+    const headers = new Headers(bearer(token))
+    assert.equal((await admit(headers)).clientId, 'cli_a')
+    headers.append('authorization', `Bearer ${token}`)
+    await assert.rejects(admit(headers), invalid('The token is not a well-formed JWT'))
+  })
+
+  describe('of a request with two Authorization fields', () => {
+    let server: Server
+    let asked: (message: IncomingMessage) => IncomingRequest
+    before(() => {
+      server = createServer(async (message, response) => {
+        const { status } = await createAccessTokens(settings())
+          .admit(asked(message), WANTED)
+          .catch((error: TokenRefused) => error)
+          .then((result) => ({ status: 201, ...result }))
+        response.writeHead(status).end()
+      })
     })
-    assert.equal(revocation.counts().neither, 0)
+    after(() => drain(server, 0))
+
+    const FORMS: Record<string, typeof asked> = {
+      "Node's": (message) => message,
+      "Fastify's": (raw) => ({ headers: { ...raw.headers }, raw }),
+      'that of a framework that lists values': ({ headersDistinct }) => ({ headers: headersDistinct }),
+    }
+    for (const [what, form] of Object.entries(FORMS)) {
+      it(`answers 400 to ${what}`, async () => {
+        asked = form
+        const { authorization } = bearer(await issuer.token(CLIENT))
+        if (!server.listening) await listen(server, { host: '127.0.0.1', port: 0 })
+        const { port } = server.address() as { port: number }
+        const headers = ['host', 'x', 'authorization', authorization, 'authorization', authorization]
+        const status = await new Promise((resolve) =>
+          request({ port, headers }, (answer) => resolve(answer.resume().statusCode)).end(),
+        )
+        assert.equal(status, 400)
+      })
+    }
   })
 })

@@ -15,7 +15,6 @@ import type { Entry, Subject } from '#shared/revocation/subject.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
-import { REDIS_USER_RULES } from '../../infra/database/redis-users.ts'
 import type { TestRedis } from './servers.ts'
 import type { TcpProxy } from './tcp-proxy.ts'
 
@@ -193,12 +192,6 @@ export function revokeKey({ revocation }: TestProcess, kid: string): Promise<voi
 export async function asAdmin<T>(server: TestRedis, act: (redis: Redis) => Promise<T>): Promise<T> {
   const redis = new Redis(server.url('admin'))
   return act(redis).finally(() => redis.disconnect())
-}
-
-/** The URL of a user that only verifies tokens, with the rules that `redis-users` prints. */
-export async function addVerifier(server: TestRedis): Promise<string> {
-  await addUser(server, 'verifier', REDIS_USER_RULES.verifier)
-  return `redis://verifier:verifier@127.0.0.1:${server.port}`
 }
 
 /** A user whose password is its name. */

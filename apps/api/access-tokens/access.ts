@@ -51,8 +51,9 @@ export function createAccessTokenAccess({
         ctx.state.vendorId = token.vendorId
         return token
       } catch (error) {
-        if (error instanceof TokenRefused) note(ctx, error)
-        throw error
+        if (!(error instanceof TokenRefused)) throw error
+        note(ctx, error)
+        throw new Problem(error.code, error.detail, { headers: error.headers })
       }
     },
     security: { scheme: 'accessToken', scope },

@@ -1,7 +1,6 @@
 import type Router from '@koa/router'
 import type { Middleware, ParameterizedContext } from 'koa'
 import type { RequestContext } from '#shared/http/request-context.ts'
-import type { Scope } from '#shared/oauth/scopes.ts'
 import type { Log } from '#shared/process/log.ts'
 
 /** The person behind a session token. */
@@ -24,7 +23,7 @@ export interface SessionState {
 export interface AccessTokenState {
   clientId: string
   vendorId: string
-  scopes: readonly Scope[]
+  scopes: readonly string[]
 }
 
 /** What middlewares need to know about the route that matched. */

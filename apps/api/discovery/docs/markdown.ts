@@ -17,6 +17,7 @@ const KINDS: Record<string, string> = {
   env: '.env',
   http: 'HTTP',
   json: 'JSON',
+  nginx: 'nginx',
 }
 
 export interface MarkdownOptions {

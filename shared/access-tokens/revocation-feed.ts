@@ -1,0 +1,198 @@
+import { createHash } from 'node:crypto'
+import { decodeProtectedHeader, jwtVerify } from 'jose'
+import { fetchDocument, fetchFailure } from './fetch-document.ts'
+import type { SigningKeys } from './signing-keys.ts'
+
+const POLL_EVERY_MS = 1_000
+/** The part of it by which a poll may come early, so that verifiers that started together do not poll together. */
+const JITTER = 0.2
+const TIMEOUT_MS = 3_000
+/** Uncompressed: a hundred thousand revocations and as many again. */
+const PAGE_LIMIT_BYTES = 5 * 1_024 * 1_024
+/** A copy older than this decides nothing. */
+const COPY_LIFE_MS = 10_000
+/** How far the issuer's clock may be from this one. */
+const CLOCK_SKEW_S = 130
+const DIGEST_BYTES = 12
+const DIGEST_CHARACTERS = 16
+const KINDS = ['client', 'key', 'token'] as const
+
+type Kind = (typeof KINDS)[number]
+
+/** The revocations of a page, each as the digest of its id. */
+type Revoked = Record<Kind, ReadonlySet<string>>
+
+interface Copy {
+  revoked: Revoked
+  iat: number
+  /**
+   * Every revocation answered a second before this moment of the monotonic clock is in the copy. (The server shares a
+   * page for a second.)
+   */
+  completeUntil_ms: number
+}
+
+/** A local copy of the revocations page of the authorization server. */
+export interface RevocationFeed {
+  /** Fetches the page, and from then on a new one each second. Resolves after the first try, whether or not it worked. */
+  start(): Promise<void>
+  stop(): void
+  /** Whether there is a copy that is young enough to decide. */
+  usable(): boolean
+  /** Whether the client, the signing key or the token was revoked. `undecided` while no copy is usable. */
+  ask(subject: {
+    clientId: string
+    kid: string
+    jti: string
+  }): Promise<'live' | 'undecided' | { revoked: Kind }>
+}
+
+/**
+ * Polls the revocations page at `url` (`{issuer}/v1/oauth/revocations`), so that asking costs no request. A token is
+ * refused at most 3 seconds after its revocation was answered. Without the page for 10 seconds, every answer is
+ * `undecided`.
+ * @param options.keys the issuer's signing keys; a page is judged by them as a token is.
+ * @param options.clock wall clock, compared with the page's `iat`.
+ * @param options.monotonic milliseconds that only ever go forward; ages are counted by them.
+ * @param options.log warned when polling begins to fail, and when the reason changes.
+ * @param options.timeout_ms how long a poll may take; the next one begins after it.
+ * @param options.pollEvery_ms the longest time from the start of a poll to the start of the next.
+ */
+export function createRevocationFeed({
+  url,
+  issuer,
+  keys,
+  clock = Date,
+  monotonic = () => performance.now(),
+  log = { warn: (fields, text) => console.warn(text, fields) },
+  timeout_ms = TIMEOUT_MS,
+  pollEvery_ms = POLL_EVERY_MS,
+}: {
+  url: string
+  issuer: string
+  keys: Pick<SigningKeys, 'find'>
+  clock?: { now(): number }
+  monotonic?: () => number
+  log?: { warn(fields: object, text: string): void }
+  timeout_ms?: number
+  pollEvery_ms?: number
+}): RevocationFeed {
+  const readPage = createPageReader({ issuer, keys, clock })
+  const stopping = new AbortController()
+  let copy: Copy | undefined
+  let failure: string | undefined
+  let timer: NodeJS.Timeout | undefined
+
+  const usable = () => copy !== undefined && monotonic() - copy.completeUntil_ms <= COPY_LIFE_MS
+
+  async function poll(): Promise<void> {
+    // The page was made after this moment, unless a cache says otherwise.
+    const sentAt_ms = monotonic()
+    const { text, headers } = await fetchDocument(url, {
+      headers: { accept: 'application/jwt' },
+      limit_bytes: PAGE_LIMIT_BYTES,
+      timeout_ms,
+      signal: stopping.signal,
+    })
+    const completeUntil_ms = sentAt_ms - ageOf(headers) * 1_000
+    const page = { ...(await readPage(text, copy)), completeUntil_ms }
+    const { iat = page.iat } = copy ?? {}
+    copy = newer(copy, page)
+    if (page.iat < iat) throw new Error('is older than the page before')
+  }
+
+  async function keepFresh(): Promise<void> {
+    const startedAt_ms = performance.now()
+    const failed = await poll().then(() => undefined, fetchFailure)
+    if (stopping.signal.aborted) return
+    if (failed !== undefined && failed !== failure)
+      log.warn({ url, reason: failed, usable: usable() }, 'the revocations page could not be used')
+    failure = failed
+    const due_ms = startedAt_ms + pollEvery_ms * (1 - Math.random() * JITTER)
+    timer = setTimeout(keepFresh, Math.max(0, due_ms - performance.now()))
+    timer.unref()
+  }
+
+  return {
+    start: keepFresh,
+    stop() {
+      stopping.abort()
+      clearTimeout(timer)
+    },
+    usable,
+    async ask({ clientId, kid, jti }) {
+      if (!copy || !usable()) return 'undecided'
+      const ids = { client: clientId, key: kid, token: jti }
+      const { revoked } = copy
+      const kind = KINDS.find((each) => revoked[each].has(digest(ids[each])))
+      return kind ? { revoked: kind } : 'live'
+    },
+  }
+}
+
+/** @throws Error for an Age (RFC 9111 §5.1) that is no number: such a page may be of any age. */
+function ageOf(headers: { get(name: string): string | null }): number {
+  const age = headers.get('age') ?? '0'
+  if (!/^\d{1,9}$/.test(age)) throw new Error('has an Age that is not a number')
+  return Number(age)
+}
+
+/**
+ * The copy after a further page. Only a page that is later by the issuer's clock and was complete later by ours
+ * replaces the one before. Any other adds what it lists, since a revocation is final, and proves nothing about age:
+ * it may be a replay, or come from a server whose clock is behind that of another.
+ */
+function newer(copy: Copy | undefined, page: Copy): Copy {
+  if (!copy || (page.iat > copy.iat && page.completeUntil_ms >= copy.completeUntil_ms)) return page
+  return { ...copy, revoked: both(copy.revoked, page.revoked) }
+}
+
+const both = (one: Revoked, other: Revoked): Revoked => ({
+  client: new Set([...one.client, ...other.client]),
+  key: new Set([...one.key, ...other.key]),
+  token: new Set([...one.token, ...other.token]),
+})
+
+/**
+ * Returns a function that verifies a page. It rejects a page that is not signed by a current key, or whose key the page
+ * itself or the copy before lists as revoked: whoever stole a key may sign pages too.
+ */
+function createPageReader({
+  issuer,
+  keys,
+  clock,
+}: {
+  issuer: string
+  keys: Pick<SigningKeys, 'find'>
+  clock: { now(): number }
+}): (text: string, copy: Copy | undefined) => Promise<Pick<Copy, 'revoked' | 'iat'>> {
+  return async (text, copy) => {
+    const { kid = '' } = decodeProtectedHeader(text)
+    const key = await keys.find(kid)
+    if (typeof key === 'string') throw new Error('is signed with an unknown key')
+    const { payload } = await jwtVerify(text, key.publicKey, {
+      algorithms: [key.alg],
+      typ: 'revocations+jwt',
+      issuer,
+      requiredClaims: ['iat'],
+      currentDate: new Date(clock.now()),
+    })
+    const { iat = Number.NaN } = payload
+    if (!(Math.abs(iat - clock.now() / 1_000) <= CLOCK_SKEW_S))
+      throw new Error(`was made more than ${CLOCK_SKEW_S} s from this clock`)
+    const revoked = { client: setOf(payload.clients), key: setOf(payload.keys), token: setOf(payload.tokens) }
+    if (revoked.key.has(digest(kid)) || copy?.revoked.key.has(digest(kid)))
+      throw new Error('is signed with a revoked key')
+    return { revoked, iat }
+  }
+}
+
+/** @throws Error unless it is a list of digests: a page that cannot be read must not seem empty. */
+function setOf(list: unknown): ReadonlySet<string> {
+  const isDigest = (item: unknown) => typeof item === 'string' && item.length === DIGEST_CHARACTERS
+  if (!Array.isArray(list) || !list.every(isDigest)) throw new Error('lacks a list of digests')
+  return new Set(list)
+}
+
+const digest = (id: string): string =>
+  createHash('sha256').update(id).digest().subarray(0, DIGEST_BYTES).toString('base64url')

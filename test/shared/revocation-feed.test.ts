@@ -1,0 +1,337 @@
+import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
+import { createRevocationFeed, type RevocationFeed } from '#shared/access-tokens/revocation-feed.ts'
+import { createSigningKeys, type SigningKeys } from '#shared/access-tokens/signing-keys.ts'
+import { createTestClock, type TestClock } from '../support/clock.ts'
+import { eventually } from '../support/eventually.ts'
+import { createTestIssuer, ISSUER, type TestIssuer } from '../support/issuer.ts'
+import { silentLog } from '../support/log.ts'
+import { createTestPages, type Page, type TestPages } from '../support/revocations-page.ts'
+
+const CLIENT = { clientId: 'cli_a', kid: 'key-1', jti: 'jti-a' }
+const REVOKED = { ...CLIENT, clientId: 'cli_revoked' }
+const BY_CLIENT = { revoked: 'client' }
+
+describe('the revocation feed', () => {
+  let clock: TestClock
+  let issuer: TestIssuer
+  let keys: SigningKeys
+  let pages: TestPages
+  let feed: RevocationFeed
+  let now_ms: number
+  let warnings: string[]
+  beforeEach(async () => {
+    clock = createTestClock()
+    now_ms = 0
+    warnings = []
+    issuer = await createTestIssuer({ clock })
+    keys = createSigningKeys({ url: issuer.jwksUrl, clock, log: silentLog() })
+    await keys.start()
+    pages = await createTestPages({ clock, key: issuer.key })
+    pages.page.clients.push(REVOKED.clientId)
+    feed = createFeed()
+  })
+  afterEach(async () => {
+    feed.stop()
+    keys.stop()
+    await Promise.all([pages.stop(), issuer.stop()])
+  })
+
+  const createFeed = (options: { timeout_ms?: number } = {}) =>
+    createRevocationFeed({
+      url: pages.url,
+      issuer: ISSUER,
+      keys,
+      clock,
+      monotonic: () => now_ms,
+      log: { warn: (fields) => warnings.push(String((fields as { reason: string }).reason)) },
+      pollEvery_ms: 20,
+      ...options,
+    })
+
+  /** Moves both clocks, as time does. */
+  const pass = (duration_ms: number) => {
+    now_ms += duration_ms
+    clock.advance(duration_ms)
+  }
+  const unavailable = (response: ServerResponse) => void response.writeHead(503).end()
+
+  it('names what was revoked: the client, the key or the token', async () => {
+    pages.page.keys.push('key-0')
+    pages.page.tokens.push('jti-revoked')
+    await feed.start()
+    assert.equal(await feed.ask(CLIENT), 'live')
+    assert.deepEqual(await feed.ask(REVOKED), { revoked: 'client' })
+    assert.deepEqual(await feed.ask({ ...CLIENT, kid: 'key-0' }), { revoked: 'key' })
+    assert.deepEqual(await feed.ask({ ...CLIENT, jti: 'jti-revoked' }), { revoked: 'token' })
+    // An id is looked for among its own kind.
+    assert.equal(await feed.ask({ ...CLIENT, jti: REVOKED.clientId }), 'live')
+  })
+
+  it('learns of a revocation by the next page', async () => {
+    await feed.start()
+    pass(1_000)
+    pages.page.clients.push(CLIENT.clientId)
+    await pages.polled()
+    assert.deepEqual(await feed.ask(CLIENT), BY_CLIENT)
+  })
+
+  it('leaves everything undecided before its first page, and again once the copy is older than 10 s', async () => {
+    assert.equal(feed.usable(), false)
+    assert.equal(await feed.ask(CLIENT), 'undecided')
+    await feed.start()
+    pages.answer = unavailable
+    pass(10_000)
+    await pages.polled()
+    assert.equal(await feed.ask(CLIENT), 'live')
+    pass(1)
+    assert.equal(feed.usable(), false)
+    assert.equal(await feed.ask(CLIENT), 'undecided')
+    assert.equal(await feed.ask(REVOKED), 'undecided')
+    pages.answer = undefined
+    await pages.polled()
+    assert.equal(await feed.ask(CLIENT), 'live')
+    assert.deepEqual(warnings, ['answered 503'])
+  })
+
+  it('counts the age of a copy from when its request was sent', async () => {
+    let held: ServerResponse | undefined
+    pages.answer = (response) => {
+      held = response
+    }
+    const started = feed.start()
+    await eventually(() => held !== undefined)
+    const page = await pages.signed()
+    pass(10_001)
+    held?.end(page)
+    await started
+    assert.equal(await feed.ask(CLIENT), 'undecided')
+  })
+
+  it('adds the Age that a cache gives a page', async () => {
+    const aged = async (age: string) => {
+      const page = await pages.signed()
+      pages.answer = (response) => void response.writeHead(200, { age }).end(page)
+      await pages.polled()
+    }
+    pages.answer = unavailable
+    await feed.start()
+    await aged('11')
+    assert.equal(await feed.ask(CLIENT), 'undecided')
+    pass(2_000)
+    await aged('9')
+    assert.equal(await feed.ask(CLIENT), 'live')
+    pass(1_001)
+    assert.equal(await feed.ask(CLIENT), 'undecided')
+    pass(1_000)
+    await aged('-1')
+    assert.equal(await feed.ask(CLIENT), 'undecided')
+    assert.equal(warnings.at(-1), 'has an Age that is not a number')
+  })
+
+  it('replaces no copy by a page that a cache kept for longer, though the page says that it is newer', async () => {
+    await feed.start()
+    clock.advance(2_000)
+    pages.page.clients.length = 0
+    const page = await pages.signed()
+    pages.answer = (response) => void response.writeHead(200, { age: '5' }).end(page)
+    await pages.polled()
+    assert.deepEqual(await feed.ask(REVOKED), BY_CLIENT)
+  })
+
+  it('counts ages by a clock that cannot be set', async () => {
+    await feed.start()
+    pages.answer = unavailable
+    clock.advance(3_600_000)
+    assert.equal(await feed.ask(CLIENT), 'live')
+    clock.advance(-7_200_000)
+    now_ms += 10_001
+    assert.equal(await feed.ask(CLIENT), 'undecided')
+  })
+
+  type Attack = (page: Page) => void | Promise<void>
+  const seconds = (offset_s: number) => Math.floor(clock.now() / 1_000) + offset_s
+  const REFUSED: Record<string, Attack> = {
+    'is an access token': ({ header }) => void Object.assign(header, { typ: 'at+jwt' }),
+    'is of another issuer': ({ claims }) => void Object.assign(claims, { iss: 'https://other.test' }),
+    'says no time': ({ claims }) => void Object.assign(claims, { iat: undefined }),
+    'says a time that is no number': ({ claims }) => void Object.assign(claims, { iat: '1' }),
+    'was made more than 130 s ago by this clock': ({ claims }) =>
+      void Object.assign(claims, { iat: seconds(-131) }),
+    'was made more than 130 s ahead of this clock': ({ claims }) =>
+      void Object.assign(claims, { iat: seconds(142) }),
+    'lacks a list': ({ claims }) => void Object.assign(claims, { tokens: undefined }),
+    'has a list of something else': ({ claims }) => void Object.assign(claims, { clients: [1] }),
+    'has digests of another length': ({ claims }) => void Object.assign(claims, { keys: ['c2hvcnQ'] }),
+    'is signed by a stranger under a known kid': async (page) => {
+      page.key = await issuer.newKey('key-1')
+    },
+    'names an unknown kid': ({ header }) => void Object.assign(header, { kid: 'unknown' }),
+    'lists the key that it is signed with': ({ keys }) => void keys.push('key-1'),
+  }
+  for (const [what, attack] of Object.entries(REFUSED)) {
+    it(`refuses a page that ${what}`, async () => {
+      await feed.start()
+      pass(1_000)
+      pages.page.clients.length = 0
+      await attack(pages.page)
+      await pages.polled()
+      assert.deepEqual(await feed.ask(REVOKED), BY_CLIENT)
+      pass(9_001)
+      await pages.polled()
+      assert.equal(await feed.ask(CLIENT), 'undecided')
+      assert.ok(warnings.length > 0)
+    })
+  }
+
+  it('takes a page made 130 s from its own clock, either way', async () => {
+    pages.page.claims.iat = seconds(-129)
+    await feed.start()
+    assert.equal(await feed.ask(CLIENT), 'live')
+    pages.page.claims.iat = seconds(130)
+    pages.page.clients.push(CLIENT.clientId)
+    await pages.polled()
+    assert.deepEqual(await feed.ask(CLIENT), BY_CLIENT)
+  })
+
+  const ANSWERS: Record<string, (response: ServerResponse, page: string) => void> = {
+    'an error': (response, page) => void response.writeHead(500).end(page),
+    'a redirect': (response, page) => void response.writeHead(302, { location: pages.url }).end(page),
+    'a page of HTML': (response) => void response.end('<html>'),
+    unsigned: (response, page) =>
+      void response.end(`${btoa('{"alg":"none","typ":"revocations+jwt"}')}.${page.split('.')[1]}.`),
+    'larger than 5 MiB': (response, page) => void response.end(page + ' '.repeat(5 * 1_024 * 1_024)),
+    'larger than that when it is unpacked': (response, page) => {
+      const packed = gzipSync(page + ' '.repeat(5 * 1_024 * 1_024))
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed)
+    },
+    'cut off': (response, page) => {
+      response.writeHead(200, { 'content-length': page.length + 1 }).write(page, () => response.destroy())
+    },
+  }
+  for (const [what, answer] of Object.entries(ANSWERS)) {
+    it(`keeps its copy when the answer is ${what}`, async () => {
+      await feed.start()
+      pass(1_000)
+      pages.page.clients.length = 0
+      const page = await pages.signed()
+      pages.answer = (response) => answer(response, page)
+      await pages.polled()
+      assert.deepEqual(await feed.ask(REVOKED), BY_CLIENT)
+      pass(9_001)
+      assert.equal(await feed.ask(CLIENT), 'undecided')
+    })
+  }
+
+  it('never replaces its copy by an older page, whoever replays it, nor takes it for a sign of life', async () => {
+    pages.page.clients.length = 0
+    const before = await pages.signed()
+    clock.advance(1_000)
+    pages.page.clients.push(REVOKED.clientId)
+    await feed.start()
+    pages.answer = (response) => void response.end(before)
+    now_ms += 10_000
+    await pages.polled()
+    assert.deepEqual(await feed.ask(REVOKED), BY_CLIENT)
+    now_ms += 1
+    await pages.polled()
+    assert.equal(await feed.ask(REVOKED), 'undecided')
+    assert.deepEqual(warnings, ['is older than the page before'])
+  })
+
+  it('takes from an older page what it adds', async () => {
+    pages.page.claims.iat = seconds(1)
+    await feed.start()
+    pages.page.claims.iat = seconds(0)
+    pages.page.clients.splice(0, 1, CLIENT.clientId)
+    await pages.polled()
+    assert.deepEqual(await feed.ask(REVOKED), BY_CLIENT)
+    assert.deepEqual(await feed.ask(CLIENT), BY_CLIENT)
+  })
+
+  it('takes from another page of the same second what it adds, and loses nothing', async () => {
+    await feed.start()
+    pages.page.clients.splice(0, 1, CLIENT.clientId)
+    now_ms += 900
+    await pages.polled()
+    assert.deepEqual(await feed.ask(REVOKED), BY_CLIENT)
+    assert.deepEqual(await feed.ask(CLIENT), BY_CLIENT)
+    // The same page, sent again and again, keeps nothing alive.
+    now_ms += 9_101
+    await pages.polled()
+    assert.equal(await feed.ask(CLIENT), 'undecided')
+  })
+
+  it('refuses what a stolen key signs from when the key was revoked, though the key set is still remembered', async () => {
+    const thief = issuer.key
+    const next = await issuer.newKey('key-2')
+    issuer.published.push(next.publicJwk)
+    pages.page.key = next
+    pages.page.keys.push(thief.kid)
+    await feed.start()
+    pass(1_000)
+    Object.assign(pages.page, { key: thief, keys: [], clients: [] })
+    await pages.polled()
+    assert.ok(keys.known(thief.kid))
+    assert.deepEqual(await feed.ask(REVOKED), BY_CLIENT)
+    assert.deepEqual(await feed.ask(CLIENT), { revoked: 'key' })
+    assert.deepEqual(warnings, ['is signed with a revoked key'])
+  })
+
+  it('drops what a newer page no longer lists', async () => {
+    await feed.start()
+    pass(1_000)
+    pages.page.clients.length = 0
+    await pages.polled()
+    assert.equal(await feed.ask(REVOKED), 'live')
+  })
+
+  it('polls over one connection, one request at a time, however slow the answers are', async () => {
+    pages.answer = async (response) => {
+      await sleep(50)
+      response.end(await pages.signed())
+    }
+    await feed.start()
+    await pages.polled()
+    await pages.polled()
+    assert.equal(pages.connections(), 1)
+    assert.equal(pages.atOnce(), 1)
+  })
+
+  it('gives up on an answer that never ends, and asks again', async () => {
+    feed = createFeed({ timeout_ms: 50 })
+    pages.answer = (response) => void response.write('e')
+    await feed.start()
+    assert.equal(await feed.ask(CLIENT), 'undecided')
+    pages.answer = undefined
+    await eventually(async () => (await feed.ask(CLIENT)) === 'live')
+    assert.equal(pages.atOnce(), 1)
+  })
+
+  it('asks nothing more once it was stopped, and ends the request under way', async () => {
+    await feed.start()
+    let closed = false
+    pages.answer = (response) => {
+      response.once('close', () => {
+        closed = true
+      })
+    }
+    const asked = pages.requests()
+    await eventually(() => pages.requests() > asked)
+    feed.stop()
+    await eventually(() => closed)
+    const atEnd = pages.requests()
+    await sleep(100)
+    assert.equal(pages.requests(), atEnd)
+    assert.deepEqual(warnings, [])
+  })
+
+  it('holds a hundred thousand revocations', async () => {
+    pages.page.tokens = Array.from({ length: 100_000 }, (_, i) => `jti-${i}`)
+    await feed.start()
+    assert.deepEqual(await feed.ask({ ...CLIENT, jti: 'jti-99999' }), { revoked: 'token' })
+    assert.equal(await feed.ask(CLIENT), 'live')
+  })
+})

@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import { SignJWT } from 'jose'
+import { drain, listen } from '#shared/process/http-server.ts'
+import type { TestClock } from './clock.ts'
+import { ISSUER, type TestKey } from './issuer.ts'
+
+/** How a page names a client, a token or a key. */
+export const digest = (id: string): string =>
+  createHash('sha256').update(id).digest().subarray(0, 12).toString('base64url')
+
+/** What a page says; a test may change it. */
+export interface Page {
+  clients: string[]
+  tokens: string[]
+  keys: string[]
+  /** Set in place of, or besides, what a page has. */
+  claims: Record<string, unknown>
+  header: Record<string, unknown>
+  key: TestKey
+}
+
+/** Stands where GET /v1/oauth/revocations is, and signs whatever an attack needs. */
+export interface TestPages {
+  url: string
+  page: Page
+  /** The page as it is now. */
+  signed(): Promise<string>
+  /** Answers so in place of the page. */
+  answer: ((response: ServerResponse) => void) | undefined
+  requests(): number
+  connections(): number
+  /** The most requests that were under way at one time. */
+  atOnce(): number
+  /** Resolves once an answer that was sent after now has been read: then the next request has come. */
+  polled(): Promise<void>
+  stop(): Promise<void>
+}
+
+export async function createTestPages({
+  clock,
+  key,
+}: {
+  clock: TestClock
+  key: TestKey
+}): Promise<TestPages> {
+  const page: Page = { clients: [], tokens: [], keys: [], claims: {}, header: {}, key }
+  const counts = { requests: 0, connections: 0, now: 0, atOnce: 0 }
+  const server = createServer(async (_, response) => {
+    counts.requests += 1
+    counts.now += 1
+    counts.atOnce = Math.max(counts.atOnce, counts.now)
+    response.once('close', () => {
+      counts.now -= 1
+    })
+    server.emit('asked')
+    if (pages.answer) return pages.answer(response)
+    response.end(await pages.signed())
+  })
+  server.on('connection', () => {
+    counts.connections += 1
+  })
+  const port = await listen(server, { host: '127.0.0.1', port: 0 })
+  const pages: TestPages = {
+    url: `http://127.0.0.1:${port}/v1/oauth/revocations`,
+    page,
+    signed() {
+      const { clients, tokens, keys, claims, header, key: signer } = page
+      const iat = Math.floor(clock.now() / 1_000)
+      const lists = { clients: clients.map(digest), tokens: tokens.map(digest), keys: keys.map(digest) }
+      return new SignJWT({ iss: ISSUER, iat, ...lists, ...claims })
+        .setProtectedHeader({ typ: 'revocations+jwt', alg: signer.alg, kid: signer.kid, ...header })
+        .sign(signer.privateKey)
+    },
+    answer: undefined,
+    requests: () => counts.requests,
+    connections: () => counts.connections,
+    atOnce: () => counts.atOnce,
+    async polled() {
+      // The first of these may have been under way already.
+      for (let times = 0; times < 3; times += 1) await once(server, 'asked')
+    },
+    stop: () => drain(server, 100),
+  }
+  return pages
+}
