@@ -158,6 +158,7 @@ describe('analytics import', () => {
       ['"q""9",click,never,,,', /^13,"q""9","occurredAt must be/],
       ['x10,click,2020-02-30T12:00:00Z,,,', /^14,"x10","occurredAt must be a time/],
       ['x11,click,2019-02-29T12:00:00Z,,,', /^15,"x11","occurredAt must be a time/],
+      ['x12,click,2020-01-01T12:00:00Z,,,,', /^16,"","has 7 values for 6 columns"/],
     ]
     const text = csv(
       'good-1,click,2020-01-01T12:00:00Z,,,',

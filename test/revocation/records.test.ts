@@ -47,6 +47,22 @@ describe('what Postgres keeps of revocations', () => {
     assert.deepEqual([tokens.filter((t) => t === jti), keys.filter((k) => k === kid)], [[jti], [kid]])
   })
 
+  it('knows a revocation that Redis names, be it of a client or of a signing key', async () => {
+    const [revoked, active, kid] = [
+      await subjects.newClient(),
+      await subjects.newClient(),
+      await subjects.newKey(),
+    ]
+    await markClientRevoked(owner, { vendorId: subjects.vendorId, clientId: revoked, revokedBy: null })
+    await insertRevokedSigningKey(owner, kid)
+    const known = await Promise.all(
+      ['', revoked, kid, active, newJti()].map(
+        async (seen) => (await readRecentRevocations(api, HOUR_MS, { seen })).database.knowsSeen,
+      ),
+    )
+    assert.deepEqual(known, [true, true, true, false, false])
+  })
+
   it('keeps a revoked key permanently, since its thief can sign at any time', async () => {
     const kid = await subjects.newKey()
     await owner.raw(`insert into revoked_signing_keys values (?, now() - interval '3 days')`, [kid])

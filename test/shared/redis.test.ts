@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { pino } from 'pino'
+import { createMetrics } from '#shared/process/metrics.ts'
+import { rateLimitHeaders, rateLimits } from '#shared/stores/rate-limit.ts'
+import { createRedis, type Redis } from '#shared/stores/redis.ts'
+import { redisReady } from '#shared/stores/redis-ready.ts'
+import { watchRedis } from '#shared/stores/redis-watch.ts'
+import { createTestRedis, type TestRedis } from '../support/servers.ts'
+
+describe('a connection to Redis', () => {
+  let server: TestRedis
+  let redis: Redis
+  before(async () => {
+    server = await createTestRedis()
+    redis = createRedis({ url: server.url('admin'), connectionName: 'test' })
+    await redisReady(redis)
+  })
+  after(async () => {
+    redis.disconnect()
+    await server.stop('SIGKILL')
+  })
+
+  it('rejects a command before it is ready, and never sends it later', async () => {
+    const early = createRedis({ url: server.url('admin'), connectionName: 'test' })
+    try {
+      await assert.rejects(early.set('early', '1'))
+      await redisReady(early)
+      assert.equal(await early.get('early'), null)
+    } finally {
+      early.disconnect()
+    }
+  })
+
+  it('keeps 200 characters of the reason why Redis cannot be used', async () => {
+    const watch = watchRedis({ redis, log: pino({ level: 'silent' }), name: 'redis' })
+    await redis.eval(`return redis.error_reply(string.rep('x', 300))`, 0).catch(watch.report)
+    assert.equal(watch.trouble()?.length, 200)
+  })
+})
+
+describe('a rate limit', () => {
+  let server: TestRedis
+  before(async () => {
+    server = await createTestRedis()
+  })
+  after(() => server.stop('SIGKILL'))
+
+  for (const store of ['with Redis', 'without Redis']) {
+    describe(store, () => {
+      let redis: Redis
+      before(async () => {
+        redis = createRedis({ url: server.url('auth'), connectionName: 'test' })
+        if (store === 'with Redis') await redisReady(redis)
+        else redis.disconnect()
+      })
+      after(() => redis.disconnect())
+
+      const limitOf = (name: string, window_s: number) =>
+        rateLimits(redis, createMetrics({ service: 'auth' }))(name, { limit: 5, window_s })
+
+      it('counts each subject by the weight of its own requests, also within one turn', async () => {
+        const { consume } = limitOf('weights', 60)
+        const verdicts = await Promise.all([consume('light'), consume('heavy', 3), consume('light')])
+        assert.deepEqual(
+          verdicts.map(({ remaining }) => remaining),
+          [4, 2, 3],
+        )
+      })
+
+      it('lasts as many seconds as its policy says', async () => {
+        const { reset_s } = await limitOf('seconds', 60).consume('x')
+        assert.equal(reset_s, 60)
+      })
+    })
+  }
+
+  it('tells in its fields what is left, and when to come back only if it refused', () => {
+    const policy = { name: 'some', limit: 5, window_s: 60 }
+    const fields = { 'RateLimit-Policy': '"some";q=5;w=60', RateLimit: '"some";r=0;t=7' }
+    const verdict = { policy, remaining: 0, reset_s: 7 }
+    assert.deepEqual(rateLimitHeaders({ ...verdict, allowed: true }), fields)
+    assert.deepEqual(rateLimitHeaders({ ...verdict, allowed: false }), { ...fields, 'Retry-After': '7' })
+  })
+
+  it('says to wait at least a second, however soon its window ends', async () => {
+    const redis = createRedis({ url: server.url('auth'), connectionName: 'test' })
+    redis.disconnect()
+    const limit = rateLimits(redis, createMetrics({ service: 'auth' }))('ending', { limit: 1, window_s: 0 })
+    assert.equal((await limit.consume('x')).reset_s, 1)
+  })
+})
