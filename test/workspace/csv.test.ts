@@ -10,6 +10,7 @@ describe('workspace: a CSV cell', () => {
   it('disarms a formula where a spreadsheet may begin another cell', () => {
     assert.equal(csvCell('a;=1+1'), "a;'=1+1")
     assert.equal(csvCell('a\n=1+1'), '"a\n\'=1+1"')
+    assert.equal(csvCell('a\r=1+1'), '"a\r\'=1+1"')
     assert.equal(csvCell('a;"=1+1'), '"a;\'""=1+1"')
     assert.equal(csvCell('; =1+1'), ";' =1+1")
   })

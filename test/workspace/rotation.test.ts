@@ -103,6 +103,14 @@ const CASES: Case[] = [
     uses: ['quieting', 'asking'],
   },
   {
+    name: 'deployed, and the old one was asked two minutes ago',
+    old: [2, 900],
+    replacement: [1, 5],
+    since: 30,
+    step: 'watch',
+    uses: ['quieting', 'asking'],
+  },
+  {
     name: 'deployed, and the old one stopped',
     old: [15, 900],
     replacement: [1, 5],
@@ -246,7 +254,13 @@ describe('what the habits of an old client say against revoking it', () => {
       on(18, 9),
       /every Monday at 03:00; that/,
     ],
-    ['around the clock', (at) => untilDay(at, 20), on(20, 9), undefined],
+    [
+      'every morning',
+      (at) => at.getHours() === 7 && untilDay(at, 20),
+      on(20, 9),
+      /every day at 07:00; that has not passed/,
+    ],
+    ['around the clock', (at) => untilDay(at, 20), on(20, 11), undefined],
     ['now and then', (at) => at.getDate() === 12 && at.getHours() === 3, on(20, 9), undefined],
     ['never', () => false, on(20, 9), undefined],
     [
