@@ -122,6 +122,15 @@ describe('what Postgres keeps of revocations', () => {
     assert.deepEqual((await readRecentRevocations(api, HOUR_MS)).named, first)
   })
 
+  it('does not take a server that was named, replaced and named again for the one that was read', async () => {
+    const { named: read } = await readRecentRevocations(api, HOUR_MS)
+    const other = await replaceNamedServer(api, read, 'other')
+    assert.ok(other)
+    const again = await replaceNamedServer(api, other, read.runId)
+    assert.equal(await replaceNamedServer(api, read, 'third'), undefined)
+    assert.deepEqual((await readRecentRevocations(api, HOUR_MS)).named, again)
+  })
+
   it('finds what a round reads by index, also among many that no longer matter', async () => {
     await owner.raw(
       `insert into revoked_tokens
