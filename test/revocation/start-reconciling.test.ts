@@ -181,6 +181,30 @@ describe('reconciling all the time', () => {
     }
   })
 
+  it('warns of each promotion of a standby, not only of the first', async () => {
+    const { redis, db } = api
+    const promotions = () => lines.filter(({ event }) => event === 'database.promoted').length
+    const reconciling = startReconciling({ redis, db, timings: FAST, log: log() })
+    try {
+      await until(isTrusted)
+      for (const times of [1, 2]) {
+        await until(() => reconciling.latest()?.outcome === 'marked')
+        await owner.raw(
+          `update revocation_trust set place = regexp_replace(database_place(), '\\w+$', '00000000')`,
+        )
+        await until(() => promotions() === times)
+        await until(async () => {
+          const { rows } = await owner.raw(
+            'select place = database_place() as followed from revocation_trust',
+          )
+          return rows[0].followed
+        })
+      }
+    } finally {
+      await reconciling.stop()
+    }
+  })
+
   it('has production timings that each leave room for the others', () => {
     const { lease_ms, settle_ms, commit_ms, entry_ms, lookBack_ms, nonce_ms, round_ms, tick_ms, ...others } =
       ROUND_TIMINGS

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { createMetrics } from '#shared/process/metrics.ts'
-import { rateLimitHeaders, rateLimits } from '#shared/stores/rate-limit.ts'
+import { addressSubject, rateLimitHeaders, rateLimits } from '#shared/stores/rate-limit.ts'
 import { createRedis, type Redis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
-import { watchRedis } from '#shared/stores/redis-watch.ts'
+import { connectRedis, watchRedis } from '#shared/stores/redis-watch.ts'
 import { createTestRedis, type TestRedis } from '../support/servers.ts'
 
 describe('a connection to Redis', () => {
@@ -31,11 +32,40 @@ describe('a connection to Redis', () => {
     }
   })
 
+  it('is said to be unusable once while it is refused, though it is tried again and again', async () => {
+    const lines: { event?: string }[] = []
+    const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
+    const urls = { REDIS_URL: 'redis://127.0.0.1:1', REVOCATION_REDIS_URL: server.url('admin') }
+    const connections = connectRedis(urls, { name: 'test', log })
+    // Longer than the time between two probes.
+    await sleep(2_500)
+    connections.close()
+    assert.deepEqual(
+      lines.map(({ event }) => event),
+      ['redis.unusable'],
+    )
+  })
+
   it('keeps 200 characters of the reason why Redis cannot be used', async () => {
     const watch = watchRedis({ redis, log: pino({ level: 'silent' }), name: 'redis' })
     await redis.eval(`return redis.error_reply(string.rep('x', 300))`, 0).catch(watch.report)
     assert.equal(watch.trouble()?.length, 200)
   })
+})
+
+describe('the network that an address is counted by', () => {
+  for (const [address, bits, network] of [
+    ['192.0.2.7', 48, '192.0.2.7'],
+    ['2001:db8:1:f2f3:a:b:c:d', 64, '2001:db8:1:f2f3::/64'],
+    ['2001:db8:1:f2f3:a:b:c:d', 56, '2001:db8:1:f200::/56'],
+    ['2001:db8:1:f2f3:a:b:c:d', 48, '2001:db8:1:0::/48'],
+    ['2001:db8::1', 64, '2001:db8:0:0::/64'],
+    ['1:2:3::5:6:7:8', 64, '1:2:3:0::/64'],
+    ['::1', 64, '0:0:0:0::/64'],
+  ] as const)
+    it(`is ${network} for ${address}, by ${bits} bits`, () => {
+      assert.equal(addressSubject(address, bits), network)
+    })
 })
 
 describe('a rate limit', () => {

@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert'
 import type { Scope } from '#shared/oauth/scopes.ts'
 import type { OAuthClient } from '../../apps/workspace/src/api/contract.ts'
+import { nextName } from '../../apps/workspace/src/clients/client-name.ts'
 import { deployedAt, unprovenHabit } from '../../apps/workspace/src/clients/habits.ts'
 import {
   countingFrom,
@@ -297,6 +298,16 @@ describe('what the habits of an old client say against revoking it', () => {
       undefined,
     )
   })
+})
+
+describe('the name of a replacement', () => {
+  for (const [name, next] of [
+    ['Warehouse', 'Warehouse 2'],
+    ['Warehouse 2', 'Warehouse 3'],
+    ['Warehouse 9', 'Warehouse 10'],
+    ['é'.repeat(100), `${'é'.repeat(98)} 2`],
+  ] as const)
+    it(`is ${next.slice(-12)} after ${name.slice(-12)}`, () => assert.equal(nextName(name), next))
 })
 
 describe('the scopes that a replacement can do without', () => {
