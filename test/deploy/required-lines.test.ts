@@ -94,19 +94,19 @@ const REQUIRED: Record<string, [line: string, without: string][]> = {
 describe('the files of a deployment', () => {
   for (const [file, lines] of Object.entries(REQUIRED))
     for (const [line, without] of lines)
-      it(`${file} has "${line.replace(/\n\s+/, ' ')}", without which it ${without}`, () => {
+      it(`has "${line.replace(/\n\s+/, ' ')}" in ${file}, or it ${without}`, () => {
         const anywhere = line.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
         assert.match(read(file), new RegExp(`^[ ]*${anywhere}$`, 'm'))
       })
 
-  it('make every container of compose.yaml that runs our code a hardened one', () => {
+  it('hardens every container of compose.yaml that runs our code', () => {
     const compose = read('compose.yaml')
     for (const name of ['auth', 'api', 'web'])
       assert.match(compose, new RegExp(`<<: \\*hardened\\n +image: integration-${name}\\n`))
     assert.equal(compose.match(/^ {4}<<: \*(?:auth|api)$/gm)?.length, 4)
   })
 
-  it('let the services of compose.yaml believe nginx alone about who calls', () => {
+  it('has the services of compose.yaml trust nginx alone about who calls', () => {
     const compose = read('compose.yaml')
     const web = /image: integration-web[\s\S]+?ipv4_address: ([\d.]+)/.exec(compose)?.[1]
     const trusted = [...compose.matchAll(/TRUSTED_PROXIES: (\S+)/g)].map(([, address]) => address)
@@ -114,7 +114,7 @@ describe('the files of a deployment', () => {
     assert.equal(compose.match(/^ +ports:/gm)?.length, 1)
   })
 
-  it('give the key encryption key to the authorization server alone', () => {
+  it('gives the key encryption key to the authorization server alone', () => {
     for (const file of ['systemd/integration-api.service', 'kubernetes/base/api.yaml'])
       assert.doesNotMatch(read(file), /key-encryption-key|KEY_ENCRYPTION_KEY/)
     for (const file of ['systemd/integration-auth.service', 'kubernetes/base/auth.yaml'])
@@ -124,7 +124,7 @@ describe('the files of a deployment', () => {
     ])
   })
 
-  it('answer no method but GET with a page of the workspace', () => {
+  it('answers no method but GET with a page of the workspace', () => {
     for (const file of ['nginx.conf', 'workspace.conf'])
       for (const page of ['location / {', 'location ~ "'])
         assert.match(

@@ -30,7 +30,7 @@ describe('how far a clock is ahead of the one it is read by', () => {
     ['perhaps the same, up to the answer', 1_400, 0],
     ['ahead, counted from the answer', 1_500, 100],
   ] as const)
-    it(`is ${what}`, () => {
+    it(`finds another clock ${what}`, () => {
       assert.equal(clockOffset_ms(theirs_ms, read), ahead_ms)
     })
 })

@@ -54,7 +54,7 @@ describe('for how long a process believes a marker', () => {
     assert.equal(lease.vouches(null, SENT_AT_MS), false)
   })
 
-  it('is a whole lease, however many ticks were sent in it', async () => {
+  it('believes a marker for a whole lease, however many ticks were sent in it', async () => {
     const first = count + 1
     const believed = new Promise<boolean>((resolve) => {
       let ticks = 0

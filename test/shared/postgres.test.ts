@@ -220,7 +220,7 @@ describe('a connection to Postgres', () => {
     }
   }
 
-  it('limits statements and transactions that wait', () =>
+  it('limits the statements and idle transactions of a connection', () =>
     connected(async (db) => {
       const limits = ['statement_timeout', 'idle_in_transaction_session_timeout']
       const { rows } = await db.raw('select current_setting(name) as value from unnest(?::text[]) as name', [
@@ -232,13 +232,13 @@ describe('a connection to Postgres', () => {
       )
     }))
 
-  it('refuses a whole number that JavaScript would round', () =>
+  it('rejects a bigint that JavaScript would round', () =>
     connected(async (db) => {
       assert.deepEqual((await db.raw('select 9007199254740991::bigint as n')).rows, [{ n: 9007199254740991 }])
       await assert.rejects(db.raw('select 9007199254740993::bigint as n'), RangeError)
     }))
 
-  it('is kept while nothing is asked of it, for longer than an answer may take', () =>
+  it('keeps an idle connection for longer than an answer may take', () =>
     connected(async (db) => {
       const pid = async () => (await db.raw('select pg_backend_pid() as pid')).rows[0].pid
       const before = await pid()

@@ -21,7 +21,7 @@ describe('a connection to Redis', () => {
     await server.stop('SIGKILL')
   })
 
-  it('rejects a command before it is ready, and never sends it later', async () => {
+  it('rejects a Redis command before the connection is ready, and never sends it later', async () => {
     const early = createRedis({ url: server.url('admin'), connectionName: 'test' })
     try {
       await assert.rejects(early.set('early', '1'))
@@ -32,7 +32,7 @@ describe('a connection to Redis', () => {
     }
   })
 
-  it('is said to be unusable once while it is refused, though it is tried again and again', async () => {
+  it('logs once that Redis cannot be used, however often it is tried again', async () => {
     const lines: { event?: string }[] = []
     const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
     const urls = { REDIS_URL: 'redis://127.0.0.1:1', REVOCATION_REDIS_URL: server.url('admin') }
@@ -44,6 +44,24 @@ describe('a connection to Redis', () => {
       lines.map(({ event }) => event),
       ['redis.unusable'],
     )
+  })
+
+  it('gives a command up before the whole connection when Redis does not answer', async () => {
+    const silent = await createTestRedis()
+    const asking = createRedis({ url: silent.url('admin'), connectionName: 'test' })
+    try {
+      await redisReady(asking)
+      await asking.call('CLIENT', 'PAUSE', '10000', 'ALL')
+      await assert.rejects(asking.ping(), /^Error: Command timed out$/)
+    } finally {
+      asking.disconnect()
+      await silent.stop('SIGKILL')
+    }
+  })
+
+  it('connects again twice a second at least, however long Redis has been away', () => {
+    assert.equal(redis.options.retryStrategy?.(1), 50)
+    assert.equal(redis.options.retryStrategy?.(10_000), 500)
   })
 
   it('keeps 200 characters of the reason why Redis cannot be used', async () => {
@@ -63,7 +81,7 @@ describe('the network that an address is counted by', () => {
     ['1:2:3::5:6:7:8', 64, '1:2:3:0::/64'],
     ['::1', 64, '0:0:0:0::/64'],
   ] as const)
-    it(`is ${network} for ${address}, by ${bits} bits`, () => {
+    it(`counts ${address} by ${network}, of ${bits} bits`, () => {
       assert.equal(addressSubject(address, bits), network)
     })
 })
@@ -88,7 +106,7 @@ describe('a rate limit', () => {
       const limitOf = (name: string, window_s: number) =>
         rateLimits(redis, createMetrics({ service: 'auth' }))(name, { limit: 5, window_s })
 
-      it('counts each subject by the weight of its own requests, also within one turn', async () => {
+      it('counts each subject of a rate limit by its own weight, also within one turn', async () => {
         const { consume } = limitOf('weights', 60)
         const verdicts = await Promise.all([consume('light'), consume('heavy', 3), consume('light')])
         assert.deepEqual(
@@ -97,14 +115,14 @@ describe('a rate limit', () => {
         )
       })
 
-      it('lasts as many seconds as its policy says', async () => {
+      it('opens a rate limit’s window for as many seconds as its policy says', async () => {
         const { reset_s } = await limitOf('seconds', 60).consume('x')
         assert.equal(reset_s, 60)
       })
     })
   }
 
-  it('tells in its fields what is left, and when to come back only if it refused', () => {
+  it('sends RateLimit fields with every verdict, and Retry-After only when refused', () => {
     const policy = { name: 'some', limit: 5, window_s: 60 }
     const fields = { 'RateLimit-Policy': '"some";q=5;w=60', RateLimit: '"some";r=0;t=7' }
     const verdict = { policy, remaining: 0, reset_s: 7 }
@@ -112,7 +130,7 @@ describe('a rate limit', () => {
     assert.deepEqual(rateLimitHeaders({ ...verdict, allowed: false }), { ...fields, 'Retry-After': '7' })
   })
 
-  it('says to wait at least a second, however soon its window ends', async () => {
+  it('asks for a wait of at least a second, however soon the window ends', async () => {
     const redis = createRedis({ url: server.url('auth'), connectionName: 'test' })
     redis.disconnect()
     const limit = rateLimits(redis, createMetrics({ service: 'auth' }))('ending', { limit: 1, window_s: 0 })

@@ -26,7 +26,7 @@ describe('workspace: a CSV cell', () => {
     assert.equal(csvCell(null), '')
   })
 
-  it('is empty for a figure of a day without a report, and 0 only if that was reported', () => {
+  it('leaves the figures of a day without a report empty, and writes 0 only if 0 was reported', () => {
     const none = { impressions: null, clicks: null, orders: null, unitsSold: null }
     const days = [
       { date: '2026-11-21', status: 'missing', ...none, revenueMinor: null, boostSpendMinor: null },

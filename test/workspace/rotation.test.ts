@@ -307,7 +307,7 @@ describe('the name of a replacement', () => {
     ['Warehouse 9', 'Warehouse 10'],
     ['é'.repeat(100), `${'é'.repeat(98)} 2`],
   ] as const)
-    it(`is ${next.slice(-12)} after ${name.slice(-12)}`, () => assert.equal(nextName(name), next))
+    it(`suggests ${next.slice(-12)} after ${name.slice(-12)}`, () => assert.equal(nextName(name), next))
 })
 
 describe('the scopes that a replacement can do without', () => {
