@@ -12,8 +12,6 @@ import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { markSigningKeyRevoked } from './keys.ts'
 import { OperatorError } from './operator.ts'
 
-const ROWS_AT_ONCE = 500
-
 /** Revocations: the ids of clients and signing keys, and the `jti` of tokens. */
 interface Proven {
   clients: Iterable<string>
@@ -113,14 +111,12 @@ export async function revokeAgain(
   const all = (kind: keyof Proven) => [...new Set(proven.flatMap((some) => [...some[kind]]))]
   const kids = all('keys')
   return db.transaction(async (transaction) => {
-    const clients: RevokedAgain['clients'] = []
-    for (const some of inParts(all('clients'))) clients.push(...(await revokeClients(transaction, some, by)))
+    const clients = await revokeClients(transaction, all('clients'), by)
     const keys: string[] = []
     for (const { kid, revokedAt } of await listSigningKeys(transaction))
       if (!revokedAt && kids.includes(kid) && (await markSigningKeyRevoked(transaction, kid, now_ms)))
         keys.push(kid)
-    const tokens: string[] = []
-    for (const some of inParts(all('tokens'))) tokens.push(...(await insertLostTokens(transaction, some)))
+    const tokens = await insertLostTokens(transaction, all('tokens'))
     const { rowCount: sessions } = await transaction.raw('delete from sessions')
     const { rowCount: invitations } = await transaction.raw('delete from invitations')
     const act = { ...database, operator: by, action: 'database.repaired' } as const
@@ -128,10 +124,6 @@ export async function revokeAgain(
     await appendActivity(transaction, { ...act, detail: { ...counts, keys } })
     return { clients, keys, tokens }
   })
-}
-
-function* inParts(ids: string[]): Generator<string[]> {
-  for (let i = 0; i < ids.length; i += ROWS_AT_ONCE) yield ids.slice(i, i + ROWS_AT_ONCE)
 }
 
 async function revokeClients(

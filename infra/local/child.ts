@@ -1,6 +1,7 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { access, constants } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
+import { within } from '#shared/process/within.ts'
 
 const OUTPUT_KEPT_CHARACTERS = 4_000
 
@@ -44,11 +45,10 @@ export function startChild(command: string, args: string[], options: SpawnOption
     output: () => output.trim(),
     async stop(signal = 'SIGTERM', deadline_ms = 10_000) {
       if (end !== undefined) return
-      const timer = setTimeout(() => killGroup(child), deadline_ms)
       if (signal === 'SIGKILL') killGroup(child)
       else child.kill(signal)
+      if ((await within(deadline_ms, ended)) === undefined) killGroup(child)
       await ended
-      clearTimeout(timer)
     },
   }
 }

@@ -35,7 +35,6 @@ export function createLease({
   const ticksKept = Math.ceil(timings.lease_ms / timings.tick_ms) + 1
   let connection = 0
   let answers = false
-  let ticking = false
   let server: string | undefined
   /** As of the latest tick. */
   let marker: string | null = null
@@ -50,8 +49,7 @@ export function createLease({
   }
 
   async function tick(): Promise<void> {
-    if (ticking || redis.status !== 'ready') return
-    ticking = true
+    if (redis.status !== 'ready') return
     const sentOn = connection
     const sentAt_ms = monotonic()
     try {
@@ -62,8 +60,6 @@ export function createLease({
     } catch (error) {
       if (sentOn === connection) answers = false
       ticked(error as Error)
-    } finally {
-      ticking = false
     }
   }
 

@@ -36,7 +36,7 @@ const NETWORK_CODES = [
  * statement and a dash in front.
  */
 const UNAVAILABLE_MESSAGES =
-  /^(?:.* - )?(Connection terminated|Query read timeout|timeout expired$|Client has encountered a connection error|Client was closed|Knex: Timeout acquiring a connection|aborted$)/s
+  /^(?:.* - )?(Connection terminated|timeout expired$|Client has encountered a connection error|Client was closed|Knex: Timeout acquiring a connection|aborted$)/s
 
 /** Whether a query failed because the server is gone, too slow or failing over, and not because of the query. */
 export function isUnavailable(error: unknown): boolean {

@@ -11,6 +11,7 @@ import { insertCompany } from '#shared/accounts/people.ts'
 import { newVendorId } from '#shared/oauth/new-ids.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { type ImportOptions, importEvents } from '../../infra/admin/analytics-import.ts'
+import { readLines } from '../../infra/admin/event-file.ts'
 import { recount, storedDays } from '../support/analytics.ts'
 import { createTestClock } from '../support/clock.ts'
 import { testOperator } from '../support/operator.ts'
@@ -22,6 +23,20 @@ const IMPORT_ONCE = join(import.meta.dirname, '../support/import-once.ts')
 const MIB = 1_024 * 1_024
 const RUNS = EVERYTHING ? 60 : 30
 const HEADER = 'eventId,type,occurredAt,quantity,amountMinor,currency'
+
+describe('the lines of a file', () => {
+  it('reads lines whole that begin in one chunk and end in the next', async () => {
+    const half = 'x'.repeat(30_000)
+    async function* chunks() {
+      yield Buffer.from(half)
+      for (let n = 0; n < 5; n += 1) yield Buffer.from(`${half}\n${half}`)
+      yield Buffer.from('\n')
+    }
+    const lengths: (number | undefined)[] = []
+    for await (const lines of readLines(chunks())) lengths.push(...lines.map(({ text }) => text?.length))
+    assert.deepEqual(lengths, [60_000, 60_000, 60_000, 60_000, 60_000, 30_000])
+  })
+})
 
 describe('analytics import', () => {
   let database: TestDatabase
@@ -158,6 +173,7 @@ describe('analytics import', () => {
       ['"q""9",click,never,,,', /^13,"q""9","occurredAt must be/],
       ['x10,click,2020-02-30T12:00:00Z,,,', /^14,"x10","occurredAt must be a time/],
       ['x11,click,2019-02-29T12:00:00Z,,,', /^15,"x11","occurredAt must be a time/],
+      ['x12,click,2020-01-01T12:00:00Z,,,,', /^16,"","has 7 values for 6 columns"/],
     ]
     const text = csv(
       'good-1,click,2020-01-01T12:00:00Z,,,',
@@ -226,6 +242,8 @@ describe('analytics import', () => {
       await assertDaysEqualRecount()
       assert.deepEqual(counts(await importing(many)), [12_000 - first.accepted, first.accepted, 0])
       await assertDaysEqualRecount()
+      const { rows } = await owner.raw('select action from activity where vendor_id = ?', [vendorId])
+      assert.deepEqual(rows, [{ action: 'analytics.imported' }, { action: 'analytics.imported' }])
     })
 
     it('stores the rest after its connection was killed in the middle of a piece', async () => {

@@ -53,6 +53,7 @@ describe('admin password reset', () => {
     ],
     ['11 characters of 4 bytes each', '🔒'.repeat(11), /^The password must have at least 12 characters/m],
     ['one of the commonest', 'password1234', /^The password must not be one of the most common passwords/m],
+    ['513 characters of 2 bytes each', 'é'.repeat(513), /^A password can have at most 1024 bytes/m],
     ['1025 bytes', LONG.slice(0, 1_025), /^A password can have at most 1024 bytes\. Nothing was changed\.$/m],
   ] as const)
     it(`refuses a password of ${what} and changes nothing`, async () => {

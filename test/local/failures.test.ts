@@ -149,6 +149,7 @@ describe('npm start that cannot', function () {
     const expected =
       /^The disk that holds \/d is full: make room, or set DATA_DIR to a folder on another disk\.$/
     assert.match(sentence(full, '/d'), expected)
+    assert.match(sentence(Object.assign(new Error('ENOSPC: write'), { code: 'ENOSPC' }), '/d'), expected)
     const ofPostgres = new Error('FATAL:  could not write to file "pg_wal/x": No space left on device')
     assert.match(sentence(ofPostgres, '/d'), expected)
   })

@@ -142,6 +142,28 @@ describe('the gateway: bodies and failures', () => {
     await assert.rejects(response.text())
   })
 
+  it('breaks an answer off when the service resets its connection in the middle', async () => {
+    let reset = () => {}
+    gateway.answerWith((incoming, response) => {
+      response.write('a part')
+      reset = () => incoming.socket.resetAndDestroy()
+    })
+    const response = await fetch(`${gateway.url}/v1/session`)
+    reset()
+    await assert.rejects(response.text())
+  })
+
+  it('reads a large body to its end when the service does not listen', async () => {
+    await gateway.stopService('api')
+    const outgoing = request(`${gateway.url}/v1/session`, { method: 'POST' })
+    const sent = once(outgoing, 'finish')
+    outgoing.end(Buffer.alloc(20_000_000))
+    const [response] = await once(outgoing, 'response')
+    assert.equal(response.statusCode, 502)
+    await sent
+    outgoing.destroy()
+  })
+
   it('breaks an answer off when the service stops in the middle', async () => {
     await impatient()
     gateway.answerWith((_incoming, response) => {

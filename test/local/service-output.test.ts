@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
@@ -53,5 +53,27 @@ describe('the audit trail of the local stack', () => {
   it('keeps every event at any log level', () => {
     for (const wanted of ['silent', 'error', 'warn', 'info']) assert.equal(printedLevel(wanted), 'info')
     assert.equal(printedLevel('trace'), 'trace')
+  })
+
+  it('puts a line together that a service prints in pieces, and takes a last one without an end', async () => {
+    const [printed, output, auditFile] = [new PassThrough(), new PassThrough(), join(folder, 'pieces')]
+    routeOutput(printed, { wanted: 'warn', auditFile, output })
+    const line = lineOf('client.revoked')
+    printed.write(line.slice(0, 20))
+    printed.write(`${line.slice(20)}\n`)
+    printed.end('no line of a log')
+    await once(printed, 'end')
+    assert.equal(await readFile(auditFile, 'utf8'), `${line}\n`)
+    assert.equal(String(output.read()), 'no line of a log\n')
+  })
+
+  it('prints lines of exactly the wanted level', async () => {
+    const warning = JSON.stringify({ level: 40, time: 1, msg: 'x' })
+    assert.equal((await routed('level', [warning])).printed, `${warning}\n`)
+  })
+
+  it('keeps the audit trail from other users of the machine', async () => {
+    await routed('closed', [lineOf('client.revoked')])
+    assert.equal((await stat(join(folder, 'closed'))).mode & 0o777, 0o600)
   })
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
+import { clockOffset_ms } from '#shared/revocation/clocks.ts'
 import type { Step } from '#shared/revocation/reconcile.ts'
 import { insertRevokedToken } from '#shared/revocation/records.ts'
 import { type Reconciling, startReconciling } from '#shared/revocation/start-reconciling.ts'
@@ -20,6 +21,19 @@ import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis 
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
+
+describe('how far a clock is ahead of the one it is read by', () => {
+  const read = { before_ms: 1_000, after_ms: 1_400 }
+  for (const [what, theirs_ms, ahead_ms] of [
+    ['behind, counted from before it was asked', 900, -100],
+    ['perhaps the same, from the moment that it was asked', 1_000, 0],
+    ['perhaps the same, up to the answer', 1_400, 0],
+    ['ahead, counted from the answer', 1_500, 100],
+  ] as const)
+    it(`finds another clock ${what}`, () => {
+      assert.equal(clockOffset_ms(theirs_ms, read), ahead_ms)
+    })
+})
 
 describe('wall clocks that differ', () => {
   let database: TestDatabase

@@ -54,6 +54,20 @@ describe('for how long a process believes a marker', () => {
     assert.equal(lease.vouches(null, SENT_AT_MS), false)
   })
 
+  it('believes a marker for a whole lease, however many ticks were sent in it', async () => {
+    const first = count + 1
+    const believed = new Promise<boolean>((resolve) => {
+      let ticks = 0
+      const ticked = () => {
+        ticks += 1
+        if (ticks === 15) resolve(ticking.vouches(`${lease.server()} ${first}`, SENT_AT_MS))
+      }
+      const timings = { ...FAST, lease_ms: LEASE_MS, tick_ms: LEASE_MS / 20 }
+      const ticking = createLease({ redis, timings, monotonic: () => SENT_AT_MS, ticked })
+    })
+    assert.equal(await believed, true)
+  })
+
   it('reports after each tick, by the marker that the tick read', async () => {
     let ticks = 0
     const ticked = () => {

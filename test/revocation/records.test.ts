@@ -47,6 +47,22 @@ describe('what Postgres keeps of revocations', () => {
     assert.deepEqual([tokens.filter((t) => t === jti), keys.filter((k) => k === kid)], [[jti], [kid]])
   })
 
+  it('knows a revocation that Redis names, be it of a client or of a signing key', async () => {
+    const [revoked, active, kid] = [
+      await subjects.newClient(),
+      await subjects.newClient(),
+      await subjects.newKey(),
+    ]
+    await markClientRevoked(owner, { vendorId: subjects.vendorId, clientId: revoked, revokedBy: null })
+    await insertRevokedSigningKey(owner, kid)
+    const known = await Promise.all(
+      ['', revoked, kid, active, newJti()].map(
+        async (seen) => (await readRecentRevocations(api, HOUR_MS, { seen })).database.knowsSeen,
+      ),
+    )
+    assert.deepEqual(known, [true, true, true, false, false])
+  })
+
   it('keeps a revoked key permanently, since its thief can sign at any time', async () => {
     const kid = await subjects.newKey()
     await owner.raw(`insert into revoked_signing_keys values (?, now() - interval '3 days')`, [kid])
@@ -104,6 +120,15 @@ describe('what Postgres keeps of revocations', () => {
     assert.equal(first?.runId, 'first')
     assert.equal(await replaceNamedServer(api, named, 'second'), undefined)
     assert.deepEqual((await readRecentRevocations(api, HOUR_MS)).named, first)
+  })
+
+  it('does not take a server that was named, replaced and named again for the one that was read', async () => {
+    const { named: read } = await readRecentRevocations(api, HOUR_MS)
+    const other = await replaceNamedServer(api, read, 'other')
+    assert.ok(other)
+    const again = await replaceNamedServer(api, other, read.runId)
+    assert.equal(await replaceNamedServer(api, read, 'third'), undefined)
+    assert.deepEqual((await readRecentRevocations(api, HOUR_MS)).named, again)
   })
 
   it('finds what a round reads by index, also among many that no longer matter', async () => {

@@ -165,6 +165,46 @@ describe('reconciling all the time', () => {
     await reconciling.stop()
   })
 
+  it('goes on with its rounds when a purge fails', async () => {
+    await owner.raw('revoke execute on function purge_expired_revoked_tokens from integration_api')
+    const { redis, db } = api
+    let marked = 0
+    const step = (now: Step) => {
+      if (now === 'marked') marked += 1
+    }
+    const reconciling = startReconciling({ redis, db, timings: FAST, log: log(), step, purgeEvery_ms: 0 })
+    try {
+      await until(() => marked > 2)
+    } finally {
+      await reconciling.stop()
+      await owner.raw('grant execute on function purge_expired_revoked_tokens to integration_api')
+    }
+  })
+
+  it('warns of each promotion of a standby, not only of the first', async () => {
+    const { redis, db } = api
+    const promotions = () => lines.filter(({ event }) => event === 'database.promoted').length
+    const reconciling = startReconciling({ redis, db, timings: FAST, log: log() })
+    try {
+      await until(isTrusted)
+      for (const times of [1, 2]) {
+        await until(() => reconciling.latest()?.outcome === 'marked')
+        await owner.raw(
+          `update revocation_trust set place = regexp_replace(database_place(), '\\w+$', '00000000')`,
+        )
+        await until(() => promotions() === times)
+        await until(async () => {
+          const { rows } = await owner.raw(
+            'select place = database_place() as followed from revocation_trust',
+          )
+          return rows[0].followed
+        })
+      }
+    } finally {
+      await reconciling.stop()
+    }
+  })
+
   it('has production timings that each leave room for the others', () => {
     const { lease_ms, settle_ms, commit_ms, entry_ms, lookBack_ms, nonce_ms, round_ms, tick_ms, ...others } =
       ROUND_TIMINGS

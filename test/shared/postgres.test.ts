@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { connect, createServer, type Server, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { ConfigError } from '#shared/process/config.ts'
 import { checkDatabaseUrl, createPostgres, type Database } from '#shared/stores/postgres.ts'
@@ -202,6 +203,50 @@ const errorResponse = (message: string): Buffer => {
   return Buffer.concat([head, fields])
 }
 
+describe('a connection to Postgres', () => {
+  let database: TestDatabase
+  before(async () => {
+    database = await createTestDatabase()
+  })
+  after(() => database.drop())
+
+  async function connected<T>(work: (db: Database) => Promise<T>): Promise<T> {
+    const options = { poolSize: 1, applicationName: 'test', statementTimeout_ms: 500 }
+    const db = createPostgres({ url: database.ownerUrl, ...options })
+    try {
+      return await work(db)
+    } finally {
+      await db.destroy()
+    }
+  }
+
+  it('limits the statements and idle transactions of a connection', () =>
+    connected(async (db) => {
+      const limits = ['statement_timeout', 'idle_in_transaction_session_timeout']
+      const { rows } = await db.raw('select current_setting(name) as value from unnest(?::text[]) as name', [
+        limits,
+      ] as never)
+      assert.deepEqual(
+        rows.map(({ value }: { value: string }) => value),
+        ['500ms', '10s'],
+      )
+    }))
+
+  it('rejects a bigint that JavaScript would round', () =>
+    connected(async (db) => {
+      assert.deepEqual((await db.raw('select 9007199254740991::bigint as n')).rows, [{ n: 9007199254740991 }])
+      await assert.rejects(db.raw('select 9007199254740993::bigint as n'), RangeError)
+    }))
+
+  it('keeps an idle connection for longer than an answer may take', () =>
+    connected(async (db) => {
+      const pid = async () => (await db.raw('select pg_backend_pid() as pid')).rows[0].pid
+      const before = await pid()
+      await sleep(1_700)
+      assert.equal(await pid(), before)
+    }))
+})
+
 describe('the failure of a query', () => {
   const ofState = (code: string) => Object.assign(new pg.DatabaseError('x', 1, 'error'), { code })
   const ofNetwork = (code: string) => Object.assign(new Error('x'), { code })
@@ -216,6 +261,20 @@ describe('the failure of a query', () => {
   for (const state of ['0A000', '22P02', '23505', '25P02', '42501', '42703', '55006', 'XX000'])
     it(`says that the query is wrong if its SQLSTATE is ${state}`, () =>
       assert.equal(isUnavailable(ofState(state)), false))
+
+  for (const message of [
+    'Connection terminated unexpectedly',
+    'timeout expired',
+    'Client has encountered a connection error and is not queryable',
+    'Client was closed and is not queryable',
+    'Knex: Timeout acquiring a connection. The pool is probably full.',
+    'aborted',
+  ])
+    it(`says that the server is unavailable if pg or knex says "${message}"`, () => {
+      assert.equal(isUnavailable(new Error(message)), true)
+      assert.equal(isUnavailable(new Error(`select 1 - ${message}`)), true)
+      assert.equal(isUnavailable(new Error(`the column "${message}" does not exist`)), false)
+    })
 
   it('says that the server is unavailable if one of its addresses is', () => {
     for (const code of ['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'EPIPE', 'EAI_AGAIN'])

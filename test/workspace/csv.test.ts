@@ -1,4 +1,6 @@
 import { strict as assert } from 'node:assert'
+import { csvOf } from '../../apps/workspace/src/analytics/csv.ts'
+import type { DailyAnalytics } from '../../apps/workspace/src/api/contract.ts'
 import { csvCell } from '../../apps/workspace/src/ui/csv.ts'
 
 describe('workspace: a CSV cell', () => {
@@ -10,6 +12,7 @@ describe('workspace: a CSV cell', () => {
   it('disarms a formula where a spreadsheet may begin another cell', () => {
     assert.equal(csvCell('a;=1+1'), "a;'=1+1")
     assert.equal(csvCell('a\n=1+1'), '"a\n\'=1+1"')
+    assert.equal(csvCell('a\r=1+1'), '"a\r\'=1+1"')
     assert.equal(csvCell('a;"=1+1'), '"a;\'""=1+1"')
     assert.equal(csvCell('; =1+1'), ";' =1+1")
   })
@@ -21,5 +24,16 @@ describe('workspace: a CSV cell', () => {
   it('leaves numbers unquoted, and absent figures empty', () => {
     assert.equal(csvCell(-12), '-12')
     assert.equal(csvCell(null), '')
+  })
+
+  it('leaves the figures of a day without a report empty, and writes 0 only if 0 was reported', () => {
+    const none = { impressions: null, clicks: null, orders: null, unitsSold: null }
+    const days = [
+      { date: '2026-11-21', status: 'missing', ...none, revenueMinor: null, boostSpendMinor: null },
+      { date: '2026-11-22', status: 'final', ...none, clicks: 0, revenueMinor: 1999, boostSpendMinor: 0 },
+    ]
+    const [, missing, reported] = csvOf({ days, currency: 'EUR' } as DailyAnalytics).split('\r\n')
+    assert.equal(missing, '2026-11-21,missing,EUR,,,,,,')
+    assert.equal(reported, '2026-11-22,final,EUR,,0,,,1999,0')
   })
 })

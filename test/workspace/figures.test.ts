@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert'
-import { metricShort, metricText } from '../../apps/workspace/src/analytics/format.ts'
-import { todayIn } from '../../apps/workspace/src/analytics/range.ts'
+import { changeText, metricShort, metricText } from '../../apps/workspace/src/analytics/format.ts'
+import { rangeError, todayIn } from '../../apps/workspace/src/analytics/range.ts'
+import type { DailyAnalytics, Day } from '../../apps/workspace/src/api/contract.ts'
 
 describe('workspace: the figures of Analytics', () => {
   for (const [currency, text, short] of [
@@ -24,5 +25,29 @@ describe('workspace: the figures of Analytics', () => {
     assert.equal(todayIn('Pacific/Auckland', now), '2026-11-23')
     assert.equal(todayIn('UTC', now), '2026-11-22')
     assert.equal(todayIn('Pacific/Honolulu', new Date('2026-11-22T09:30:00Z')), '2026-11-21')
+  })
+
+  for (const [from, to, error] of [
+    ['2026-11-22', '2026-11-22', undefined],
+    ['2025-11-22', '2026-11-22', undefined],
+    ['2025-11-21', '2026-11-22', 'At most 366 days.'],
+    ['2026-11-22', '2026-11-23', 'The range cannot end after today.'],
+    ['2026-11-22', '2026-11-21', 'The first day must not be after the last.'],
+    ['', '2026-11-21', 'Choose both days.'],
+    ['2026-11-22', '2026-13-01', 'Choose both days.'],
+  ] as const)
+    it(`${error ? 'refuses' : 'accepts'} the range from ${from || 'nowhere'} to ${to}`, () => {
+      assert.equal(rangeError({ from, to }, '2026-11-22'), error)
+    })
+
+  it('compares with the period before only if both have reports and that one is not zero', () => {
+    const period = (clicks: number, status: Day['status'] = 'final') =>
+      ({ days: [{ status }], totals: { clicks } }) as DailyAnalytics
+    const change = (now: DailyAnalytics, before: DailyAnalytics) => changeText('clicks', now, before)
+    assert.equal(change(period(112), period(100)), '+12%')
+    assert.equal(change(period(0), period(100)), '-100%')
+    assert.equal(change(period(0, 'missing'), period(100)), '–')
+    assert.equal(change(period(100), period(100, 'missing')), '–')
+    assert.equal(change(period(100), period(0)), '–')
   })
 })

@@ -1,6 +1,7 @@
 import { strict as assert } from 'node:assert'
 import type { Scope } from '#shared/oauth/scopes.ts'
 import type { OAuthClient } from '../../apps/workspace/src/api/contract.ts'
+import { nextName } from '../../apps/workspace/src/clients/client-name.ts'
 import { deployedAt, unprovenHabit } from '../../apps/workspace/src/clients/habits.ts'
 import {
   countingFrom,
@@ -97,6 +98,14 @@ const CASES: Case[] = [
   {
     name: 'deployed, and the old one pauses as it always does',
     old: [14, 900],
+    replacement: [1, 5],
+    since: 30,
+    step: 'watch',
+    uses: ['quieting', 'asking'],
+  },
+  {
+    name: 'deployed, and the old one was asked two minutes ago',
+    old: [2, 900],
     replacement: [1, 5],
     since: 30,
     step: 'watch',
@@ -246,7 +255,13 @@ describe('what the habits of an old client say against revoking it', () => {
       on(18, 9),
       /every Monday at 03:00; that/,
     ],
-    ['around the clock', (at) => untilDay(at, 20), on(20, 9), undefined],
+    [
+      'every morning',
+      (at) => at.getHours() === 7 && untilDay(at, 20),
+      on(20, 9),
+      /every day at 07:00; that has not passed/,
+    ],
+    ['around the clock', (at) => untilDay(at, 20), on(20, 11), undefined],
     ['now and then', (at) => at.getDate() === 12 && at.getHours() === 3, on(20, 9), undefined],
     ['never', () => false, on(20, 9), undefined],
     [
@@ -283,6 +298,16 @@ describe('what the habits of an old client say against revoking it', () => {
       undefined,
     )
   })
+})
+
+describe('the name of a replacement', () => {
+  for (const [name, next] of [
+    ['Warehouse', 'Warehouse 2'],
+    ['Warehouse 2', 'Warehouse 3'],
+    ['Warehouse 9', 'Warehouse 10'],
+    ['é'.repeat(100), `${'é'.repeat(98)} 2`],
+  ] as const)
+    it(`suggests ${next.slice(-12)} after ${name.slice(-12)}`, () => assert.equal(nextName(name), next))
 })
 
 describe('the scopes that a replacement can do without', () => {

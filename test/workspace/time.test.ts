@@ -1,4 +1,5 @@
 import { strict as assert } from 'node:assert'
+import { ApiProblem, retryIn } from '../../apps/workspace/src/api/request.ts'
 import { duration, relative } from '../../apps/workspace/src/api/time.ts'
 
 const NOW = new Date('2026-11-22T12:00:00Z')
@@ -28,5 +29,16 @@ describe('workspace: times in words', () => {
     assert.equal(duration(59.9), '59 seconds')
     assert.equal(duration(2 * 86_400 - 1), '47 hours')
     assert.equal(duration(3 * 86_400 - 1), '2 days')
+  })
+
+  it('never says to try again too early', () => {
+    const limited = (seconds?: number) => {
+      const headers = seconds === undefined ? {} : { 'retry-after': String(seconds) }
+      return retryIn(new ApiProblem(new Response(null, { status: 429, headers }), {}))
+    }
+    assert.equal(limited(45), 'in 45 seconds')
+    assert.equal(limited(91), 'in about 2 minutes')
+    assert.equal(limited(120), 'in about 2 minutes')
+    assert.equal(limited(), 'in a while')
   })
 })

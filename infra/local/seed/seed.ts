@@ -94,7 +94,7 @@ async function seedDays(db: Queryable, { company, trade }: DemoCompany, now: num
   const { vendorId, timezone } = company
   const ninety = dateAt(now, timezone).subtract({ days: DAYS_SEEDED - 1 })
   const newest = await newestStoredDate(db, vendorId)
-  const next = newest === undefined ? ninety : Temporal.PlainDate.from(newest).add({ days: 1 })
-  const from = Temporal.PlainDate.compare(next, ninety) < 0 ? next : ninety
+  const stored = Temporal.PlainDate.from(newest ?? ninety)
+  const from = Temporal.PlainDate.compare(stored, ninety) < 0 ? stored : ninety
   return insertMissingDays(db, vendorId, dailyFigures({ vendorId, timezone, trade, from, now }))
 }

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import { createRedis, type Redis } from '#shared/stores/redis.ts'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { redisReady } from '#shared/stores/redis-ready.ts'
+import { provenByRedis } from '../../infra/admin/restore.ts'
+import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from '../support/servers.ts'
+
+describe('what Redis proves after a restore', () => {
+  let database: TestDatabase
+  let server: TestRedis
+  let db: Database
+  let redis: Redis
+  before(async () => {
+    ;[database, server] = await Promise.all([createTestDatabase(), createTestRedis()])
+    db = createPostgres({ url: database.ownerUrl, poolSize: 1, applicationName: 'test' })
+    redis = createRedis({ url: server.url('admin'), connectionName: 'test' })
+    await redisReady(redis)
+  })
+  after(async () => {
+    redis.disconnect()
+    await Promise.all([db.destroy(), server.stop('SIGKILL')])
+    await database.drop()
+  })
+
+  it('revokes again what Redis names as the newest revocation, though its entry has expired', async () => {
+    await redis.set(redisKeys.revocationSeen, '1000 7/16384/16500 cli_newest')
+    await redis.set(redisKeys.revokedToken('jti_lost'), '1')
+    const { clients, keys, tokens } = await provenByRedis(db, redis)
+    assert.deepEqual([clients, keys, tokens], [['cli_newest'], ['cli_newest'], ['jti_lost']])
+  })
+})

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const DEPLOY = join(import.meta.dirname, '../../infra/deploy')
+const read = (file: string): string => readFileSync(join(DEPLOY, file), 'utf8')
+
+const SANDBOX = [
+  'DynamicUser=yes',
+  'NoNewPrivileges=yes',
+  'ProtectSystem=strict',
+  'ProtectHome=yes',
+  'PrivateTmp=yes',
+  'PrivateDevices=yes',
+  'CapabilityBoundingSet=',
+  'UMask=0077',
+]
+const UNIT: [line: string, without: string][] = [
+  ...SANDBOX.map((line): [string, string] => [line, 'may do more on its machine than it needs']),
+  ['Environment=NODE_ENV=production', 'may accept settings of a demo'],
+  ['RestartPreventExitStatus=78', 'starts again and again with a wrong setting'],
+  ['Restart=on-failure', 'stays down after a crash'],
+  ['TimeoutStopSec=30', 'is killed before it has drained'],
+]
+const POD: [line: string, without: string][] = [
+  ['runAsNonRoot: true', 'may run as root'],
+  ['seccompProfile: { type: RuntimeDefault }', 'may make any system call'],
+  ['automountServiceAccountToken: false', 'has credentials of the cluster'],
+  ['allowPrivilegeEscalation: false', 'may gain rights'],
+  ['readOnlyRootFilesystem: true', 'may change its own code'],
+  ['capabilities: { drop: [ALL] }', 'has capabilities of root'],
+  ['defaultMode: 0440', 'has secrets that all users can read'],
+]
+const SERVED: [line: string, without: string][] = [
+  ...POD,
+  ['readinessProbe:\n            httpGet: { path: /readyz, port: http }', 'gets requests before it is ready'],
+  [
+    'livenessProbe:\n            httpGet: { path: /healthz, port: http }',
+    'is restarted when a store is gone',
+  ],
+  ['minAvailable: 1', 'may go away as a whole while machines are drained'],
+]
+
+/** The lines that keep each file's program safe, or up, and what it does without them. */
+const REQUIRED: Record<string, [line: string, without: string][]> = {
+  'systemd/integration-auth.service': UNIT,
+  'systemd/integration-api.service': UNIT,
+  'kubernetes/base/auth.yaml': SERVED,
+  'kubernetes/base/api.yaml': SERVED,
+  'kubernetes/base/migrate.yaml': POD,
+  'kubernetes/base/network.yaml': [
+    [
+      'except: [10.0.0.0/8, 100.64.0.0/10, 127.0.0.0/8, 169.254.0.0/16, 172.16.0.0/12, 192.168.0.0/16]',
+      'lets test events reach the cluster',
+    ],
+  ],
+  'compose.yaml': [
+    ['read_only: true', 'lets a container change its own code'],
+    ['cap_drop: [ALL]', 'leaves capabilities of root'],
+    ["security_opt: ['no-new-privileges:true']", 'lets a container gain rights'],
+    ['stop_grace_period: 30s', 'kills a service before it has drained'],
+    ['internal: true', 'opens the stores to other networks'],
+    ["ports: ['443:443']", 'is reached by nobody'],
+  ],
+  'pgbouncer.ini': [
+    ['pool_mode = transaction', 'holds a connection for each session'],
+    ['auth_type = scram-sha-256', 'takes weaker proofs of a password'],
+    ['server_login_retry = 1', 'refuses everyone for 15 s after a restart of Postgres'],
+    ['server_connect_timeout = 2', 'waits long for a server that is gone'],
+  ],
+  'nginx.conf': [
+    ['client_max_body_size 1m;', 'buffers bodies of any size'],
+    ['client_header_timeout 10s;', 'waits long for a slow caller'],
+    ['client_body_timeout 20s;', 'waits long for a slow caller'],
+    ['proxy_connect_timeout 1s;', 'waits a minute for a machine that is gone'],
+    ['proxy_read_timeout 30s;', 'gives up before the slowest answer, or long after'],
+    ['server_tokens off;', 'tells its version'],
+    ['ssl_protocols TLSv1.2 TLSv1.3;', 'speaks TLS that is broken'],
+  ],
+  'haproxy.cfg': [
+    ['timeout connect 1s', 'waits long for a machine that is gone'],
+    ['timeout client 30s', 'waits for ever for a slow caller'],
+    ['timeout server 30s', 'waits for ever for a service'],
+    ['timeout http-request 10s', 'waits for ever for a slow caller'],
+    ['default-server check inter 1s fall 1 rise 1', 'sends requests to an instance that is gone'],
+    [
+      'bind :443 ssl crt /etc/integration/tls/tls.pem alpn h2,http/1.1 ssl-min-ver TLSv1.2',
+      'speaks TLS that is broken',
+    ],
+    ['http-request deny deny_status 405 unless METH_GET', 'passes other methods to the pages'],
+  ],
+}
+
+describe('the files of a deployment', () => {
+  for (const [file, lines] of Object.entries(REQUIRED))
+    for (const [line, without] of lines)
+      it(`has "${line.replace(/\n\s+/, ' ')}" in ${file}, or it ${without}`, () => {
+        const anywhere = line.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
+        assert.match(read(file), new RegExp(`^[ ]*${anywhere}$`, 'm'))
+      })
+
+  it('hardens every container of compose.yaml that runs our code', () => {
+    const compose = read('compose.yaml')
+    for (const name of ['auth', 'api', 'web'])
+      assert.match(compose, new RegExp(`<<: \\*hardened\\n +image: integration-${name}\\n`))
+    assert.equal(compose.match(/^ {4}<<: \*(?:auth|api)$/gm)?.length, 4)
+  })
+
+  it('has the services of compose.yaml trust nginx alone about who calls', () => {
+    const compose = read('compose.yaml')
+    const web = /image: integration-web[\s\S]+?ipv4_address: ([\d.]+)/.exec(compose)?.[1]
+    const trusted = [...compose.matchAll(/TRUSTED_PROXIES: (\S+)/g)].map(([, address]) => address)
+    assert.deepEqual(trusted, [web, web])
+    assert.equal(compose.match(/^ +ports:/gm)?.length, 1)
+  })
+
+  it('gives the key encryption key to the authorization server alone', () => {
+    for (const file of ['systemd/integration-api.service', 'kubernetes/base/api.yaml'])
+      assert.doesNotMatch(read(file), /key-encryption-key|KEY_ENCRYPTION_KEY/)
+    for (const file of ['systemd/integration-auth.service', 'kubernetes/base/auth.yaml'])
+      assert.match(read(file), /KEY_ENCRYPTION_KEY_FILE/)
+    assert.deepEqual(read('compose.yaml').match(/^ +secrets: .*key_encryption_key.*$/gm), [
+      '  secrets: [auth_database_url, auth_redis_url, key_encryption_key]',
+    ])
+  })
+
+  it('answers no method but GET with a page of the workspace', () => {
+    for (const file of ['nginx.conf', 'workspace.conf'])
+      for (const page of ['location / {', 'location ~ "'])
+        assert.match(
+          read(file).slice(read(file).indexOf(`\n  ${page}`)),
+          /^\n {2}location [^\n]+\n {4}limit_except GET \{\n {6}deny all;\n {4}\}/,
+          `${file}: ${page}`,
+        )
+  })
+})

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import { createMetrics } from '#shared/process/metrics.ts'
+import { addressSubject, rateLimitHeaders, rateLimits } from '#shared/stores/rate-limit.ts'
+import { createRedis, type Redis } from '#shared/stores/redis.ts'
+import { redisReady } from '#shared/stores/redis-ready.ts'
+import { connectRedis, watchRedis } from '#shared/stores/redis-watch.ts'
+import { createTestRedis, type TestRedis } from '../support/servers.ts'
+
+describe('a connection to Redis', () => {
+  let server: TestRedis
+  let redis: Redis
+  before(async () => {
+    server = await createTestRedis()
+    redis = createRedis({ url: server.url('admin'), connectionName: 'test' })
+    await redisReady(redis)
+  })
+  after(async () => {
+    redis.disconnect()
+    await server.stop('SIGKILL')
+  })
+
+  it('rejects a Redis command before the connection is ready, and never sends it later', async () => {
+    const early = createRedis({ url: server.url('admin'), connectionName: 'test' })
+    try {
+      await assert.rejects(early.set('early', '1'))
+      await redisReady(early)
+      assert.equal(await early.get('early'), null)
+    } finally {
+      early.disconnect()
+    }
+  })
+
+  it('logs once that Redis cannot be used, however often it is tried again', async () => {
+    const lines: { event?: string }[] = []
+    const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
+    const urls = { REDIS_URL: 'redis://127.0.0.1:1', REVOCATION_REDIS_URL: server.url('admin') }
+    const connections = connectRedis(urls, { name: 'test', log })
+    // Longer than the time between two probes.
+    await sleep(2_500)
+    connections.close()
+    assert.deepEqual(
+      lines.map(({ event }) => event),
+      ['redis.unusable'],
+    )
+  })
+
+  it('gives a command up before the whole connection when Redis does not answer', async () => {
+    const silent = await createTestRedis()
+    const asking = createRedis({ url: silent.url('admin'), connectionName: 'test' })
+    try {
+      await redisReady(asking)
+      await asking.call('CLIENT', 'PAUSE', '10000', 'ALL')
+      await assert.rejects(asking.ping(), /^Error: Command timed out$/)
+    } finally {
+      asking.disconnect()
+      await silent.stop('SIGKILL')
+    }
+  })
+
+  it('connects again twice a second at least, however long Redis has been away', () => {
+    assert.equal(redis.options.retryStrategy?.(1), 50)
+    assert.equal(redis.options.retryStrategy?.(10_000), 500)
+  })
+
+  it('keeps 200 characters of the reason why Redis cannot be used', async () => {
+    const watch = watchRedis({ redis, log: pino({ level: 'silent' }), name: 'redis' })
+    await redis.eval(`return redis.error_reply(string.rep('x', 300))`, 0).catch(watch.report)
+    assert.equal(watch.trouble()?.length, 200)
+  })
+})
+
+describe('the network that an address is counted by', () => {
+  for (const [address, bits, network] of [
+    ['192.0.2.7', 48, '192.0.2.7'],
+    ['2001:db8:1:f2f3:a:b:c:d', 64, '2001:db8:1:f2f3::/64'],
+    ['2001:db8:1:f2f3:a:b:c:d', 56, '2001:db8:1:f200::/56'],
+    ['2001:db8:1:f2f3:a:b:c:d', 48, '2001:db8:1:0::/48'],
+    ['2001:db8::1', 64, '2001:db8:0:0::/64'],
+    ['1:2:3::5:6:7:8', 64, '1:2:3:0::/64'],
+    ['::1', 64, '0:0:0:0::/64'],
+  ] as const)
+    it(`counts ${address} by ${network}, of ${bits} bits`, () => {
+      assert.equal(addressSubject(address, bits), network)
+    })
+})
+
+describe('a rate limit', () => {
+  let server: TestRedis
+  before(async () => {
+    server = await createTestRedis()
+  })
+  after(() => server.stop('SIGKILL'))
+
+  for (const store of ['with Redis', 'without Redis']) {
+    describe(store, () => {
+      let redis: Redis
+      before(async () => {
+        redis = createRedis({ url: server.url('auth'), connectionName: 'test' })
+        if (store === 'with Redis') await redisReady(redis)
+        else redis.disconnect()
+      })
+      after(() => redis.disconnect())
+
+      const limitOf = (name: string, window_s: number) =>
+        rateLimits(redis, createMetrics({ service: 'auth' }))(name, { limit: 5, window_s })
+
+      it('counts each subject of a rate limit by its own weight, also within one turn', async () => {
+        const { consume } = limitOf('weights', 60)
+        const verdicts = await Promise.all([consume('light'), consume('heavy', 3), consume('light')])
+        assert.deepEqual(
+          verdicts.map(({ remaining }) => remaining),
+          [4, 2, 3],
+        )
+      })
+
+      it('opens a rate limit’s window for as many seconds as its policy says', async () => {
+        const { reset_s } = await limitOf('seconds', 60).consume('x')
+        assert.equal(reset_s, 60)
+      })
+    })
+  }
+
+  it('sends RateLimit fields with every verdict, and Retry-After only when refused', () => {
+    const policy = { name: 'some', limit: 5, window_s: 60 }
+    const fields = { 'RateLimit-Policy': '"some";q=5;w=60', RateLimit: '"some";r=0;t=7' }
+    const verdict = { policy, remaining: 0, reset_s: 7 }
+    assert.deepEqual(rateLimitHeaders({ ...verdict, allowed: true }), fields)
+    assert.deepEqual(rateLimitHeaders({ ...verdict, allowed: false }), { ...fields, 'Retry-After': '7' })
+  })
+
+  it('asks for a wait of at least a second, however soon the window ends', async () => {
+    const redis = createRedis({ url: server.url('auth'), connectionName: 'test' })
+    redis.disconnect()
+    const limit = rateLimits(redis, createMetrics({ service: 'auth' }))('ending', { limit: 1, window_s: 0 })
+    assert.equal((await limit.consume('x')).reset_s, 1)
+  })
+})
