@@ -13,21 +13,22 @@ export interface TcpProxy {
   reset(): void
   /** Lets everything through this much later in each direction, in order; 0 ends it. */
   delay(duration_ms: number): void
-  /** Leads new connections to another port. */
-  lead(port: number): void
+  /** Leads new connections to another port, or to each of several in turn. */
+  lead(...ports: number[]): void
   close(): Promise<void>
 }
 
 type State = 'open' | 'cut' | 'stalled'
 
-export async function createTcpProxy(target: number): Promise<TcpProxy> {
+export async function createTcpProxy(...targets: number[]): Promise<TcpProxy> {
   const pairs = new Set<[Socket, Socket]>()
-  let port = target
+  let ports = targets
+  let connections = 0
   let state: State = 'open'
   let delay_ms = 0
   const server = createServer({ pauseOnConnect: true }, (near) => {
     if (state === 'cut') return near.resetAndDestroy()
-    const far = dial({ port, host: '127.0.0.1' })
+    const far = dial({ port: ports[connections++ % ports.length] as number, host: '127.0.0.1' })
     const pair: [Socket, Socket] = [near, far]
     pairs.add(pair)
     for (const [from, to] of [pair, [far, near] as const]) {
@@ -77,8 +78,8 @@ export async function createTcpProxy(target: number): Promise<TcpProxy> {
     delay(duration_ms) {
       delay_ms = duration_ms
     },
-    lead(to) {
-      port = to
+    lead(...to) {
+      ports = to
     },
     async close() {
       each((socket) => socket.destroy())

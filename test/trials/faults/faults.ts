@@ -16,6 +16,8 @@ const TWO_HOURS_S = 7_200
 const LATE_MS = 200
 /** Longer than a query may take, and than a marker is believed. */
 const LONG_MS = 7_000
+/** Longer than an outside verifier goes on with the last copy of what is revoked. */
+const BLIND_MS = 14_000
 
 export interface Scene {
   world: World
@@ -29,6 +31,8 @@ export interface Fault {
   name: string
   /** Neither store can be asked while it lasts. */
   storesGone?: true
+  /** No outside verifier reaches the authorization server while it lasts. */
+  feedGone?: true
   /** Default: a few seconds, which differ. */
   lasts_ms?: number
   /** Strikes. @returns its end function. */
@@ -137,6 +141,13 @@ async function keyRevoked({ world, traffic, revoked }: Scene): Promise<End> {
   return () => {}
 }
 
+const outsideNetwork =
+  (how: 'cut' | 'stall') =>
+  async ({ world: { outside } }: Scene): Promise<End> => {
+    outside.network[how]()
+    return () => outside.network.heal()
+  }
+
 export const FAULTS: readonly Fault[] = [
   {
     name: 'redis killed, back empty at once',
@@ -216,4 +227,11 @@ export const FAULTS: readonly Fault[] = [
   { name: 'both stores black holes', lasts_ms: LONG_MS, storesGone: true, strike: stall('both') },
   { name: 'postgres clock two hours ahead, redis flushed', strike: postgresAhead },
   { name: 'signing key revoked', strike: keyRevoked },
+  { name: 'outside verifiers cut off', lasts_ms: BLIND_MS, feedGone: true, strike: outsideNetwork('cut') },
+  {
+    name: 'outside verifiers in a black hole',
+    lasts_ms: BLIND_MS,
+    feedGone: true,
+    strike: outsideNetwork('stall'),
+  },
 ]

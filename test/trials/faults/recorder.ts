@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { OUTSIDE_BLIND_MS } from './outside.ts'
 import type { Site } from './site.ts'
 
 /** What the table counts; a probe asks for what was revoked, and is no part of it. */
-export const OPERATIONS = ['read', 'token', 'ingest', 'workspace', 'revoke'] as const
+export const OPERATIONS = ['read', 'token', 'ingest', 'workspace', 'revoke', 'outside'] as const
 export type Operation = (typeof OPERATIONS)[number] | 'probe'
 
 const ANSWER_MAX_MS = 10_000
@@ -50,6 +51,8 @@ export interface Recorder {
   during(what: string): void
   /** From now on until the next call with `false`, neither store can be asked. */
   storesGone(gone: boolean): void
+  /** From now on until the next call with `false`, no outside verifier reaches the authorization server. */
+  feedGone(gone: boolean): void
   /** Resolves when every request that began before now has ended. */
   settled(): Promise<void>
 }
@@ -62,6 +65,7 @@ export function createRecorder(): Recorder {
   let total = 0
   let phase = 'start'
   let goneSince_ms: number | undefined
+  let feedGoneSince_ms: number | undefined
   const at = (time_ms: number) => `${((time_ms - origin_ms) / 1_000).toFixed(3)} s`
 
   function violation(text: string): void {
@@ -75,8 +79,12 @@ export function createRecorder(): Recorder {
     if (status === undefined && counts) violation(`${what}: no answer from a process that runs: ${error}`)
     if (counts && ended_ms - began_ms > ANSWER_MAX_MS)
       violation(`${what}: an answer after ${Math.round(ended_ms - began_ms)} ms`)
-    const undecidable = goneSince_ms !== undefined && began_ms > goneSince_ms + ALREADY_ASKED_MS
-    if (undecidable && isGood(status)) violation(`${what}: ${status} though neither store could be asked`)
+    if (!isGood(status)) return
+    if (site.service === 'outside') {
+      const isBlind = feedGoneSince_ms !== undefined && began_ms > feedGoneSince_ms + OUTSIDE_BLIND_MS
+      if (isBlind) violation(`${what}: ${status} though it has been cut off for ${OUTSIDE_BLIND_MS} ms`)
+    } else if (goneSince_ms !== undefined && began_ms > goneSince_ms + ALREADY_ASKED_MS)
+      violation(`${what}: ${status} though neither store could be asked`)
   }
 
   return {
@@ -124,6 +132,9 @@ export function createRecorder(): Recorder {
     },
     storesGone(gone) {
       goneSince_ms = gone ? performance.now() : undefined
+    },
+    feedGone(gone) {
+      feedGoneSince_ms = gone ? performance.now() : undefined
     },
     async settled() {
       const now_ms = performance.now()

@@ -29,6 +29,12 @@ export const dailyRead = ({ vendorId }: Company, token: string): Request => ({
   headers: bearer(token),
 })
 
+/** To a service of somebody else. */
+export const outsideRead = ({ vendorId }: Company, token: string): Request => ({
+  path: `/${vendorId}`,
+  headers: bearer(token),
+})
+
 export const eventReport = ({ vendorId }: Company, token: string, events: object[]): Request => ({
   method: 'POST',
   path: `/v1/analytics/${vendorId}/events`,

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeProtectedHeader } from 'jose'
+import { OUTSIDE_MARGIN_MS } from './outside.ts'
 import type { ClientSecret, Company } from './people.ts'
 import type { Random } from './random.ts'
 import type { Recorder } from './recorder.ts'
-import { dailyRead, tokenRequest } from './requests.ts'
+import { dailyRead, outsideRead, tokenRequest } from './requests.ts'
 import type { Site } from './site.ts'
 
 const BURST = 2
@@ -24,7 +25,10 @@ export interface Revoked {
 
 /** What is revoked, and everybody who goes on trying it. */
 export interface RevokedThings {
-  /** Call it when the head of the answer is there: the first burst goes out at once, to every process. */
+  /**
+   * Call it when the head of the answer is there: the first burst goes out at once to every process of ours, and as soon
+   * as none may be accepted there, to those outside.
+   */
   add(revoked: Revoked): void
   /** Tries at a process until `stopped`, mostly what was revoked lately. */
   keepTrying(site: Site, random: Random, stopped: () => boolean): Promise<void>
@@ -38,10 +42,13 @@ export function createRevokedThings(sites: Site[], company: Company, recorder: R
 
   async function tryAt(site: Site, { what, answeredBy, token, client, at_ms }: (typeof all)[number]) {
     if (site.service === 'auth' && !client) return
-    if (performance.now() - at_ms > TOKEN_LIFE_MS) return
-    const request =
-      site.service === 'auth' && client ? tokenRequest(client, 'analytics:read') : dailyRead(company, token)
-    const { status, began_ms } = await recorder.call({ operation: 'probe', site, ...request })
+    const age_ms = performance.now() - at_ms
+    if (age_ms > TOKEN_LIFE_MS || (site.service === 'outside' && age_ms <= OUTSIDE_MARGIN_MS)) return
+    const { status, began_ms } = await recorder.call({
+      operation: 'probe',
+      site,
+      ...requestTo(site, { client, token }),
+    })
     if (status !== undefined && status < 300)
       recorder.violation(
         `${what} was accepted at ${site.name} (${status}) by a request that began ` +
@@ -49,11 +56,24 @@ export function createRevokedThings(sites: Site[], company: Company, recorder: R
       )
   }
 
+  function requestTo({ service }: Site, { client, token }: Pick<Revoked, 'client' | 'token'>) {
+    if (service === 'outside') return outsideRead(company, token)
+    return service === 'auth' && client ? tokenRequest(client, 'analytics:read') : dailyRead(company, token)
+  }
+
+  const [outside = [], ours = []] = [true, false].map((wanted) =>
+    sites.filter(({ service }) => (service === 'outside') === wanted),
+  )
+  const burst = (to: readonly Site[], entry: (typeof all)[number]) => {
+    for (const site of to) for (let i = 0; i < BURST; i += 1) void tryAt(site, entry)
+  }
+
   return {
     add(revoked) {
       const entry = { ...revoked, at_ms: performance.now() }
       all.push(entry)
-      for (const site of sites) for (let i = 0; i < BURST; i += 1) void tryAt(site, entry)
+      burst(ours, entry)
+      setTimeout(() => burst(outside, entry), OUTSIDE_MARGIN_MS + 1).unref()
     },
     async keepTrying(site, random, stopped) {
       for (; !stopped(); await sleep(PAUSE_MS)) {
@@ -62,6 +82,7 @@ export function createRevokedThings(sites: Site[], company: Company, recorder: R
       }
     },
     async lastLook() {
+      await sleep(OUTSIDE_MARGIN_MS + 1)
       for (const entry of all.slice(-LAST_LOOK_MAX))
         await Promise.all(sites.map((site) => tryAt(site, entry)))
     },

@@ -16,6 +16,8 @@ const LASTS_MIN_MS = 3_000
 const LASTS_MAX_MS = 4_500
 const WARM_UP_MS = 2_000
 const PAUSE_MS = 40
+/** What each process of a service must answer well again. */
+const ANSWERS = { auth: ['token'], api: ['read', 'ingest', 'workspace'], outside: ['outside'] } as const
 
 export interface RunOptions {
   seed: number
@@ -64,14 +66,25 @@ export async function runFaults(options: RunOptions): Promise<Outcome> {
 }
 
 async function withTraffic(world: World, options: RunOptions): Promise<Outcome> {
-  const { auth, api, sites, db } = world
+  const { auth, api, db } = world
+  const outside = world.outside.sites
   const { pause_ms = PAUSE_MS } = options
   const random = createRandom(options.seed)
   const company = await createCompany(db)
   const recorder = createRecorder()
   const ledger = createLedger()
-  const revoked = createRevokedThings(sites, company, recorder)
-  const traffic = await startTraffic({ auth, api, company, recorder, ledger, revoked, random, pause_ms })
+  const revoked = createRevokedThings([...world.sites, ...outside], company, recorder)
+  const traffic = await startTraffic({
+    auth,
+    api,
+    outside,
+    company,
+    recorder,
+    ledger,
+    revoked,
+    random,
+    pause_ms,
+  })
   const scene: Scene = { world, random: random.named('faults'), recorder, traffic, revoked }
   const rows: Row[] = []
   try {
@@ -107,10 +120,12 @@ async function suffer(fault: Fault, scene: Scene): Promise<Row> {
   const began_ms = performance.now()
   const end = await fault.strike(scene)
   if (fault.storesGone) recorder.storesGone(true)
+  if (fault.feedGone) recorder.feedGone(true)
   try {
     await sleep(fault.lasts_ms ?? varied_ms)
   } finally {
     recorder.storesGone(false)
+    recorder.feedGone(false)
     await end()
   }
   const ended_ms = performance.now()
@@ -119,7 +134,7 @@ async function suffer(fault: Fault, scene: Scene): Promise<Row> {
   await recorder.settled()
   if (!(await world.trusted(RECOVERY_MAX_MS)))
     recorder.violation(`Redis is not trusted again ${RECOVERY_MAX_MS} ms later`)
-  for (const site of world.sites) {
+  for (const site of [...world.sites, ...world.outside.sites]) {
     const crash = site.crash()
     if (crash) recorder.violation(crash)
   }
@@ -127,11 +142,9 @@ async function suffer(fault: Fault, scene: Scene): Promise<Row> {
 }
 
 /** Waits until every process answers everything well again; a violation if some do not in time. */
-async function recovered({ sites }: World, recorder: Recorder, since_ms: number): Promise<void> {
-  const wanted = sites.flatMap(({ name, service }) =>
-    service === 'auth'
-      ? [`token at ${name}`]
-      : ['read', 'ingest', 'workspace'].map((what) => `${what} at ${name}`),
+async function recovered({ sites, outside }: World, recorder: Recorder, since_ms: number): Promise<void> {
+  const wanted = [...sites, ...outside.sites].flatMap(({ name, service }) =>
+    ANSWERS[service].map((what) => `${what} at ${name}`),
   )
   for (;;) {
     await sleep(POLL_MS)

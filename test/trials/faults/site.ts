@@ -12,14 +12,12 @@ export const API_RESOURCE = 'https://api.test'
 const READY_DEADLINE_MS = 30_000
 const READY_POLL_MS = 50
 
-/** One process of a service, and its stretches of network to the stores. */
+/** One process of a service of ours, or of somebody else who verifies our tokens. */
 export interface Site {
   /** `auth 1` */
   name: string
-  service: 'auth' | 'api'
+  service: 'auth' | 'api' | 'outside'
   url: string
-  redis: TcpProxy
-  postgres: TcpProxy
   /** Whether the process was stopped or gone at any moment between the two (of performance.now()). */
   wasDown(from_ms: number, to_ms: number): boolean
   /** How it ended without having been killed; undefined while all is well. */
@@ -30,6 +28,12 @@ export interface Site {
   /** Pauses the process. @returns a function that resumes it. */
   freeze(): () => void
   close(): Promise<void>
+}
+
+/** One of our own, with its stretches of network to the stores. */
+export interface ServiceSite extends Site {
+  redis: TcpProxy
+  postgres: TcpProxy
 }
 
 export interface SiteStores {
@@ -47,7 +51,7 @@ export interface SiteOptions {
   jwksFrom: Pick<Site, 'url'> | undefined
 }
 
-export async function createSite({ service, number, stores, jwksFrom }: SiteOptions): Promise<Site> {
+export async function createSite({ service, number, stores, jwksFrom }: SiteOptions): Promise<ServiceSite> {
   const database = new URL(stores.ownerUrl)
   const [redis, postgres] = await Promise.all([
     createTcpProxy(stores.redis.port),
@@ -79,9 +83,21 @@ export async function createSite({ service, number, stores, jwksFrom }: SiteOpti
           RATE_API_PER_SESSION: ROOMY,
         }),
   }
-  const site = superviseSite({ name: `${service} ${number}`, service, url, redis, postgres }, () =>
+  const site = await startSite({ name: `${service} ${number}`, service, url }, () =>
     startServiceChild(`apps/${service}/main.ts`, env),
   )
+  const close = async () => {
+    await site.close()
+    await Promise.all([redis.close(), postgres.close()])
+  }
+  return { ...site, redis, postgres, close }
+}
+
+type Fixed = Pick<Site, 'name' | 'service' | 'url'>
+
+/** Starts the process and waits until it is ready. */
+export async function startSite(fixed: Fixed, start: () => ServiceChild): Promise<Site> {
+  const site = superviseSite(fixed, start)
   await site.restart().catch(async (error) => {
     await site.close()
     throw error
@@ -89,10 +105,8 @@ export async function createSite({ service, number, stores, jwksFrom }: SiteOpti
   return site
 }
 
-type Fixed = Pick<Site, 'name' | 'service' | 'url' | 'redis' | 'postgres'>
-
 function superviseSite(fixed: Fixed, start: () => ServiceChild): Site {
-  const { name, redis, postgres } = fixed
+  const { name } = fixed
   const downs: { from_ms: number; to_ms: number }[] = []
   let child: ServiceChild | undefined
   let expected = false
@@ -139,10 +153,7 @@ function superviseSite(fixed: Fixed, start: () => ServiceChild): Site {
         thawed()
       }
     },
-    async close() {
-      await end()
-      await Promise.all([redis.close(), postgres.close()])
-    },
+    close: end,
   }
 }
 

@@ -9,6 +9,7 @@ import {
   clientRevocation,
   dailyRead,
   eventReport,
+  outsideRead,
   tokenRequest,
   tokenRevocation,
 } from './requests.ts'
@@ -22,6 +23,7 @@ const SCOPES = 'analytics:read analytics:write'
 export interface TrafficOptions {
   auth: Site[]
   api: Site[]
+  outside: Site[]
   company: Company
   recorder: Recorder
   ledger: Ledger
@@ -42,7 +44,7 @@ export interface Traffic {
 
 /** Workers for each process, so that one that hangs keeps nobody from asking the others. */
 export async function startTraffic(options: TrafficOptions): Promise<Traffic> {
-  const { auth, api, company, recorder, revoked, random } = options
+  const { auth, api, outside, company, recorder, revoked, random } = options
   const revokedKeys = new Set<string>()
   let stopping = false
   let token = ''
@@ -77,8 +79,13 @@ export async function startTraffic(options: TrafficOptions): Promise<Traffic> {
     keepDoing(() => list(acts, site))
     keepDoing(createReporter(acts, site))
   }
+  for (const site of outside)
+    keepDoing(async () => {
+      const used = token
+      mustNotBe401(await recorder.call({ operation: 'outside', site, ...outsideRead(company, used) }), used)
+    })
   for (let i = 0; i < LIVES_AT_ONCE; i += 1) keepDoing(createLife(acts, `life-${i}`))
-  for (const site of [...auth, ...api])
+  for (const site of [...auth, ...api, ...outside])
     workers.push(revoked.keepTrying(site, random.named(`tries ${site.name}`), stopped))
   return {
     token: () => token,

@@ -7,8 +7,9 @@ import { migrate } from '../../../infra/database/migrate.ts'
 import { asAdmin, dump } from '../../support/revocation.ts'
 import { createTestRedis, type TestRedis } from '../../support/servers.ts'
 import { storeFolder } from '../../support/store-folder.ts'
+import { createOutside, type Outside } from './outside.ts'
 import { createPostgresServer, type PostgresServer } from './postgres-server.ts'
-import { createSite, type Site } from './site.ts'
+import { createSite, type ServiceSite } from './site.ts'
 
 const ROLES = { integration_auth: 'auth-role', integration_api: 'api-role' }
 const RESTART_DEADLINE_MS = 20_000
@@ -23,9 +24,11 @@ export interface World {
   redis: TestRedis
   /** A dump of Redis from the beginning, with a marker in it. */
   oldDump: string
-  auth: Site[]
-  api: Site[]
-  sites: Site[]
+  auth: ServiceSite[]
+  api: ServiceSite[]
+  /** Both of ours. */
+  sites: ServiceSite[]
+  outside: Outside
   /** Resolves with whether Redis decides about revocations again before `deadline_ms` is over. */
   trusted(deadline_ms: number): Promise<boolean>
   stop(): Promise<void>
@@ -48,22 +51,26 @@ export async function createWorld(): Promise<World> {
     closing.push(() => db.destroy())
     await letPostgresClockMove(db)
     const stores = { ownerUrl, redis, encryptionKey: randomBytes(32), roles: ROLES }
-    const sites: Site[] = []
+    const sites: ServiceSite[] = []
     closing.push(() => Promise.all(sites.map((site) => site.close())))
     for (const service of ['auth', 'api'] as const)
       for (const number of [1, 2])
         sites.push(await createSite({ service, number, stores, jwksFrom: sites[number - 1] }))
     const trusted = (deadline_ms: number) => becomesTrusted(redis, deadline_ms)
     if (!(await trusted(RESTART_DEADLINE_MS))) throw new Error('Redis was never trusted')
+    const auth = sites.slice(0, 2)
+    const outside = await createOutside(auth)
+    closing.push(() => outside.close())
     return {
       db,
       ownerUrl,
       postgres,
       redis,
       oldDump: await dump(redis),
-      auth: sites.slice(0, 2),
+      auth,
       api: sites.slice(2),
       sites,
+      outside,
       trusted,
       stop,
     }

@@ -1,0 +1,26 @@
+import { createServer } from 'node:http'
+import { createAccessTokens, TokenRefused } from '#shared/access-tokens/access-tokens.ts'
+import { createRevocationFeed } from '#shared/access-tokens/revocation-feed.ts'
+import { createSigningKeys } from '#shared/access-tokens/signing-keys.ts'
+
+/*
+ * A service of somebody else, who installed the package and knows nothing but a base URL and two names. It answers
+ * `GET /{company}` with a token for `analytics:read`.
+ */
+const { BASE_URL, ISSUER: issuer = '', API_RESOURCE: resource = '', PORT } = process.env
+
+const keys = createSigningKeys({ url: `${BASE_URL}/v1/oauth/jwks` })
+const revocation = createRevocationFeed({ url: `${BASE_URL}/v1/oauth/revocations`, issuer, keys })
+await Promise.all([keys.start(), revocation.start()])
+const tokens = createAccessTokens({ keys, revocation, issuer, resource })
+
+createServer(async (request, response) => {
+  if (request.url === '/readyz') return response.writeHead(revocation.usable() ? 200 : 503).end()
+  try {
+    await tokens.admit(request, { scope: 'analytics:read', vendorId: request.url?.slice(1) ?? '' })
+    response.writeHead(200).end('{}')
+  } catch (error) {
+    if (!(error instanceof TokenRefused)) throw error
+    response.writeHead(error.status, error.headers).end(JSON.stringify({ detail: error.detail }))
+  }
+}).listen(Number(PORT), '127.0.0.1')
