@@ -1,0 +1,65 @@
+import got, { type Got } from 'got'
+import { decodeJwt } from 'jose'
+
+/** What the check knows of an installation. */
+export interface Installation {
+  baseUrl: string
+  apiUrl: string
+  metadata: {
+    issuer: string
+    token_endpoint: string
+    revocation_endpoint: string
+    introspection_endpoint?: string
+    jwks_uri: string
+  }
+  client: { id: string; secret: string }
+  /** Never throws for a status; bounded in time and size, follows no redirect. */
+  http: Got
+}
+
+export interface AccessTokenClaims {
+  aud: string
+  vendor_id: string
+  exp: number
+}
+
+const TIMEOUT_MS = 10_000
+
+/** Reads the metadata (RFC 8414) below a base URL. @throws Error that says what is wrong with the URL. */
+export async function discover(
+  baseUrl: string,
+  client: Installation['client'],
+): Promise<Omit<Installation, 'apiUrl'>> {
+  const http = got.extend({
+    throwHttpErrors: false,
+    followRedirect: false,
+    retry: { limit: 0 },
+    timeout: { request: TIMEOUT_MS },
+  })
+  const url = `${baseUrl}/.well-known/oauth-authorization-server`
+  const { statusCode, body } = await http(url)
+  if (statusCode !== 200) throw new Error(`${url} answered ${statusCode}, not 200.`)
+  const metadata = JSON.parse(body) as Installation['metadata']
+  return { baseUrl, metadata, client, http }
+}
+
+/** @throws Error with what the token endpoint said. */
+export async function getToken({ metadata, client, http }: Omit<Installation, 'apiUrl'>): Promise<string> {
+  const { statusCode, body } = await http.post(metadata.token_endpoint, {
+    form: { grant_type: 'client_credentials', client_id: client.id, client_secret: client.secret },
+  })
+  if (statusCode !== 200) throw new Error(`The token endpoint answered ${statusCode}: ${body.slice(0, 200)}`)
+  return JSON.parse(body).access_token
+}
+
+/** RFC 7009, by the client itself. @throws Error with what the revocation endpoint said. */
+export async function revokeToken({ metadata, client, http }: Installation, token: string): Promise<void> {
+  const { statusCode, body } = await http.post(metadata.revocation_endpoint, {
+    form: { token, client_id: client.id, client_secret: client.secret },
+  })
+  if (statusCode !== 200)
+    throw new Error(`The revocation endpoint answered ${statusCode}: ${body.slice(0, 200)}`)
+}
+
+/** The claims of a token of ours, unverified. */
+export const decodeAccessToken = (token: string): AccessTokenClaims => decodeJwt<AccessTokenClaims>(token)
