@@ -36,7 +36,7 @@ export async function checkRevocation(
     await revokeToken(installation, token)
     const repliedAt_ms = performance.now()
     const took = await Promise.all(verifiers.map((verifier) => untilRefused(verifier, token, repliedAt_ms)))
-    took.forEach((took_ms, i) => results[i]?.took_ms.push(took_ms))
+    for (const [i, { took_ms }] of results.entries()) took_ms.push(took[i] ?? 0)
     progress(round)
   }
   return results
