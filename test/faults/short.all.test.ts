@@ -22,6 +22,8 @@ describe('while stores and clocks fail', () => {
       faults: faults.filter((fault) => fault !== undefined),
       limit_ms: LIMIT_MS,
       pause_ms: PAUSE_MS,
+      // On a busy machine an answer may be late; none at all is a violation even so.
+      answerMax_ms: Number.POSITIVE_INFINITY,
     })
     assert.deepEqual(violations, [])
     assert.deepEqual(

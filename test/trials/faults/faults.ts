@@ -7,7 +7,7 @@ import type { TcpProxy } from '../../support/tcp-proxy.ts'
 import type { Random } from './random.ts'
 import type { Recorder } from './recorder.ts'
 import { keyOf, type RevokedThings } from './revoked.ts'
-import type { Site } from './site.ts'
+import type { ServiceSite, Site } from './site.ts'
 import type { Traffic } from './traffic.ts'
 import type { World } from './world.ts'
 
@@ -103,7 +103,7 @@ const lock =
     return () => transaction.rollback()
   }
 
-const oneOf = (service: 'auth' | 'api', act: (site: Site) => Promise<End>) => (scene: Scene) =>
+const oneOf = (service: 'auth' | 'api', act: (site: ServiceSite) => Promise<End>) => (scene: Scene) =>
   act(scene.random.pick(scene.world[service]))
 const killed = async (site: Site): Promise<End> => {
   await site.kill()

@@ -6,7 +6,6 @@ import type { Site } from './site.ts'
 export const OPERATIONS = ['read', 'token', 'ingest', 'workspace', 'revoke', 'outside'] as const
 export type Operation = (typeof OPERATIONS)[number] | 'probe'
 
-const ANSWER_MAX_MS = 10_000
 const GIVE_UP_MS = 14_000
 /** A request that came just before the stores were gone may still be answered by what they said. */
 const ALREADY_ASKED_MS = 500
@@ -57,7 +56,8 @@ export interface Recorder {
   settled(): Promise<void>
 }
 
-export function createRecorder(): Recorder {
+/** @param answerMax_ms a later answer is a violation. */
+export function createRecorder(answerMax_ms: number): Recorder {
   const origin_ms = performance.now()
   const violations: string[] = []
   const pending = new Set<{ began_ms: number }>()
@@ -77,7 +77,7 @@ export function createRecorder(): Recorder {
     if (status !== undefined && status >= 500 && status !== 503)
       violation(`${what}: ${status} ${JSON.stringify(json)}`)
     if (status === undefined && counts) violation(`${what}: no answer from a process that runs: ${error}`)
-    if (counts && ended_ms - began_ms > ANSWER_MAX_MS)
+    if (counts && ended_ms - began_ms > answerMax_ms)
       violation(`${what}: an answer after ${Math.round(ended_ms - began_ms)} ms`)
     if (!isGood(status)) return
     if (site.service === 'outside') {

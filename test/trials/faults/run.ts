@@ -8,6 +8,7 @@ import { createRevokedThings } from './revoked.ts'
 import { startTraffic } from './traffic.ts'
 import { createWorld, type World } from './world.ts'
 
+const ANSWER_MAX_MS = 10_000
 const RECOVERY_MAX_MS = 15_000
 /** This long without a bad answer, and every process has given a good one: it has recovered. */
 const GOOD_FOR_MS = 1_000
@@ -27,6 +28,8 @@ export interface RunOptions {
   limit_ms: number
   /** Of each of the 30 or so workers between two requests. Default: 40. */
   pause_ms?: number
+  /** A process that runs must answer by then. Default: 10 s; each request is given up after 14 s. */
+  answerMax_ms?: number
   /** Called with each fault that is over. */
   progress?(row: Row): void
   /** Aborted: everything is stopped where it is, and the run rejects. */
@@ -71,9 +74,9 @@ async function withTraffic(world: World, options: RunOptions): Promise<Outcome> 
   const { pause_ms = PAUSE_MS } = options
   const random = createRandom(options.seed)
   const company = await createCompany(db)
-  const recorder = createRecorder()
+  const recorder = createRecorder(options.answerMax_ms ?? ANSWER_MAX_MS)
   const ledger = createLedger()
-  const revoked = createRevokedThings([...world.sites, ...outside], company, recorder)
+  const revoked = createRevokedThings(world, company, recorder)
   const traffic = await startTraffic({
     auth,
     api,
