@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
+import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createRedis, type Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
-import { provenByRedis } from '../../infra/admin/restore.ts'
+import { provenByRedis, revokeAgain } from '../../infra/admin/restore.ts'
+import { testOperator } from '../support/operator.ts'
+import { createSubjects } from '../support/revocation.ts'
 import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from '../support/servers.ts'
 
 describe('what Redis proves after a restore', () => {
@@ -28,5 +31,14 @@ describe('what Redis proves after a restore', () => {
     await redis.set(redisKeys.revokedToken('jti_lost'), '1')
     const { clients, keys, tokens } = await provenByRedis(db, redis)
     assert.deepEqual([clients, keys, tokens], [['cli_newest'], ['cli_newest'], ['jti_lost']])
+  })
+
+  it('reports a signing key as revoked again only if its revocation was lost', async () => {
+    const { newKey } = await createSubjects(db)
+    const [known, lost] = [await newKey(), await newKey()]
+    await insertRevokedSigningKey(db, known)
+    const proven = { clients: [], keys: [known, lost], tokens: [] }
+    const { keys } = await revokeAgain(db, [proven], { now_ms: Date.now(), by: testOperator() })
+    assert.deepEqual(keys, [lost])
   })
 })
