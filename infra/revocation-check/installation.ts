@@ -10,6 +10,7 @@ export interface Installation {
     token_endpoint: string
     revocation_endpoint: string
     introspection_endpoint?: string
+    revocations_uri?: string
     jwks_uri: string
   }
   client: { id: string; secret: string }
@@ -23,6 +24,8 @@ export interface AccessTokenClaims {
   exp: number
 }
 
+/** What a daily read needs. */
+const SCOPE = 'analytics:read'
 const TIMEOUT_MS = 10_000
 
 /** Reads the metadata (RFC 8414) below a base URL. @throws Error that says what is wrong with the URL. */
@@ -46,7 +49,12 @@ export async function discover(
 /** @throws Error with what the token endpoint said. */
 export async function getToken({ metadata, client, http }: Omit<Installation, 'apiUrl'>): Promise<string> {
   const { statusCode, body } = await http.post(metadata.token_endpoint, {
-    form: { grant_type: 'client_credentials', client_id: client.id, client_secret: client.secret },
+    form: {
+      grant_type: 'client_credentials',
+      scope: SCOPE,
+      client_id: client.id,
+      client_secret: client.secret,
+    },
   })
   if (statusCode !== 200) throw new Error(`The token endpoint answered ${statusCode}: ${body.slice(0, 200)}`)
   return JSON.parse(body).access_token

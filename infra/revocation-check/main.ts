@@ -4,6 +4,7 @@ import { decodeAccessToken, discover, getToken } from './installation.ts'
 import { introspection, resourceApi, revocationsPage, type Verifier } from './verifiers.ts'
 
 const EXIT_LATE = 1
+const EXIT_NOT_MEASURED = 2
 const EXIT_USAGE = 64
 const COUNT_MAX = 200
 const COUNT = 20
@@ -13,7 +14,7 @@ Environment:
   CLIENT_ID, CLIENT_SECRET    a client of the company with the scope analytics:read; only its new tokens are revoked
   SERVICE_ID, SERVICE_SECRET  a registered service; without it, introspection is not measured
 
-Ends with code 1 if a verifier accepted a token for longer than promised.`
+Ends with code 1 if a verifier accepted a token for longer than promised, with 2 if it could not be measured.`
 
 const program = new Command('npm run revocation-check --')
   .description(
@@ -68,5 +69,5 @@ async function main(): Promise<number> {
 process.exitCode = await main().catch((error) => {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE
   process.stderr.write(`${(error as Error).message}\n`)
-  return EXIT_USAGE
+  return EXIT_NOT_MEASURED
 })

@@ -54,15 +54,13 @@ export function introspection(
 }
 
 /** Any service that installs the package: it polls the revocations page and asks nobody for a token. */
-export async function revocationsPage(
-  { metadata, baseUrl }: Installation,
-  resource: string,
-): Promise<Verifier> {
-  const { issuer, jwks_uri } = metadata
+export async function revocationsPage({ metadata }: Installation, resource: string): Promise<Verifier> {
+  const { issuer, jwks_uri, revocations_uri } = metadata
+  if (!revocations_uri) throw new Error('The metadata names no revocations_uri.')
   const silent = { warn() {} }
   const keys = createSigningKeys({ url: jwks_uri, log: silent })
   const revocation = createRevocationFeed({
-    url: `${baseUrl}/v1/oauth/revocations`,
+    url: revocations_uri,
     issuer,
     keys,
     log: silent,

@@ -27,7 +27,7 @@ export async function createTcpProxy(...targets: number[]): Promise<TcpProxy> {
   let state: State = 'open'
   let delay_ms = 0
   const server = createServer({ pauseOnConnect: true }, (near) => {
-    if (state === 'cut') return near.resetAndDestroy()
+    if (state === 'cut' || ports.length === 0) return near.resetAndDestroy()
     const far = dial({ port: ports[connections++ % ports.length] as number, host: '127.0.0.1' })
     const pair: [Socket, Socket] = [near, far]
     pairs.add(pair)

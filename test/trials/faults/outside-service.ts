@@ -4,15 +4,15 @@ import { createRevocationFeed } from '#shared/access-tokens/revocation-feed.ts'
 import { createSigningKeys } from '#shared/access-tokens/signing-keys.ts'
 
 /*
- * A service of somebody else, who installed the package and knows nothing but a base URL and two names. It answers
+ * A service of somebody else, who installed the package and knows nothing but a base URL. It answers
  * `GET /{company}` with a token for `analytics:read`.
  */
-const { BASE_URL, ISSUER: issuer = '', API_RESOURCE: resource = '', PORT } = process.env
+const { BASE_URL: base = '', PORT } = process.env
 
-const keys = createSigningKeys({ url: `${BASE_URL}/v1/oauth/jwks` })
-const revocation = createRevocationFeed({ url: `${BASE_URL}/v1/oauth/revocations`, issuer, keys })
+const keys = createSigningKeys({ url: `${base}/v1/oauth/jwks` })
+const revocation = createRevocationFeed({ url: `${base}/v1/oauth/revocations`, issuer: base, keys })
 await Promise.all([keys.start(), revocation.start()])
-const tokens = createAccessTokens({ keys, revocation, issuer, resource })
+const tokens = createAccessTokens({ keys, revocation, issuer: base, resource: base })
 
 createServer(async (request, response) => {
   if (request.url === '/readyz') return response.writeHead(revocation.usable() ? 200 : 503).end()

@@ -7,8 +7,6 @@ import { createTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
 
 /** Rates that are counted but never reached. */
 const ROOMY = '100000000/60'
-export const ISSUER = 'https://issuer.test'
-export const API_RESOURCE = 'https://api.test'
 const READY_DEADLINE_MS = 30_000
 const READY_POLL_MS = 50
 
@@ -47,11 +45,14 @@ export interface SiteOptions {
   service: 'auth' | 'api'
   number: number
   stores: SiteStores
+  /** The one address by which the world knows both services. */
+  baseUrl: string
   /** The authorization process whose key set an API process fetches. */
   jwksFrom: Pick<Site, 'url'> | undefined
 }
 
-export async function createSite({ service, number, stores, jwksFrom }: SiteOptions): Promise<ServiceSite> {
+export async function createSite(options: SiteOptions): Promise<ServiceSite> {
+  const { service, number, stores, baseUrl, jwksFrom } = options
   const database = new URL(stores.ownerUrl)
   const [redis, postgres] = await Promise.all([
     createTcpProxy(stores.redis.port),
@@ -64,8 +65,8 @@ export async function createSite({ service, number, stores, jwksFrom }: SiteOpti
   const env = {
     DATABASE_URL: through(database.href, postgres),
     REDIS_URL: through(stores.redis.url(service), redis),
-    ISSUER,
-    API_RESOURCE,
+    ISSUER: baseUrl,
+    API_RESOURCE: baseUrl,
     HOST: '127.0.0.1',
     PORT: String(port),
     LOG_LEVEL: 'error',
@@ -94,9 +95,10 @@ export async function createSite({ service, number, stores, jwksFrom }: SiteOpti
 }
 
 type Fixed = Pick<Site, 'name' | 'service' | 'url'>
+type Child = Pick<ServiceChild, 'process' | 'exit' | 'stderr'>
 
 /** Starts the process and waits until it is ready. */
-export async function startSite(fixed: Fixed, start: () => ServiceChild): Promise<Site> {
+export async function startSite(fixed: Fixed, start: () => Child): Promise<Site> {
   const site = superviseSite(fixed, start)
   await site.restart().catch(async (error) => {
     await site.close()
@@ -105,10 +107,10 @@ export async function startSite(fixed: Fixed, start: () => ServiceChild): Promis
   return site
 }
 
-function superviseSite(fixed: Fixed, start: () => ServiceChild): Site {
+function superviseSite(fixed: Fixed, start: () => Child): Site {
   const { name } = fixed
   const downs: { from_ms: number; to_ms: number }[] = []
-  let child: ServiceChild | undefined
+  let child: Child | undefined
   let expected = false
   let crashed: string | undefined
 

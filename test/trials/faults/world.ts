@@ -50,17 +50,26 @@ export async function createWorld(): Promise<World> {
     const db = knex({ client: 'pg', connection: ownerUrl, pool: { min: 0, max: 3 } })
     closing.push(() => db.destroy())
     await letPostgresClockMove(db)
+    const outside = await createOutside()
+    closing.push(() => outside.close())
     const stores = { ownerUrl, redis, encryptionKey: randomBytes(32), roles: ROLES }
     const sites: ServiceSite[] = []
     closing.push(() => Promise.all(sites.map((site) => site.close())))
     for (const service of ['auth', 'api'] as const)
       for (const number of [1, 2])
-        sites.push(await createSite({ service, number, stores, jwksFrom: sites[number - 1] }))
+        sites.push(
+          await createSite({
+            service,
+            number,
+            stores,
+            baseUrl: outside.baseUrl,
+            jwksFrom: sites[number - 1],
+          }),
+        )
     const trusted = (deadline_ms: number) => becomesTrusted(redis, deadline_ms)
     if (!(await trusted(RESTART_DEADLINE_MS))) throw new Error('Redis was never trusted')
     const auth = sites.slice(0, 2)
-    const outside = await createOutside(auth)
-    closing.push(() => outside.close())
+    await outside.start(auth)
     return {
       db,
       ownerUrl,

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import knex from 'knex'
+import { createService } from '../../infra/admin/services.ts'
+import { checkRevocation, isLate } from '../../infra/revocation-check/check.ts'
+import { discover } from '../../infra/revocation-check/installation.ts'
+import { testOperator } from '../support/operator.ts'
+import { startTestStack, type TestStack } from '../support/stack.ts'
+
+const MAIN = join(import.meta.dirname, '../../infra/revocation-check/main.ts')
+
+describe('npm run revocation-check', function () {
+  this.timeout(120_000)
+  let stack: TestStack
+  let client: { id: string; secret: string }
+  before(async () => {
+    stack = await startTestStack()
+    client = { id: stack.demoClient.clientId, secret: stack.demoClient.clientSecret }
+  })
+  after(() => stack.remove())
+
+  async function check(args: string[], env: Record<string, string> = {}) {
+    const { PATH } = process.env
+    const child = spawn(process.execPath, [MAIN, ...args], { env: { PATH, ...env } })
+    const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+    return { code: child.exitCode, stdout, stderr }
+  }
+  const credentials = () => ({ CLIENT_ID: client.id, CLIENT_SECRET: client.secret })
+
+  it('measures each kind of verifier and prints no secret', async () => {
+    const db = knex({ client: 'pg', connection: stack.stores.postgres.ownerUrl })
+    const service = await createService(db, { name: 'Check', by: testOperator() }).finally(() => db.destroy())
+    const { code, stdout, stderr } = await check([stack.baseUrl, '--count', '2'], {
+      ...credentials(),
+      SERVICE_ID: service.serviceId,
+      SERVICE_SECRET: service.serviceSecret,
+    })
+    assert.equal(code, 0, stdout + stderr)
+    assert.match(stdout, /^\| resource API +\| at once +\| at once +\| at once +\| 2 +\|$/m)
+    assert.match(stdout, /^\| introspection +\| at once +\| at once +\| at once +\| 2 +\|$/m)
+    assert.match(stdout, /^\| revocations page +\|.*\| 3\.00 s +\| 2 +\|$/m)
+    for (const secret of [client.secret, service.serviceSecret, 'eyJ'])
+      assert.ok(!(stdout + stderr).includes(secret), secret)
+  })
+
+  it('says that introspection was not measured without a registered service', async () => {
+    const { code, stdout } = await check([stack.baseUrl, '--count', '1'], credentials())
+    assert.equal(code, 0)
+    assert.doesNotMatch(stdout, /\| introspection/)
+    assert.match(stdout, /Introspection was not measured/)
+  })
+
+  it('finds a verifier that goes on accepting', async () => {
+    const http = await discover(stack.baseUrl, client)
+    const answers = [true, true, true, false]
+    const slow = { name: 'slow', promised_ms: 0, accepts: async () => answers.shift() ?? false }
+    const [result] = await checkRevocation({ ...http, apiUrl: stack.baseUrl }, [slow], {
+      count: 1,
+      progress: () => {},
+    })
+    assert.ok(result && isLate(result))
+  })
+
+  for (const [what, args, env, code, sentence] of [
+    ['a wrong secret', [''], { CLIENT_SECRET: 'wrong' }, 2, /^The token endpoint answered 401/],
+    ['no secret', [''], { CLIENT_SECRET: '' }, 2, /^Set CLIENT_SECRET/],
+    ['an address without a server', ['http://127.0.0.1:1'], {}, 2, /ECONNREFUSED/],
+    ['a count that is too large', ['', '--count', '201'], {}, 64, /whole number from 1 to 200/],
+  ] as const)
+    it(`ends with code ${code} and one sentence at ${what}`, async () => {
+      const result = await check(
+        args.map((arg) => arg || stack.baseUrl),
+        { ...credentials(), ...env },
+      )
+      assert.equal(result.code, code)
+      assert.match(result.stderr, sentence)
+      assert.doesNotMatch(result.stderr, / {4}at /)
+    })
+})
