@@ -186,6 +186,12 @@ describe('the revocation feed', () => {
     })
   }
 
+  it('does not begin with a page made more than 130 s ago by its own clock', async () => {
+    pages.page.claims.iat = seconds(-131)
+    await feed.start()
+    assert.equal(await feed.ask(CLIENT), 'undecided')
+  })
+
   it('takes a page made 130 s from its own clock, either way', async () => {
     pages.page.claims.iat = seconds(-129)
     await feed.start()
@@ -198,7 +204,10 @@ describe('the revocation feed', () => {
 
   const ANSWERS: Record<string, (response: ServerResponse, page: string) => void> = {
     'an error': (response, page) => void response.writeHead(500).end(page),
-    'a redirect': (response, page) => void response.writeHead(302, { location: pages.url }).end(page),
+    'a redirect to a page': (response, page) => {
+      if (response.req.url?.endsWith('?elsewhere')) response.end(page)
+      else response.writeHead(302, { location: `${pages.url}?elsewhere` }).end(page)
+    },
     'a page of HTML': (response) => void response.end('<html>'),
     unsigned: (response, page) =>
       void response.end(`${btoa('{"alg":"none","typ":"revocations+jwt"}')}.${page.split('.')[1]}.`),
