@@ -25,7 +25,7 @@ const HOUSES: Record<string, string[][]> = {
     ['activity', 'analytics', 'clients', 'invitation', 'palette', 'people', 'webhooks'],
     [''],
   ],
-  infra: [['', 'database'], ['local'], ['admin', 'deploy']],
+  infra: [['', 'database', 'revocation-check'], ['local'], ['admin', 'deploy']],
 }
 
 type Graph = Map<string, string[]>

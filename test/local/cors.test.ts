@@ -5,6 +5,7 @@ import { startTestStack, type TestStack } from '../support/stack.ts'
 const ELSEWHERE = 'https://pages.example'
 const PUBLIC = new Set([
   '/v1/oauth/jwks',
+  '/v1/oauth/revocations',
   '/.well-known/oauth-authorization-server',
   '/.well-known/openid-configuration',
   '/.well-known/oauth-protected-resource',

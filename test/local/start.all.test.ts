@@ -92,8 +92,8 @@ describe('npm start', function () {
         'Redis:',
         'Database: ',
         'Demo data:',
-        'Authorization server:',
-        'Resource API:',
+        'The authorization server:',
+        'The resource API:',
       ])
         assert.match(start.stdout(), new RegExp(step))
     })

@@ -19,10 +19,9 @@ export function watchPage(url: string): Witness {
     const from_ms = performance.now()
     const signal = AbortSignal.timeout(ANSWER_MAX_MS)
     // A connection of its own each time, so that each process behind the address is asked in turn.
-    const came = await fetch(url, { signal, headers: { connection: 'close' } }).then(
-      async (response) => response.ok && (await response.text()).length > 0,
-      () => false,
-    )
+    const came = await fetch(url, { signal, headers: { connection: 'close' } })
+      .then(async (response) => response.ok && (await response.text()).length > 0)
+      .catch(() => false)
     if (!came) misses.push({ from_ms, to_ms: performance.now() })
   }
   const watching = (async () => {
