@@ -244,6 +244,30 @@ describe('discovery', () => {
       }
     })
 
+    it('has an example of a new client that any company may send', async () => {
+      const { vendorId } = await api.createCompany()
+      const { sessionToken } = await api.createPerson({ vendorId })
+      const path = '/v1/vendor/{vendorId}/oauth-clients'
+      const { content } = document.paths[path].post.requestBody
+      const { status, text } = await api.request('POST', path.replace('{vendorId}', vendorId), {
+        token: sessionToken,
+        body: exampleIn(document, content['application/json']),
+      })
+      assert.equal(status, 201, text)
+    })
+
+    it('has examples for the OAuth endpoints that can be sent with HTTP Basic, which takes no other credentials', () => {
+      for (const path of ['/v1/oauth/token', '/v1/oauth/revoke', '/v1/oauth/introspect']) {
+        const { security, requestBody } = document.paths[path].post
+        assert.deepEqual(security[0], { client: [] })
+        const example = exampleIn(document, requestBody.content['application/x-www-form-urlencoded'])
+        assert.deepEqual(
+          Object.keys(example as object).filter((name) => name.startsWith('client_')),
+          [],
+        )
+      }
+    })
+
     it('promises no path of this service that does not answer', async () => {
       for (const [path, methods] of Object.entries<object>(document.paths)) {
         if (path.startsWith('/v1/oauth') || path.includes('oauth-authorization-server')) continue
@@ -272,7 +296,8 @@ describe('discovery', () => {
     })
 
     it('says the rules that a schema can say, so that what fits it is not refused for them', () => {
-      const { OrderEvent, OAuthClientInput, PersonInput } = document.components.schemas
+      const { OrderEvent, OAuthClientInput, PersonInput, PersonChange, TokenRequest } =
+        document.components.schemas
       const matches = ({ pattern }: { pattern: string }, text: string) => new RegExp(pattern).test(text)
       for (const [text, fits] of [
         ['EUR', true],
@@ -287,6 +312,16 @@ describe('discovery', () => {
           ['a\u0000', false],
         ] as const)
           assert.equal(matches(properties.name, text), fits, text)
+      for (const [text, fits] of [
+        ['analytics:read', true],
+        [SCOPES.join(' '), true],
+        ['', false],
+        ['analytics:read ', false],
+        ['analytics:read  boost:read', false],
+        ['analytics:read admin', false],
+      ] as const)
+        assert.equal(matches(TokenRequest.properties.scope, text), fits, text)
+      assert.equal(PersonChange.minProperties, 1)
       const parameters = parametersOf(document.paths['/v1/analytics/{vendorId}/daily'].get)
       assert.deepEqual(parameters.find(({ name }) => name === 'If-Match')?.schema.examples, ['*'])
     })

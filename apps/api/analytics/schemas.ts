@@ -11,7 +11,7 @@ const dateParameter = (description: string) =>
     .meta({ format: 'date', description: `${description} A date in the company's time zone, inclusive.` })
 
 export const DailyQuery = z.strictObject({
-  from: dateParameter('The first day; defaults to 29 days before `to`.'),
+  from: dateParameter('The first day, at most 365 days before `to`. Default: 29 days before `to`.'),
   to: dateParameter('The last day; defaults to today.'),
 })
 

@@ -28,7 +28,11 @@ export const OAuthClientInput = z
       .optional()
       .meta({ description: 'The Active client that the new client replaces.' }),
   })
-  .meta({ id: 'OAuthClientInput' })
+  .meta({
+    id: 'OAuthClientInput',
+    // Without `replaces`: any company can send it as it is.
+    examples: [{ name: 'Warehouse export', scopes: ['analytics:read'] }],
+  })
 
 const client = {
   clientId: z.string(),

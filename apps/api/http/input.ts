@@ -112,7 +112,10 @@ export const oneLine = (min: number, max: number) =>
     }, `must have ${min} to ${max} characters`)
     .refine((text) => text.isWellFormed() && !UNPRINTABLE.test(text), 'must be one line of plain text')
     // As much of the rule as the regular expressions of all languages can say.
-    .meta({ pattern: '^[^\\x00-\\x1F\\x7F]*$' })
+    .meta({
+      pattern: '^[^\\x00-\\x1F\\x7F]*$',
+      description: 'One line of plain text. Spaces around it are removed.',
+    })
 
 const PERSON_NAME_MAX_CHARACTERS = 200
 

@@ -48,4 +48,4 @@ export const PersonChange = z
     status: z.enum(['active', 'suspended'], 'must be active or suspended').optional(),
   })
   .refine(({ role, status }) => role !== undefined || status !== undefined, 'must hold role or status')
-  .meta({ id: 'PersonChange' })
+  .meta({ id: 'PersonChange', minProperties: 1 })

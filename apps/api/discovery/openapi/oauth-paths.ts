@@ -15,9 +15,9 @@ interface OAuthServer {
 
 const TAG = 'OAuth'
 const EXAMPLE_TOKEN = 'eyJ0eXAiOiJhdCtqd3QiLCJhbGciOiJFUzI1NiIsImtpZCI6IjEifQ.e30.c2ln'
-const SERVICE_ID = 'svc_4f1D2c3B5a69q78796a5w4'
 const CLIENT_ID = 'cli_4f1D2c3B5a69q78796a5w4'
 
+/** The example leaves out the credentials, since tools add those of HTTP Basic, and no request may have both. */
 const form = (name: string, example: unknown): NonNullable<Operation['requestBody']> => ({
   required: true,
   content: {
@@ -118,8 +118,6 @@ const issueToken = (): Operation => ({
   security: [{ client: [] }, {}],
   requestBody: form('TokenRequest', {
     grant_type: 'client_credentials',
-    client_id: CLIENT_ID,
-    client_secret: 'sec_example',
     scope: 'analytics:read',
   }),
   responses: {
@@ -151,11 +149,7 @@ const revokeToken = (): Operation => ({
   description:
     "A client revokes a token of its own (RFC 7009). Any request with it that arrives after this answer is refused. Anything else gets the same 200, and nothing happens, so that no one can probe another client's tokens.",
   security: [{ client: [] }, {}],
-  requestBody: form('RevocationRequest', {
-    token: EXAMPLE_TOKEN,
-    client_id: CLIENT_ID,
-    client_secret: 'sec_example',
-  }),
+  requestBody: form('RevocationRequest', { token: EXAMPLE_TOKEN }),
   responses: {
     200: answer({ description: 'Done. There is no body.', headers: LIMITED }),
     400: answer({
@@ -175,12 +169,7 @@ const introspectToken = (): Operation => ({
   description:
     'For services that an operator of the authorization server has registered (RFC 7662); a client of a company gets 401. A service authenticates as a client does. The response is the same for every token that is not live, whatever the reason.',
   security: [{ client: [] }, {}],
-  parameters: [],
-  requestBody: form('IntrospectionRequest', {
-    token: EXAMPLE_TOKEN,
-    client_id: SERVICE_ID,
-    client_secret: 'sec_example',
-  }),
+  requestBody: form('IntrospectionRequest', { token: EXAMPLE_TOKEN }),
   responses: {
     200: answer({
       description: 'Whether the token is live, and if so its claims.',

@@ -1,4 +1,7 @@
+import { SCOPES } from '#shared/oauth/scopes.ts'
 import type { JsonSchema } from './document-shape.ts'
+
+const ANY_SCOPE = `(${SCOPES.join('|')})`
 
 const credentials = {
   client_id: { type: 'string', description: 'Left out if the client authenticates by HTTP Basic.' },
@@ -42,7 +45,10 @@ export const oauthSchemas = (): Record<string, JsonSchema> => ({
     {
       grant_type: { type: 'string', enum: ['client_credentials'] },
       ...credentials,
-      scope: text("One or more of the client's scopes, separated by single spaces."),
+      scope: {
+        ...text("One or more of the client's scopes, each once, separated by single spaces."),
+        pattern: `^${ANY_SCOPE}( ${ANY_SCOPE})*$`,
+      },
       resource: text('If sent, the identifier of this API (RFC 8707).'),
     },
     ['grant_type', 'scope'],

@@ -31,7 +31,7 @@ export interface components {
             client_id?: string;
             /** @description Left out if the client authenticates by HTTP Basic. */
             client_secret?: string;
-            /** @description One or more of the client's scopes, separated by single spaces. */
+            /** @description One or more of the client's scopes, each once, separated by single spaces. */
             scope: string;
             /** @description If sent, the identifier of this API (RFC 8707). */
             resource?: string;
@@ -542,6 +542,7 @@ export interface components {
             name: string;
         };
         OAuthClientInput: {
+            /** @description One line of plain text. Spaces around it are removed. */
             name: string;
             /** @description Only the scopes that the integration needs. */
             scopes: components["schemas"]["Scope"][];
@@ -581,6 +582,7 @@ export interface components {
             clientSecret: string | null;
         };
         RenamedOAuthClient: {
+            /** @description One line of plain text. Spaces around it are removed. */
             name: string;
         };
         OAuthClientUsage: {
@@ -721,6 +723,7 @@ export interface components {
             expiresAt: string | null;
         };
         PersonInput: {
+            /** @description One line of plain text. Spaces around it are removed. */
             name: string;
             /** Format: email */
             email: string;
