@@ -296,8 +296,8 @@ describe('discovery', () => {
     })
 
     it('says the rules that a schema can say, so that what fits it is not refused for them', () => {
-      const { OrderEvent, OAuthClientInput, PersonInput, PersonChange, TokenRequest } =
-        document.components.schemas
+      const { schemas } = document.components
+      const { OrderEvent, OAuthClientInput, PersonInput, PersonChange, TokenRequest } = schemas
       const matches = ({ pattern }: { pattern: string }, text: string) => new RegExp(pattern).test(text)
       for (const [text, fits] of [
         ['EUR', true],
@@ -322,6 +322,8 @@ describe('discovery', () => {
       ] as const)
         assert.equal(matches(TokenRequest.properties.scope, text), fits, text)
       assert.equal(PersonChange.minProperties, 1)
+      for (const request of ['RevocationRequest', 'IntrospectionRequest'])
+        assert.equal(schemas[request].properties.token.minLength, 1, request)
       const parameters = parametersOf(document.paths['/v1/analytics/{vendorId}/daily'].get)
       assert.deepEqual(parameters.find(({ name }) => name === 'If-Match')?.schema.examples, ['*'])
     })

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { onPath } from '../../../infra/local/child.ts'
 
 /** A program that has to be installed. */
@@ -69,6 +69,7 @@ export const SDKS: readonly Sdk[] = [
         tool(OPENAPI_PYTHON_CLIENT),
         'generate',
         ...['--path', 'openapi.json', '--output-path', 'generated', '--fail-on-warning'],
+        ...['--config', join(import.meta.dirname, 'openapi_python_client.yaml')],
       ],
     ],
     ...python('openapi_python_client.py'),

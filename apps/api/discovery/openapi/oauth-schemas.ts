@@ -17,6 +17,15 @@ const object = (properties: Record<string, JsonSchema>, required: readonly strin
   required,
 })
 
+const presentedToken = object(
+  {
+    token: { ...text('The access token.'), minLength: 1 },
+    token_type_hint: text('Ignored.'),
+    ...credentials,
+  },
+  ['token'],
+)
+
 const metadataMembers = {
   issuer: uri,
   token_endpoint: uri,
@@ -62,14 +71,8 @@ export const oauthSchemas = (): Record<string, JsonSchema> => ({
     },
     ['access_token', 'token_type', 'expires_in', 'scope'],
   ),
-  RevocationRequest: object(
-    { token: text('The access token.'), token_type_hint: text('Ignored.'), ...credentials },
-    ['token'],
-  ),
-  IntrospectionRequest: object(
-    { token: text('The access token.'), token_type_hint: text('Ignored.'), ...credentials },
-    ['token'],
-  ),
+  RevocationRequest: presentedToken,
+  IntrospectionRequest: presentedToken,
   Introspection: object(
     {
       active: {
