@@ -3,6 +3,7 @@ import { isCommonPassword } from '#shared/accounts/common-passwords.ts'
 import { passwordFault } from '#shared/accounts/guessable-passwords.ts'
 import { type Person, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
+import { threadCpu_ms } from '../support/thread-cpu.ts'
 
 const NEW_PASSWORD = 'wrong donkey capacitor nail'
 
@@ -168,7 +169,7 @@ describe('a new password', () => {
     for (const first of ['123456', 'password', 'trustno1']) assert.ok(isCommonPassword(first), first)
   })
 
-  it('judges a password at once, however long it is', () => {
+  it('judges a password at once, however long it is', async () => {
     const hostile = [
       'a'.repeat(1_024),
       `${'1'.repeat(1_023)}a`,
@@ -176,8 +177,9 @@ describe('a new password', () => {
       'acme'.repeat(256),
       `${' '.repeat(511)}a${'!'.repeat(512)}`,
     ]
-    const started_ms = performance.now()
-    for (const password of hostile) passwordFault(password, ['acme'.repeat(50), 'x'.repeat(200)])
-    assert.ok(performance.now() - started_ms < 50)
+    const took_ms = await threadCpu_ms(async () => {
+      for (const password of hostile) passwordFault(password, ['acme'.repeat(50), 'x'.repeat(200)])
+    })
+    assert.ok(took_ms < 50, `${took_ms} ms of CPU`)
   })
 })
