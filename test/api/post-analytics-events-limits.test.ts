@@ -111,20 +111,28 @@ describe('slow bodies at POST /v1/analytics/{vendor_id}/events', () => {
 
   it('delays only calls of the slow sender’s company, and not for long', async () => {
     const [slow, neighbour] = await Promise.all([createSender(api), createSender(api)])
-    const begun_ms = performance.now()
     const stalled = await Promise.all(Array.from({ length: 2 }, () => begin(slow, api)))
-    // The stalled ones have their places as soon as a call has to wait.
+    const givenUp = Promise.race(stalled.map(({ answered }) => answered)).then(() => 'given up' as const)
+    // A call that is answered before came when the stalled ones did not have their places yet.
     let behind: Promise<ApiResponse>
-    do behind = slow.send(click())
-    while ((await Promise.race([behind, sleep(300)])) !== undefined)
-    const started_ms = performance.now()
-    assertStored(await neighbour.send(click()), 1)
-    assert.ok(performance.now() - started_ms < 2_000, 'a neighbour had to wait')
-    assert.equal((await slow.read()).status, 200)
+    let overtaken: number
+    let first: ApiResponse | 'given up' | undefined
+    do {
+      behind = slow.send(click())
+      overtaken = 0
+      first = undefined
+      Promise.race([behind, givenUp]).then((answer) => {
+        first = answer
+      })
+      for (; first === undefined; await sleep(50)) {
+        assertStored(await neighbour.send(click()), 1)
+        assert.equal((await slow.read()).status, 200)
+        if (first === undefined) overtaken += 1
+      }
+    } while (first !== 'given up')
+    assert.ok(overtaken >= 3, `only ${overtaken} calls of the neighbour were stored meanwhile`)
     for (const { answered } of stalled) assert.equal((await answered).statusCode, 408)
     assertStored(await behind, 1)
-    // A body that stalls is given up after 3 s.
-    assert.ok(performance.now() - begun_ms > 2_900, 'a call got a place while stalled ones had all')
   })
 
   it('refuses the last of too many waiting calls, and gives another company a place', async () => {
@@ -154,10 +162,15 @@ describe('slow bodies at POST /v1/analytics/{vendor_id}/events', () => {
       request.write(' ')
     }
     const behind = sender.send(click())
-    const started_ms = performance.now()
     for (const { request } of begun) request.destroy()
     assertStored(await behind, 1)
-    assert.ok(performance.now() - started_ms < 2_500)
+    // Two that were given up for their silence would have got a 408.
+    const problems = api.logLines
+      .map((line) => JSON.parse(line))
+      .filter(({ vendorId, problem }) => vendorId === sender.vendorId && problem)
+      .map(({ problem }) => problem)
+    assert.ok(problems.length > 0)
+    assert.ok(!problems.includes('request_timeout'), problems.join())
   })
 })
 
