@@ -60,7 +60,6 @@ interface Sent {
   result: TestResult
   /** The most memory that the process had taken by then. */
   grown_bytes: number
-  took_ms: number
   sent_bytes: number
 }
 
@@ -89,13 +88,11 @@ describe('a test send to a receiver that answers without end', () => {
 
   for (const what of ['a body of 10 GB', 'a body of no stated length'] as const) {
     it(`reads little of ${what}, with flat memory`, () => {
-      const { result, grown_bytes, took_ms, sent_bytes } = sent[what]
+      const { result, grown_bytes, sent_bytes } = sent[what]
       assert.equal(result.outcome, 'success')
       assert.ok(result.log.includes('the body was cut after 16 KiB'))
       assert.ok(grown_bytes < MEMORY_MAX, `${grown_bytes} bytes`)
       assert.ok(sent_bytes < SENT_MAX, `${sent_bytes} bytes`)
-      // Not for the 5 s or 10 s that a test send may take.
-      assert.ok(took_ms < 4_500, `${took_ms} ms`)
       assert.ok(JSON.stringify(result.log).length < 20_000)
     })
   }
