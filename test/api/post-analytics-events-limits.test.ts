@@ -169,7 +169,6 @@ describe('slow bodies at POST /v1/analytics/{vendor_id}/events', () => {
       .map((line) => JSON.parse(line))
       .filter(({ vendorId, problem }) => vendorId === sender.vendorId && problem)
       .map(({ problem }) => problem)
-    assert.ok(problems.length > 0)
     assert.ok(!problems.includes('request_timeout'), problems.join())
   })
 })
