@@ -16,13 +16,18 @@ import { TokenKey } from './token-key.ts'
 const POLL_MS = 15_000
 /** While nothing can sign, and for tokens whose key is not known. */
 const POLL_UNABLE_MS = 1_000
+/** How long the key set waits for the standby key that takes the place of a withdrawn key. */
+const REREAD_WAIT_MS = 2_000
 
 /** The signing keys of this process: one that signs, and all that are published. */
 export interface KeyRing {
   /** undefined before the start. */
   signer(): TokenKey | undefined
-  /** The JWK set (RFC 7517 §5) as JSON; undefined before the start. */
-  jwks(): string | undefined
+  /**
+   * The JWK set (RFC 7517 §5) as JSON; undefined before the start. After a withdrawal it waits up to 2 s for the table
+   * to be read again, so that it has the new standby key. Never rejects.
+   */
+  jwks(): Promise<string | undefined>
   /** The usable keys in their current states; empty before the start. */
   live(): { key: StoredSigningKey; state: SigningKeyState }[]
   /**
@@ -51,8 +56,15 @@ export function createKeyRing({
   log,
   poll_ms = POLL_MS,
   pollUnable_ms = POLL_UNABLE_MS,
+  rereadWait_ms = REREAD_WAIT_MS,
   ...options
-}: SigningKeyOptions & { db: Database; log: Log; poll_ms?: number; pollUnable_ms?: number }): KeyRing {
+}: SigningKeyOptions & {
+  db: Database
+  log: Log
+  poll_ms?: number
+  pollUnable_ms?: number
+  rereadWait_ms?: number
+}): KeyRing {
   const { clock } = options
   let stored: readonly StoredSigningKey[] = []
   /** Those of `stored` that are published, decrypted once. */
@@ -61,6 +73,9 @@ export function createKeyRing({
   let signer: TokenKey | undefined
   let jwks: string | undefined
   let reading: Promise<void> | undefined
+  /** The read that follows the latest withdrawal, or the end of the wait for it. */
+  let reread: Promise<void> | undefined
+  let withdrawals = 0
   let triedAt_ms = Number.NEGATIVE_INFINITY
   /** When the latest read that worked began. */
   let readAt_ms = Number.NEGATIVE_INFINITY
@@ -80,7 +95,10 @@ export function createKeyRing({
 
   async function load(): Promise<void> {
     const startedAt_ms = performance.now()
+    const before = withdrawals
     const rows = await ensureSigningKeys(db, options)
+    // They may be from before the revocation. Another read follows.
+    if (withdrawals !== before) return
     const read = openLive(rows, opened, options)
     for (const kid of read.unreadable)
       log.error({ event: 'signing_key.unreadable', kid }, 'the signing key cannot be decrypted')
@@ -108,7 +126,10 @@ export function createKeyRing({
 
   return {
     signer: () => signer,
-    jwks: () => jwks,
+    async jwks() {
+      await reread
+      return jwks
+    },
     live,
     async find(kid) {
       const asked_ms = performance.now()
@@ -125,7 +146,9 @@ export function createKeyRing({
         const revokedAt = new Date(clock.now())
         stored = stored.map((key) => (key.kid === kid ? { ...key, revokedAt } : key))
         apply()
-        const refreshed = refresh(0)
+        withdrawals += 1
+        const refreshed = Promise.resolve(reading).then(() => refresh(0))
+        reread = Promise.race([refreshed, sleep(rereadWait_ms, undefined, { ref: false })])
         if (!signer) await refreshed
       }
       return signer

@@ -191,7 +191,10 @@ export function createAccessTokens({
     },
     async requireLive({ clientId, vendorId, jti, kid }) {
       const standing = await revocation.ask({ clientId, jti, kid })
-      if (typeof standing === 'object') throw invalid('revoked', { clientId, vendorId })
+      if (typeof standing === 'object') {
+        if (standing.revoked === 'key') keys.revoked(kid)
+        throw invalid('revoked', { clientId, vendorId })
+      }
       // Whatever else it could be: only this one word grants access.
       if (standing !== 'live') throw unavailable('We cannot check right now whether this token was revoked.')
     },

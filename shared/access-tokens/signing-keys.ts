@@ -37,6 +37,11 @@ export interface SigningKeys {
    * `undecided` when no fetch worked in that time.
    */
   find(kid: string): Promise<SigningKey | 'unknown' | 'undecided'>
+  /**
+   * Fetches the set for a key in it that was revoked, once, however often unknown kids caused a fetch lately: a standby
+   * key was published in its place, and may sign soon.
+   */
+  revoked(kid: string): void
 }
 
 /**
@@ -61,6 +66,7 @@ export function createSigningKeys({
   let keys: ReadonlyMap<string, { key: SigningKey; source: string }> = new Map()
   let loadedAt_ms: number | undefined
   const mayFetchUnknown = createAllowance(clock)
+  const seenRevoked = new Set<string>()
   let running: Promise<boolean> | undefined
   let timer: NodeJS.Timeout | undefined
   let stopped = false
@@ -117,6 +123,12 @@ export function createSigningKeys({
       if (!known(kid) && (running || mayFetchUnknown())) await refresh()
       const fetchedLately = loadedAt_ms !== undefined && clock.now() - loadedAt_ms < UNKNOWN_KID_EVERY_MS
       return known(kid) ?? (fetchedLately ? 'unknown' : 'undecided')
+    },
+    revoked(kid) {
+      if (!known(kid) || seenRevoked.has(kid)) return
+      seenRevoked.add(kid)
+      // A fetch under way may have begun before the revocation.
+      void Promise.resolve(running).then(refresh)
     },
   }
 }

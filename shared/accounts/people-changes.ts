@@ -79,17 +79,17 @@ export async function addPerson(
 
 /**
  * Removes a person from a company, with the activity entry; with the last company, the account ends. Call it in a
- * transaction that holds lockMembers.
+ * transaction that holds lockMembers. Returns the ids of the sessions that ended.
  */
 export async function removePerson(
   transaction: Queryable,
   { vendorId, userId, by }: { vendorId: string; userId: string; by: Actor },
-): Promise<Member | PeopleRefusal> {
+): Promise<string[] | PeopleRefusal> {
   const member = await findMember(transaction, { vendorId, userId })
   if (!member) return 'no_such_person'
   if (member.role === 'owner') return 'owner_required'
   await deleteMembership(transaction, { vendorId, userId })
-  await endAccountWithoutCompany(transaction, userId)
+  const ended = await endAccountWithoutCompany(transaction, userId)
   const { name, email, role } = member
   // A link that is still out would bring the person back.
   await withdrawInvitationTo(transaction, { vendorId, email })
@@ -101,5 +101,5 @@ export async function removePerson(
     subject: userId,
     detail,
   })
-  return member
+  return ended
 }

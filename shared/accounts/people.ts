@@ -117,16 +117,16 @@ export async function holdPassword(
 
 /**
  * Sets a new password and ends every session of the user. Whoever signed in with the old one is a stranger again.
- * Call it in a transaction.
+ * Call it in a transaction. Returns the sessions' ids.
  */
 export async function resetPassword(
   db: Queryable,
   { userId, passwordHash }: { userId: string; passwordHash: string },
-): Promise<void> {
+): Promise<string[]> {
   await db.raw(`select pg_advisory_xact_lock(${PASSWORD_LOCK})`, [userId])
   await db.raw('update users set password_hash = ? where user_id = ?', [passwordHash, userId])
   await forgetPlaces(db, userId)
-  await endSessions(db, userId)
+  return endSessions(db, userId)
 }
 
 /**
@@ -165,20 +165,21 @@ export async function endSessions(db: Queryable, userId: string): Promise<string
  * Ends an account that belongs to no company any more: its sessions and its password end, and its address is free.
  * The row stays, since the activity names it. An account that is linked to an OpenID provider only loses its
  * sessions: the provider proves whose it is, and the link keeps a removed person from joining again.
- * Call it in a transaction.
+ * Call it in a transaction. Returns the ids of the ended sessions.
  */
-export async function endAccountWithoutCompany(transaction: Queryable, userId: string): Promise<void> {
+export async function endAccountWithoutCompany(transaction: Queryable, userId: string): Promise<string[]> {
   // Whoever joins another company with this account at the same time holds the lock, and is seen, or is refused.
   await transaction.raw(`select pg_advisory_xact_lock(${PASSWORD_LOCK})`, [userId])
-  if ((await listMemberships(transaction, userId)).length > 0) return
-  await endSessions(transaction, userId)
+  if ((await listMemberships(transaction, userId)).length > 0) return []
+  const ended = await endSessions(transaction, userId)
   const linked = await transaction.raw('select from openid_identities where user_id = ? limit 1', [userId])
-  if (linked.rows.length > 0) return
+  if (linked.rows.length > 0) return ended
   await transaction.raw('update users set email = null, password_hash = ? where user_id = ?', [
     unusableHash(),
     userId,
   ])
   await forgetPlaces(transaction, userId)
+  return ended
 }
 
 /** Forgets where the user has signed in from. */

@@ -13,6 +13,7 @@ import {
   startOpenidSignIns,
 } from '../support/openid-sign-ins.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
+import { endedSessions } from '../support/session-events.ts'
 
 describe('signing in with an OpenID provider', () => {
   let api: TestApi
@@ -194,15 +195,21 @@ describe('signing in with an OpenID provider', () => {
       await api.db('memberships').where({ vendor_id: vendorId, role: 'owner' }).delete()
       await saveMembership(api.db, { vendorId, userId: user.userId, role: 'owner', status: 'active' })
       const heir = await api.createPerson({ vendorId, role: 'admin' })
+      let current = `__Host-session=${await api.createSession(user.userId)}`
       const handOver = async (fresh: boolean) => {
-        const started = await api.request('POST', '/v1/session/openid', { body: { fresh }, headers: OWN })
+        const headers = { ...OWN, cookie: current }
+        const started = await api.request('POST', '/v1/session/openid', { body: { fresh }, headers })
         const begun = {
           authorizationUrl: new URL(started.json.authorizationUrl),
           cookie: cookieOf(started, '__Host-openid') ?? '',
         }
         assert.equal(begun.authorizationUrl.searchParams.get('max_age'), fresh ? '0' : null)
+        // As a browser: the provider's redirect brings no SameSite=Strict cookie.
         const back = await finish(await atProvider(begun, subject), begun.cookie)
         const cookie = cookieOf(back, '__Host-session') ?? ''
+        const before = await api.request('GET', '/v1/session', { headers: { cookie: current } })
+        assertProblem(before, 'unauthenticated')
+        current = cookie
         return api.request('PATCH', `/v1/vendor/${vendorId}/people/${heir.userId}`, {
           body: { role: 'owner' },
           headers: { cookie, ...OWN },
@@ -210,6 +217,12 @@ describe('signing in with an OpenID provider', () => {
       }
       assertProblem(await handOver(false), 'recent_sign_in_required')
       assert.equal((await handOver(true)).status, 200)
+      const { userId } = user
+      const ended = endedSessions(api).filter((one) => one.userId === userId)
+      assert.deepEqual(
+        ended.map(({ why }) => why),
+        ['replaced', 'replaced'],
+      )
     })
   })
 
@@ -279,6 +292,11 @@ describe('signing in with an OpenID provider', () => {
       // Whoever made the account has neither its password nor a session any more.
       const { sessionToken: token, email } = there
       assertProblem(await api.request('GET', '/v1/session', { token }), 'unauthenticated')
+      const ended = endedSessions(api).filter(({ userId }) => userId === there.userId)
+      assert.deepEqual(
+        ended.map(({ why, clientAddress }) => ({ why, clientAddress })),
+        [{ why: 'account_linked', clientAddress: '127.0.0.1' }],
+      )
       const body = { email, password: TEST_PASSWORD }
       assertProblem(await api.request('POST', '/v1/session', { body }), 'invalid_credentials')
       // The account is somebody's now.

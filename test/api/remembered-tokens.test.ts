@@ -39,6 +39,7 @@ describe('remembered access tokens', () => {
       usable: () => key !== undefined,
       known: () => key,
       find: async () => key ?? ('undecided' as const),
+      revoked: () => {},
     }
     const verification = createTokenVerification({
       keys,

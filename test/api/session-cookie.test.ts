@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ApiResponse, type Person, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
+import { endedSessions } from '../support/session-events.ts'
 
 const OWN = { origin: 'https://api.test' }
 const ATTRIBUTES = 'Path=/; HttpOnly; SameSite=Strict'
@@ -16,6 +17,7 @@ describe('a session in a cookie', () => {
     api = await startApi()
   })
   beforeEach(async () => {
+    api.logLines.length = 0
     const { vendorId } = await api.createCompany()
     person = await api.createPerson({ vendorId })
     cookie = `__Host-session=${person.sessionToken}`
@@ -47,6 +49,34 @@ describe('a session in a cookie', () => {
     const read = await api.request('GET', '/v1/session', { headers: { cookie: cookieOf(response) } })
     assert.equal(read.status, 200)
     assert.equal(read.json.user.userId, person.userId)
+  })
+
+  it('ends the session whose cookie it replaces, whoever signs in, and no other', async () => {
+    const elsewhere = await api.createSession(person.userId)
+    const next = await api.createPerson()
+    const again = await signIn({ ...OWN, cookie })
+    const asNext = { email: next.email }
+    const byNext = await signIn({ ...OWN, cookie: cookieOf(again) }, { cookie: true, ...asNext })
+    for (const replaced of [cookie, cookieOf(again)]) {
+      const read = await api.request('GET', '/v1/session', { headers: { cookie: replaced } })
+      assertProblem(read, 'unauthenticated')
+    }
+    for (const live of [`__Host-session=${elsewhere}`, cookieOf(byNext)]) {
+      const read = await api.request('GET', '/v1/session', { headers: { cookie: live } })
+      assert.equal(read.status, 200)
+    }
+    const ended = endedSessions(api).map(({ userId, why }) => ({ userId, why }))
+    const { userId } = person
+    assert.deepEqual(ended, [
+      { userId, why: 'replaced' },
+      { userId, why: 'replaced' },
+    ])
+  })
+
+  it('leaves the session alone when signing in fails or the cookie is not replaced', async () => {
+    await signIn({ ...OWN, cookie }, { cookie: true, password: 'a wrong password' })
+    await signIn({ ...OWN, cookie }, {})
+    assert.equal((await api.request('GET', '/v1/session', { headers: { cookie } })).status, 200)
   })
 
   it('sets no session cookie unless requested', async () => {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { saveMembership } from '#shared/accounts/people.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { type Person, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
+import { endedSessions } from '../support/session-events.ts'
 
 describe('the log of sessions', () => {
   let api: TestApi
@@ -105,5 +107,54 @@ describe('the log of sessions', () => {
       events().sort((a, b) => a.sessionId.localeCompare(b.sessionId)),
       ids.sort().map((id) => ({ ...ended, sessionId: id, why: 'signed_out_everywhere' })),
     )
+  })
+
+  describe('when someone else ends the session', () => {
+    let vendorId: string
+    beforeEach(async () => {
+      ;({ vendorId } = await api.createCompany())
+    })
+    const assertEnded = (who: Person, reason: string, session: string) =>
+      assert.deepEqual(
+        endedSessions(api).map(({ userId, sessionId, why, clientAddress }) => ({
+          userId,
+          sessionId,
+          why,
+          clientAddress,
+        })),
+        [{ userId: who.userId, sessionId: session, why: reason, clientAddress: '127.0.0.1' }],
+      )
+
+    it('logs the sessions of an account whose address someone else claims', async () => {
+      const sessionId = await idOf(person.sessionToken)
+      const { sessionToken: token } = await api.createPerson({ vendorId })
+      const claim = async () => {
+        const invited = await api.request('POST', `/v1/vendor/${vendorId}/people`, {
+          token,
+          body: { name: 'Claimant', email: person.email, role: 'member' },
+        })
+        const [, invitation] = invited.json.invitationUrl.split('#')
+        const body = { token: invitation, password: 'a password of the claimant' }
+        return api.request('POST', '/v1/invitation', { body })
+      }
+      assert.equal((await claim()).status, 201)
+      assertEnded(person, 'address_claimed', sessionId)
+    })
+
+    it('logs the sessions that end with the last membership, and none before', async () => {
+      const { sessionToken: token } = await api.createPerson({ vendorId })
+      const leaving = await api.createPerson({ vendorId, role: 'member' })
+      const { vendorId: another } = await api.createCompany()
+      const also = { vendorId: another, userId: leaving.userId, role: 'member', status: 'active' } as const
+      await saveMembership(api.db, also)
+      const sessionId = await idOf(leaving.sessionToken)
+      const { sessionToken: other } = await api.createPerson({ vendorId: another })
+      const remove = (from: string, by: string) =>
+        api.request('DELETE', `/v1/vendor/${from}/people/${leaving.userId}`, { token: by })
+      assert.equal((await remove(vendorId, token)).status, 204)
+      assert.deepEqual(endedSessions(api), [])
+      assert.equal((await remove(another, other)).status, 204)
+      assertEnded(leaving, 'person_removed', sessionId)
+    })
   })
 })

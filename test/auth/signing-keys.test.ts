@@ -17,7 +17,7 @@ import {
 } from '#shared/oauth/signing-keys.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import { createKeyRing } from '../../apps/auth/key-ring.ts'
+import { createKeyRing, type KeyRing } from '../../apps/auth/key-ring.ts'
 import {
   markSigningKeyRevoked,
   rotateSigningKey,
@@ -34,6 +34,9 @@ import { cutOffDatabase } from '../support/stores.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
+/** The id of an advisory lock. */
+const HELD = 4_711
+const APPLICATION = 'a key ring'
 
 const kidOf = ({ json }: AuthResponse): string => decodeProtectedHeader(json.access_token).kid as string
 
@@ -255,7 +258,7 @@ describe('signing keys', () => {
       assert.deepEqual(new Set(kids), new Set([old, next]))
     }).timeout(20_000)
 
-    it('publishes no revoked key from then on, whichever state it was in, and still the others', async () => {
+    it('publishes no revoked key from then on, whichever state it was in, but a key that signs and a standby key', async () => {
       const [retired] = (await published()) as [string]
       auth.clock.advance(STANDBY_MIN_MS)
       const { active, standby } = await rotateSigningKey(auth.db, options())
@@ -264,9 +267,10 @@ describe('signing keys', () => {
       assert.deepEqual(await published(server), kids)
       for (const kid of kids) {
         await revoke(kid)
-        assert.ok(!(await published(server)).includes(kid), kid)
+        const left = await published(server)
+        assert.ok(!left.includes(kid), kid)
+        assert.equal(left.length, 2)
       }
-      await eventually(async () => (await published(server)).length === 2)
       await server.stop()
     })
 
@@ -363,18 +367,39 @@ describe('signing keys', () => {
     let db: Database
     let end: () => void
     beforeEach(() => {
-      db = createPostgres({ url: auth.database.authUrl, poolSize: 1, applicationName: 'test' })
+      db = createPostgres({ url: auth.database.authUrl, poolSize: 1, applicationName: APPLICATION })
     })
     afterEach(async () => {
       end()
       await db.destroy()
     })
-    const start = async (poll: { poll_ms: number; pollUnable_ms: number }) => {
+    const start = async (poll: { poll_ms: number; pollUnable_ms: number; rereadWait_ms?: number }) => {
       const keys = createKeyRing({ db, log: silentLog(), ...options(), ...poll })
       await keys.start()
       const polling = setInterval(keys.poll, poll.pollUnable_ms)
       end = () => clearInterval(polling)
       return keys
+    }
+    const kidsOf = async (keys: KeyRing): Promise<string[]> =>
+      JSON.parse((await keys.jwks()) as string).keys.map(({ kid }: { kid: string }) => kid)
+
+    /** Holds each read of the table after it has begun, until the returned function is called. */
+    const holdReads = async (): Promise<() => Promise<void>> => {
+      await auth.db.raw(`create policy held on signing_keys
+        using (pg_advisory_xact_lock_shared(${HELD}) is not null) with check (true)`)
+      await auth.db.raw('alter table signing_keys enable row level security')
+      const holding = await auth.db.transaction()
+      await holding.raw(`select pg_advisory_xact_lock(${HELD})`)
+      return async () => void (await holding.rollback())
+    }
+    /** Whether a read by these keys is held: the server beside them reads too. */
+    const readIsHeld = async (): Promise<boolean> => {
+      const { rows } = await auth.db.raw(
+        `select from pg_locks join pg_stat_activity using (pid)
+         where objid = ? and not granted and application_name = ?`,
+        [HELD, APPLICATION],
+      )
+      return rows.length > 0
     }
 
     it('reads keys again and again, and withdraws them on time even while Postgres is gone', async () => {
@@ -383,11 +408,11 @@ describe('signing keys', () => {
       auth.clock.advance(STANDBY_MIN_MS)
       await rotateSigningKey(auth.db, options())
       await eventually(() => keys.signer()?.kid === next)
-      assert.ok(keys.jwks()?.includes(old))
+      assert.ok((await kidsOf(keys)).includes(old))
       const restore = await cutOffDatabase(auth.database)
       try {
         auth.clock.advance(KEEP_RETIRED_MS)
-        await eventually(() => !keys.jwks()?.includes(old))
+        await eventually(async () => !(await kidsOf(keys)).includes(old))
       } finally {
         await restore()
       }
@@ -401,7 +426,7 @@ describe('signing keys', () => {
       await rotateSigningKey(auth.db, options())
       await eventually(() => keys.signer()?.kid !== old)
       auth.clock.advance(KEEP_RETIRED_MS)
-      await eventually(() => !keys.jwks()?.includes(old))
+      await eventually(async () => !(await kidsOf(keys)).includes(old))
       assert.equal(await keys.find(old), undefined)
     })
 
@@ -417,6 +442,48 @@ describe('signing keys', () => {
       assert.equal(await keys.find('other'), 'unreadable')
       await auth.db.raw('grant select on signing_keys to integration_auth')
       assert.equal(await keys.find('other'), undefined)
+    })
+
+    it('reads the table again after a withdrawal, even if a read from before the revocation is under way', async () => {
+      const keys = await start({ poll_ms: HOUR_MS, pollUnable_ms: 20, rereadWait_ms: MINUTE_MS })
+      const [revoked = '', next] = await kidsOf(keys)
+      const release = await holdReads()
+      const finding = keys.find('other')
+      await eventually(readIsHeld)
+      await markSigningKeyRevoked(auth.db, revoked, auth.clock.now())
+      assert.equal((await keys.withdraw(revoked))?.kid, next)
+      const published = kidsOf(keys)
+      await release()
+      const [signer, standby, ...others] = await published
+      assert.deepEqual([signer, others], [next, []])
+      assert.ok(standby !== undefined && standby !== revoked)
+      await finding
+    })
+
+    it('does not publish a withdrawn key again when a read from before the revocation ends', async () => {
+      const keys = await start({ poll_ms: HOUR_MS, pollUnable_ms: 20, rereadWait_ms: 0 })
+      const [revoked = '', next] = await kidsOf(keys)
+      const release = await holdReads()
+      const seen: unknown[] = []
+      const finding = keys.find('other').then(() => seen.push(keys.signer()?.kid))
+      await eventually(readIsHeld)
+      await auth.db.raw('revoke select on revoked_signing_keys from integration_auth')
+      await keys.withdraw(revoked)
+      await release()
+      await finding
+      assert.deepEqual(seen, [next])
+      assert.ok(!(await kidsOf(keys)).includes(revoked))
+    })
+
+    it('answers the key set without the withdrawn key when the table cannot be read in time', async () => {
+      const keys = await start({ poll_ms: HOUR_MS, pollUnable_ms: 20, rereadWait_ms: 20 })
+      const [revoked = '', next] = await kidsOf(keys)
+      const release = await holdReads()
+      await keys.withdraw(revoked)
+      await eventually(readIsHeld)
+      assert.deepEqual(await kidsOf(keys), [next])
+      assert.ok(await readIsHeld(), 'not only after the read has failed')
+      await release()
     })
 
     it('looks for keys more often while nothing can sign', async () => {

@@ -6,6 +6,7 @@ import { createRevocationFeed, type RevocationFeed } from '#shared/access-tokens
 import { createSigningKeys, type SigningKeys } from '#shared/access-tokens/signing-keys.ts'
 import { drain, listen } from '#shared/process/http-server.ts'
 import { createTestClock, type TestClock } from '../support/clock.ts'
+import { eventually } from '../support/eventually.ts'
 import { API_RESOURCE, createTestIssuer, ISSUER, type TestIssuer } from '../support/issuer.ts'
 import { silentLog } from '../support/log.ts'
 import { createTestPages, type TestPages } from '../support/revocations-page.ts'
@@ -100,6 +101,60 @@ describe('admit', () => {
       await assert.rejects(admit(bearer(token)), invalid('The token, its client or its key was revoked'))
       pages.page[kind].pop()
     }
+  })
+
+  describe('when a signing key was revoked during a flood of unknown kids', () => {
+    let revoked: string
+    beforeEach(async () => {
+      revoked = await issuer.token(CLIENT)
+      const standby = await issuer.newKey('key-2')
+      issuer.published.push(standby.publicJwk)
+      await admit(bearer(await issuer.token(CLIENT, { key: standby })))
+      for (let index = 0; index < 5; index += 1)
+        await assert.rejects(
+          admit(bearer(await issuer.token(CLIENT, { header: { kid: `made-up-${index}` } }))),
+        )
+      pages.page.key = standby
+      pages.page.keys.push('key-1')
+      clock.advance(1_000)
+      await pages.polled()
+      assert.equal(issuer.fetches(), 1 + 3)
+    })
+
+    it('knows the next standby key once the revoked one was presented', async () => {
+      const next = await issuer.newKey('key-3')
+      issuer.published.splice(0, 1)
+      issuer.published.push(next.publicJwk)
+      await assert.rejects(admit(bearer(revoked)), invalid('The token, its client or its key was revoked'))
+      await admit(bearer(await issuer.token(CLIENT, { key: next })))
+      await assert.rejects(admit(bearer(revoked)), invalid('The token is signed with an unknown key'))
+      assert.equal(issuer.fetches(), 1 + 3 + 1)
+    })
+
+    it('fetches once, even if the revoked key is still published', async () => {
+      for (let times = 0; times < 5; times += 1) {
+        await assert.rejects(admit(bearer(revoked)), invalid('The token, its client or its key was revoked'))
+        await eventually(() => issuer.fetches() === 1 + 3 + 1)
+      }
+      // One more fetch, which waits for any other.
+      clock.advance(10_000)
+      await assert.rejects(admit(bearer(await issuer.token(CLIENT, { header: { kid: 'made-up' } }))))
+      assert.equal(issuer.fetches(), 1 + 3 + 1 + 1)
+    })
+
+    it('does not rely on a fetch that began before the revocation was seen', async () => {
+      clock.advance(10_000)
+      await pages.polled()
+      const release = issuer.hold()
+      const flood = admit(bearer(await issuer.token(CLIENT, { header: { kid: 'made-up' } })))
+      await eventually(() => issuer.fetches() === 1 + 3 + 1)
+      const next = await issuer.newKey('key-3')
+      issuer.published.push(next.publicJwk)
+      await assert.rejects(admit(bearer(revoked)), invalid('The token, its client or its key was revoked'))
+      release()
+      await assert.rejects(flood)
+      await eventually(() => keys.known('key-3') !== undefined)
+    })
   })
 
   it('answers 503 when the copy is older than 10 s, and when the signing key cannot be fetched', async () => {

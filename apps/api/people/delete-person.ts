@@ -2,6 +2,7 @@ import { appendActivity } from '#shared/accounts/activity.ts'
 import { withdrawInvitation } from '#shared/accounts/invitations.ts'
 import { removePerson } from '#shared/accounts/people-changes.ts'
 import { type Route, route } from '../http/route.ts'
+import { logSessionEnd } from '../http/session-end.ts'
 import type { PeopleDependencies } from './dependencies.ts'
 import { holdAsOwner, knownUserId, orRefuse } from './person-answer.ts'
 
@@ -17,15 +18,13 @@ export const deletePerson = ({ db, owner: by }: PeopleDependencies): Route =>
     by,
     answers: { 204: { description: 'The person no longer belongs to the company.' } },
     problems: ['not_found', 'owner_required'],
-    async handle({ vendorId, session, params }) {
+    async handle({ vendorId, session, params }, ctx) {
       const userId = knownUserId(params.userId)
-      await db.transaction(async (transaction) => {
+      const ended = await db.transaction(async (transaction) => {
         await holdAsOwner(transaction, { vendorId, session })
         const withdrawn = await withdrawInvitation(transaction, { vendorId, userId })
-        if (!withdrawn) {
-          orRefuse(await removePerson(transaction, { vendorId, userId, by: session.userId }))
-          return
-        }
+        if (!withdrawn)
+          return orRefuse(await removePerson(transaction, { vendorId, userId, by: session.userId }))
         const { name, email, role } = withdrawn
         const entry = {
           vendorId,
@@ -34,7 +33,10 @@ export const deletePerson = ({ db, owner: by }: PeopleDependencies): Route =>
           subject: userId,
         } as const
         await appendActivity(transaction, { ...entry, detail: { name, email, role } })
+        return []
       })
+      for (const sessionId of ended)
+        logSessionEnd(ctx.state.log, { userId, sessionId, why: 'person_removed', from: ctx })
       return undefined
     },
   })

@@ -6,22 +6,31 @@ import { newSessionToken } from '#shared/oauth/new-ids.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import { addressSubject } from '#shared/stores/rate-limit.ts'
+import { type EndedSession, logSessionEnd } from '../http/session-end.ts'
 import type { ApiContext } from '../http/state.ts'
 import type { SessionCookie } from './cookie.ts'
 import { requireConfirmed } from './fence.ts'
 import type { CreatedSession } from './schemas.ts'
 import { sessionAnswer } from './session-answer.ts'
 import { logSignIn, type SignInMethod } from './session-events.ts'
-import { type OpenidSession, SESSION_LIFETIME_S, startSession } from './sessions.ts'
+import { deleteSession, type OpenidSession, SESSION_LIFETIME_S, startSession } from './sessions.ts'
+
+/** The session's user, and the sessions that ended when they were admitted. */
+export interface Admitted {
+  user: User
+  ended?: EndedSession[]
+}
 
 /** Rolls the transaction back. */
 class NotAdmitted extends Error {}
 
 /**
- * Starts a session for someone who has just authenticated, and returns it in the answer or in a cookie.
+ * Starts a session for someone who has just authenticated, and returns it in the answer or in a cookie. The session
+ * whose cookie it replaces ends: no one but a thief could still use it.
  * @param how `authenticatedAt`: when the person authenticated, if not just now. `openid`: the provider's session.
- * @param admit runs first, in the same transaction, and returns the session's user.
- * @returns undefined, with nothing done, when `admit` returned no user.
+ * `replaces`: the replaced session's token hash in base64url, where the request may lack its cookie.
+ * @param admit runs first, in the same transaction.
+ * @returns undefined, with nothing done, when `admit` admitted no one.
  * @throws Problem unavailable, with nothing done, while a restored database is unconfirmed.
  */
 export async function beginSession(
@@ -32,12 +41,22 @@ export async function beginSession(
     how,
     authenticatedAt,
     openid,
-  }: { inCookie: boolean; how: SignInMethod; authenticatedAt?: Date; openid?: OpenidSession },
-  admit: (transaction: Queryable) => Promise<User | undefined>,
+    replaces,
+  }: {
+    inCookie: boolean
+    how: SignInMethod
+    authenticatedAt?: Date
+    openid?: OpenidSession
+    replaces?: string | undefined
+  },
+  admit: (transaction: Queryable) => Promise<Admitted | undefined>,
 ): Promise<z.infer<typeof CreatedSession> | undefined> {
   const sessionToken = newSessionToken()
   const tokenHash = hashSecret(sessionToken)
   const now = new Date(clock.now())
+  const cookieBefore = inCookie ? cookie.read(ctx) : undefined
+  const hashBefore =
+    cookieBefore === undefined ? replaces && Buffer.from(replaces, 'base64url') : hashSecret(cookieBefore)
   const { clientAddress } = ctx.state.request
   const browser = inCookie ? (cookie.browser.read(ctx) ?? cookie.browser.create()) : undefined
   // Places count when a password is tried. An account that the provider proves has none.
@@ -45,9 +64,12 @@ export async function beginSession(
   const begun = await db
     .transaction(async (transaction) => {
       await requireConfirmed(transaction)
-      const user = await admit(transaction)
-      if (!user) throw new NotAdmitted()
+      const admitted = await admit(transaction)
+      if (!admitted) throw new NotAdmitted()
+      const { user, ended = [] } = admitted
       const { userId } = user
+      const replaced = hashBefore && (await deleteSession(transaction, hashBefore))
+      if (replaced) ended.push({ ...replaced, why: 'replaced' })
       const from = { address: clientAddress, userAgent: ctx.get('User-Agent') }
       const sessionId = await startSession(transaction, {
         tokenHash,
@@ -58,16 +80,17 @@ export async function beginSession(
         ...from,
       })
       if (place) await rememberPlace(transaction, { ...place, userId, now })
-      return { userId, sessionId, answer: await sessionAnswer(transaction, user, SESSION_LIFETIME_S) }
+      return { userId, sessionId, ended, answer: await sessionAnswer(transaction, user, SESSION_LIFETIME_S) }
     })
     .catch((error: unknown) => {
       if (error instanceof NotAdmitted) return undefined
       throw error
     })
   if (!begun) return undefined
-  const { answer } = begun
+  const { answer, ended } = begun
   ctx.state.userId = begun.userId
   logSignIn(ctx, begun, how)
+  for (const one of ended) logSessionEnd(ctx.state.log, { ...one, from: ctx })
   if (!inCookie) return { sessionToken, ...answer }
   cookie.set(ctx, sessionToken)
   if (place?.browser) cookie.browser.set(ctx, place.browser)

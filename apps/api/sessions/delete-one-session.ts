@@ -1,8 +1,8 @@
 import { Problem } from '#shared/problems/problems.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { type Route, route } from '../http/route.ts'
+import { logSessionEnd } from '../http/session-end.ts'
 import type { SessionAccess } from './access.ts'
-import { logSessionEnd } from './session-events.ts'
 import { deleteSessionOf } from './sessions.ts'
 
 const SESSION_ID = /^sid_[0-9a-f]{32}$/

@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { endSessions } from '#shared/accounts/people.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { type Route, route } from '../http/route.ts'
+import { logSessionEnd } from '../http/session-end.ts'
 import type { SessionAccess } from './access.ts'
 import type { SessionCookie } from './cookie.ts'
 import type { ConfiguredOpenid } from './openid-configured.ts'
-import { logSessionEnd } from './session-events.ts'
 import { deleteSession as endSession } from './sessions.ts'
 
 const SignOutQuery = z.strictObject({

@@ -5,11 +5,11 @@ import { Problem, unavailable } from '#shared/problems/problems.ts'
 import { addressSubject, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { byteReader } from '../http/received-bytes.ts'
 import { type Route, route } from '../http/route.ts'
+import { logSessionEnd } from '../http/session-end.ts'
 import type { ApiContext } from '../http/state.ts'
 import { type ConfiguredOpenid, type OpenidDependencies, whereConfigured } from './openid-configured.ts'
 import type { OpenidLogout } from './openid-logout-token.ts'
 import { OpenidRefusal } from './openid-refusal.ts'
-import { logSessionEnd } from './session-events.ts'
 import { deleteOpenidSessions } from './sessions.ts'
 
 const BODY_MAX_BYTES = 16 * 1_024

@@ -19,6 +19,7 @@ import {
 import { changePerson } from '#shared/accounts/people-changes.ts'
 import { newUserId } from '#shared/oauth/new-ids.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
+import type { Admitted } from './begin.ts'
 import { type ClaimedPerson, serves } from './openid-claims.ts'
 import { OpenidRefusal } from './openid-refusal.ts'
 import type { OpenidSettings } from './openid-settings.ts'
@@ -33,32 +34,36 @@ export interface Admission {
 }
 
 /**
- * Returns the user for the provider's person, an active member of the claimed company. A first sign-in joins the
+ * Admits the provider's person, an active member of the claimed company. A first sign-in joins the
  * company. After that, membership is managed here, and only the role follows the claim. Call it in a transaction.
  * @throws OpenidRefusal
  */
-export async function admitClaimed(transaction: Queryable, admission: Admission): Promise<User> {
+export async function admitClaimed(transaction: Queryable, admission: Admission): Promise<Admitted> {
   const { claimed, settings } = admission
   const { vendorId } = claimed
   if (!(await findCompany(transaction, vendorId))) throw new OpenidRefusal('no_company')
   await lockMembers(transaction, vendorId)
-  const user = (await findUserByIdentity(transaction, claimed)) ?? (await firstSignIn(transaction, admission))
+  const known = await findUserByIdentity(transaction, claimed)
+  const admitted = known ? { user: known } : await firstSignIn(transaction, admission)
+  const { user } = admitted
   await followRole(transaction, claimed, user)
   // A session reaches all companies of its user, so the provider must be one that all of them accept.
   const memberships = await listMemberships(transaction, user.userId)
   if (!memberships.every((one) => serves(settings, one.vendorId))) throw new OpenidRefusal('other_company')
-  return user
+  return admitted
 }
 
 /**
  * Links the company's member with this address, or creates an account. The address's account in another company is
  * left alone: it is not proved to be this person's.
  */
-async function firstSignIn(transaction: Queryable, admission: Admission): Promise<User> {
+async function firstSignIn(transaction: Queryable, admission: Admission): Promise<Admitted> {
   const { email, vendorId } = admission.claimed
   if (email === undefined) throw new OpenidRefusal('no_email')
   const there = await findMemberByEmail(transaction, { vendorId, email })
-  return there ? linked(transaction, admission, there) : newUser(transaction, admission, email)
+  return there
+    ? linked(transaction, admission, there)
+    : { user: await newUser(transaction, admission, email) }
 }
 
 /** Links the company's built-in account with this verified address, if the settings allow it. */
@@ -66,18 +71,18 @@ async function linked(
   transaction: Queryable,
   { claimed: { issuer, subject }, settings }: Admission,
   user: Member,
-): Promise<User> {
+): Promise<Admitted> {
   const { userId } = user
   const may = settings.linkByEmail && user.status === 'active'
   if (!may || !(await addIdentity(transaction, { issuer, subject, userId })))
     throw new OpenidRefusal('account_exists')
   // Whoever created the account chose its password and may still be signed in.
-  await resetPassword(transaction, { userId, passwordHash: unusableHash() })
+  const ended = await resetPassword(transaction, { userId, passwordHash: unusableHash() })
   const { name, email } = user
   const entry = { userId, action: 'person.linked', subject: userId, detail: { name, email } } as const
   for (const also of await listMemberships(transaction, userId))
     await appendActivity(transaction, { ...entry, vendorId: also.vendorId })
-  return user
+  return { user, ended: ended.map((sessionId) => ({ userId, sessionId, why: 'account_linked' })) }
 }
 
 async function newUser(transaction: Queryable, { claimed, now }: Admission, email: string): Promise<User> {

@@ -114,7 +114,9 @@ const postOpenid = (
     problems: ['forbidden', 'rate_limited', 'unavailable'],
     async handle({ configured: { settings, provider, transactions }, body: { to, fresh } }, ctx) {
       await countAddress(ctx, limits)
-      const begun = transactions.begin({ to: pageOf(to, baseUrl) ?? '/', fresh })
+      const sessionToken = cookie.read(ctx)
+      const replaces = sessionToken && hashSecret(sessionToken).toString('base64url')
+      const begun = transactions.begin({ to: pageOf(to, baseUrl) ?? '/', fresh, replaces })
       const url = await provider.authorizationUrl(begun).catch((error: unknown) => {
         if (!(error instanceof OpenidRefusal)) throw error
         noteRefusal(ctx, error)
@@ -180,7 +182,13 @@ async function finish(
   const claimed = claimedPerson(await provider.claims(ctx.querystring, begun, { address }), settings)
   const now = new Date(deps.clock.now())
   const authenticatedAt = new Date(Math.min(claimed.authenticatedAt_ms, now.getTime()))
-  const how = { inCookie: true, how: 'openid', authenticatedAt, openid: claimed } as const
+  const how = {
+    inCookie: true,
+    how: 'openid',
+    authenticatedAt,
+    openid: claimed,
+    replaces: begun.replaces,
+  } as const
   const session = beginSession(ctx, deps, how, (transaction) =>
     admitClaimed(transaction, { claimed, settings, now }),
   )

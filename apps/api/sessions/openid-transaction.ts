@@ -20,12 +20,17 @@ const transaction = z.object({
   to: z.string(),
   /** Whether the person must sign in again even if signed in at the provider. */
   fresh: z.boolean(),
+  /**
+   * The base64url token hash of the session that this sign-in replaces. The provider's redirect comes from another site,
+   * so it does not bring that session's cookie.
+   */
+  replaces: z.string().optional(),
 })
 export type OpenidTransaction = z.infer<typeof transaction>
 
 /** Pending sign-ins, each in a sealed cookie of its browser, so nothing is stored here. */
 export interface OpenidTransactions {
-  begin(wanted: Pick<OpenidTransaction, 'to' | 'fresh'>): OpenidTransaction
+  begin(wanted: Pick<OpenidTransaction, 'to' | 'fresh' | 'replaces'>): OpenidTransaction
   /** Stores it in the browser, replacing an earlier one. */
   keep(ctx: ApiContext, begun: OpenidTransaction): Promise<void>
   /** Returns undefined when the request has none, or an expired one. */
@@ -65,12 +70,11 @@ export function createOpenidTransactions({
   }
 
   return {
-    begin: ({ to, fresh }) => ({
+    begin: (wanted) => ({
       state: randomState(),
       nonce: randomNonce(),
       codeVerifier: randomPKCECodeVerifier(),
-      to,
-      fresh,
+      ...wanted,
     }),
     async keep(ctx, begun) {
       const sealed = await new EncryptJWT(begun)

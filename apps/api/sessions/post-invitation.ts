@@ -19,6 +19,7 @@ import {
 import { Problem } from '#shared/problems/problems.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import { type Route, route } from '../http/route.ts'
+import type { EndedSession } from '../http/session-end.ts'
 import type { ApiContext } from '../http/state.ts'
 import { beginSession } from './begin.ts'
 import { type SignInDependencies, wrongCredentials } from './post-session.ts'
@@ -94,8 +95,8 @@ export function postInvitation(deps: InvitationDependencies): Route {
         await lockMembers(transaction, invitation.vendorId)
         if (!(await useInvitation(transaction, invitation.tokenHash))) throw notValid()
         if (!(await addMember(transaction, invitation, account))) return undefined
-        if (others) await endUnproven(transaction, others)
-        return (await holdPassword(transaction, account)) ? account : undefined
+        const ended = await endUnproven(transaction, others ?? [])
+        return (await holdPassword(transaction, account)) ? { user: account, ended } : undefined
       }
       const begun = await beginSession(ctx, deps, { inCookie, how: 'invitation' }, join)
       if (!begun) throw wrongCredentials()
@@ -122,17 +123,21 @@ async function addMember(
 /**
  * Someone else may have created the older accounts of an address, so their sessions end and their companies see why.
  * They keep their companies and passwords: otherwise any company could lock out another's people by inviting them. It
- * happens once per account, so no company can repeat it.
+ * happens once per account, so no company can repeat it. Returns the ended sessions.
  */
-async function endUnproven(transaction: Queryable, accounts: readonly Account[]): Promise<void> {
+async function endUnproven(transaction: Queryable, accounts: readonly Account[]): Promise<EndedSession[]> {
+  const ended: EndedSession[] = []
   for (const { userId, name, email } of accounts) {
     if (await isLinked(transaction, userId)) continue
     const detail = { name, email }
     let isFirst = false
     for (const { vendorId } of await listMemberships(transaction, userId))
       if (await appendAddressClaim(transaction, { vendorId, userId, detail })) isFirst = true
-    if (isFirst) await endSessions(transaction, userId)
+    if (!isFirst) continue
+    for (const sessionId of await endSessions(transaction, userId))
+      ended.push({ userId, sessionId, why: 'address_claimed' })
   }
+  return ended
 }
 
 const refused = (detail = 'is not valid'): Problem =>

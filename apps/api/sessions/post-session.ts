@@ -20,7 +20,8 @@ export function postSession(deps: SignInDependencies): Route {
     operationId: 'signIn',
     tag: 'Session',
     summary: 'Sign in',
-    description: 'A session lasts 12 hours. A new password ends all sessions of its user.',
+    description:
+      'A session lasts 12 hours. A new password ends all sessions of its user. In a browser, the session whose cookie this one replaces ends.',
     by: deps.builtIn,
     body: SignIn,
     answers: {
@@ -41,7 +42,7 @@ export function postSession(deps: SignInDependencies): Route {
         account &&
         // Unless the password has changed meanwhile.
         (await beginSession(ctx, deps, { inCookie, how: 'password' }, async (transaction) =>
-          (await holdPassword(transaction, account)) ? account : undefined,
+          (await holdPassword(transaction, account)) ? { user: account } : undefined,
         ))
       if (begun) return begun
       throw wrongCredentials()

@@ -3,11 +3,11 @@ import { hashPassword, indexOfPassword } from '#shared/accounts/passwords.ts'
 import { changePassword, listAccounts, listMemberships } from '#shared/accounts/people.ts'
 import { Problem } from '#shared/problems/problems.ts'
 import { type Route, route } from '../http/route.ts'
+import { logSessionEnd } from '../http/session-end.ts'
 import type { SessionAccess } from './access.ts'
 import type { SignInDependencies } from './post-session.ts'
 import { proveAccount } from './prove-account.ts'
 import { PasswordChange } from './schemas.ts'
-import { logSessionEnd } from './session-events.ts'
 
 export const putPassword = (deps: SignInDependencies & { session: SessionAccess }): Route =>
   route({

@@ -165,10 +165,16 @@ export async function deleteSessionOf(
   return rowCount === 1
 }
 
-/** Returns whether it existed: of two concurrent requests, only one gets true. */
-export async function deleteSession(db: Queryable, tokenHash: Buffer): Promise<boolean> {
-  const { rowCount } = await db.raw('delete from sessions where token_hash = ?', [tokenHash])
-  return rowCount === 1
+/** Returns the ended session; undefined if there was none. Of two concurrent requests, only one gets it. */
+export async function deleteSession(
+  db: Queryable,
+  tokenHash: Buffer,
+): Promise<{ userId: string; sessionId: string } | undefined> {
+  const { rows } = await db.raw(
+    'delete from sessions where token_hash = ? returning user_id as "userId", session_id as "sessionId"',
+    [tokenHash],
+  )
+  return rows[0]
 }
 
 /**
