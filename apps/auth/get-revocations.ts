@@ -1,6 +1,7 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { Clock } from '#shared/process/clock.ts'
+import { batchPerTurn } from '#shared/process/turn-batch.ts'
 import { within } from '#shared/process/within.ts'
 import { publishedId, readPublishedRevocations } from '#shared/revocation/records.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
@@ -37,7 +38,7 @@ export function createGetRevocations(parts: {
 }): Handler {
   const { db, keys, clock, clockWatch, issuer, monotonic = () => performance.now() } = parts
   let began_ms = Number.NEGATIVE_INFINITY
-  let latest: Promise<Page | undefined> = Promise.resolve(undefined)
+  let latest: Page | undefined
 
   async function make(): Promise<Page | undefined> {
     const now_ms = clock.now()
@@ -49,15 +50,20 @@ export function createGetRevocations(parts: {
     return signPage(`{"iss":${JSON.stringify(issuer)},"iat":${Math.floor(now_ms / 1_000)},${lists}}`, signer)
   }
 
-  /** One page is made at a time, and one a second at most, even if that fails. */
-  function current(): Promise<Page | undefined> {
-    latest = latest.then((page) => {
-      if (monotonic() - began_ms < PAGE_LIFE_MS) return page
-      began_ms = monotonic()
-      return make().catch(() => undefined)
-    })
-    return latest
-  }
+  /**
+   * One page is made at a time, and one a second at most, even if that fails. Requests that wait meanwhile share the
+   * next, since this one may have begun too long before they came.
+   */
+  const current = batchPerTurn<void, Page | undefined>(
+    async (requests) => {
+      if (monotonic() - began_ms >= PAGE_LIFE_MS) {
+        began_ms = monotonic()
+        latest = await make().catch(() => undefined)
+      }
+      return requests.map(() => latest)
+    },
+    { size: Number.POSITIVE_INFINITY, atOnce: 1 },
+  )
 
   return async (exchange) => {
     // A page that is dated ahead could be passed off as a new one later.

@@ -250,6 +250,28 @@ describe(`GET ${PATH}`, () => {
     assert.ok(first && others[0] && first !== others[0])
   })
 
+  it('lets requests share a page even if its statement takes longer than a page lasts', async () => {
+    let statements = 0
+    const raw = async (sql: string, values: never) => {
+      statements += 1
+      now_ms += 3 * PAGE_LIFE_MS
+      return db.raw(sql, values)
+    }
+    const slow = createGetRevocations({
+      db: { raw } as unknown as Database,
+      keys,
+      clock: auth.clock,
+      clockWatch: { isRight: () => true },
+      issuer: TEST_ISSUER,
+      monotonic: () => now_ms,
+    })
+    const request = { headers: {}, headersDistinct: {} }
+    const ask = async () => slow({ request } as unknown as Exchange) as Promise<Answer>
+    const answers = await Promise.all(Array.from({ length: 20 }, ask))
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
+    assert.ok(statements <= 2, `${statements} statements, one after the other`)
+  })
+
   /** A transaction that every statement about revoked tokens waits for. */
   async function lockedTokens() {
     const transaction = await auth.db.transaction()
