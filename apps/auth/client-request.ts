@@ -12,18 +12,17 @@ export interface ClientEndpoint {
   /** Counts the requests of authenticated clients. */
   limit: RateLimit
   audit: Audit
-  /** The identifier of the API (RFC 8707), which every token is for. */
-  resource: string
 }
 
 /**
- * Reads a client's form-encoded request. Fields that are not in `names` are ignored.
+ * Reads a form-encoded request and `value`, that of its required field. Fields that are not in `names` are ignored.
  * @throws ClientGone when the sender has gone.
  */
 export async function readClientRequest(
   exchange: Exchange,
   names: ReadonlySet<string>,
-): Promise<{ form: Form; credentials: PresentedCredentials } | Refusal> {
+  required: string,
+): Promise<{ form: Form; credentials: PresentedCredentials; value: string } | Refusal> {
   const inQuery = credentialsInQuery(exchange.query, names)
   if (inQuery) return inQuery
   const form = await readForm(exchange.request, names)
@@ -31,7 +30,11 @@ export async function readClientRequest(
   const credentials = readCredentials(exchange.request, form)
   const refused = credentials instanceof Refusal
   exchange.clientId = refused ? form.get('client_id') : credentials.clientId
-  return refused ? credentials : { form, credentials }
+  if (refused) return credentials
+  const value = form.get(required)
+  return value === undefined
+    ? invalidRequest('field_missing', `${required} is missing`)
+    : { form, credentials, value }
 }
 
 /** RFC 6749 §2.3.1: credentials are never in the request URI, which every log on the way keeps. */

@@ -12,7 +12,7 @@ import type { ClockWatch } from './clock-watch.ts'
 import type { PresentedCredentials } from './credentials.ts'
 import type { ReadOwnToken } from './own-token.ts'
 import { INVALID_CLIENT, Refusal, tooManyRequests, unavailable } from './refusal.ts'
-import { type Exchange, type Handler, missing } from './route.ts'
+import type { Exchange, Handler } from './route.ts'
 
 const FIELDS = new Set(['token', 'client_id', 'client_secret'])
 /** RFC 7662 §2.2: the same for every token that is not live. */
@@ -57,16 +57,14 @@ export function createPostIntrospect(parts: {
   }
 
   return async (exchange) => {
-    const read = await readClientRequest(exchange, FIELDS)
+    const read = await readClientRequest(exchange, FIELDS, 'token')
     if (read instanceof Refusal) return read
-    const token = read.form.get('token')
-    if (token === undefined) return missing('token')
     const refusal = await refuse(exchange, read.credentials)
     if (refusal) return refusal
     // A clock that is behind takes expired tokens for live ones.
     if (!clockWatch.isRight()) return unavailable('clock_wrong')
 
-    const own = await readOwnToken(token)
+    const own = await readOwnToken(read.value)
     if (own === 'unreadable') return unavailable('signing_key_unreadable')
     if (!own || own.claims.exp * 1_000 <= clock.now()) return INACTIVE
     const { claims, kid } = own

@@ -4,7 +4,7 @@ import { EMPTY } from './answer.ts'
 import { type ClientEndpoint, readClientRequest } from './client-request.ts'
 import type { ReadOwnToken } from './own-token.ts'
 import { Refusal, tooManyRequests, unavailable } from './refusal.ts'
-import { type Handler, missing } from './route.ts'
+import type { Handler } from './route.ts'
 
 const FIELDS = new Set(['token', 'client_id', 'client_secret'])
 
@@ -17,18 +17,15 @@ export function createPostRevoke(
 ): Handler {
   const { authenticate, limit, revocation, readOwnToken, audit } = parts
   return async (exchange) => {
-    const read = await readClientRequest(exchange, FIELDS)
+    const read = await readClientRequest(exchange, FIELDS, 'token')
     if (read instanceof Refusal) return read
-    const token = read.form.get('token')
-    if (token === undefined) return missing('token')
-
     const client = await authenticate(exchange, read.credentials, limit)
     if (client instanceof Refusal) return client
     if (!client.rate.allowed) return tooManyRequests('rate_of_client', client.rate)
     if (client.standing === 'undecided') return unavailable('revocation_undecided')
 
     const { clientId } = client.record
-    const own = await readOwnToken(token)
+    const own = await readOwnToken(read.value)
     if (own === 'unreadable') return unavailable('signing_key_unreadable')
     if (own?.claims.client_id !== clientId) return EMPTY
     // Its expiry is ignored: the clock of a resource server may be behind, and to revoke an expired token harms no one.

@@ -5,7 +5,7 @@ import { type ClientEndpoint, readClientRequest } from './client-request.ts'
 import type { ClockWatch } from './clock-watch.ts'
 import { ACCESS_TOKEN_LIFE_S, type Grant } from './grant.ts'
 import { Refusal, tooManyRequests, unavailable } from './refusal.ts'
-import { type Handler, missing } from './route.ts'
+import type { Handler } from './route.ts'
 import type { TokenKey } from './token-key.ts'
 
 const FIELDS = new Set(['grant_type', 'client_id', 'client_secret', 'scope', 'resource'])
@@ -17,18 +17,17 @@ export function createPostToken(
     usage: ClientUsage
     clock: Clock
     clockWatch: ClockWatch
+    /** The identifier of the API (RFC 8707), which every token is for. */
+    resource: string
   },
 ): Handler {
   const { authenticate, limit, grantOf, audit, usage, clock, clockWatch, resource: audience } = parts
   // Scheme and host are the same in any case, and so are no path and `/` (RFC 3986 §6.2). One spelling is judged.
   const audienceHref = new URL(audience).href
   return async (exchange) => {
-    const read = await readClientRequest(exchange, FIELDS)
+    const read = await readClientRequest(exchange, FIELDS, 'grant_type')
     if (read instanceof Refusal) return read
-    const { form, credentials } = read
-    const grantType = form.get('grant_type')
-    if (grantType === undefined) return missing('grant_type')
-
+    const { form, credentials, value: grantType } = read
     const client = await authenticate(exchange, credentials, limit)
     if (client instanceof Refusal) return client
     const { record, signer, rate, standing } = client

@@ -53,23 +53,16 @@ export const INVALID_CLIENT = {
   noSecret: unauthenticated('no_secret'),
 }
 
-export const tooManyRequests = (reason: string, rate: RateLimitVerdict): Refusal =>
-  new Refusal({
-    status: 429,
-    error: 'temporarily_unavailable',
-    description: 'too many requests: try again after the time in Retry-After',
-    reason,
-    headers: rateLimitHeaders(rate),
-  })
+function tryAgain(status: number, why: string, reason: string, headers: Record<string, string>): Refusal {
+  const description = `${why}: try again after the time in Retry-After`
+  return new Refusal({ status, error: 'temporarily_unavailable', description, reason, headers })
+}
 
-const RETRY_AFTER_S = 2
+export const tooManyRequests = (reason: string, rate: RateLimitVerdict): Refusal =>
+  tryAgain(429, 'too many requests', reason, rateLimitHeaders(rate))
+
+const RETRY_AFTER = { 'Retry-After': '2' }
 
 /** The stores could not be asked. Never access, never a verdict on the credentials. */
 export const unavailable = (reason: string): Refusal =>
-  new Refusal({
-    status: 503,
-    error: 'temporarily_unavailable',
-    description: 'temporarily unavailable: try again after the time in Retry-After',
-    reason,
-    headers: { 'Retry-After': String(RETRY_AFTER_S) },
-  })
+  tryAgain(503, 'temporarily unavailable', reason, RETRY_AFTER)

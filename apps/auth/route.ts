@@ -3,7 +3,7 @@ import type { RequestContext } from '#shared/http/request-context.ts'
 import type { ClientCredentials } from '#shared/oauth/client-credentials.ts'
 import type { RateLimitVerdict } from '#shared/stores/rate-limit.ts'
 import type { Answer } from './answer.ts'
-import { invalidRequest, type Refusal } from './refusal.ts'
+import type { Refusal } from './refusal.ts'
 
 /** One request, and what is learned about it on the way. */
 export interface Exchange {
@@ -22,5 +22,3 @@ export interface Exchange {
 
 /** @throws ClientGone when no one is left to answer; anything else becomes a 500. */
 export type Handler = (exchange: Exchange) => Answer | Refusal | Promise<Answer | Refusal>
-
-export const missing = (field: string): Refusal => invalidRequest('field_missing', `${field} is missing`)

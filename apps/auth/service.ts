@@ -110,7 +110,7 @@ function createParts({ config, clock, log, metrics, stores }: AuthServiceOptions
     clockWatch,
     audit: createAudit(log, metrics, usage),
     usage,
-    limit: rateLimits(redis, metrics),
+    limitOf: rateLimits(redis, metrics),
   }
 }
 
@@ -121,44 +121,24 @@ function createRoutes(
   parts: ReturnType<typeof createParts>,
   waitingFor: () => string[],
 ): Map<string, Methods> {
-  const { db, connections, revocation, keys, grantOf, clockWatch, audit, usage, limit } = parts
+  const { db, connections, revocation, keys, limitOf } = parts
   const { ISSUER: issuer, API_RESOURCE: resource } = config
-  const failures = limit('token-failures', config.RATE_TOKEN_FAILURES_PER_ADDRESS)
+  const failures = limitOf('token-failures', config.RATE_TOKEN_FAILURES_PER_ADDRESS)
   const clients = createClientRecords({ db, clock })
   const authenticate = createAuthenticate({ clients, revocation, keys, failures })
   const readOwnToken = createReadOwnToken(keys, issuer, resource)
-  const shared = { authenticate, audit, resource }
-  const postToken = createPostToken({
-    ...shared,
-    limit: limit('token-client', config.RATE_TOKEN_PER_CLIENT),
-    grantOf,
-    usage,
-    clock,
-    clockWatch,
-  })
-  const postRevoke = createPostRevoke({
-    ...shared,
-    limit: limit('token-revocations', config.RATE_TOKEN_REVOCATIONS_PER_CLIENT),
-    revocation,
-    readOwnToken,
-  })
-  const postIntrospect = createPostIntrospect({
-    db,
-    limit: limit('introspections', config.RATE_INTROSPECTIONS_PER_SERVICE),
-    failures,
-    revocation,
-    readOwnToken,
-    clock,
-    clockWatch,
-  })
+  const all = { ...parts, clock, issuer, resource, failures, authenticate, readOwnToken }
+  const tokens = limitOf('token-client', config.RATE_TOKEN_PER_CLIENT)
+  const revocations = limitOf('token-revocations', config.RATE_TOKEN_REVOCATIONS_PER_CLIENT)
+  const introspections = limitOf('introspections', config.RATE_INTROSPECTIONS_PER_SERVICE)
   const metadata = JSON.stringify(serverMetadata({ issuer, resource }))
   const algorithms = () => new Set(keys.live().map(({ key }) => key.alg))
   const openId = () => JSON.stringify(openIdMetadata({ issuer, resource }, algorithms()))
   return new Map([
-    ['/v1/oauth/token', post(postToken)],
-    ['/v1/oauth/revoke', post(postRevoke)],
-    ['/v1/oauth/introspect', post(postIntrospect)],
-    ['/v1/oauth/revocations', get(createGetRevocations({ db, keys, clock, clockWatch, issuer }))],
+    ['/v1/oauth/token', post(createPostToken({ ...all, limit: tokens }))],
+    ['/v1/oauth/revoke', post(createPostRevoke({ ...all, limit: revocations }))],
+    ['/v1/oauth/introspect', post(createPostIntrospect({ ...all, limit: introspections }))],
+    ['/v1/oauth/revocations', get(createGetRevocations(all))],
     ['/v1/oauth/jwks', get(createGetKeys(keys, revocation))],
     ['/.well-known/oauth-authorization-server', get(createGetDocument(() => metadata))],
     ['/.well-known/openid-configuration', get(createGetDocument(openId))],

@@ -7,17 +7,9 @@ export interface ClockOffsets {
   redis_ms: number
 }
 
-/** The times before and after a store's clock was read, by this process's wall clock. */
-export interface ReadBetween {
-  before_ms: number
-  after_ms: number
-}
-
-/** @returns the least that `theirs_ms` is ahead; 0 if it may be the same time. */
-export function clockOffset_ms(theirs_ms: number, { before_ms, after_ms }: ReadBetween): number {
-  if (theirs_ms < before_ms) return theirs_ms - before_ms
-  return Math.max(0, theirs_ms - after_ms)
-}
+/** Returns how far a clock that was read between two of our own times is ahead at least; 0 if it may be the same. */
+export const clockOffset_ms = (theirs_ms: number, ours: Record<'before_ms' | 'after_ms', number>): number =>
+  theirs_ms < ours.before_ms ? theirs_ms - ours.before_ms : Math.max(0, theirs_ms - ours.after_ms)
 
 /** Whether any two of the three clocks differ by more than two minutes. */
 export function areApart({ postgres_ms, redis_ms }: ClockOffsets): boolean {

@@ -104,14 +104,7 @@ export function createClientUsage({ redis, clock }: { redis: Redis; clock: Clock
     const known = uses.get(clientId)
     if (known) return known
     const records = { proven: [], unproven: [] }
-    const use = {
-      tokens: 0,
-      scopes: new Set<string>(),
-      addresses: new Map(),
-      refused: 0,
-      vendorId: '',
-      records,
-    }
+    const use: Use = { tokens: 0, scopes: new Set(), addresses: new Map(), refused: 0, vendorId: '', records }
     uses.set(clientId, use)
     return use
   }
