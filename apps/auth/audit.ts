@@ -37,11 +37,9 @@ export function createAudit(log: Log, { counter }: Metrics, usage: ClientUsage) 
       log.info({ event: 'token.revoked', ...context, ...token }, 'token revoked')
     },
     refused(exchange: Exchange, { parts: { status, error, reason, about } }: Refusal): void {
-      const { request, context, path, clientId, client } = exchange
+      const { request, context, path, clientId = '', client } = exchange
       refused.inc({ reason })
-      const known = [CLIENT_ID_PATTERN, SERVICE_ID_PATTERN].some((id) => id.test(clientId ?? '')) && {
-        clientId,
-      }
+      const known = (CLIENT_ID_PATTERN.test(clientId) || SERVICE_ID_PATTERN.test(clientId)) && { clientId }
       const fields = { event: 'request.refused', ...context, path, ...known, status, error, reason }
       log.info(fields, 'request refused')
       // A 503 is not the client's mistake: the stores could not decide.

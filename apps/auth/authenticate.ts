@@ -2,7 +2,6 @@ import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ClientCredentials } from '#shared/oauth/client-credentials.ts'
 import { CLIENT_ID_PATTERN, hashSecret } from '#shared/oauth/ids.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
-import type { Standing } from '#shared/revocation/subject.ts'
 import { addressSubject, type RateLimit, type RateLimitVerdict } from '#shared/stores/rate-limit.ts'
 import type { ClientRecords } from './client-records.ts'
 import type { PresentedCredentials } from './credentials.ts'
@@ -21,15 +20,7 @@ export interface AuthenticatedClient {
   readonly standing: 'live' | 'undecided'
 }
 
-/**
- * Records the client in the exchange.
- * @param limit counts the requests of an authenticated client, so that a stranger cannot use it up.
- */
-export type Authenticate = (
-  exchange: Exchange,
-  credentials: PresentedCredentials,
-  limit: RateLimit,
-) => Promise<AuthenticatedClient | Refusal>
+export type Authenticate = ReturnType<typeof createAuthenticate>
 
 /** The active key, the former standby key, and a new one. */
 const KEYS_TRIED_MAX = 3
@@ -39,27 +30,21 @@ const NO_HASH = randomBytes(32)
 /**
  * Authenticates a client by its secret. Revocation is checked only once the secret matched, in the same round trip that
  * counts the request. A wrong secret waits for one read of the record, whether or not the client exists, so that the
- * time of an answer does not reveal which ids are in use.
+ * time of an answer does not reveal which ids are in use. The client is recorded in the exchange. `limit` counts the
+ * requests of an authenticated client, so that a stranger cannot use it up.
  */
-export function createAuthenticate({
-  clients,
-  revocation,
-  keys,
-  failures,
-}: {
+export function createAuthenticate(parts: {
   clients: ClientRecords
   revocation: Revocation
   keys: KeyRing
   /** Counts failed authentications by address. */
   failures: RateLimit
-}): Authenticate {
-  const fail = createFail(failures)
+}) {
+  const { clients, revocation, keys } = parts
+  const fail = createFail(parts.failures)
 
-  /** @returns the record if the secret matches it, or how authentication failed. */
-  async function match(
-    exchange: Exchange,
-    { clientId, secret }: PresentedCredentials,
-  ): Promise<ClientCredentials | Refusal> {
+  /** Returns the record if the secret matches it, or how authentication failed. */
+  async function match(exchange: Exchange, { clientId, secret }: PresentedCredentials) {
     const matches = (record: ClientCredentials | undefined): record is ClientCredentials =>
       secretMatches(secret, record?.secretHash)
     const remembered = clients.remembered(clientId)
@@ -77,10 +62,7 @@ export function createAuthenticate({
   }
 
   /** The key that signs has always been checked for revocation, even the successor of a revoked key. */
-  async function standingWith(
-    active: TokenKey,
-    clientId: string,
-  ): Promise<{ standing: Standing; signer: TokenKey }> {
+  async function standingWith(active: TokenKey, clientId: string) {
     let signer = active
     for (let tried = 0; tried < KEYS_TRIED_MAX; tried += 1) {
       const standing = await revocation.ask({ clientId, kid: signer.kid })
@@ -89,10 +71,14 @@ export function createAuthenticate({
       if (!successor) break
       signer = successor
     }
-    return { standing: 'undecided', signer }
+    return { standing: 'undecided' as const, signer }
   }
 
-  return async (exchange, credentials, limit) => {
+  return async (
+    exchange: Exchange,
+    credentials: PresentedCredentials,
+    limit: RateLimit,
+  ): Promise<AuthenticatedClient | Refusal> => {
     const { clientId } = credentials
     const active = keys.signer()
     if (!active) return unavailable('no_signing_key')

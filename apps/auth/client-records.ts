@@ -22,18 +22,14 @@ export type ClientRecords = ReturnType<typeof createClientRecords>
  * What clients were granted, but not whether it still holds: Revocation.ask says that, on every request. A record never
  * changes but for its revocation, and is forgotten early enough that the revocation entries in Redis outlive it.
  */
-export function createClientRecords({
-  db,
-  clock,
-  monotonic = () => performance.now(),
-  max = CLIENT_RECORDS_MAX,
-}: {
+export function createClientRecords(parts: {
   db: Queryable
   clock: Clock
   /** Milliseconds that only ever go forward. */
   monotonic?: () => number
   max?: number
 }) {
+  const { db, clock, monotonic = () => performance.now(), max = CLIENT_RECORDS_MAX } = parts
   const memory = new Map<string, Remembered>()
   const query = batchPerTurn((clientIds: string[]) => readClientCredentials(db, clientIds), {
     size: CLIENTS_A_QUERY,

@@ -29,17 +29,8 @@ export const storeClocks = (db: Queryable, redis: Redis): StoreClocks => ({
  * right as soon as one of them agrees: of three clocks, one wrong one is outvoted. While that is undecided, the last
  * verdict is kept.
  */
-export function watchClock({
-  clock,
-  stores,
-  log,
-  every_ms = CHECK_EVERY_MS,
-}: {
-  clock: Clock
-  stores: StoreClocks
-  log: Log
-  every_ms?: number
-}) {
+export function watchClock(parts: { clock: Clock; stores: StoreClocks; log: Log; every_ms?: number }) {
+  const { clock, stores, log, every_ms = CHECK_EVERY_MS } = parts
   let right = true
   let unknown = false
   let offsets: { postgres_ms?: number | undefined; redis_ms?: number | undefined } = {}

@@ -17,13 +17,7 @@ export const post = (handler: Handler): Methods => new Map([['POST', handler]])
 export const get = (handler: Handler): Methods => new Map(['GET', 'HEAD'].map((method) => [method, handler]))
 
 /** Answers every request, whatever it is: by `routes`, which are all the paths that exist, or with 404 or 405. */
-export function createListener({
-  routes,
-  readContext,
-  audit,
-  metrics,
-  errorPage,
-}: {
+export function createListener(parts: {
   routes: ReadonlyMap<string, Methods>
   readContext: (request: IncomingMessage) => RequestContext
   audit: Audit
@@ -31,6 +25,7 @@ export function createListener({
   /** Where people read what an error means. */
   errorPage: string
 }): RequestListener {
+  const { routes, readContext, audit, metrics, errorPage } = parts
   /** Returns undefined when no one is left to answer. */
   async function answer(exchange: Exchange): Promise<Answer | undefined> {
     const methods = routes.get(exchange.path)

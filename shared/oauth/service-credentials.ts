@@ -3,7 +3,6 @@ import type { Queryable } from '#shared/stores/postgres.ts'
 
 /** What authenticating a service takes that may introspect tokens. */
 export interface ServiceCredentials {
-  serviceId: string
   /** SHA-256 of its secret, 32 bytes. */
   secretHash: Buffer
   isRevoked: boolean
@@ -18,12 +17,12 @@ export async function readServiceCredentials(
   serviceIds: readonly string[],
 ): Promise<(ServiceCredentials | undefined)[]> {
   const { rows } = await db.raw(
-    `select pg_is_in_recovery() as standby, ${FENCED} as restored, services.service_id as "serviceId",
-       secret_hash as "secretHash", revoked_at is not null as "isRevoked"
-     from unnest(?::text[]) as asked (service_id) left join services using (service_id)`,
+    `select pg_is_in_recovery() as standby, ${FENCED} as restored, secret_hash as "secretHash",
+       revoked_at is not null as "isRevoked"
+     from unnest(?::text[]) with ordinality as asked (service_id, place) left join services using (service_id)
+     order by place`,
     [serviceIds as string[]],
   )
   assertPrimary(rows[0])
-  const found = new Map((rows as ServiceCredentials[]).map((service) => [service.serviceId, service]))
-  return serviceIds.map((serviceId) => found.get(serviceId))
+  return rows.map((row: ServiceCredentials) => (row.secretHash ? row : undefined))
 }

@@ -181,16 +181,13 @@ export function openSigningKey(
   { kid, alg, privateKeyEncrypted: sealed }: StoredSigningKey,
   encryptionKeys: EncryptionKeys,
 ) {
-  const nonce = sealed.subarray(0, NONCE_BYTES)
+  const [nonce, tag] = [sealed.subarray(0, NONCE_BYTES), sealed.subarray(-TAG_BYTES)]
   for (const encryptionKey of encryptionKeys) {
     try {
       const decipher = createDecipheriv(CIPHER, encryptionKey, nonce, { authTagLength: TAG_BYTES })
-      decipher.setAAD(Buffer.from(kid)).setAuthTag(sealed.subarray(-TAG_BYTES))
-      const plain = Buffer.concat([
-        decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES)),
-        decipher.final(),
-      ])
-      const privateKey = createPrivateKey({ key: plain, format: 'der', type: 'pkcs8' })
+      decipher.setAAD(Buffer.from(kid)).setAuthTag(tag)
+      const plain = [decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]
+      const privateKey = createPrivateKey({ key: Buffer.concat(plain), format: 'der', type: 'pkcs8' })
       const publicKey = createPublicKey(privateKey)
       return { kid, alg, privateKey, publicKey, publicJwk: publishedForm(publicKey, { kid, alg }) }
     } catch {

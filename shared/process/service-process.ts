@@ -57,11 +57,8 @@ export async function runService<Config extends CommonConfig>(
   }
 }
 
-async function run<Config extends CommonConfig>(
-  env: Env,
-  config: Config,
-  { name, shape, createHttpServer, createService }: ServiceProgram<Config>,
-): Promise<void> {
+async function run<C extends CommonConfig>(env: Env, config: C, program: ServiceProgram<C>): Promise<void> {
+  const { name, shape, createHttpServer, createService } = program
   const { METRICS_HOST, METRICS_PORT, PROCESSES } = config
   const log = createLog({ service: name, level: config.LOG_LEVEL })
   if (cluster.isPrimary) {

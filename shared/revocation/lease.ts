@@ -20,18 +20,14 @@ export type Lease = ReturnType<typeof createLease>
  *
  * The run_id is learned on the same connection that it is compared on, and forgotten when that closes.
  */
-export function createLease({
-  redis,
-  timings,
-  monotonic,
-  ticked,
-}: {
+export function createLease(parts: {
   redis: Redis
   timings: Timings
   monotonic: () => number
   /** Called after each tick, with the error if it failed. */
   ticked: (error?: Error) => void
 }) {
+  const { redis, timings, monotonic, ticked } = parts
   const ticksKept = Math.ceil(timings.lease_ms / timings.tick_ms) + 1
   let connection = 0
   let answers = false

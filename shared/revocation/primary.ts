@@ -10,8 +10,7 @@ const SUBJECTS_A_STATEMENT = 500
 
 /**
  * Asks the Postgres primary. Questions that wait go together in one statement, which begins after each was asked.
- * @returns a function that answers within twice `deadline_ms` at the very most, `undecided` when Postgres cannot,
- * and never rejects.
+ * Returns a function that answers within `deadline_ms`, `undecided` when Postgres cannot, and never rejects.
  */
 export function createPrimaryAsk({ db, deadline_ms }: { db: Queryable; deadline_ms: number }) {
   const read = batchPerTurn<Subject, Standing>(

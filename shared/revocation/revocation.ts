@@ -42,14 +42,7 @@ const entryKey = ({ kind, id }: Entry): string => keyOfKind[kind](id)
 const SUBJECTS_A_COMMAND = 200
 
 /** Asks about revocations and makes them, by the protocol in the README.md beside this file. */
-export function createRevocation({
-  redis,
-  db,
-  decisions = db,
-  timings = PRODUCTION_TIMINGS,
-  monotonic = () => performance.now(),
-  ticked = () => {},
-}: {
+export function createRevocation(parts: {
   redis: Redis
   /** The primary, for the transactions that revoke. */
   db: Database
@@ -61,6 +54,8 @@ export function createRevocation({
   /** Called about once a second while connected, with the error if Redis did not do its part. */
   ticked?: (error?: Error) => void
 }): Revocation {
+  const { redis, db, decisions = db, timings = PRODUCTION_TIMINGS } = parts
+  const { monotonic = () => performance.now(), ticked = () => {} } = parts
   const lease = createLease({ redis, timings, monotonic, ticked })
   const primary = createPrimaryAsk({ db: decisions, deadline_ms: timings.askPostgres_ms })
   const counts = { redis: 0, postgres: 0, neither: 0 }

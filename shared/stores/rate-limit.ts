@@ -100,12 +100,8 @@ function createMemoryCounter(window_ms: number): (use: Use) => Counted {
 }
 
 /** The header fields of draft-ietf-httpapi-ratelimit-headers-10, and Retry-After (RFC 9110 §10.2.3) when refused. */
-export function rateLimitHeaders({
-  allowed,
-  policy,
-  remaining,
-  reset_s,
-}: RateLimitVerdict): Record<string, string> {
+export function rateLimitHeaders(verdict: RateLimitVerdict): Record<string, string> {
+  const { allowed, policy, remaining, reset_s } = verdict
   return {
     'RateLimit-Policy': `"${policy.name}";q=${policy.limit};w=${policy.window_s}`,
     RateLimit: `"${policy.name}";r=${remaining};t=${reset_s}`,
