@@ -92,7 +92,7 @@ export function createService({
     handle: app.callback(),
     async start() {
       await checkDatabaseUrl(pools.decisions, 'integration_api')
-      // They have only begun to connect; a first round without Redis would be told as a failure, and the first
+      // They have only begun to connect; a first round without Redis would be reported as a failure, and the first
       // requests counted by this process alone.
       const each = [redis, revocationRedis]
       await Promise.all(each.map((one) => redisReady(one, REDIS_WAIT_MS).catch(() => {})))

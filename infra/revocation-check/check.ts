@@ -32,7 +32,7 @@ export async function checkRevocation(
     await sleep(Math.random() * PAUSE_MAX_MS)
     const token = await getToken(installation)
     for (const { name, accepts } of verifiers)
-      if (!(await accepts(token))) throw new Error(`A token that nobody revoked was refused: ${name}.`)
+      if (!(await accepts(token))) throw new Error(`A token that was not revoked is refused: ${name}.`)
     await revokeToken(installation, token)
     const repliedAt_ms = performance.now()
     const took = await Promise.all(verifiers.map((verifier) => untilRefused(verifier, token, repliedAt_ms)))

@@ -14,7 +14,7 @@ export interface Installation {
     jwks_uri: string
   }
   client: { id: string; secret: string }
-  /** Never throws for a status; bounded in time and size, follows no redirect. */
+  /** Never throws for a status, gives up after 10 s, and follows no redirect. */
   http: Got
 }
 

@@ -61,7 +61,7 @@ async function main(): Promise<number> {
   process.stdout.write(`${resultsTable(results)}\n`)
   if (!id) process.stdout.write('Introspection was not measured: SERVICE_ID is not set.\n')
   process.stdout.write(
-    'A verifier that asks nobody accepts a revoked token until it expires, at most 15 minutes.\n',
+    'A verifier that does not ask accepts a revoked token until it expires, at most 15 minutes.\n',
   )
   return results.some(isLate) ? EXIT_LATE : 0
 }

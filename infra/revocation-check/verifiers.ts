@@ -53,7 +53,7 @@ export function introspection(
   }
 }
 
-/** Any service that installs the package: it polls the revocations page and asks nobody for a token. */
+/** Any service that installs the package: it polls the revocations page and makes no request for a token. */
 export async function revocationsPage({ metadata }: Installation, resource: string): Promise<Verifier> {
   const { issuer, jwks_uri, revocations_uri } = metadata
   if (!revocations_uri) throw new Error('The metadata names no revocations_uri.')

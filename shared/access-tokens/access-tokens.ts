@@ -81,7 +81,7 @@ export interface AccessTokens {
   verify(bearer: Bearer): Promise<VerifiedToken>
   /**
    * Asks whether the token, its client or its key was revoked. Ask for each request and never remember the answer.
-   * @throws TokenRefused 401, or 503 when it cannot be told.
+   * @throws TokenRefused 401, or 503 when that cannot be decided.
    */
   requireLive(token: VerifiedToken): Promise<void>
   /** @throws TokenRefused 403 insufficient_scope. */

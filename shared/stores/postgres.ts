@@ -42,13 +42,7 @@ const ANSWER_MARGIN_MS = 1_000
  * A pool of connections to the Postgres primary. It connects on first use. A query waits at most 2 s for a
  * connection and rejects 1 s after `statementTimeout_ms` when its server has gone silent, a transaction too.
  */
-export function createPostgres({
-  url,
-  poolSize,
-  applicationName,
-  statementTimeout_ms = STATEMENT_MAX_MS,
-  pooled = false,
-}: {
+export function createPostgres(parts: {
   url: string
   poolSize: number
   /** Shown in pg_stat_activity. */
@@ -61,6 +55,7 @@ export function createPostgres({
    */
   pooled?: boolean
 }): Database {
+  const { url, poolSize, applicationName, statementTimeout_ms = STATEMENT_MAX_MS, pooled = false } = parts
   return knex({
     client: 'pg',
     connection: {

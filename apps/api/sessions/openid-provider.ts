@@ -18,7 +18,7 @@ const AT_ONCE = 16
 /** From a fresh sign-in there to the exchange of the code: a page or two. */
 const FRESH_MAX_AGE_S = 300
 const CLOCK_SKEW_MAX_S = 120
-/** How long somebody who signs out waits for the provider's metadata. */
+/** How long signing out waits for the provider's metadata. */
 const SIGN_OUT_MAX_MS = 2_000
 /** A secret key could only be the client's own secret, and a published one is no proof. */
 const PUBLIC_KEY_ALGORITHM = /^(?:[RPE]S(?:256|384|512)|EdDSA|Ed25519)$/

@@ -109,6 +109,17 @@ const clientErrors = {
   }),
 }
 
+/** Those of the endpoints that take a token. */
+const tokenErrors = {
+  400: answer({
+    description:
+      '`invalid_request`: not a form, a field is missing or sent twice, or the credentials were sent in two ways or in the query.',
+    headers: REFUSED,
+    ...error('invalid_request', 'token is missing'),
+  }),
+  ...clientErrors,
+}
+
 const issueToken = (): Operation => ({
   operationId: 'issueToken',
   tags: [TAG],
@@ -152,13 +163,7 @@ const revokeToken = (): Operation => ({
   requestBody: form('RevocationRequest', { token: EXAMPLE_TOKEN }),
   responses: {
     200: answer({ description: 'Done. There is no body.', headers: LIMITED }),
-    400: answer({
-      description:
-        '`invalid_request`: not a form, a field is missing or sent twice, or the credentials were sent in two ways or in the query.',
-      headers: REFUSED,
-      ...error('invalid_request', 'token is missing'),
-    }),
-    ...clientErrors,
+    ...tokenErrors,
   },
 })
 
@@ -189,13 +194,7 @@ const introspectToken = (): Operation => ({
         token_type: 'Bearer',
       },
     }),
-    400: answer({
-      description:
-        '`invalid_request`: not a form, a field is missing or sent twice, or the credentials were sent in two ways or in the query.',
-      headers: REFUSED,
-      ...error('invalid_request', 'token is missing'),
-    }),
-    ...clientErrors,
+    ...tokenErrors,
   },
 })
 
