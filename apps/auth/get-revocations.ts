@@ -12,7 +12,7 @@ import { unavailable } from './refusal.ts'
 import type { Handler } from './route.ts'
 import type { TokenKey } from './token-key.ts'
 
-/** How long a page is served, from the start of its statement. */
+/** How old a page may be when a request for it arrives, from the start of its statement. */
 const PAGE_LIFE_MS = 1_000
 const STATEMENT_DEADLINE_MS = 3_000
 const GZIP = /(?:^|,) *gzip *(?:$|,|; *q=(?:1|0\.\d*[1-9]))/i
@@ -49,10 +49,14 @@ export function createGetRevocations(parts: {
     return signPage(`{"iss":${JSON.stringify(issuer)},"iat":${Math.floor(now_ms / 1_000)},${lists}}`, signer)
   }
 
-  /** One page is made at a time, and one a second at most, even if that fails. */
+  /**
+   * One page is made at a time, and one a second at most, even if that fails. All requests that waited for a slow one
+   * share the next, so that no number of them makes anyone wait for more than two.
+   */
   function current(): Promise<Page | undefined> {
+    const arrived_ms = monotonic()
     latest = latest.then((page) => {
-      if (monotonic() - began_ms < PAGE_LIFE_MS) return page
+      if (arrived_ms - began_ms < PAGE_LIFE_MS) return page
       began_ms = monotonic()
       return make().catch(() => undefined)
     })

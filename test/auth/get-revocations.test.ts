@@ -56,11 +56,11 @@ describe(`GET ${PATH}`, () => {
   })
 
   /** What the handler answers when the last page is not yet a second old, or now. */
-  async function read(headers: Record<string, string> = {}): Promise<Answer> {
+  async function read(headers: Record<string, string> = {}, ask = handler): Promise<Answer> {
     const headersDistinct = Object.fromEntries(
       Object.entries(headers).map(([name, value]) => [name, [value]]),
     )
-    const answer = await handler({ request: { headers, headersDistinct } } as unknown as Exchange)
+    const answer = await ask({ request: { headers, headersDistinct } } as unknown as Exchange)
     return answer instanceof Refusal ? answer.answer('') : answer
   }
   function fresh(): Promise<Answer> {
@@ -248,6 +248,30 @@ describe(`GET ${PATH}`, () => {
     const [first, ...others] = (await Promise.all([slow, ...late])).map(tagOf)
     assert.equal(new Set(others).size, 1)
     assert.ok(first && others[0] && first !== others[0])
+  })
+
+  it('is shared by all requests that waited for it, however long it took', async () => {
+    let statements = 0
+    const slow: Handler = createGetRevocations({
+      db: {
+        async raw(...query: Parameters<Database['raw']>) {
+          statements += 1
+          const result = await db.raw(...query)
+          now_ms += PAGE_LIFE_MS
+          return result
+        },
+      } as unknown as Database,
+      keys,
+      clock: auth.clock,
+      clockWatch: { isRight: () => true },
+      issuer: TEST_ISSUER,
+      monotonic: () => now_ms,
+    })
+    const tags = await Promise.all(Array.from({ length: 20 }, async () => tagOf(await read({}, slow))))
+    assert.equal(statements, 1)
+    assert.equal(new Set(tags).size, 1)
+    await read({}, slow)
+    assert.equal(statements, 2)
   })
 
   /** A transaction that every statement about revoked tokens waits for. */
