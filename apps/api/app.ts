@@ -76,6 +76,7 @@ export interface ApiDependencies {
     sessionGuessesPerAddress: RateLimit
     apiPerSession: RateLimit
     callbackTestPerCompany: RateLimit
+    clientCreationsPerCompany: RateLimit
   }
   callbacks: Pick<CallbackDependencies, 'resolve' | 'judgeAddress' | 'sender'>
   /** Whether the process is about to end. */
@@ -180,7 +181,14 @@ function workspaceRoutes(deps: ApiDependencies): Route[] {
         strangersPerAccount: limits.signInStrangersPerAccount,
       },
     }),
-    ...createClientRoutes({ db, redis, clock, revocation, manager }),
+    ...createClientRoutes({
+      db,
+      redis,
+      clock,
+      revocation,
+      manager,
+      creationsPerCompany: limits.clientCreationsPerCompany,
+    }),
     ...createCallbackRoutes({ db, clock, manager, testLimit: limits.callbackTestPerCompany, ...callbacks }),
     ...createActivityRoutes({ db, manager }),
     ...createPeopleRoutes({ db, clock, manager, owner, baseUrl, builtInAccounts }),

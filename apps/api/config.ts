@@ -49,6 +49,7 @@ export const apiShape = {
     description:
       'requests in a session; one for more than 50 entries counts once per 50 entries or part thereof',
   }),
+  RATE_CLIENT_CREATIONS_PER_COMPANY: rate('600/86400').meta({ description: 'new clients of a company' }),
   RATE_CALLBACK_TEST_PER_COMPANY: rate('20/60').meta({ description: 'test events for a company' }),
   CALLBACK_DENY_RANGES: addressRangeList.meta({
     description:

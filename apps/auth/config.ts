@@ -17,6 +17,9 @@ export const authShape = {
     description: 'token requests by an authenticated client',
   }),
   RATE_TOKEN_REVOCATIONS_PER_CLIENT: rate('300/60').meta({ description: 'token revocations by a client' }),
+  RATE_TOKEN_REVOCATIONS_PER_COMPANY: rate('1000/60').meta({
+    description: 'token revocations by all clients of a company',
+  }),
   RATE_INTROSPECTIONS_PER_SERVICE: rate('30000/60').meta({
     description: 'introspections by a registered service',
   }),

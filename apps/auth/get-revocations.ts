@@ -1,7 +1,6 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { Clock } from '#shared/process/clock.ts'
-import { batchPerTurn } from '#shared/process/turn-batch.ts'
 import { within } from '#shared/process/within.ts'
 import { publishedId, readPublishedRevocations } from '#shared/revocation/records.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
@@ -13,7 +12,7 @@ import { unavailable } from './refusal.ts'
 import type { Handler } from './route.ts'
 import type { TokenKey } from './token-key.ts'
 
-/** How long a page is served, from the start of its statement. */
+/** How old a page may be when a request for it arrives, from the start of its statement. */
 const PAGE_LIFE_MS = 1_000
 const STATEMENT_DEADLINE_MS = 3_000
 const GZIP = /(?:^|,) *gzip *(?:$|,|; *q=(?:1|0\.\d*[1-9]))/i
@@ -38,7 +37,7 @@ export function createGetRevocations(parts: {
 }): Handler {
   const { db, keys, clock, clockWatch, issuer, monotonic = () => performance.now() } = parts
   let began_ms = Number.NEGATIVE_INFINITY
-  let latest: Page | undefined
+  let latest = Promise.resolve<Page | undefined>(undefined)
 
   async function make(): Promise<Page | undefined> {
     const now_ms = clock.now()
@@ -51,19 +50,18 @@ export function createGetRevocations(parts: {
   }
 
   /**
-   * One page is made at a time, and one a second at most, even if that fails. Requests that wait meanwhile share the
-   * next, since this one may have begun too long before they came.
+   * One page is made at a time, and one a second at most, even if that fails. All requests that waited for a slow one
+   * share the next, so that no number of them makes anyone wait for more than two.
    */
-  const current = batchPerTurn<void, Page | undefined>(
-    async (requests) => {
-      if (monotonic() - began_ms >= PAGE_LIFE_MS) {
-        began_ms = monotonic()
-        latest = await make().catch(() => undefined)
-      }
-      return requests.map(() => latest)
-    },
-    { size: Number.POSITIVE_INFINITY, atOnce: 1 },
-  )
+  function current(): Promise<Page | undefined> {
+    const arrived_ms = monotonic()
+    latest = latest.then((page) => {
+      if (arrived_ms - began_ms < PAGE_LIFE_MS) return page
+      began_ms = monotonic()
+      return make().catch(() => undefined)
+    })
+    return latest
+  }
 
   return async (exchange) => {
     // A page that is dated ahead could be passed off as a new one later.

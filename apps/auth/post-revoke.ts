@@ -1,5 +1,6 @@
 import { insertRevokedToken } from '#shared/revocation/records.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
+import type { RateLimit } from '#shared/stores/rate-limit.ts'
 import { EMPTY } from './answer.ts'
 import { type ClientEndpoint, readClientRequest } from './client-request.ts'
 import type { ReadOwnToken } from './own-token.ts'
@@ -13,9 +14,9 @@ const FIELDS = new Set(['token', 'client_id', 'client_secret'])
  * so that the endpoint cannot be used to test whether a stolen token is valid, or whose it is.
  */
 export function createPostRevoke(
-  parts: ClientEndpoint & { revocation: Revocation; readOwnToken: ReadOwnToken },
+  parts: ClientEndpoint & { revocation: Revocation; readOwnToken: ReadOwnToken; companyLimit: RateLimit },
 ): Handler {
-  const { authenticate, limit, revocation, readOwnToken, audit } = parts
+  const { authenticate, limit, companyLimit, revocation, readOwnToken, audit } = parts
   return async (exchange) => {
     const read = await readClientRequest(exchange, FIELDS, 'token')
     if (read instanceof Refusal) return read
@@ -24,10 +25,16 @@ export function createPostRevoke(
     if (!client.rate.allowed) return tooManyRequests('rate_of_client', client.rate)
     if (client.standing === 'undecided') return unavailable('revocation_undecided')
 
-    const { clientId } = client.record
+    const { clientId, vendorId } = client.record
     const own = await readOwnToken(read.value)
     if (own === 'unreadable') return unavailable('signing_key_unreadable')
     if (own?.claims.client_id !== clientId) return EMPTY
+    // Each is on the page of revocations until it expires, and no company may fill that.
+    const rate = await companyLimit.consume(vendorId)
+    if (!rate.allowed) {
+      exchange.rate = rate
+      return tooManyRequests('rate_of_client', rate)
+    }
     // Its expiry is ignored: the clock of a resource server may be behind, and to revoke an expired token harms no one.
     const { jti, exp } = own.claims
     const expiresAt = new Date(exp * 1_000)

@@ -130,13 +130,14 @@ function createRoutes(
   const all = { ...parts, clock, issuer, resource, failures, authenticate, readOwnToken }
   const tokens = limitOf('token-client', config.RATE_TOKEN_PER_CLIENT)
   const revocations = limitOf('token-revocations', config.RATE_TOKEN_REVOCATIONS_PER_CLIENT)
+  const companyLimit = limitOf('token-revocations-company', config.RATE_TOKEN_REVOCATIONS_PER_COMPANY)
   const introspections = limitOf('introspections', config.RATE_INTROSPECTIONS_PER_SERVICE)
   const metadata = JSON.stringify(serverMetadata({ issuer, resource }))
   const algorithms = () => new Set(keys.live().map(({ key }) => key.alg))
   const openId = () => JSON.stringify(openIdMetadata({ issuer, resource }, algorithms()))
   return new Map([
     ['/v1/oauth/token', post(createPostToken({ ...all, limit: tokens }))],
-    ['/v1/oauth/revoke', post(createPostRevoke({ ...all, limit: revocations }))],
+    ['/v1/oauth/revoke', post(createPostRevoke({ ...all, limit: revocations, companyLimit }))],
     ['/v1/oauth/introspect', post(createPostIntrospect({ ...all, limit: introspections }))],
     ['/v1/oauth/revocations', get(createGetRevocations(all))],
     ['/v1/oauth/jwks', get(createGetKeys(keys, revocation))],

@@ -7,8 +7,8 @@ const POLL_EVERY_MS = 1_000
 /** The part of it by which a poll may come early, so that verifiers that started together do not poll together. */
 const JITTER = 0.2
 const TIMEOUT_MS = 3_000
-/** Uncompressed: a hundred thousand revocations and as many again. */
-const PAGE_LIMIT_BYTES = 5 * 1_024 * 1_024
+/** Uncompressed: more than three hundred thousand revocations. */
+const PAGE_LIMIT_BYTES = 8 * 1_024 * 1_024
 /** A copy older than this decides nothing. */
 const COPY_LIFE_MS = 10_000
 /** How far the issuer's clock may be from this one. */

@@ -289,4 +289,19 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       })
     }
   })
+
+  it('answers 429 to a company that creates clients all day, and to no other', async () => {
+    const busy = await startApi({ beside: api, env: { RATE_CLIENT_CREATIONS_PER_COMPANY: '2/86400' } })
+    const createThere = () =>
+      busy.request('POST', `/v1/vendor/${vendorId}/oauth-clients`, { token: owner.sessionToken, body: VALID })
+    for (const status of [201, 201, 429]) assert.equal((await createThere()).status, status)
+    const refused = await createThere()
+    assertProblem(refused, 'rate_limited')
+    assert.ok(Number(refused.headers.get('retry-after')) > 0)
+    assert.equal((await stored()).length, 2)
+    ;({ vendorId } = await api.createCompany())
+    owner = await api.createPerson({ vendorId })
+    assert.equal((await createThere()).status, 201)
+    await busy.stop()
+  })
 })

@@ -30,4 +30,13 @@ describe('bytes that are no HTTP request', () => {
       assert.ok(head.includes(problem.requestId))
     })
   }
+
+  it('answers a request target with a broken authority as a problem with a request id', async () => {
+    const target = 'http://[::1/v1/%73ession'
+    const [head = '', body = ''] = (
+      await exchange(`GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`)
+    ).split('\r\n\r\n')
+    assert.match(head, /content-type: application\/problem\+json/i)
+    assert.ok(head.includes(JSON.parse(body).requestId), body)
+  })
 })

@@ -12,6 +12,7 @@ import { testOperator } from '../support/operator.ts'
 const LIMITS = {
   RATE_TOKEN_PER_CLIENT: '5/60',
   RATE_TOKEN_REVOCATIONS_PER_CLIENT: '5/60',
+  RATE_TOKEN_REVOCATIONS_PER_COMPANY: '5/60',
   RATE_INTROSPECTIONS_PER_SERVICE: '5/60',
   RATE_TOKEN_FAILURES_PER_ADDRESS: '5/60',
   TRUSTED_PROXIES: '127.0.0.1',
@@ -115,6 +116,17 @@ for (const store of ['with Redis', 'without Redis']) {
       for (const _ of SEVERAL) assert.equal((await revoke()).status, 200)
       assertTooMany(await revoke(), 'token-revocations')
       assert.equal((await auth.token(client)).status, 200)
+    })
+
+    it('limits the tokens that all clients of a company revoke', async () => {
+      const revoke = async () => {
+        const one = await auth.createClient({ vendorId: client.vendorId })
+        const { client_id = '', client_secret = '' } = tokenFields(one)
+        const token = (await auth.token(one)).json.access_token
+        return auth.post('/v1/oauth/revoke', { client_id, client_secret, token })
+      }
+      for (const _ of SEVERAL) assert.equal((await revoke()).status, 200)
+      assertTooMany(await revoke(), 'token-revocations-company')
     })
 
     it('limits POST /v1/oauth/introspect by service, and its failures by address like any other', async () => {

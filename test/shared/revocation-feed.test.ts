@@ -216,9 +216,9 @@ describe('the revocation feed', () => {
     'a page of HTML': (response) => void response.end('<html>'),
     unsigned: (response, page) =>
       void response.end(`${btoa('{"alg":"none","typ":"revocations+jwt"}')}.${page.split('.')[1]}.`),
-    'larger than 5 MiB': (response, page) => void response.end(page + ' '.repeat(5 * 1_024 * 1_024)),
+    'larger than 8 MiB': (response, page) => void response.end(page + ' '.repeat(8 * 1_024 * 1_024)),
     'larger than that when it is unpacked': (response, page) => {
-      const packed = gzipSync(page + ' '.repeat(5 * 1_024 * 1_024))
+      const packed = gzipSync(page + ' '.repeat(8 * 1_024 * 1_024))
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed)
     },
     'cut off': (response, page) => {

@@ -1,6 +1,7 @@
 import type { Clock } from '#shared/process/clock.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from '#shared/stores/postgres.ts'
+import type { RateLimit } from '#shared/stores/rate-limit.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import type { Manager } from '../http/manager.ts'
 import type { Access } from '../http/route.ts'
@@ -12,4 +13,5 @@ export interface ClientDependencies {
   clock: Clock
   revocation: Revocation
   manager: Access<Manager>
+  creationsPerCompany: RateLimit
 }

@@ -1,10 +1,18 @@
+import { Problem } from '#shared/problems/problems.ts'
+import { rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { type Route, route } from '../http/route.ts'
 import { clientAnswer, oneClientAnswer } from './client-answer.ts'
 import { createClient } from './create.ts'
 import type { ClientDependencies } from './dependencies.ts'
 import { CreatedOAuthClient, CreationHeaders, OAuthClientInput } from './schemas.ts'
 
-export const postClient = ({ db, redis, clock, manager: by }: ClientDependencies): Route =>
+export const postClient = ({
+  db,
+  redis,
+  clock,
+  manager: by,
+  creationsPerCompany,
+}: ClientDependencies): Route =>
   route({
     method: 'post',
     path: '/v1/vendor/:vendorId/oauth-clients',
@@ -28,8 +36,12 @@ export const postClient = ({ db, redis, clock, manager: by }: ClientDependencies
         headers: { Location: 'The path of the client.' },
       },
     },
-    problems: ['client_limit_reached', 'idempotency_in_progress', 'idempotency_key_reused'],
+    problems: ['client_limit_reached', 'idempotency_in_progress', 'idempotency_key_reused', 'rate_limited'],
     async handle({ vendorId, session, body, headers }, ctx) {
+      // Whoever creates and revokes all day would fill the page of revocations for everybody.
+      const rate = await creationsPerCompany.consume(vendorId)
+      ctx.set(rateLimitHeaders(rate))
+      if (!rate.allowed) throw new Problem('rate_limited', 'Too many new clients for this company.')
       const { client, clientSecret } = await createClient(db, {
         vendorId,
         userId: session.userId,

@@ -68,7 +68,8 @@ export function createRequestMiddleware({
     ctx.state = state
     ctx.res.setHeader('X-Request-Id', request.requestId)
     for (const [name, value] of HEADERS) ctx.res.setHeader(name, value)
-    if (ctx.path.includes('%')) ctx.path = normalPath(ctx.path)
+    // Reading ctx.path would throw for an authority that is none, before anything could answer.
+    if (ctx.url.includes('%')) ctx.url = ctx.url.replace(/^[^?]*/, normalPath)
     await next()
     const route = state.route?.path
     const fields = {

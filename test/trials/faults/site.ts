@@ -75,6 +75,7 @@ export async function createSite(options: SiteOptions): Promise<ServiceSite> {
           KEY_ENCRYPTION_KEY: stores.encryptionKey.toString('base64'),
           RATE_TOKEN_PER_CLIENT: ROOMY,
           RATE_TOKEN_REVOCATIONS_PER_CLIENT: ROOMY,
+          RATE_TOKEN_REVOCATIONS_PER_COMPANY: ROOMY,
           RATE_TOKEN_FAILURES_PER_ADDRESS: ROOMY,
         }
       : {
@@ -82,6 +83,7 @@ export async function createSite(options: SiteOptions): Promise<ServiceSite> {
           RATE_API_PER_CLIENT: ROOMY,
           RATE_API_EVENTS_PER_CLIENT: ROOMY,
           RATE_API_PER_SESSION: ROOMY,
+          RATE_CLIENT_CREATIONS_PER_COMPANY: ROOMY,
         }),
   }
   const site = await startSite({ name: `${service} ${number}`, service, url }, () =>
