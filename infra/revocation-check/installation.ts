@@ -43,6 +43,9 @@ export async function discover(
   const { statusCode, body } = await http(url)
   if (statusCode !== 200) throw new Error(`${url} answered ${statusCode}, not 200.`)
   const metadata = JSON.parse(body) as Installation['metadata']
+  // RFC 8414 §3.3. The secret goes to the endpoints that this document names.
+  if (metadata.issuer !== baseUrl)
+    throw new Error(`${url} is of another issuer, ${metadata.issuer}. Give that as the base URL.`)
   return { baseUrl, metadata, client, http }
 }
 

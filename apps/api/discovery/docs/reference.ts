@@ -86,7 +86,9 @@ function exampleFigure(type: string, example: unknown, what: string): string {
   const text =
     type === 'application/x-www-form-urlencoded'
       ? new URLSearchParams(example as Record<string, string>).toString().replaceAll('&', '\n&')
-      : JSON.stringify(example, null, 2)
+      : typeof example === 'string'
+        ? example
+        : JSON.stringify(example, null, 2)
   return figure({ text, caption: `Example: ${what}`, label: 'example' })
 }
 
@@ -94,7 +96,7 @@ function whoMay([required]: readonly SecurityRequirement[]): string {
   if (required?.accessToken)
     return `Access token with the scope ${required.accessToken.map(code).join(', ')}.`
   if (required?.session) return 'Session of the workspace.'
-  if (required?.client) return 'Id and secret of a client.'
+  if (required?.client) return 'Id and secret, by HTTP Basic or in the body.'
   return 'No authentication.'
 }
 
