@@ -90,7 +90,8 @@ function createRateLimit(redis: Redis, policy: RateLimitPolicy, exceeded: () => 
 function createMemoryCounter(window_ms: number): (use: Use) => Counted {
   const windows = new Map<string, { count: number; ends_ms: number }>()
   return ({ subject, weight }) => {
-    const now_ms = performance.now()
+    // A whole number: adding a window to a fraction and taking it away again may leave a little more than the window.
+    const now_ms = Math.floor(performance.now())
     const known = windows.get(subject)
     const current = known && known.ends_ms > now_ms ? known : { count: 0, ends_ms: now_ms + window_ms }
     current.count += weight
