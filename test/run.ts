@@ -25,7 +25,7 @@ const EVERYTHING = process.argv.includes('--all')
  * Most files of the first part wait, for the protocol's real times or for processes. Under `--all` some of those times
  * have limits, and what starts beside them takes both cores.
  */
-const FILES_AT_ONCE = EVERYTHING && WITH_SCREENS ? 2 : 3
+const FILES_AT_ONCE = EVERYTHING && WITH_SCREENS ? 3 : 4
 const SCREEN_PARTS = 2
 const DEADLINE_MS = 20 * 60_000
 
