@@ -37,7 +37,7 @@ class Service(BaseHTTPRequestHandler):
         try:
             claims = of_page["verify"](token, "analytics:read")
             of_page["require_live"](jwt.get_unverified_header(token)["kid"], claims)
-        except (RuntimeError, jwt.PyJWKClientConnectionError):
+        except (RuntimeError, jwt.PyJWKClientError):  # the keys cannot be had, or not this one
             return 503
         except jwt.PyJWTError:
             return 401
