@@ -99,8 +99,8 @@ export function createAuthenticate(parts: {
 }
 
 /** Compares in constant time, also when there is no record. No record has the empty secret. */
-export const secretMatches = (secret: string, secretHash: Buffer = NO_HASH): boolean =>
-  timingSafeEqual(hashSecret(secret), secretHash) && secret !== ''
+export const secretMatches = (secret: string, secretHash?: Buffer | null): boolean =>
+  timingSafeEqual(hashSecret(secret), secretHash ?? NO_HASH) && secret !== ''
 
 /** Counts a failure by address: all callers that cannot authenticate are limited alike. */
 export const createFail =

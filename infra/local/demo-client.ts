@@ -43,8 +43,10 @@ export async function demoClient({
         vendorId: ACME,
         name: NAME,
         scopes: ['analytics:read'],
-        secretHash: hashSecret(client.clientSecret),
-        secretHint: secretHint(client.clientSecret),
+        authenticatesBy: {
+          secretHash: hashSecret(client.clientSecret),
+          secretHint: secretHint(client.clientSecret),
+        },
         createdBy: { name: 'npm start', entryIds: [] },
         createdAt: new Date(),
       }),

@@ -15,9 +15,15 @@ export async function createClient(
   transaction: Queryable,
   { createdBy, ...client }: Omit<NewClient, 'createdBy'> & { createdBy: Actor },
 ): Promise<void> {
-  const { vendorId, clientId, name, scopes } = client
+  const { vendorId, clientId, name, scopes, replaces, expiresAt, authenticatesBy } = client
   await insertClient(transaction, { ...client, createdBy: userIdOf(createdBy) })
-  const detail = { name, scopes, ...(client.replaces !== undefined && { replaces: client.replaces }) }
+  const detail = {
+    name,
+    scopes,
+    ...(replaces !== undefined && { replaces }),
+    ...(expiresAt && { expiresAt: expiresAt.toISOString() }),
+    ...('keyThumbprint' in authenticatesBy && { keyThumbprint: authenticatesBy.keyThumbprint }),
+  }
   const entry = { vendorId, ...doneBy(createdBy), action: 'client.created', subject: clientId } as const
   await appendActivity(transaction, { ...entry, detail })
 }

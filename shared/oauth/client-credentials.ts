@@ -1,3 +1,4 @@
+import type { JWK } from 'jose'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import type { Scope } from './scopes.ts'
 
@@ -8,8 +9,12 @@ export interface ClientCredentials {
   clientId: string
   vendorId: string
   scopes: Scope[]
-  /** SHA-256 of the client secret, 32 bytes. */
-  secretHash: Buffer
+  /** SHA-256 of the client secret, 32 bytes. null: the client has a key. */
+  secretHash: Buffer | null
+  /** The public JWK of a client that authenticates by assertions (RFC 7523). null: the client has a secret. */
+  publicKey: JWK | null
+  /** From then on it gets no tokens. null: never. */
+  expiresAt: Date | null
   status: ClientStatus
 }
 
@@ -19,7 +24,8 @@ export async function readClientCredentials(
   clientIds: readonly string[],
 ): Promise<(ClientCredentials | undefined)[]> {
   const { rows } = await db.raw(
-    `select client_id as "clientId", vendor_id as "vendorId", scopes, secret_hash as "secretHash", status
+    `select client_id as "clientId", vendor_id as "vendorId", scopes, secret_hash as "secretHash",
+       public_key as "publicKey", expires_at as "expiresAt", status
      from oauth_clients where client_id = any(?::text[])`,
     [clientIds as string[]],
   )

@@ -1,3 +1,4 @@
+import type { JWK } from 'jose'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import type { ClientStatus } from './client-credentials.ts'
 import type { Scope } from './scopes.ts'
@@ -7,9 +8,9 @@ export interface NewClient {
   vendorId: string
   name: string
   scopes: readonly Scope[]
-  secretHash: Buffer
-  /** The secret's last four characters, by which a person recognizes it. */
-  secretHint?: string
+  authenticatesBy: NewSecret | NewKey
+  /** From then on it gets no tokens. */
+  expiresAt?: Date | undefined
   /** The client that this one replaces. */
   replaces?: string | undefined
   /** null: an operator. */
@@ -17,18 +18,37 @@ export interface NewClient {
   createdAt: Date
 }
 
+export interface NewSecret {
+  /** SHA-256 of the secret, 32 bytes. */
+  secretHash: Buffer
+  /** The secret's last four characters, by which a person recognizes it. */
+  secretHint?: string
+}
+
+export interface NewKey {
+  /** The public JWK, with nothing private in it. */
+  publicKey: JWK
+  /** RFC 7638, by SHA-256, in base64url. */
+  keyThumbprint: string
+}
+
 export async function insertClient(db: Queryable, client: NewClient): Promise<void> {
+  const by: Partial<NewSecret & NewKey> = client.authenticatesBy
   await db.raw(
     `insert into oauth_clients
-       (client_id, vendor_id, name, scopes, secret_hash, secret_hint, replaces, created_at, created_by)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       (client_id, vendor_id, name, scopes, secret_hash, secret_hint, public_key, key_thumbprint, expires_at,
+        replaces, created_at, created_by)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     [
       client.clientId,
       client.vendorId,
       client.name,
       client.scopes as string[],
-      client.secretHash,
-      client.secretHint ?? null,
+      by.secretHash ?? null,
+      by.secretHint ?? null,
+      by.publicKey ? JSON.stringify(by.publicKey) : null,
+      by.keyThumbprint ?? null,
+      client.expiresAt ?? null,
       client.replaces ?? null,
       client.createdAt,
       client.createdBy,
@@ -107,8 +127,12 @@ export interface ClientRecord {
   clientId: string
   name: string
   scopes: Scope[]
-  /** null: created before hints were kept. */
+  /** null: created before hints were kept, or the client has a key. */
   secretHint: string | null
+  /** RFC 7638. null: the client has a secret. */
+  keyThumbprint: string | null
+  /** From then on it gets no tokens. null: never. */
+  expiresAt: Date | null
   status: ClientStatus
   /** The client that this one replaces. */
   replaces: string | null
@@ -127,7 +151,8 @@ export interface ClientRecord {
 }
 
 const CLIENT_RECORD = `
-  select c.client_id as "clientId", c.name, c.scopes, c.secret_hint as "secretHint", c.status, c.replaces,
+  select c.client_id as "clientId", c.name, c.scopes, c.secret_hint as "secretHint",
+    c.key_thumbprint as "keyThumbprint", c.expires_at as "expiresAt", c.status, c.replaces,
     (select r.client_id from oauth_clients r where r.vendor_id = c.vendor_id and r.replaces = c.client_id
      order by r.status, r.created_at desc, r.client_id limit 1) as "replacedBy", c.created_at as "createdAt",
     c.created_by as "createdBy", creator.name as "createdByName", c.revoked_at as "revokedAt",

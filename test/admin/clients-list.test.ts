@@ -16,7 +16,7 @@ describe('admin clients list', () => {
         vendorId: 'ven_acme',
         name: `Client ${i}`,
         scopes: ['analytics:read', 'boost:read'],
-        secretHash: hashSecret(secret),
+        authenticatesBy: { secretHash: hashSecret(secret) },
         createdBy: null,
         createdAt: new Date(Date.UTC(2026, 0, 1) + i * 1_000),
       })

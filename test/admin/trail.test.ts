@@ -42,8 +42,7 @@ describe('the trail of an operator', () => {
       clientId,
       name: 'Shop',
       scopes: ['boost:read'],
-      secretHash: Buffer.alloc(32),
-      secretHint: 'abcd',
+      authenticatesBy: { secretHash: Buffer.alloc(32), secretHint: 'abcd' },
       createdAt: new Date(),
       createdBy: null,
     })

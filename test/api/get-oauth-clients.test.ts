@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { hashSecret } from '#shared/oauth/ids.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
@@ -38,6 +39,9 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
         name: 'A client',
         scopes: ['boost:read'],
         secretHint: null,
+        authMethod: 'client_secret',
+        keyThumbprint: null,
+        expiresAt: null,
         status: 'Active',
         replaces: null,
         replacedBy: null,
@@ -51,8 +55,9 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
       },
     ])
     assert.equal(text.includes(client.secret), false)
-    assert.equal(text.includes(client.secretHash.toString('hex')), false)
-    assert.equal(text.includes(client.secretHash.toString('base64')), false)
+    const hash = hashSecret(client.secret)
+    assert.equal(text.includes(hash.toString('hex')), false)
+    assert.equal(text.includes(hash.toString('base64')), false)
   })
 
   it('names the operator where there is no user', async () => {

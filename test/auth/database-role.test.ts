@@ -29,7 +29,16 @@ describe('the authorization server’s database role', () => {
   }
 
   const READABLE: Record<string, string[]> = {
-    oauth_clients: ['client_id', 'vendor_id', 'scopes', 'secret_hash', 'status', 'revoked_at'],
+    oauth_clients: [
+      'client_id',
+      'vendor_id',
+      'scopes',
+      'secret_hash',
+      'status',
+      'revoked_at',
+      'public_key',
+      'expires_at',
+    ],
     services: ['service_id', 'secret_hash', 'revoked_at'],
     revoked_tokens: ['jti', 'client_id', 'revoked_at', 'expires_at'],
     signing_keys: ['kid', 'alg', 'public_jwk', 'private_key_encrypted', 'created_at', 'activates_at'],

@@ -12,10 +12,15 @@ const REVOKED = `cli_${'b'.repeat(22)}`
 const OTHERS = `cli_${'d'.repeat(22)}`
 const REPLACED = `cli_${'e'.repeat(22)}`
 const REPLACING = `cli_${'f'.repeat(22)}`
+const KEYED = `cli_${'g'.repeat(22)}`
+const THUMBPRINT = `repeat('x', 43)`
 const SECRET_HASH = `decode(repeat('00', 32), 'hex')`
 const client = (columns: string, values: string, clientId = `cli_${'c'.repeat(22)}`) =>
   `insert into oauth_clients (client_id, vendor_id, name, secret_hash, ${columns})
    values ('${clientId}', 'ven_a', 'n', ${SECRET_HASH}, ${values})`
+const keyed = (key: string, thumbprint: string, clientId = `cli_${'c'.repeat(22)}`) =>
+  `insert into oauth_clients (client_id, vendor_id, name, scopes, public_key, key_thumbprint)
+   values ('${clientId}', 'ven_a', 'n', '{}', ${key}, ${thumbprint})`
 const day = (column: string, value: string) =>
   `insert into analytics_daily (vendor_id, date, last_event_at, ${column}) values ('ven_a', '2026-01-02', now(), ${value})`
 const event = (type: string, quantity: string, amount: string) =>
@@ -111,6 +116,36 @@ const REFUSED: [what: string, sql: string, state: string][] = [
   ['a client with more scopes', `update oauth_clients set scopes = '{boost:write}'`, CHECK],
   ['a client with another secret', `update oauth_clients set secret_hash = sha256('x')`, CHECK],
   [
+    'a client that also has a key',
+    client('scopes, public_key, key_thumbprint', `'{}', '{}', ${THUMBPRINT}`),
+    CHECK,
+  ],
+  [
+    'a client without secret or key',
+    `insert into oauth_clients (client_id, vendor_id, name, scopes) values ('cli_${'c'.repeat(22)}', 'ven_a', 'n', '{}')`,
+    CHECK,
+  ],
+  ['a client with a private key', keyed(`'{"kty":"EC","d":"x"}'`, THUMBPRINT), CHECK],
+  ['a key that is no object', keyed(`'[]'`, THUMBPRINT), CHECK],
+  ['a key without a thumbprint', keyed(`'{}'`, 'null'), CHECK],
+  ['a thumbprint that is none', keyed(`'{}'`, `'x'`), CHECK],
+  [
+    'a client with another key',
+    `update oauth_clients set public_key = '{"kty":"OKP"}' where client_id = '${KEYED}'`,
+    CHECK,
+  ],
+  [
+    'a client that expires later',
+    `update oauth_clients set expires_at = now() + interval '1 day' where client_id = '${KEYED}'`,
+    CHECK,
+  ],
+  [
+    'a client that expired before it was made',
+    client('scopes, expires_at', `'{}', now() - interval '1 day'`),
+    CHECK,
+  ],
+  ['a client that expires at infinity', client('scopes, expires_at', `'{}', 'infinity'`), CHECK],
+  [
     'a client that replaces another one later',
     `update oauth_clients set replaces = '${CLIENT}' where client_id = '${REPLACED}'`,
     CHECK,
@@ -191,6 +226,7 @@ describe('the database, whoever asks', () => {
       insert into oauth_clients (client_id, vendor_id, name, scopes, secret_hash)
         values ('${OTHERS}', 'ven_b', 'n', '{}', ${SECRET_HASH});
       ${client('scopes, replaces', `'{}', '${REPLACED}'`, REPLACING)};
+      ${keyed(`'{"kty":"EC"}'`, THUMBPRINT, KEYED)};
       ${invitation({ token_hash: SECRET_HASH, user_id: `'usr_i'`, email: `'i@a.example'` })};
       insert into restore_fences (reason) values ('one');
       update oauth_clients set status = 'Revoked' where client_id = '${REVOKED}';

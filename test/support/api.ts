@@ -215,7 +215,7 @@ function people(
         clientId: newClientId(),
         name: 'A client',
         scopes: ['analytics:read' as const],
-        secretHash: hashSecret(secret),
+        authenticatesBy: { secretHash: hashSecret(secret) },
         createdBy: null,
         createdAt: new Date(clock.now()),
         ...given,

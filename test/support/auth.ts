@@ -243,7 +243,7 @@ export async function createClient(db: Knex, given: Partial<TestClient>): Promis
     vendorId,
     name: 'A client',
     scopes: client.scopes,
-    secretHash: hashSecret(client.clientSecret),
+    authenticatesBy: { secretHash: hashSecret(client.clientSecret) },
     createdBy: null,
     createdAt: new Date(),
   })

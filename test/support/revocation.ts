@@ -143,7 +143,7 @@ export async function createSubjects(db: Database): Promise<Subjects> {
         vendorId,
         name: 'Test client',
         scopes: ['analytics:read'],
-        secretHash: randomBytes(32),
+        authenticatesBy: { secretHash: randomBytes(32) },
         createdBy: null,
         createdAt: new Date(),
       })

@@ -12,13 +12,27 @@ export function clientAnswer(
   record: ClientRecord,
   used: ClientUsage | undefined,
 ): z.infer<typeof OAuthClient> {
-  const { clientId, name, scopes, secretHint, status, replaces, replacedBy, createdAt, revokedAt } = record
+  const {
+    clientId,
+    name,
+    scopes,
+    secretHint,
+    keyThumbprint,
+    status,
+    replaces,
+    replacedBy,
+    createdAt,
+    revokedAt,
+  } = record
   const tokensByDay = used?.tokensByDay ?? Array<number>(DAYS_LISTED).fill(0)
   return {
     clientId,
     name,
     scopes,
     secretHint,
+    authMethod: keyThumbprint === null ? 'client_secret' : 'private_key_jwt',
+    keyThumbprint,
+    expiresAt: record.expiresAt?.toISOString() ?? null,
     status,
     replaces,
     replacedBy,

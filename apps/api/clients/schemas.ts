@@ -39,8 +39,17 @@ const client = {
   name: z.string(),
   scopes: z.array(scope),
   secretHint: z.string().nullable().meta({
-    description: "The secret's last four characters; null for clients created before they were kept.",
+    description: "The secret's last four characters; null for clients that have a key.",
   }),
+  authMethod: z
+    .enum(['client_secret', 'private_key_jwt'])
+    .meta({ description: 'How it authenticates. This never changes.' }),
+  keyThumbprint: z.string().nullable().meta({
+    description: 'The RFC 7638 thumbprint of its key, by SHA-256; null for clients that have a secret.',
+  }),
+  expiresAt: instant
+    .nullable()
+    .meta({ description: 'From then on it gets no tokens. This never changes; null if it does not expire.' }),
   status: z.enum(['Active', 'Revoked']),
   replaces: z.string().nullable().meta({ description: 'The client that this client replaces.' }),
   replacedBy: z.string().nullable().meta({ description: 'The client that replaces this client.' }),

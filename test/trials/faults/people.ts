@@ -43,7 +43,7 @@ export async function createCompany(db: Knex): Promise<Company> {
     vendorId,
     name: 'Nobody revokes it',
     scopes: ['analytics:read', 'analytics:write'],
-    secretHash: hashSecret(client.clientSecret),
+    authenticatesBy: { secretHash: hashSecret(client.clientSecret) },
     createdBy: null,
     createdAt,
   })

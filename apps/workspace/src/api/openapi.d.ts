@@ -508,8 +508,17 @@ export interface components {
             clientId: string;
             name: string;
             scopes: components["schemas"]["Scope"][];
-            /** @description The secret's last four characters; null for clients created before they were kept. */
+            /** @description The secret's last four characters; null for clients that have a key. */
             secretHint: string | null;
+            /**
+             * @description How it authenticates. This never changes.
+             * @enum {string}
+             */
+            authMethod: "client_secret" | "private_key_jwt";
+            /** @description The RFC 7638 thumbprint of its key, by SHA-256; null for clients that have a secret. */
+            keyThumbprint: string | null;
+            /** @description From then on it gets no tokens. This never changes; null if it does not expire. */
+            expiresAt: string | null;
             /** @enum {string} */
             status: "Active" | "Revoked";
             /** @description The client that this client replaces. */
@@ -553,8 +562,17 @@ export interface components {
             clientId: string;
             name: string;
             scopes: components["schemas"]["Scope"][];
-            /** @description The secret's last four characters; null for clients created before they were kept. */
+            /** @description The secret's last four characters; null for clients that have a key. */
             secretHint: string | null;
+            /**
+             * @description How it authenticates. This never changes.
+             * @enum {string}
+             */
+            authMethod: "client_secret" | "private_key_jwt";
+            /** @description The RFC 7638 thumbprint of its key, by SHA-256; null for clients that have a secret. */
+            keyThumbprint: string | null;
+            /** @description From then on it gets no tokens. This never changes; null if it does not expire. */
+            expiresAt: string | null;
             /** @enum {string} */
             status: "Active" | "Revoked";
             /** @description The client that this client replaces. */
