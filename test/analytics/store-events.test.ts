@@ -19,10 +19,10 @@ describe('storing events', () => {
   /** Two processes of the API. */
   let pools: [Database, Database]
   let owner: Knex
+  const pool = () => createPostgres({ url: database.apiUrl, poolSize: 6, applicationName: APPLICATION })
 
   before(async () => {
     database = await createTestDatabase()
-    const pool = () => createPostgres({ url: database.apiUrl, poolSize: 6, applicationName: APPLICATION })
     pools = [pool(), pool()]
     owner = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 4 } })
   })
@@ -261,11 +261,14 @@ describe('storing events', () => {
     const events = Array.from({ length: 50 }, (_, n) => click(`n${n}`))
     const gate = await owner.transaction()
     await gate.raw('lock table analytics_daily in exclusive mode')
-    const killed = assert.rejects(storeEvents(pools[0], vendorId, events))
+    // Nobody else may get its connection: that is told of its end only after the query is.
+    const own = pool()
+    const killed = assert.rejects(storeEvents(own, vendorId, events))
     // The ids and the events are in by now; the days are not.
     const pids = await blocked(1)
     await owner.raw('select pg_terminate_backend(pid) from unnest(?::int[]) as pid', [pids])
     await killed
+    await own.destroy()
     await gate.rollback()
     assert.deepEqual(await storedDays(owner, vendorId), [])
     assert.deepEqual(await storeEvents(pools[1], vendorId, events), { accepted: 50, duplicates: 0 })

@@ -21,14 +21,15 @@ export default class Reporter extends Mocha.reporters.Base {
       passed = 0
       failed = []
     }
-    const count = (test: Mocha.Runnable, how: 'passed' | 'failed') => {
+    const count = (test: Mocha.Runnable, how: 'passed' | 'failed', error?: Error) => {
       if (test.file !== file) flush()
       file = test.file
       if (how === 'passed') passed++
-      else failed.push(test.fullTitle())
+      // mocha prints an error without its cause, which is all that "fetch failed" has to say.
+      else failed.push(test.fullTitle() + (error?.cause ? ` (${error.cause})` : ''))
     }
     runner.on('pass', (test) => count(test, 'passed'))
-    runner.on('fail', (test) => count(test, 'failed'))
+    runner.on('fail', (test, error) => count(test, 'failed', error))
     // A test that was skipped has proven nothing.
     runner.on('pending', (test) => count(test, 'failed'))
     runner.once('end', () => {
