@@ -26,6 +26,7 @@ import { createRequestMiddleware } from './http/request.ts'
 import { type Access, anyone, type Route, routerOf } from './http/route.ts'
 import { createUnmatchedMiddleware } from './http/routes.ts'
 import type { ApiRouter, ApiState } from './http/state.ts'
+import { readTarget } from './http/target.ts'
 import { createMeasuringMiddleware } from './metrics.ts'
 import { createPeopleRoutes } from './people/routes.ts'
 import { createRefusalRoutes } from './refusals/routes.ts'
@@ -96,6 +97,7 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
   app.use(createMeasuringMiddleware(deps.metrics))
   app.use(createRequestMiddleware({ log, trustedProxies }))
   app.use(createProblemMiddleware({ apiResource, usage }))
+  app.use(readTarget)
   app.use(createDeadlineMiddleware(REQUEST_DEADLINE_MS) as Koa.Middleware<ApiState>)
   for (const router of routers) app.use(router.routes() as Koa.Middleware<ApiState>)
   app.use(createUnmatchedMiddleware(routers))

@@ -31,12 +31,34 @@ describe('bytes that are no HTTP request', () => {
     })
   }
 
-  it('answers a request target with a broken authority as a problem with a request id', async () => {
-    const target = 'http://[::1/v1/%73ession'
-    const [head = '', body = ''] = (
+  for (const target of [
+    'http://[::1/v1/%73ession',
+    'http://[::1/%41',
+    'http://x:99999/v1/session',
+    'http://%/v1/session',
+    'http://',
+  ])
+    it(`answers 400 to the request target ${target}, whose authority is broken`, async () => {
+      const warnings: string[] = []
+      const note = ({ message }: Error) => void warnings.push(message)
+      process.on('warning', note)
+      const [head = '', body = ''] = (
+        await exchange(`GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`)
+      ).split('\r\n\r\n')
+      process.off('warning', note)
+      assert.match(head, /^HTTP\/1\.1 400 /)
+      assert.match(head, /content-type: application\/problem\+json/i)
+      assert.equal(JSON.parse(body).code, 'invalid_request')
+      assert.ok(head.includes(JSON.parse(body).requestId), body)
+      // Node warns (DEP0170) when it takes what is no URL for one.
+      assert.deepEqual(warnings, [])
+    })
+
+  it('takes an absolute request target for its path (RFC 9112 §3.2.2)', async () => {
+    const target = 'http://elsewhere.example/v1/%73ession?'
+    const [head = ''] = (
       await exchange(`GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`)
     ).split('\r\n\r\n')
-    assert.match(head, /content-type: application\/problem\+json/i)
-    assert.ok(head.includes(JSON.parse(body).requestId), body)
+    assert.match(head, /^HTTP\/1\.1 401 /)
   })
 })

@@ -16,16 +16,6 @@ const HEADERS = [
 /** Requested about every second by whatever monitors the process. */
 const PROBES: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz'])
 
-const ENCODED = /%[0-9A-Fa-f]{2}/g
-const UNRESERVED = /[A-Za-z0-9\-._~]/
-
-/** Decodes only what needs no encoding: such paths are equal (RFC 3986 §2.3, RFC 9110 §4.2.3). */
-const normalPath = (path: string): string =>
-  path.replace(ENCODED, (encoded) => {
-    const character = String.fromCharCode(Number.parseInt(encoded.slice(1), 16))
-    return UNRESERVED.test(character) ? character : encoded
-  })
-
 class RequestState implements ApiState {
   declare route?: MatchedRoute
   declare session?: SessionState
@@ -68,8 +58,6 @@ export function createRequestMiddleware({
     ctx.state = state
     ctx.res.setHeader('X-Request-Id', request.requestId)
     for (const [name, value] of HEADERS) ctx.res.setHeader(name, value)
-    // Reading ctx.path would throw for an authority that is none, before anything could answer.
-    if (ctx.url.includes('%')) ctx.url = ctx.url.replace(/^[^?]*/, normalPath)
     await next()
     const route = state.route?.path
     const fields = {
