@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import { isDate } from '#shared/analytics/calendar.ts'
 import { systemClock } from '#shared/process/clock.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
@@ -107,7 +108,9 @@ async function askRedis<Found>(
 
 function momentOf(text: string): Date {
   const moment = new Date(text)
-  if (!/^\d{4}-\d{2}-\d{2}T.*(Z|[+-]\d{2}:\d{2})$/.test(text) || Number.isNaN(moment.getTime()))
+  const [date = ''] = text.split('T')
+  // A Date takes 31 November for 1 December.
+  if (!/T.*(Z|[+-]\d{2}:\d{2})$/.test(text) || !isDate(date) || Number.isNaN(moment.getTime()))
     throw new OperatorError(
       'The time given by --since must be in ISO 8601 with its offset: 2026-01-31T09:00:00Z.',
     )

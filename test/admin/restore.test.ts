@@ -369,9 +369,14 @@ describe('admin restore', function () {
     assert.match(stdout, /^Redis could not be read: .*NOPERM/m)
   })
 
-  it('refuses a time without its offset', async () => {
-    const { code, stderr } = await admin('fence', '--since', '2026-01-31T09:00')
-    assert.equal(code, 1)
-    assert.match(stderr, /^The time given by --since must be in ISO 8601 with its offset/)
-  })
+  for (const [what, time] of [
+    ['without its offset', '2026-01-31T09:00'],
+    ['on a day that does not exist', '2026-11-31T09:00:00Z'],
+    ['at an hour that does not exist', '2026-01-31T25:00:00Z'],
+  ] as const)
+    it(`refuses a time ${what}`, async () => {
+      const { code, stderr } = await admin('fence', '--since', time)
+      assert.equal(code, 1)
+      assert.match(stderr, /^The time given by --since must be in ISO 8601 with its offset/)
+    })
 })

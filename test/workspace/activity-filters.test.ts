@@ -35,5 +35,6 @@ describe('workspace: the filters of Activity', () => {
   it('ignores what no filter can mean', () => {
     const mistyped = 'person=me&kind=client.danced&client=cli_1&from=2026-13-99x&to=0000-00-00'
     assert.deepEqual(filtersIn(new URLSearchParams(mistyped)), NO_FILTERS)
+    assert.deepEqual(filtersIn(new URLSearchParams('from=2026-02-29&to=2026-11-31')), NO_FILTERS)
   })
 })

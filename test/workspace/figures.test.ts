@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import { changeText, metricShort, metricText } from '../../apps/workspace/src/analytics/format.ts'
-import { rangeError, todayIn } from '../../apps/workspace/src/analytics/range.ts'
+import { rangeError, rangeOf, todayIn } from '../../apps/workspace/src/analytics/range.ts'
 import type { DailyAnalytics, Day } from '../../apps/workspace/src/api/contract.ts'
 
 describe('workspace: the figures of Analytics', () => {
@@ -35,10 +35,19 @@ describe('workspace: the figures of Analytics', () => {
     ['2026-11-22', '2026-11-21', 'The first day must not be after the last.'],
     ['', '2026-11-21', 'Choose both days.'],
     ['2026-11-22', '2026-13-01', 'Choose both days.'],
+    ['2025-11-31', '2026-11-22', 'Choose both days.'],
+    ['2024-02-29', '2024-02-30', 'Choose both days.'],
+    ['2024-02-29', '2024-02-29', undefined],
   ] as const)
     it(`${error ? 'refuses' : 'accepts'} the range from ${from || 'nowhere'} to ${to}`, () => {
       assert.equal(rangeError({ from, to }, '2026-11-22'), error)
     })
+
+  it('takes no range from an address with a day that does not exist', () => {
+    const chosen = (from: string) => rangeOf(new URLSearchParams({ from, to: '2026-12-05' }))
+    assert.deepEqual(chosen('2026-11-30'), { from: '2026-11-30', to: '2026-12-05' })
+    assert.equal(chosen('2026-11-31'), 30)
+  })
 
   it('compares with the period before only if both have reports and that one is not zero', () => {
     const period = (clicks: number, status: Day['status'] = 'final') =>

@@ -1,4 +1,5 @@
 import type { ActivityFilter } from '../api/activity.ts'
+import { isDay } from '../api/time.ts'
 
 /** The kinds of entries, as they are called in the filter. */
 export const KINDS: Readonly<Record<string, string>> = {
@@ -70,6 +71,5 @@ export function filterOf({ person, kind, client, from, to }: Filters): ActivityF
 /** When a day begins here. @param later counts days from it. */
 function midnight(day: string, later = 0): Date | undefined {
   const [year = 0, month = 0, date = 0] = day.split('-').map(Number)
-  const at = new Date(year, month - 1, date + later)
-  return year >= 1000 && !Number.isNaN(at.getTime()) ? at : undefined
+  return year >= 1000 && isDay(day) ? new Date(year, month - 1, date + later) : undefined
 }

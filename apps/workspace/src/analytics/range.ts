@@ -1,3 +1,5 @@
+import { isDay } from '../api/time.ts'
+
 export const PRESETS = [7, 30, 90, 366] as const
 export type Preset = (typeof PRESETS)[number]
 export const DEFAULT_DAYS: Preset = 30
@@ -9,7 +11,6 @@ export interface DateRange {
 }
 
 const DAY_MS = 86_400_000
-const DATE = /^\d{4}-\d{2}-\d{2}$/
 
 /** Today's date where the company is. */
 export function todayIn(timezone: string, now = new Date()): string {
@@ -39,18 +40,16 @@ export const daysIn = ({ from, to }: DateRange): number => (Date.parse(to) - Dat
 
 /** Why the API would refuse the range, as a sentence; undefined when it would not. */
 export function rangeError({ from, to }: DateRange, today: string): string | undefined {
-  if (!isDate(from) || !isDate(to)) return 'Choose both days.'
+  if (!isDay(from) || !isDay(to)) return 'Choose both days.'
   if (to > today) return 'The range cannot end after today.'
   if (from > to) return 'The first day must not be after the last.'
   return daysIn({ from, to }) > MAX_DAYS ? `At most ${MAX_DAYS} days.` : undefined
 }
 
-const isDate = (text: string): boolean => DATE.test(text) && !Number.isNaN(Date.parse(text))
-
 /** What the address asks for: whole days back from today, or a range of its own. */
 export function rangeOf(search: URLSearchParams): Preset | DateRange {
   const from = search.get('from')
   const to = search.get('to')
-  if (from && to && isDate(from) && isDate(to)) return { from, to }
+  if (from && to && isDay(from) && isDay(to)) return { from, to }
   return PRESETS.find((days) => String(days) === search.get('days')) ?? DEFAULT_DAYS
 }
