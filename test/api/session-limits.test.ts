@@ -132,8 +132,13 @@ describe('the limit of attempts on one account', () => {
 })
 
 describe('the limits of an IPv6 network', () => {
+  let api: TestApi
+  before(async () => {
+    api = await startApi({ env: { RATE_SIGN_IN_PER_ADDRESS: '2/60', TRUSTED_PROXIES: '127.0.0.1' } })
+  })
+  after(() => api.stop())
+
   it('limits an IPv6 /64, twice as much its /56 and four times its /48', async () => {
-    const api = await startApi({ env: { RATE_SIGN_IN_PER_ADDRESS: '2/60', TRUSTED_PROXIES: '127.0.0.1' } })
     const attempts = async (...addresses: string[]) => {
       const statuses = []
       for (const address of addresses) {
@@ -174,17 +179,20 @@ describe('the limits of an IPv6 network', () => {
       [401, 401, 401, 401, 429],
     )
     assert.deepEqual(await attempts('2001:db8:1::1', '192.0.2.1'), [401, 401])
-    await api.stop()
   })
 })
 
 describe('the places to have a password checked', () => {
+  let api: TestApi | undefined
+  after(() => api?.stop())
+
   it('keeps a place for an address known to the account, however many strangers wait', async () => {
     const limits = { RATE_SIGN_IN_PER_ACCOUNT: '100000/60', RATE_SIGN_IN_PER_ADDRESS: '100000/60' }
-    const api = await startApi({ env: { ...limits, TRUSTED_PROXIES: '127.0.0.1' } })
-    const { email } = await api.createPerson()
+    const started = await startApi({ env: { ...limits, TRUSTED_PROXIES: '127.0.0.1' } })
+    api = started
+    const { email } = await started.createPerson()
     const signIn = () =>
-      api.request('POST', '/v1/session', {
+      started.request('POST', '/v1/session', {
         body: { email, password: TEST_PASSWORD },
         headers: from('192.0.2.1'),
       })
@@ -196,7 +204,9 @@ describe('the places to have a password checked', () => {
     const flood = Array.from({ length: 100 }, async (_, index) => {
       for (; !over; await sleep(10)) {
         const body = { email: `${index}@flood.example`, password: 'x' }
-        answers.push(await api.request('POST', '/v1/session', { body, headers: from(`198.51.100.${index}`) }))
+        answers.push(
+          await started.request('POST', '/v1/session', { body, headers: from(`198.51.100.${index}`) }),
+        )
       }
     })
     try {
@@ -208,7 +218,6 @@ describe('the places to have a password checked', () => {
     } finally {
       over = true
       await Promise.all(flood)
-      await api.stop()
     }
     assert.deepEqual([...new Set(answers.map(({ status }) => status))].sort(), [401, 503])
     for (const refused of sentAway()) {
@@ -237,8 +246,11 @@ describe('the places to have a password checked', () => {
 })
 
 describe('the limits of sessions', () => {
+  let api: TestApi
+  afterEach(() => api.stop())
+
   it('limits session guesses from one address, and still accepts its valid token', async () => {
-    const api = await startApi({
+    api = await startApi({
       env: { RATE_SESSION_GUESSES_PER_ADDRESS: '2/60', TRUSTED_PROXIES: '127.0.0.1' },
     })
     const { sessionToken } = await api.createPerson()
@@ -256,11 +268,10 @@ describe('the limits of sessions', () => {
     const ofOneNetwork = []
     for (const host of [1, 2, 3]) ofOneNetwork.push((await read(guess, `2001:db8::${host}`)).status)
     assert.deepEqual(ofOneNetwork, [401, 401, 429])
-    await api.stop()
   })
 
   it('counts a request for a long page as several', async () => {
-    const api = await startApi({ env: { RATE_API_PER_SESSION: '9/60' } })
+    api = await startApi({ env: { RATE_API_PER_SESSION: '9/60' } })
     const { vendorId } = await api.createCompany()
     const { sessionToken: token } = await api.createPerson({ vendorId })
     const left = async (search: string) => {
@@ -273,11 +284,10 @@ describe('the limits of sessions', () => {
     assert.equal(await left('?limit=1000000000'), 1)
     assert.equal(await left('?limit=200&limit=200'), 0)
     assertProblem(await api.request('GET', `/v1/vendor/${vendorId}/activity`, { token }), 'rate_limited')
-    await api.stop()
   })
 
   it('limits the requests of one session, on every route', async () => {
-    const api = await startApi({ env: { RATE_API_PER_SESSION: '2/60' } })
+    api = await startApi({ env: { RATE_API_PER_SESSION: '2/60' } })
     const { vendorId } = await api.createCompany()
     const { sessionToken: token, userId } = await api.createPerson({ vendorId })
     const first = await api.request('GET', '/v1/session', { token })
@@ -288,6 +298,5 @@ describe('the limits of sessions', () => {
     }
     const other = await api.createSession(userId)
     assert.equal((await api.request('GET', '/v1/session', { token: other })).status, 200)
-    await api.stop()
   })
 })

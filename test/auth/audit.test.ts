@@ -123,10 +123,10 @@ describe('the audit log', () => {
     assert.ok(tokens.length > 0 && events().length > 10)
     const log = auth.logLines.join('')
     assert.ok(!log.includes(secret), 'a secret was logged')
-    assert.ok(!/ias_/.test(log), 'part of a secret was logged')
-    for (const part of tokens.flatMap((token) => token.split('.').slice(1))) {
+    // As much as no random id has by chance.
+    assert.ok(!log.includes(secret.slice(0, 12)), 'part of a secret was logged')
+    for (const part of tokens.flatMap((token) => [token.slice(0, 12), ...token.split('.').slice(1)])) {
       assert.ok(!log.includes(part), 'part of a token was logged')
     }
-    assert.ok(!/eyJ/.test(log), 'something that looks like a token was logged')
   }).timeout(30_000)
 })
