@@ -336,7 +336,7 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
 
 describe('the limit of a client', () => {
   it('answers 429 with Retry-After, and counts each client separately', async () => {
-    const api = await startApi({ env: { RATE_API_PER_CLIENT: '2/60' } })
+    await using api = await startApi({ env: { RATE_API_PER_CLIENT: '2/60' } })
     const { vendorId } = await api.createCompany()
     const [one, two] = [await api.createClient({ vendorId }), await api.createClient({ vendorId })]
     const read = async (clientId: string) =>
@@ -350,7 +350,6 @@ describe('the limit of a client', () => {
     assert.match(refused.headers.get('retry-after') ?? '', /^[1-9]\d?$/)
     assert.equal(refused.headers.get('ratelimit-policy'), '"api-client";q=2;w=60')
     assert.equal((await read(two.clientId)).status, 200)
-    await api.stop()
   })
 })
 

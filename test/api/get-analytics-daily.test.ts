@@ -372,7 +372,7 @@ describe('GET /v1/analytics/{vendor_id}/daily', () => {
 
 describe('GET /v1/vendor/{vendor_id}/analytics/daily', () => {
   it('answers a session exactly what a token is answered', async () => {
-    const api = await startApi()
+    await using api = await startApi()
     const { vendorId } = await api.createCompany()
     const { clientId } = await api.createClient({ vendorId })
     const { sessionToken } = await api.createPerson({ vendorId })
@@ -393,6 +393,5 @@ describe('GET /v1/vendor/{vendor_id}/analytics/daily', () => {
       await api.request('GET', `/v1/vendor/${vendorId}/analytics/daily?from=x`, { token: sessionToken }),
       '?from',
     )
-    await api.stop()
   })
 })

@@ -82,8 +82,8 @@ describe('GET /v1/session', () => {
 
 describe('DELETE /v1/session', () => {
   it('ends the session at once, at every process, and no other', async () => {
-    const api = await startApi()
-    const second = await startApi({ beside: api })
+    await using api = await startApi()
+    await using second = await startApi({ beside: api })
     const { sessionToken, userId } = await api.createPerson()
     const other = await api.createSession(userId)
     const response = await api.request('DELETE', '/v1/session', { token: sessionToken })
@@ -93,7 +93,5 @@ describe('DELETE /v1/session', () => {
     assertProblem(await second.request('GET', '/v1/session', { token: sessionToken }), 'unauthenticated')
     assertProblem(await api.request('DELETE', '/v1/session', { token: sessionToken }), 'unauthenticated')
     assert.equal((await second.request('GET', '/v1/session', { token: other })).status, 200)
-    await second.stop()
-    await api.stop()
   })
 })

@@ -136,7 +136,7 @@ describe('DELETE /v1/sessions/{session_id}', () => {
 
 describe('a session that nothing uses', () => {
   it('ends an unused session after SESSION_IDLE_MINUTES', async () => {
-    const api = await startApi({ env: { SESSION_IDLE_MINUTES: '120' } })
+    await using api = await startApi({ env: { SESSION_IDLE_MINUTES: '120' } })
     const { sessionToken, userId } = await api.createPerson()
     const unused = await api.createSession(userId)
     const isLive = async (token: string) =>
@@ -147,14 +147,13 @@ describe('a session that nothing uses', () => {
     assert.deepEqual([await isLive(unused), await isLive(sessionToken)], [false, true])
     const { sessions } = (await api.request('GET', '/v1/sessions', { token: sessionToken })).json
     assert.equal(sessions.length, 1)
-    await api.stop()
   })
 })
 
 describe('DELETE /v1/session?all=true', () => {
   it("ends all of this user's sessions, at every process, and no one else's", async () => {
-    const api = await startApi()
-    const second = await startApi({ beside: api })
+    await using api = await startApi()
+    await using second = await startApi({ beside: api })
     const { sessionToken, userId } = await api.createPerson()
     const tokens = [sessionToken, await api.createSession(userId), await api.createSession(userId)]
     const other = await api.createPerson()
@@ -165,7 +164,5 @@ describe('DELETE /v1/session?all=true', () => {
       assertProblem(await second.request('GET', '/v1/session', { token }), 'unauthenticated')
     }
     assert.equal((await api.request('GET', '/v1/session', { token: other.sessionToken })).status, 200)
-    await second.stop()
-    await api.stop()
   })
 })

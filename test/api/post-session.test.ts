@@ -134,7 +134,7 @@ describe('POST /v1/session', () => {
 
 describe('the limits of signing in', () => {
   it('limits an account however it is spelled, whether or not it exists, for the right password too', async () => {
-    const api = await startApi({ env: { RATE_SIGN_IN_PER_ACCOUNT: '2/60' } })
+    await using api = await startApi({ env: { RATE_SIGN_IN_PER_ACCOUNT: '2/60' } })
     const { email } = await api.createPerson()
     for (const address of [email, 'nobody@people.example']) {
       const answers = []
@@ -153,11 +153,10 @@ describe('the limits of signing in', () => {
       assert.match(answers[2]?.headers.get('retry-after') ?? '', /^[1-9]\d?$/)
       assert.equal(answers[2]?.headers.get('ratelimit-policy'), '"sign-in-account";q=2;w=60')
     }
-    await api.stop()
   })
 
   it('limits an address, IPv6 by its /64, as a trusted proxy names it', async () => {
-    const api = await startApi({ env: { RATE_SIGN_IN_PER_ADDRESS: '1/60', TRUSTED_PROXIES: '127.0.0.1' } })
+    await using api = await startApi({ env: { RATE_SIGN_IN_PER_ADDRESS: '1/60', TRUSTED_PROXIES: '127.0.0.1' } })
     const from = async (address: string) =>
       (
         await api.request('POST', '/v1/session', {
@@ -176,11 +175,10 @@ describe('the limits of signing in', () => {
       ],
       [401, 429, 401, 401, 429, 401],
     )
-    await api.stop()
   })
 
   it('keeps one address from using up the attempts of an account', async () => {
-    const api = await startApi({
+    await using api = await startApi({
       env: {
         RATE_SIGN_IN_PER_ADDRESS: '2/60',
         RATE_SIGN_IN_PER_ACCOUNT: '2/60',
@@ -195,15 +193,13 @@ describe('the limits of signing in', () => {
       })
     for (let times = 0; times < 6; times += 1) await attempt('192.0.2.66', 'wrong')
     assert.equal((await attempt('192.0.2.7', TEST_PASSWORD)).status, 201)
-    await api.stop()
   })
 
   it('limits attempts without Redis too', async () => {
-    const api = await startApi({ env: { RATE_SIGN_IN_PER_ACCOUNT: '1/60' } })
+    await using api = await startApi({ env: { RATE_SIGN_IN_PER_ACCOUNT: '1/60' } })
     await api.redis.stop('SIGKILL')
     const body = { email: 'nobody@people.example', password: 'wrong' }
     assert.equal((await api.request('POST', '/v1/session', { body })).status, 401)
     assertProblem(await api.request('POST', '/v1/session', { body }), 'rate_limited')
-    await api.stop()
   })
 })

@@ -100,7 +100,7 @@ describe('PUT /v1/session/password', () => {
 
 describe('accepting an invitation', () => {
   it('refuses passwords that others guess first, and the link stays good', async () => {
-    const api = await startApi()
+    await using api = await startApi()
     const { vendorId } = await api.createCompany({ name: 'Acme Outfitters' })
     const { sessionToken: token } = await api.createPerson({ vendorId })
     const email = 'kim@people.example'
@@ -121,7 +121,6 @@ describe('accepting an invitation', () => {
     ])
       assertInvalid(await accept(password), '/password')
     assert.equal((await accept(NEW_PASSWORD)).status, 201)
-    await api.stop()
   })
 })
 

@@ -5,7 +5,7 @@ import { assertProblem } from '../support/problem.ts'
 
 describe('what the logs of the resource API hold', () => {
   it('logs no password, secret or token, whatever is sent and however it is refused', async () => {
-    const api = await startApi()
+    await using api = await startApi()
     const { vendorId } = await api.createCompany()
     const person = await api.createPerson({ vendorId })
     const { clientId } = await api.createClient({ vendorId })
@@ -52,18 +52,16 @@ describe('what the logs of the resource API hold', () => {
     })) {
       assert.equal(log.includes(secret), false, what)
     }
-    await api.stop()
   })
 })
 
 describe('an answer to a request that failed unforeseen', () => {
   it('answers nothing about an unforeseen failure, which the log names', async () => {
-    const api = await startApi()
+    await using api = await startApi()
     const { vendorId } = await api.createCompany()
     const { sessionToken } = await api.createPerson({ vendorId })
     await api.db.raw('alter table activity rename column detail to hunter2')
     const response = await api.request('GET', `/v1/vendor/${vendorId}/activity`, { token: sessionToken })
-    await api.stop()
     assertProblem(response, 'internal')
     assert.doesNotMatch(response.text, /detail does not exist|select|activity|column/i)
     const logged = api.logLines.filter((line) => line.includes('"problem":"internal"'))

@@ -72,6 +72,8 @@ export interface TestApi {
   /** An Active client of the company, made without the API. */
   createClient(client: { vendorId: string } & Partial<NewClient>): Promise<NewClient & { secret: string }>
   stop(): Promise<void>
+  /** Stops it: `await using` ends it with its test, however that ends. */
+  [Symbol.asyncDispose](): Promise<void>
 }
 
 export interface TestApiOptions {
@@ -127,6 +129,15 @@ export async function startApi({
   const url = `http://127.0.0.1:${await listen(server, { host: '127.0.0.1', port: 0 })}`
   const db = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 4 } })
   checkAnswer ??= createAnswerCheck(await publishedDocument(url, logLines))
+  async function stop() {
+    await drain(server, 1_000)
+    await service.stop()
+    await db.destroy()
+    if (beside) return
+    await issuer.stop()
+    await redis.stop('SIGKILL')
+    await database.drop()
+  }
   return {
     url,
     database,
@@ -137,15 +148,8 @@ export async function startApi({
     logLines,
     request: (method, path, request) => send(url, path, method, request),
     ...people(db, clock),
-    async stop() {
-      await drain(server, 1_000)
-      await service.stop()
-      await db.destroy()
-      if (beside) return
-      await issuer.stop()
-      await redis.stop('SIGKILL')
-      await database.drop()
-    },
+    stop,
+    [Symbol.asyncDispose]: stop,
   }
 }
 
