@@ -22,7 +22,7 @@ const SERVICES_A_QUERY = 50
 /** POST /v1/oauth/introspect (RFC 7662): a service that an operator registered asks whether a token is live. */
 export function createPostIntrospect(parts: {
   db: Queryable
-  /** Counts the requests of an authenticated service. */
+  /** Counts a service's questions, those of tokens that cannot be live apart: strangers choose what it passes on. */
   limit: RateLimit
   /** Counts failed authentications by address. */
   failures: RateLimit
@@ -51,9 +51,7 @@ export function createPostIntrospect(parts: {
     const { noSecret, unknown, wrongSecret, revoked } = INVALID_CLIENT
     if (!secretMatches(secret, service?.secretHash))
       return fail(exchange, secret === '' ? noSecret : service ? wrongSecret : unknown)
-    if (service?.isRevoked) return fail(exchange, revoked)
-    exchange.rate = await limit.consume(clientId)
-    return exchange.rate.allowed ? undefined : tooManyRequests('rate_of_service', exchange.rate)
+    return service?.isRevoked ? fail(exchange, revoked) : undefined
   }
 
   return async (exchange) => {
@@ -66,7 +64,11 @@ export function createPostIntrospect(parts: {
 
     const own = await readOwnToken(read.value)
     if (own === 'unreadable') return unavailable('signing_key_unreadable')
-    if (!own || own.claims.exp * 1_000 <= clock.now()) return INACTIVE
+    const isJunk = !own || own.claims.exp * 1_000 <= clock.now()
+    const { clientId } = read.credentials
+    exchange.rate = await limit.consume(isJunk ? `${clientId} junk` : clientId)
+    if (!exchange.rate.allowed) return tooManyRequests('rate_of_service', exchange.rate)
+    if (isJunk) return INACTIVE
     const { claims, kid } = own
     const standing = await revocation.ask({ clientId: claims.client_id, jti: claims.jti, kid })
     if (standing === 'undecided') return unavailable('revocation_undecided')

@@ -131,17 +131,35 @@ for (const store of ['with Redis', 'without Redis']) {
 
     it('limits POST /v1/oauth/introspect by service, and its failures by address like any other', async () => {
       const service = await createService(auth.db, { name: 'Service', by: testOperator() })
-      const introspect = (client_secret: string) =>
+      const introspect = (client_secret: string, token = 'x') =>
         auth.post(
           '/v1/oauth/introspect',
-          { client_id: service.serviceId, client_secret, token: 'x' },
+          { client_id: service.serviceId, client_secret, token },
           { 'x-forwarded-for': `203.0.113.${100 + address}` },
         )
-      for (const _ of SEVERAL) assert.equal((await introspect(service.serviceSecret)).status, 200)
-      assertTooMany(await introspect(service.serviceSecret), 'introspections')
+      const { json } = await auth.token(client)
+      const live = () => introspect(service.serviceSecret, json.access_token)
+      for (const _ of SEVERAL) assert.equal((await live()).status, 200)
+      assertTooMany(await live(), 'introspections')
       for (const _ of SEVERAL) assert.equal((await introspect('wrong')).status, 401)
       assertTooMany(await introspect('wrong'), 'token-failures')
       assertTooMany(await wrong(`203.0.113.${100 + address}`), 'token-failures')
+    })
+
+    it('does not let a stranger use up the introspections of a service with tokens that cannot be live', async () => {
+      const { serviceId: client_id, serviceSecret: client_secret } = await createService(auth.db, {
+        name: 'Service',
+        by: testOperator(),
+      })
+      const introspect = (token: string) =>
+        auth.post('/v1/oauth/introspect', { client_id, client_secret, token })
+      const { access_token: token } = (await auth.token(client)).json
+      const forged = `${token.slice(0, -6)}AAAAAA`
+      for (const junk of ['x', forged, 'a.b.c', forged, `${token}x`])
+        assert.deepEqual((await introspect(junk)).json, { active: false })
+      assertTooMany(await introspect(forged), 'introspections')
+      for (const _ of SEVERAL) assert.equal((await introspect(token)).json.active, true)
+      assertTooMany(await introspect(token), 'introspections')
     })
 
     it('says what is left in every answer to an authenticated client, and in no other', async () => {
