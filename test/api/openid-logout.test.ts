@@ -3,7 +3,14 @@ import { generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { type ApiResponse, startApi, type TestApi } from '../support/api.ts'
 import { OPENID_CLIENT, type TestOpenidProvider } from '../support/openid-provider.ts'
-import { cookieOf, type OpenidSignIns, OWN, PAGE, startOpenidSignIns } from '../support/openid-sign-ins.ts'
+import {
+  assertOutcome,
+  cookieOf,
+  type OpenidSignIns,
+  OWN,
+  PAGE,
+  startOpenidSignIns,
+} from '../support/openid-sign-ins.ts'
 import { assertProblem } from '../support/problem.ts'
 
 const LOGOUT = '/v1/session/openid/logout'
@@ -182,6 +189,20 @@ describe('signing out with an OpenID provider', () => {
       await api.db('sessions').where({ openid_sid: one.sid }).update({ openid_sid: null })
       assert.equal((await logout(tokenOf({ sub: subject, sid: 'a session not known here' }))).status, 200)
       assert.deepEqual([await statusOf(one), await statusOf(two)], [401, 200])
+    })
+
+    it('keeps no session whose sid ended after the sign-in there, before the browser came back', async () => {
+      const { subject, sid, cookies } = await signIn()
+      const begun = await all.begin()
+      const back = await all.atProvider(begun, subject, cookies)
+      assert.equal((await logout(tokenOf({ sub: subject, sid }))).status, 200)
+      const sessions = api.db('sessions').where({ openid_sid: sid })
+      assertOutcome(await all.finish(back, begun.cookie), 'expired')
+      assert.deepEqual(await sessions, [])
+      // Not another session of the same person.
+      const later = await signIn(subject)
+      assert.notEqual(later.sid, sid)
+      assert.equal(await statusOf(later), 200)
     })
 
     it('ends no session of a sid for another subject', async () => {

@@ -10,7 +10,7 @@ import type { ApiContext } from '../http/state.ts'
 import { type ConfiguredOpenid, type OpenidDependencies, whereConfigured } from './openid-configured.ts'
 import type { OpenidLogout } from './openid-logout-token.ts'
 import { OpenidRefusal } from './openid-refusal.ts'
-import { deleteOpenidSessions } from './sessions.ts'
+import { deleteOpenidSessions, type OpenidSession } from './sessions.ts'
 
 const BODY_MAX_BYTES = 16 * 1_024
 const FORM = 'application/x-www-form-urlencoded'
@@ -79,10 +79,30 @@ async function endSessions(
   const { jti, ...logout } = await provider.logout(token, { address: ctx.state.request.clientAddress })
   const use = hashSecret(`logout ${jti}`).toString('base64url')
   if ((await openidOnce.consume(use, 0)).remaining === 0) throw new OpenidRefusal('not_trusted', 'replay')
+  // First, so that a session that begins meanwhile is either found here or not kept.
+  if (logout.sid !== undefined) await openidOnce.consume(endOf(issuer, logout.sid))
   for (const ended of await endSessionsOf({ db }, { issuer, ...logout }))
     logSessionEnd(ctx.state.log, { ...ended, why: 'signed_out_at_provider', from: ctx })
   // Only now: if the database failed, the provider may send it again.
   await openidOnce.consume(use)
+}
+
+const endOf = (issuer: string, sid: string) => hashSecret(`ended ${issuer} ${sid}`).toString('base64url')
+
+/**
+ * Ends the session that just began if the provider has reported the end of its own since the sign-in started, when
+ * there was none here yet. Returns whether it did. A report that names the person alone is not remembered: it could
+ * not be told from a report before the person signed in there again.
+ */
+export async function endIfEnded(
+  ctx: ApiContext,
+  { db, openidOnce }: OpenidDependencies,
+  { issuer, sid }: OpenidSession,
+): Promise<boolean> {
+  if (sid === undefined || (await openidOnce.consume(endOf(issuer, sid), 0)).remaining > 0) return false
+  for (const ended of await deleteOpenidSessions(db, { issuer, sid, userId: undefined }))
+    logSessionEnd(ctx.state.log, { ...ended, why: 'signed_out_at_provider', from: ctx })
+  return true
 }
 
 async function endSessionsOf(

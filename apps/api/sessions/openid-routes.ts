@@ -14,7 +14,7 @@ import {
   type OpenidDependencies,
   whereConfigured,
 } from './openid-configured.ts'
-import { postOpenidLogout } from './openid-logout.ts'
+import { endIfEnded, postOpenidLogout } from './openid-logout.ts'
 import { admitClaimed } from './openid-person.ts'
 import { OPENID_REFUSALS, OpenidRefusal } from './openid-refusal.ts'
 import type { OpenidTransaction } from './openid-transaction.ts'
@@ -193,6 +193,10 @@ async function finish(
     admitClaimed(transaction, { claimed, settings, now }),
   )
   if (!(await within(SESSION_DEADLINE_MS, session))) throw unavailable('The session took too long to start.')
+  if (!(await endIfEnded(ctx, deps, claimed))) return
+  // The session's.
+  ctx.remove('Set-Cookie')
+  throw new OpenidRefusal('expired', 'signed_out_at_provider')
 }
 
 /** The browser is navigating, so a failure must end on a page too. */
