@@ -17,7 +17,7 @@ import { createAnalyticsRoutes } from './analytics/routes.ts'
 import { type CallbackDependencies, createCallbackRoutes } from './callbacks/routes.ts'
 import { createClientRoutes } from './clients/routes.ts'
 import type { ApiDocument } from './discovery/openapi/document-shape.ts'
-import { createDiscoveryRoutes, describeRoutes, resourceMetadataUrl } from './discovery/routes.ts'
+import { createDiscovery, describeRoutes, resourceMetadataUrl } from './discovery/routes.ts'
 import { createHealthRoutes } from './health.ts'
 import { createDeadlineMiddleware } from './http/deadline.ts'
 import { createManagerAccess } from './http/manager.ts'
@@ -25,7 +25,7 @@ import { createProblemMiddleware } from './http/problem.ts'
 import { createRequestMiddleware } from './http/request.ts'
 import { type Access, anyone, type Route, routerOf } from './http/route.ts'
 import { createUnmatchedMiddleware } from './http/routes.ts'
-import type { ApiRouter, ApiState } from './http/state.ts'
+import type { ApiState } from './http/state.ts'
 import { readTarget } from './http/target.ts'
 import { createMeasuringMiddleware } from './metrics.ts'
 import { createPeopleRoutes } from './people/routes.ts'
@@ -91,7 +91,7 @@ export interface ApiDependencies {
 export function createApi(deps: ApiDependencies): Koa<ApiState> {
   const { settings, log, usage } = deps
   const { apiResource, trustedProxies } = settings
-  const routers = createRouters(deps)
+  const { routers, missingPage } = createRouters(deps)
 
   const app = new Koa<ApiState>()
   app.use(createMeasuringMiddleware(deps.metrics))
@@ -100,21 +100,21 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
   app.use(readTarget)
   app.use(createDeadlineMiddleware(REQUEST_DEADLINE_MS) as Koa.Middleware<ApiState>)
   for (const router of routers) app.use(router.routes() as Koa.Middleware<ApiState>)
+  app.use(missingPage)
   app.use(createUnmatchedMiddleware(routers))
   app.on('error', (error: Error) => log.debug({ error: error.message }, 'an answer could not be sent'))
   return app
 }
 
 /** Everything that is served. */
-function createRouters(deps: ApiDependencies): ApiRouter[] {
+function createRouters(deps: ApiDependencies) {
   const { settings, pools, signingKeys, draining, degraded, metrics } = deps
   const { issuer, apiResource } = settings
   const routes = createRoutes(deps)
-  return [
-    routerOf(routes),
-    createDiscoveryRoutes({ issuer, apiResource, routes }),
-    createHealthRoutes({ db: pools.decisions, keysUsable: signingKeys.usable, draining, degraded, metrics }),
-  ]
+  const { router: discovery, missingPage } = createDiscovery({ issuer, apiResource, routes })
+  const { decisions: db } = pools
+  const health = createHealthRoutes({ db, keysUsable: signingKeys.usable, draining, degraded, metrics })
+  return { routers: [routerOf(routes), discovery, health], missingPage }
 }
 
 const createRoutes = (deps: ApiDependencies): Route[] => [...integratorRoutes(deps), ...workspaceRoutes(deps)]
@@ -127,7 +127,7 @@ export function describeApi(settings: { issuer: string; apiResource: string }): 
 /** Each method, but HEAD, with its path as Koa's router takes it, such as `GET /v1/vendor/:vendorId/people`. */
 export const listPaths = (settings: { issuer: string; apiResource: string }): string[] =>
   createRouters(withoutStores(settings))
-    .flatMap(({ stack }) => stack)
+    .routers.flatMap(({ stack }) => stack)
     .flatMap(({ methods, path }) =>
       methods.filter((method) => method !== 'HEAD').map((method) => `${method} ${path}`),
     )

@@ -211,7 +211,9 @@ async function fill(
   const db = createPostgres({ url: ownerUrl, poolSize: 1, applicationName: 'integration-local' })
   try {
     const seeded = await seed({ db, clock: systemClock, password: options.settings.demoPassword })
-    options.say(`Demo data: ${seeded.days > 0 ? `${seeded.days} days of analytics added` : 'complete'}`)
+    options.say(
+      `Demo data: ${seeded.days > 0 ? `${seeded.days} days of analytics added for each company` : 'complete'}`,
+    )
     const client = await demoClient({ db, dataDir, secrets, replace: options.newDemoClient ?? false })
     return { seeded, client }
   } finally {

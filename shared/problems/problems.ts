@@ -25,7 +25,7 @@ export const PROBLEMS = {
   already_member: { status: 409, title: 'The person already belongs to the company' },
   owner_required: { status: 409, title: 'The company needs an active owner' },
   people_limit_reached: { status: 409, title: 'The company has reached its limit of people' },
-  callback_not_configured: { status: 409, title: 'No callback destination is saved' },
+  callback_not_configured: { status: 409, title: 'No callback URL is saved' },
   test_in_progress: { status: 409, title: 'A test event is being sent' },
   precondition_failed: { status: 412, title: 'If-Match does not match the current ETag' },
   payload_too_large: { status: 413, title: 'The body is too large' },

@@ -192,7 +192,7 @@ const STATES: State[] = [
       await page.getByRole('option').first().waitFor()
     },
   },
-  { name: 'webhooks', as: OWNER, path: '/ven_acme/integrations/webhooks', reach: heading('Webhooks') },
+  { name: 'webhooks', as: OWNER, path: '/ven_acme/integrations/webhooks', reach: heading('Callback URL') },
   {
     name: 'a refusal, explained',
     as: OWNER,
@@ -368,7 +368,7 @@ describe('workspace: what axe does not see', function () {
   it('says why a control cannot be used when it is touched', async () => {
     tab = await visit({ as: OWNER, path: '/ven_acme/integrations/webhooks', width: 390, height: 844 })
     const { page } = tab
-    await page.getByRole('button', { name: 'Save destination' }).click({ force: true })
+    await page.getByRole('button', { name: 'Save callback URL' }).click({ force: true })
     const reason = page.locator('.button-reason')
     await reason.waitFor()
     assert.match(await reason.innerText(), /No changes to save/)

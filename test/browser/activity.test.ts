@@ -39,7 +39,7 @@ describe('workspace: Activity', function () {
     await save('https://second.acme-receiver.com/')
     tab = await visit({ sessionToken: token, path: '/ven_acme/activity' })
     await tab.page
-      .getByText('changed the webhook destination from first.acme-receiver.com to second.acme-receiver.com')
+      .getByText('changed the callback URL from first.acme-receiver.com to second.acme-receiver.com')
       .waitFor()
   })
 

@@ -151,6 +151,18 @@ describe('documentation: the examples, as they are printed', function () {
     }
   }
 
+  for (const path of Object.keys(PRINTED)) {
+    if (path === '/docs/token') continue
+    it(`shows the token endpoint’s error in the curl example of ${path}, and sends no request without a token`, async () => {
+      const example = block(path, (one) => one.language === 'sh').text
+      await assert.rejects(shell(`INTEGRATION_CLIENT_SECRET=wrong\n${example}`), ({ stdout, stderr }) => {
+        assert.match(stderr, /"error":"invalid_client".*TOKEN: was not issued/s)
+        assert.equal(stdout, '')
+        return true
+      })
+    })
+  }
+
   for (const [language, { name, try: attempt }] of Object.entries(LIBRARIES)) {
     if (!attempt || !works(attempt)) continue
     it(`verifies a token with the ${name} example of /docs/verify, and refuses a forged one`, async () => {

@@ -86,6 +86,8 @@ describe('workspace: explaining a refusal', function () {
     const { page } = tab
     const unknown = page.getByRole('status').filter({ hasText: 'No refused request with this id' })
     await unknown.waitFor()
+    await page.getByRole('heading', { name: 'This request', level: 2 }).waitFor()
+    assert.equal(await page.getByRole('heading', { name: 'Why it was refused' }).count(), 0)
     const said = await unknown.textContent()
     await page.goto(`${tab.baseUrl}/ven_globex/explain/${crypto.randomUUID()}`)
     await unknown.waitFor()

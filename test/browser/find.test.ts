@@ -188,7 +188,7 @@ describe('workspace: finding', function () {
         .waitFor()
     await selects('OAuth2 Clients')
     await page.keyboard.press('ArrowDown')
-    await selects('Webhooks')
+    await selects('Callback URL')
     await page.keyboard.press('ArrowUp')
     await page.keyboard.press('ArrowUp')
     await selects('Sign out')

@@ -84,8 +84,10 @@ describe('workspace: the next person in the same tab', function () {
       answer = (how) => route.fulfill(how)
     })
     const sent = page.waitForRequest((request) => request.method() === 'PATCH')
-    await page.getByLabel('Callback URL').fill('https://hooks.sent-before-signing-out.com/')
-    await page.getByRole('button', { name: 'Save destination' }).click()
+    await page
+      .getByRole('textbox', { name: 'Callback URL' })
+      .fill('https://hooks.sent-before-signing-out.com/')
+    await page.getByRole('button', { name: 'Save callback URL' }).click()
     await sent
     await page.getByRole('button', { name: OWNER }).click()
     await page.getByRole('menuitem', { name: 'Sign out', exact: true }).click()
@@ -105,7 +107,7 @@ describe('workspace: the next person in the same tab', function () {
     const token = await newSession(OWNER)
     tab = await visit({ sessionToken: token, path: '/ven_acme/integrations/webhooks' })
     const { page } = tab
-    const field = page.getByLabel('Callback URL')
+    const field = page.getByRole('textbox', { name: 'Callback URL' })
     const typed = 'https://hooks.typed-by-the-owner.com/'
     await field.fill(typed)
     await api('/v1/session', { token, method: 'DELETE' })
@@ -114,7 +116,7 @@ describe('workspace: the next person in the same tab', function () {
       page.getByText('Your session has ended'),
     )
     await signIn(page, ADMIN)
-    await page.getByRole('link', { name: 'Webhooks' }).click()
+    await page.getByRole('link', { name: 'Callback URL' }).click()
     await field.waitFor()
     assert.notEqual(await field.inputValue(), typed)
   })

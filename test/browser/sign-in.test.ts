@@ -243,7 +243,7 @@ describe('workspace: signing in and out', function () {
     const { stack } = await testWorkspace()
     const token = await newSession(OWNER)
     tab = await visit({ sessionToken: token, path: '/ven_acme/integrations/webhooks' })
-    const field = tab.page.getByLabel('Callback URL')
+    const field = tab.page.getByRole('textbox', { name: 'Callback URL' })
     await field.fill('https://hooks.half-typed.com/')
     await api('/v1/session', { token, method: 'DELETE' })
     await clickUntilShown(
@@ -251,11 +251,11 @@ describe('workspace: signing in and out', function () {
       tab.page.getByText('Your session has ended'),
     )
     await fill(OWNER, stack.demoPassword)
-    await tab.page.getByRole('link', { name: 'Webhooks' }).click()
+    await tab.page.getByRole('link', { name: 'Callback URL' }).click()
     assert.equal(await field.inputValue(), 'https://hooks.half-typed.com/')
     await leave(tab.page)
     await fill(OWNER, stack.demoPassword)
-    await tab.page.getByRole('link', { name: 'Webhooks' }).click()
+    await tab.page.getByRole('link', { name: 'Callback URL' }).click()
     assert.notEqual(await field.inputValue(), 'https://hooks.half-typed.com/')
   })
 

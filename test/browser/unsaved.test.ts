@@ -39,7 +39,7 @@ describe('workspace: what would be lost', function () {
   it('asks before a tab with unsaved input closes, until the input is discarded', async () => {
     tab = await visit({ as: OWNER, path: '/ven_acme/integrations/webhooks' })
     const { page } = tab
-    const field = page.getByLabel('Callback URL')
+    const field = page.getByRole('textbox', { name: 'Callback URL' })
     const saved = await field.inputValue()
     await field.fill('https://hooks.half-typed.com/')
     assert.equal(await askedOnClosing(page), 'beforeunload')
@@ -51,7 +51,7 @@ describe('workspace: what would be lost', function () {
     const token = await inTwoCompanies('both@acme.example')
     tab = await visit({ sessionToken: token, path: '/ven_acme/integrations/webhooks' })
     const { page } = tab
-    const field = page.getByLabel('Callback URL')
+    const field = page.getByRole('textbox', { name: 'Callback URL' })
     const typed = 'https://hooks.only-for-acme.com/'
     await field.fill(typed)
     const choose = async (company: string) => {

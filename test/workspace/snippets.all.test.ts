@@ -62,6 +62,15 @@ describe('workspace: the code to paste', function () {
     assert.equal(daily.days.length, 30)
   })
 
+  it('shows why no token was issued to the curl commands', async () => {
+    const wrong = { ...(await access(['analytics:read'])), clientSecret: 'wrong' }
+    await assert.rejects(shell(curl(wrong)), ({ stdout, stderr }) => {
+      assert.match(stderr, /"error":"invalid_client".*TOKEN: was not issued/s)
+      assert.equal(stdout, '')
+      return true
+    })
+  })
+
   it('gets a token with curl for a client that reads no analytics', async () => {
     const answer = JSON.parse(await shell(curl(await access(['boost:read', 'catalog:write']))))
     assert.equal(answer.scope, 'boost:read catalog:write')

@@ -40,7 +40,7 @@ const getCallback = ({ db, manager: by }: CallbackDependencies): Route =>
     operationId: 'readCallback',
     tag: 'Callback',
     summary: 'Get the callback of a company',
-    description: 'Returns the saved destination. `callbackUrl` is null if none was ever saved.',
+    description: 'Returns the saved callback URL. `callbackUrl` is null if none was ever saved.',
     by,
     answers: { 200: { description: 'The saved callback.', schema: Callback } },
     handle: ({ vendorId }) => shown(db, vendorId),

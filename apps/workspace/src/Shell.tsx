@@ -133,7 +133,7 @@ function Navigation() {
       </h2>
       <ul aria-labelledby="nav-integrations">
         <NavItem screen="clients" icon={<KeyIcon />} label="OAuth2 Clients" short="Clients" />
-        <NavItem screen="webhooks" icon={<WebhookIcon />} label="Webhooks" />
+        <NavItem screen="webhooks" icon={<WebhookIcon />} label="Callback URL" />
       </ul>
       <h2 id="nav-company" className="nav-group">
         Company

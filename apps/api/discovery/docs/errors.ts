@@ -39,12 +39,15 @@ const article = (
 ): string => `<h3 id="${anchor}"><a class="self" href="#${anchor}">${code(name)}</a> <span class="status">${statuses.join(', ')}</span></h3>
 <dl class="advice"><dt>Why</dt><dd>${prose(cause)}</dd><dt>What to do</dt><dd>${prose(cure)}</dd></dl>`
 
+/** Statuses of other paths and of documents. */
+const NOT_OF_TOKENS = [404, 405, 412]
+
 /** What the token endpoint refuses, in brief. @param href the address of the page of errors. */
 export const oauthErrorTable = (href: string): string =>
   table(
     ['Status', 'error', 'Why'],
     Object.entries(OAUTH_ERRORS)
-      .filter(([, { statuses }]) => !statuses.some((status) => status === 404 || status === 405))
+      .filter(([, { statuses }]) => !statuses.some((status) => NOT_OF_TOKENS.includes(status)))
       .map(([error, { statuses, cause }]) => [
         escaped(statuses.join(', ')),
         `<a href="${escaped(href)}#${oauthAnchor(error)}">${code(error)}</a>`,

@@ -8,9 +8,9 @@ export interface OAuthErrorAdvice {
 /** Every `error` that the authorization server answers with. Its tests compare each answer with this list. */
 export const OAUTH_ERRORS: Record<string, OAuthErrorAdvice> = {
   invalid_request: {
-    statuses: [400],
+    statuses: [400, 408, 431],
     cause:
-      'The request is not a form, is compressed, lacks a field, repeats one, is larger than 8 KiB, or carries credentials in the query or in two ways. `error_description` says which.',
+      '400: the request is not a form, is compressed, lacks a field, repeats one, is larger than 8 KiB, or carries credentials in the query or in two ways. `error_description` says which. 408: it took too long to arrive. 431: its header is larger than 8 KiB.',
     cure: 'Send each field once, form-encoded in the body, and the secret either in the body or by HTTP Basic.',
   },
   invalid_client: {

@@ -96,9 +96,13 @@ export interface DocsOptions {
 
 /**
  * The documentation: static pages, which need a script only to search, to copy, and to remember the chosen language.
- * Returns the files by their paths on this server. They are rendered on first request.
+ * Returns the files by their paths on this server, and the page for a path that has none. They are rendered on first
+ * request.
  */
-export function createDocs(options: DocsOptions): Map<string, PublishedFile> {
+export function createDocs(options: DocsOptions): {
+  files: Map<string, PublishedFile>
+  missing: () => { html: string; headers: Record<string, string> }
+} {
   const fonts = FONTS.map(fontAsset)
   const script = asset('docs.js', 'text/javascript; charset=utf-8', read('docs.js'))
   const assets = [...fonts, styleAsset(fonts), script]
@@ -109,12 +113,20 @@ export function createDocs(options: DocsOptions): Map<string, PublishedFile> {
     content: () => pageOf(topic, contentOf(topic), layout),
     headers: PAGE_HEADERS,
   })
-  return new Map([
+  const files = new Map<string, PublishedFile>([
     ...TOPICS.map((topic) => [pathOf(topic.slug), page(topic)] as const),
     ['/docs/', page(TOPICS[0] as Topic)],
     ['/docs/search.json', { type: 'application/json', content: () => searchIndex(contentOf, layout) }],
     ...assets.map((file) => [file.path, file] as const),
   ])
+  const missing = { slug: 'missing', title: 'No such page', words: 'The documentation has no page here.' }
+  return {
+    files,
+    missing: () => ({
+      html: pageOf(missing, `<h1 id="missing">${missing.title}</h1>\n${topicList(layout)}`, layout),
+      headers: PAGE_HEADERS,
+    }),
+  }
 }
 
 const pathOf = (slug: string): string => (slug === '' ? '/docs' : `/docs/${slug}`)

@@ -7,7 +7,7 @@ const BY_NAME: Record<string, unknown> = {
   advice: 'The receiver works.',
   callbackUrl: 'https://hooks.example.com/events',
   clientId: 'cli_4f1D2c3B5a69q78796a5w4',
-  clientSecret: 'shown-once',
+  clientSecret: 'ias_shownOnce',
   currency: 'EUR',
   email: 'owner@acme.example',
   entryId: '42',

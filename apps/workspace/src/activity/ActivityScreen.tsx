@@ -26,7 +26,7 @@ export default function ActivityScreen() {
     <Page
       title="Activity"
       section="Company"
-      lede={`Who changed clients, the webhook and people, and when. Times are in ${ZONE}.`}
+      lede={`Who changed clients, the callback URL and people, and when. Times are in ${ZONE}.`}
       actions={<ExportButton filter={filterOf(filtersIn(search))} />}
     >
       <Entries />
@@ -115,7 +115,7 @@ function Day({ title, entries }: { title: string; entries: ActivityEntry[] }) {
               <bdi className="strong">{entry.by.name}</bdi> <ActivityText entry={entry} />
               {today && (
                 <span className="quiet small">
-                  {' '}
+                  {' · '}
                   <Ago at={entry.at} />
                 </span>
               )}

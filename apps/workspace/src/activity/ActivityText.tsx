@@ -52,10 +52,10 @@ function sentenceOf({ action, subject, detail: { before, after, through } }: Act
       : 'accepted the invitation and joined as {role}'
   if (action === 'callback.saved') {
     const host = textIn(before, 'host')
-    if (host === undefined) return 'saved the webhook destination at {subject}'
+    if (host === undefined) return 'saved the callback URL at {subject}'
     return host === subject
-      ? 'saved the webhook destination again, at {subject}'
-      : 'changed the webhook destination from {hostBefore} to {subject}'
+      ? 'saved the callback URL, which is still at {subject}'
+      : 'changed the callback URL from {hostBefore} to {subject}'
   }
   if (action !== 'person.changed') return SENTENCES[action] ?? `${action} {subject}`
   if (byProvider)

@@ -6,7 +6,7 @@ export const KINDS: Readonly<Record<string, string>> = {
   'client.created': 'Client created',
   'client.renamed': 'Client renamed',
   'client.revoked': 'Client revoked',
-  'callback.saved': 'Webhook saved',
+  'callback.saved': 'Callback URL saved',
   'company.created': 'Company created',
   'person.added': 'Person added',
   'person.invited': 'Person invited',

@@ -71,7 +71,7 @@ function Explanation({ requestId }: { requestId: string }) {
   const query = useRefusal(vendorId, requestId)
   return (
     <section className="section explanation" aria-labelledby="explanation-title" aria-live="polite">
-      <h2 id="explanation-title">Why it was refused</h2>
+      <h2 id="explanation-title">{query.data ? 'Why it was refused' : 'This request'}</h2>
       <Loaded
         query={query}
         skeleton={<Skeleton lines={3} />}

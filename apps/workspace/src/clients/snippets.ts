@@ -33,11 +33,11 @@ export const curl = (access: Access): string =>
   reads(access)
     ? `# Get a token, valid for 15 minutes
 TOKEN=$(${curlToken(access)} |
-  sed -E 's/.*"access_token":"([^"]+)".*/\\1/')
+  sed -nE -e 's/.*"access_token":"([^"]+)".*/\\1/p' -e t -e 'w /dev/stderr')
 
 # Read the last 30 days
 curl -sS ${analyticsUrl(access)} \\
-  -H "Authorization: Bearer $TOKEN"
+  -H "Authorization: Bearer \${TOKEN:?was not issued}"
 `
     : `# Get a token, valid for 15 minutes
 ${curlToken(access)}

@@ -205,7 +205,7 @@ function useCommands(): Group[] {
 /** Screens by their titles, with further words that find them. */
 const FOUND_SCREENS: readonly [screen: keyof typeof SCREENS, title: string, words: string][] = [
   ['clients', 'OAuth2 Clients', ''],
-  ['webhooks', 'Webhooks', 'callback'],
+  ['webhooks', 'Callback URL', 'webhooks receiver'],
   ['analytics', 'Analytics', ''],
   ['activity', 'Activity', 'audit log'],
   ['people', 'People', 'team users invite members roles'],

@@ -26,7 +26,10 @@ const CLIENTS_STAY = 'Clients that this person created keep working. Revoke thos
 const CHANGES: Record<Change, Words> = {
   'make admin': {
     title: (name) => <>Make {name} an admin?</>,
-    facts: ['Admins create, rotate and revoke clients, and set the webhook.', 'This takes effect at once.'],
+    facts: [
+      'Admins create, rotate and revoke clients, and set the callback URL.',
+      'This takes effect at once.',
+    ],
     button: 'Make an admin',
     danger: false,
     done: (name) => <>{name} is now an admin</>,

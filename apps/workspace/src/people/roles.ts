@@ -10,7 +10,7 @@ export const ROLES: readonly { role: Role; name: string; may: string }[] = [
   {
     role: 'admin',
     name: 'Admin',
-    may: 'Creates, rotates and revokes clients, sets the webhook, and sees analytics, activity and people.',
+    may: 'Creates, rotates and revokes clients, sets the callback URL, and sees analytics, activity and people.',
   },
   {
     role: 'member',

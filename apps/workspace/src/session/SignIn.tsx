@@ -50,7 +50,7 @@ function SignInPage({ reason, email, onBegin, methods }: SignInProps & { methods
       </header>
       <main className="sign-in-body">
         <h1>Sign in</h1>
-        <p className="lede">Your company’s clients, webhook and analytics.</p>
+        <p className="lede">Your company’s clients, callback URL and analytics.</p>
         {failure ? (
           <Notice tone="bad" title={failure.title} live>
             {failure.text}

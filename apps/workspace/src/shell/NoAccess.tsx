@@ -22,8 +22,8 @@ export function NoAccess() {
             </p>
           ) : (
             <p>
-              Your role in <bdi>{name}</bdi> is Member. Only its owner and admins can see clients, webhooks,
-              analytics and activity. Ask {owner}, who owns the company, to make you an admin.
+              Your role in <bdi>{name}</bdi> is Member. Only its owner and admins can see clients, the
+              callback URL, analytics and activity. Ask {owner}, who owns the company, to make you an admin.
             </p>
           )}
           <CheckAgain />

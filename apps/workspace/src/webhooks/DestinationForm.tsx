@@ -26,7 +26,9 @@ export function DestinationForm({ destination, typed, onType, unsaved }: Destina
   const form = useSaving({ destination, typed, onType, unsaved })
   return (
     <section className="section" aria-labelledby="change-title">
-      <h2 id="change-title">{destination.callbackUrl ? 'Change the destination' : 'Set the destination'}</h2>
+      <h2 id="change-title">
+        {destination.callbackUrl ? 'Change the callback URL' : 'Set the callback URL'}
+      </h2>
       <form className="destination-form" onSubmit={form.submit} noValidate>
         <Field
           label="Callback URL"
@@ -50,7 +52,7 @@ export function DestinationForm({ destination, typed, onType, unsaved }: Destina
             busy={form.busy}
             unavailable={unsaved ? undefined : 'No changes to save.'}
           >
-            Save destination
+            Save callback URL
           </Button>
           {unsaved && destination.callbackUrl && (
             <Button variant="quiet" onClick={form.discard}>
@@ -106,7 +108,7 @@ function useSaving({ destination, typed, onType, unsaved }: DestinationFormProps
       onType(callbackUrl ?? '')
       keepDraft(draftKey(vendorId), undefined)
       setTried(false)
-      toast('Destination saved')
+      toast('Callback URL saved')
     })
     if (!saved) inputRef.current?.focus()
   }
@@ -136,7 +138,7 @@ const complained = (sentence: string, code: string | undefined): ReactNode => (
 )
 
 function refusal(error: unknown): Failure {
-  const title = 'The destination was not saved'
+  const title = 'The callback URL was not saved'
   if (error instanceof Offline) return { title, text: error.message }
   if (!(error instanceof ApiProblem))
     return { title, text: 'Not saved: the service could not be reached. Try again.' }

@@ -22,7 +22,7 @@ export function SavedDestination({ destination, unsaved, test }: SavedDestinatio
   const [newest] = test.results
   return (
     <section className="section section-first saved" aria-labelledby="saved-title">
-      <h2 id="saved-title">Saved destination</h2>
+      <h2 id="saved-title">Saved callback URL</h2>
       {callbackUrl ? (
         <Url url={callbackUrl} />
       ) : (
@@ -33,7 +33,7 @@ export function SavedDestination({ destination, unsaved, test }: SavedDestinatio
         <Button
           icon={<SendIcon />}
           busy={test.startedAt !== undefined}
-          unavailable={callbackUrl ? undefined : 'Save a destination first.'}
+          unavailable={callbackUrl ? undefined : 'Save a callback URL first.'}
           onClick={() => void test.send()}
         >
           Send test event
@@ -43,7 +43,7 @@ export function SavedDestination({ destination, unsaved, test }: SavedDestinatio
             <Sending startedAt={test.startedAt} />
           ) : unsaved && callbackUrl ? (
             <strong className="saved-unsaved">
-              Goes to the saved destination, not to your unsaved edit.
+              Goes to the saved callback URL, not to your unsaved edit.
             </strong>
           ) : (
             'Sends one POST. No retries, no signature.'
@@ -66,7 +66,7 @@ function Url({ url }: { url: string }) {
         <span className="saved-host">{host}</span>
         <span className="quiet">{after}</span>
       </code>
-      <CopyButton text={url} what="saved destination" />
+      <CopyButton text={url} what="saved callback URL" />
     </p>
   )
 }

@@ -75,7 +75,8 @@ function Details({ result, vendorId, saved }: { result: TestSendResult; vendorId
     <>
       {result.url !== saved && (
         <p className="small quiet">
-          This test used <code className="wrap">{result.url}</code>, which is no longer the saved destination.
+          This test used <code className="wrap">{result.url}</code>, which is no longer the saved callback
+          URL.
         </p>
       )}
       <dl className="sheet">

@@ -16,7 +16,7 @@ import './webhooks.css'
 export default function WebhooksScreen() {
   return (
     <Page
-      title="Webhooks"
+      title="Callback URL"
       section="Integrations"
       lede="One public HTTPS address that receives your company’s events. So far the only event is the test event."
     >
