@@ -125,7 +125,7 @@ describe('workspace: Activity', function () {
     assert.deepEqual(
       (await said.locator('p').allInnerTexts())
         .slice(0, 8)
-        .map((text) => text.replace(/ (?:just now|\d+ \w+ ago)$/, '')),
+        .map((text) => text.replace(/ · (?:just now|\d+ \w+ ago)$/, '')),
       [
         `${owner} removed Pia Partner, whose role was Admin`,
         `${owner} ended the suspension of Pia Partner`,

@@ -178,6 +178,9 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     assert.equal((await requestToken(client)).body.error, 'invalid_client')
     await page.getByRole('radio', { name: /^Revoked/ }).check({ force: true })
     await row.getByText('Revoked', { exact: true }).waitFor()
+    const when = row.locator('[data-label="Status"] time')
+    await when.waitFor()
+    assert.match((await when.getAttribute('title')) ?? '', /, by Olivia Brandt$/)
   })
 
   it('draws each client’s last 14 days in the list', async () => {

@@ -158,6 +158,7 @@ const ClientRow = memo(({ client, role, other, statusTold, fresh, onRevoke }: Cl
       {statusTold && (
         <td data-label="Status">
           <Status client={client} />
+          {client.revokedAt && <Ago at={client.revokedAt} by={client.revokedBy?.name ?? ''} />}
         </td>
       )}
       <td data-label="Last used">
