@@ -156,7 +156,9 @@ describe('the limits of signing in', () => {
   })
 
   it('limits an address, IPv6 by its /64, as a trusted proxy names it', async () => {
-    await using api = await startApi({ env: { RATE_SIGN_IN_PER_ADDRESS: '1/60', TRUSTED_PROXIES: '127.0.0.1' } })
+    await using api = await startApi({
+      env: { RATE_SIGN_IN_PER_ADDRESS: '1/60', TRUSTED_PROXIES: '127.0.0.1' },
+    })
     const from = async (address: string) =>
       (
         await api.request('POST', '/v1/session', {
