@@ -20,7 +20,7 @@ const PROBLEMS = [
  * Returns a factory of access checks, one per scope. A check verifies the request's access token, asks whether it was
  * revoked, and counts the request against the client's limit. It throws a Problem as RFC 6750 §3.1 requires: 401 without
  * a valid token, 403 if the token lacks the scope or is for another company. It also throws 429 above the client's
- * limit, and 503 if the token cannot be checked.
+ * limit, and 503 if the token cannot be checked. Only a token that could admit the request asks anything early.
  */
 export function createAccessTokenAccess({
   tokens,
@@ -29,27 +29,31 @@ export function createAccessTokenAccess({
   tokens: AccessTokens
   rateLimit: RateLimit
 }): RequireAccessToken {
-  async function verified(ctx: ApiContext): Promise<VerifiedToken> {
-    const token = await tokens.verify(presentedToken(ctx))
-    const { clientId, vendorId } = token
-    ctx.state.client = { clientId, vendorId }
+  /** Resolves once the stores allow the request. */
+  async function requireAllowed(ctx: ApiContext, token: VerifiedToken): Promise<void> {
     // Both commands are written to Redis before either answer is read, so this waits once. Counting never rejects.
-    const [rate] = await Promise.all([rateLimit.consume(clientId), tokens.requireLive(token)])
+    const [rate] = await Promise.all([rateLimit.consume(token.clientId), tokens.requireLive(token)])
     // Bypasses Koa's `set`, which costs more than the headers themselves.
     for (const [name, value] of Object.entries(rateLimitHeaders(rate))) ctx.res.setHeader(name, value)
     if (!rate.allowed) throw new Problem('rate_limited', 'Too many requests from this client.')
     if (await sentInForm(ctx)) await tokens.verify({ kind: 'repeated' })
-    return token
   }
 
-  return (scope) => ({
+  return (scope, askEarly) => ({
     async admit(ctx) {
       try {
-        const token = await verified(ctx)
+        const token = await tokens.verify(presentedToken(ctx))
+        const { clientId, vendorId } = token
+        ctx.state.client = { clientId, vendorId }
+        const permitted = token.scopes.includes(scope) && vendorId === ctx.params.vendorId
+        const early = permitted ? askEarly?.(token) : undefined
+        // If the request is refused, no one reads the answer.
+        early?.catch(() => {})
+        await requireAllowed(ctx, token)
         tokens.requireScope(token, scope)
         tokens.requireCompany(token, ctx.params.vendorId)
-        ctx.state.vendorId = token.vendorId
-        return token
+        ctx.state.vendorId = vendorId
+        return { ...token, early }
       } catch (error) {
         if (!(error instanceof TokenRefused)) throw error
         note(ctx, error)

@@ -45,13 +45,14 @@ export function dailyRange(
   return { from: first, to: last }
 }
 
-export type ReadDaily = (company: CompanyCalendar, range: DateRange) => Promise<DailyAnswer>
+export interface DailyReads {
+  /** Asks Postgres for the revision of a company's days, which changes whenever they do. */
+  readRevision(vendorId: string): Promise<string | undefined>
+  /** Reads a range. Rebuilds the answer only if its days have changed since: `revision` must be newer than the request. */
+  readDaily(company: CompanyCalendar, range: DateRange, revision: string | undefined): Promise<DailyAnswer>
+}
 
-/**
- * Reads a range. Every read asks Postgres whether the company's days have changed, and rebuilds the answer only if they
- * have.
- */
-export function createDailyRead({ db }: { db: Database }): ReadDaily {
+export function createDailyReads({ db }: { db: Database }): DailyReads {
   interface CachedAnswer extends DailyAnswer {
     revision: string | undefined
   }
@@ -74,9 +75,12 @@ export function createDailyRead({ db }: { db: Database }): ReadDaily {
     if (old && cached.delete(key)) size_bytes -= old.json.text.length
   }
 
-  return async (company, range) => {
+  async function readDaily(
+    company: CompanyCalendar,
+    range: DateRange,
+    revision: string | undefined,
+  ): Promise<DailyAnswer> {
     const { vendorId, timezone, currency, finalThrough } = company
-    const revision = await readRevision(vendorId)
     const key = `${vendorId} ${range.from} ${range.to} ${finalThrough} ${timezone} ${currency}`
     const before = cached.get(key)
     if (before?.revision === revision && before) return before
@@ -86,6 +90,8 @@ export function createDailyRead({ db }: { db: Database }): ReadDaily {
     remember(key, answer)
     return answer
   }
+
+  return { readRevision, readDaily }
 }
 
 function dailyAnalytics(

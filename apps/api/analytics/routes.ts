@@ -15,7 +15,7 @@ import {
 } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
 import { createCompanyCalendars } from './companies.ts'
-import { createDailyRead, dailyRange } from './daily.ts'
+import { createDailyReads, dailyRange } from './daily.ts'
 import { postEvents } from './events.ts'
 import { DailyAnalytics, DailyHeaders, DailyQuery } from './schemas.ts'
 
@@ -59,19 +59,27 @@ export interface AnalyticsDependencies {
 export function createAnalyticsRoutes(deps: AnalyticsDependencies): Route[] {
   const { db, clock, manager, accessToken } = deps
   const findCompanyCalendar = createCompanyCalendars({ db, clock })
-  const readDaily = createDailyRead({ db })
+  const { readRevision, readDaily } = createDailyReads({ db })
 
   async function handle(
     {
       vendorId,
       query,
       headers,
-    }: { vendorId: string; query: z.infer<typeof DailyQuery>; headers: z.infer<typeof DailyHeaders> },
+      early,
+    }: {
+      vendorId: string
+      query: z.infer<typeof DailyQuery>
+      headers: z.infer<typeof DailyHeaders>
+      early?: Promise<string | undefined> | undefined
+    },
     ctx: ApiContext,
   ): Promise<Json<DailyAnalytics> | undefined> {
     const company = await findCompanyCalendar(vendorId)
     if (!company) throw new Problem('not_found', 'This company no longer exists.')
-    const { json, tag: ofText } = await readDaily(company, dailyRange(query, company))
+    const range = dailyRange(query, company)
+    const revision = await (early ?? readRevision(vendorId))
+    const { json, tag: ofText } = await readDaily(company, range, revision)
     const small = json.text.length >= COMPRESSED_MIN_BYTES && ctx.acceptsEncodings('gzip') === 'gzip'
     const tag = small ? ofText.replace(/"$/, '-gzip"') : ofText
     if (failsIfMatch(headers['If-Match'], tag)) throw preconditionFailed()
@@ -92,7 +100,7 @@ export function createAnalyticsRoutes(deps: AnalyticsDependencies): Route[] {
       path: '/v1/analytics/:vendorId/daily',
       operationId: 'readDaily',
       summary: 'Read the daily figures of a company',
-      by: accessToken('analytics:read'),
+      by: accessToken('analytics:read', ({ vendorId }) => readRevision(vendorId)),
       handle,
     }),
     postEvents({ ...deps, findCompanyCalendar }),

@@ -21,8 +21,15 @@ export interface Access<Caller extends object> {
   problems: readonly ProblemCode[]
 }
 
-/** Creates an access check for tokens with `scope` for the path's company. */
-export type RequireAccessToken = (scope: Scope) => Access<AccessTokenState>
+/**
+ * Creates an access check for tokens with `scope` for the path's company. `askEarly` puts a question to a store while
+ * the token itself is still being asked about, so that a request waits once. It must read nothing that only the caller
+ * may know: a refused request drops its answer.
+ */
+export type RequireAccessToken = <Early = undefined>(
+  scope: Scope,
+  askEarly?: (token: AccessTokenState) => Promise<Early>,
+) => Access<AccessTokenState & { early?: Promise<Early> | undefined }>
 
 export const anyone: Access<object> = { admit: async () => ({}), problems: [] }
 
