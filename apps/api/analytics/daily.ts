@@ -63,7 +63,7 @@ export function createDailyReads({ db }: { db: Database }): DailyReads {
   function remember(key: string, answer: CachedAnswer): void {
     forget(key)
     cached.set(key, answer)
-    size_bytes += answer.json.text.length
+    size_bytes += answer.json.bytes.length
     for (const oldest of cached.keys()) {
       if (size_bytes <= ANSWERS_LIMIT_BYTES) return
       forget(oldest)
@@ -72,7 +72,7 @@ export function createDailyReads({ db }: { db: Database }): DailyReads {
 
   function forget(key: string): void {
     const old = cached.get(key)
-    if (old && cached.delete(key)) size_bytes -= old.json.text.length
+    if (old && cached.delete(key)) size_bytes -= old.json.bytes.length
   }
 
   async function readDaily(
@@ -85,8 +85,8 @@ export function createDailyReads({ db }: { db: Database }): DailyReads {
     const before = cached.get(key)
     if (before?.revision === revision && before) return before
     const stored = await readStoredDays(db, { vendorId, ...range })
-    const json = new Json(dailyAnalytics(company, range, stored))
-    const answer = { revision: stored.revision, json, tag: entityTag(json.text) }
+    const json = Json.of(dailyAnalytics(company, range, stored))
+    const answer = { revision: stored.revision, json, tag: entityTag(json.bytes) }
     remember(key, answer)
     return answer
   }

@@ -100,7 +100,7 @@ export function postEvents(deps: EventIntakeDependencies): Route {
         // A smaller call may still fit.
         throw overLimit(await eventLimit.consume(clientId, -sent.length))
       }
-      for (const [name, value] of Object.entries(rateLimitHeaders(rate))) ctx.res.appendHeader(name, value)
+      ctx.state.fields.push(...Object.entries(rateLimitHeaders(rate)).flat())
       const company = await findCompanyCalendar(vendorId)
       if (!company) throw new Problem('not_found', 'This company no longer exists.')
       return storeEvents(db, vendorId, judge(sent, company)).catch((error: unknown) => {

@@ -80,18 +80,15 @@ export function createAnalyticsRoutes(deps: AnalyticsDependencies): Route[] {
     const range = dailyRange(query, company)
     const revision = await (early ?? readRevision(vendorId))
     const { json, tag: ofText } = await readDaily(company, range, revision)
-    const small = json.text.length >= COMPRESSED_MIN_BYTES && ctx.acceptsEncodings('gzip') === 'gzip'
+    const small = json.bytes.length >= COMPRESSED_MIN_BYTES && ctx.acceptsEncodings('gzip') === 'gzip'
     const tag = small ? ofText.replace(/"$/, '-gzip"') : ofText
     if (failsIfMatch(headers['If-Match'], tag)) throw preconditionFailed()
-    ctx.res.setHeader('ETag', tag)
-    ctx.res.setHeader('Vary', 'Accept-Encoding')
-    ctx.res.setHeader('Cache-Control', 'private, no-cache')
+    ctx.state.fields.push('ETag', tag, 'Vary', 'Accept-Encoding', 'Cache-Control', 'private, no-cache')
     if (matchesNone(headers['If-None-Match'], tag)) {
       ctx.status = 304
       return undefined
     }
-    if (small) ctx.res.setHeader('Content-Encoding', 'gzip')
-    return json
+    return small ? json.gzipped() : json
   }
 
   return [

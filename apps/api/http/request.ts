@@ -3,15 +3,8 @@ import { performance } from 'node:perf_hooks'
 import type { Middleware } from 'koa'
 import { createContextReader, type RequestContext } from '#shared/http/request-context.ts'
 import type { Log } from '#shared/process/log.ts'
+import { STANDARD_FIELDS, setMissing } from './fields.ts'
 import type { ApiState, MatchedRoute, SessionState } from './state.ts'
-
-/** The headers of every answer, unless a handler replaces them. */
-const HEADERS = [
-  ['Cache-Control', 'no-store'],
-  ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
-  ['Referrer-Policy', 'no-referrer'],
-  ['X-Content-Type-Options', 'nosniff'],
-] as const
 
 /** Requested about every second by whatever monitors the process. */
 const PROBES: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz'])
@@ -25,11 +18,13 @@ class RequestState implements ApiState {
   declare refusal?: { reason: string; about?: string }
   declare problem?: string
   readonly request: RequestContext
+  readonly fields: string[]
   readonly #parent: Log
   #log: Log | undefined
 
   constructor(request: RequestContext, parent: Log) {
     this.request = request
+    this.fields = ['X-Request-Id', request.requestId, ...STANDARD_FIELDS]
     this.#parent = parent
   }
 
@@ -56,9 +51,8 @@ export function createRequestMiddleware({
     const request = readContext(ctx.req)
     const state = new RequestState(request, log)
     ctx.state = state
-    ctx.res.setHeader('X-Request-Id', request.requestId)
-    for (const [name, value] of HEADERS) ctx.res.setHeader(name, value)
     await next()
+    if (!ctx.res.headersSent) setMissing(ctx.res, state.fields)
     const route = state.route?.path
     const fields = {
       requestId: request.requestId,

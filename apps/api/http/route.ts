@@ -5,11 +5,12 @@ import { failsIfMatch } from '#shared/http/entity-tag.ts'
 import type { Scope } from '#shared/oauth/scopes.ts'
 import { Problem, type ProblemCode } from '#shared/problems/problems.ts'
 import { type BodyOptions, bodyReader } from './body.ts'
+import { send } from './fields.ts'
 import { headersReader, queryReader } from './input.ts'
 import { createRouter } from './routes.ts'
 import type { AccessTokenState, ApiContext, ApiMiddleware, ApiRouter, MatchedRoute } from './state.ts'
 
-const compress = promisify<string, Buffer>(gzip)
+const compress = promisify<Buffer, Buffer>(gzip)
 
 export type Security = { scheme: 'session' } | { scheme: 'accessToken'; scope: Scope }
 
@@ -82,16 +83,22 @@ type BodyOf<Answers> = {
 /** A value in JSON, for an answer that is sent more often than it changes. */
 export class Json<out Value> {
   declare readonly value: Value
-  readonly text: string
-  #gzipped: Promise<Buffer> | undefined
+  readonly bytes: Buffer
+  readonly encoding: 'gzip' | undefined
+  #gzipped: Promise<Json<Value>> | undefined
 
-  constructor(value: Value) {
-    this.text = JSON.stringify(value)
+  private constructor(bytes: Buffer, encoding?: 'gzip') {
+    this.bytes = bytes
+    this.encoding = encoding
+  }
+
+  static of<Value>(value: Value): Json<Value> {
+    return new Json<Value>(Buffer.from(JSON.stringify(value)))
   }
 
   /** The same compressed, about a tenth in size. Made off the event loop, when it is first asked for. */
-  gzipped(): Promise<Buffer> {
-    this.#gzipped ??= compress(this.text)
+  gzipped(): Promise<Json<Value>> {
+    this.#gzipped ??= compress(this.bytes).then((bytes) => new Json(bytes, 'gzip'))
     return this.#gzipped
   }
 }
@@ -108,8 +115,7 @@ interface Definition<Path extends string, Caller extends object, Query, Headers,
   /** Wraps reading the body and handling. Must call `next` once, or throw. */
   around?(caller: Caller, ctx: ApiContext, next: () => Promise<void>): Promise<void>
   /**
-   * Returns the body of the answer. Its status is the first of `answers` unless the handler sets another on `ctx`. If
-   * the handler sets Content-Encoding to gzip, a Json is sent compressed.
+   * Returns the body of the answer. Its status is the first of `answers` unless the handler sets another on `ctx`.
    */
   handle(
     request: Caller & {
@@ -152,9 +158,11 @@ export function route<
     ctx.status = status
     const returned = await handle({ ...caller, ...input } as Parameters<typeof handle>[0], ctx)
     if (returned instanceof Json) {
-      ctx.res.setHeader('Content-Type', 'application/json; charset=utf-8')
-      const isGzip = ctx.res.getHeader('Content-Encoding') === 'gzip'
-      ctx.body = isGzip ? await returned.gzipped() : returned.text
+      ctx.respond = false
+      const { bytes, encoding } = returned
+      const fields = [...ctx.state.fields, 'Content-Type', 'application/json; charset=utf-8']
+      if (encoding) fields.push('Content-Encoding', encoding)
+      send(ctx.res, { status: ctx.status, fields, bytes })
     } else if (returned !== undefined) ctx.body = returned
   }
   const handler: ApiMiddleware = async (ctx) => {

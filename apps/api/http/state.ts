@@ -39,6 +39,8 @@ export interface ApiState {
   request: RequestContext
   /** Logs with the request's id. */
   log: Log
+  /** Header fields of the answer: names and values in turn. A field that the response sets itself replaces them. */
+  fields: string[]
   /** The route that matched, once one has. */
   route?: MatchedRoute
   /** Set once the session is verified. */
