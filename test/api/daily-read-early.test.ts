@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { type ApiResponse, startApi, type TestApi } from '../support/api.ts'
+import { eventually } from '../support/eventually.ts'
+import { assertProblem } from '../support/problem.ts'
+
+const REVISIONS = '%from analytics_revisions where vendor_id = any%'
+const DAYS = '%from analytics_daily where vendor_id = $1 and date between%'
+
+describe('a daily read, which asks for the revision before the token is allowed', () => {
+  let api: TestApi
+  beforeEach(async () => {
+    api = await startApi({ env: { RATE_API_PER_CLIENT: '1/60' } })
+    await api.db.raw('create extension pg_stat_statements')
+  })
+  afterEach(() => api.stop())
+
+  async function reader() {
+    const { vendorId } = await api.createCompany()
+    const { clientId } = await api.createClient({ vendorId })
+    const addDay = (date: string) =>
+      api.db.raw('insert into analytics_daily (vendor_id, date, last_event_at) values (?, ?, now())', [
+        vendorId,
+        date,
+      ])
+    const read = async ({ of = vendorId, scope = 'analytics:read' } = {}): Promise<ApiResponse> =>
+      api.request('GET', `/v1/analytics/${of}/daily`, {
+        token: await api.issuer.token({ clientId, vendorId, scope }),
+      })
+    async function revoke(): Promise<void> {
+      const { sessionToken } = await api.createPerson({ vendorId })
+      const path = `/v1/vendor/${vendorId}/oauth-clients/${clientId}/revoke`
+      assert.equal((await api.request('POST', path, { token: sessionToken })).status, 200)
+    }
+    return { vendorId, addDay, read, revoke }
+  }
+
+  /** How often the API has run a statement. */
+  async function runs(statement: string): Promise<number> {
+    const { rows } = await api.db.raw(
+      `select coalesce(sum(calls), 0)::int as runs from pg_stat_statements
+       where query like ? and dbid = (select oid from pg_database where datname = current_database())
+         and userid = 'integration_api'::regrole`,
+      [statement],
+    )
+    return rows[0].runs
+  }
+  const reached = (statement: string, times: number) =>
+    eventually(async () => (await runs(statement)) === times, { otherwise: () => `never ${times}` })
+
+  function assertNothingOf(response: ApiResponse): void {
+    assert.equal(response.headers.get('etag'), null)
+    assert.equal(response.headers.get('cache-control'), 'no-store')
+    assert.deepEqual(Object.keys(response.json).sort(), [
+      ...['code', 'detail', 'requestId', 'status', 'title', 'type'],
+    ])
+  }
+
+  it('reads no day for a revoked client, and answers nothing of what it asked early', async () => {
+    const { read, revoke, addDay } = await reader()
+    await addDay('2026-11-20')
+    await revoke()
+    const refused = await read()
+    assertProblem(refused, 'invalid_token')
+    assertNothingOf(refused)
+    await reached(REVISIONS, 1)
+    const allowed = await reader()
+    assert.equal((await allowed.read()).status, 200)
+    await reached(DAYS, 1)
+  })
+
+  it('reads no day for a client above its limit, though the days have changed', async () => {
+    const { read, addDay } = await reader()
+    assert.equal((await read()).status, 200)
+    await addDay('2026-11-20')
+    const refused = await read()
+    assertProblem(refused, 'rate_limited')
+    assertNothingOf(refused)
+    await reached(REVISIONS, 2)
+    assert.equal(await runs(DAYS), 1)
+  })
+
+  it('asks nothing early for a token without the scope or for another company', async () => {
+    const [one, other] = [await reader(), await reader()]
+    assertProblem(await one.read({ scope: 'boost:read' }), 'insufficient_scope')
+    assertProblem(await other.read({ of: one.vendorId }), 'forbidden')
+    const allowed = await reader()
+    assert.equal((await allowed.read()).status, 200)
+    await reached(DAYS, 1)
+    assert.equal(await runs(REVISIONS), 1)
+  })
+
+  it('refuses a revoked client at once, even if the early question has no answer', async () => {
+    const { read, revoke } = await reader()
+    await revoke()
+    const lock = await api.db.transaction()
+    await lock.raw('lock table analytics_revisions in access exclusive mode')
+    assertProblem(await read(), 'invalid_token')
+    await lock.rollback()
+  })
+
+  it('refuses a revoked token without the scope as revoked', async () => {
+    const { read, revoke } = await reader()
+    await revoke()
+    assertProblem(await read({ scope: 'boost:read' }), 'invalid_token')
+  })
+})
