@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
 import Koa from 'koa'
 import pg from 'pg'
+import { sharedPerTurn } from './turn.ts'
 
 const { BENCH_ANSWERS = '', BENCH_DATABASE_URL = '', BENCH_REDIS_URL = '', PORT } = process.env
 const answers = new Map<string, { body: string; etag: string }>(
@@ -18,26 +19,13 @@ const COMPANIES = {
   text: 'select vendor_id, timezone from companies where vendor_id = any($1)',
 }
 
-let waiting: { vendorId: string; resolve: () => void }[] = []
-
-/** Resolves when both stores have answered what was asked in this turn. */
-function asked(vendorId: string): Promise<void> {
-  return new Promise((resolve) => {
-    waiting.push({ vendorId, resolve })
-    if (waiting.length === 1) setImmediate(() => void ask())
-  })
-}
-
-async function ask(): Promise<void> {
-  const batch = waiting
-  waiting = []
-  const vendorIds = batch.map(({ vendorId }) => vendorId)
-  await Promise.all([
+/** Asks both stores. */
+const asked = sharedPerTurn((vendorIds) =>
+  Promise.all([
     redis.mget(vendorIds.map((id) => `bench:${id}`)),
     db.query({ ...COMPANIES, values: [vendorIds] }),
-  ])
-  for (const { resolve } of batch) resolve()
-}
+  ]),
+)
 
 const app = new Koa()
 app.use(async (ctx) => {
