@@ -108,4 +108,12 @@ describe('paths and methods that nothing serves', () => {
     assert.equal(line.problem, 'unauthenticated')
     await behind.stop()
   })
+
+  it('forbids caching whatever request id a trusted proxy chose', async () => {
+    const behind = await startApi({ beside: api, env: { TRUSTED_PROXIES: '127.0.0.1' } })
+    const response = await behind.request('GET', '/healthz', { headers: { 'x-request-id': 'Cache-Control' } })
+    assert.equal(response.headers.get('x-request-id'), 'Cache-Control')
+    assert.equal(response.headers.get('cache-control'), 'no-store')
+    await behind.stop()
+  })
 })
