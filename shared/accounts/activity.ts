@@ -4,6 +4,7 @@ export const ACTIVITY_ACTIONS = [
   'client.created',
   'client.renamed',
   'client.revoked',
+  'client.secret_found',
   'callback.saved',
   'company.created',
   'person.added',
@@ -41,10 +42,12 @@ export interface Operator {
 /** The id of a user, or an operator. */
 export type Actor = string | Operator
 
-type DoneBy = { userId: string } | { operator: Operator }
+/** `userId` is null for what the service did on its own. */
+type DoneBy = { userId: string | null } | { operator: Operator }
 
-export const doneBy = (actor: Actor): DoneBy =>
-  typeof actor === 'string' ? { userId: actor } : { operator: actor }
+/** @param actor null: the service. */
+export const doneBy = (actor: Actor | null): DoneBy =>
+  actor === null || typeof actor === 'string' ? { userId: actor } : { operator: actor }
 
 interface Act {
   /** The id of the client, person, company, key or service, the host of the callback, or `database`. */
@@ -133,7 +136,7 @@ export interface ActivityRecord {
   action: ActivityAction
   subject: string
   detail: Record<string, unknown>
-  /** null: an operator. */
+  /** null: an operator, or the service. */
   userId: string | null
   userName: string | null
 }

@@ -1,11 +1,14 @@
 import { type Actor, appendActivity, doneBy } from '#shared/accounts/activity.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
-import type { Queryable } from '#shared/stores/postgres.ts'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import {
   type ClientRecord,
+  type FoundClient,
+  type FoundSecret,
   findClient,
   insertClient,
   markClientRevoked,
+  markFoundSecrets,
   type NewClient,
   setClientName,
 } from './clients.ts'
@@ -29,18 +32,19 @@ export async function createClient(
 }
 
 /** The tables of clients name no operator. */
-const userIdOf = (actor: Actor): string | null => (typeof actor === 'string' ? actor : null)
+const userIdOf = (actor: Actor | null): string | null => (typeof actor === 'string' ? actor : null)
 
 class NoSuchClient extends Error {}
 
 /**
  * Revokes a client and adds the activity entry. Once it resolves, no process of either service accepts the client
  * or a token of it. Revoking it again changes nothing and gives the same promise again.
+ * @param revokedBy null: the service, because the secret was found.
  * @returns undefined when the company has no such client.
  */
 export async function revokeClient(
   revocation: Revocation,
-  { vendorId, clientId, revokedBy }: { vendorId: string; clientId: string; revokedBy: Actor },
+  { vendorId, clientId, revokedBy }: { vendorId: string; clientId: string; revokedBy: Actor | null },
 ): Promise<ClientRecord | undefined> {
   try {
     return await revocation.revoke({ kind: 'client', id: clientId }, async (transaction) => {
@@ -54,7 +58,8 @@ export async function revokeClient(
       if (!record) throw new NoSuchClient()
       if (changed) {
         const entry = { vendorId, ...doneBy(revokedBy), action: 'client.revoked', subject: clientId } as const
-        await appendActivity(transaction, { ...entry, detail: { name: record.name } })
+        const reason = revokedBy === null && { reason: 'secret_found' }
+        await appendActivity(transaction, { ...entry, detail: { name: record.name, ...reason } })
       }
       return record
     })
@@ -84,4 +89,16 @@ export async function renameClient(
     })
   }
   return findClient(transaction, { vendorId, clientId })
+}
+
+/** Marks the clients that have these secrets, with an activity entry each. Returns those not marked before. */
+export function reportFoundSecrets(db: Database, secrets: readonly FoundSecret[]): Promise<FoundClient[]> {
+  return db.transaction(async (transaction) => {
+    const found = await markFoundSecrets(transaction, secrets)
+    for (const { vendorId, clientId, name, source } of found) {
+      const entry = { vendorId, ...doneBy(null), action: 'client.secret_found', subject: clientId } as const
+      await appendActivity(transaction, { ...entry, detail: { name, source } })
+    }
+    return found
+  })
 }

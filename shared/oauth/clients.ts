@@ -134,6 +134,10 @@ export interface ClientRecord {
   /** From then on it gets no tokens. null: never. */
   expiresAt: Date | null
   status: ClientStatus
+  /** When someone first reported its secret as found. */
+  secretFoundAt: Date | null
+  /** Where, as a stranger says. null: not found, or not said. */
+  secretFoundSource: string | null
   /** The client that this one replaces. */
   replaces: string | null
   /** The client that replaces this one: the Active one, else the newest. */
@@ -153,6 +157,7 @@ export interface ClientRecord {
 const CLIENT_RECORD = `
   select c.client_id as "clientId", c.name, c.scopes, c.secret_hint as "secretHint",
     c.key_thumbprint as "keyThumbprint", c.expires_at as "expiresAt", c.status, c.replaces,
+    c.secret_found_at as "secretFoundAt", c.secret_found_source as "secretFoundSource",
     (select r.client_id from oauth_clients r where r.vendor_id = c.vendor_id and r.replaces = c.client_id
      order by r.status, r.created_at desc, r.client_id limit 1) as "replacedBy", c.created_at as "createdAt",
     c.created_by as "createdBy", creator.name as "createdByName", c.revoked_at as "revokedAt",
@@ -189,6 +194,8 @@ export async function findClients(
 export interface ClientPage {
   vendorId: string
   status: ClientStatus | undefined
+  /** Only those whose secret was found. */
+  secretFound?: boolean
   /** The last client of the page before. */
   after: { position: string; clientId: string } | undefined
   limit: number
@@ -197,14 +204,58 @@ export interface ClientPage {
 /** Clients of one company, newest first. */
 export async function listClients(
   db: Queryable,
-  { vendorId, status, after, limit }: ClientPage,
+  { vendorId, status, secretFound, after, limit }: ClientPage,
 ): Promise<ClientRecord[]> {
   const { rows } = await db.raw(
     `${CLIENT_RECORD}
      where c.vendor_id = ? ${status ? 'and c.status = ?' : ''}
+       ${secretFound ? 'and c.secret_found_at is not null' : ''}
        ${after ? 'and (c.created_at, c.client_id) < (?::timestamptz, ?)' : ''}
      order by c.created_at desc, c.client_id desc limit ?`,
     [vendorId, ...(status ? [status] : []), ...(after ? [after.position, after.clientId] : []), limit],
+  )
+  return rows
+}
+
+export interface FoundSecret {
+  /** SHA-256 of the secret. */
+  secretHash: Buffer
+  /** Where it was found, in at most 200 ASCII characters. null: not said. */
+  source: string | null
+}
+
+export interface FoundClient {
+  clientId: string
+  vendorId: string
+  name: string
+  source: string | null
+}
+
+/**
+ * Marks the Active clients that have these secrets, once: a client keeps the time and the source of its first report.
+ * @returns those that were not marked before.
+ */
+export async function markFoundSecrets(
+  db: Queryable,
+  secrets: readonly FoundSecret[],
+): Promise<FoundClient[]> {
+  const { rows } = await db.raw(
+    `select client_id as "clientId", vendor_id as "vendorId", name, source
+     from mark_found_secrets(?::bytea[], ?::text[])`,
+    [secrets.map(({ secretHash }) => secretHash), secrets.map(({ source }) => source)] as never,
+  )
+  return rows
+}
+
+/** Active clients of any company whose secret was found, those found first before the others. */
+export async function listFoundClients(
+  db: Queryable,
+  { limit }: { limit: number },
+): Promise<{ clientId: string; vendorId: string }[]> {
+  const { rows } = await db.raw(
+    `select client_id as "clientId", vendor_id as "vendorId" from oauth_clients
+     where secret_found_at is not null and status = 'Active' order by secret_found_at limit ?`,
+    [limit],
   )
   return rows
 }

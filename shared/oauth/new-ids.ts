@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
+import { CLIENT_SECRET_PATTERN } from './ids.ts'
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const CLIENT_ID_BITS = 128
@@ -32,8 +33,18 @@ export const newVendorId = (): string => `ven_${randomBase62(CLIENT_ID_BITS)}`
 /** 256 random bits behind a fixed prefix, with a CRC-32 of them at the end. */
 export function newClientSecret(): string {
   const random = randomBase62(SECRET_BITS)
-  return `${CLIENT_SECRET_PREFIX}${random}${base62(BigInt(crc32(random)), CHECKSUM_CHARACTERS)}`
+  return `${CLIENT_SECRET_PREFIX}${random}${checksum(random)}`
 }
+
+const checksum = (random: string): string => base62(BigInt(crc32(random)), CHECKSUM_CHARACTERS)
+
+/**
+ * Whether a text can be a client secret. This says nothing about whether it is one: a checksum has no key, so that
+ * scanners can check it.
+ */
+export const hasSecretChecksum = (text: string): boolean =>
+  CLIENT_SECRET_PATTERN.exec(text)?.[0] === text &&
+  text.endsWith(checksum(text.slice(CLIENT_SECRET_PREFIX.length, -CHECKSUM_CHARACTERS)))
 
 const SECRET_HINT_CHARACTERS = 4
 

@@ -21,6 +21,8 @@ const client = (columns: string, values: string, clientId = `cli_${'c'.repeat(22
 const keyed = (key: string, thumbprint: string, clientId = `cli_${'c'.repeat(22)}`) =>
   `insert into oauth_clients (client_id, vendor_id, name, scopes, public_key, key_thumbprint)
    values ('${clientId}', 'ven_a', 'n', '{}', ${key}, ${thumbprint})`
+const found = (source: string) =>
+  client('scopes, secret_found_at, secret_found_source', `'{}', now(), ${source}`)
 const day = (column: string, value: string) =>
   `insert into analytics_daily (vendor_id, date, last_event_at, ${column}) values ('ven_a', '2026-01-02', now(), ${value})`
 const event = (type: string, quantity: string, amount: string) =>
@@ -146,6 +148,32 @@ const REFUSED: [what: string, sql: string, state: string][] = [
   ],
   ['a client that expires at infinity', client('scopes, expires_at', `'{}', 'infinity'`), CHECK],
   [
+    'a found secret of a client that has a key',
+    `update oauth_clients set secret_found_at = now() where client_id = '${KEYED}'`,
+    CHECK,
+  ],
+  ['a source without a found secret', client('scopes, secret_found_source', `'{}', 'a'`), CHECK],
+  ['a source of 201 characters', found(`repeat('x', 201)`), CHECK],
+  ['an empty source', found(`''`), CHECK],
+  ['a source of two lines', found(`E'a\\nb'`), CHECK],
+  ['a source that turns the text around', found(`U&'\\202E'`), CHECK],
+  ['a source with the start of a secret', found(`'ias_' || repeat('0', 16)`), CHECK],
+  [
+    'a secret found again',
+    `update oauth_clients set secret_found_at = now() where client_id = '${REPLACED}'`,
+    CHECK,
+  ],
+  [
+    'a secret that is no longer found',
+    `update oauth_clients set secret_found_at = null where client_id = '${REPLACED}'`,
+    CHECK,
+  ],
+  [
+    'another source of a found secret',
+    `update oauth_clients set secret_found_source = 'b' where client_id = '${REPLACED}'`,
+    CHECK,
+  ],
+  [
     'a client that replaces another one later',
     `update oauth_clients set replaces = '${CLIENT}' where client_id = '${REPLACED}'`,
     CHECK,
@@ -230,6 +258,7 @@ describe('the database, whoever asks', () => {
       ${invitation({ token_hash: SECRET_HASH, user_id: `'usr_i'`, email: `'i@a.example'` })};
       insert into restore_fences (reason) values ('one');
       update oauth_clients set status = 'Revoked' where client_id = '${REVOKED}';
+      update oauth_clients set secret_found_at = now(), secret_found_source = 'a' where client_id = '${REPLACED}';
       insert into revoked_tokens values ('jti', '${CLIENT}', now(), now());
       insert into analytics_event_ids values ('ven_a', 'seen');
     `)

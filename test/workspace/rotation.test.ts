@@ -25,6 +25,8 @@ const client = (minutes: number | null, tokensIssued24h: number): OAuthClient =>
   keyThumbprint: null,
   expiresAt: null,
   status: 'Active',
+  secretFoundAt: null,
+  secretFoundSource: null,
   replaces: null,
   replacedBy: null,
   createdAt: ago(60 * 24 * 90).toISOString(),
