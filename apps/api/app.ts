@@ -18,6 +18,7 @@ import { type CallbackDependencies, createCallbackRoutes } from './callbacks/rou
 import { createClientRoutes } from './clients/routes.ts'
 import type { ApiDocument } from './discovery/openapi/document-shape.ts'
 import { createDiscovery, describeRoutes, resourceMetadataUrl } from './discovery/routes.ts'
+import { createFoundSecretRoutes } from './found-secrets/routes.ts'
 import { createHealthRoutes } from './health.ts'
 import { createDeadlineMiddleware } from './http/deadline.ts'
 import { createManagerAccess } from './http/manager.ts'
@@ -78,6 +79,7 @@ export interface ApiDependencies {
     apiPerSession: RateLimit
     callbackTestPerCompany: RateLimit
     clientCreationsPerCompany: RateLimit
+    foundSecretsPerAddress: RateLimit
   }
   callbacks: Pick<CallbackDependencies, 'resolve' | 'judgeAddress' | 'sender'>
   /** Whether the process is about to end. */
@@ -157,7 +159,7 @@ function integratorRoutes(deps: ApiDependencies): Route[] {
 
 /** The routes for sessions, and those that begin one. */
 function workspaceRoutes(deps: ApiDependencies): Route[] {
-  const { settings, clock, pools, redis, revocation, limits, callbacks } = deps
+  const { settings, clock, pools, redis, revocation, limits, callbacks, metrics } = deps
   const { workspace: db } = pools
   const { cookie, session, manager, owner } = accessOfPeople(deps)
   const { openid, builtInAccounts, sessionIdle_ms } = settings
@@ -191,6 +193,7 @@ function workspaceRoutes(deps: ApiDependencies): Route[] {
       manager,
       creationsPerCompany: limits.clientCreationsPerCompany,
     }),
+    ...createFoundSecretRoutes({ db, metrics, perAddress: limits.foundSecretsPerAddress }),
     ...createCallbackRoutes({ db, clock, manager, testLimit: limits.callbackTestPerCompany, ...callbacks }),
     ...createActivityRoutes({ db, manager }),
     ...createPeopleRoutes({ db, clock, manager, owner, baseUrl, builtInAccounts }),

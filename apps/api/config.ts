@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import { addressRangeList, commonShape, httpUrl, integer, rate, readConfig } from '#shared/process/config.ts'
 import { EVENT_RETENTION_DAYS_DEFAULT, EVENT_RETENTION_DAYS_MIN } from './analytics/housekeeping.ts'
 import {
@@ -50,7 +50,14 @@ export const apiShape = {
       'requests in a session; one for more than 50 entries counts once per 50 entries or part thereof',
   }),
   RATE_CLIENT_CREATIONS_PER_COMPANY: rate('600/86400').meta({ description: 'new clients of a company' }),
+  RATE_FOUND_SECRETS_PER_ADDRESS: rate('60/60').meta({
+    description: 'reports of found secrets from an address (IPv6: a /64), each of up to 100 secrets',
+  }),
   RATE_CALLBACK_TEST_PER_COMPANY: rate('20/60').meta({ description: 'test events for a company' }),
+  FOUND_SECRETS: z.enum(['mark', 'revoke'], 'must be mark or revoke').default('mark').meta({
+    description:
+      'what follows when a client secret is reported as found: `mark` warns the company in its workspace, `revoke` also revokes the client within seconds, and those marked before',
+  }),
   CALLBACK_DENY_RANGES: addressRangeList.meta({
     description:
       'more addresses and ranges to block test events to, besides all non-public ones: your own public addresses, a NAT64 prefix',

@@ -3,14 +3,17 @@ import { deleteOldPlaces } from '#shared/accounts/sign-in-places.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
+import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { keepEventsInOrder } from './analytics/housekeeping.ts'
 import { CREATION_KEY_LIFETIME_MS, deleteExpiredCreations } from './clients/creation-keys.ts'
 import { deleteOldUsage, drainUsage } from './clients/usage.ts'
+import { revokeFoundClients } from './found-secrets/revoke-found.ts'
 import { endExpiredSessions } from './sessions/session-events.ts'
 
 const USAGE_EVERY_MS = 60_000
+const REVOKE_FOUND_EVERY_MS = 2_000
 const PURGE_EVERY_MS = 600_000
 const EVENTS_EVERY_MS = 600_000
 /** At most this many rows per purge, to keep each short. The rest goes next time. */
@@ -26,6 +29,8 @@ export interface HousekeepingDependencies {
   metrics: Metrics
   /** How long events are kept; daily figures are kept permanently. */
   eventRetention_days: number
+  /** Revokes clients whose secret was found. Without it they are only marked. */
+  revokesFound?: Revocation
 }
 
 /**
@@ -40,6 +45,7 @@ export function startHousekeeping({
   log,
   metrics: { counter },
   eventRetention_days,
+  revokesFound,
 }: HousekeepingDependencies): () => Promise<void> {
   const now = () => clock.now()
   const help = 'Counts of client usage in Redis that could not be read and were dropped'
@@ -59,6 +65,13 @@ export function startHousekeeping({
       await deleteOldUsage(db, { now: now(), limit: PURGE_USAGE_ROWS })
     }),
     // At once too: a process may not live as long as the interval.
+    ...(revokesFound
+      ? [
+          repeat(REVOKE_FOUND_EVERY_MS, 'revoking clients whose secret was found', () =>
+            revokeFoundClients(db, revokesFound),
+          ),
+        ]
+      : []),
     repeat(EVENTS_EVERY_MS, 'keeping events in order', keepEvents, { atOnce: true }),
   ]
 

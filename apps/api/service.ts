@@ -112,6 +112,7 @@ export function createService({
         log,
         metrics,
         eventRetention_days: config.EVENT_RETENTION_DAYS,
+        ...(config.FOUND_SECRETS === 'revoke' && { revokesFound: revocation }),
       })
       flushing = setInterval(usage.flush, FLUSH_EVERY_MS).unref()
       await signingKeys.start()
@@ -186,6 +187,7 @@ function createLimits({
     sessionGuessesPerAddress: limit('session-guesses', config.RATE_SESSION_GUESSES_PER_ADDRESS),
     apiPerSession: limit('api-session', config.RATE_API_PER_SESSION),
     callbackTestPerCompany: limit('callback-test', config.RATE_CALLBACK_TEST_PER_COMPANY),
+    foundSecretsPerAddress: limit('found-secrets', config.RATE_FOUND_SECRETS_PER_ADDRESS),
     clientCreationsPerCompany: limit('client-creations', config.RATE_CLIENT_CREATIONS_PER_COMPANY),
   }
 }

@@ -104,6 +104,7 @@ describe('discovery', () => {
         'POST /v1/vendor/{vendorId}/oauth-clients/{clientId}/revoke',
         'POST /v1/analytics/{vendorId}/events',
         'GET /v1/sessions',
+        'POST /v1/found-secrets',
         'POST /v1/invitation',
         'POST /v1/invitation/preview',
         'PATCH /v1/vendor/{vendorId}/oauth-clients/{clientId}',
@@ -380,7 +381,7 @@ describe('discovery', () => {
     it('serves a page for each topic, at a stable address', () => {
       assert.deepEqual([...pages.keys()].sort(), [
         '/docs',
-        ...'analytics errors events rate-limits reference revocation rotation scopes token verify webhooks'
+        ...'analytics errors events found-secrets rate-limits reference revocation rotation scopes token verify webhooks'
           .split(' ')
           .map((topic) => `/docs/${topic}`),
       ])

@@ -43,6 +43,8 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
         keyThumbprint: null,
         expiresAt: null,
         status: 'Active',
+        secretFoundAt: null,
+        secretFoundSource: null,
         replaces: null,
         replacedBy: null,
         createdAt: client.createdAt.toISOString(),

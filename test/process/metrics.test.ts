@@ -133,6 +133,12 @@ describe('metrics', function () {
       body: JSON.stringify({ events: [event, event] }),
     })
     assert.equal(stored.status, 200, await stored.text())
+    const found = await fetch(`${data.url}/v1/found-secrets`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ secrets: [reader.secret, reader.secret] }),
+    })
+    assert.equal(found.status, 202)
     await sleep(1_000)
     scrape = { auth: tokens.read, api: data.read }
     scraped.auth = await tokens.read()
@@ -185,6 +191,7 @@ describe('metrics', function () {
     ['integration_degraded{without="read-only"}', 0],
     ['integration_rate_limit_hits_total{limit="sign-in-account"}', 0],
     ['integration_test_sends_total{outcome="unconfirmed"}', 0],
+    ['integration_found_secrets_total', 1],
   ] as const)
     it(`reports of the resource API: ${series}`, async () => {
       for (let tries = 0; tries < 50 && seriesValue(scraped.api, series) !== expected; tries += 1) {

@@ -90,10 +90,15 @@ export const createActivityRoutes = ({
   }),
 ]
 
+const SERVICE = { userId: null, name: 'service' }
+
+const isByService = (action: ActivityRecord['action'], { reason }: Record<string, unknown>): boolean =>
+  action === 'client.secret_found' || (action === 'client.revoked' && reason === 'secret_found')
+
 const shown = ({ entryId, at, action, subject, detail, userId, userName }: ActivityRecord) => ({
   entryId: String(entryId),
   at: at.toISOString(),
-  by: actorOf(userId, userName),
+  by: isByService(action, detail) ? SERVICE : actorOf(userId, userName),
   action,
   subject,
   detail,

@@ -34,6 +34,8 @@ export function clientAnswer(
     keyThumbprint,
     expiresAt: record.expiresAt?.toISOString() ?? null,
     status,
+    secretFoundAt: record.secretFoundAt?.toISOString() ?? null,
+    secretFoundSource: record.secretFoundSource,
     replaces,
     replacedBy,
     createdAt: createdAt.toISOString(),

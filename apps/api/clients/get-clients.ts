@@ -16,9 +16,15 @@ export const getClients = ({ db, redis, clock, manager: by }: ClientDependencies
     by,
     query: ClientQuery,
     answers: { 200: { description: 'A page of clients.', schema: ClientPage } },
-    async handle({ vendorId, query: { limit, cursor, status } }) {
+    async handle({ vendorId, query: { limit, cursor, status, secretFound } }) {
       const after = cursor && { position: cursor[0], clientId: cursor[1] }
-      const records = await listClients(db, { vendorId, status, after, limit: limit + 1 })
+      const records = await listClients(db, {
+        vendorId,
+        status,
+        secretFound: secretFound !== undefined,
+        after,
+        limit: limit + 1,
+      })
       const { rows, nextCursor } = page(records, limit, ({ position, clientId }) => [position, clientId])
       return { clients: await clientAnswers({ db, redis, clock }, rows), nextCursor }
     },

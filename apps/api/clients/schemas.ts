@@ -51,6 +51,8 @@ const client = {
     .nullable()
     .meta({ description: 'From then on it gets no tokens. This never changes; null if it does not expire.' }),
   status: z.enum(['Active', 'Revoked']),
+  secretFoundAt: instant.nullable().meta({ description: 'When someone reported its secret.' }),
+  secretFoundSource: z.string().nullable().meta({ description: 'Where they found it. Unverified text.' }),
   replaces: z.string().nullable().meta({ description: 'The client that this client replaces.' }),
   replacedBy: z.string().nullable().meta({ description: 'The client that replaces this client.' }),
   createdAt: instant,
@@ -110,6 +112,10 @@ const position = z.tuple([
 export const ClientQuery = z.strictObject({
   ...pageParameters(position),
   status: z.enum(['Active', 'Revoked'], 'must be Active or Revoked').optional(),
+  secretFound: z
+    .enum(['true'], 'must be true')
+    .optional()
+    .meta({ description: 'Only clients whose secret was reported.' }),
 })
 
 // Visible ASCII stays the same wherever it is logged or stored.

@@ -6,9 +6,10 @@ export const instant = z.iso.datetime().meta({ description: 'RFC 3339, in UTC.' 
 
 export const vendorId = z.string().meta({ description: 'A company.', examples: ['ven_acme'] })
 
-export const actor = z
-  .object({ userId: z.string().nullable(), name: z.string() })
-  .meta({ id: 'Actor', description: 'Who did it. `userId` is null for an operator of the service.' })
+export const actor = z.object({ userId: z.string().nullable(), name: z.string() }).meta({
+  id: 'Actor',
+  description: 'Who did it. `userId` is null for an operator of the service, and the service.',
+})
 
 /** Returns the person, or the operator when there is no user id. */
 export const actorOf = (userId: string | null, name: string | null): z.infer<typeof actor> =>

@@ -171,6 +171,11 @@ export const ALERT_CASES: readonly AlertCase[] = [
     quiet: { 'integration_oauth_refusals_total{reason="revoked_client"}': '0+900x180' },
   },
   {
+    alert: 'IntegrationSecretFound',
+    fires: { [`integration_found_secrets_total{${API}}`]: '0x120 1x59' },
+    quiet: { [`integration_found_secrets_total{${API}}`]: '3x180' },
+  },
+  {
     alert: 'IntegrationLimitsHit',
     fires: { [`integration_rate_limit_hits_total{${API},limit="api-client"}`]: '0+61x180' },
     labels: { limit: 'api-client' },

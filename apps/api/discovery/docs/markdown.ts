@@ -18,6 +18,7 @@ const KINDS: Record<string, string> = {
   http: 'HTTP',
   json: 'JSON',
   nginx: 'nginx',
+  regex: 'Regular expression',
 }
 
 export interface MarkdownOptions {

@@ -51,6 +51,11 @@ const GROUPS: readonly TopicGroup[] = [
       },
       { slug: 'rotation', title: 'Rotate a secret', words: 'Replace a secret without a gap.' },
       { slug: 'revocation', title: 'Revoke', words: 'End one token, or a client and all of its tokens.' },
+      {
+        slug: 'found-secrets',
+        title: 'Report a found secret',
+        words: 'For anyone who finds a client secret, and for secret scanners.',
+      },
       { slug: 'verify', title: 'Verify a token', words: 'For a service that receives access tokens itself.' },
     ],
   },

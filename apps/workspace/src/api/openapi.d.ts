@@ -521,6 +521,10 @@ export interface components {
             expiresAt: string | null;
             /** @enum {string} */
             status: "Active" | "Revoked";
+            /** @description When someone reported its secret. */
+            secretFoundAt: string | null;
+            /** @description Where they found it. Unverified text. */
+            secretFoundSource: string | null;
             /** @description The client that this client replaces. */
             replaces: string | null;
             /** @description The client that replaces this client. */
@@ -545,7 +549,7 @@ export interface components {
         };
         /** @enum {string} */
         Scope: "catalog:write" | "analytics:read" | "boost:read" | "analytics:write" | "boost:write";
-        /** @description Who did it. `userId` is null for an operator of the service. */
+        /** @description Who did it. `userId` is null for an operator of the service, and the service. */
         Actor: {
             userId: string | null;
             name: string;
@@ -575,6 +579,10 @@ export interface components {
             expiresAt: string | null;
             /** @enum {string} */
             status: "Active" | "Revoked";
+            /** @description When someone reported its secret. */
+            secretFoundAt: string | null;
+            /** @description Where they found it. Unverified text. */
+            secretFoundSource: string | null;
             /** @description The client that this client replaces. */
             replaces: string | null;
             /** @description The client that replaces this client. */
@@ -644,6 +652,9 @@ export interface components {
                  */
                 lastSeenAt: string;
             }[];
+        };
+        FoundSecrets: {
+            secrets: string[];
         };
         Callback: {
             /**
@@ -716,7 +727,7 @@ export interface components {
             at: string;
             by: components["schemas"]["Actor"];
             /** @enum {string} */
-            action: "client.created" | "client.renamed" | "client.revoked" | "callback.saved" | "company.created" | "person.added" | "person.invited" | "person.joined" | "person.changed" | "person.linked" | "person.unlinked" | "person.password_reset" | "person.removed" | "address.claimed" | "invitation.withdrawn" | "analytics.imported";
+            action: "client.created" | "client.renamed" | "client.revoked" | "client.secret_found" | "callback.saved" | "company.created" | "person.added" | "person.invited" | "person.joined" | "person.changed" | "person.linked" | "person.unlinked" | "person.password_reset" | "person.removed" | "address.claimed" | "invitation.withdrawn" | "analytics.imported";
             /** @description The id of the client, person or company, or the host of the callback. */
             subject: string;
             /** @description Details of the change, with `before` and `after` values where they apply. */

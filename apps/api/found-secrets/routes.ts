@@ -1,0 +1,109 @@
+import { performance } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { z } from 'zod'
+import { reportFoundSecrets } from '#shared/oauth/client-changes.ts'
+import type { FoundSecret } from '#shared/oauth/clients.ts'
+import { hashSecret } from '#shared/oauth/ids.ts'
+import { hasSecretChecksum } from '#shared/oauth/new-ids.ts'
+import { Problem } from '#shared/problems/problems.ts'
+import type { Metrics } from '#shared/process/metrics.ts'
+import type { Database } from '#shared/stores/postgres.ts'
+import { addressSubject, type RateLimit, rateLimitHeaders } from '#shared/stores/rate-limit.ts'
+import { type Access, type Route, route } from '../http/route.ts'
+import { atEvenSteps } from './even-steps.ts'
+import { sourceOf } from './source.ts'
+
+const SECRETS_MAX = 100
+const SECRET_MAX_CHARACTERS = 255
+/** Scanners send a URL with each secret. */
+const BODY_LIMIT_BYTES = 256 * 1_024
+/** Far more than the statement takes, and nothing to a scanner. */
+const ANSWERED_EVERY_MS = 500
+
+const secret = z
+  .string('must be a secret')
+  .max(SECRET_MAX_CHARACTERS, `must have at most ${SECRET_MAX_CHARACTERS} characters`)
+
+const upToMax = <Item extends z.ZodType>(item: Item) =>
+  z
+    .array(item)
+    .min(1, `must have 1 to ${SECRETS_MAX} entries`)
+    .max(SECRETS_MAX, `must have 1 to ${SECRETS_MAX} entries`)
+
+const FoundSecrets = z.strictObject({ secrets: upToMax(secret) }).meta({ id: 'FoundSecrets' })
+
+/** What GitHub's secret scanning sends its partners. Members that it adds one day do no harm. */
+const ScannerReport = upToMax(
+  z.object({ token: secret, url: z.unknown().optional(), source: z.unknown().optional() }),
+)
+
+const INVALID =
+  'must be {"secrets": […]} or a list of {"token": …, "url": …, "source": …}, with 1 to 100 entries'
+
+export interface FoundSecretDependencies {
+  db: Database
+  metrics: Metrics
+  perAddress: RateLimit
+}
+
+export function createFoundSecretRoutes({ db, metrics, perAddress }: FoundSecretDependencies): Route[] {
+  const help = 'Clients whose secret was reported as found for the first time'
+  const marked = metrics.counter('integration_found_secrets_total', help)
+  return [
+    route({
+      method: 'post',
+      path: '/v1/found-secrets',
+      operationId: 'reportFoundSecrets',
+      tag: 'Clients',
+      summary: 'Report client secrets that were found',
+      description:
+        "Needs no authentication. Also takes the list of GitHub's secret scanning. The answer does not tell whether a " +
+        'secret is in use.',
+      by: limitedByAddress(perAddress),
+      body: z.union([FoundSecrets, ScannerReport], INVALID),
+      publishedBody: FoundSecrets,
+      bodyOptions: { limit_bytes: BODY_LIMIT_BYTES },
+      answers: { 202: { description: 'Received.' } },
+      problems: ['unavailable'],
+      async handle({ body }, ctx) {
+        const secrets = candidates(body)
+        const timing = { step_ms: ANSWERED_EVERY_MS, monotonic: () => performance.now(), sleep }
+        await atEvenSteps(async () => {
+          if (secrets.length === 0) return
+          const { clientAddress } = ctx.state.request
+          for (const { clientId, vendorId, source } of await reportFoundSecrets(db, secrets)) {
+            marked.inc()
+            const fields = { event: 'secret.found', clientId, vendorId, source, clientAddress }
+            ctx.state.log.warn(fields, 'a client secret was reported as found')
+          }
+        }, timing)
+        ctx.body = null
+        // Without a body Koa means 204.
+        ctx.status = 202
+        return undefined
+      },
+    }),
+  ]
+}
+
+/** Counts every report, before its body is read. */
+const limitedByAddress = (perAddress: RateLimit): Access<object> => ({
+  async admit(ctx) {
+    const rate = await perAddress.consume(addressSubject(ctx.state.request.clientAddress))
+    ctx.set(rateLimitHeaders(rate))
+    if (!rate.allowed) throw new Problem('rate_limited', 'Too many reports from this address.')
+    return {}
+  },
+  problems: ['rate_limited'],
+})
+
+/**
+ * Returns the secrets that can be real. The checksum keeps noise from the database. Whoever sends noise can compute as
+ * much, so that it costs less is no news to them.
+ */
+function candidates(body: z.infer<typeof FoundSecrets> | z.infer<typeof ScannerReport>): FoundSecret[] {
+  const reported = Array.isArray(body) ? body : body.secrets.map((token) => ({ token }))
+  return reported
+    .filter(({ token }) => hasSecretChecksum(token))
+    .map((each) => ({ secretHash: hashSecret(each.token), source: sourceOf(each) }))
+}

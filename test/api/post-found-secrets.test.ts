@@ -1,0 +1,392 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { hashSecret } from '#shared/oauth/ids.ts'
+import { hasSecretChecksum, newClientSecret } from '#shared/oauth/new-ids.ts'
+import { createPostgres } from '#shared/stores/postgres.ts'
+import { atEvenSteps } from '../../apps/api/found-secrets/even-steps.ts'
+import { sourceOf } from '../../apps/api/found-secrets/source.ts'
+import { type Person, startApi, type TestApi } from '../support/api.ts'
+import { startAuth, type TestAuth } from '../support/auth.ts'
+import { eventually } from '../support/eventually.ts'
+import { assertInvalid, assertProblem } from '../support/problem.ts'
+import { cutOffDatabase } from '../support/stores.ts'
+
+const PATH = '/v1/found-secrets'
+/** Differs from one answer to the next by nature. */
+const OF_ITS_OWN = ['date', 'x-request-id', 'ratelimit', 'connection', 'keep-alive']
+
+describe('POST /v1/found-secrets', () => {
+  let api: TestApi
+  let vendorId: string
+  let owner: Person
+  before(async () => {
+    api = await startApi({ env: { RATE_FOUND_SECRETS_PER_ADDRESS: '100000/60' } })
+  })
+  beforeEach(async () => {
+    ;({ vendorId } = await api.createCompany())
+    owner = await api.createPerson({ vendorId })
+    api.logLines.length = 0
+  })
+  after(() => api.stop())
+
+  const report = (body: unknown) => api.request('POST', PATH, { body })
+  const read = async (clientId: string, { company = vendorId, person = owner } = {}) =>
+    (
+      await api.request('GET', `/v1/vendor/${company}/oauth-clients/${clientId}`, {
+        token: person.sessionToken,
+      })
+    ).json
+  const entries = (company = vendorId) => api.db('activity').where({ vendor_id: company })
+  const events = () =>
+    api.logLines.map((line) => JSON.parse(line)).filter(({ event }) => event === 'secret.found')
+
+  it('marks the client, with its source, an activity entry and an audit event', async () => {
+    const { clientId, secret } = await api.createClient({ vendorId, name: 'Export' })
+    const url =
+      'https://github.com/octocat/Hello-World/blob/12345600b9cbe38a219f39a9941c9319b600c002/foo/bar.txt'
+    const response = await report([{ token: secret, type: 'ias_client_secret', url, source: 'content' }])
+    assert.deepEqual([response.status, response.text], [202, ''])
+    const client = await read(clientId)
+    assert.equal(client.secretFoundSource, url.slice('https://'.length))
+    assert.ok(Math.abs(Date.parse(client.secretFoundAt) - Date.now()) < 60_000)
+    assert.equal(client.status, 'Active')
+    const [{ by, action, subject, detail }] = (
+      await api.request('GET', `/v1/vendor/${vendorId}/activity`, { token: owner.sessionToken })
+    ).json.entries
+    assert.deepEqual(
+      { by, action, subject, detail },
+      {
+        by: { userId: null, name: 'service' },
+        action: 'client.secret_found',
+        subject: clientId,
+        detail: { name: 'Export', source: client.secretFoundSource },
+      },
+    )
+    const [{ level, vendorId: company, clientAddress, ...event }] = events()
+    assert.deepEqual(
+      [level, company, event.clientId, event.source, clientAddress],
+      [40, vendorId, clientId, client.secretFoundSource, '127.0.0.1'],
+    )
+  })
+
+  it('takes a list of secrets, without a source', async () => {
+    const clients = await Promise.all([1, 2, 3].map(() => api.createClient({ vendorId })))
+    await report({ secrets: ['noise', ...clients.map(({ secret }) => secret), newClientSecret()] })
+    for (const { clientId } of clients) {
+      const { secretFoundAt, secretFoundSource } = await read(clientId)
+      assert.equal(typeof secretFoundAt, 'string')
+      assert.equal(secretFoundSource, null)
+    }
+  })
+
+  it('marks a secret sent a hundred times once, and keeps the time and source of its first report', async () => {
+    const { clientId, secret } = await api.createClient({ vendorId })
+    await report(Array(100).fill({ token: secret, url: 'https://first.example/' }))
+    const first = await read(clientId)
+    const again = [{ token: secret, url: 'https://second.example/' }]
+    const answers = await Promise.all([1, 2, 3].map(() => report(again)))
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [202, 202, 202],
+    )
+    assert.deepEqual(await read(clientId), first)
+    assert.equal(first.secretFoundSource, 'first.example/')
+    assert.equal((await entries()).length, 1)
+    assert.equal(events().length, 1)
+  })
+
+  it('marks a secret once if it is reported at the same moment, in any order', async () => {
+    const clients = await Promise.all([1, 2, 3, 4].map(() => api.createClient({ vendorId })))
+    const secrets = clients.map(({ secret }) => secret)
+    const answers = await Promise.all(
+      [secrets, secrets.toReversed(), secrets, secrets.toReversed()].map((each) => report({ secrets: each })),
+    )
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [202, 202, 202, 202],
+    )
+    assert.equal((await entries()).length, 4)
+  })
+
+  it('marks the clients of several companies, and shows each only its own', async () => {
+    const other = await api.createCompany()
+    const stranger = await api.createPerson({ vendorId: other.vendorId })
+    const mine = await api.createClient({ vendorId })
+    await api.createClient({ vendorId })
+    const theirs = await api.createClient({ vendorId: other.vendorId })
+    await report({ secrets: [mine.secret, theirs.secret] })
+    assert.equal((await entries()).length, 1)
+    assert.equal((await entries(other.vendorId)).length, 1)
+    const list = await api.request('GET', `/v1/vendor/${vendorId}/oauth-clients?secretFound=true`, {
+      token: owner.sessionToken,
+    })
+    assert.deepEqual(
+      list.json.clients.map(({ clientId }: { clientId: string }) => clientId),
+      [mine.clientId],
+    )
+    const foreign = { company: other.vendorId, person: stranger }
+    assert.equal(typeof (await read(theirs.clientId, foreign)).secretFoundAt, 'string')
+  })
+
+  it('leaves a Revoked client and one that has a key as they are', async () => {
+    const dead = await api.createClient({ vendorId })
+    await api.db.raw(`update oauth_clients set status = 'Revoked' where client_id = ?`, [dead.clientId])
+    const keyed = await api.createClient({
+      vendorId,
+      authenticatesBy: {
+        publicKey: generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' }),
+        keyThumbprint: 'x'.repeat(43),
+      },
+    })
+    await report({ secrets: [dead.secret, keyed.secret] })
+    for (const { clientId } of [dead, keyed]) assert.equal((await read(clientId)).secretFoundAt, null)
+    assert.equal((await entries()).length, 0)
+  })
+
+  it('answers with the same bytes, not before the same time, whatever the secret is', async () => {
+    const real = await api.createClient({ vendorId })
+    const known = await api.createClient({ vendorId })
+    const dead = await api.createClient({ vendorId })
+    await report({ secrets: [known.secret] })
+    await api.db.raw(`update oauth_clients set status = 'Revoked' where client_id = ?`, [dead.clientId])
+    const answers = []
+    for (const secret of [real.secret, known.secret, dead.secret, newClientSecret(), 'noise', '']) {
+      const began_ms = performance.now()
+      const { status, headers, text } = await report({ secrets: [secret] })
+      assert.ok(performance.now() - began_ms > 490)
+      answers.push([status, text, ...[...headers].filter(([name]) => !OF_ITS_OWN.includes(name))])
+    }
+    for (const answer of answers) assert.deepEqual(answer, answers[0])
+    assert.deepEqual(answers[0]?.slice(0, 2), [202, ''])
+  })
+
+  it('answers at whole steps: how long the work took shows only in steps', async () => {
+    const settledAt = async (took_ms: number, outcome: () => unknown = () => 'done') => {
+      let now_ms = 7
+      const sleep = async (duration_ms: number) => {
+        now_ms += duration_ms
+      }
+      const timing = { step_ms: 500, monotonic: () => now_ms, sleep }
+      const work = async () => {
+        now_ms += took_ms
+        return outcome()
+      }
+      const result = await atEvenSteps(work, timing).catch((error: Error) => error.message)
+      return [now_ms - 7, result]
+    }
+    assert.deepEqual(await settledAt(0), [500, 'done'])
+    assert.deepEqual(await settledAt(1), [500, 'done'])
+    assert.deepEqual(await settledAt(499.5), [500, 'done'])
+    assert.deepEqual(await settledAt(501), [1_000, 'done'])
+    const fail = () => {
+      throw new Error('failed')
+    }
+    assert.deepEqual(await settledAt(3, fail), [500, 'failed'])
+  })
+
+  it('neither stores nor logs anything of a secret, wherever it was sent', async () => {
+    const { clientId, secret } = await api.createClient({ vendorId })
+    const unknown = newClientSecret()
+    await report([
+      { token: secret, type: secret, url: `https://a.example/x?key=${secret}#${secret}`, source: secret },
+      { token: unknown, type: unknown, url: `https://${unknown}@a.example/${unknown}`, source: unknown },
+    ])
+    await report({ secrets: [`${secret}x`], [secret]: secret })
+    await api.request('POST', `${PATH}?secret=${secret}`, { body: `{"secrets":["${secret}` })
+    assert.equal((await read(clientId)).secretFoundSource, 'a.example/x')
+    const { rows } = await api.db.raw(
+      `select c::text as line from oauth_clients c union all select a::text from activity a`,
+    )
+    const kept = api.logLines.concat(rows.map(({ line }: { line: string }) => line)).join('\n')
+    for (const each of [secret, unknown]) {
+      assert.equal(kept.includes(each), false)
+      assert.equal(kept.includes(each.slice(4, 24)), false)
+    }
+    const hash = hashSecret(unknown)
+    for (const form of ['hex', 'base64', 'base64url'] as const)
+      assert.equal(kept.includes(hash.toString(form)), false)
+  })
+
+  for (const [what, body, pointer] of [
+    ['101 secrets', { secrets: Array(101).fill('x') }, ''],
+    ['101 entries', Array(101).fill({ token: 'x' }), ''],
+    ['no secret', { secrets: [] }, '/secrets'],
+    ['no entry', [], ''],
+    ['a body without secrets', {}, ''],
+    ['another member', { secrets: ['x'], vendorId: 'ven_acme' }, '/vendorId'],
+    ['256 characters', { secrets: ['x'.repeat(256)] }, '/secrets/0'],
+    ['a token of 256 characters', [{ token: 'x'.repeat(256) }], '/0/token'],
+    ['a number', { secrets: [1] }, ''],
+    ['an entry without a token', [{ url: 'https://a.example' }], ''],
+    ['a token that is a list', [{ token: ['x'] }], ''],
+    ['null', null, ''],
+    ['a text', '"ias_"', ''],
+  ] as const) {
+    it(`refuses ${what}`, async () => {
+      assertInvalid(await report(body), pointer)
+    })
+  }
+
+  it('takes a hundred entries with long URLs, and members that it does not know', async () => {
+    const entry = { url: `https://a.example/${'x'.repeat(1_900)}`, source: 'commit', score: 1, nested: [{}] }
+    const response = await report(Array.from({ length: 100 }, () => ({ token: newClientSecret(), ...entry })))
+    assert.equal(response.status, 202, response.text)
+  })
+
+  it('refuses a body of 8 MB, and one that is no JSON', async () => {
+    assertProblem(await report(`{"secrets":["${'x'.repeat(8 * 1_024 ** 2)}"]}`), 'payload_too_large')
+    const form = { 'content-type': 'application/x-www-form-urlencoded' }
+    assertProblem(
+      await api.request('POST', PATH, { body: 'secrets=x', headers: form }),
+      'unsupported_media_type',
+    )
+  })
+
+  it('limits reports by address before it reads them', async () => {
+    const limited = await startApi({ beside: api, env: { RATE_FOUND_SECRETS_PER_ADDRESS: '2/60' } })
+    const { clientId, secret } = await api.createClient({ vendorId })
+    const send = (body: unknown) => limited.request('POST', PATH, { body })
+    await send({ secrets: ['noise'] })
+    await send({})
+    const refused = await send({ secrets: [secret] })
+    await limited.stop()
+    assertProblem(refused, 'rate_limited')
+    assert.ok(Number(refused.headers.get('retry-after')) > 0)
+    assert.equal((await read(clientId)).secretFoundAt, null)
+  })
+
+  it('answers 503 while Postgres is gone, to all but noise, so that a scanner tries again', async () => {
+    const apart = await startApi()
+    const company = await apart.createCompany()
+    const { secret } = await apart.createClient({ vendorId: company.vendorId })
+    const comeBack = await cutOffDatabase(apart.database)
+    for (const each of [secret, newClientSecret()]) {
+      const response = await apart.request('POST', PATH, { body: { secrets: [each] } })
+      assertProblem(response, 'unavailable')
+      assert.ok(Number(response.headers.get('retry-after')) > 0)
+    }
+    const noise = `ias_${'0'.repeat(49)}`
+    assert.equal((await apart.request('POST', PATH, { body: { secrets: [noise] } })).status, 202)
+    await comeBack()
+    await eventually(
+      async () => (await apart.request('POST', PATH, { body: { secrets: [secret] } })).status === 202,
+    )
+    assert.equal((await apart.db('activity').where({ vendor_id: company.vendorId })).length, 1)
+    await apart.stop()
+  })
+
+  it('keeps the mark out of reach of the API itself', async () => {
+    const { clientId, secret } = await api.createClient({ vendorId })
+    const db = createPostgres({ url: api.database.apiUrl, poolSize: 1, applicationName: 'test' })
+    for (const sql of [
+      `update oauth_clients set secret_found_at = now()`,
+      `update oauth_clients set secret_found_source = 'x'`,
+      'select secret_hash from oauth_clients',
+    ])
+      await assert.rejects(db.raw(sql), { code: '42501' })
+    await db.destroy()
+    await report({ secrets: [secret] })
+    const again = api.db.raw('update oauth_clients set secret_found_at = null where client_id = ?', [
+      clientId,
+    ])
+    await assert.rejects(again, { code: '23514' })
+  })
+
+  it('revokes at both services, with FOUND_SECRETS=revoke, what is marked now or was before, and nothing else', async () => {
+    const auth = await startAuth({ beside: { ...api } as unknown as TestAuth })
+    const ask = async (client: { clientId: string; secret: string }) =>
+      (await auth.token({ ...client, clientSecret: client.secret, vendorId, scopes: ['analytics:read'] }))
+        .status
+    const before = await api.createClient({ vendorId, name: 'Before' })
+    const now = await api.createClient({ vendorId })
+    const safe = await api.createClient({ vendorId })
+    await report({ secrets: [before.secret] })
+    const daily = async ({ clientId }: { clientId: string }) => {
+      const token = await api.issuer.token({ clientId, vendorId })
+      return (await api.request('GET', `/v1/analytics/${vendorId}/daily`, { token })).status
+    }
+    assert.equal(await daily(before), 200)
+    assert.equal(await ask(before), 200)
+    const revoking = await startApi({ beside: api, env: { FOUND_SECRETS: 'revoke' } })
+    await revoking.request('POST', PATH, { body: { secrets: [now.secret] } })
+    for (const client of [before, now]) {
+      await eventually(async () => (await read(client.clientId)).status === 'Revoked', { limit_ms: 30_000 })
+      await eventually(async () => (await daily(client)) === 401)
+      await eventually(async () => (await ask(client)) === 401)
+    }
+    await revoking.stop()
+    assert.equal(await ask(safe), 200)
+    await auth.stop()
+    assert.equal((await read(safe.clientId)).status, 'Active')
+    assert.equal(await daily(safe), 200)
+    const [entry] = await entries().where({ action: 'client.revoked', subject: before.clientId })
+    assert.deepEqual(
+      [entry.user_id, entry.operator, entry.detail],
+      [null, null, { name: 'Before', reason: 'secret_found' }],
+    )
+    const { json } = await api.request('GET', `/v1/vendor/${vendorId}/activity?action=client.revoked`, {
+      token: owner.sessionToken,
+    })
+    assert.deepEqual(json.entries[0].by, { userId: null, name: 'service' })
+  })
+})
+
+describe('the checksum of a client secret', () => {
+  it('holds for each that is made', () => {
+    for (let index = 0; index < 200; index += 1) assert.equal(hasSecretChecksum(newClientSecret()), true)
+  })
+
+  it('holds for an example that no one computed here', () => {
+    // zlib.crc32 of Python over 43 zeros is 2018072207, in base 62 of 0-9A-Za-z: 2CZclj.
+    assert.equal(hasSecretChecksum(`ias_${'0'.repeat(43)}2CZclj`), true)
+  })
+
+  it('does not hold for one character changed, added or taken away', () => {
+    const secret = newClientSecret()
+    for (let at = 0; at < secret.length; at += 1) {
+      const other = secret[at] === 'a' ? 'b' : 'a'
+      assert.equal(hasSecretChecksum(secret.slice(0, at) + other + secret.slice(at + 1)), false, `${at}`)
+    }
+    for (const each of [`${secret}a`, secret.slice(0, -1), ` ${secret}`, `${secret}\n`, '', 'ias_'])
+      assert.equal(hasSecretChecksum(each), false)
+  })
+})
+
+describe('the source of a found secret', () => {
+  const token = newClientSecret()
+  const part = token.slice(4, 24)
+  const encoded = [...part].map((character) => `%${character.charCodeAt(0).toString(16)}`).join('')
+  for (const [said, kept] of [
+    [{ url: 'https://github.com/a/b/blob/main/.env' }, 'github.com/a/b/blob/main/.env'],
+    [{ url: 'https://user:password@a.example:8443/x?token=1#L10' }, 'a.example:8443/x'],
+    [{ url: 'https://a.example/<script>alert(1)</script>' }, 'a.example/%3Cscript%3Ealert(1)%3C/script%3E'],
+    [{ url: 'https://пример.example/\u202Eгогл' }, 'xn--e1afmkfd.example/%E2%80%AE%D0%B3%D0%BE%D0%B3%D0%BB'],
+    [{ url: 'https://a.example/a\nb\0c' }, 'a.example/ab%00c'],
+    [{ url: 'javascript:alert(1)' }, null],
+    [{ url: 'data:text/html,x' }, null],
+    [{ url: 'file:///etc/passwd' }, null],
+    [{ url: 'not a URL', source: 'commit' }, 'commit'],
+    [{ url: '', source: 'pull_request_title' }, 'pull_request_title'],
+    [{ url: null, source: null }, null],
+    [{ url: { href: 'https://a.example' }, source: ['x'] }, null],
+    [{ source: 'see https://evil.example' }, null],
+    [{ source: 'x\u202Ey' }, null],
+    [{ source: 'x'.repeat(61) }, null],
+    [{ url: `https://a.example/${'x'.repeat(2_000)}` }, null],
+    [{ url: `https://a.example/${'x'.repeat(300)}` }, `a.example/${'x'.repeat(187)}...`],
+    [{ url: `https://a.example/${token}` }, null],
+    [{ url: `https://a.example/${token.slice(0, 20)}` }, null],
+    [{ url: `https://a.example/${part}` }, null],
+    [{ url: `https://a.example/${encoded}` }, null],
+    [{ url: `https://a.example/${encoded.replaceAll('%', '%25')}` }, null],
+    [{ url: `https://${token.toLowerCase().replace('_', '-')}.a.example/` }, null],
+    [{ url: `https://a.example/${'x'.repeat(180)}${token}` }, null],
+    [{ url: `https://a.example/ses_${'a'.repeat(43)}` }, null],
+    [{ source: token.slice(0, 30) }, null],
+    [{}, null],
+  ] as const) {
+    it(`keeps ${kept} of ${JSON.stringify(said).slice(0, 70).replaceAll(part, '…')}`, () => {
+      assert.equal(sourceOf({ token, ...said }), kept)
+    })
+  }
+})
