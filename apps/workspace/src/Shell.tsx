@@ -3,6 +3,7 @@ import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
 import { useSignedIn } from './api/session.ts'
 import { ClientScreen } from './clients/ClientScreen.tsx'
 import { ClientsScreen } from './clients/ClientsScreen.tsx'
+import { FoundSecrets } from './clients/FoundSecrets.tsx'
 import { Palette, PaletteButton } from './palette/PaletteButton.tsx'
 import { AccountMenu } from './shell/AccountMenu.tsx'
 import { CompanyMenu } from './shell/CompanyMenu.tsx'
@@ -78,6 +79,7 @@ export function Shell({ vendorId }: { vendorId: string }) {
           <AccountMenu />
         </header>
         <main id="main" className="main" tabIndex={-1}>
+          <FoundSecrets />
           <CrashBoundary key={location}>{current.mayManage ? <Screens /> : <NoAccess />}</CrashBoundary>
         </main>
       </div>

@@ -19,6 +19,7 @@ export function ActivityText({ entry }: { entry: ActivityEntry }): ReactNode {
     role: roleIn(detail),
     roleBefore: roleIn(before),
     roleAfter: roleIn(after),
+    source: <bdi className="wrap">{textIn(detail, 'source')}</bdi>,
     file: <bdi className="wrap">{textIn(detail, 'file')}</bdi>,
   }
   return sentenceOf(entry)
@@ -30,6 +31,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'client.created': 'created the client {client}',
   'client.renamed': 'renamed the client {nameBefore} to {client}',
   'client.revoked': 'revoked the client {client}',
+  'client.secret_found': 'marked the secret of the client {client} as found',
   'company.created': 'created the company',
   'person.added': 'added {person} as {role}',
   'person.invited': 'invited {person} as {role}',
@@ -44,7 +46,8 @@ const SENTENCES: Readonly<Record<string, string>> = {
 }
 
 /** The sentence of an entry, with the names of its parts in braces. It has nothing in it that a person wrote. */
-function sentenceOf({ action, subject, detail: { before, after, through } }: ActivityEntry): string {
+function sentenceOf({ action, subject, detail }: ActivityEntry): string {
+  const { before, after, through } = detail
   const byProvider = through === 'openid'
   if (action === 'person.joined')
     return byProvider
@@ -57,6 +60,10 @@ function sentenceOf({ action, subject, detail: { before, after, through } }: Act
       ? 'saved the callback URL, which is still at {subject}'
       : 'changed the callback URL from {hostBefore} to {subject}'
   }
+  if (action === 'client.secret_found' && textIn(detail, 'source') !== undefined)
+    return `${SENTENCES[action]} at {source}`
+  if (action === 'client.revoked' && textIn(detail, 'reason') === 'secret_found')
+    return `${SENTENCES[action]}, because its secret was found`
   if (action !== 'person.changed') return SENTENCES[action] ?? `${action} {subject}`
   if (byProvider)
     return 'signed in with the OpenID provider, which changed the role from {roleBefore} to {roleAfter}'

@@ -7,6 +7,7 @@ export const KINDS: Readonly<Record<string, string>> = {
   'client.renamed': 'Client renamed',
   'client.revoked': 'Client revoked',
   'callback.saved': 'Callback URL saved',
+  'client.secret_found': 'Client secret found',
   'company.created': 'Company created',
   'person.added': 'Person added',
   'person.invited': 'Person invited',

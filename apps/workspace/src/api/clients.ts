@@ -12,6 +12,9 @@ import { asMe } from './session.ts'
 
 const LIST_REFRESH_MS = 20_000
 const CLIENT_REFRESH_MS = 10_000
+const FOUND_REFRESH_MS = 30_000
+/** One request counts up to so many entries once. */
+const FOUND_MAX = 50
 
 /** The most that the API answers at once; it allows fewer Active clients than that. */
 const PAGE = 200
@@ -25,15 +28,15 @@ const clientKey = (vendorId: string, clientId: string) => ['client', vendorId, c
 
 function useClientPages(
   vendorId: string,
-  status: OAuthClient['status'],
-  { refresh_ms, enabled }: { refresh_ms: number | false; enabled: boolean },
+  wanted: { status: OAuthClient['status']; secretFound?: 'true' },
+  { limit = PAGE, refresh_ms, enabled }: { limit?: number; refresh_ms: number | false; enabled: boolean },
 ) {
   return useInfiniteQuery({
-    queryKey: [...listKey(vendorId), status],
+    queryKey: [...listKey(vendorId), wanted],
     queryFn: ({ pageParam, signal }) => {
       const query = new URLSearchParams({
-        limit: String(PAGE),
-        status,
+        limit: String(limit),
+        ...wanted,
         ...(pageParam && { cursor: pageParam }),
       })
       return asMe<ClientPage>(`${clientsPath(vendorId)}?${query}`, { signal })
@@ -47,7 +50,18 @@ function useClientPages(
 
 /** Every Active client, newest first. */
 export const useActiveClients = (vendorId: string, enabled = true) =>
-  useClientPages(vendorId, 'Active', { refresh_ms: LIST_REFRESH_MS, enabled })
+  useClientPages(vendorId, { status: 'Active' }, { refresh_ms: LIST_REFRESH_MS, enabled })
+
+/** The newest Active clients whose secret was reported as found. */
+export function useFoundClients(vendorId: string, enabled: boolean): OAuthClient[] {
+  const { data } = useClientPages(
+    vendorId,
+    { status: 'Active', secretFound: 'true' },
+    { limit: FOUND_MAX, refresh_ms: FOUND_REFRESH_MS, enabled },
+  )
+  // One that was revoked on this page stays in the list until it is read again.
+  return data?.pages.flatMap(({ clients }) => clients).filter(({ status }) => status === 'Active') ?? []
+}
 
 /**
  * Every client, newest first in each status, so that any of them can be found. Revoked clients never change, so their
@@ -56,7 +70,7 @@ export const useActiveClients = (vendorId: string, enabled = true) =>
  */
 export function useAllClients(vendorId: string, enabled = true) {
   const active = useActiveClients(vendorId, enabled)
-  const revoked = useClientPages(vendorId, 'Revoked', { refresh_ms: false, enabled })
+  const revoked = useClientPages(vendorId, { status: 'Revoked' }, { refresh_ms: false, enabled })
   const { hasNextPage, isFetching, isError, fetchNextPage } = revoked
   useEffect(() => {
     if (hasNextPage && !isFetching && !isError) void fetchNextPage()

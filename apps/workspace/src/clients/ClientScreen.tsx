@@ -16,6 +16,7 @@ import { Notice } from '../ui/Notice.tsx'
 import { ScopeName } from '../ui/ScopeName.tsx'
 import { AccessCode } from './AccessCode.tsx'
 import { ClientUsage } from './ClientUsage.tsx'
+import { FoundFact } from './FoundSecrets.tsx'
 import { NoSuchClient } from './NoSuchClient.tsx'
 import { Refusals } from './Refusals.tsx'
 import { RenameClient } from './RenameClient.tsx'
@@ -143,6 +144,7 @@ function ClientFacts({ client }: { client: OAuthClient }) {
             'shown once, when the client was created'
           )}
         </Fact>
+        <FoundFact client={client} />
         <Fact name="Last used">
           <LastUsed client={client} />
         </Fact>

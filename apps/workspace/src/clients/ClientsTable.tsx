@@ -7,6 +7,7 @@ import { CopyButton } from '../ui/CopyButton.tsx'
 import { useGrowing } from '../ui/growing.ts'
 import { CloseIcon, MoreIcon, RotateIcon } from '../ui/icons.tsx'
 import { Menu, MenuItem } from '../ui/Menu.tsx'
+import { FoundMark } from './FoundSecrets.tsx'
 import type { Order, Wanted } from './find-clients.ts'
 import { RevokeClient } from './RevokeClient.tsx'
 import { forgetFresh, useFresh } from './reveal.ts'
@@ -145,6 +146,7 @@ const ClientRow = memo(({ client, role, other, statusTold, fresh, onRevoke }: Cl
         <Link className="client-name" href={href} title={client.name}>
           <bdi>{client.name}</bdi>
         </Link>
+        <FoundMark client={client} />
       </th>
       <td className="id-cell">
         <span className="client-id">

@@ -6,6 +6,7 @@ export const DOCS = {
   token: '/docs/token',
   analytics: '/docs/analytics',
   rotation: '/docs/rotation#the-steps',
+  leaked: '/docs/rotation#if-the-secret-has-leaked',
   whatArrives: '/docs/webhooks#what-arrives',
   answerIt: '/docs/webhooks#answer-it',
   testResult: '/docs/webhooks#what-the-result-means',

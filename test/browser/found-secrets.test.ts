@@ -1,0 +1,122 @@
+import { strict as assert } from 'node:assert'
+import type { Page } from 'playwright-core'
+import {
+  api,
+  assertAccessible,
+  assertFits,
+  createClient,
+  MEMBER,
+  OWNER,
+  sessionToken,
+  type Visit,
+  type VisitOptions,
+  visit,
+} from '../support/workspace.ts'
+
+const CLIENTS = '/ven_acme/integrations/oauth2-clients'
+const NAME = 'Leaked export'
+const SOURCE =
+  'github.com/acme-outfitters/warehouse-export/blob/9d1f0c2a7b6e5d4c3b2a19080f7e6d5c4b3a2910/config/.env'
+
+describe('workspace: a client secret that was found', function () {
+  this.timeout(90_000)
+  let token: string
+  let clientId: string
+  let open: Visit[] = []
+
+  before(async () => {
+    token = await sessionToken(OWNER)
+    const client = await createClient(token, { name: NAME })
+    clientId = client.clientId
+    await api('/v1/found-secrets', { body: [{ token: client.clientSecret, url: `https://${SOURCE}?raw=1` }] })
+  })
+  // A warning on every page would be in the way of other tests.
+  after(() => api(`/v1/vendor/ven_acme/oauth-clients/${clientId}/revoke`, { token, method: 'POST' }))
+  afterEach(async () => {
+    await Promise.all(open.map((each) => each.leave()))
+    open = []
+  })
+
+  async function enter(options: VisitOptions): Promise<Page> {
+    const entered = await visit({ as: OWNER, ...options })
+    open.push(entered)
+    return entered.page
+  }
+  const warning = (page: Page) => page.getByRole('alert').filter({ hasText: 'A client secret was found' })
+
+  for (const screen of [
+    'integrations/oauth2-clients',
+    'integrations/webhooks',
+    'analytics',
+    'activity',
+    'people',
+  ])
+    it(`warns on ${screen}, with the place as text`, async () => {
+      const page = await enter({ path: `/ven_acme/${screen}` })
+      await warning(page).waitFor()
+      assert.match(
+        await warning(page).innerText(),
+        /Leaked export, reported .+ as found at github\.com\/acme-outfitters\/.+\/config\/\.env\./,
+      )
+      const links = await warning(page)
+        .getByRole('link')
+        .evaluateAll((each) => each.map((a) => a.getAttribute('href')))
+      const own = `${CLIENTS}/${clientId}`
+      assert.deepEqual(links, [own, `${own}/rotate`, '/docs/rotation#if-the-secret-has-leaked'])
+    })
+
+  for (const [width, theme] of [
+    [1440, 'light'],
+    [1440, 'dark'],
+    [390, 'light'],
+    [390, 'dark'],
+    [320, 'light'],
+  ] as const)
+    it(`is accessible and fits at ${width} pixels, ${theme}`, async () => {
+      const page = await enter({ path: CLIENTS, width, theme })
+      await warning(page).waitFor()
+      await page.getByText('Secret found', { exact: true }).waitFor()
+      await assertAccessible(page)
+      await assertFits(page)
+    })
+
+  it('says nothing to a member, and asks nothing', async () => {
+    const asked: string[] = []
+    const { page } = await visit({ as: MEMBER, path: CLIENTS, alone: true }).then((entered) => {
+      open.push(entered)
+      return entered
+    })
+    page.on('request', (request) => asked.push(request.url()))
+    await page.reload()
+    await page.getByRole('heading', { name: 'You have no access yet' }).waitFor()
+    assert.equal(await warning(page).count(), 0)
+    assert.deepEqual(
+      asked.filter((url) => url.includes('oauth-clients?')),
+      [],
+    )
+  })
+
+  it('names the report in the activity', async () => {
+    const page = await enter({ path: `/ven_acme/activity?client=${clientId}` })
+    const entry = page.getByRole('listitem').filter({ hasText: 'marked the secret' })
+    await entry.first().waitFor()
+    assert.match(
+      await entry.first().innerText(),
+      /service marked the secret of the client Leaked export as found at github\.com/,
+    )
+  })
+
+  it('leads to the replacement, and ends once the client is revoked', async () => {
+    const page = await enter({ path: `/ven_acme/people` })
+    await warning(page).getByRole('link', { name: 'Replace it, then revoke' }).click()
+    await page.getByRole('heading', { name: 'Rotate the secret', level: 1 }).waitFor()
+    await warning(page).getByRole('link', { name: NAME, exact: true }).click()
+    await page.getByRole('heading', { name: NAME, level: 1 }).waitFor()
+    await page.getByText('Secret found', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Revoke', exact: true }).click()
+    await page.getByLabel('Type the client’s name to confirm').fill(NAME)
+    await page.getByRole('button', { name: 'Revoke permanently' }).click()
+    await page.getByText('This client is revoked').waitFor()
+    await warning(page).waitFor({ state: 'detached' })
+  })
+})
