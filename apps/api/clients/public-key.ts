@@ -35,7 +35,7 @@ const EcPublicKey = z
     y: coordinate,
   })
   .refine(isImported, 'must be a point on P-256')
-  .meta({ id: 'EcPublicKey', description: 'It verifies ES256.' })
+  .meta({ id: 'EcPublicKey', description: 'For ES256.' })
 
 const EdPublicKey = z
   .object({
@@ -43,11 +43,11 @@ const EdPublicKey = z
     crv: z.literal('Ed25519', 'must be Ed25519'),
     x: coordinate.refine(isSafeOnEd25519, 'must be a point on Ed25519'),
   })
-  .meta({ id: 'EdPublicKey', description: 'It verifies EdDSA.' })
+  .meta({ id: 'EdPublicKey', description: 'For Ed25519, also called EdDSA.' })
 
 const RsaPublicKey = z
   .object({ kty: z.literal('RSA'), n: modulus, e: exponent })
-  .meta({ id: 'RsaPublicKey', description: 'It verifies PS256 and RS256.' })
+  .meta({ id: 'RsaPublicKey', description: 'For PS256 and RS256.' })
 
 type PublicKey = z.infer<typeof EcPublicKey | typeof EdPublicKey | typeof RsaPublicKey>
 

@@ -25,7 +25,6 @@ const form = (name: string, example: unknown): NonNullable<Operation['requestBod
   },
 })
 
-const ALWAYS = ['X-Request-Id', 'Cache-Control']
 const LIMITED = ['RateLimit', 'RateLimit-Policy']
 /** A client over its limit still learns what is wrong with its request; Retry-After then says how long to wait. */
 const REFUSED = [...LIMITED, 'Retry-After']
@@ -43,7 +42,7 @@ interface OAuthAnswer {
 
 const answer = ({ description, headers = [], schema, example }: OAuthAnswer): Answer => ({
   description,
-  headers: headersOf([...ALWAYS, ...headers]),
+  headers: headersOf(headers),
   ...(schema && {
     content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` }, example } },
   }),
@@ -64,7 +63,7 @@ const unreadable = {
 }
 
 /** Header fields of a public document. */
-const PUBLISHED = ['ETag', 'Access-Control-Allow-Origin']
+const PUBLISHED = ['Cache-Control', 'ETag', 'Access-Control-Allow-Origin']
 
 /** What the public documents answer besides themselves (RFC 9110 §13.1). */
 const conditional = {
@@ -209,7 +208,7 @@ const readRevocations = (): Operation => ({
   responses: {
     200: {
       description: 'The clients, tokens and signing keys that are revoked.',
-      headers: headersOf([...ALWAYS, ...PUBLISHED]),
+      headers: headersOf(PUBLISHED),
       content: {
         'application/jwt': {
           schema: { type: 'string', pattern: '^[\\w-]+\\.[\\w-]+\\.[\\w-]+$' },

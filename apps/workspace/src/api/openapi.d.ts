@@ -565,7 +565,7 @@ export interface components {
              */
             expiresAt?: string;
         };
-        /** @description It verifies ES256. */
+        /** @description For ES256. */
         EcPublicKey: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -577,7 +577,7 @@ export interface components {
             x: string;
             y: string;
         };
-        /** @description It verifies EdDSA. */
+        /** @description For Ed25519, also called EdDSA. */
         EdPublicKey: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -588,7 +588,7 @@ export interface components {
             crv: "Ed25519";
             x: string;
         };
-        /** @description It verifies PS256 and RS256. */
+        /** @description For PS256 and RS256. */
         RsaPublicKey: {
             /**
              * @description discriminator enum property added by openapi-typescript
