@@ -86,7 +86,7 @@ const clientErrors = {
   ...unreadable,
   401: answer({
     description:
-      '`invalid_client`: no client authentication, unknown or revoked client, or wrong or missing secret. The answer is the same for each of them.',
+      '`invalid_client`: no client authentication, an unknown, revoked or expired client, or a wrong or missing secret or assertion. The answer is the same for each of them.',
     headers: ['WWW-Authenticate'],
     ...error('invalid_client', 'client authentication failed'),
   }),
@@ -124,7 +124,7 @@ const issueToken = (): Operation => ({
   tags: [TAG],
   summary: 'Issue an access token',
   description:
-    'The client-credentials grant (RFC 6749 §4.4). Authenticate in the body or by HTTP Basic, never both. There is no refresh token: ask again before the token expires.',
+    'The client-credentials grant (RFC 6749 §4.4). Authenticate in the body or by HTTP Basic, never both; a client that has a key sends an assertion (RFC 7523). There is no refresh token: ask again before the token expires.',
   security: [{ client: [] }, {}],
   requestBody: form('TokenRequest', {
     grant_type: 'client_credentials',
