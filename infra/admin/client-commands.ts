@@ -24,10 +24,12 @@ export function addClientCommands(program: Command, run: Run): void {
           client.status,
           client.name,
           client.scopes.join(' '),
+          client.keyThumbprint ?? '-',
           shownTime(client.createdAt),
+          shownTime(client.expiresAt),
           shownTime(client.revokedAt),
         ])
-        const titles = ['CLIENT ID', 'STATUS', 'NAME', 'SCOPES', 'CREATED', 'REVOKED']
+        const titles = ['CLIENT ID', 'STATUS', 'NAME', 'SCOPES', 'KEY', 'CREATED', 'EXPIRES', 'REVOKED']
         return { text: table(titles, rows, 'No matching clients.'), data: found.map(shown) }
       }),
     )
@@ -52,9 +54,11 @@ const shown = (client: ClientRecord) => ({
   clientId: client.clientId,
   name: client.name,
   scopes: client.scopes,
+  keyThumbprint: client.keyThumbprint,
   status: client.status,
   createdAt: client.createdAt,
   createdBy: client.createdBy,
+  expiresAt: client.expiresAt,
   revokedAt: client.revokedAt,
   revokedBy: client.revokedBy,
 })

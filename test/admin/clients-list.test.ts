@@ -7,6 +7,7 @@ import { createAcme, startAdmin, type TestAdmin } from '../support/admin.ts'
 describe('admin clients list', () => {
   let operator: TestAdmin
   const secret = 'ias_never-shown'
+  const key = { publicKey: { kty: 'OKP' }, keyThumbprint: 'k'.repeat(43) }
   before(async () => {
     operator = await startAdmin()
     await createAcme(operator)
@@ -16,7 +17,8 @@ describe('admin clients list', () => {
         vendorId: 'ven_acme',
         name: `Client ${i}`,
         scopes: ['analytics:read', 'boost:read'],
-        authenticatesBy: { secretHash: hashSecret(secret) },
+        authenticatesBy: i === 7 ? key : { secretHash: hashSecret(secret) },
+        expiresAt: i === 7 ? new Date(Date.UTC(2027, 0, 1)) : undefined,
         createdBy: null,
         createdAt: new Date(Date.UTC(2026, 0, 1) + i * 1_000),
       })
@@ -36,9 +38,11 @@ describe('admin clients list', () => {
       'clientId',
       'name',
       'scopes',
+      'keyThumbprint',
       'status',
       'createdAt',
       'createdBy',
+      'expiresAt',
       'revokedAt',
       'revokedBy',
     ])
@@ -47,10 +51,10 @@ describe('admin clients list', () => {
   it('shows people a table of clients, times in UTC', async () => {
     const { stdout } = await operator.admin(['clients', 'list', 'ven_acme', '--status', 'Revoked'])
     const [titles = '', row = '', ...rest] = stdout.trim().split('\n')
-    assert.match(titles, /^CLIENT ID +STATUS +NAME +SCOPES +CREATED +REVOKED$/)
+    assert.match(titles, /^CLIENT ID +STATUS +NAME +SCOPES +KEY +CREATED +EXPIRES +REVOKED$/)
     assert.match(
       row,
-      /^cli_\w{22} +Revoked +Client 7 +analytics:read boost:read +2026-01-01 00:00Z +\d{4}-\d\d-\d\d \d\d:\d\dZ$/,
+      /^cli_\w{22} +Revoked +Client 7 +analytics:read boost:read +k{43} +2026-01-01 00:00Z +2027-01-01 00:00Z +\d{4}-\d\d-\d\d \d\d:\d\dZ$/,
     )
     assert.deepEqual(rest, [])
   })

@@ -19,7 +19,7 @@ describe('the explanation of a refused request', () => {
   for (const [reason, why, advice] of [
     ['no_secret', /No client secret was sent/, /client_secret, or use HTTP Basic/],
     ['wrong_secret', /secret was wrong/, /^Check the deployed secret\. If it is lost/],
-    ['failures_of_address', /too many wrong secrets/, /wait for the time in Retry-After/],
+    ['failures_of_address', /^Too many requests from that address/, /wait for the time in Retry-After/],
     ['rate_of_client', /more requests than its limit/, /^Reuse a token until it expires/],
     ['rate_limited', /more requests than its limit/, /^Send fewer requests/],
     ['expired', /had expired/, /Request a new token from the token endpoint/],
@@ -41,6 +41,57 @@ describe('the explanation of a refused request', () => {
       assert.match(explanation.reason, why)
       assert.match(explanation.advice, advice)
     })
+
+  const withKey = {
+    clientId: 'cli_x',
+    keyThumbprint: 'NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs',
+    expiresAt: new Date('2026-11-20T17:04:00Z'),
+  } as never
+  for (const [reason, about, why, advice] of [
+    ['no_secret', undefined, /^No assertion was sent\.$/, /client_assertion and/],
+    ['assertion_malformed', undefined, /not a JWT that authenticates/, /a JWT of typ JWT/],
+    ['assertion_wrong_algorithm', undefined, /alg does not match/, /^Sign with ES256 for a P-256 key/],
+    ['assertion_wrong_key', undefined, /signed with another key/, /thumbprint NzbLsXh8uDCcd-6MN.*9Xs\.$/],
+    ['assertion_wrong_subject', undefined, /did not all name this client/, /^Set iss and sub to cli_x\.$/],
+    ['assertion_wrong_audience', undefined, /a different server, or for several/, /^Set aud to/],
+    ['assertion_from_the_future', '540', /^The clock of your system was 9 minutes ahead/, /^Synchronize/],
+    ['assertion_from_the_future', '121', / 2 minutes ahead/, /^Synchronize/],
+    ['assertion_from_the_future', '1764000000000', /^iat or nbf was not in seconds/, /not in milliseconds/],
+    ['assertion_no_exp', undefined, /had no exp/, /^Set exp to a minute from now/],
+    [
+      'assertion_expired',
+      '1',
+      /^The assertion had expired 1 second before\.$/,
+      /^Sign a new assertion for each/,
+    ],
+    ['assertion_expired', '90', / 90 seconds before/, /clock of your system/],
+    ['assertion_expired', '0', / 0 seconds before/, /clock of your system/],
+    ['assertion_too_far_ahead', '3700', / 62 minutes later/, /an hour ahead at most/],
+    ['assertion_too_far_ahead', '7200', / 2 hours later/, /an hour ahead at most/],
+    ['assertion_too_far_ahead', '31536000', / 365 days later/, /an hour ahead at most/],
+    ['assertion_too_far_ahead', '1e300', /^exp was not in seconds/, /not in milliseconds/],
+    ['assertion_no_jti', undefined, /no jti/, /new random value/],
+    ['assertion_replayed', undefined, /^This assertion was used before\.$/, /new jti for each request/],
+    ['assertion_of_secret_client', undefined, /has a secret, and an assertion/, /^Send the secret, or/],
+    ['secret_of_key_client', undefined, /has a key pair, and a secret/, /^Send an assertion, or/],
+    [
+      'expired_client',
+      undefined,
+      /^The client expired at 2026-11-20T17:04:00\.000Z\.$/,
+      /replacement client/,
+    ],
+  ] as const)
+    it(`says what to do about ${reason}${about ? ` by ${about} s` : ''} of a client that has a key`, () => {
+      const explanation = explanationOf({ ...refused, reason, about }, withKey)
+      assert.match(explanation.reason, why)
+      assert.match(explanation.advice, advice)
+    })
+
+  it('names no key and no time of a client that could not be read', () => {
+    for (const reason of ['assertion_wrong_key', 'expired_client'])
+      for (const sentence of Object.values(explanationOf({ ...refused, reason }, undefined)))
+        assert.doesNotMatch(sentence, /undefined|null/)
+  })
 })
 
 describe('the refused requests of clients', () => {

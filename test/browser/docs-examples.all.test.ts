@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { exampleRequest, payloadOf } from '../../apps/workspace/src/webhooks/test-event.ts'
 import { runAdmin } from '../support/admin.ts'
 import { eventually } from '../support/eventually.ts'
-import { QUICK_START, untilAnswered } from '../support/languages.ts'
+import { QUICK_START, SIGNING, untilAnswered } from '../support/languages.ts'
 import { freePort } from '../support/ports.ts'
 import { api, createClient, OWNER, requestToken, sessionToken, testWorkspace } from '../support/workspace.ts'
 
@@ -162,6 +162,53 @@ describe('documentation: the examples, as they are printed', function () {
       })
     })
   }
+
+  describe('a client that has a key', () => {
+    let settings: string
+    before(async () => {
+      const [pair, convert] = (pages.get('/docs/token') ?? []).filter(({ caption }) => caption === 'Shell')
+      await shell(pair?.text ?? '')
+      const body = {
+        name: 'With a key',
+        scopes: ['analytics:read', 'analytics:write'],
+        publicKey: JSON.parse(await shell(convert?.text ?? '')),
+      }
+      const created = await api('/v1/vendor/ven_acme/oauth-clients', {
+        token: await sessionToken(OWNER),
+        body,
+      })
+      const file = 'INTEGRATION_PRIVATE_KEY_FILE=private-key.pem'
+      settings = `unset INTEGRATION_CLIENT_SECRET; export INTEGRATION_CLIENT_ID=${created.clientId} ${file}`
+    })
+
+    it('gets a token with the curl example of /docs/token as it is printed, again and again', async () => {
+      const { text } = block('/docs/token', (one) => one.language === 'sh' && one.text.includes('SIGNED='))
+      for (let times = 0; times < 8; times += 1)
+        assert.match(
+          await shell(`${settings}\n${text}`),
+          /^\{"access_token":"ey[\w.-]+","token_type":"Bearer"/,
+        )
+    })
+
+    for (const [language, { file, changes }] of Object.entries(SIGNING)) {
+      const needed = [TOOLS[language], ...(language === 'py' ? [LIBRARIES.py] : [])]
+      if (!needed.every((tool) => tool?.try && works(tool.try))) continue
+      it(`reads the figures with the ${TOOLS[language]?.name} examples, once they sign`, async () => {
+        const path = join(folder, file)
+        const printed = block('/docs/token', ({ caption }) => caption === file).text
+        const text = changes.reduce((all, [before, after]) => all.replace(before, after), printed)
+        assert.doesNotMatch(text, /SECRET/)
+        await writeFile(path, text)
+        try {
+          const command = commandOf(block('/docs/analytics', (one) => one.language === language)) ?? ''
+          const run = command.replace('access_token.go', 'access_token.go assertion.go')
+          assert.match(await shell(`${settings}\n${run}`), /^200\n304\n/)
+        } finally {
+          await writeFile(path, printed)
+        }
+      })
+    }
+  })
 
   for (const [language, { name, try: attempt }] of Object.entries(LIBRARIES)) {
     if (!attempt || !works(attempt)) continue

@@ -16,7 +16,7 @@ export type CheckAnswer = (method: string, path: string, answer: Answered) => vo
 
 /** They belong to HTTP or to browsers, and not to an operation. */
 const COMMON = new Set(
-  'connection content-encoding content-length content-security-policy content-type date keep-alive pragma referrer-policy transfer-encoding vary x-content-type-options'.split(
+  'cache-control connection content-encoding content-length content-security-policy content-type date keep-alive pragma referrer-policy transfer-encoding vary x-content-type-options x-request-id'.split(
     ' ',
   ),
 )
@@ -70,6 +70,8 @@ export function createAnswerCheck(document: ApiDocument): CheckAnswer {
     for (const name of headers.keys())
       assert.ok(COMMON.has(name) || names.has(name), `${at} with ${name}, which is not in the document`)
     assert.ok(headers.has('x-request-id'), `${at} without X-Request-Id`)
+    const mayBeKept = headers.get('cache-control') !== 'no-store'
+    assert.equal(mayBeKept, names.has('cache-control'), `${at} with another Cache-Control`)
     if (text === '') {
       assert.ok(!promised.content || method === 'HEAD', `${at} without the body of the document`)
       return

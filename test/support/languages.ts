@@ -25,3 +25,52 @@ export async function untilAnswered(url: string, body: string): Promise<Response
     if (answer) return answer
   }
 }
+
+const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
+
+/** The file of each language that caches the token, and what /docs/token says to change in it to send an assertion. */
+export const SIGNING: Record<string, { file: string; changes: [before: RegExp, after: string][] }> = {
+  js: {
+    file: 'access-token.mjs',
+    changes: [
+      [/^/, "import { assertion } from './assertion.mjs'\n"],
+      [/client_secret: .*/, `client_assertion_type: '${JWT_BEARER}', client_assertion: assertion(),`],
+    ],
+  },
+  py: {
+    file: 'access_token.py',
+    changes: [
+      [/^/, 'from assertion import assertion\n'],
+      [/"client_secret": .*/, `"client_assertion_type": "${JWT_BEARER}", "client_assertion": assertion(),`],
+    ],
+  },
+  go: {
+    file: 'access_token.go',
+    changes: [
+      [
+        /\n(\tresponse, err)/,
+        '\n\tsigned, err := assertion()\n\tif err != nil {\n\t\treturn "", err\n\t}\n$1',
+      ],
+      [/"client_secret": .*/, `"client_assertion_type": {"${JWT_BEARER}"}, "client_assertion": {signed},`],
+    ],
+  },
+  java: {
+    file: 'AccessToken.java',
+    changes: [
+      [
+        /"client_secret", .*/,
+        `"client_assertion_type", "${JWT_BEARER}", "client_assertion", Assertion.get(),`,
+      ],
+    ],
+  },
+  php: {
+    file: 'access-token.php',
+    changes: [
+      [/\n/, "\nrequire 'assertion.php';\n"],
+      [
+        /'client_secret' => .*/,
+        `'client_assertion_type' => '${JWT_BEARER}', 'client_assertion' => assertion(),`,
+      ],
+    ],
+  },
+}

@@ -26,6 +26,8 @@ import { DailyAnalytics, DailyHeaders, DailyQuery } from './schemas.ts'
  */
 const COMPRESSED_MIN_BYTES = 8 * 1_024
 
+const CONDITIONAL = { 'Cache-Control': 'private, no-cache', ETag: 'Changes exactly when the response does.' }
+
 const DAILY = {
   method: 'get',
   tag: 'Analytics',
@@ -36,11 +38,11 @@ const DAILY = {
     200: {
       description: 'The figures.',
       schema: DailyAnalytics,
-      headers: { ETag: 'Strong; changes exactly when the response does.' },
+      headers: CONDITIONAL,
     },
     304: {
       description: 'Unchanged: `If-None-Match` names its tag.',
-      headers: { ETag: 'The same.' },
+      headers: CONDITIONAL,
     },
   },
   problems: ['not_found'],

@@ -35,15 +35,13 @@ export const DailyHeaders = z.object({
 })
 
 const count = z.int().min(0)
-/** Exact, and so perhaps above what a double can hold. */
-const total = count.meta({ maximum: undefined })
 const totals = {
-  impressions: total,
-  clicks: total,
-  orders: total,
-  unitsSold: total,
-  revenueMinor: total,
-  boostSpendMinor: total,
+  impressions: count,
+  clicks: count,
+  orders: count,
+  unitsSold: count,
+  revenueMinor: count,
+  boostSpendMinor: count,
 }
 const metric = count.nullable()
 

@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { Knex } from 'knex'
 import { createClient as storeClient } from '#shared/oauth/client-changes.ts'
-import { type ClientRecord, countActiveClients, findClient, holdReplaceable } from '#shared/oauth/clients.ts'
+import {
+  type ClientRecord,
+  countActiveClients,
+  findClient,
+  holdReplaceable,
+  type NewKey,
+} from '#shared/oauth/clients.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { newClientId, newClientSecret, secretHint } from '#shared/oauth/new-ids.ts'
 import type { Scope } from '#shared/oauth/scopes.ts'
@@ -17,6 +23,10 @@ import {
 
 export const ACTIVE_CLIENTS_MAX = 100
 
+const DAY_MS = 24 * 3_600_000
+/** A caller's clock may differ from this one, and the request takes its time. */
+const EXPIRY_TOLERANCE_MS = 5 * 60_000
+
 export interface Creation {
   vendorId: string
   userId: string
@@ -24,17 +34,22 @@ export interface Creation {
   scopes: readonly Scope[]
   /** The client that the new one replaces. */
   replaces: string | undefined
+  /** undefined: the client gets a secret. */
+  key: NewKey | undefined
+  /** undefined: never. */
+  expiresAt: Date | undefined
   /** The value of the Idempotency-Key header. */
   idempotencyKey: string | undefined
   at: Date
 }
 
-/** `clientSecret` is set only if this call created the client. */
-export type Created = { client: ClientRecord; clientSecret?: string }
+/** `clientSecret` is null if the client has a key, or if an earlier call created it. */
+export type Created = { client: ClientRecord; isNew: boolean; clientSecret: string | null }
 
 /**
  * Creates a client, or finds the one that an earlier request with the same Idempotency-Key created.
- * @throws Problem client_limit_reached, idempotency_in_progress or idempotency_key_reused. Nothing is stored then.
+ * @throws Problem client_limit_reached, invalid_input, idempotency_in_progress or idempotency_key_reused. Nothing is
+ * stored then.
  */
 export function createClient(db: Database, creation: Creation): Promise<Created> {
   const { vendorId, userId, idempotencyKey } = creation
@@ -42,7 +57,7 @@ export function createClient(db: Database, creation: Creation): Promise<Created>
     if (idempotencyKey === undefined) return insert(transaction, creation)
     const key = { vendorId, userId, idempotencyKey }
     const before = await created(transaction, key, creation)
-    if (before) return { client: before }
+    if (before) return { client: before, isNew: false, clientSecret: null }
     const result = await insert(transaction, creation)
     await saveCreation(transaction, key, {
       clientId: result.client.clientId,
@@ -54,7 +69,8 @@ export function createClient(db: Database, creation: Creation): Promise<Created>
 }
 
 async function insert(transaction: Knex.Transaction, creation: Creation): Promise<Created> {
-  const { vendorId, userId, name, scopes, replaces, at } = creation
+  const { vendorId, userId, name, scopes, replaces, key, expiresAt, at } = creation
+  if (expiresAt) requireUsefulExpiry(expiresAt, at)
   if ((await countActiveClients(transaction, vendorId)) >= ACTIVE_CLIENTS_MAX) {
     throw new Problem(
       'client_limit_reached',
@@ -78,12 +94,28 @@ async function insert(transaction: Knex.Transaction, creation: Creation): Promis
     vendorId,
     name,
     scopes,
-    authenticatesBy: { secretHash: hashSecret(clientSecret), secretHint: secretHint(clientSecret) },
+    authenticatesBy: key ?? { secretHash: hashSecret(clientSecret), secretHint: secretHint(clientSecret) },
+    expiresAt,
     replaces,
     createdBy: userId,
     createdAt: at,
   })
-  return { client: await existing(transaction, { vendorId, clientId }), clientSecret }
+  const client = await existing(transaction, { vendorId, clientId })
+  return { client, isNew: true, clientSecret: key ? null : clientSecret }
+}
+
+/** Only of a new client, so that a repeat finds the first one though its end has come nearer. */
+function requireUsefulExpiry(expiresAt: Date, at: Date): void {
+  const inTwoYears = new Date(at)
+  inTwoYears.setUTCFullYear(at.getUTCFullYear() + 2)
+  const isUseful =
+    expiresAt.getTime() >= at.getTime() + DAY_MS - EXPIRY_TOLERANCE_MS &&
+    expiresAt.getTime() <= inTwoYears.getTime() + EXPIRY_TOLERANCE_MS
+  if (isUseful) return
+  const detail = `must be a day to two years ahead: by this server's clock, it is ${at.toISOString()}`
+  throw new Problem('invalid_input', 'The client cannot expire at that time.', {
+    errors: [{ pointer: '/expiresAt', detail }],
+  })
 }
 
 /** Returns the client created under this key, if there is one. Locks the key. */
@@ -122,8 +154,18 @@ async function existing(
   return record
 }
 
-/** Two bodies that request the same client are the same request. The order of the scopes does not matter. */
-const requestHash = ({ name, scopes, replaces }: Creation): Buffer =>
+/**
+ * Two bodies that request the same client are the same request. The order of the scopes does not matter. What is left
+ * out adds nothing, so that a repeat to a newer version of the service has the same hash.
+ */
+const requestHash = ({ name, scopes, replaces, key, expiresAt }: Creation): Buffer =>
   createHash('sha256')
-    .update(JSON.stringify([name, [...scopes].sort(), ...(replaces === undefined ? [] : [replaces])]))
+    .update(
+      JSON.stringify([
+        name,
+        [...scopes].sort(),
+        ...(replaces === undefined ? [] : [replaces]),
+        ...(key || expiresAt ? [{ key: key?.keyThumbprint, expiresAt }] : []),
+      ]),
+    )
     .digest()

@@ -19,7 +19,8 @@ export const postClient = ({
     operationId: 'createClient',
     tag: 'Clients',
     summary: 'Create a client',
-    description: 'Only this response contains the secret. A company can have 100 active clients.',
+    description:
+      'Only this response contains the secret. With `publicKey` there is none: the client signs assertions (RFC 7523). How it authenticates and when it expires never change. A company can have 100 active clients.',
     by,
     body: OAuthClientInput,
     headers: CreationHeaders,
@@ -31,7 +32,7 @@ export const postClient = ({
         headers: { Location: 'The path of the client.' },
       },
       201: {
-        description: 'The new client with its secret.',
+        description: 'The new client, with its secret if it has one.',
         schema: CreatedOAuthClient,
         headers: { Location: 'The path of the client.' },
       },
@@ -42,19 +43,19 @@ export const postClient = ({
       const rate = await creationsPerCompany.consume(vendorId)
       ctx.set(rateLimitHeaders(rate))
       if (!rate.allowed) throw new Problem('rate_limited', 'Too many new clients for this company.')
-      const { client, clientSecret } = await createClient(db, {
+      const { client, isNew, clientSecret } = await createClient(db, {
         vendorId,
         userId: session.userId,
         name: body.name,
         scopes: body.scopes,
         replaces: body.replaces,
+        key: body.publicKey,
+        expiresAt: body.expiresAt,
         idempotencyKey: headers['Idempotency-Key'],
         at: new Date(clock.now()),
       })
       ctx.set('Location', `/v1/vendor/${vendorId}/oauth-clients/${client.clientId}`)
-      if (clientSecret === undefined) {
-        return { ...(await oneClientAnswer({ db, redis, clock }, client)), clientSecret: null }
-      }
+      if (!isNew) return { ...(await oneClientAnswer({ db, redis, clock }, client)), clientSecret }
       ctx.status = 201
       // Nothing that can fail may come between creating a client and returning its secret, which exists nowhere else.
       return { ...clientAnswer(client, undefined), clientSecret }

@@ -4,6 +4,7 @@ import { SCOPES } from '#shared/oauth/scopes.ts'
 import { oneLine } from '../http/input.ts'
 import { nextCursor, pageParameters } from '../http/page.ts'
 import { actor, instant } from '../http/schemas.ts'
+import { publicKey } from './public-key.ts'
 
 const NAME_MAX_CHARACTERS = 100
 
@@ -27,10 +28,23 @@ export const OAuthClientInput = z
       .regex(CLIENT_ID_PATTERN, 'must be the id of a client')
       .optional()
       .meta({ description: 'The Active client that the new client replaces.' }),
+    publicKey: publicKey.optional().meta({
+      description:
+        'The public JWK of a client that authenticates with a private key. Such a client has no secret. Only the members shown are kept; a private one is refused.',
+    }),
+    expiresAt: z.iso
+      .datetime({ offset: true, error: 'must be an RFC 3339 time' })
+      .transform((text) => new Date(text))
+      .optional()
+      .meta({
+        type: 'string',
+        format: 'date-time',
+        description: 'RFC 3339 with Z or any offset; a day to two years ahead. Left out: it does not expire.',
+      }),
   })
   .meta({
     id: 'OAuthClientInput',
-    // Without `replaces`: any company can send it as it is.
+    // Without `replaces` and a key: any company can send it as it is.
     examples: [{ name: 'Warehouse export', scopes: ['analytics:read'] }],
   })
 
@@ -75,7 +89,8 @@ export const CreatedOAuthClient = z
   .object({
     ...client,
     clientSecret: z.string().nullable().meta({
-      description: 'Returned only in this response; only its hash is kept. null if the request is a repeat.',
+      description:
+        'Returned only in this response; only its hash is kept. null if the client has a key, or the request is a repeat.',
     }),
   })
   .meta({ id: 'CreatedOAuthClient' })

@@ -10,6 +10,7 @@ import { published } from './published.ts'
 
 const METADATA_PATH = '/.well-known/oauth-protected-resource'
 const PUBLISHED_HEADERS = {
+  'Cache-Control': 'It may be kept for five minutes.',
   ETag: 'Changes exactly when the document does.',
   'Access-Control-Allow-Origin': 'Any page may read it.',
 }

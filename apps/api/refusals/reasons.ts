@@ -8,81 +8,172 @@ export interface Explanation {
   advice: string
 }
 
+type Explain = (refusal: RefusalRecord, client: ClientRecord | undefined) => Explanation
+
 const REPLACE = 'Create a replacement client and deploy it.'
 const NEW_TOKEN = 'Request a new token from the token endpoint. A token is valid for 15 minutes.'
 const SETTINGS = 'Check the base URL in the configuration of your system.'
 const CLOCK = 'Report to the operator of this service that a clock is wrong.'
 
-/** Keyed by the service's internal reason. */
-const REASONS: Record<string, Explanation> = {
-  no_secret: { reason: 'No client secret was sent.', advice: 'Send client_secret, or use HTTP Basic.' },
-  failures_of_address: {
-    reason: 'That address sent too many wrong secrets, including this one.',
-    advice: 'Correct the secret, then wait for the time in Retry-After.',
-  },
-  rate_of_client: {
-    reason: 'The client sent more requests than its limit allows.',
-    advice: 'Reuse a token until it expires, and wait for the time in Retry-After.',
-  },
-  rate_limited: {
-    reason: 'The client sent more requests than its limit allows.',
-    advice: 'Send fewer requests, and wait for the time in Retry-After.',
-  },
-  expired: { reason: 'The access token had expired.', advice: NEW_TOKEN },
-  issuer: { reason: 'The access token is from a different issuer.', advice: SETTINGS },
-  audience: { reason: 'The access token is for a different API.', advice: SETTINGS },
-  issued_in_future: { reason: 'The access token was issued in the future.', advice: CLOCK },
-  not_yet_valid: { reason: 'The access token is not valid yet.', advice: CLOCK },
-  unsupported_grant_type: {
-    reason: 'grant_type was not client_credentials.',
-    advice: 'Send grant_type=client_credentials.',
-  },
-  invalid_target: {
-    reason: 'resource named a different API.',
-    advice: 'Leave resource out of the token request, or send the identifier of this API.',
-  },
-  forbidden: {
-    reason: "The path names a different company from the client's.",
-    advice: 'Put the id of your own company in the path.',
-  },
-}
+/** By the services' internal reasons. */
+const REASONS = new Map<string, Explanation | Explain>(
+  Object.entries({
+    no_secret: (_, client) =>
+      client?.keyThumbprint
+        ? { reason: 'No assertion was sent.', advice: 'Send client_assertion and client_assertion_type.' }
+        : { reason: 'No client secret was sent.', advice: 'Send client_secret, or use HTTP Basic.' },
+    wrong_secret: (_, client) => ({
+      reason: 'The client secret was wrong.',
+      advice: client?.secretHint
+        ? `Check that the deployed secret ends in ${client.secretHint}. If it is lost, create a replacement client.`
+        : 'Check the deployed secret. If it is lost, create a replacement client.',
+    }),
+    failures_of_address: {
+      reason: 'Too many requests from that address failed to authenticate, including this one.',
+      advice: 'Correct the credentials, then wait for the time in Retry-After.',
+    },
+    rate_of_client: {
+      reason: 'The client sent more requests than its limit allows.',
+      advice: 'Reuse a token until it expires, and wait for the time in Retry-After.',
+    },
+    rate_limited: {
+      reason: 'The client sent more requests than its limit allows.',
+      advice: 'Send fewer requests, and wait for the time in Retry-After.',
+    },
+    expired: { reason: 'The access token had expired.', advice: NEW_TOKEN },
+    revoked,
+    revoked_client: revoked,
+    expired_client: (_, client) => ({
+      reason: client?.expiresAt
+        ? `The client expired at ${client.expiresAt.toISOString()}.`
+        : 'The client had expired.',
+      advice: REPLACE,
+    }),
+    issuer: { reason: 'The access token is from a different issuer.', advice: SETTINGS },
+    audience: { reason: 'The access token is for a different API.', advice: SETTINGS },
+    issued_in_future: { reason: 'The access token was issued in the future.', advice: CLOCK },
+    not_yet_valid: { reason: 'The access token is not valid yet.', advice: CLOCK },
+    unsupported_grant_type: {
+      reason: 'grant_type was not client_credentials.',
+      advice: 'Send grant_type=client_credentials.',
+    },
+    invalid_scope: scopeNotAssigned,
+    invalid_target: {
+      reason: 'resource named a different API.',
+      advice: 'Leave resource out of the token request, or send the identifier of this API.',
+    },
+    insufficient_scope: scopeLacking,
+    invalid_input: ({ about }) => ({
+      reason: about === undefined ? 'A field was invalid.' : `A field was invalid: ${about}.`,
+      advice: 'The errors in the response name each invalid field and the reason.',
+    }),
+    forbidden: {
+      reason: "The path names a different company from the client's.",
+      advice: 'Put the id of your own company in the path.',
+    },
+    ...ofAssertions(),
+  } satisfies Record<string, Explanation | Explain>),
+)
 
-/** @param client undefined if it could not be read. */
-export function explain(
-  { reason, code, about }: RefusalRecord,
-  client: ClientRecord | undefined,
-): Explanation {
-  switch (reason) {
-    case 'wrong_secret':
-      return {
-        reason: 'The client secret was wrong.',
-        advice: client?.secretHint
-          ? `Check that the deployed secret ends in ${client.secretHint}. If it is lost, create a replacement client.`
-          : 'Check the deployed secret. If it is lost, create a replacement client.',
-      }
-    case 'revoked_client':
-    case 'revoked':
-      return revoked(client)
-    case 'invalid_scope':
-      return scopeNotAssigned(about, client)
-    case 'insufficient_scope':
-      return scopeLacking(about, client)
-    case 'invalid_input':
-      return {
-        reason: about === undefined ? 'A field was invalid.' : `A field was invalid: ${about}.`,
-        advice: 'The errors in the response name each invalid field and the reason.',
-      }
-    default:
-      return (
-        REASONS[reason] ?? {
-          reason: `The request was refused with ${code}.`,
-          advice: 'The documentation explains this code.',
-        }
-      )
+/** Refused assertions (RFC 7523 §3). */
+function ofAssertions(): Record<string, Explanation | Explain> {
+  const setClock = 'Synchronize the clock of your system.'
+  return {
+    assertion_malformed: {
+      reason: 'client_assertion was not a JWT that authenticates a client.',
+      advice:
+        'Send client_assertion_type=urn:ietf:params:oauth:client-assertion-type:jwt-bearer, and a JWT of typ JWT that your private key signed.',
+    },
+    assertion_wrong_algorithm: {
+      reason: "The assertion's alg does not match the client's key.",
+      advice: 'Sign with ES256 for a P-256 key, EdDSA for Ed25519, and PS256 or RS256 for RSA.',
+    },
+    assertion_wrong_key: (_, client) => ({
+      reason: 'The assertion was signed with another key.',
+      advice: client?.keyThumbprint
+        ? `Sign with the private key whose public key has the thumbprint ${client.keyThumbprint}.`
+        : 'Sign with the private key of the client.',
+    }),
+    assertion_wrong_subject: ({ clientId }) => ({
+      reason: 'iss, sub and client_id did not all name this client.',
+      advice: `Set iss and sub to ${clientId}.`,
+    }),
+    assertion_wrong_audience: {
+      reason: 'The assertion was for a different server, or for several.',
+      advice: 'Set aud to the URL of the token endpoint.',
+    },
+    assertion_from_the_future: ({ about }) =>
+      inMilliseconds(about, 'iat or nbf') ?? {
+        reason: `The clock of your system was ${inWords(about)} ahead when it signed the assertion.`,
+        advice: setClock,
+      },
+    assertion_no_exp: {
+      reason: 'The assertion had no exp.',
+      advice: 'Set exp to a minute from now, in seconds since 1970.',
+    },
+    assertion_expired: ({ about }) => ({
+      reason: `The assertion had expired ${inWords(about)} before.`,
+      advice: `Sign a new assertion for each request. If you do: ${setClock}`,
+    }),
+    assertion_too_far_ahead: ({ about }) =>
+      inMilliseconds(about, 'exp') ?? {
+        reason: `The assertion was to expire ${inWords(about)} later.`,
+        advice: 'Set exp to a minute from now. It may be an hour ahead at most.',
+      },
+    assertion_no_jti: {
+      reason: 'The assertion had no jti of 1 to 255 characters.',
+      advice: 'Set jti to a new random value in each assertion.',
+    },
+    assertion_replayed: {
+      reason: 'This assertion was used before.',
+      advice: 'Sign a new assertion with a new jti for each request, retries included.',
+    },
+    assertion_of_secret_client: {
+      reason: 'The client has a secret, and an assertion was sent.',
+      advice: 'Send the secret, or create a replacement client that has a key pair.',
+    },
+    secret_of_key_client: {
+      reason: 'The client has a key pair, and a secret was sent.',
+      advice: 'Send an assertion, or create a replacement client that has a secret.',
+    },
   }
 }
 
-function revoked(client: ClientRecord | undefined): Explanation {
+/** @param client undefined if it could not be read. */
+export function explain(refusal: RefusalRecord, client: ClientRecord | undefined): Explanation {
+  const known = REASONS.get(refusal.reason) ?? {
+    reason: `The request was refused with ${refusal.code}.`,
+    advice: 'The documentation explains this code.',
+  }
+  return typeof known === 'function' ? known(refusal, client) : known
+}
+
+const DECADE_S = 10 * 365 * 86_400
+
+/** No clock is wrong by so much, but a time in milliseconds lies 50,000 years ahead. */
+function inMilliseconds(seconds: string | undefined, claim: string): Explanation | undefined {
+  if (!(Number(seconds) > DECADE_S)) return undefined
+  return {
+    reason: `${claim} was not in seconds since 1970.`,
+    advice: 'Write it in seconds, not in milliseconds.',
+  }
+}
+
+const UNITS: [name: string, size_s: number][] = [
+  ['days', 86_400],
+  ['hours', 3_600],
+  ['minutes', 60],
+]
+
+/** Returns a duration in the largest unit of which it has at least two. */
+function inWords(text: string | undefined): string {
+  const seconds = Number(text)
+  for (const [name, size_s] of UNITS)
+    if (seconds >= 2 * size_s) return `${Math.round(seconds / size_s).toLocaleString('en')} ${name}`
+  return seconds === 1 ? '1 second' : `${seconds} seconds`
+}
+
+function revoked(_: RefusalRecord, client: ClientRecord | undefined): Explanation {
   if (!client?.revokedAt) {
     return { reason: 'The access token or its signing key was revoked.', advice: NEW_TOKEN }
   }
@@ -90,11 +181,11 @@ function revoked(client: ClientRecord | undefined): Explanation {
   return { reason: `${name} revoked the client at ${client.revokedAt.toISOString()}.`, advice: REPLACE }
 }
 
-/** Explains a token request. @param scopes the scopes that the client does not have, separated by commas. */
-function scopeNotAssigned(scopes: string | undefined, client: ClientRecord | undefined): Explanation {
-  if (scopes !== undefined) {
+/** Explains a token request. `about`: the scopes that the client does not have, separated by commas. */
+function scopeNotAssigned({ about }: RefusalRecord, client: ClientRecord | undefined): Explanation {
+  if (about !== undefined) {
     return {
-      reason: `The client does not have ${scopes}.`,
+      reason: `The client does not have ${about}.`,
       advice: 'Leave it out of the token request, or create a replacement client with it.',
     }
   }
@@ -105,9 +196,10 @@ function scopeNotAssigned(scopes: string | undefined, client: ClientRecord | und
   }
 }
 
-function scopeLacking(scope: string | undefined, client: ClientRecord | undefined): Explanation {
-  const reason = `The access token lacks the scope ${scope ?? 'of this route'}.`
-  const has = client?.scopes.some((one) => one === scope)
+/** `about`: the scope. */
+function scopeLacking({ about }: RefusalRecord, client: ClientRecord | undefined): Explanation {
+  const reason = `The access token lacks the scope ${about ?? 'of this route'}.`
+  const has = client?.scopes.some((one) => one === about)
   const advice = has
     ? 'The client has this scope. Name it in the token request.'
     : 'The client does not have this scope. Create a replacement client with it.'

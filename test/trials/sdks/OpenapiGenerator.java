@@ -37,6 +37,9 @@ class OpenapiGenerator {
                 "analytics:read analytics:write",
                 created.getClientId(),
                 created.getClientSecret(),
+                // No assertion, and no resource.
+                null,
+                null,
                 null);
     AnalyticsApi integration = new AnalyticsApi(with(token.getAccessToken()));
     System.out.println("token");

@@ -11,13 +11,13 @@ export const OAUTH_ERRORS: Record<string, OAuthErrorAdvice> = {
     statuses: [400, 408, 431],
     cause:
       '400: the request is not a form, is compressed, lacks a field, repeats one, is larger than 8 KiB, or carries credentials in the query or in two ways. `error_description` says which. 408: it took too long to arrive. 431: its header is larger than 8 KiB.',
-    cure: 'Send each field once, form-encoded in the body, and the secret either in the body or by HTTP Basic.',
+    cure: 'Send each field once, form-encoded in the body, and the secret either in the body or by HTTP Basic. Send no secret beside an assertion.',
   },
   invalid_client: {
     statuses: [401],
     cause:
-      'The id or the secret is wrong or missing, or the client was revoked. The answer is the same for all of them, so that no one can probe for ids.',
-    cure: 'Compare the end of your secret with the hint on the client’s page in the workspace, and check that the client is Active. A lost secret cannot be shown again: rotate it.',
+      'The id, the secret or the assertion is wrong or missing, or the client was revoked or has expired. The answer is the same for all of them, so that no one can probe for ids.',
+    cure: 'Compare the end of your secret with the hint on the client’s page in the workspace, and check that the client is Active and has not expired. A lost secret cannot be shown again: rotate it. If the client has a key, the workspace says what is wrong with an assertion.',
   },
   invalid_scope: {
     statuses: [400],
@@ -37,7 +37,7 @@ export const OAUTH_ERRORS: Record<string, OAuthErrorAdvice> = {
   temporarily_unavailable: {
     statuses: [429, 502, 503, 504],
     cause:
-      '429: too many requests by this client or service, or too many wrong secrets from this address. Any other status: the service is temporarily unavailable.',
+      '429: too many requests by this client or service, or too many failed authentications from this address. Any other status: the service is temporarily unavailable.',
     cure: 'Wait as many seconds as `Retry-After` says. If it is 429, reuse each token until it expires.',
   },
   server_error: {

@@ -24,10 +24,7 @@ const text = (example: string): JsonSchema => ({ type: 'string', examples: [exam
 
 /** Header fields of answers, once for all operations. */
 const HEADERS: Record<string, Header> = {
-  'X-Request-Id': field('Names the request. Quote it when you ask for help.', {
-    ...text('0b9f6b52-3c1e-4f55-9f0e-6b8f6f1c1d2a'),
-  }),
-  'Cache-Control': field('Whether and for how long the answer may be kept.', text('no-store')),
+  'Cache-Control': field('For how long the answer may be kept.', text('public, max-age=300')),
   'WWW-Authenticate': field(
     'How to authenticate, and what was wrong (RFC 6750 §3, RFC 9110 §11.6.1).',
     text('Bearer realm="https://api.example.com", error="invalid_token"'),
@@ -99,7 +96,9 @@ export function createApiDocument({
     info: {
       title: 'Integration Access Service',
       version: '1',
-      description: "A company's scoped OAuth 2.0 clients, daily analytics and callback.",
+      // Said here, since 160 references to the two would be a twelfth of the document.
+      description:
+        "A company's scoped OAuth 2.0 clients, daily analytics and callback. Every response has X-Request-Id, which names the request: quote it when you ask for help. Responses for which no Cache-Control is described have `no-store`.",
       contact: { name: 'Integration Access Service', url: `${apiResource}/docs` },
       license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
     },
@@ -244,12 +243,7 @@ const PROBLEM_HEADERS: Partial<Record<ProblemCode, readonly string[]>> = {
 }
 
 const headersOf = (names: readonly string[]): NonNullable<Answer['headers']> =>
-  Object.fromEntries(
-    ['X-Request-Id', 'Cache-Control', ...names].map((name) => [
-      name,
-      { $ref: `#/components/headers/${name}` },
-    ]),
-  )
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
 /** Every route can answer 500, and a gateway in front of it 502 and 504; the others are those that the route names. */
 function problems(codes: readonly ProblemCode[]): Record<string, Answer> {
@@ -310,9 +304,10 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Schemas)
   const document = z.toJSONSchema(z.object({ root: schema }), {
     io,
     override: ({ zodSchema, jsonSchema }) => {
-      // zod leaves out the default of what is transformed, since it is not of the type that is sent.
-      const { default: value } = z.globalRegistry.get(zodSchema) ?? {}
+      // zod leaves out those of what is transformed, since they are not of the type that is sent.
+      const { default: value, examples } = z.globalRegistry.get(zodSchema) ?? {}
       if (value !== undefined) jsonSchema.default = value
+      if (examples) jsonSchema.examples = examples as unknown[]
       // `format` says it, and generators stumble over the long patterns; a const is not known to all of them.
       if (jsonSchema.format) delete jsonSchema.pattern
       if (jsonSchema.const !== undefined) {
@@ -322,6 +317,8 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Schemas)
       if (jsonSchema.type === 'integer' && !(Number(jsonSchema.maximum) <= INT32_MAX))
         jsonSchema.format = 'int64'
       if (zodSchema instanceof z.ZodDiscriminatedUnion) jsonSchema.discriminator = discriminatorOf(zodSchema)
+      // The largest exact number is zod's limit and not the API's.
+      if (io === 'output' && jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
       // An answer may grow new members; a client that refuses them would break.
       if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
       // Every name is a string.

@@ -25,7 +25,6 @@ const form = (name: string, example: unknown): NonNullable<Operation['requestBod
   },
 })
 
-const ALWAYS = ['X-Request-Id', 'Cache-Control']
 const LIMITED = ['RateLimit', 'RateLimit-Policy']
 /** A client over its limit still learns what is wrong with its request; Retry-After then says how long to wait. */
 const REFUSED = [...LIMITED, 'Retry-After']
@@ -43,7 +42,7 @@ interface OAuthAnswer {
 
 const answer = ({ description, headers = [], schema, example }: OAuthAnswer): Answer => ({
   description,
-  headers: headersOf([...ALWAYS, ...headers]),
+  headers: headersOf(headers),
   ...(schema && {
     content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` }, example } },
   }),
@@ -64,7 +63,7 @@ const unreadable = {
 }
 
 /** Header fields of a public document. */
-const PUBLISHED = ['ETag', 'Access-Control-Allow-Origin']
+const PUBLISHED = ['Cache-Control', 'ETag', 'Access-Control-Allow-Origin']
 
 /** What the public documents answer besides themselves (RFC 9110 §13.1). */
 const conditional = {
@@ -87,7 +86,7 @@ const clientErrors = {
   ...unreadable,
   401: answer({
     description:
-      '`invalid_client`: no client authentication, unknown or revoked client, or wrong or missing secret. The answer is the same for each of them.',
+      '`invalid_client`: no client authentication, an unknown, revoked or expired client, or a wrong or missing secret or assertion. The answer is the same for each of them.',
     headers: ['WWW-Authenticate'],
     ...error('invalid_client', 'client authentication failed'),
   }),
@@ -125,7 +124,7 @@ const issueToken = (): Operation => ({
   tags: [TAG],
   summary: 'Issue an access token',
   description:
-    'The client-credentials grant (RFC 6749 §4.4). Authenticate in the body or by HTTP Basic, never both. There is no refresh token: ask again before the token expires.',
+    'The client-credentials grant (RFC 6749 §4.4). Authenticate in the body or by HTTP Basic, never both; a client that has a key sends an assertion (RFC 7523). There is no refresh token: ask again before the token expires.',
   security: [{ client: [] }, {}],
   requestBody: form('TokenRequest', {
     grant_type: 'client_credentials',
@@ -209,7 +208,7 @@ const readRevocations = (): Operation => ({
   responses: {
     200: {
       description: 'The clients, tokens and signing keys that are revoked.',
-      headers: headersOf([...ALWAYS, ...PUBLISHED]),
+      headers: headersOf(PUBLISHED),
       content: {
         'application/jwt': {
           schema: { type: 'string', pattern: '^[\\w-]+\\.[\\w-]+\\.[\\w-]+$' },

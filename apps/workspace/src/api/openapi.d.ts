@@ -561,6 +561,46 @@ export interface components {
             scopes: components["schemas"]["Scope"][];
             /** @description The Active client that the new client replaces. */
             replaces?: string;
+            /** @description The public JWK of a client that authenticates with a private key. Such a client has no secret. Only the members shown are kept; a private one is refused. */
+            publicKey?: components["schemas"]["EcPublicKey"] | components["schemas"]["EdPublicKey"] | components["schemas"]["RsaPublicKey"];
+            /**
+             * Format: date-time
+             * @description RFC 3339 with Z or any offset; a day to two years ahead. Left out: it does not expire.
+             */
+            expiresAt?: string;
+        };
+        /** @description For ES256. */
+        EcPublicKey: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kty: "EC";
+            /** @enum {string} */
+            crv: "P-256";
+            x: string;
+            y: string;
+        };
+        /** @description For Ed25519, also called EdDSA. */
+        EdPublicKey: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kty: "OKP";
+            /** @enum {string} */
+            crv: "Ed25519";
+            x: string;
+        };
+        /** @description For PS256 and RS256. */
+        RsaPublicKey: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kty: "RSA";
+            n: string;
+            e: string;
         };
         CreatedOAuthClient: {
             clientId: string;
@@ -604,7 +644,7 @@ export interface components {
             tokensIssued24h: number;
             /** @description How many tokens it got in each 24 hours of the last 14 days, oldest first; the last is tokensIssued24h. */
             tokensByDay: number[];
-            /** @description Returned only in this response; only its hash is kept. null if the request is a repeat. */
+            /** @description Returned only in this response; only its hash is kept. null if the client has a key, or the request is a repeat. */
             clientSecret: string | null;
         };
         RenamedOAuthClient: {

@@ -1,0 +1,276 @@
+import assert from 'node:assert/strict'
+import { createHash, generateKeyPairSync } from 'node:crypto'
+import { calculateJwkThumbprint, type JWK } from 'jose'
+import { type Person, startApi, type TestApi } from '../support/api.ts'
+import { assertInvalid, assertProblem } from '../support/problem.ts'
+
+const VALID = { name: 'Warehouse', scopes: ['analytics:read'] }
+const DAY_MS = 24 * 3_600_000
+
+const pairs = {
+  EC: generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+  OKP: generateKeyPairSync('ed25519'),
+  RSA: generateKeyPairSync('rsa', { modulusLength: 2_048 }),
+}
+const ec = pairs.EC.publicKey.export({ format: 'jwk' })
+const ed = pairs.OKP.publicKey.export({ format: 'jwk' })
+const rsa = pairs.RSA.publicKey.export({ format: 'jwk' })
+
+const base64url = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url')
+const bytesOf = (text = ''): Buffer => Buffer.from(text, 'base64url')
+const littleEndian = (y: bigint): string =>
+  base64url(Buffer.from(y.toString(16).padStart(64, '0'), 'hex').reverse())
+const P = 2n ** 255n - 19n
+/** libsodium lists it among the points that it refuses. */
+const ORDER_8_Y = 0x5fc536d880238b13933c6d305acdfd5f098eff289f4c345b027b2c28f95e826n
+
+describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
+  let api: TestApi
+  let vendorId: string
+  let owner: Person
+  before(async () => {
+    api = await startApi()
+  })
+  beforeEach(async () => {
+    ;({ vendorId } = await api.createCompany())
+    owner = await api.createPerson({ vendorId })
+  })
+  after(() => api.stop())
+
+  const create = (body: object, key?: string) =>
+    api.request('POST', `/v1/vendor/${vendorId}/oauth-clients`, {
+      token: owner.sessionToken,
+      body: { ...VALID, ...body },
+      headers: key === undefined ? {} : { 'idempotency-key': key },
+    })
+  const stored = () => api.db('oauth_clients').where({ vendor_id: vendorId })
+  const activity = () => api.db('activity').where({ vendor_id: vendorId })
+
+  describe('publicKey', () => {
+    for (const [what, publicKey] of Object.entries({ EC: ec, OKP: ed, RSA: rsa })) {
+      it(`creates a client that has an ${what} key and no secret`, async () => {
+        const response = await create({ publicKey })
+        assert.equal(response.status, 201, response.text)
+        const { clientId, ...client } = response.json
+        const keyThumbprint = await calculateJwkThumbprint(publicKey as JWK)
+        assert.equal(client.authMethod, 'private_key_jwt')
+        assert.deepEqual([client.clientSecret, client.secretHint], [null, null])
+        assert.equal(client.keyThumbprint, keyThumbprint)
+        const [row] = await stored()
+        assert.deepEqual(row.public_key, publicKey)
+        assert.equal(row.secret_hash, null)
+        const [entry] = await activity()
+        assert.deepEqual(entry.detail, { ...VALID, keyThumbprint })
+        const path = `/v1/vendor/${vendorId}/oauth-clients/${clientId}`
+        const read = await api.request('GET', path, { token: owner.sessionToken })
+        assert.equal(read.json.keyThumbprint, keyThumbprint)
+      })
+    }
+
+    it('keeps only the members that make the key, in canonical form', async () => {
+      const named = {
+        kid: 'k1',
+        use: 'sig',
+        alg: 'ES256',
+        key_ops: ['verify'],
+        ext: true,
+        x5u: 'https://a.example',
+      }
+      assert.equal((await create({ publicKey: { ...named, ...ec } })).status, 201)
+      const padded = base64url(Buffer.concat([Buffer.alloc(1), bytesOf(rsa.n)]))
+      assert.equal((await create({ publicKey: { ...rsa, n: padded } })).status, 201)
+      const rows = await stored().orderBy('created_at')
+      assert.deepEqual(
+        rows.map(({ public_key }) => public_key).sort((a, b) => (a.kty < b.kty ? -1 : 1)),
+        [ec, rsa],
+      )
+    })
+
+    it('takes the same key in two clients, since an assertion names its client', async () => {
+      const first = (await create({ publicKey: ec })).json
+      const second = await create({ publicKey: ec, replaces: first.clientId })
+      assert.equal(second.status, 201)
+      assert.equal(second.json.keyThumbprint, first.keyThumbprint)
+    })
+
+    it('refuses a private key by each of its members, and stores, logs and repeats none of them', async () => {
+      for (const [{ privateKey }, members] of [
+        [pairs.EC, ['d']],
+        [pairs.OKP, ['d']],
+        [pairs.RSA, ['d', 'dp', 'dq', 'p', 'q', 'qi']],
+      ] as const) {
+        const publicKey = privateKey.export({ format: 'jwk' })
+        const response = await create({ publicKey }, 'k1')
+        assertProblem(response, 'invalid_input')
+        const pointers = response.json.errors.map(({ pointer }: { pointer: string }) => pointer)
+        assert.deepEqual(
+          pointers.sort(),
+          members.map((name) => `/publicKey/${name}`),
+        )
+        assert.match(response.json.errors[0].detail, /create a new key pair/)
+        for (const name of members) {
+          const secret = String(publicKey[name])
+          assert.ok(!response.text.includes(secret) && !api.logLines.join('').includes(secret), name)
+        }
+      }
+      assert.deepEqual([await stored(), await activity(), await api.db('client_creation_keys')], [[], [], []])
+    })
+
+    for (const [what, publicKey, ...pointers] of [
+      ['nothing private but the name of it', { ...ec, d: null }, '/publicKey/d'],
+      ['a private member, whatever else is wrong', { kty: 'EC', oth: [] }, '/publicKey/oth'],
+      ['a shared key', { kty: 'oct', k: 'c2VjcmV0' }, '/publicKey/k'],
+      ['null', null, '/publicKey'],
+      ['a PEM', '-----BEGIN PUBLIC KEY-----', '/publicKey'],
+      ['a list', [ec], '/publicKey'],
+      ['no type', { ...ec, kty: undefined }, '/publicKey/kty'],
+      ['an unknown type', { ...ec, kty: 'AKP' }, '/publicKey/kty'],
+      ['a type that is a list', { ...ec, kty: ['EC'] }, '/publicKey/kty'],
+      [
+        'P-384',
+        generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey.export({ format: 'jwk' }),
+        '/publicKey/crv',
+        '/publicKey/x',
+        '/publicKey/y',
+      ],
+      ['secp256k1', { ...ec, crv: 'secp256k1' }, '/publicKey/crv'],
+      ['X25519', { ...ed, crv: 'X25519' }, '/publicKey/crv'],
+      ['a P-256 key without y', { ...ec, y: undefined }, '/publicKey/y'],
+      ['a point that is not on P-256', { ...ec, y: ec.x, x: ec.y }, '/publicKey'],
+      ['zero on P-256', { ...ec, x: littleEndian(0n), y: littleEndian(0n) }, '/publicKey'],
+      ['a coordinate of 31 bytes', { ...ec, x: base64url(bytesOf(ec.x).subarray(1)) }, '/publicKey/x'],
+      ['a coordinate of 33 bytes', { ...ec, x: `AA${ec.x}` }, '/publicKey/x'],
+      ['an empty coordinate', { ...ec, x: '' }, '/publicKey/x'],
+      ['padding', { ...ec, x: `${ec.x}=` }, '/publicKey/x'],
+      ['base64 that is not for URLs', { ...ec, x: `+/${ec.x?.slice(2)}` }, '/publicKey/x'],
+      ['a number as coordinate', { ...ec, x: 5 }, '/publicKey/x'],
+      ['an Ed25519 key of 31 bytes', { ...ed, x: base64url(bytesOf(ed.x).subarray(1)) }, '/publicKey/x'],
+      ['bytes that are no point on Ed25519', { ...ed, x: littleEndian(2n) }, '/publicKey/x'],
+      ['a y of Ed25519 that is not reduced', { ...ed, x: littleEndian(P + 3n) }, '/publicKey/x'],
+      ...[0n, 1n, P - 1n, ORDER_8_Y, P - ORDER_8_Y].map(
+        (y) =>
+          [
+            `the Ed25519 point of small order ${y % 1_000n}`,
+            { ...ed, x: littleEndian(y) },
+            '/publicKey/x',
+          ] as const,
+      ),
+      ['an RSA key of 1,024 bits', { ...rsa, n: base64url(bytesOf(rsa.n).subarray(128)) }, '/publicKey/n'],
+      [
+        'an RSA key of 2,047 bits',
+        { ...rsa, n: base64url(Buffer.concat([Buffer.of(0x7f), bytesOf(rsa.n).subarray(1)])) },
+        '/publicKey/n',
+      ],
+      ['an RSA key of 4,104 bits', { ...rsa, n: base64url(Buffer.alloc(513, 255)) }, '/publicKey/n'],
+      ['a huge RSA key', { ...rsa, n: 'x'.repeat(60_000) }, '/publicKey/n'],
+      [
+        'an even modulus',
+        { ...rsa, n: base64url(Buffer.concat([bytesOf(rsa.n).subarray(0, 255), Buffer.of(2)])) },
+        '/publicKey/n',
+      ],
+      ['the exponent 1', { ...rsa, e: 'AQ' }, '/publicKey/e'],
+      ['the exponent 3', { ...rsa, e: 'AAAD' }, '/publicKey/e'],
+      ['an even exponent', { ...rsa, e: 'AQAC' }, '/publicKey/e'],
+      ['an exponent of 32 bits', { ...rsa, e: base64url(Buffer.alloc(4, 255)) }, '/publicKey/e'],
+    ] as [string, unknown, ...string[]][]) {
+      it(`refuses ${what}, and stores nothing`, async () => {
+        assertInvalid(await create({ publicKey }), ...pointers)
+        assert.deepEqual([await stored(), await activity()], [[], []])
+      })
+    }
+  })
+
+  describe('expiresAt', () => {
+    const inMs = (duration_ms: number): string => new Date(api.clock.now() + duration_ms).toISOString()
+    const twoYears_ms = (): number => {
+      const now = new Date(api.clock.now())
+      return new Date(now).setUTCFullYear(now.getUTCFullYear() + 2) - now.getTime()
+    }
+
+    it('creates a client that expires, and says so wherever the client is named', async () => {
+      const expiresAt = inMs(90 * DAY_MS)
+      const { status, json } = await create({ expiresAt: expiresAt.replace('Z', '+00:00') })
+      assert.equal(status, 201)
+      assert.equal(json.expiresAt, expiresAt)
+      assert.ok(json.clientSecret)
+      const clients = `/v1/vendor/${vendorId}/oauth-clients`
+      const list = await api.request('GET', clients, { token: owner.sessionToken })
+      assert.equal(list.json.clients[0].expiresAt, expiresAt)
+      const entries = await api.request('GET', `/v1/vendor/${vendorId}/activity`, {
+        token: owner.sessionToken,
+      })
+      assert.deepEqual(entries.json.entries[0].detail, { ...VALID, expiresAt })
+    })
+
+    it('takes a day to two years by the clock of the service, give or take five minutes', async () => {
+      for (const [duration_ms, fits] of [
+        [DAY_MS, true],
+        [DAY_MS - 300_000, true],
+        [DAY_MS - 301_000, false],
+        [0, false],
+        [-DAY_MS, false],
+        [twoYears_ms(), true],
+        [twoYears_ms() + 300_000, true],
+        [twoYears_ms() + 301_000, false],
+      ] as const) {
+        const response = await create({ expiresAt: inMs(duration_ms) })
+        if (fits) assert.equal(response.status, 201, response.text)
+        else {
+          assertInvalid(response, '/expiresAt')
+          assert.match(response.json.errors[0].detail, /a day to two years/)
+        }
+      }
+      assert.equal((await stored()).length, 4)
+    })
+
+    for (const expiresAt of [
+      '2027-02-30T00:00:00Z',
+      '2027-03-01',
+      '2027-03-01T00:00:00',
+      1_800_000_000,
+      null,
+      '',
+    ])
+      it(`refuses ${JSON.stringify(expiresAt)}`, async () => {
+        assertInvalid(await create({ expiresAt }), '/expiresAt')
+      })
+  })
+
+  describe('an Idempotency-Key with publicKey and expiresAt', () => {
+    it('refuses another key or another end, or none', async () => {
+      const expiresAt = new Date(api.clock.now() + 90 * DAY_MS).toISOString()
+      const body = { publicKey: ec, expiresAt }
+      const first = await create(body, 'k1')
+      for (const other of [
+        {},
+        { publicKey: ec },
+        { expiresAt },
+        { ...body, publicKey: ed },
+        { ...body, expiresAt: new Date(api.clock.now() + 91 * DAY_MS).toISOString() },
+      ])
+        assertProblem(await create(other, 'k1'), 'idempotency_key_reused')
+      const again = await create(
+        { publicKey: { ...ec, kid: 'mine' }, expiresAt: expiresAt.replace('Z', '-00:00') },
+        'k1',
+      )
+      assert.equal(again.status, 200)
+      assert.deepEqual(again.json, first.json)
+    })
+
+    it('finds the client again though it expires in less than a day by then', async () => {
+      const body = { expiresAt: new Date(api.clock.now() + DAY_MS).toISOString() }
+      const first = await create(body, 'k1')
+      api.clock.advance(3_600_000)
+      const again = await create(body, 'k1')
+      assert.deepEqual([again.status, again.json.clientId], [200, first.json.clientId])
+      assertInvalid(await create(body, 'k2'), '/expiresAt')
+    })
+
+    it('keeps the hash that a body without them had before they existed', async () => {
+      await create({}, 'k1')
+      const [{ request_hash }] = await api.db('client_creation_keys').where({ vendor_id: vendorId })
+      const before = createHash('sha256').update('["Warehouse",["analytics:read"]]').digest()
+      assert.deepEqual(request_hash, before)
+    })
+  })
+})
