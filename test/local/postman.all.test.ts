@@ -77,14 +77,13 @@ function createRunner(variables: Map<string, string>) {
       }),
     })
     const text = await response.text()
-    if (response.ok)
-      for (const { script } of event)
-        runInNewContext(script.exec.join('\n'), {
-          pm: {
-            response: { json: () => JSON.parse(text) },
-            collectionVariables: { set: (name: string, value: string) => void variables.set(name, value) },
-          },
-        })
+    for (const { script } of event)
+      runInNewContext(script.exec.join('\n'), {
+        pm: {
+          response: { code: response.status, json: () => JSON.parse(text) },
+          collectionVariables: { set: (name: string, value: string) => void variables.set(name, value) },
+        },
+      })
     return { status: response.status, text }
   }
 }
@@ -124,7 +123,12 @@ describe('the Postman collection', function () {
       assert.doesNotMatch(text, /No such path/, item.name)
       if (operationId === 'signOut') await run(signIn)
     }
-    assert.match(variables.get('access_token') ?? '', /^[\w-]+\.[\w-]+\.[\w-]+$/)
+
+    const kept = variables.get('access_token') ?? ''
+    assert.match(kept, /^[\w-]+\.[\w-]+\.[\w-]+$/)
+    variables.set('client_secret', 'wrong')
+    assert.equal((await run(items[0] as Item)).status, 401)
+    assert.equal(variables.get('access_token'), kept)
   })
 })
 

@@ -81,7 +81,9 @@ function requestItem(document: ApiDocument, { path, method, operation }: Entry):
           listen: 'test',
           script: {
             type: 'text/javascript',
-            exec: [`pm.collectionVariables.set('${kept}', pm.response.json().${kept})`],
+            exec: [
+              `if (pm.response.code < 300) pm.collectionVariables.set('${kept}', pm.response.json().${kept})`,
+            ],
           },
         },
       ],
