@@ -1,8 +1,11 @@
 import { unescaped } from './html.ts'
 
 /** An element that contains no other. */
-const INNERMOST = /<(\w+)([^<>]*)>([^<]*)<\/\1>/g
+const INNERMOST = /<(\w+)((?: [^<>]*)?)>([^<]*)<\/\1>/g
 const VOID_ELEMENT = /<input[^<>]*>/g
+const ID = / id="([^"]*)"/
+const HREF = / href="([^"]*)"/
+const SELF_LINK = / class="self"/
 
 /**
  * Returns the generated HTML of a slot as Markdown. A table becomes a list with an item for each row, since a cell may
@@ -17,23 +20,24 @@ export function plainMarkdown(html: string): string {
     )
   }
   return unescaped(text)
-    .replaceAll(/[ \t]+$/gm, '')
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .join('\n')
     .replaceAll(/\n{3,}/g, '\n\n')
     .trim()
 }
 
 /** @param content Markdown in which `<` and `&` are still entities. */
 function elementAsMarkdown(name: string, attributes: string, content: string): string {
-  const attribute = (key: string) => new RegExp(` ${key}="([^"]*)"`).exec(attributes)?.[1]
   switch (name) {
     case 'h2':
     case 'h3':
     case 'h4': {
-      const id = attribute('id')
+      const [, id] = ID.exec(attributes) ?? []
       return `\n\n${'#'.repeat(Number(name[1]))} ${content}${id === undefined ? '' : ` {#${id}}`}\n\n`
     }
     case 'a':
-      return attribute('class') === 'self' ? content : `[${content}](${attribute('href')})`
+      return SELF_LINK.test(attributes) ? content : `[${content}](${HREF.exec(attributes)?.[1]})`
     case 'b':
     case 'dt':
       return name === 'b' ? `**${content}**` : `\n- ${content}: `

@@ -120,7 +120,7 @@ function bodyOf(document: ApiDocument, { requestBody }: Operation): object {
 const parametersOf = (document: ApiDocument, { parameters = [] }: Operation, place: Parameter['in']) =>
   parameters.map((each) => parameterOf(document, each)).filter((each) => each.in === place)
 
-const optionalField = ({ name, description, required = false, schema }: Parameter) => ({
+const optionalField = ({ name, description, required, schema }: Parameter) => ({
   key: name,
   value: exampleOf(schema),
   description,
