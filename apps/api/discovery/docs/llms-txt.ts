@@ -9,7 +9,7 @@ export const llmsTxt = ({ groups, hrefOf, assets }: Layout, issuer: string): str
 
 > Integrators read a company's daily figures and report events with OAuth 2.0 client credentials: a client's id and secret are traded for a 15-minute token, which is sent with each request.
 
-Every page below is Markdown. Without \`.md\`, or with \`Accept: text/html\`, the same page is HTML.
+Every page below is Markdown. The same pages in HTML begin at ${assets.home}docs.
 ${groups
   .map(
     ({ title, topics }) => `
