@@ -86,6 +86,17 @@ describe('documents for machines', () => {
       assert.ok(examples > 80, `${examples} examples`)
     })
 
+    it('is named by the HTML page as its alternate, and a missing page names none', async () => {
+      const alternateIn = (html: string) =>
+        / rel="alternate" type="text\/markdown" href="([^"]*)"/.exec(html)?.[1]
+      for (const path of pages.keys())
+        assert.equal(alternateIn((await api.request('GET', htmlPathOf(path))).text), path)
+      const missing = await api.request('GET', '/docs/nothing', { headers: { accept: 'text/html' } })
+      assert.equal(missing.status, 404)
+      assert.match(missing.text, /^<!doctype html>/)
+      assert.equal(alternateIn(missing.text), undefined)
+    })
+
     it('explains every error, scope and route', () => {
       const errors = anchorsOf(pages.get('/docs/errors.md') ?? '')
       for (const code of Object.keys(PROBLEMS)) assert.ok(errors.includes(`problem-${code}`), code)
