@@ -60,6 +60,8 @@ export interface ApiDependencies {
     openid: OpenidSettings | undefined
     builtInAccounts: boolean
     sessionIdle_ms: number
+    /** For security.txt. */
+    securityContact: string | undefined
   }
   log: Log
   clock: Clock
@@ -111,12 +113,18 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
 /** Everything that is served. */
 function createRouters(deps: ApiDependencies) {
   const { settings, pools, signingKeys, draining, degraded, metrics } = deps
-  const { issuer, apiResource } = settings
+  const { issuer, apiResource, securityContact } = settings
   const routes = createRoutes(deps)
-  const { router: discovery, missingPage } = createDiscovery({ issuer, apiResource, routes })
+  const { router: discovery, missingPage } = createDiscovery({
+    issuer,
+    apiResource,
+    routes,
+    clock: deps.clock,
+    securityContact,
+  })
   const { decisions: db } = pools
   const health = createHealthRoutes({ db, keysUsable: signingKeys.usable, draining, degraded, metrics })
-  return { routers: [routerOf(routes), discovery, health], missingPage }
+  return { routers: [routerOf(routes, apiResource), discovery, health], missingPage }
 }
 
 const createRoutes = (deps: ApiDependencies): Route[] => [...integratorRoutes(deps), ...workspaceRoutes(deps)]

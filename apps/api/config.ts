@@ -20,6 +20,18 @@ export const apiShape = {
     fallback: '`ISSUER` + `/v1/oauth/jwks`',
     description: 'where to fetch the public keys of the authorization server',
   }),
+  SECURITY_CONTACT: z
+    .string()
+    .regex(
+      /^(?:mailto:[^\s@<>()[\]"`]+@[^\s@<>()[\]"`]+|https:\/\/[^\s<>()[\]"`]+)$/,
+      'must begin with mailto: or https://',
+    )
+    .optional()
+    .meta({
+      fallback: 'none',
+      description:
+        'where to report vulnerabilities, published in `/.well-known/security.txt` and `/docs/security`; without it there is no `security.txt`, since RFC 9116 requires a contact',
+    }),
   EVENT_RETENTION_DAYS: integer(EVENT_RETENTION_DAYS_MIN, 3_650, EVENT_RETENTION_DAYS_DEFAULT).meta({
     unit: 'days',
     description: 'how long individual events are kept; daily figures are kept permanently',

@@ -138,6 +138,7 @@ const appSettings = (config: ApiConfig): ApiDependencies['settings'] => ({
   trustedProxies: config.TRUSTED_PROXIES,
   openid: config.openid,
   builtInAccounts: config.BUILT_IN_ACCOUNTS === 'on',
+  securityContact: config.SECURITY_CONTACT,
   sessionIdle_ms: config.SESSION_IDLE_MINUTES * 60_000,
 })
 

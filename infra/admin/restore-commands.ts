@@ -110,7 +110,11 @@ function momentOf(text: string): Date {
   const moment = new Date(text)
   const [date = ''] = text.split('T')
   // A Date takes 31 November for 1 December.
-  if (!/^[^T]{10}T[\d:.]{5,20}(Z|[+-]\d{2}:\d{2})$/.test(text) || !isDate(date) || Number.isNaN(moment.getTime()))
+  if (
+    !/^[^T]{10}T[\d:.]{5,20}(Z|[+-]\d{2}:\d{2})$/.test(text) ||
+    !isDate(date) ||
+    Number.isNaN(moment.getTime())
+  )
     throw new OperatorError(
       'The time given by --since must be in ISO 8601 with its offset: 2026-01-31T09:00:00Z.',
     )

@@ -381,7 +381,7 @@ describe('discovery', () => {
     it('serves a page for each topic, at a stable address', () => {
       assert.deepEqual([...pages.keys()].sort(), [
         '/docs',
-        ...'analytics errors events found-secrets rate-limits reference revocation rotation scopes token verify webhooks'
+        ...'analytics changelog errors events found-secrets rate-limits reference revocation rotation scopes security token verify versioning webhooks'
           .split(' ')
           .map((topic) => `/docs/${topic}`),
       ])
@@ -442,7 +442,7 @@ describe('discovery', () => {
           const [target, anchor] = href.split('#')
           const page = target === '' ? html : pages.get(target ?? '')
           if (page) assert.ok(anchor === undefined || idsOf(page).includes(anchor), `${path}: ${href}`)
-          else if (/^\/(docs|openapi)/.test(href)) {
+          else if (/^\/(docs|openapi|llms)/.test(href)) {
             assert.equal((await api.request('GET', href)).status, 200, `${path}: ${href}`)
           } else
             assert.match(
@@ -542,7 +542,15 @@ describe('discovery', () => {
     })
   }
 
-  for (const path of ['/openapi.json', '/docs', '/docs/token', '/docs/search.json']) {
+  for (const path of [
+    '/openapi.json',
+    '/llms.txt',
+    '/docs',
+    '/docs/token',
+    '/docs/token.md',
+    '/docs/search.json',
+    '/docs/postman.json',
+  ]) {
     it(`sends ${path} compressed to whoever takes that, and not again while it is the same`, async () => {
       const read = (headers: Record<string, string>) => api.request('GET', path, { headers })
       const plain = await read({ 'accept-encoding': 'identity' })
@@ -551,7 +559,8 @@ describe('discovery', () => {
       for (const encoding of ['br', 'gzip']) {
         const packed = await read({ 'accept-encoding': encoding })
         assert.equal(packed.headers.get('content-encoding'), encoding)
-        assert.equal(packed.headers.get('vary'), 'Accept-Encoding')
+        const isPage = /^\/docs[^.]*$/.test(path)
+        assert.equal(packed.headers.get('vary'), isPage ? 'Accept, Accept-Encoding' : 'Accept-Encoding')
         assert.equal(packed.text, plain.text)
         tags.push(packed.headers.get('etag'))
         const again = await read({ 'accept-encoding': encoding, 'if-none-match': String(tags.at(-1)) })

@@ -14,7 +14,7 @@ import {
 
 const PAGES = [
   '/docs',
-  ...'token scopes analytics events webhooks rate-limits rotation revocation verify errors reference'
+  ...'token scopes analytics events webhooks rate-limits rotation revocation verify errors reference versioning changelog security'
     .split(' ')
     .map((topic) => `/docs/${topic}`),
 ]

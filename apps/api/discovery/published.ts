@@ -19,6 +19,8 @@ export interface PublishedFile {
   headers?: Record<string, string>
   /** Whether its address changes when it does. */
   immutable?: boolean
+  /** The same document for a request that prefers text/markdown. */
+  markdown?: PublishedFile
 }
 
 const COMPRESS = {
@@ -29,7 +31,9 @@ const COMPRESS = {
 type Encoding = keyof typeof COMPRESS
 
 /** Compresses once, off the event loop; each encoding has a tag of its own. Fonts are compressed as they are. */
-export function published({ type, content, headers = {}, immutable = false }: PublishedFile): ApiMiddleware {
+export function published(file: PublishedFile): ApiMiddleware {
+  const { type, content, headers = {}, immutable = false } = file
+  const markdown = file.markdown && published(file.markdown)
   const encodings: Encoding[] = type.startsWith('font/') ? ['identity'] : ['br', 'gzip', 'identity']
   const bodies: Partial<Record<Encoding, Promise<Buffer>>> = {}
   let made: Promise<{ identity: Buffer; tag: string }> | undefined
@@ -37,7 +41,11 @@ export function published({ type, content, headers = {}, immutable = false }: Pu
     const identity = Buffer.from(await content())
     return { identity, tag: entityTag(identity).slice(1, -1) }
   }
-  return async (ctx) => {
+  return async (ctx, next) => {
+    if (markdown) {
+      ctx.vary('Accept')
+      if (ctx.accepts(type, 'text/markdown') === 'text/markdown') return markdown(ctx, next)
+    }
     made ??= make()
     const { identity, tag } = await made
     const encoding = (ctx.acceptsEncodings(...encodings) || 'identity') as Encoding
@@ -49,7 +57,7 @@ export function published({ type, content, headers = {}, immutable = false }: Pu
       ...READ_ANYWHERE,
       ...headers,
     })
-    if (encodings.length > 1) ctx.set('Vary', 'Accept-Encoding')
+    if (encodings.length > 1) ctx.vary('Accept-Encoding')
     if (matchesNone(ctx.headers['if-none-match'], etag)) {
       ctx.status = 304
       return

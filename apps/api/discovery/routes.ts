@@ -1,14 +1,17 @@
 import type { Middleware } from 'koa'
 import { z } from 'zod'
 import { SCOPES } from '#shared/oauth/scopes.ts'
+import type { Clock } from '#shared/process/clock.ts'
 import { anyone, type Route, routerOf } from '../http/route.ts'
 import type { ApiRouter, ApiState } from '../http/state.ts'
 import { createDocs } from './docs/pages.ts'
 import { createApiDocument } from './openapi/document.ts'
 import type { ApiDocument } from './openapi/document-shape.ts'
 import { published } from './published.ts'
+import { securityTxt } from './security-txt.ts'
 
 const METADATA_PATH = '/.well-known/oauth-protected-resource'
+const SECURITY_TXT_PATH = '/.well-known/security.txt'
 const PUBLISHED_HEADERS = {
   'Cache-Control': 'It may be kept for five minutes.',
   ETag: 'Changes exactly when the document does.',
@@ -33,6 +36,12 @@ export interface DiscoveryDependencies {
   routes: readonly Route[]
 }
 
+interface PublishingDependencies extends DiscoveryDependencies {
+  clock: Clock
+  /** Without one there is no security.txt. */
+  securityContact: string | undefined
+}
+
 /** The URL of a resource's metadata: the well-known part goes between host and path (RFC 9728 §3.1). */
 export function resourceMetadataUrl(apiResource: string): string {
   const { origin, pathname } = new URL(apiResource)
@@ -48,11 +57,12 @@ export const describeRoutes = ({ issuer, apiResource, routes }: DiscoveryDepende
   })
 
 /** Documents for machines and people to find their way; public, and made once, when they are first asked for. */
-export function createDiscovery({ issuer, apiResource, routes }: DiscoveryDependencies): {
+export function createDiscovery(deps: PublishingDependencies): {
   router: ApiRouter
   /** Answers 404 with a page to a browser that asks for a page of the documentation that there is not. */
   missingPage: Middleware<ApiState>
 } {
+  const { issuer, apiResource, routes, clock, securityContact: contact } = deps
   const getMetadata = metadataRoute({ issuer, apiResource })
   let document: ApiDocument | undefined
   const openapi = () => {
@@ -60,11 +70,20 @@ export function createDiscovery({ issuer, apiResource, routes }: DiscoveryDepend
     return document
   }
   const { pathname } = new URL(resourceMetadataUrl(apiResource))
-  const { files, missing } = createDocs({ openapi, issuer, apiResource })
+  const { files, missing } = createDocs({ openapi, issuer, apiResource, securityContact: contact })
   files.set('/openapi.json', { type: 'application/json', content: () => JSON.stringify(openapi()) })
   const router = routerOf([
     getMetadata,
     ...(pathname === METADATA_PATH ? [] : [{ ...getMetadata, path: pathname }]),
+    ...(contact
+      ? [
+          {
+            method: 'get' as const,
+            path: SECURITY_TXT_PATH,
+            handler: securityTxt({ contact, apiResource, clock }),
+          },
+        ]
+      : []),
     ...[...files].map(([path, file]) => ({ method: 'get' as const, path, handler: published(file) })),
   ])
   const missingPage: Middleware<ApiState> = (ctx, next) => {

@@ -5,6 +5,7 @@ import { failsIfMatch } from '#shared/http/entity-tag.ts'
 import type { Scope } from '#shared/oauth/scopes.ts'
 import { Problem, type ProblemCode } from '#shared/problems/problems.ts'
 import { type BodyOptions, bodyReader } from './body.ts'
+import { type Deprecation, deprecationFields } from './deprecation.ts'
 import { send } from './fields.ts'
 import { headersReader, queryReader } from './input.ts'
 import { createRouter } from './routes.ts'
@@ -60,6 +61,7 @@ export interface RouteDescription extends MatchedRoute {
   answers: Record<number, Answer>
   /** Problems besides those of `by` and of the input. */
   problems?: readonly ProblemCode[]
+  deprecated?: Deprecation
 }
 
 export interface Route extends RouteDescription {
@@ -179,13 +181,17 @@ export const preconditionFailed = (): Problem =>
 
 /** Serves the routes, and tells the middlewares around them which one matched. */
 export function routerOf(
-  routes: readonly Pick<Route, 'method' | 'path' | 'deadline' | 'handler'>[],
+  routes: readonly Pick<Route, 'method' | 'path' | 'deadline' | 'deprecated' | 'handler'>[],
+  apiResource = '',
 ): ApiRouter {
   const router = createRouter()
-  for (const route of routes)
+  for (const route of routes) {
+    const fields = route.deprecated && deprecationFields(route.deprecated, apiResource)
     router[route.method](route.path, (ctx, next) => {
       ctx.state.route = route
+      if (fields) ctx.state.fields.push(...fields)
       return route.handler(ctx, next)
     })
+  }
   return router
 }

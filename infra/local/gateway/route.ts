@@ -16,6 +16,7 @@ export const ROUTES: readonly Route[] = [
   { path: '/v1/', match: 'prefix', to: 'api' },
   { path: '/.well-known/', match: 'prefix', to: 'api' },
   { path: '/openapi.json', match: 'exact', to: 'api' },
+  { path: '/llms.txt', match: 'exact', to: 'api' },
   { path: '/docs', match: 'exact', to: 'api' },
   { path: '/docs/', match: 'prefix', to: 'api' },
 ]

@@ -9,6 +9,13 @@ const ENTITIES: Record<string, string> = {
 export const escaped = (text: string): string =>
   text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '')
 
+/** Undoes `escaped`. */
+export const unescaped = (html: string): string =>
+  html.replaceAll(
+    /&(?:amp|lt|gt|quot|#39);/g,
+    (entity) => Object.keys(ENTITIES).find((character) => ENTITIES[character] === entity) ?? '',
+  )
+
 export const code = (text: string): string => `<code>${escaped(text)}</code>`
 
 /** Text in which `this` is code. */

@@ -1,4 +1,4 @@
-import { escaped } from './html.ts'
+import { escaped, unescaped } from './html.ts'
 
 export interface Topic {
   /** The last part of its address; empty for the first page. */
@@ -17,7 +17,14 @@ export interface Layout {
   groups: readonly TopicGroup[]
   hrefOf(slug: string): string
   /** Addresses of the style, the script and the description for machines. */
-  assets: { style: string; script: string; fonts: readonly string[]; openapi: string; home: string }
+  assets: {
+    style: string
+    script: string
+    fonts: readonly string[]
+    openapi: string
+    postman: string
+    home: string
+  }
 }
 
 /** One section of a page: what the search finds. */
@@ -54,11 +61,8 @@ function withoutExamples(html: string): string {
   return [...texts, html.slice(from)].join(' ')
 }
 
-const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
 const plain = (html: string): string =>
-  html
-    .replaceAll(/<[^<>]+>/g, ' ')
-    .replaceAll(/&([a-z]+|#39);/g, (whole, name) => ENTITIES[name] ?? whole)
+  unescaped(html.replaceAll(/<[^<>]+>/g, ' '))
     .replaceAll(/\s+/g, ' ')
     .replaceAll(/ ([.,:;)])/g, '$1')
     .trim()
@@ -79,6 +83,7 @@ export function pageOf(topic: Topic, content: string, layout: Layout): string {
 <title>${escaped(title)}</title>
 <link rel="icon" href="${assets.home}favicon.svg" type="image/svg+xml">
 ${assets.fonts.map((font) => `<link rel="preload" href="${font}" as="font" type="font/woff2" crossorigin>`).join('\n')}
+${alternate(topic, layout)}
 <link rel="stylesheet" href="${assets.style}">
 <script src="${assets.script}"></script>
 </head>
@@ -103,12 +108,18 @@ ${contents(content)}
 `
 }
 
+/** The page in Markdown, unless the page is one that reports an error. */
+const alternate = (topic: Topic, { groups, assets }: Layout): string =>
+  groups.some(({ topics }) => topics.includes(topic))
+    ? `<link rel="alternate" type="text/markdown" href="${assets.home}docs/${topic.slug || 'index'}.md">`
+    : ''
+
 function navigation(current: Topic, { groups, hrefOf, assets }: Layout): string {
   const item = (topic: Topic) =>
     `<li><a href="${hrefOf(topic.slug)}"${topic === current ? ' aria-current="page"' : ''}>${escaped(topic.title)}</a></li>`
   return `<nav class="nav" aria-label="Documentation">
 ${groups.map(({ title, topics }) => `<p class="nav-group">${escaped(title)}</p><ul>${topics.map(item).join('')}</ul>`).join('\n')}
-<p class="nav-group">Elsewhere</p><ul><li><a href="${assets.openapi}">OpenAPI document</a></li><li><a href="${assets.home}">Workspace</a></li></ul>
+<p class="nav-group">Elsewhere</p><ul><li><a href="${assets.openapi}">OpenAPI document</a></li><li><a href="${assets.postman}">Postman collection</a></li><li><a href="${assets.home}">Workspace</a></li></ul>
 </nav>`
 }
 

@@ -1,5 +1,6 @@
-import { Marked, type Token, type Tokens } from 'marked'
+import { Marked, type Tokens } from 'marked'
 import { escaped, figure, scrolling } from './html.ts'
+import { plainMarkdown } from './plain-markdown.ts'
 
 /** Languages of the examples, by the word that follows the fence. Their order is that of the choice. */
 export const LANGUAGES: Record<string, string> = {
@@ -36,8 +37,6 @@ export interface MarkdownOptions {
  * @throws Error for a slot or a kind of block that is unknown.
  */
 export function renderMarkdown(markdown: string, options: MarkdownOptions): string {
-  const { slots, values } = options
-  const text = markdown.replaceAll(/\{([a-z_]+)\}(?!\})/g, (whole, name) => values[name] ?? whole)
   const marked = createMarked(options)
   const html: string[] = []
   let example: Tokens.Code[] = []
@@ -45,21 +44,33 @@ export function renderMarkdown(markdown: string, options: MarkdownOptions): stri
     if (example.length > 0) html.push(examples(example, html.length))
     example = []
   }
-  for (const token of marked.lexer(text)) {
+  for (const token of marked.lexer(withValues(markdown, options))) {
     if (token.type === 'space') continue
     if (token.type === 'code' && languageOf(token as Tokens.Code) in LANGUAGES) {
       example.push(token as Tokens.Code)
       continue
     }
     endExample()
-    html.push(slotOf(token, slots) ?? marked.parser([token]))
+    html.push(slotOf(token.raw, options) ?? marked.parser([token]))
   }
   endExample()
   return html.join('\n')
 }
 
-function slotOf(token: Token, slots: MarkdownOptions['slots']): string | undefined {
-  const [, name] = /^\{\{(.+)\}\}$/.exec(token.raw.trim()) ?? []
+/**
+ * Returns one page as Markdown, the slots too.
+ * @throws Error for an unknown slot.
+ */
+export const filledMarkdown = (markdown: string, options: MarkdownOptions): string =>
+  withValues(markdown, options)
+    .replaceAll(/^\{\{[^{}]+\}\}$/gm, (line) => plainMarkdown(slotOf(line, options) ?? ''))
+    .replaceAll(/\]\(([a-z-]+)\.md\b/g, (_, page) => `](${options.hrefOf(page)}`)
+
+const withValues = (markdown: string, { values }: MarkdownOptions): string =>
+  markdown.replaceAll(/\{([a-z_]+)\}(?!\})/g, (whole, name) => values[name] ?? whole)
+
+function slotOf(line: string, { slots }: MarkdownOptions): string | undefined {
+  const [, name] = /^\{\{(.+)\}\}$/.exec(line.trim()) ?? []
   if (name === undefined) return undefined
   const slot = slots[name]
   if (!slot) throw new Error(`the documentation has no slot ${name}`)

@@ -3,11 +3,13 @@ import { readFileSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { ApiDocument } from '../openapi/document-shape.ts'
+import { postmanCollection } from '../openapi/postman.ts'
 import type { PublishedFile } from '../published.ts'
 import { oauthErrors, oauthErrorTable, problems } from './errors.ts'
 import { escaped } from './html.ts'
 import { type Layout, pageOf, sectionsOf, type Topic, type TopicGroup } from './layout.ts'
-import { renderMarkdown } from './markdown.ts'
+import { llmsTxt } from './llms-txt.ts'
+import { filledMarkdown, renderMarkdown } from './markdown.ts'
 import { reference } from './reference.ts'
 import { tryIt } from './try-it.ts'
 
@@ -64,6 +66,17 @@ const GROUPS: readonly TopicGroup[] = [
     topics: [
       { slug: 'errors', title: 'Errors', words: 'Every error code, why it comes and what to do.' },
       { slug: 'reference', title: 'Reference', words: 'Every route and schema.' },
+      {
+        slug: 'versioning',
+        title: 'Versions and deprecation',
+        words: 'What can change, what cannot, and how a route ends.',
+      },
+      { slug: 'changelog', title: 'Changes', words: 'What changed for integrators.' },
+      {
+        slug: 'security',
+        title: 'Report a vulnerability',
+        words: 'Whom to write to, and what happens then.',
+      },
     ],
   },
 ]
@@ -97,6 +110,8 @@ export interface DocsOptions {
   openapi: () => ApiDocument
   issuer: string
   apiResource: string
+  /** A mailto or https URL, if there is one. */
+  securityContact?: string | undefined
 }
 
 /**
@@ -112,15 +127,26 @@ export function createDocs(options: DocsOptions): {
   const script = asset('docs.js', 'text/javascript; charset=utf-8', read('docs.js'))
   const assets = [...fonts, styleAsset(fonts), script]
   const layout = layoutOf(options, assets)
-  const contentOf = remembered((topic: Topic) => renderTopic(topic, options, layout))
+  const contentOf = remembered((topic: Topic) => renderTopic(topic, options, layout, renderMarkdown))
+  const absolute = absoluteLayout(layout, options)
+  const markdown = (topic: Topic): PublishedFile => ({
+    type: 'text/markdown; charset=utf-8',
+    content: () => renderTopic(topic, options, absolute, filledMarkdown),
+  })
   const page = (topic: Topic): PublishedFile => ({
     type: 'text/html; charset=utf-8',
     content: () => pageOf(topic, contentOf(topic), layout),
     headers: PAGE_HEADERS,
+    markdown: markdown(topic),
   })
+  const llms = () => llmsTxt(absolute, options.issuer)
+  const postman = () => JSON.stringify(postmanCollection(options.openapi(), options.issuer))
   const files = new Map<string, PublishedFile>([
     ...TOPICS.map((topic) => [pathOf(topic.slug), page(topic)] as const),
+    ...TOPICS.map((topic) => [markdownPathOf(topic.slug), markdown(topic)] as const),
     ['/docs/', page(TOPICS[0] as Topic)],
+    ['/llms.txt', { type: 'text/plain; charset=utf-8', content: llms }],
+    [POSTMAN_PATH, { type: 'application/json', content: postman }],
     ['/docs/search.json', { type: 'application/json', content: () => searchIndex(contentOf, layout) }],
     ...assets.map((file) => [file.path, file] as const),
   ])
@@ -134,7 +160,9 @@ export function createDocs(options: DocsOptions): {
   }
 }
 
+const POSTMAN_PATH = '/docs/postman.json'
 const pathOf = (slug: string): string => (slug === '' ? '/docs' : `/docs/${slug}`)
+const markdownPathOf = (slug: string): string => `/docs/${slug || 'index'}.md`
 
 function layoutOf({ apiResource }: DocsOptions, assets: readonly Asset[]): Layout {
   const { pathname } = new URL(apiResource)
@@ -150,17 +178,39 @@ function layoutOf({ apiResource }: DocsOptions, assets: readonly Asset[]): Layou
       script: found('.js'),
       fonts: assets.filter(({ path }) => path.endsWith('.woff2')).map(({ path }) => hrefOf(path)),
       openapi: hrefOf('/openapi.json'),
+      postman: hrefOf(POSTMAN_PATH),
       home: escaped(home),
     },
   }
 }
 
-function renderTopic({ slug }: Topic, { openapi, issuer, apiResource }: DocsOptions, layout: Layout): string {
+/** For documents that are read away from this server: pages in Markdown, whole addresses. */
+const absoluteLayout = (layout: Layout, { apiResource }: DocsOptions): Layout => ({
+  ...layout,
+  hrefOf: (slug) => apiResource + markdownPathOf(slug),
+  assets: {
+    ...layout.assets,
+    openapi: `${apiResource}/openapi.json`,
+    postman: apiResource + POSTMAN_PATH,
+    home: `${apiResource}/`,
+  },
+})
+
+function renderTopic(
+  { slug }: Topic,
+  { openapi, issuer, apiResource, securityContact }: DocsOptions,
+  layout: Layout,
+  render: typeof renderMarkdown,
+): string {
   const errors = layout.hrefOf('errors')
-  return renderMarkdown(read(`pages/${slug || 'index'}.md`), {
+  return render(read(`pages/${slug || 'index'}.md`), {
     values: {
       base_url: apiResource,
       issuer,
+      security_contact: securityContact
+        ? `[${securityContact.replace(/^mailto:/, '')}](${securityContact})`
+        : 'the operator of this installation',
+      postman: layout.assets.postman,
       openapi: layout.assets.openapi,
       explain: `${layout.assets.home}explain`,
     },

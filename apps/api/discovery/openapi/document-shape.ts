@@ -35,6 +35,7 @@ export interface Operation {
   tags: string[]
   summary: string
   description: string
+  deprecated?: true
   /** Default: that of the document. */
   security?: SecurityRequirement[]
   parameters?: (Parameter | Reference)[]

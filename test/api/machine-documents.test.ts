@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict'
+import { SCOPES } from '#shared/oauth/scopes.ts'
+import { PROBLEMS } from '#shared/problems/problems.ts'
+import { readApiConfig } from '../../apps/api/config.ts'
+import { OAUTH_ERRORS } from '../../apps/api/discovery/docs/oauth-errors.ts'
+import type { ApiDocument } from '../../apps/api/discovery/openapi/document-shape.ts'
+import { startApi, type TestApi } from '../support/api.ts'
+import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
+
+const LINK = /\]\(([^()\s]+)\)/g
+const linksOf = (markdown: string) => [...markdown.matchAll(LINK)].map(([, url = '']) => url)
+const withoutCode = (markdown: string) => markdown.replaceAll(/^```[\s\S]*?^```$|`[^`\n]+`/gm, '')
+
+/** The places of a page: ids behind generated headings, and the anchors that the HTML page gives to the others. */
+const anchorsOf = (markdown: string) =>
+  [...withoutFences(markdown).matchAll(/^#+ (.+)$/gm)].map(
+    ([, title = '']) =>
+      /\{#(.+)\}$/.exec(title)?.[1] ??
+      title
+        .toLowerCase()
+        .replaceAll('`', '')
+        .replaceAll(/[^a-z0-9:_]+/g, '-')
+        .replaceAll(/^-|-$/g, ''),
+  )
+const withoutFences = (markdown: string) => markdown.replaceAll(/^```[\s\S]*?^```$/gm, '')
+
+const codeOf = (html: string) =>
+  [...html.matchAll(/<pre[^>]*><code>(.*?)<\/code>/gs)].map(([, text = '']) =>
+    text
+      .replaceAll('&lt;', '<')
+      .replaceAll('&gt;', '>')
+      .replaceAll('&quot;', '"')
+      .replaceAll('&#39;', "'")
+      .replaceAll('&amp;', '&'),
+  )
+
+describe('documents for machines', () => {
+  let api: TestApi
+  let index: string
+  /** Markdown pages by their paths. */
+  const pages = new Map<string, string>()
+  const htmlPathOf = (path: string) => path.replace(/(?:\/index)?\.md$/, '')
+
+  before(async () => {
+    api = await startApi()
+    index = (await api.request('GET', '/llms.txt')).text
+    for (const url of linksOf(index).filter((url) => url.endsWith('.md'))) {
+      const path = url.slice(API_RESOURCE.length)
+      const { status, headers, text } = await api.request('GET', path)
+      assert.equal(status, 200, url)
+      assert.equal(headers.get('content-type'), 'text/markdown; charset=utf-8', url)
+      pages.set(path, text)
+    }
+  })
+  after(() => api.stop())
+
+  describe('GET /llms.txt', () => {
+    it('begins with a title and a summary, and lists every page of the navigation once', async () => {
+      assert.match(index, /^# Integration Access Service\n\n> \S.*\n/)
+      const html = (await api.request('GET', '/docs')).text
+      const navigation = /<nav class="nav".*?<\/nav>/s.exec(html)?.[0] ?? ''
+      const topics = [...navigation.matchAll(/href="(\/docs[^".]*)"/g)].map(([, path]) => path)
+      assert.ok(topics.length > 10)
+      assert.deepEqual([...pages.keys()].map(htmlPathOf), topics)
+    })
+
+    it('has a target for every link', async () => {
+      for (const url of linksOf(index)) {
+        if (url === `${ISSUER}/.well-known/oauth-authorization-server`) continue
+        assert.ok(url.startsWith(`${API_RESOURCE}/`), url)
+        assert.equal((await api.request('GET', url.slice(API_RESOURCE.length))).status, 200, url)
+      }
+    })
+  })
+
+  describe('GET /docs/{page}.md', () => {
+    it('has every example of the HTML page, in every language', async () => {
+      let examples = 0
+      for (const [path, markdown] of pages) {
+        const html = (await api.request('GET', htmlPathOf(path))).text
+        for (const code of codeOf(html)) {
+          assert.ok(markdown.includes(`\n${code}\n\`\`\``), `${path} lacks ${code}`)
+          examples++
+        }
+      }
+      assert.ok(examples > 80, `${examples} examples`)
+    })
+
+    it('is named by the HTML page as its alternate, and a missing page names none', async () => {
+      const alternateIn = (html: string) =>
+        / rel="alternate" type="text\/markdown" href="([^"]*)"/.exec(html)?.[1]
+      for (const path of pages.keys())
+        assert.equal(alternateIn((await api.request('GET', htmlPathOf(path))).text), path)
+      const missing = await api.request('GET', '/docs/nothing', { headers: { accept: 'text/html' } })
+      assert.equal(missing.status, 404)
+      assert.match(missing.text, /^<!doctype html>/)
+      assert.equal(alternateIn(missing.text), undefined)
+    })
+
+    it('explains every error, scope and route', () => {
+      const errors = anchorsOf(pages.get('/docs/errors.md') ?? '')
+      for (const code of Object.keys(PROBLEMS)) assert.ok(errors.includes(`problem-${code}`), code)
+      for (const error of Object.keys(OAUTH_ERRORS)) assert.ok(errors.includes(`oauth-${error}`), error)
+      for (const scope of SCOPES) assert.ok(anchorsOf(pages.get('/docs/scopes.md') ?? '').includes(scope))
+    })
+
+    it('shows each operation with its parameters, and nested members below their own', async () => {
+      const reference = pages.get('/docs/reference.md') ?? ''
+      const document: ApiDocument = (await api.request('GET', '/openapi.json')).json
+      const anchors = anchorsOf(reference)
+      for (const { operationId } of Object.values(document.paths).flatMap(Object.values))
+        assert.ok(anchors.includes(operationId), operationId)
+      assert.match(reference, /\n- `from` · query · string \(date\), optional · The first day/)
+      assert.match(reference, /\n- `totals` · object\n {2}- `impressions` · integer/)
+    })
+
+    it('leaves no markup, entity, slot or value', () => {
+      for (const [path, markdown] of pages)
+        assert.doesNotMatch(
+          withoutCode(markdown),
+          /<\/?[a-z]|&[a-z#0-9]+;|\{\{|\{(base_url|issuer|openapi)\}|undefined/,
+          path,
+        )
+    })
+
+    it('links to pages in Markdown with whole addresses, and to places that are there', () => {
+      for (const [path, markdown] of pages)
+        for (const url of linksOf(withoutFences(markdown))) {
+          const [target = '', anchor] = url.split('#')
+          if (target !== '' && !/\.md$/.test(target)) {
+            assert.match(url, /^https:\/\//, `${path}: ${url}`)
+            continue
+          }
+          const page = target === '' ? markdown : pages.get(target.slice(API_RESOURCE.length))
+          assert.ok(page, `${path}: ${url}`)
+          assert.ok(anchor === undefined || anchorsOf(page).includes(anchor), `${path}: ${url}`)
+        }
+    })
+  })
+
+  describe('GET /docs/{page} with Accept', () => {
+    for (const [accept, type] of [
+      ['text/markdown', 'text/markdown'],
+      ['text/markdown, text/html;q=0.9, */*;q=0.1', 'text/markdown'],
+      ['text/html,application/xhtml+xml,*/*;q=0.8', 'text/html'],
+      ['text/html, text/markdown;q=0.5', 'text/html'],
+      ['text/markdown;q=0', 'text/html'],
+      ['image/png', 'text/html'],
+      ['*/*', 'text/html'],
+    ] as const)
+      it(`answers "${accept}" in ${type}, with a tag of its own`, async () => {
+        for (const [path, markdown] of [
+          ['/docs', '/docs/index.md'],
+          ['/docs/token', '/docs/token.md'],
+        ] as const) {
+          const read = (headers: object) => api.request('GET', path, { headers: { accept, ...headers } })
+          const { headers, text } = await read({})
+          assert.equal(headers.get('content-type'), `${type}; charset=utf-8`)
+          assert.equal(headers.get('vary'), 'Accept, Accept-Encoding')
+          assert.equal(text === pages.get(markdown), type === 'text/markdown')
+          const tag = headers.get('etag') ?? ''
+          assert.equal((await read({ 'if-none-match': tag })).status, 304)
+          const other = type === 'text/html' ? 'text/markdown' : 'text/html'
+          assert.equal((await read({ 'if-none-match': tag, accept: other })).status, 200)
+        }
+      })
+  })
+
+  describe('GET /.well-known/security.txt (RFC 9116)', () => {
+    const PATH = '/.well-known/security.txt'
+
+    it('is not there without a contact, which RFC 9116 requires', async () => {
+      assert.equal((await api.request('GET', PATH)).status, 404)
+      assert.match(pages.get('/docs/security.md') ?? '', /^Write to the operator of this installation\./m)
+    })
+
+    for (const contact of [
+      'security@acme.example',
+      'http://acme.example/security',
+      'javascript:alert(1)',
+      'mailto:a@acme.example\nExpires: 2099-01-01T00:00:00Z',
+      'https://acme.example/)[x](https://evil.example',
+      'https://acme.example/"><script>',
+    ])
+      it(`takes no contact like ${JSON.stringify(contact)}`, () => {
+        assert.throws(
+          () => readApiConfig({ SECURITY_CONTACT: contact }),
+          /SECURITY_CONTACT: must begin with mailto: or https:/,
+        )
+      })
+
+    it('names the contact and the policy, and never expires while it is served', async () => {
+      const contact = 'mailto:security@acme.example'
+      const beside = await startApi({ beside: api, env: { SECURITY_CONTACT: contact } })
+      try {
+        const { status, headers, text } = await beside.request('GET', PATH)
+        assert.equal(status, 200)
+        assert.equal(headers.get('content-type'), 'text/plain; charset=utf-8')
+        const expires = /^Expires: (.*)$/m.exec(text)?.[1] ?? ''
+        assert.equal(
+          text,
+          `Contact: ${contact}\nExpires: ${expires}\nPreferred-Languages: en\nCanonical: ${API_RESOURCE}${PATH}\nPolicy: ${API_RESOURCE}/docs/security\n`,
+        )
+        for (const days of [0, 300, 3_000]) {
+          api.clock.advance(days * 86_400_000)
+          const later = /^Expires: (\S+)$/m.exec((await beside.request('GET', PATH)).text)?.[1] ?? ''
+          const left_days = (Date.parse(later) - api.clock.now()) / 86_400_000
+          assert.ok(left_days > 170 && left_days < 365, `${left_days} days after ${days}`)
+        }
+        const page = (await beside.request('GET', '/docs/security')).text
+        assert.ok(page.includes(`<a href="${contact}">security@acme.example</a>`))
+      } finally {
+        await beside.stop()
+      }
+    })
+  })
+})
