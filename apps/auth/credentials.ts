@@ -1,13 +1,19 @@
 import type { IncomingMessage } from 'node:http'
+import { decodeJwt } from 'jose'
 import { type Form, formDecode } from './form.ts'
-import { INVALID_CLIENT, invalidRequest, type Refusal } from './refusal.ts'
+import { invalidClient, invalidRequest, type Refusal } from './refusal.ts'
 
 /** Who a request claims to be from. None of it is verified. */
 export interface PresentedCredentials {
   clientId: string
   /** Empty when none was sent. */
   secret: string
+  /** A JWT in place of a secret (RFC 7523 §2.2); empty when what was sent cannot be one. */
+  assertion?: string
 }
+
+export const CREDENTIAL_FIELDS = ['client_id', 'client_secret', 'client_assertion_type', 'client_assertion']
+const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
 const BASIC = /^basic +([A-Za-z0-9+/]+={0,2})$/i
 const TWO_WAYS = invalidRequest('two_ways', 'the client must authenticate in one way only')
@@ -17,17 +23,36 @@ const MISMATCH = invalidRequest(
   'client_id differs from the one in the Authorization header',
 )
 
-/** Client authentication by HTTP Basic or in the body (RFC 6749 §2.3.1), never both. */
+/** Client authentication by HTTP Basic, in the body (RFC 6749 §2.3.1), or by an assertion: by one of them. */
 export function readCredentials(request: IncomingMessage, form: Form): PresentedCredentials | Refusal {
   const { authorization } = request.headers
   const clientId = form.get('client_id')
   const secret = form.get('client_secret')
   // Node silently keeps the first of several Authorization headers.
   const headers = request.headersDistinct.authorization?.length ?? 0
-  if (headers + (secret === undefined ? 0 : 1) > 1) return TWO_WAYS
+  const assertion = readAssertion(form)
+  if (headers + [secret, assertion].filter((sent) => sent !== undefined).length > 1) return TWO_WAYS
+  if (assertion !== undefined) return { clientId: clientId ?? subjectOf(assertion), secret: '', assertion }
   if (authorization && /^basic(?: |$)/i.test(authorization)) return readBasic(authorization, clientId)
   // This server knows no other scheme. Some clients send nothing until they are challenged (RFC 6749 §5.2).
-  return clientId === undefined ? INVALID_CLIENT.none : { clientId, secret: secret ?? '' }
+  return clientId === undefined ? invalidClient('no_authentication') : { clientId, secret: secret ?? '' }
+}
+
+/** RFC 7521 §4.2. */
+function readAssertion(form: Form): string | undefined {
+  const [type, assertion] = [form.get('client_assertion_type'), form.get('client_assertion')]
+  if (type === undefined && assertion === undefined) return undefined
+  return (type === JWT_BEARER && assertion) || ''
+}
+
+/** The client that an assertion claims to come from: its key decides whether that is true. */
+function subjectOf(assertion: string): string {
+  try {
+    const { sub } = decodeJwt<{ sub: unknown }>(assertion)
+    return typeof sub === 'string' ? sub : ''
+  } catch {
+    return ''
+  }
 }
 
 function readBasic(authorization: string, bodyClientId: string | undefined): PresentedCredentials | Refusal {

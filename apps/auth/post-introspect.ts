@@ -11,7 +11,7 @@ import { readClientRequest } from './client-request.ts'
 import type { ClockWatch } from './clock-watch.ts'
 import type { PresentedCredentials } from './credentials.ts'
 import type { ReadOwnToken } from './own-token.ts'
-import { INVALID_CLIENT, Refusal, tooManyRequests, unavailable } from './refusal.ts'
+import { invalidClient, Refusal, tooManyRequests, unavailable } from './refusal.ts'
 import type { Exchange, Handler } from './route.ts'
 
 const FIELDS = new Set(['token', 'client_id', 'client_secret'])
@@ -48,10 +48,11 @@ export function createPostIntrospect(parts: {
     } catch {
       return unavailable('service_record_not_read')
     }
-    const { noSecret, unknown, wrongSecret, revoked } = INVALID_CLIENT
-    if (!secretMatches(secret, service?.secretHash))
-      return fail(exchange, secret === '' ? noSecret : service ? wrongSecret : unknown)
-    return service?.isRevoked ? fail(exchange, revoked) : undefined
+    if (!secretMatches(secret, service?.secretHash)) {
+      const reason = secret === '' ? 'no_secret' : service ? 'wrong_secret' : 'unknown_client'
+      return fail(exchange, invalidClient(reason))
+    }
+    return service?.isRevoked ? fail(exchange, invalidClient('revoked_client')) : undefined
   }
 
   return async (exchange) => {

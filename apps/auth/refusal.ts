@@ -7,7 +7,7 @@ interface RefusalParts {
   description: string
   /** The reason in one word, for the log. */
   reason: string
-  /** For the client's company: the scopes that the client does not have. Never anything else that was sent. */
+  /** For the client's company: the scopes that the client does not have, or by how many seconds a date is off. */
   about?: string | undefined
   headers?: Record<string, string>
 }
@@ -34,24 +34,41 @@ export const invalidRequest = (
   headers: Record<string, string> = {},
 ): Refusal => new Refusal({ status: 400, error: 'invalid_request', description, reason, headers })
 
-/** RFC 9110 §15.5.2 wants a challenge with every 401; RFC 6749 §5.2 allows it however the client authenticated. */
-const unauthenticated = (reason: string): Refusal =>
+export const AUTHENTICATION_FAILURES = [
+  'no_authentication',
+  'unknown_client',
+  'revoked_client',
+  'expired_client',
+  'wrong_secret',
+  'no_secret',
+  'secret_of_key_client',
+  'assertion_of_secret_client',
+  'assertion_malformed',
+  'assertion_wrong_algorithm',
+  'assertion_wrong_key',
+  'assertion_wrong_subject',
+  'assertion_wrong_audience',
+  'assertion_from_the_future',
+  'assertion_no_exp',
+  'assertion_expired',
+  'assertion_too_far_ahead',
+  'assertion_no_jti',
+  'assertion_replayed',
+] as const
+
+/**
+ * The same answer whatever was wrong. RFC 9110 §15.5.2 wants a challenge with every 401; RFC 6749 §5.2 allows it
+ * however the client authenticated.
+ */
+export const invalidClient = (reason: (typeof AUTHENTICATION_FAILURES)[number], about?: string): Refusal =>
   new Refusal({
     status: 401,
     error: 'invalid_client',
     description: 'client authentication failed',
     reason,
+    about,
     headers: { 'WWW-Authenticate': 'Basic realm="oauth", charset="UTF-8"' },
   })
-
-/** The same answer whatever was wrong. Built once, since they answer floods of wrong secrets. */
-export const INVALID_CLIENT = {
-  none: unauthenticated('no_authentication'),
-  unknown: unauthenticated('unknown_client'),
-  revoked: unauthenticated('revoked_client'),
-  wrongSecret: unauthenticated('wrong_secret'),
-  noSecret: unauthenticated('no_secret'),
-}
 
 function tryAgain(status: number, why: string, reason: string, headers: Record<string, string>): Refusal {
   const description = `${why}: try again after the time in Retry-After`

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { calculateJwkThumbprint, type JWK } from 'jose'
 import knex, { type Knex } from 'knex'
 import { pino } from 'pino'
 import { insertCompany } from '#shared/accounts/people.ts'
@@ -43,6 +44,12 @@ export interface TestClient {
   scopes: Scope[]
 }
 
+/** What a test wants of a new client; with a `publicKey` the client has no secret. */
+export interface WantedClient extends Partial<TestClient> {
+  publicKey?: JWK
+  expiresAt?: Date
+}
+
 export interface TestAuth {
   url: string
   /** Method and path of everything that it serves. */
@@ -66,7 +73,7 @@ export interface TestAuth {
   ): Promise<AuthResponse>
   /** A token request that is in order, but for what `fields` says otherwise. */
   token(client: TestClient, fields?: Record<string, string | undefined>): Promise<AuthResponse>
-  createClient(client?: Partial<TestClient>): Promise<TestClient>
+  createClient(client?: WantedClient): Promise<TestClient>
   /** Marks the client as Revoked in Postgres, and tells nobody. */
   markRevoked(client: TestClient): Promise<void>
   /** Revokes the client as the resource API does; when it resolves, no process accepts it. */
@@ -228,7 +235,10 @@ async function send(url: string, path: string, init: RequestInit): Promise<AuthR
   return { status, headers, text, json }
 }
 
-export async function createClient(db: Knex, given: Partial<TestClient>): Promise<TestClient> {
+export async function createClient(
+  db: Knex,
+  { publicKey, expiresAt, ...given }: WantedClient,
+): Promise<TestClient> {
   const client = {
     clientId: newClientId(),
     clientSecret: newClientSecret(),
@@ -243,7 +253,10 @@ export async function createClient(db: Knex, given: Partial<TestClient>): Promis
     vendorId,
     name: 'A client',
     scopes: client.scopes,
-    authenticatesBy: { secretHash: hashSecret(client.clientSecret) },
+    authenticatesBy: publicKey
+      ? { publicKey, keyThumbprint: await calculateJwkThumbprint(publicKey) }
+      : { secretHash: hashSecret(client.clientSecret) },
+    expiresAt,
     createdBy: null,
     createdAt: new Date(),
   })
