@@ -29,6 +29,8 @@ import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis 
 export const TEST_ISSUER = 'https://issuer.test'
 export const TEST_RESOURCE = 'https://api.test'
 
+const DAY_MS = 24 * 3_600_000
+
 export interface AuthResponse {
   status: number
   headers: Headers
@@ -258,7 +260,7 @@ export async function createClient(
       : { secretHash: hashSecret(client.clientSecret) },
     expiresAt,
     createdBy: null,
-    createdAt: new Date(),
+    createdAt: new Date(expiresAt ? expiresAt.getTime() - DAY_MS : Date.now()),
   })
   return client
 }
