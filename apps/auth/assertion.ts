@@ -1,12 +1,5 @@
 import { hash } from 'node:crypto'
-import {
-  compactVerify,
-  decodeJwt,
-  decodeProtectedHeader,
-  generateKeyPair,
-  type JWTPayload,
-  type ProtectedHeaderParameters,
-} from 'jose'
+import { compactVerify, decodeJwt, decodeProtectedHeader, generateKeyPair, type JWTPayload } from 'jose'
 import {
   ASSERTION_ALGORITHMS,
   algorithmsOf,
@@ -19,6 +12,7 @@ import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { invalidClient, type Refusal } from './refusal.ts'
 
 const TYPES: readonly unknown[] = [undefined, 'JWT', 'client-authentication+jwt']
+const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 const LIFE_MAX_S = 3_600
 const AHEAD_MAX_S = 120
 const JTI_MAX_CHARACTERS = 255
@@ -27,26 +21,28 @@ const USED_MAX = 100_000
 /** The clocks of two processes may be two minutes off either way, and are checked every 15 s. */
 const CLOCKS_APART_MS = 5 * 60_000
 
-/**
- * Returns how an assertion fails to prove that it is this client's, or undefined when it does. No `record`: there is no
- * such client, or it could not have this id. Never rejects.
- */
-export type VerifyAssertion = (
-  assertion: string,
-  clientId: string,
-  record: ClientCredentials | undefined,
-) => Promise<Refusal | undefined>
+/** What a client sent in place of a secret (RFC 7521 §4.2). Nothing of it is verified. */
+export type Assertion = ReturnType<typeof decodeAssertion>
+
+/** Returns an empty one, which fails, for anything but a JWT of this type. */
+export function decodeAssertion(type: string | undefined, text = '') {
+  try {
+    if (type === JWT_BEARER) return { text, header: decodeProtectedHeader(text), claims: decodeJwt(text) }
+  } catch {
+    // It fails later, like any other.
+  }
+  return { text: '', header: {}, claims: {} }
+}
+
+export type VerifyAssertion = ReturnType<typeof createVerifyAssertion>
 
 /**
- * Verifies client assertions (RFC 7523 §3, draft-ietf-oauth-rfc7523bis). The algorithm follows from the client's key. An
- * assertion without a key to verify it by costs one signature verification as well, so that the time of an answer does
- * not reveal which ids are in use, or how a client authenticates.
+ * Returns a function that says how an assertion fails to prove that it is this client's (RFC 7523 §3, and
+ * draft-ietf-oauth-rfc7523bis), or undefined when it does not. The algorithm follows from the client's key. Without a
+ * key to verify by, it costs one signature verification as well, so that the time of an answer does not reveal which ids
+ * are in use, or how a client authenticates. Never rejects.
  */
-export function createVerifyAssertion(parts: {
-  redis: Redis
-  clock: Clock
-  issuer: string
-}): VerifyAssertion {
+export function createVerifyAssertion(parts: { redis: Redis; clock: Clock; issuer: string }) {
   const { redis, clock, issuer } = parts
   // Libraries send either. Whoever is sent an assertion for one of them could only use it here, once.
   const audiences: readonly unknown[] = [issuer, `${issuer}/v1/oauth/token`]
@@ -62,13 +58,16 @@ export function createVerifyAssertion(parts: {
     return stored === 'OK'
   }
 
-  return async (assertion, clientId, record) => {
-    const { header, claims } = decode(assertion) ?? {}
-    const alg = header && algOf(header)
-    if (!alg || !claims) return invalidClient('assertion_malformed')
+  return async (
+    { text, header, claims }: Assertion,
+    clientId: string,
+    record: ClientCredentials | undefined,
+  ): Promise<Refusal | undefined> => {
+    const alg = algOf(header)
+    if (!alg) return invalidClient('assertion_malformed')
     const key = record?.publicKey && algorithmsOf(record.publicKey).includes(alg) && record.publicKey
     // jose remembers an imported JWK for as long as the client's record is.
-    const isSigned = await compactVerify(assertion, key || (await standIn(alg)), { algorithms: [alg] }).then(
+    const isSigned = await compactVerify(text, key || (await standIn(alg)), { algorithms: [alg] }).then(
       () => true,
       () => false,
     )
@@ -90,16 +89,8 @@ export function createVerifyAssertion(parts: {
   }
 }
 
-function decode(assertion: string) {
-  try {
-    return { header: decodeProtectedHeader(assertion), claims: decodeJwt(assertion) }
-  } catch {
-    return undefined
-  }
-}
-
 /** Returns undefined for a header that no client's assertion may have. Keys named in it are ignored, as is any `kid`. */
-const algOf = ({ alg, typ, crit, b64 }: ProtectedHeaderParameters & { b64?: unknown }): string | undefined =>
+const algOf = ({ alg, typ, crit, b64 }: Partial<Record<string, unknown>>): string | undefined =>
   TYPES.includes(typ) && crit === undefined && b64 === undefined
     ? ASSERTION_ALGORITHMS.find((known) => known === alg)
     : undefined
@@ -118,11 +109,10 @@ function judgeDates({ iat = 0, nbf = 0, exp }: JWTPayload, now_s: number): Refus
 
 const seconds = (duration_s: number): string => String(Math.round(duration_s))
 
-const standIns = new Map<string, Promise<CryptoKey>>()
+const standIns: Record<string, Promise<CryptoKey>> = {}
 
 /** A key of the algorithm that has signed nothing. */
 function standIn(alg: string): Promise<CryptoKey> {
-  const key = standIns.get(alg) ?? generateKeyPair(alg).then(({ publicKey }) => publicKey)
-  standIns.set(alg, key)
-  return key
+  standIns[alg] ??= generateKeyPair(alg).then(({ publicKey }) => publicKey)
+  return standIns[alg]
 }

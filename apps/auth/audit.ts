@@ -6,13 +6,7 @@ import type { ClientUsage } from '#shared/usage/client-usage.ts'
 import { AUTHENTICATION_FAILURES, type Refusal } from './refusal.ts'
 import type { Exchange } from './route.ts'
 
-interface TokenIssued {
-  clientId: string
-  vendorId: string
-  jti: string
-  kid: string
-  scope: string
-}
+type TokenIssued = Record<'clientId' | 'vendorId' | 'jti' | 'kid' | 'scope', string>
 
 export type Audit = ReturnType<typeof createAudit>
 

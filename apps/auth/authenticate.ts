@@ -3,7 +3,7 @@ import type { ClientCredentials } from '#shared/oauth/client-credentials.ts'
 import { CLIENT_ID_PATTERN, hashSecret } from '#shared/oauth/ids.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
-import { addressSubject, type RateLimit, type RateLimitVerdict } from '#shared/stores/rate-limit.ts'
+import { addressSubject, type RateLimit } from '#shared/stores/rate-limit.ts'
 import type { VerifyAssertion } from './assertion.ts'
 import type { ClientRecords } from './client-records.ts'
 import type { ClockWatch } from './clock-watch.ts'
@@ -12,16 +12,6 @@ import type { KeyRing } from './key-ring.ts'
 import { invalidClient, Refusal, tooManyRequests, unavailable } from './refusal.ts'
 import type { Exchange } from './route.ts'
 import type { TokenKey } from './token-key.ts'
-
-/** A client that proved who it is. Only `createAuthenticate` makes one. */
-export interface AuthenticatedClient {
-  readonly record: ClientCredentials
-  /** The key to sign with: its revocation was asked about in the same moment as the client's. */
-  readonly signer: TokenKey
-  readonly rate: RateLimitVerdict
-  /** `undecided`: neither store could say whether the client or the key is revoked. */
-  readonly standing: 'live' | 'undecided'
-}
 
 export type Authenticate = ReturnType<typeof createAuthenticate>
 
@@ -36,6 +26,9 @@ const NO_HASH = randomBytes(32)
  * client exists, so that the time of an answer does not reveal which ids are in use. The client is recorded in the
  * exchange. `limit` counts the requests of an authenticated client, so that a stranger cannot use it up. Where a date
  * decides and this process's clock is wrong, the answer is 503.
+ *
+ * Returns the record of a client that proved who it is, and the key to sign with, whose revocation was asked about in
+ * the same moment. `undecided`: neither store could say whether the client or the key is revoked.
  */
 export function createAuthenticate(parts: {
   clients: ClientRecords
@@ -56,13 +49,13 @@ export function createAuthenticate(parts: {
   /** Returns the record if the credentials prove that they are its client's, or how authentication failed. */
   async function match(exchange: Exchange, credentials: PresentedCredentials) {
     const { clientId, secret, assertion } = credentials
-    if (assertion !== undefined && !clockWatch.isRight()) return unavailable('clock_wrong')
+    if (assertion && !clockWatch.isRight()) return unavailable('clock_wrong')
     const remembered = clients.remembered(clientId)
     const record = remembered ?? (await read(clientId).catch(unread))
     if (record instanceof Refusal) return record
-    const refusal = await (assertion === undefined
-      ? judgeSecret(secret, record)
-      : verifyAssertion(assertion, clientId, record))
+    const refusal = await (assertion
+      ? verifyAssertion(assertion, clientId, record)
+      : judgeSecret(secret, record))
     if (record) exchange.client = { record, proven: !refusal }
     if (!refusal) return record as ClientCredentials
     // A secret and a key never change: this is only as slow as for a client that is not known.
@@ -82,11 +75,7 @@ export function createAuthenticate(parts: {
     return { standing: 'undecided' as const, signer }
   }
 
-  return async (
-    exchange: Exchange,
-    credentials: PresentedCredentials,
-    limit: RateLimit,
-  ): Promise<AuthenticatedClient | Refusal> => {
+  return async (exchange: Exchange, credentials: PresentedCredentials, limit: RateLimit) => {
     const active = keys.signer()
     if (!active) return unavailable('no_signing_key')
     const record = await match(exchange, credentials)
@@ -108,15 +97,16 @@ export function createAuthenticate(parts: {
   }
 }
 
-/** Compares in constant time, also when there is no record. No record has the empty secret. */
-export const secretMatches = (secret: string, secretHash?: Buffer | null): boolean =>
-  timingSafeEqual(hashSecret(secret), secretHash ?? NO_HASH) && secret !== ''
-
-function judgeSecret(secret: string, record: ClientCredentials | undefined): Refusal | undefined {
-  if (secretMatches(secret, record?.secretHash)) return undefined
+/** Returns why a secret fails, if it does. Compares in constant time, also when there is no record to compare with. */
+export function judgeSecret(
+  secret: string,
+  record: { secretHash: Buffer | null } | undefined,
+): Refusal | undefined {
+  const matches = timingSafeEqual(hashSecret(secret), record?.secretHash ?? NO_HASH)
   if (secret === '') return invalidClient('no_secret')
   if (!record) return invalidClient('unknown_client')
-  return invalidClient(record.secretHash ? 'wrong_secret' : 'secret_of_key_client')
+  if (!record.secretHash) return invalidClient('secret_of_key_client')
+  return matches ? undefined : invalidClient('wrong_secret')
 }
 
 /** Counts a failure by address: all callers that cannot authenticate are limited alike. */

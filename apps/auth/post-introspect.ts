@@ -6,7 +6,7 @@ import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
 import { answerUncached } from './answer.ts'
-import { createFail, secretMatches } from './authenticate.ts'
+import { createFail, judgeSecret } from './authenticate.ts'
 import { readClientRequest } from './client-request.ts'
 import type { ClockWatch } from './clock-watch.ts'
 import type { PresentedCredentials } from './credentials.ts'
@@ -38,20 +38,15 @@ export function createPostIntrospect(parts: {
   })
 
   /** The record is read from the primary each time, so that a service is refused from its revocation on. */
-  async function refuse(
-    exchange: Exchange,
-    { clientId, secret }: PresentedCredentials,
-  ): Promise<Refusal | undefined> {
+  async function refuse(exchange: Exchange, { clientId, secret }: PresentedCredentials) {
     let service: ServiceCredentials | undefined
     try {
       if (SERVICE_ID_PATTERN.test(clientId)) service = await readService(clientId)
     } catch {
       return unavailable('service_record_not_read')
     }
-    if (!secretMatches(secret, service?.secretHash)) {
-      const reason = secret === '' ? 'no_secret' : service ? 'wrong_secret' : 'unknown_client'
-      return fail(exchange, invalidClient(reason))
-    }
+    const refusal = judgeSecret(secret, service)
+    if (refusal) return fail(exchange, refusal)
     return service?.isRevoked ? fail(exchange, invalidClient('revoked_client')) : undefined
   }
 

@@ -279,6 +279,10 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
         async () => sendAssertion(signByHand(client, { alg: 'ES256' }, { sub: { length: 1 } })),
         'unknown_client',
       ],
+      'a subject that cannot become a text': [
+        async () => sendAssertion(signByHand(client, { alg: 'ES256' }, { sub: { toString: 1, valueOf: 1 } })),
+        'unknown_client',
+      ],
       'a client that has a secret': [
         async () => sendAssertion(await assertionOf({ ...withSecret, keys: client.keys }, auth.clock.now())),
         'assertion_of_secret_client',
@@ -345,9 +349,10 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
       })
 
     it('refuses an assertion sent twice, or in the query', async () => {
-      const fields = { ...assertionFields(await assertion()), grant_type: 'client_credentials', token: 'x' }
+      const once = await assertion()
+      const fields = { ...assertionFields(once), grant_type: 'client_credentials', token: 'x' }
       const form = new URLSearchParams(fields)
-      form.append('client_assertion', fields.client_assertion ?? '')
+      form.append('client_assertion', once)
       assert.equal((await auth.post(path, form.toString())).status, 400)
       const query = new URLSearchParams(fields)
       assert.equal((await auth.post(`${path}?${query}`, '')).status, 400)
