@@ -42,6 +42,8 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
 
     before(async () => {
       auth = await startAuth({ trusted: true })
+      // So that a bound can be met to the second.
+      auth.clock.set(Math.floor(auth.clock.now() / 1_000) * 1_000)
       client = await createKeyClient(auth)
       other = await createKeyClient(auth)
       withSecret = await auth.createClient()
@@ -204,7 +206,7 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
         'assertion_wrong_audience',
       ],
       'an exp more than an hour ahead': [
-        async () => sendAssertion(await assertion({ exp: now_s() + 3_602 })),
+        async () => sendAssertion(await assertion({ exp: now_s() + 3_601 })),
         'assertion_too_far_ahead',
       ],
       'an exp a year ahead': [
@@ -228,11 +230,11 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
       ],
       'no exp': [async () => sendAssertion(await assertion({ exp: undefined })), 'assertion_no_exp'],
       'an iat more than 120 s ahead': [
-        async () => sendAssertion(await assertion({ iat: now_s() + 122, exp: now_s() + 180 })),
+        async () => sendAssertion(await assertion({ iat: now_s() + 121, exp: now_s() + 180 })),
         'assertion_from_the_future',
       ],
       'an nbf more than 120 s ahead': [
-        async () => sendAssertion(await assertion({ nbf: now_s() + 122, exp: now_s() + 180 })),
+        async () => sendAssertion(await assertion({ nbf: now_s() + 121, exp: now_s() + 180 })),
         'assertion_from_the_future',
       ],
       'an iat that is a text': [
@@ -260,6 +262,10 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
       'another client as client_id': [
         async () => sendAssertion(await assertion(), { client_id: other.clientId }),
         'assertion_wrong_key',
+      ],
+      'another client as subject, and its own id beside it': [
+        async () => sendAssertion(await assertion({ sub: other.clientId }), { client_id: client.clientId }),
+        'assertion_wrong_subject',
       ],
       'another subject than client_id, both its own': [
         async () => {
