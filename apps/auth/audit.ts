@@ -3,16 +3,10 @@ import { CLIENT_ID_PATTERN, SERVICE_ID_PATTERN } from '#shared/oauth/ids.ts'
 import type { Log } from '#shared/process/log.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
 import type { ClientUsage } from '#shared/usage/client-usage.ts'
-import { INVALID_CLIENT, type Refusal } from './refusal.ts'
+import { AUTHENTICATION_FAILURES, type Refusal } from './refusal.ts'
 import type { Exchange } from './route.ts'
 
-interface TokenIssued {
-  clientId: string
-  vendorId: string
-  jti: string
-  kid: string
-  scope: string
-}
+type TokenIssued = Record<'clientId' | 'vendorId' | 'jti' | 'kid' | 'scope', string>
 
 export type Audit = ReturnType<typeof createAudit>
 
@@ -24,9 +18,8 @@ export type Audit = ReturnType<typeof createAudit>
 export function createAudit(log: Log, { counter }: Metrics, usage: ClientUsage) {
   const issued = counter('integration_tokens_issued_total', 'Access tokens issued')
   const revoked = counter('integration_tokens_revoked_total', 'Access tokens revoked by their client')
-  const reasons = Object.values(INVALID_CLIENT).map(({ parts: { reason } }) => reason)
   const help = 'Requests to the OAuth endpoints that were refused, by reason'
-  const refused = counter('integration_oauth_refusals_total', help, { reason: reasons })
+  const refused = counter('integration_oauth_refusals_total', help, { reason: AUTHENTICATION_FAILURES })
   return {
     tokenIssued(context: RequestContext, token: TokenIssued): void {
       issued.inc()

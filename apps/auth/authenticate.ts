@@ -1,24 +1,17 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ClientCredentials } from '#shared/oauth/client-credentials.ts'
 import { CLIENT_ID_PATTERN, hashSecret } from '#shared/oauth/ids.ts'
+import type { Clock } from '#shared/process/clock.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
-import { addressSubject, type RateLimit, type RateLimitVerdict } from '#shared/stores/rate-limit.ts'
+import { addressSubject, type RateLimit } from '#shared/stores/rate-limit.ts'
+import type { VerifyAssertion } from './assertion.ts'
 import type { ClientRecords } from './client-records.ts'
+import type { ClockWatch } from './clock-watch.ts'
 import type { PresentedCredentials } from './credentials.ts'
 import type { KeyRing } from './key-ring.ts'
-import { INVALID_CLIENT, Refusal, tooManyRequests, unavailable } from './refusal.ts'
+import { invalidClient, Refusal, tooManyRequests, unavailable } from './refusal.ts'
 import type { Exchange } from './route.ts'
 import type { TokenKey } from './token-key.ts'
-
-/** A client that proved who it is. Only `createAuthenticate` makes one. */
-export interface AuthenticatedClient {
-  readonly record: ClientCredentials
-  /** The key to sign with: its revocation was asked about in the same moment as the client's. */
-  readonly signer: TokenKey
-  readonly rate: RateLimitVerdict
-  /** `undecided`: neither store could say whether the client or the key is revoked. */
-  readonly standing: 'live' | 'undecided'
-}
 
 export type Authenticate = ReturnType<typeof createAuthenticate>
 
@@ -28,37 +21,45 @@ const KEYS_TRIED_MAX = 3
 const NO_HASH = randomBytes(32)
 
 /**
- * Authenticates a client by its secret. Revocation is checked only once the secret matched, in the same round trip that
- * counts the request. A wrong secret waits for one read of the record, whether or not the client exists, so that the
- * time of an answer does not reveal which ids are in use. The client is recorded in the exchange. `limit` counts the
- * requests of an authenticated client, so that a stranger cannot use it up.
+ * Authenticates a client by its secret, or by an assertion. Revocation and expiry are checked only after that, in the
+ * same round trip that counts the request. What proves nothing waits for one read of the record, whether or not the
+ * client exists, so that the time of an answer does not reveal which ids are in use. The client is recorded in the
+ * exchange. `limit` counts the requests of an authenticated client, so that a stranger cannot use it up. Where a date
+ * decides and this process's clock is wrong, the answer is 503.
+ *
+ * Returns the record of a client that proved who it is, and the key to sign with, whose revocation was asked about in
+ * the same moment. `undecided`: neither store could say whether the client or the key is revoked.
  */
 export function createAuthenticate(parts: {
   clients: ClientRecords
   revocation: Revocation
   keys: KeyRing
+  verifyAssertion: VerifyAssertion
+  clock: Clock
+  clockWatch: Pick<ClockWatch, 'isRight'>
   /** Counts failed authentications by address. */
   failures: RateLimit
 }) {
-  const { clients, revocation, keys } = parts
+  const { clients, revocation, keys, verifyAssertion, clock, clockWatch } = parts
   const fail = createFail(parts.failures)
+  const read = async (clientId: string) =>
+    CLIENT_ID_PATTERN.test(clientId) ? clients.read(clientId) : undefined
+  const unread = () => unavailable('client_record_not_read')
 
-  /** Returns the record if the secret matches it, or how authentication failed. */
-  async function match(exchange: Exchange, { clientId, secret }: PresentedCredentials) {
-    const matches = (record: ClientCredentials | undefined): record is ClientCredentials =>
-      secretMatches(secret, record?.secretHash)
+  /** Returns the record if the credentials prove that they are its client's, or how authentication failed. */
+  async function match(exchange: Exchange, credentials: PresentedCredentials) {
+    const { clientId, secret, assertion } = credentials
+    if (assertion && !clockWatch.isRight()) return unavailable('clock_wrong')
     const remembered = clients.remembered(clientId)
-    if (matches(remembered)) return proven(exchange, remembered)
-    let record: ClientCredentials | undefined
-    try {
-      if (CLIENT_ID_PATTERN.test(clientId)) record = await clients.read(clientId)
-    } catch {
-      return unavailable('client_record_not_read')
-    }
-    if (matches(record)) return proven(exchange, record)
-    if (record) exchange.client = { record, proven: false }
-    if (secret === '') return INVALID_CLIENT.noSecret
-    return record ? INVALID_CLIENT.wrongSecret : INVALID_CLIENT.unknown
+    const record = remembered ?? (await read(clientId).catch(unread))
+    if (record instanceof Refusal) return record
+    const refusal = await (assertion
+      ? verifyAssertion(assertion, clientId, record)
+      : judgeSecret(secret, record))
+    if (record) exchange.client = { record, proven: !refusal }
+    if (!refusal) return record as ClientCredentials
+    // A secret and a key never change: this is only as slow as for a client that is not known.
+    return (remembered && (await read(clientId).then(() => undefined, unread))) ?? refusal
   }
 
   /** The key that signs has always been checked for revocation, even the successor of a revoked key. */
@@ -74,33 +75,39 @@ export function createAuthenticate(parts: {
     return { standing: 'undecided' as const, signer }
   }
 
-  return async (
-    exchange: Exchange,
-    credentials: PresentedCredentials,
-    limit: RateLimit,
-  ): Promise<AuthenticatedClient | Refusal> => {
-    const { clientId } = credentials
+  return async (exchange: Exchange, credentials: PresentedCredentials, limit: RateLimit) => {
     const active = keys.signer()
     if (!active) return unavailable('no_signing_key')
     const record = await match(exchange, credentials)
     if (record instanceof Refusal) return record.parts.status === 401 ? fail(exchange, record) : record
+    const { clientId, expiresAt } = record
+    if (expiresAt && !clockWatch.isRight()) return unavailable('clock_wrong')
     const [{ standing, signer }, rate] = await Promise.all([
       standingWith(active, clientId),
       limit.consume(clientId),
     ])
-    if (record.status === 'Revoked' || typeof standing === 'object') {
+    const isRevoked = record.status === 'Revoked' || typeof standing === 'object'
+    if (isRevoked || (expiresAt && expiresAt.getTime() <= clock.now())) {
       // As slow as a wrong secret.
       await clients.read(clientId).catch(() => {})
-      return fail(exchange, INVALID_CLIENT.revoked)
+      return fail(exchange, invalidClient(isRevoked ? 'revoked_client' : 'expired_client'))
     }
     exchange.rate = rate
     return { record, signer, rate, standing }
   }
 }
 
-/** Compares in constant time, also when there is no record. No record has the empty secret. */
-export const secretMatches = (secret: string, secretHash?: Buffer | null): boolean =>
-  timingSafeEqual(hashSecret(secret), secretHash ?? NO_HASH) && secret !== ''
+/** Returns why a secret fails, if it does. Compares in constant time, also when there is no record to compare with. */
+export function judgeSecret(
+  secret: string,
+  record: { secretHash: Buffer | null } | undefined,
+): Refusal | undefined {
+  const matches = timingSafeEqual(hashSecret(secret), record?.secretHash ?? NO_HASH)
+  if (secret === '') return invalidClient('no_secret')
+  if (!record) return invalidClient('unknown_client')
+  if (!record.secretHash) return invalidClient('secret_of_key_client')
+  return matches ? undefined : invalidClient('wrong_secret')
+}
 
 /** Counts a failure by address: all callers that cannot authenticate are limited alike. */
 export const createFail =
@@ -109,8 +116,3 @@ export const createFail =
     const rate = await failures.consume(addressSubject(context.clientAddress))
     return rate.allowed ? refusal : tooManyRequests('failures_of_address', rate)
   }
-
-function proven(exchange: Exchange, record: ClientCredentials): ClientCredentials {
-  exchange.client = { record, proven: true }
-  return record
-}

@@ -10,11 +10,7 @@ const CLIENT_RECORDS_MAX = 200_000
 /** Few enough for Postgres to look each one up by the index. */
 const CLIENTS_A_QUERY = 50
 
-interface Remembered {
-  record: ClientCredentials
-  readAt_ms: number
-  readAtMonotonic_ms: number
-}
+type Remembered = { record: ClientCredentials } & Record<'readAt_ms' | 'readAtMonotonic_ms', number>
 
 export type ClientRecords = ReturnType<typeof createClientRecords>
 

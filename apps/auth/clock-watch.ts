@@ -7,10 +7,7 @@ import type { Queryable } from '#shared/stores/postgres.ts'
 const CHECK_EVERY_MS = 15_000
 
 /** The wall clocks of the stores, in ms. */
-export interface StoreClocks {
-  postgres(): Promise<number>
-  redis(): Promise<number>
-}
+export type StoreClocks = Record<'postgres' | 'redis', () => Promise<number>>
 
 export const storeClocks = (db: Queryable, redis: Redis): StoreClocks => ({
   async postgres() {

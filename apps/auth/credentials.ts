@@ -1,13 +1,18 @@
 import type { IncomingMessage } from 'node:http'
+import { type Assertion, decodeAssertion } from './assertion.ts'
 import { type Form, formDecode } from './form.ts'
-import { INVALID_CLIENT, invalidRequest, type Refusal } from './refusal.ts'
+import { invalidClient, invalidRequest, type Refusal } from './refusal.ts'
 
 /** Who a request claims to be from. None of it is verified. */
 export interface PresentedCredentials {
   clientId: string
   /** Empty when none was sent. */
   secret: string
+  /** In place of a secret. */
+  assertion?: Assertion
 }
+
+export const CREDENTIAL_FIELDS = ['client_id', 'client_secret', 'client_assertion_type', 'client_assertion']
 
 const BASIC = /^basic +([A-Za-z0-9+/]+={0,2})$/i
 const TWO_WAYS = invalidRequest('two_ways', 'the client must authenticate in one way only')
@@ -17,17 +22,25 @@ const MISMATCH = invalidRequest(
   'client_id differs from the one in the Authorization header',
 )
 
-/** Client authentication by HTTP Basic or in the body (RFC 6749 §2.3.1), never both. */
+/** Client authentication by HTTP Basic, in the body (RFC 6749 §2.3.1), or by an assertion: by one of them. */
 export function readCredentials(request: IncomingMessage, form: Form): PresentedCredentials | Refusal {
   const { authorization } = request.headers
   const clientId = form.get('client_id')
   const secret = form.get('client_secret')
   // Node silently keeps the first of several Authorization headers.
   const headers = request.headersDistinct.authorization?.length ?? 0
-  if (headers + (secret === undefined ? 0 : 1) > 1) return TWO_WAYS
+  const type = form.get('client_assertion_type')
+  const sentAssertion = form.get('client_assertion')
+  const byAssertion = type !== undefined || sentAssertion !== undefined
+  if (headers + Number(secret !== undefined) + Number(byAssertion) > 1) return TWO_WAYS
+  if (byAssertion) {
+    const assertion = decodeAssertion(type, sentAssertion)
+    const { sub } = assertion.claims
+    return { clientId: clientId ?? (typeof sub === 'string' ? sub : ''), secret: '', assertion }
+  }
   if (authorization && /^basic(?: |$)/i.test(authorization)) return readBasic(authorization, clientId)
   // This server knows no other scheme. Some clients send nothing until they are challenged (RFC 6749 §5.2).
-  return clientId === undefined ? INVALID_CLIENT.none : { clientId, secret: secret ?? '' }
+  return clientId === undefined ? invalidClient('no_authentication') : { clientId, secret: secret ?? '' }
 }
 
 function readBasic(authorization: string, bodyClientId: string | undefined): PresentedCredentials | Refusal {

@@ -3,7 +3,6 @@ import {
   ensureSigningKeys,
   openSigningKey,
   type SigningKeyOptions,
-  type SigningKeyState,
   type StoredSigningKey,
   signingKeyStates,
 } from '#shared/oauth/signing-keys.ts'
@@ -20,52 +19,22 @@ const POLL_UNABLE_MS = 1_000
 const REREAD_WAIT_MS = 2_000
 
 /** The signing keys of this process: one that signs, and all that are published. */
-export interface KeyRing {
-  /** undefined before the start. */
-  signer(): TokenKey | undefined
-  /**
-   * The JWK set (RFC 7517 §5) as JSON; undefined before the start. After a withdrawal it waits up to 2 s for the table
-   * to be read again, so that it has the new standby key. Never rejects.
-   */
-  jwks(): Promise<string | undefined>
-  /** The usable keys in their current states; empty before the start. */
-  live(): { key: StoredSigningKey; state: SigningKeyState }[]
-  /**
-   * The key of this id that a live token may have been signed with. An id that is not known waits until this process
-   * has read the table again, which it does at most once a second: another may have stored the key a moment ago.
-   * @returns `unreadable` when the table has such a key and this process cannot open it, or when the table could not
-   * be read. Never rejects.
-   */
-  find(kid: string): Promise<TokenKey | 'unreadable' | undefined>
-  /**
-   * Withdraws a key that was found to be revoked, at once, even without Postgres. Never rejects.
-   * @returns the standby key, which signs instead of it; undefined when there is none and none can be made.
-   */
-  withdraw(kid: string): Promise<TokenKey | undefined>
-  /** Reads the table. @throws ConfigError when no stored key opens; whatever the database throws. */
-  start(): Promise<void>
-  /** Reads the table again if 15 s have passed, or nothing can sign. To be called about once a second. */
-  poll(): void
-}
+export type KeyRing = ReturnType<typeof createKeyRing>
 
 const NONE_OPENS =
   'No signing key can be decrypted. Is KEY_ENCRYPTION_KEY the one that they were stored with?'
 
-export function createKeyRing({
-  db,
-  log,
-  poll_ms = POLL_MS,
-  pollUnable_ms = POLL_UNABLE_MS,
-  rereadWait_ms = REREAD_WAIT_MS,
-  ...options
-}: SigningKeyOptions & {
-  db: Database
-  log: Log
-  poll_ms?: number
-  pollUnable_ms?: number
-  rereadWait_ms?: number
-}): KeyRing {
-  const { clock } = options
+export function createKeyRing(
+  parts: SigningKeyOptions & {
+    db: Database
+    log: Log
+    poll_ms?: number
+    pollUnable_ms?: number
+    rereadWait_ms?: number
+  },
+) {
+  const { db, log, clock, poll_ms = POLL_MS, pollUnable_ms = POLL_UNABLE_MS } = parts
+  const { rereadWait_ms = REREAD_WAIT_MS } = parts
   let stored: readonly StoredSigningKey[] = []
   /** Those of `stored` that are published, decrypted once. */
   let opened: ReadonlyMap<string, TokenKey> = new Map()
@@ -96,10 +65,10 @@ export function createKeyRing({
   async function load(): Promise<void> {
     const startedAt_ms = performance.now()
     const before = withdrawals
-    const rows = await ensureSigningKeys(db, options)
+    const rows = await ensureSigningKeys(db, parts)
     // They may be from before the revocation. Another read follows.
     if (withdrawals !== before) return
-    const read = openLive(rows, opened, options)
+    const read = openLive(rows, opened, parts)
     for (const kid of read.unreadable)
       log.error({ event: 'signing_key.unreadable', kid }, 'the signing key cannot be decrypted')
     if (!read.live.some(({ state }) => state === 'active')) throw new ConfigError(NONE_OPENS)
@@ -125,13 +94,25 @@ export function createKeyRing({
   }
 
   return {
+    /** undefined before the start. */
     signer: () => signer,
+    /**
+     * The JWK set (RFC 7517 §5) as JSON; undefined before the start. After a withdrawal it waits up to 2 s for the table
+     * to be read again, so that it has the new standby key. Never rejects.
+     */
     async jwks() {
       await reread
       return jwks
     },
+    /** The usable keys in their current states; empty before the start. */
     live,
-    async find(kid) {
+    /**
+     * The key of this id that a live token may have been signed with. An id that is not known waits until this process
+     * has read the table again, which it does at most once a second: another may have stored the key a moment ago.
+     * `unreadable`: the table has such a key and this process cannot open it, or the table could not be read. Never
+     * rejects.
+     */
+    async find(kid: string): Promise<TokenKey | 'unreadable' | undefined> {
       const asked_ms = performance.now()
       while (!opened.has(kid) && triedAt_ms < asked_ms) {
         await sleep(Math.max(0, triedAt_ms + pollUnable_ms - performance.now()))
@@ -141,7 +122,11 @@ export function createKeyRing({
       if (known) return known
       return unreadable.has(kid) || readAt_ms < asked_ms ? 'unreadable' : undefined
     },
-    async withdraw(kid) {
+    /**
+     * Withdraws a key that was found to be revoked, at once, even without Postgres. Returns the standby key, which signs
+     * instead of it; undefined when there is none and none can be made. Never rejects.
+     */
+    async withdraw(kid: string): Promise<TokenKey | undefined> {
       if (opened.has(kid)) {
         const revokedAt = new Date(clock.now())
         stored = stored.map((key) => (key.kid === kid ? { ...key, revokedAt } : key))
@@ -153,7 +138,9 @@ export function createKeyRing({
       }
       return signer
     },
+    /** Reads the table. @throws ConfigError when no stored key opens; whatever the database throws. */
     start: load,
+    /** Reads the table again if 15 s have passed, or nothing can sign. To be called about once a second. */
     poll: () => void refresh(signer ? poll_ms : pollUnable_ms),
   }
 }

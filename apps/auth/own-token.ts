@@ -1,26 +1,22 @@
 import { decodeProtectedHeader, jwtVerify } from 'jose'
 import type { KeyRing } from './key-ring.ts'
 
-/** The claims of RFC 9068 §2.2 as this server issues them, and the key that signed them. */
-export interface OwnToken {
-  claims: { jti: string; client_id: string; exp: number }
-  kid: string
-}
+/** Claims of RFC 9068 §2.2, as this server issues them. */
+type Claims = { jti: string; client_id: string; exp: number }
 
-export type ReadOwnToken = (token: string) => Promise<OwnToken | 'unreadable' | undefined>
+export type ReadOwnToken = ReturnType<typeof createReadOwnToken>
 
 /**
- * Returns a function that verifies an access token of this server, even if it has expired or is revoked: undefined for
- * anything else, `unreadable` while the key that it names cannot be looked up.
+ * Returns a function that verifies an access token of this server, even if it has expired or is revoked: its claims and
+ * the id of its key, undefined for anything else, `unreadable` while the key that it names cannot be looked up.
  */
 export const createReadOwnToken =
-  (keys: KeyRing, issuer: string, audience: string): ReadOwnToken =>
-  async (token) => {
+  (keys: KeyRing, issuer: string, audience: string) => async (token: string) => {
     try {
       const { kid } = decodeProtectedHeader(token)
       const key = typeof kid === 'string' ? await keys.find(kid) : undefined
       if (key === 'unreadable' || key === undefined) return key
-      const { payload: claims } = await jwtVerify<OwnToken['claims']>(token, key.keyObject(), {
+      const { payload: claims } = await jwtVerify<Claims>(token, key.keyObject(), {
         algorithms: [key.alg],
         typ: 'at+jwt',
         issuer,

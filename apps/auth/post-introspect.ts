@@ -6,12 +6,12 @@ import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
 import { answerUncached } from './answer.ts'
-import { createFail, secretMatches } from './authenticate.ts'
+import { createFail, judgeSecret } from './authenticate.ts'
 import { readClientRequest } from './client-request.ts'
 import type { ClockWatch } from './clock-watch.ts'
 import type { PresentedCredentials } from './credentials.ts'
 import type { ReadOwnToken } from './own-token.ts'
-import { INVALID_CLIENT, Refusal, tooManyRequests, unavailable } from './refusal.ts'
+import { invalidClient, Refusal, tooManyRequests, unavailable } from './refusal.ts'
 import type { Exchange, Handler } from './route.ts'
 
 const FIELDS = new Set(['token', 'client_id', 'client_secret'])
@@ -38,20 +38,16 @@ export function createPostIntrospect(parts: {
   })
 
   /** The record is read from the primary each time, so that a service is refused from its revocation on. */
-  async function refuse(
-    exchange: Exchange,
-    { clientId, secret }: PresentedCredentials,
-  ): Promise<Refusal | undefined> {
+  async function refuse(exchange: Exchange, { clientId, secret }: PresentedCredentials) {
     let service: ServiceCredentials | undefined
     try {
       if (SERVICE_ID_PATTERN.test(clientId)) service = await readService(clientId)
     } catch {
       return unavailable('service_record_not_read')
     }
-    const { noSecret, unknown, wrongSecret, revoked } = INVALID_CLIENT
-    if (!secretMatches(secret, service?.secretHash))
-      return fail(exchange, secret === '' ? noSecret : service ? wrongSecret : unknown)
-    return service?.isRevoked ? fail(exchange, revoked) : undefined
+    const refusal = judgeSecret(secret, service)
+    if (refusal) return fail(exchange, refusal)
+    return service?.isRevoked ? fail(exchange, invalidClient('revoked_client')) : undefined
   }
 
   return async (exchange) => {

@@ -3,11 +3,12 @@ import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
 import { EMPTY } from './answer.ts'
 import { type ClientEndpoint, readClientRequest } from './client-request.ts'
+import { CREDENTIAL_FIELDS } from './credentials.ts'
 import type { ReadOwnToken } from './own-token.ts'
 import { Refusal, tooManyRequests, unavailable } from './refusal.ts'
 import type { Handler } from './route.ts'
 
-const FIELDS = new Set(['token', 'client_id', 'client_secret'])
+const FIELDS = new Set(['token', ...CREDENTIAL_FIELDS])
 
 /**
  * POST /v1/oauth/revoke (RFC 7009): a client revokes its own token. Anything else sent as a token gets the same 200,

@@ -3,12 +3,13 @@ import type { ClientUsage } from '#shared/usage/client-usage.ts'
 import { answerUncached } from './answer.ts'
 import { type ClientEndpoint, readClientRequest } from './client-request.ts'
 import type { ClockWatch } from './clock-watch.ts'
+import { CREDENTIAL_FIELDS } from './credentials.ts'
 import { ACCESS_TOKEN_LIFE_S, type Grant } from './grant.ts'
 import { Refusal, tooManyRequests, unavailable } from './refusal.ts'
 import type { Handler } from './route.ts'
 import type { TokenKey } from './token-key.ts'
 
-const FIELDS = new Set(['grant_type', 'client_id', 'client_secret', 'scope', 'resource'])
+const FIELDS = new Set(['grant_type', 'scope', 'resource', ...CREDENTIAL_FIELDS])
 
 /** POST /v1/oauth/token: the client-credentials grant (RFC 6749 §4.4). */
 export function createPostToken(
@@ -45,7 +46,7 @@ export function createPostToken(
     if (!scope.split(' ').every((name) => assigned.includes(name)))
       throw new Error('a scope was granted that the client does not have')
 
-    const { clientId, vendorId } = record
+    const { clientId, vendorId, expiresAt } = record
     const { token, jti } = await grant.issue(granted, record, scope, clock.now())
     usage.issued(clientId, scope, exchange.context.clientAddress)
     audit.tokenIssued(exchange.context, { clientId, vendorId, jti, kid: signer.kid, scope })
@@ -54,6 +55,8 @@ export function createPostToken(
       token_type: 'Bearer',
       expires_in: ACCESS_TOKEN_LIFE_S,
       scope,
+      // RFC 7591 §3.2.1
+      ...(expiresAt && { client_secret_expires_at: Math.floor(expiresAt.getTime() / 1_000) }),
     })
   }
 }

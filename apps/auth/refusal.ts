@@ -7,7 +7,7 @@ interface RefusalParts {
   description: string
   /** The reason in one word, for the log. */
   reason: string
-  /** For the client's company: the scopes that the client does not have. Never anything else that was sent. */
+  /** For the client's company: the scopes that the client does not have, or by how many seconds a date is off. */
   about?: string | undefined
   headers?: Record<string, string>
 }
@@ -34,24 +34,22 @@ export const invalidRequest = (
   headers: Record<string, string> = {},
 ): Refusal => new Refusal({ status: 400, error: 'invalid_request', description, reason, headers })
 
-/** RFC 9110 §15.5.2 wants a challenge with every 401; RFC 6749 §5.2 allows it however the client authenticated. */
-const unauthenticated = (reason: string): Refusal =>
+/** Those whose rate matters to operators: counted from zero. */
+export const AUTHENTICATION_FAILURES = ['unknown_client', 'wrong_secret', 'no_secret', 'revoked_client']
+
+/**
+ * The same answer whatever was wrong. RFC 9110 §15.5.2 wants a challenge with every 401; RFC 6749 §5.2 allows it
+ * however the client authenticated.
+ */
+export const invalidClient = (reason: string, about?: string): Refusal =>
   new Refusal({
     status: 401,
     error: 'invalid_client',
     description: 'client authentication failed',
     reason,
+    about,
     headers: { 'WWW-Authenticate': 'Basic realm="oauth", charset="UTF-8"' },
   })
-
-/** The same answer whatever was wrong. Built once, since they answer floods of wrong secrets. */
-export const INVALID_CLIENT = {
-  none: unauthenticated('no_authentication'),
-  unknown: unauthenticated('unknown_client'),
-  revoked: unauthenticated('revoked_client'),
-  wrongSecret: unauthenticated('wrong_secret'),
-  noSecret: unauthenticated('no_secret'),
-}
 
 function tryAgain(status: number, why: string, reason: string, headers: Record<string, string>): Refusal {
   const description = `${why}: try again after the time in Retry-After`
@@ -61,8 +59,6 @@ function tryAgain(status: number, why: string, reason: string, headers: Record<s
 export const tooManyRequests = (reason: string, rate: RateLimitVerdict): Refusal =>
   tryAgain(429, 'too many requests', reason, rateLimitHeaders(rate))
 
-const RETRY_AFTER = { 'Retry-After': '2' }
-
 /** The stores could not be asked. Never access, never a verdict on the credentials. */
 export const unavailable = (reason: string): Refusal =>
-  tryAgain(503, 'temporarily unavailable', reason, RETRY_AFTER)
+  tryAgain(503, 'temporarily unavailable', reason, { 'Retry-After': '2' })

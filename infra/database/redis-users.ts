@@ -19,7 +19,7 @@ const COMMON = [
 ]
 
 export const REDIS_USER_RULES = {
-  auth: [...COMMON, '(%W~revoked:token:* +set)', '(~usage:* +eval +hincrby +hset)'].join(' '),
+  auth: [...COMMON, '(%W~revoked:token:* %W~assertion:* +set)', '(~usage:* +eval +hincrby +hset)'].join(' '),
   api: [
     ...COMMON,
     '(%W~revoked:client:* %W~revoked:token:* %W~revoked:key:* +set)',

@@ -18,6 +18,18 @@ export interface ClientCredentials {
   status: ClientStatus
 }
 
+/** What may sign a client's assertions (RFC 7518, RFC 8037, RFC 9864), by the curve, or else the type, of its key. */
+const ALGORITHMS: Readonly<Record<string, readonly string[]>> = {
+  'P-256': ['ES256'],
+  Ed25519: ['Ed25519', 'EdDSA'],
+  RSA: ['PS256', 'RS256'],
+}
+
+export const ASSERTION_ALGORITHMS: readonly string[] = Object.values(ALGORITHMS).flat()
+
+/** Returns the algorithms of a client's public key. */
+export const algorithmsOf = ({ crv, kty = '' }: JWK): readonly string[] => ALGORITHMS[crv ?? kty] ?? []
+
 /** @returns for each id, in their order, the client's credentials, or undefined when no client has that id. */
 export async function readClientCredentials(
   db: Queryable,

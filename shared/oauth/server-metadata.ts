@@ -1,18 +1,22 @@
+import { ASSERTION_ALGORITHMS } from './client-credentials.ts'
 import { SCOPES } from './scopes.ts'
 
 type Server = { issuer: string; resource: string }
 
-const AUTHENTICATION_METHODS = ['client_secret_basic', 'client_secret_post']
+const WITH_SECRETS = ['client_secret_basic', 'client_secret_post']
+const OF_CLIENTS = [...WITH_SECRETS, 'private_key_jwt']
 
 /** The metadata of the authorization server (RFC 8414 §2), from its issuer and the identifier of the API alone. */
 export const serverMetadata = ({ issuer, resource }: Server) => ({
   issuer,
   token_endpoint: `${issuer}/v1/oauth/token`,
-  token_endpoint_auth_methods_supported: AUTHENTICATION_METHODS,
+  token_endpoint_auth_methods_supported: OF_CLIENTS,
+  token_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGORITHMS,
   revocation_endpoint: `${issuer}/v1/oauth/revoke`,
-  revocation_endpoint_auth_methods_supported: AUTHENTICATION_METHODS,
+  revocation_endpoint_auth_methods_supported: OF_CLIENTS,
+  revocation_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGORITHMS,
   introspection_endpoint: `${issuer}/v1/oauth/introspect`,
-  introspection_endpoint_auth_methods_supported: AUTHENTICATION_METHODS,
+  introspection_endpoint_auth_methods_supported: WITH_SECRETS,
   // No RFC has it: where services that verify tokens themselves read what is revoked.
   revocations_uri: `${issuer}/v1/oauth/revocations`,
   jwks_uri: `${issuer}/v1/oauth/jwks`,

@@ -57,11 +57,8 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, unreadab
 }
 
 /** @returns the port that it listens on. @throws the system's error, such as EADDRINUSE. */
-export async function listen(
-  server: Server,
-  { host, port }: { host: string; port: number },
-): Promise<number> {
-  server.listen(port, host)
+export async function listen(server: Server, at: { host: string; port: number }): Promise<number> {
+  server.listen(at)
   await once(server, 'listening')
   return (server.address() as AddressInfo).port
 }

@@ -8,28 +8,11 @@ import { VERSION } from './version.ts'
 const DURATION_BUCKETS_S = [0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /** What a process counts. Each part adds its own metrics to the registry. */
-export interface Metrics {
-  readonly registry: Registry
-  /** @param request its route as it is documented, never the path that was sent; `unmatched` without one. */
-  answered(request: { route: string; method: string; status: number; duration_ms: number }): void
-  /** @param values of its label: each is there from the start as 0, since a rate does not see a first value. */
-  counter(name: string, help: string, values?: Record<string, readonly string[]>): Counter
-  /** @param read called for each scrape. `over`: how the values of several processes become one. */
-  gauge(
-    name: string,
-    about: { help: string; labels?: string[]; over: 'sum' | 'min' | 'max' | 'first' },
-    read: (set: (value: number, labels?: Record<string, string>) => void) => void | Promise<void>,
-  ): void
-}
+export type Metrics = ReturnType<typeof createMetrics>
 
 /** @param service its name in `integration_build_info`. `ofProcess`: measures memory, CPU and event-loop lag too. */
-export function createMetrics({
-  service,
-  ofProcess = false,
-}: {
-  service: string
-  ofProcess?: boolean
-}): Metrics {
+export function createMetrics(parts: { service: string; ofProcess?: boolean }) {
+  const { service, ofProcess = false } = parts
   const registry = new Registry()
   if (ofProcess) collectDefaultMetrics({ register: registry })
   const durations = new Histogram({
@@ -39,31 +22,41 @@ export function createMetrics({
     buckets: DURATION_BUCKETS_S,
     registers: [registry],
   })
-  const metrics: Metrics = {
+
+  /** @param read called for each scrape. `over`: how the values of several processes become one. */
+  function gauge(
+    name: string,
+    about: { help: string; labels?: string[]; over: 'sum' | 'min' | 'max' | 'first' },
+    read: (set: (value: number, labels?: Record<string, string>) => void) => void | Promise<void>,
+  ): void {
+    const { help, labels: labelNames = [], over: aggregator } = about
+    const collect = async () => {
+      measured.reset()
+      await read((value, labels = {}) => measured.set(labels, value))
+    }
+    const measured = new Gauge({ name, help, labelNames, aggregator, registers: [registry], collect })
+  }
+
+  const help = 'Always 1; the version that runs'
+  gauge('integration_build_info', { help, labels: ['service', 'version'], over: 'first' }, (set) =>
+    set(1, { service, version: VERSION }),
+  )
+  return {
     registry,
-    answered({ duration_ms, ...labels }) {
+    /** @param request its route as it is documented, never the path that was sent; `unmatched` without one. */
+    answered(request: { route: string; method: string; status: number; duration_ms: number }): void {
+      const { duration_ms, ...labels } = request
       durations.observe(labels, duration_ms / 1_000)
     },
-    counter(name, help, values = {}) {
+    /** @param values of its label: each is there from the start as 0, since a rate does not see a first value. */
+    counter(name: string, help: string, values: Record<string, readonly string[]> = {}): Counter {
       const counter = new Counter({ name, help, labelNames: Object.keys(values), registers: [registry] })
       for (const [label, each] of Object.entries(values))
         for (const value of each) counter.inc({ [label]: value }, 0)
       return counter
     },
-    gauge(name, { help, labels: labelNames = [], over: aggregator }, read) {
-      const collect = async () => {
-        gauge.reset()
-        await read((value, labels = {}) => gauge.set(labels, value))
-      }
-      const gauge = new Gauge({ name, help, labelNames, aggregator, registers: [registry], collect })
-    },
+    gauge,
   }
-  metrics.gauge(
-    'integration_build_info',
-    { help: 'Always 1; the version that runs', labels: ['service', 'version'], over: 'first' },
-    (set) => set(1, { service, version: VERSION }),
-  )
-  return metrics
 }
 
 /** All that a process may serve requests without. */

@@ -5,10 +5,7 @@ const JUDGED_TO_CHARACTERS = 64
 const SLIP_MAX = 2
 
 /** A variable that is probably meant to be the setting `didYouMean`, but has no effect. */
-export interface Misspelt {
-  variable: string
-  didYouMean: string
-}
+export type Misspelt = Record<'variable' | 'didYouMean', string>
 
 /** The variables whose name, or `<NAME>` if it is `<NAME>_FILE`, is one of `names` but for one typo. */
 export function misspeltSettings(env: Record<string, unknown>, names: readonly string[]): Misspelt[] {

@@ -3,10 +3,7 @@ import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { TICK } from './scripts.ts'
 import type { Timings } from './timings.ts'
 
-interface Tick {
-  count: number
-  sentAt_ms: number
-}
+type Tick = Record<'count' | 'sentAt_ms', number>
 
 export type Lease = ReturnType<typeof createLease>
 

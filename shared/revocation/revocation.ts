@@ -12,24 +12,7 @@ import { ASK, REVOKE } from './scripts.ts'
 import { type Entry, entriesOf, type Standing, type Subject } from './subject.ts'
 import { PRODUCTION_TIMINGS, type Timings } from './timings.ts'
 
-export interface Revocation {
-  /**
-   * Whether the subject has been revoked, and which part of it: a client within the last day, which is longer than any
-   * token lives or any client record is remembered. Never rejects. All that is asked in one turn is one Redis command.
-   */
-  ask(subject: Subject): Promise<Standing>
-  /**
-   * Runs `commit` in one Postgres transaction, which must leave the entry revoked there (now or already), and
-   * resolves with its result once no process can accept the entry. That can take 6 s when Redis cannot
-   * vouch for it, after at most 3 s until its commit. Rejects, with nothing changed, when `commit` rejects or those
-   * 3 s are over; when the transaction's own commit fails it rejects too, and only a repeat tells whether it counted.
-   */
-  revoke<T>(entry: Entry, commit: (transaction: Knex.Transaction) => Promise<T>): Promise<T>
-  /** How `ask` has decided since the start of the process. */
-  counts(): { redis: number; postgres: number; neither: number }
-  /** Whether Redis vouches for revocations now; else Postgres decides. */
-  trusted(): boolean
-}
+export type Revocation = ReturnType<typeof createRevocation>
 
 const keyOfKind = {
   client: redisKeys.revokedClient,
@@ -53,7 +36,7 @@ export function createRevocation(parts: {
   monotonic?: () => number
   /** Called about once a second while connected, with the error if Redis did not do its part. */
   ticked?: (error?: Error) => void
-}): Revocation {
+}) {
   const { redis, db, decisions = db, timings = PRODUCTION_TIMINGS } = parts
   const { monotonic = () => performance.now(), ticked = () => {} } = parts
   const lease = createLease({ redis, timings, monotonic, ticked })
@@ -120,8 +103,18 @@ export function createRevocation(parts: {
   }
 
   return {
+    /**
+     * Whether the subject has been revoked, and which part of it: a client within the last day, which is longer than any
+     * token lives or any client record is remembered. Never rejects. All that is asked in one turn is one Redis command.
+     */
     ask,
-    async revoke(entry, commit) {
+    /**
+     * Runs `commit` in one Postgres transaction, which must leave the entry revoked there (now or already), and
+     * resolves with its result once no process can accept the entry. That can take 6 s when Redis cannot
+     * vouch for it, after at most 3 s until its commit. Rejects, with nothing changed, when `commit` rejects or those
+     * 3 s are over; when the transaction's own commit fails it rejects too, and only a repeat tells whether it counted.
+     */
+    async revoke<T>(entry: Entry, commit: (transaction: Knex.Transaction) => Promise<T>): Promise<T> {
       const [result, namedRunId] = await commitWithin(timings.commit_ms, db, async (transaction) => {
         const committed = await commit(transaction)
         return [committed, await readNamedRunId(transaction)] as const
@@ -129,7 +122,9 @@ export function createRevocation(parts: {
       await settle(entry, namedRunId, monotonic())
       return result
     },
+    /** How `ask` has decided since the start of the process. */
     counts: () => ({ ...counts }),
+    /** Whether Redis vouches for revocations now; else Postgres decides. */
     trusted: lease.trusted,
   }
 }

@@ -40,10 +40,7 @@ const SUBJECTS_A_COMMAND = 200
 /** The most subjects that a process counts without Redis. When full, the one whose window ends first is dropped. */
 const SUBJECTS_IN_MEMORY = 100_000
 
-interface Use {
-  subject: string
-  weight: number
-}
+type Use = { subject: string; weight: number }
 
 /** The sum of a subject's weights in its window, this one included, and how long the window still lasts. */
 type Counted = [count: number, left_ms: number]

@@ -24,6 +24,8 @@ export const redisKeys = {
   revocationTick: 'revocation:tick',
   /** How often the subject was counted. Lives for one window of the policy. */
   rateLimit: (policy: string, subject: string) => `rate:${policy}:${subject}`,
+  /** Present: this assertion was used. Lives until it has expired by every process's clock. */
+  usedAssertion: (id: string) => `assertion:${id}`,
   /** Hash of client usage that is not yet stored in Postgres; pending-usage.ts has its fields. Lives until drained. */
   usagePending: 'usage:pending',
   /** The same hash, renamed while it is being stored. */

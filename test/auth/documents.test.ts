@@ -97,9 +97,25 @@ describe('what answers on the authorization server', () => {
       assert.deepEqual(json, {
         issuer: TEST_ISSUER,
         token_endpoint: `${TEST_ISSUER}/v1/oauth/token`,
-        token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+        token_endpoint_auth_methods_supported: [
+          'client_secret_basic',
+          'client_secret_post',
+          'private_key_jwt',
+        ],
+        token_endpoint_auth_signing_alg_values_supported: ['ES256', 'Ed25519', 'EdDSA', 'PS256', 'RS256'],
         revocation_endpoint: `${TEST_ISSUER}/v1/oauth/revoke`,
-        revocation_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+        revocation_endpoint_auth_methods_supported: [
+          'client_secret_basic',
+          'client_secret_post',
+          'private_key_jwt',
+        ],
+        revocation_endpoint_auth_signing_alg_values_supported: [
+          'ES256',
+          'Ed25519',
+          'EdDSA',
+          'PS256',
+          'RS256',
+        ],
         introspection_endpoint: `${TEST_ISSUER}/v1/oauth/introspect`,
         introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
         revocations_uri: `${TEST_ISSUER}/v1/oauth/revocations`,

@@ -4,6 +4,13 @@ import { Redis } from 'ioredis'
 import { newClientId } from '#shared/oauth/new-ids.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import type { RefusalRecord } from '#shared/usage/client-usage.ts'
+import {
+  assertionFields,
+  assertionOf,
+  createKeyClient,
+  type KeyClient,
+  newKeyPair,
+} from '../support/assertions.ts'
 import { startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
 
 describe('what is noted of a refused request', () => {
@@ -70,6 +77,36 @@ describe('what is noted of a refused request', () => {
     const [record] = await noted(client, 'unproven')
     assert.equal(record?.reason, 'wrong_secret')
     assert.equal(await redis.exists(redisKeys.refusals('proven', client.clientId)), 0)
+  })
+
+  it('says by how many seconds the dates of an assertion are off, once its signature held', async () => {
+    const signed = await createKeyClient(auth)
+    const now_s = Math.floor(auth.clock.now() / 1_000)
+    const dates: [object, string, number][] = [
+      [{ iat: now_s + 540, exp: now_s + 600 }, 'assertion_from_the_future', 540],
+      [{ iat: now_s - 560, exp: now_s - 500 }, 'assertion_expired', 500],
+      [{ exp: now_s + 86_400 }, 'assertion_too_far_ahead', 86_400],
+    ]
+    const sent = async (as: KeyClient, claims: object) =>
+      auth.token(signed, {
+        client_secret: undefined,
+        ...assertionFields(await assertionOf(as, auth.clock.now(), { ...claims })),
+      })
+    for (const [claims] of dates) await sent(signed, claims)
+    await sent({ ...signed, keys: newKeyPair() }, { iat: now_s + 540 })
+    let records: RefusalRecord[] = []
+    for (let tries = 0; records.length < 4 && tries < 30; tries += 1) {
+      records = await noted(signed, 'unproven')
+      await sleep(100)
+    }
+    const found = Object.fromEntries(records.map(({ reason, about }) => [reason, about]))
+    for (const [, reason, seconds] of dates)
+      assert.ok(Math.abs(Number(found[reason]) - seconds) <= 1, `${reason}: ${found[reason]}`)
+    assert.deepEqual(
+      Object.entries(found).find(([reason]) => reason === 'assertion_wrong_key'),
+      ['assertion_wrong_key', undefined],
+    )
+    assert.equal(await redis.exists(redisKeys.refusals('proven', signed.clientId)), 0)
   })
 
   it('records that the client was revoked, where the caller learns only invalid_client', async () => {

@@ -120,6 +120,13 @@ describe('the Redis users of the services', () => {
     'pttl rate:x',
     'hincrby usage:pending f 1',
   ]
+  it('allows the authorization server alone to remember an assertion, and to read none', async () => {
+    const remember = ['set assertion:x y px 1000 nx']
+    assert.deepEqual(await allowedAmong('auth', remember), remember)
+    assert.deepEqual(await allowedAmong('api', remember), [])
+    assert.deepEqual(await allowedAmong('auth', ['get assertion:x', 'del assertion:x']), [])
+  })
+
   it('allows what the services do', async () => {
     assert.deepEqual(await allowedAmong('auth', ALLOWED_TO_BOTH), ALLOWED_TO_BOTH)
     assert.deepEqual(await allowedAmong('api', ALLOWED_TO_BOTH), ALLOWED_TO_BOTH)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { calculateJwkThumbprint, type JWK } from 'jose'
 import knex, { type Knex } from 'knex'
 import { pino } from 'pino'
 import { insertCompany } from '#shared/accounts/people.ts'
@@ -28,6 +29,8 @@ import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis 
 export const TEST_ISSUER = 'https://issuer.test'
 export const TEST_RESOURCE = 'https://api.test'
 
+const DAY_MS = 24 * 3_600_000
+
 export interface AuthResponse {
   status: number
   headers: Headers
@@ -41,6 +44,12 @@ export interface TestClient {
   clientSecret: string
   vendorId: string
   scopes: Scope[]
+}
+
+/** What a test wants of a new client; with a `publicKey` the client has no secret. */
+export interface WantedClient extends Partial<TestClient> {
+  publicKey?: JWK
+  expiresAt?: Date
 }
 
 export interface TestAuth {
@@ -66,7 +75,7 @@ export interface TestAuth {
   ): Promise<AuthResponse>
   /** A token request that is in order, but for what `fields` says otherwise. */
   token(client: TestClient, fields?: Record<string, string | undefined>): Promise<AuthResponse>
-  createClient(client?: Partial<TestClient>): Promise<TestClient>
+  createClient(client?: WantedClient): Promise<TestClient>
   /** Marks the client as Revoked in Postgres, and tells nobody. */
   markRevoked(client: TestClient): Promise<void>
   /** Revokes the client as the resource API does; when it resolves, no process accepts it. */
@@ -228,7 +237,10 @@ async function send(url: string, path: string, init: RequestInit): Promise<AuthR
   return { status, headers, text, json }
 }
 
-export async function createClient(db: Knex, given: Partial<TestClient>): Promise<TestClient> {
+export async function createClient(
+  db: Knex,
+  { publicKey, expiresAt, ...given }: WantedClient,
+): Promise<TestClient> {
   const client = {
     clientId: newClientId(),
     clientSecret: newClientSecret(),
@@ -243,9 +255,12 @@ export async function createClient(db: Knex, given: Partial<TestClient>): Promis
     vendorId,
     name: 'A client',
     scopes: client.scopes,
-    authenticatesBy: { secretHash: hashSecret(client.clientSecret) },
+    authenticatesBy: publicKey
+      ? { publicKey, keyThumbprint: await calculateJwkThumbprint(publicKey) }
+      : { secretHash: hashSecret(client.clientSecret) },
+    expiresAt,
     createdBy: null,
-    createdAt: new Date(),
+    createdAt: new Date(expiresAt ? expiresAt.getTime() - DAY_MS : Date.now()),
   })
   return client
 }

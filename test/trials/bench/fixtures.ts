@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { JWK } from 'jose'
 import type { Knex } from 'knex'
 import { hashSecret } from '../../../shared/oauth/ids.ts'
 import { newClientId, newClientSecret } from '../../../shared/oauth/new-ids.ts'
@@ -61,6 +62,23 @@ export async function addClients(
     )
   }
   return clients
+}
+
+/** Clients of one company that all have this key. Returns their ids. */
+export async function addKeyClients(
+  db: Knex,
+  count: number,
+  key: JWK,
+  thumbprint: string,
+): Promise<string[]> {
+  const [vendorId] = await addCompanies(db, 1, 1)
+  const ids = Array.from({ length: count }, newClientId)
+  await db.raw(
+    `insert into oauth_clients (client_id, vendor_id, name, scopes, public_key, key_thumbprint)
+     select id, ?, 'bench', array['analytics:read'], ?::jsonb, ? from unnest(?::text[]) as id`,
+    [vendorId as string, JSON.stringify(key), thumbprint, ids],
+  )
+  return ids
 }
 
 /** So many clients, of a few hundred companies. */

@@ -132,7 +132,8 @@ async function prepare({ servers, conditions }: Bench, subject: Subject) {
     })
     const cpu = cpuSeconds(server.pids) - before
     const others = watched(generated.seconds)
-    sent += generated.requests
+    // What was in flight at the end was sent, but not counted.
+    sent += generated.requests + (unmet ? connections : 0)
     if (unmet && sent > requests.length)
       throw new Error(`${subject.name}: there were too few requests to send each once`)
     requireExpected(subject, generated, connections)

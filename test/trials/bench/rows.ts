@@ -1,3 +1,4 @@
+import { assertionRows } from './assertion.ts'
 import { clientListRows } from './client-list.ts'
 import { dailyRows } from './daily.ts'
 import { floodRows } from './flood.ts'
@@ -12,6 +13,7 @@ import { tokenRows } from './token.ts'
 /** Everything that can be measured, in the order of the tables. */
 export const ROWS: readonly Row[] = [
   ...tokenRows,
+  ...assertionRows,
   ...dailyRows,
   ...floodRows,
   ...clientListRows,

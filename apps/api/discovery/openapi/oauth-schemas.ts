@@ -8,6 +8,17 @@ const credentials = {
   client_secret: { type: 'string', description: 'Left out if the client authenticates by HTTP Basic.' },
 }
 
+/** Those of a client; a service has a secret. */
+const clientCredentials = {
+  ...credentials,
+  client_assertion_type: {
+    type: 'string',
+    enum: ['urn:ietf:params:oauth:client-assertion-type:jwt-bearer'],
+    description: 'For a client that has a key instead of a secret (RFC 7523).',
+  },
+  client_assertion: { type: 'string', description: "A JWT signed with the client's key." },
+}
+
 const text = (description?: string): JsonSchema => ({ type: 'string', ...(description && { description }) })
 const uri: JsonSchema = { type: 'string', format: 'uri' }
 const texts: JsonSchema = { type: 'array', items: { type: 'string' } }
@@ -17,21 +28,24 @@ const object = (properties: Record<string, JsonSchema>, required: readonly strin
   required,
 })
 
-const presentedToken = object(
-  {
-    token: { ...text('The access token.'), minLength: 1 },
-    token_type_hint: text('Ignored.'),
-    ...credentials,
-  },
-  ['token'],
-)
+const presentedToken = (by: Record<string, JsonSchema>): JsonSchema =>
+  object(
+    {
+      token: { ...text('The access token.'), minLength: 1 },
+      token_type_hint: text('Ignored.'),
+      ...by,
+    },
+    ['token'],
+  )
 
 const metadataMembers = {
   issuer: uri,
   token_endpoint: uri,
   token_endpoint_auth_methods_supported: texts,
+  token_endpoint_auth_signing_alg_values_supported: texts,
   revocation_endpoint: uri,
   revocation_endpoint_auth_methods_supported: texts,
+  revocation_endpoint_auth_signing_alg_values_supported: texts,
   introspection_endpoint: uri,
   introspection_endpoint_auth_methods_supported: texts,
   revocations_uri: uri,
@@ -53,7 +67,7 @@ export const oauthSchemas = (): Record<string, JsonSchema> => ({
   TokenRequest: object(
     {
       grant_type: { type: 'string', enum: ['client_credentials'] },
-      ...credentials,
+      ...clientCredentials,
       scope: {
         ...text("One or more of the client's scopes, each once, separated by single spaces."),
         pattern: `^${ANY_SCOPE}( ${ANY_SCOPE})*$`,
@@ -68,11 +82,16 @@ export const oauthSchemas = (): Record<string, JsonSchema> => ({
       token_type: { type: 'string', enum: ['Bearer'] },
       expires_in: { type: 'integer', description: 'Seconds.' },
       scope: text('The scopes of the token, as they were asked for.'),
+      client_secret_expires_at: {
+        type: 'integer',
+        description:
+          'When the client expires, in seconds since 1970. Only for a client that does (RFC 7591).',
+      },
     },
     ['access_token', 'token_type', 'expires_in', 'scope'],
   ),
-  RevocationRequest: presentedToken,
-  IntrospectionRequest: presentedToken,
+  RevocationRequest: presentedToken(clientCredentials),
+  IntrospectionRequest: presentedToken(credentials),
   Introspection: object(
     {
       active: {

@@ -31,6 +31,13 @@ export interface components {
             client_id?: string;
             /** @description Left out if the client authenticates by HTTP Basic. */
             client_secret?: string;
+            /**
+             * @description For a client that has a key instead of a secret (RFC 7523).
+             * @enum {string}
+             */
+            client_assertion_type?: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+            /** @description A JWT signed with the client's key. */
+            client_assertion?: string;
             /** @description One or more of the client's scopes, each once, separated by single spaces. */
             scope: string;
             /** @description If sent, the identifier of this API (RFC 8707). */
@@ -45,6 +52,8 @@ export interface components {
             expires_in: number;
             /** @description The scopes of the token, as they were asked for. */
             scope: string;
+            /** @description When the client expires, in seconds since 1970. Only for a client that does (RFC 7591). */
+            client_secret_expires_at?: number;
         };
         RevocationRequest: {
             /** @description The access token. */
@@ -55,6 +64,13 @@ export interface components {
             client_id?: string;
             /** @description Left out if the client authenticates by HTTP Basic. */
             client_secret?: string;
+            /**
+             * @description For a client that has a key instead of a secret (RFC 7523).
+             * @enum {string}
+             */
+            client_assertion_type?: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+            /** @description A JWT signed with the client's key. */
+            client_assertion?: string;
         };
         IntrospectionRequest: {
             /** @description The access token. */
@@ -117,9 +133,11 @@ export interface components {
             /** Format: uri */
             token_endpoint: string;
             token_endpoint_auth_methods_supported: string[];
+            token_endpoint_auth_signing_alg_values_supported: string[];
             /** Format: uri */
             revocation_endpoint: string;
             revocation_endpoint_auth_methods_supported: string[];
+            revocation_endpoint_auth_signing_alg_values_supported: string[];
             /** Format: uri */
             introspection_endpoint: string;
             introspection_endpoint_auth_methods_supported: string[];
@@ -140,9 +158,11 @@ export interface components {
             /** Format: uri */
             token_endpoint: string;
             token_endpoint_auth_methods_supported: string[];
+            token_endpoint_auth_signing_alg_values_supported: string[];
             /** Format: uri */
             revocation_endpoint: string;
             revocation_endpoint_auth_methods_supported: string[];
+            revocation_endpoint_auth_signing_alg_values_supported: string[];
             /** Format: uri */
             introspection_endpoint: string;
             introspection_endpoint_auth_methods_supported: string[];

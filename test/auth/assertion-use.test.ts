@@ -1,0 +1,196 @@
+import { strict as assert } from 'node:assert'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { newClientId } from '#shared/oauth/new-ids.ts'
+import {
+  assertionFields,
+  assertionOf,
+  createKeyClient,
+  goodClaims,
+  type KeyClient,
+  newKeyPair,
+  signJwt,
+} from '../support/assertions.ts'
+import { startAuth, type TestAuth } from '../support/auth.ts'
+import { asAdmin, restartEmpty } from '../support/revocation.ts'
+import { cutOffDatabase } from '../support/stores.ts'
+
+const MINUTE_MS = 60_000
+
+const send = (auth: TestAuth, assertion: string) =>
+  auth.post('/v1/oauth/token', {
+    grant_type: 'client_credentials',
+    scope: 'analytics:read',
+    ...assertionFields(assertion),
+  })
+const statuses = async (...sent: ReturnType<typeof send>[]) =>
+  (await Promise.all(sent)).map(({ status }) => status).sort()
+
+describe('an assertion that is sent again', () => {
+  let auth: TestAuth
+  let second: TestAuth
+  let client: KeyClient
+
+  before(async () => {
+    auth = await startAuth({ trusted: true })
+    second = await startAuth({ beside: auth })
+    client = await createKeyClient(auth)
+  })
+  after(async () => {
+    await second.stop()
+    await auth.stop()
+  })
+
+  const assertion = (claims: object = {}) => assertionOf(client, auth.clock.now(), { ...claims })
+  const reasonsOf = ({ logLines }: TestAuth) => logLines.flatMap((line) => JSON.parse(line).reason ?? [])
+
+  it('refuses a jti that this process or another has accepted, also under a new signature', async () => {
+    const { jti, ...claims } = goodClaims(client, auth.clock.now())
+    assert.equal((await send(auth, await assertion({ ...claims, jti }))).status, 200)
+    for (const server of [auth, second]) {
+      server.logLines.length = 0
+      assert.equal((await send(server, await assertion({ ...claims, jti }))).status, 401)
+      assert.deepEqual(reasonsOf(server), ['assertion_replayed'])
+    }
+  })
+
+  it('accepts one of many that arrive at once, at two processes', async () => {
+    const once = await assertion()
+    assert.deepEqual(
+      await statuses(send(auth, once), send(second, once), send(auth, once), send(second, once)),
+      [200, 401, 401, 401],
+    )
+  })
+
+  it('accepts the jti that another client has used', async () => {
+    const other = await createKeyClient(auth)
+    const jti = newClientId()
+    assert.equal((await send(auth, await assertion({ jti }))).status, 200)
+    assert.equal((await send(second, await assertionOf(other, auth.clock.now(), { jti }))).status, 200)
+  })
+
+  it('uses up no jti by a refusal', async () => {
+    const jti = newClientId()
+    assert.equal((await send(auth, await assertion({ jti, aud: 'https://other.test' }))).status, 401)
+    const { privateKey } = newKeyPair()
+    const forged = await signJwt({ ...goodClaims(client, auth.clock.now()), jti }, privateKey, {
+      alg: 'ES256',
+    })
+    assert.equal((await send(auth, forged)).status, 401)
+    assert.equal((await send(auth, await assertion({ jti }))).status, 200)
+  })
+
+  it('remembers a jti until no process can take its assertion any more, and its sender not at all', async () => {
+    const jti = newClientId()
+    const before = await used()
+    await send(auth, await assertion({ jti }))
+    const [key = ''] = (await used()).filter((each) => !before.includes(each))
+    const left_ms = await asAdmin(auth.redis, (redis) => redis.pttl(key))
+    // A minute, and clocks that are two minutes off either way.
+    assert.ok(left_ms > 5 * MINUTE_MS && left_ms <= 6 * MINUTE_MS, `${left_ms} ms`)
+    assert.match(key, /^assertion:[\w-]{43}$/)
+    assert.ok(!key.includes(jti) && !key.includes(client.clientId))
+  })
+
+  it('refuses it by the same process after Redis has lost everything, and while Redis is away', async () => {
+    const before = await assertion()
+    assert.equal((await send(auth, before)).status, 200)
+    await auth.redis.stop('SIGKILL')
+    const meanwhile = await assertion()
+    assert.equal((await send(auth, meanwhile)).status, 200, 'works without Redis')
+    assert.deepEqual(await statuses(send(auth, before), send(auth, meanwhile)), [401, 401])
+    await restartEmpty(auth.redis)
+    await backAgain()
+    assert.deepEqual(await statuses(send(auth, before), send(auth, meanwhile)), [401, 401])
+  })
+
+  const used = () => asAdmin(auth.redis, (redis) => redis.keys('assertion:*'))
+
+  /** Waits until this process writes to Redis again. */
+  async function backAgain(): Promise<void> {
+    for (let tries = 0; (await used()).length === 0; tries += 1) {
+      assert.ok(tries < 100, 'Redis is not used again after 10 s')
+      await sleep(100)
+      await send(auth, await assertion())
+    }
+  }
+})
+
+describe('the work of judging an assertion', () => {
+  let auth: TestAuth
+  let client: KeyClient
+  let keyless: KeyClient
+  const { query } = pg.Client.prototype
+  const { verify } = crypto.subtle
+  const work = { reads: 0, verifications: 0 }
+
+  before(async () => {
+    auth = await startAuth({ trusted: true })
+    client = await createKeyClient(auth)
+    keyless = { ...(await auth.createClient()), keys: newKeyPair() }
+    pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
+      const text = (given[0] as { text?: string }).text ?? ''
+      if (text.includes('secret_hash as')) work.reads += 1
+      return query.apply(this, given as never)
+    } as typeof query
+    crypto.subtle.verify = (...given) => {
+      work.verifications += 1
+      return verify.apply(crypto.subtle, given)
+    }
+  })
+  after(async () => {
+    Object.assign(pg.Client.prototype, { query })
+    Object.assign(crypto.subtle, { verify })
+    await auth.stop()
+  })
+
+  async function workOf(as: KeyClient, alg: 'ES256' | 'RS256', keys = newKeyPair()) {
+    const header = { alg }
+    const assertion = await signJwt(goodClaims(as, auth.clock.now()), keys.privateKey, header)
+    Object.assign(work, { reads: 0, verifications: 0 })
+    assert.equal((await send(auth, assertion)).status, 401)
+    return { ...work }
+  }
+  const ONCE = { reads: 1, verifications: 1 }
+
+  it('verifies one signature and reads one record, whoever the client is', async () => {
+    const rsa = newKeyPair('RSA')
+    const unknown = () => ({ ...client, clientId: newClientId() })
+    for (const met of [false, true]) {
+      assert.deepEqual(await workOf(client, 'ES256'), ONCE, `another key, ${met}`)
+      assert.deepEqual(await workOf(client, 'RS256', rsa), ONCE, `another algorithm, ${met}`)
+      assert.deepEqual(await workOf(keyless, 'ES256'), ONCE, `a client with a secret, ${met}`)
+      assert.deepEqual(await workOf(unknown(), 'ES256'), ONCE, `unknown, ${met}`)
+      assert.deepEqual(await workOf(unknown(), 'RS256', rsa), ONCE, `unknown, another algorithm, ${met}`)
+      await send(auth, await assertionOf(client, auth.clock.now()))
+      await auth.token(keyless)
+    }
+  })
+
+  it('counts failures by address, and refuses none that holds', async () => {
+    await asAdmin(auth.redis, (redis) => redis.flushall())
+    const limited = await startAuth({ beside: auth, env: { RATE_TOKEN_FAILURES_PER_ADDRESS: '2/60' } })
+    const wrong = () =>
+      signJwt(goodClaims(client, auth.clock.now()), newKeyPair().privateKey, { alg: 'ES256' })
+    const seen = []
+    for (let sent = 0; sent < 3; sent += 1) seen.push((await send(limited, await wrong())).status)
+    assert.deepEqual(seen, [401, 401, 429])
+    assert.equal((await send(limited, await assertionOf(client, auth.clock.now()))).status, 200)
+    await limited.stop()
+  })
+
+  it('needs no read for a client that it has met, while Postgres is away', async () => {
+    assert.equal((await send(auth, await assertionOf(client, auth.clock.now()))).status, 200)
+    const restore = await cutOffDatabase(auth.database)
+    const known = await send(auth, await assertionOf(client, auth.clock.now()))
+    const forged = await signJwt(goodClaims(client, auth.clock.now()), newKeyPair().privateKey, {
+      alg: 'ES256',
+    })
+    const unknown = await assertionOf({ ...client, clientId: newClientId() }, auth.clock.now())
+    const failed = await statuses(send(auth, forged), send(auth, unknown))
+    await restore()
+    assert.equal(known.status, 200)
+    // 401 for one of them alone would say which ids are in use.
+    assert.deepEqual(failed, [503, 503])
+  })
+})

@@ -1,0 +1,86 @@
+import { strict as assert } from 'node:assert'
+import { newClientSecret } from '#shared/oauth/new-ids.ts'
+import { createService } from '../../infra/admin/services.ts'
+import { assertionFields, assertionOf, createKeyClient } from '../support/assertions.ts'
+import { basic, startAuth, type TestAuth } from '../support/auth.ts'
+import { testOperator } from '../support/operator.ts'
+
+const HOUR_MS = 3_600_000
+
+describe('a client that expires', () => {
+  let auth: TestAuth
+  let introspection: { client_id: string; client_secret: string }
+
+  before(async () => {
+    auth = await startAuth({ trusted: true })
+    const service = await createService(auth.db, { name: 'Boost', by: testOperator() })
+    introspection = { client_id: service.serviceId, client_secret: service.serviceSecret }
+  })
+  after(() => auth.stop())
+
+  const expiring = (left_ms: number) => auth.createClient({ expiresAt: new Date(auth.clock.now() + left_ms) })
+
+  it('says in each token answer when the client expires, in whole seconds', async () => {
+    const expiresAt = new Date('2037-01-02T03:04:05.678Z')
+    const withKey = await createKeyClient(auth, { expiresAt })
+    const fields = assertionFields(await assertionOf(withKey, auth.clock.now()))
+    for (const { json } of [
+      await auth.token(await auth.createClient({ expiresAt })),
+      await auth.token(withKey, { client_id: undefined, client_secret: undefined, ...fields }),
+    ])
+      assert.equal(json.client_secret_expires_at, Date.parse('2037-01-02T03:04:05Z') / 1_000)
+    const { json } = await auth.token(await auth.createClient())
+    assert.equal('client_secret_expires_at' in json, false)
+  })
+
+  it('gives its last token before the time, and none from then on', async () => {
+    const client = await expiring(HOUR_MS)
+    auth.clock.advance(HOUR_MS - 1)
+    assert.equal((await auth.token(client)).status, 200)
+    auth.clock.advance(1)
+    auth.logLines.length = 0
+    const refused = await auth.token(client)
+    const wrong = await auth.token(client, { client_secret: newClientSecret() })
+    assert.deepEqual([refused.status, refused.text], [401, wrong.text])
+    assert.deepEqual([...refused.headers.keys()], [...wrong.headers.keys()])
+    assert.equal(JSON.parse(auth.logLines[0] ?? '').reason, 'expired_client')
+  })
+
+  it('refuses it at the revocation endpoint as well, while its live token runs out', async () => {
+    const client = await expiring(HOUR_MS)
+    auth.clock.advance(HOUR_MS - 1_000)
+    const { access_token } = (await auth.token(client)).json
+    auth.clock.advance(2_000)
+    const authorization = basic(client.clientId, client.clientSecret)
+    const { status } = await auth.post('/v1/oauth/revoke', { token: access_token }, { authorization })
+    assert.equal(status, 401)
+    const asService = { token: access_token, ...introspection }
+    assert.equal((await auth.post('/v1/oauth/introspect', asService)).json.active, true)
+  })
+
+  it('names revocation first, of a client that is both', async () => {
+    const client = await expiring(HOUR_MS)
+    await auth.markRevoked(client)
+    auth.clock.advance(HOUR_MS)
+    auth.logLines.length = 0
+    assert.equal((await auth.token(client)).status, 401)
+    assert.equal(JSON.parse(auth.logLines[0] ?? '').reason, 'revoked_client')
+  })
+
+  it('answers 503 while its clock is wrong, whether or not the client seems to have expired', async () => {
+    const far = async () => auth.clock.now() + HOUR_MS
+    const wrong = await startAuth({ beside: auth, stores: { postgres: far, redis: far } })
+    const withKey = await createKeyClient(auth)
+    const client = await expiring(HOUR_MS)
+    const past = await expiring(1)
+    auth.clock.advance(1)
+    for (const each of [client, past]) assert.equal((await wrong.token(each)).status, 503)
+    for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
+      const sent = assertionFields(await assertionOf(withKey, auth.clock.now(), { exp: 1 }))
+      const fields = { grant_type: 'client_credentials', token: 'x', ...sent }
+      assert.equal((await wrong.post(path, fields)).status, 503)
+    }
+    assert.equal((await wrong.token(past, { client_secret: 'wrong' })).status, 401)
+    await wrong.stop()
+  })
+})

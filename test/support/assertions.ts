@@ -1,0 +1,75 @@
+import { generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto'
+import { type JWK, SignJWT } from 'jose'
+import { TEST_ISSUER, type TestAuth, type TestClient, type WantedClient } from './auth.ts'
+
+export const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
+
+export interface KeyPair {
+  privateKey: KeyObject
+  publicKey: KeyObject
+  jwk: JWK
+}
+
+const GENERATE = {
+  'P-256': () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+  Ed25519: () => generateKeyPairSync('ed25519'),
+  RSA: () => generateKeyPairSync('rsa', { modulusLength: 2048 }),
+}
+export type KeyKind = keyof typeof GENERATE
+
+export function newKeyPair(kind: KeyKind = 'P-256'): KeyPair {
+  const { privateKey, publicKey } = GENERATE[kind]()
+  return { privateKey, publicKey, jwk: publicKey.export({ format: 'jwk' }) as JWK }
+}
+
+export interface KeyClient extends TestClient {
+  keys: KeyPair
+}
+
+/** A client that authenticates by assertions. Its `clientSecret` was never stored. */
+export async function createKeyClient(
+  auth: TestAuth,
+  { kind, ...wanted }: WantedClient & { kind?: KeyKind } = {},
+): Promise<KeyClient> {
+  const keys = newKeyPair(kind)
+  return { ...(await auth.createClient({ ...wanted, publicKey: keys.jwk })), keys }
+}
+
+/** The claims of an assertion that is in order and lives for a minute. */
+export function goodClaims({ clientId }: TestClient, now_ms: number): Record<string, unknown> {
+  const iat = Math.floor(now_ms / 1_000)
+  return { iss: clientId, sub: clientId, aud: TEST_ISSUER, iat, exp: iat + 60, jti: randomUUID() }
+}
+
+/** Members that are undefined are left out. */
+export const signJwt = (
+  claims: Record<string, unknown>,
+  key: KeyObject | Uint8Array,
+  header: Record<string, unknown> & { alg: string },
+): Promise<string> => new SignJWT(claims).setProtectedHeader(header).sign(key)
+
+/** An assertion of the client that is in order, but for `claims` and `header`. */
+export const assertionOf = (
+  client: KeyClient,
+  now_ms: number,
+  claims: Record<string, unknown> = {},
+  header: Record<string, unknown> = {},
+): Promise<string> =>
+  signJwt({ ...goodClaims(client, now_ms), ...claims }, client.keys.privateKey, { alg: 'ES256', ...header })
+
+/** The fields of a request by assertion. */
+export const assertionFields = (assertion: string): Record<string, string> => ({
+  client_assertion_type: JWT_BEARER,
+  client_assertion: assertion,
+})
+
+/** A part of a JWS: a text is taken as it is. */
+export const encode = (part: object | string): string =>
+  Buffer.from(typeof part === 'string' ? part : JSON.stringify(part)).toString('base64url')
+
+/** What no library would sign, by ES256. */
+export function signByHand({ keys }: KeyClient, header: object, claims: object | string): string {
+  const signed = `${encode(header)}.${encode(claims)}`
+  const key = { key: keys.privateKey, dsaEncoding: 'ieee-p1363' as const }
+  return `${signed}.${sign('sha256', Buffer.from(signed), key).toString('base64url')}`
+}
