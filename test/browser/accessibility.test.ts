@@ -157,6 +157,20 @@ const STATES: State[] = [
     },
   },
   {
+    name: 'create a client with a key of one’s own, with mistakes',
+    as: OWNER,
+    path: CLIENTS,
+    async reach(page) {
+      await page.getByRole('button', { name: 'Create client' }).click()
+      await dialog(page)
+        .getByRole('radio', { name: /of your own/ })
+        .check()
+      await dialog(page).getByLabel('Expires').selectOption('date')
+      await dialog(page).getByRole('button', { name: 'Create client' }).click()
+      await dialog(page).getByText('Choose the day.').waitFor()
+    },
+  },
+  {
     name: 'analytics',
     as: OWNER,
     path: '/ven_acme/analytics',
@@ -244,6 +258,24 @@ const STATES: State[] = [
       await dialog(page).getByText('Client secret').waitFor()
       await page.keyboard.press('Escape')
       await dialog(page).getByText('once this is closed, the secret is gone').waitFor()
+    },
+  },
+  {
+    name: 'the private key',
+    as: OWNER,
+    path: CLIENTS,
+    stays: true,
+    async reach(page) {
+      await page.getByRole('button', { name: 'Create client' }).click()
+      await dialog(page).getByLabel('Name').fill('Accessible key')
+      await dialog(page).getByRole('checkbox').first().check()
+      await dialog(page)
+        .getByRole('radio', { name: /created in this browser/ })
+        .check()
+      await dialog(page).getByRole('button', { name: 'Create client' }).click()
+      await dialog(page).getByRole('button', { name: 'Download' }).waitFor()
+      await page.keyboard.press('Escape')
+      await dialog(page).getByText('once this is closed, the private key is gone').waitFor()
     },
   },
   {
@@ -397,6 +429,38 @@ describe('workspace: what axe does not see', function () {
     assert.equal(new Set(names).size, names.length, names.join(', '))
     await dialog(page).getByRole('button', { name: 'Done' }).click({ force: true })
     await dialog(page).getByText('Tick the box first: once').waitFor()
+  })
+
+  it('puts a dialog in the middle of the window, whether or not it is taller', async () => {
+    tab = await visit({ as: OWNER, path: CLIENTS, width: 1440 })
+    const { page } = tab
+    await page.getByRole('button', { name: 'Create client' }).click()
+    for (const height of [600, 1600]) {
+      await page.setViewportSize({ width: 1440, height })
+      const { x, width } = (await dialog(page).boundingBox()) as { x: number; width: number }
+      assert.ok(Math.abs(x + width / 2 - 720) <= 1, `its middle is at ${x + width / 2}`)
+    }
+  })
+
+  it('keeps a new secret on one line in a wide window', async () => {
+    tab = await visit({ as: OWNER, path: CLIENTS, width: 1440 })
+    const { page } = tab
+    await page.getByRole('button', { name: 'Create client' }).click()
+    await dialog(page).getByLabel('Name').fill('One line')
+    await dialog(page).getByRole('checkbox').first().check()
+    await dialog(page).getByRole('button', { name: 'Create client' }).click()
+    const secret = dialog(page)
+      .getByText(/^ias_\w+$/)
+      .first()
+    await secret.waitFor()
+    const lines = await secret.evaluate((it) => {
+      const text = document.createRange()
+      text.selectNodeContents(it)
+      return text.getClientRects().length
+    })
+    assert.equal(lines, 1)
+    await dialog(page).getByRole('checkbox', { name: 'I have saved the secret' }).check()
+    await dialog(page).getByRole('button', { name: 'Done' }).click()
   })
 
   it('keeps no bar and never scrolls sideways at 400 % zoom', async () => {

@@ -46,11 +46,17 @@ describe('workspace: one client', function () {
     await assertFits(page)
   })
 
-  it('says that a new client has done nothing yet', async () => {
-    const { clientId } = await createClient(await sessionToken(OWNER), { name: 'Without evidence' })
+  it('says that a new client has done nothing yet, and lists its scopes in the order of every screen', async () => {
+    const scopes = ['boost:write', 'catalog:write', 'analytics:read']
+    const { clientId } = await createClient(await sessionToken(OWNER), { name: 'Without evidence', scopes })
     tab = await visit({ as: OWNER, path: `${CLIENTS}/${clientId}` })
     await tab.page.getByText('No tokens issued, no requests refused.').waitFor()
     await tab.page.getByText('None in the last 24 hours.').waitFor()
+    assert.deepEqual(await tab.page.locator('.scope-list code').allInnerTexts(), [
+      'analytics:read',
+      'boost:write',
+      'catalog:write',
+    ])
   })
 
   it('renames a client on every screen at once, and keeps both names in the activity', async () => {

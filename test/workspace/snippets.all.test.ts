@@ -1,5 +1,6 @@
 import { strict as assert } from 'node:assert'
-import { execFile, spawn } from 'node:child_process'
+import { execFile, spawn, spawnSync } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -21,7 +22,7 @@ import { payloadOf } from '../../apps/workspace/src/webhooks/test-event.ts'
 import type { Scope } from '../../shared/oauth/scopes.ts'
 import { QUICK_START, untilAnswered } from '../support/languages.ts'
 import { freePort } from '../support/ports.ts'
-import { createClient, OWNER, sessionToken, testStack } from '../support/workspace.ts'
+import { api, createClient, OWNER, sessionToken, testStack } from '../support/workspace.ts'
 
 const run = promisify(execFile)
 /** Go compiles its standard library when it is first used. */
@@ -30,11 +31,19 @@ const ENV = { ...process.env, ...QUICK_START }
 
 const PROGRAMS = [
   { tool: process.execPath, file: 'analytics.mjs', write: node },
-  { tool: 'python3', file: 'analytics.py', write: python },
-  { tool: 'go', file: 'analytics.go', write: go },
+  { tool: 'python3', file: 'analytics.py', write: python, library: ['-c', 'import jwt, cryptography'] },
+  { tool: 'go', file: 'analytics.go', write: go, onlyP256: true },
   { tool: 'java', file: 'Analytics.java', write: java },
-  { tool: 'php', file: 'analytics.php', write: php },
+  { tool: 'php', file: 'analytics.php', write: php, onlyP256: true },
 ]
+
+const KEYS = {
+  ES256: generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+  EdDSA: generateKeyPairSync('ed25519'),
+  RS256: generateKeyPairSync('rsa', { modulusLength: 2048 }),
+}
+type Algorithm = keyof typeof KEYS
+const ALGORITHMS = Object.keys(KEYS) as Algorithm[]
 
 describe('workspace: the code to paste', function () {
   this.timeout(DEADLINE_MS)
@@ -46,8 +55,25 @@ describe('workspace: the code to paste', function () {
 
   async function access(scopes: Scope[]): Promise<Access> {
     const stack = await testStack()
-    const client = await createClient(await sessionToken(OWNER), { name: 'Pasted', scopes })
-    return { baseUrl: stack.baseUrl, vendorId: 'ven_acme', scopes, ...client }
+    const { clientId, clientSecret } = await createClient(await sessionToken(OWNER), {
+      name: 'Pasted',
+      scopes,
+    })
+    const credential = { secret: clientSecret }
+    return { baseUrl: stack.baseUrl, vendorId: 'ven_acme', clientId, credential, scopes }
+  }
+
+  /** A client with a key, whose private half is in the folder. */
+  async function accessByKey(algorithm: Algorithm): Promise<Access> {
+    const { baseUrl } = await testStack()
+    const { publicKey, privateKey } = KEYS[algorithm]
+    const scopes: Scope[] = ['analytics:read']
+    const body = { name: 'Signed', scopes, publicKey: publicKey.export({ format: 'jwk' }) }
+    const token = await sessionToken(OWNER)
+    const { clientId } = await api('/v1/vendor/ven_acme/oauth-clients', { token, body })
+    const keyFile = `${clientId}.pem`
+    await writeFile(join(folder, keyFile), privateKey.export({ type: 'pkcs8', format: 'pem' }))
+    return { baseUrl, vendorId: 'ven_acme', clientId, credential: { keyFile, algorithm }, scopes }
   }
 
   /** Runs commands as a person's shell would after a paste. */
@@ -89,6 +115,29 @@ describe('workspace: the code to paste', function () {
           printed,
           scopes.includes('analytics:read') ? /impressions/ : /^Token received \(\d+ characters\)$/m,
         )
+      })
+    }
+  }
+
+  for (const algorithm of ALGORITHMS) {
+    it(`signs by ${algorithm} with openssl and curl, pasted whole`, async () => {
+      const pasted = curl(await accessByKey(algorithm))
+      // Some signatures have numbers that begin with a zero byte, or with a bit that DER pads.
+      for (let pastes = 0; pastes < 8; pastes++) {
+        const daily = JSON.parse(await shell(pasted))
+        assert.equal(daily.vendorId, 'ven_acme')
+      }
+    })
+
+    for (const { tool, file, write, library, onlyP256 } of PROGRAMS) {
+      if (!hasTool(tool) || (onlyP256 && algorithm !== 'ES256')) continue
+      if (library && spawnSync(tool, library, { env: ENV }).status !== 0) continue
+      it(`runs ${file} unchanged, with a key for ${algorithm}`, async () => {
+        const given = await accessByKey(algorithm)
+        await writeFile(join(folder, '.env'), envFile(given))
+        await writeFile(join(folder, file), write(given))
+        const start = tool === 'go' ? `go run ${file}` : `'${tool}' ${file}`
+        assert.match(await shell(`set -a; . ./.env; set +a; ${start}`), /impressions/)
       })
     }
   }

@@ -6,7 +6,7 @@ import { useCompany } from '../shell/company.ts'
 import { Page } from '../shell/Page.tsx'
 import { Ago, useNow } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
-import { download } from '../ui/csv.ts'
+import { downloadCsv } from '../ui/csv.ts'
 import { FailureNotice } from '../ui/FailureNotice.tsx'
 import { DownloadIcon } from '../ui/icons.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
@@ -83,7 +83,7 @@ function ExportButton({ filter }: { filter: Filter }) {
   }))
   async function save(): Promise<void> {
     const entries = await readAllActivity(vendorId, filter)
-    download(`activity_${vendorId}_${entries[0]?.at.slice(0, 10) ?? 'empty'}.csv`, csvOfActivity(entries))
+    downloadCsv(`activity_${vendorId}_${entries[0]?.at.slice(0, 10) ?? 'empty'}.csv`, csvOfActivity(entries))
   }
   return (
     <>

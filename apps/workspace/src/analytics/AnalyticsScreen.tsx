@@ -5,7 +5,7 @@ import { type DailyAnalytics, METRICS, type Metric } from '../api/contract.ts'
 import { useCompany } from '../shell/company.ts'
 import { Page } from '../shell/Page.tsx'
 import { Button } from '../ui/Button.tsx'
-import { download } from '../ui/csv.ts'
+import { downloadCsv } from '../ui/csv.ts'
 import { DownloadIcon } from '../ui/icons.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
 import { useLater } from '../ui/later.ts'
@@ -88,7 +88,7 @@ function Daily({ daily, before, pending }: DailyProps & { pending: boolean }) {
         <DataThrough daily={daily} />
         <Button
           icon={<DownloadIcon />}
-          onClick={() => download(`analytics_${vendorId}_${range.from}_${range.to}.csv`, csvOf(daily))}
+          onClick={() => downloadCsv(`analytics_${vendorId}_${range.from}_${range.to}.csv`, csvOf(daily))}
         >
           Download CSV
         </Button>

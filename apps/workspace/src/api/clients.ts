@@ -6,8 +6,7 @@ import {
   useQueryClient,
 } from '@tanstack/react-query'
 import { useEffect, useMemo } from 'react'
-import type { Scope } from '#shared/oauth/scopes.ts'
-import type { ClientPage, CreatedClient, OAuthClient } from './contract.ts'
+import type { ClientPage, CreatedClient, NewClient, OAuthClient } from './contract.ts'
 import { asMe } from './session.ts'
 
 const LIST_REFRESH_MS = 20_000
@@ -126,7 +125,7 @@ function knownFromList(
  */
 export const createClient = (
   vendorId: string,
-  client: { name: string; scopes: Scope[]; replaces?: string | undefined },
+  client: NewClient,
   idempotencyKey: string,
 ): Promise<CreatedClient> =>
   asMe<CreatedClient>(clientsPath(vendorId), {

@@ -2,20 +2,24 @@ import { Code } from '../ui/Code.tsx'
 import { Tabs } from '../ui/Tabs.tsx'
 import { type Access, curl, envFile, go, java, node, php, python } from './snippets.ts'
 
+const LANGUAGES = [
+  { id: 'curl', title: 'curl', what: 'curl command', write: curl },
+  { id: 'env', title: '.env', what: '.env file', write: envFile },
+  { id: 'node', title: 'Node', what: 'Node program', write: node },
+  { id: 'python', title: 'Python', what: 'Python program', write: python },
+  { id: 'go', title: 'Go', what: 'Go program', write: go, onlyP256: true },
+  { id: 'java', title: 'Java', what: 'Java program', write: java },
+  { id: 'php', title: 'PHP', what: 'PHP program', write: php, onlyP256: true },
+]
+
 /** How to use a client, ready to paste. */
 export function AccessCode({ access }: { access: Access }) {
-  return (
-    <Tabs
-      label="Ready to use"
-      tabs={[
-        { id: 'curl', title: 'curl', content: <Code what="curl command" text={curl(access)} /> },
-        { id: 'env', title: '.env', content: <Code what=".env file" text={envFile(access)} /> },
-        { id: 'node', title: 'Node', content: <Code what="Node program" text={node(access)} /> },
-        { id: 'python', title: 'Python', content: <Code what="Python program" text={python(access)} /> },
-        { id: 'go', title: 'Go', content: <Code what="Go program" text={go(access)} /> },
-        { id: 'java', title: 'Java', content: <Code what="Java program" text={java(access)} /> },
-        { id: 'php', title: 'PHP', content: <Code what="PHP program" text={php(access)} /> },
-      ]}
-    />
-  )
+  const { credential } = access
+  const p256 = 'secret' in credential || credential.algorithm === 'ES256'
+  const tabs = LANGUAGES.filter(({ onlyP256 }) => p256 || !onlyP256).map(({ id, title, what, write }) => ({
+    id,
+    title,
+    content: <Code what={what} text={write(access)} />,
+  }))
+  return <Tabs label="Ready to use" tabs={tabs} />
 }

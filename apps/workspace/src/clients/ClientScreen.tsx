@@ -16,14 +16,17 @@ import { Notice } from '../ui/Notice.tsx'
 import { ScopeName } from '../ui/ScopeName.tsx'
 import { AccessCode } from './AccessCode.tsx'
 import { ClientUsage } from './ClientUsage.tsx'
+import { credentialName } from './credential.tsx'
+import { ExpiryNotice } from './ExpiryNotice.tsx'
 import { FoundFact } from './FoundSecrets.tsx'
 import { NoSuchClient } from './NoSuchClient.tsx'
 import { Refusals } from './Refusals.tsx'
 import { RenameClient } from './RenameClient.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
 import { type Pair, pairOf } from './rotation.ts'
-import { LastUsed, Status } from './Status.tsx'
-import { SCOPE_WORDS } from './scopes.ts'
+import { LastUsed, Status, useExpired } from './Status.tsx'
+import { inOrder, SCOPE_WORDS } from './scopes.ts'
+import type { Access } from './snippets.ts'
 import './clients.css'
 
 const SECRET_PLACEHOLDER = 'the-secret-that-you-saved'
@@ -50,7 +53,7 @@ export function ClientScreen({ clientId }: { clientId: string }) {
             </Button>
             {pair === undefined && (
               <Button icon={<RotateIcon />} onClick={() => navigate(`${back.to}/${clientId}/rotate`)}>
-                Rotate the secret
+                Rotate the {credentialName(client)}
               </Button>
             )}
             <Button variant="danger" onClick={() => setRevoking(true)}>
@@ -64,6 +67,7 @@ export function ClientScreen({ clientId }: { clientId: string }) {
         {(loaded) => (
           <>
             {pair && <InRotation client={loaded} pair={pair} />}
+            <ExpiryNotice client={loaded} rotating={pair?.role === 'old'} />
             <ClientFacts client={loaded} />
           </>
         )}
@@ -87,6 +91,7 @@ function InRotation({ client, pair: { role, other } }: { client: OAuthClient; pa
   const { to } = useCompany()
   const [, navigate] = useLocation()
   const old = role === 'old' ? client : other
+  const expired = useExpired(old)
   return (
     <Notice
       tone="info"
@@ -101,22 +106,14 @@ function InRotation({ client, pair: { role, other } }: { client: OAuthClient; pa
       <Link href={`${to(SCREENS.clients)}/${other.clientId}`}>
         <bdi>{other.name}</bdi>
       </Link>
-      {role === 'old'
-        ? '. Both work until this one is revoked.'
-        : '. Both work until the old one is revoked.'}
+      .{!expired && ` Both work until ${role === 'old' ? 'this' : 'the old'} one is revoked.`}
     </Notice>
   )
 }
 
 function ClientFacts({ client }: { client: OAuthClient }) {
-  const { vendorId, to } = useCompany()
-  const access = {
-    baseUrl: location.origin,
-    vendorId,
-    clientId: client.clientId,
-    clientSecret: SECRET_PLACEHOLDER,
-    scopes: client.scopes,
-  }
+  const { to } = useCompany()
+  const expired = useExpired(client)
   return (
     <>
       {client.status === 'Revoked' && client.revokedAt && (
@@ -135,16 +132,11 @@ function ClientFacts({ client }: { client: OAuthClient }) {
             <CopyButton text={client.clientId} what="client id" />
           </span>
         </Fact>
-        <Fact name="Client secret">
-          {client.secretHint ? (
-            <>
-              ends in <code>…{client.secretHint}</code>
-            </>
-          ) : (
-            'shown once, when the client was created'
-          )}
-        </Fact>
+        <Proof client={client} />
         <FoundFact client={client} />
+        <Fact name={expired ? 'Expired' : 'Expires'}>
+          {client.expiresAt ? <Moment at={client.expiresAt} /> : 'Never'}
+        </Fact>
         <Fact name="Last used">
           <LastUsed client={client} />
         </Fact>
@@ -157,7 +149,7 @@ function ClientFacts({ client }: { client: OAuthClient }) {
         </Fact>
         <Fact name="Scopes">
           <ul className="scope-list">
-            {client.scopes.map((scope) => (
+            {inOrder(client.scopes).map((scope) => (
               <li key={scope}>
                 <span>{SCOPE_WORDS[scope].title}</span> <ScopeName scope={scope} />
               </li>
@@ -167,17 +159,59 @@ function ClientFacts({ client }: { client: OAuthClient }) {
       </dl>
       <ClientUsage client={client} />
       <Refusals clientId={client.clientId} />
-      {client.status === 'Active' && (
-        <section className="section" aria-labelledby="use-title">
-          <h2 id="use-title">Use it</h2>
-          <p className="quiet">
-            Replace the placeholder with the secret that was saved when the client was created. Lost or
-            exposed? Rotate it: create a replacement, deploy it, then revoke this client. Routes, scopes and
-            errors are in the <DocsLink to={DOCS.start}>API documentation</DocsLink>.
-          </p>
-          <AccessCode access={access} />
-        </section>
-      )}
+      {client.status === 'Active' && <UseIt client={client} />}
     </>
+  )
+}
+
+/** By what a person recognizes its secret or its key. */
+function Proof({ client: { keyThumbprint, secretHint } }: { client: OAuthClient }) {
+  if (keyThumbprint !== null) {
+    return (
+      <Fact name="Key thumbprint">
+        <span className="with-copy">
+          <code>{keyThumbprint}</code>
+          <CopyButton text={keyThumbprint} what="key thumbprint" />
+        </span>
+      </Fact>
+    )
+  }
+  return (
+    <Fact name="Client secret">
+      {secretHint ? (
+        <>
+          ends in <code>…{secretHint}</code>
+        </>
+      ) : (
+        'shown once, when the client was created'
+      )}
+    </Fact>
+  )
+}
+
+function UseIt({ client: { clientId, scopes, keyThumbprint } }: { client: OAuthClient }) {
+  const { vendorId } = useCompany()
+  const keyed = keyThumbprint !== null
+  const credential: Access['credential'] = keyed
+    ? { keyFile: `${clientId}.pem`, algorithm: 'ES256' }
+    : { secret: SECRET_PLACEHOLDER }
+  return (
+    <section className="section" aria-labelledby="use-title">
+      <h2 id="use-title">Use it</h2>
+      <p className="quiet">
+        {keyed ? (
+          <>
+            The code signs with a P-256 key, the kind that is created in the browser; see{' '}
+            <DocsLink to={DOCS.privateKey}>other kinds</DocsLink>. Replace the file name with that of your
+            private key.
+          </>
+        ) : (
+          'Replace the placeholder with the secret that was saved when the client was created.'
+        )}{' '}
+        Lost or exposed? Rotate it: create a replacement, deploy it, then revoke this client. Routes, scopes
+        and errors are in the <DocsLink to={DOCS.start}>API documentation</DocsLink>.
+      </p>
+      <AccessCode access={{ baseUrl: location.origin, vendorId, clientId, credential, scopes }} />
+    </section>
   )
 }

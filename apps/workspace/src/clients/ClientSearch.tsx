@@ -14,7 +14,7 @@ export function ClientSearch({ wanted, counts, complete, onWant }: ClientSearchP
   const input = useSlash()
   const { view, typed, order, reversed } = wanted
   const counted = (each: View) =>
-    `${counts[each].toLocaleString('en')}${complete || each === 'active' || each === 'unused' ? '' : '+'}`
+    `${counts[each].toLocaleString('en')}${complete || (each !== 'revoked' && each !== 'all') ? '' : '+'}`
 
   function leave(event: KeyboardEvent): void {
     if (event.key !== 'Escape') return
@@ -45,14 +45,21 @@ export function ClientSearch({ wanted, counts, complete, onWant }: ClientSearchP
       </div>
       <fieldset className="filter">
         <legend className="off-screen">Show</legend>
-        {VIEWS.map(({ view: each, label }) => (
-          <label key={each} className="filter-item">
-            <input type="radio" name="show" checked={view === each} onChange={() => onWant({ view: each })} />
-            <span>
-              {label} <span className="filter-count">{counted(each)}</span>
-            </span>
-          </label>
-        ))}
+        {VIEWS.filter(({ view: each }) => each !== 'expiring' || view === each || counts[each] > 0).map(
+          ({ view: each, label }) => (
+            <label key={each} className="filter-item">
+              <input
+                type="radio"
+                name="show"
+                checked={view === each}
+                onChange={() => onWant({ view: each })}
+              />
+              <span>
+                {label} <span className="filter-count">{counted(each)}</span>
+              </span>
+            </label>
+          ),
+        )}
       </fieldset>
       <label className="find-sort">
         <span className="off-screen">Sort by</span>
@@ -67,6 +74,8 @@ export function ClientSearch({ wanted, counts, complete, onWant }: ClientSearchP
           <option value="-added">Oldest first</option>
           <option value="used">Last used first</option>
           <option value="-used">Least recently used first</option>
+          <option value="expires">Expires first</option>
+          <option value="-expires">Expires last</option>
           <option value="name">Name, A to Z</option>
           <option value="-name">Name, Z to A</option>
         </select>

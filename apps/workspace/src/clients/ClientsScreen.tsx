@@ -9,7 +9,9 @@ import { PlusIcon } from '../ui/icons.tsx'
 import { Loaded } from '../ui/Loaded.tsx'
 import { ClientSearch } from './ClientSearch.tsx'
 import { ClientsTable, ClientsTableSkeleton } from './ClientsTable.tsx'
-import { CreateClient, creationDraft } from './CreateClient.tsx'
+import { CreateClient } from './CreateClient.tsx'
+import { creationDraft } from './creation.ts'
+import { SOON_DAYS } from './expiry.ts'
 import { FirstClient } from './FirstClient.tsx'
 import { findClients, searchFor, VIEWS, type Wanted, wantedBy } from './find-clients.ts'
 import './clients.css'
@@ -98,10 +100,13 @@ function Nothing({ wanted: { view, typed }, counts, onWant }: NothingProps) {
       <p>
         {typed ? (
           <>
-            No {view === 'all' ? '' : `${shown} `}client matches “<bdi>{typed}</bdi>”.
+            No {view === 'all' || view === 'expiring' ? '' : `${shown} `}client
+            {view === 'expiring' && ` that expires within ${SOON_DAYS} days`} matches “<bdi>{typed}</bdi>”.
           </>
         ) : view === 'unused' ? (
           'Every active client has been used.'
+        ) : view === 'expiring' ? (
+          `No client expires within ${SOON_DAYS} days.`
         ) : (
           `No client is ${shown}.`
         )}

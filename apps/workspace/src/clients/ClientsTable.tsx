@@ -7,6 +7,7 @@ import { CopyButton } from '../ui/CopyButton.tsx'
 import { useGrowing } from '../ui/growing.ts'
 import { CloseIcon, MoreIcon, RotateIcon } from '../ui/icons.tsx'
 import { Menu, MenuItem } from '../ui/Menu.tsx'
+import { CredentialHint, credentialName } from './credential.tsx'
 import { FoundMark } from './FoundSecrets.tsx'
 import type { Order, Wanted } from './find-clients.ts'
 import { RevokeClient } from './RevokeClient.tsx'
@@ -14,7 +15,7 @@ import { forgetFresh, useFresh } from './reveal.ts'
 import { type Pair, pairOf } from './rotation.ts'
 import { ScopesInBrief } from './ScopesInBrief.tsx'
 import { Sparkline } from './Sparkline.tsx'
-import { LastUsed, Status } from './Status.tsx'
+import { Expires, LastUsed, Status } from './Status.tsx'
 
 export interface ClientsTableProps {
   clients: readonly OAuthClient[]
@@ -38,6 +39,7 @@ export function ClientsTable({ clients, find, wanted, onWant }: ClientsTableProp
   }, [fresh])
   const shown = useGrowing(clients.length, ROWS_A_STEP)
   const statusTold = wanted.view === 'all' || wanted.view === 'revoked'
+  const expiryTold = wanted.view === 'expiring' || clients.some(({ expiresAt }) => expiresAt !== null)
   return (
     <>
       <table className="table table-stacked clients-table">
@@ -49,6 +51,9 @@ export function ClientsTable({ clients, find, wanted, onWant }: ClientsTableProp
             </Sortable>
             <th scope="col" className="id-cell">
               Client id
+            </th>
+            <th scope="col" className="proof-cell">
+              Secret or key
             </th>
             <th scope="col" className="scopes-cell">
               Scopes
@@ -64,6 +69,11 @@ export function ClientsTable({ clients, find, wanted, onWant }: ClientsTableProp
             <th scope="col" className="number tokens-cell">
               Tokens, 24 h
             </th>
+            {expiryTold && (
+              <Sortable order="expires" wanted={wanted} onWant={onWant} className="expires-cell">
+                Expires
+              </Sortable>
+            )}
             <Sortable order="added" wanted={wanted} onWant={onWant} className="added-cell">
               Added
             </Sortable>
@@ -79,6 +89,7 @@ export function ClientsTable({ clients, find, wanted, onWant }: ClientsTableProp
               client={client}
               {...pairOf(client, find)}
               statusTold={statusTold}
+              expiryTold={expiryTold}
               fresh={client.clientId === fresh}
               onRevoke={setRevoking}
             />
@@ -98,8 +109,8 @@ interface SortableProps extends Omit<ClientsTableProps, 'clients' | 'find'> {
 
 function Sortable({ order, wanted, onWant, className, children }: SortableProps) {
   const here = wanted.order === order
-  // A name ascends at first; the two times have the newest first.
-  const ascending = (order === 'name') !== wanted.reversed
+  // A name and an expiry ascend at first; the two times of the past have the newest first.
+  const ascending = (order === 'name' || order === 'expires') !== wanted.reversed
   return (
     <th
       scope="col"
@@ -123,12 +134,14 @@ function Sortable({ order, wanted, onWant, className, children }: SortableProps)
 interface ClientRowProps extends Partial<Pair> {
   client: OAuthClient
   statusTold: boolean
+  expiryTold: boolean
   /** Just created: marked once. */
   fresh: boolean
   onRevoke: (client: OAuthClient) => void
 }
 
-const ClientRow = memo(({ client, role, other, statusTold, fresh, onRevoke }: ClientRowProps) => {
+const ClientRow = memo((props: ClientRowProps) => {
+  const { client, role, other, statusTold, expiryTold, fresh, onRevoke } = props
   const { to } = useCompany()
   const [, navigate] = useLocation()
   const row = useRef<HTMLTableRowElement>(null)
@@ -154,6 +167,9 @@ const ClientRow = memo(({ client, role, other, statusTold, fresh, onRevoke }: Cl
           <CopyButton text={client.clientId} what={`client id of ${client.name}`} />
         </span>
       </td>
+      <td data-label="Secret or key" className="proof-cell">
+        <CredentialHint client={client} />
+      </td>
       <td data-label="Scopes">
         <ScopesInBrief scopes={client.scopes} />
       </td>
@@ -171,6 +187,14 @@ const ClientRow = memo(({ client, role, other, statusTold, fresh, onRevoke }: Cl
         <Sparkline counts={client.tokensByDay} />
         <span className="tokens-count">{client.tokensIssued24h.toLocaleString('en')}</span>
       </td>
+      {expiryTold && (
+        <td
+          data-label="Expires"
+          className={client.expiresAt === null ? 'expires-cell never' : 'expires-cell'}
+        >
+          <Expires client={client} />
+        </td>
+      )}
       <td data-label="Added" className="added-cell">
         <Ago at={client.createdAt} by={client.createdBy.name} />
       </td>
@@ -184,7 +208,7 @@ const ClientRow = memo(({ client, role, other, statusTold, fresh, onRevoke }: Cl
             }
           >
             <MenuItem icon={<RotateIcon />} onSelect={() => navigate(`${href}/rotate`)}>
-              {role === 'old' ? 'Continue the rotation' : 'Rotate the secret'}
+              {role === 'old' ? 'Continue the rotation' : `Rotate the ${credentialName(client)}`}
             </MenuItem>
             <MenuItem icon={<CloseIcon />} danger onSelect={() => onRevoke(client)}>
               Revoke

@@ -6,11 +6,11 @@ import { PlusIcon } from '../ui/icons.tsx'
 const STEPS = [
   {
     title: 'Create a client',
-    text: 'Name it and choose its scopes. You get an id and a secret, which is shown only once.',
+    text: 'Name it and choose its scopes. You get an id and a secret or a private key, offered only once.',
     docs: undefined,
   },
   {
-    title: 'Trade the secret for a token',
+    title: 'Get a token with it',
     text: 'Your system requests one from the token endpoint. A token lasts 15 minutes.',
     docs: { to: DOCS.token, label: 'How to get a token' },
   },

@@ -6,8 +6,9 @@ import { useCompany } from '../shell/company.ts'
 import { Field } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { useForm } from '../ui/form.ts'
-import { type Failure, useSubmission } from '../ui/submit.ts'
+import { type Failure, OFFLINE, useSubmission } from '../ui/submit.ts'
 import { fieldErrors, nameError } from './client-name.ts'
+import { credentialName } from './credential.tsx'
 
 /** A name is only a label: nothing that decides access changes with it. */
 export function RenameClient({ client, onClose }: { client: OAuthClient; onClose: () => void }) {
@@ -26,7 +27,7 @@ export function RenameClient({ client, onClose }: { client: OAuthClient; onClose
   return (
     <FormDialog
       title="Rename the client"
-      description="Only your company sees the name. The id, the secret and the scopes stay as they are."
+      description={`Only your company sees the name. The id, the ${credentialName(client)} and the scopes stay as they are.`}
       onClose={onClose}
       form={form}
       action="Save the name"
@@ -45,8 +46,7 @@ export function RenameClient({ client, onClose }: { client: OAuthClient; onClose
 }
 
 function explained(error: unknown): Failure {
-  if (error instanceof Offline)
-    return { title: 'You are offline', text: 'Nothing was sent. Try again once you are connected.' }
+  if (error instanceof Offline) return OFFLINE
   const text = error instanceof ApiProblem ? error.message : 'No answer came. It is safe to try again.'
   return { title: 'The name was not saved', text }
 }

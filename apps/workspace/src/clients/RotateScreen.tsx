@@ -14,6 +14,9 @@ import { CheckIcon } from '../ui/icons.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { CreateClient } from './CreateClient.tsx'
+import { credentialName } from './credential.tsx'
+import { ExpiryNotice } from './ExpiryNotice.tsx'
+import { hasExpired } from './expiry.ts'
 import { deployedAt, unprovenHabit } from './habits.ts'
 import { NoSuchClient } from './NoSuchClient.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
@@ -41,26 +44,31 @@ export default function RotateScreen({ clientId }: { clientId: string }) {
   const create = () => setCreating(true)
   return (
     <Page
-      title="Rotate the secret"
+      title={`Rotate the ${query.data ? credentialName(query.data) : 'secret'}`}
       back={back}
       lede={
         query.data && (
           <>
-            You are rotating <bdi className="strong">{query.data.name}</bdi>. A client keeps its secret for
-            life, so a new client, with a new id and secret, takes its place. Both work until you revoke the
-            old one. <DocsLink to={DOCS.rotation}>How to rotate</DocsLink>
+            You are rotating <bdi className="strong">{query.data.name}</bdi>. A client keeps its{' '}
+            {credentialName(query.data)} for life, so a new client, with an id and a secret or key of its own,
+            takes its place.{' '}
+            {!hasExpired(query.data, new Date()) && 'Both work until you revoke the old one. '}
+            <DocsLink to={DOCS.rotation}>How to rotate</DocsLink>
           </>
         )
       }
     >
       <Loaded query={query} skeleton={<Skeleton lines={10} />} missing={<NoSuchClient clientId={clientId} />}>
-        {(old) =>
-          old.replacedBy === null ? (
-            <Steps old={old} onCreate={create} />
-          ) : (
-            <WithReplacement old={old} replacementId={old.replacedBy} onCreate={create} />
-          )
-        }
+        {(old) => (
+          <>
+            <ExpiryNotice client={old} rotating />
+            {old.replacedBy === null ? (
+              <Steps old={old} onCreate={create} />
+            ) : (
+              <WithReplacement old={old} replacementId={old.replacedBy} onCreate={create} />
+            )}
+          </>
+        )}
       </Loaded>
       {creating && query.data && (
         <CreateClient
@@ -166,9 +174,12 @@ function Steps({ histories = NO_HISTORIES, onCreate, ...rotation }: StepsProps) 
           state={step === 'create' ? 'later' : step === 'deploy' ? 'now' : 'done'}
         >
           <p>
-            Replace the old id and secret with the new ones in every system that uses <bdi>{old.name}</bdi>.
-            The old client keeps working meanwhile. You can leave this page: you or a teammate can continue
-            from either client.
+            {credentialName(old) === credentialName(replacement ?? old)
+              ? `Replace the old id and ${credentialName(old)} with the new ones`
+              : `Use the new id, and the ${credentialName(replacement ?? old)} in place of the ${credentialName(old)},`}{' '}
+            in every system that uses <bdi>{old.name}</bdi>.{' '}
+            {!hasExpired(old, new Date()) && 'The old client keeps working meanwhile. '}You can leave this
+            page: you or a teammate can continue from either client.
           </p>
           {since && step !== 'done' && <p className="quiet small">{whatCounts(step, since, elsewhere)}</p>}
         </Step>
@@ -294,8 +305,8 @@ function NoReplacement({ old, onCreate }: { old: OAuthClient; onCreate: () => vo
     <>
       <p>
         {left.length === 0
-          ? 'It gets the same scopes, and its own id and secret. The secret is shown only once.'
-          : 'It gets its own id and secret, and only these scopes. The secret is shown only once.'}
+          ? 'It gets the same scopes, its own id, and a secret or a key pair, as you choose.'
+          : 'It gets its own id, a secret or a key pair, as you choose, and only these scopes.'}
       </p>
       <Scopes scopes={scopes} />
       {left.length > 0 && (

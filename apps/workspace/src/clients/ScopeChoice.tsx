@@ -7,10 +7,12 @@ export interface ScopeChoiceProps {
   scopes: readonly Scope[]
   onChange: (scopes: Scope[]) => void
   error: ReactNode
+  /** What whoever has it can use the scopes. */
+  proof: 'secret' | 'private key'
 }
 
 /** Nothing is chosen beforehand. */
-export function ScopeChoice({ scopes, onChange, error }: ScopeChoiceProps) {
+export function ScopeChoice({ scopes, onChange, error, proof }: ScopeChoiceProps) {
   const id = useId()
   const note = useRef<HTMLParagraphElement>(null)
   useEffect(() => {
@@ -19,16 +21,17 @@ export function ScopeChoice({ scopes, onChange, error }: ScopeChoiceProps) {
   const toggle = (scope: Scope, on: boolean) =>
     onChange(SCOPES.filter((each) => (each === scope ? on : scopes.includes(each))))
   return (
-    <fieldset className={error ? 'scope-choice field-wrong' : 'scope-choice'} aria-describedby={`${id}note`}>
-      <legend>Permissions</legend>
+    <fieldset className={error ? 'choice field-wrong' : 'choice'} aria-describedby={`${id}note`}>
+      <legend>Scopes</legend>
       <p className="small quiet">
-        Choose only what it needs. Scopes cannot be changed later, and they limit what a stolen secret can do.
+        Choose only what it needs. Scopes cannot be changed later, and they limit what a stolen {proof} can
+        do.
       </p>
       {SCOPE_GROUPS.map((group) => (
-        <div key={group.title} className="scope-group">
-          <p className="scope-group-title">{group.title}</p>
+        <div key={group.title} className="choice-group">
+          <p className="choice-group-title">{group.title}</p>
           {group.scopes.map((scope) => (
-            <div key={scope} className="scope-option">
+            <div key={scope} className="choice-option">
               <label>
                 <input
                   type="checkbox"
@@ -37,7 +40,7 @@ export function ScopeChoice({ scopes, onChange, error }: ScopeChoiceProps) {
                   checked={scopes.includes(scope)}
                   onChange={(event) => toggle(scope, event.target.checked)}
                 />
-                <span className="scope-words">
+                <span className="choice-words">
                   <span className="strong">{SCOPE_WORDS[scope].title}</span>
                   <span className="small quiet">{SCOPE_WORDS[scope].text}</span>
                 </span>
@@ -48,7 +51,7 @@ export function ScopeChoice({ scopes, onChange, error }: ScopeChoiceProps) {
         </div>
       ))}
       <p ref={note} className="field-note" id={`${id}note`} role="status">
-        {error ?? reach(scopes)}
+        {error ?? reach(scopes, proof)}
       </p>
     </fieldset>
   )

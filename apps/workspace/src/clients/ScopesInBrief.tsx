@@ -1,6 +1,6 @@
 import { type KeyboardEvent, useId } from 'react'
 import type { Scope } from '#shared/oauth/scopes.ts'
-import { SCOPE_WORDS } from './scopes.ts'
+import { inOrder, SCOPE_WORDS } from './scopes.ts'
 
 /** A single scope by name; several as counts, with the list on hover or focus. */
 export function ScopesInBrief({ scopes }: { scopes: readonly Scope[] }) {
@@ -18,7 +18,7 @@ export function ScopesInBrief({ scopes }: { scopes: readonly Scope[] }) {
         {[reads > 0 && `read ×${reads}`, writes > 0 && `write ×${writes}`].filter(Boolean).join(', ')}
       </button>
       <span className="scope-all" id={id} role="tooltip">
-        {scopes.map((scope) => (
+        {inOrder(scopes).map((scope) => (
           <code key={scope}>{scope}</code>
         ))}
       </span>

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { useClient } from '../api/clients.ts'
 import { useSession } from '../api/session.ts'
 import { clock } from '../api/time.ts'
@@ -7,30 +7,41 @@ import { CopyButton } from '../ui/CopyButton.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { DOCS } from '../ui/docs.ts'
+import { download } from '../ui/download.ts'
+import { DownloadIcon } from '../ui/icons.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { AccessCode } from './AccessCode.tsx'
-import { type Reveal, setReveal, useReveal } from './reveal.ts'
+import { type Credential, type Reveal, setReveal, useReveal } from './reveal.ts'
+import type { Access } from './snippets.ts'
 import './clients.css'
 
 const WATCH_MS = 2_000
 
-/** Shows a new client's secret, the only time that anyone sees it, and waits for its first use. */
+/** Shows a new client's secret or private key, the only time that anyone sees it, and waits for its first use. */
 export function SecretReveal() {
   const reveal = useReveal()
   return reveal ? <RevealDialog key={reveal.client.clientId} {...reveal} /> : null
 }
 
-function RevealDialog({ vendorId, client, clientSecret, replaces }: Reveal) {
-  const [saved, setSaved] = useState(false)
+/** What there is to save, and how it is used. */
+const revealedBy = (
+  credential: Credential,
+  clientId: string,
+): Pick<Access, 'credential'> & { saves?: string } => {
+  if ('secret' in credential) return { credential, saves: 'secret' }
+  const { algorithm } = credential
+  return 'privateKey' in credential
+    ? { credential: { keyFile: `${clientId}.pem`, algorithm }, saves: 'private key' }
+    : { credential: { keyFile: 'private-key.pem', algorithm } }
+}
+
+function RevealDialog({ vendorId, client, credential: given, replaces }: Reveal) {
+  const { clientId, scopes } = client
+  const { credential, saves } = revealedBy(given, clientId)
+  const [saved, setSaved] = useState(saves === undefined)
   const [reminded, setReminded] = useState(false)
   useLeaveWarning(!saved)
-  const access = {
-    baseUrl: location.origin,
-    vendorId,
-    clientId: client.clientId,
-    clientSecret,
-    scopes: client.scopes,
-  }
+  const access = { baseUrl: location.origin, vendorId, clientId, credential, scopes }
   const done = () => setReveal(undefined)
   return (
     <Dialog
@@ -40,7 +51,11 @@ function RevealDialog({ vendorId, client, clientSecret, replaces }: Reveal) {
           <bdi>{client.name}</bdi> is ready
         </>
       }
-      description="Save its secret now. It is shown only once. No one, not even support, can show it again."
+      description={
+        saves
+          ? `Save its ${saves} now. It is offered only once. No one, not even support, can show it again.`
+          : 'It signs its token requests with the private key that belongs to your public key.'
+      }
       onClose={done}
       held={!saved}
       onHeld={() => setReminded(true)}
@@ -48,33 +63,35 @@ function RevealDialog({ vendorId, client, clientSecret, replaces }: Reveal) {
       <dl className="reveal">
         <dt>Client id</dt>
         <dd>
-          <code>{client.clientId}</code>
-          <CopyButton text={client.clientId} what="client id" labelled />
+          <code>{clientId}</code>
+          <CopyButton text={clientId} what="client id" labelled />
         </dd>
-        <dt>Client secret</dt>
-        <dd className="reveal-secret">
-          <code>{clientSecret}</code>
-          <CopyButton text={clientSecret} what="client secret" labelled />
-        </dd>
+        <Proof credential={given} client={client} />
       </dl>
       <AccessCode access={access} />
       <p className="small quiet">
-        Keep the secret on servers, in a secret store or an environment variable. Never put it in a browser, a
-        mobile app, source control, a log or a URL.{' '}
-        <DocsLink to={DOCS.token}>How to get and keep a token</DocsLink>
+        {saves &&
+          `Keep the ${saves} on servers, in a secret store${saves === 'secret' ? ' or an environment variable' : ''}. Never put it in a browser, a mobile app, source control, a log or a URL. `}
+        {'secret' in given ? (
+          <DocsLink to={DOCS.token}>How to get and keep a token</DocsLink>
+        ) : (
+          <DocsLink to={DOCS.privateKey}>How to sign token requests</DocsLink>
+        )}
       </p>
-      <FirstUse vendorId={vendorId} clientId={client.clientId} />
+      <FirstUse vendorId={vendorId} clientId={clientId} saves={saves} />
       <footer className="dialog-foot reveal-foot">
-        <label className={reminded && !saved ? 'check check-wanted' : 'check'}>
-          <input type="checkbox" checked={saved} onChange={(event) => setSaved(event.target.checked)} />
-          <span>I have saved the secret</span>
-        </label>
+        {saves && (
+          <label className={reminded && !saved ? 'check check-wanted' : 'check'}>
+            <input type="checkbox" checked={saved} onChange={(event) => setSaved(event.target.checked)} />
+            <span>I have saved the {saves}</span>
+          </label>
+        )}
         <span className="reveal-remind" role="status">
-          {reminded && !saved && 'Tick the box first: once this is closed, the secret is gone.'}
+          {reminded && !saved && `Tick the box first: once this is closed, the ${saves} is gone.`}
         </span>
         <Button
           variant="primary"
-          unavailable={saved ? undefined : 'Save the secret and tick the box first.'}
+          unavailable={saved ? undefined : `Save the ${saves} and tick the box first.`}
           onUnavailable={() => setReminded(true)}
           onClick={done}
         >
@@ -84,6 +101,47 @@ function RevealDialog({ vendorId, client, clientSecret, replaces }: Reveal) {
     </Dialog>
   )
 }
+
+/** What the client proves its identity with. A private key is not shown: its file is what is needed. */
+function Proof({ credential, client }: Pick<Reveal, 'credential' | 'client'>) {
+  if ('secret' in credential) {
+    return (
+      <Saved name="Client secret" text={credential.secret}>
+        <CopyButton text={credential.secret} what="client secret" labelled />
+      </Saved>
+    )
+  }
+  const file = `${client.clientId}.pem`
+  return (
+    <>
+      {'privateKey' in credential && (
+        <Saved name="Private key" text={file}>
+          <Button
+            icon={<DownloadIcon />}
+            onClick={() => download(file, credential.privateKey, 'application/x-pem-file')}
+          >
+            Download
+          </Button>
+          <CopyButton text={credential.privateKey} what="private key" labelled />
+        </Saved>
+      )}
+      <dt>Key thumbprint</dt>
+      <dd>
+        <code>{client.keyThumbprint}</code>
+      </dd>
+    </>
+  )
+}
+
+const Saved = ({ name, text, children }: { name: string; text: string; children: ReactNode }) => (
+  <>
+    <dt>{name}</dt>
+    <dd className="reveal-secret">
+      <code>{text}</code>
+      {children}
+    </dd>
+  </>
+)
 
 /** The browser asks before a reload or a closed tab takes the secret away. */
 function useLeaveWarning(active: boolean): void {
@@ -95,12 +153,20 @@ function useLeaveWarning(active: boolean): void {
   }, [active])
 }
 
-function FirstUse({ vendorId, clientId }: { vendorId: string; clientId: string }) {
+interface FirstUseProps {
+  vendorId: string
+  clientId: string
+  saves: string | undefined
+}
+
+function FirstUse({ vendorId, clientId, saves }: FirstUseProps) {
   const session = useSession()
   if (session.state === 'signed-in') return <Watch vendorId={vendorId} clientId={clientId} />
   return (
     <Notice tone="warn" title="Your session has ended" live>
-      Save the secret before you sign in again.
+      {saves
+        ? `Save the ${saves} before you sign in again.`
+        : 'Sign in again to see the first token request.'}
     </Notice>
   )
 }

@@ -1,17 +1,41 @@
 import type { OAuthClient } from '../api/contract.ts'
-import { Ago } from '../ui/Ago.tsx'
+import { day } from '../api/time.ts'
+import { Ago, useTimed } from '../ui/Ago.tsx'
 import { ScopeName } from '../ui/ScopeName.tsx'
+import { expiresSoon, hasExpired } from './expiry.ts'
+import { inOrder } from './scopes.ts'
 
-export const Status = ({ client }: { client: Pick<OAuthClient, 'status'> }) => (
-  <span className={`status status-${client.status.toLowerCase()}`}>{client.status}</span>
-)
+type Dated = Pick<OAuthClient, 'status' | 'expiresAt'>
+
+/** Whether it can get tokens: an Active client cannot once it has expired. */
+export const useExpired = (client: Dated): boolean =>
+  useTimed((now) => client.status === 'Active' && hasExpired(client, now))
+
+export function Status({ client }: { client: Dated }) {
+  const shown = useExpired(client) ? 'Expired' : client.status
+  return <span className={`status status-${shown.toLowerCase()}`}>{shown}</span>
+}
+
+/** "Never", "31 Jan 2027", "in 12 days", "Expired". */
+export function Expires({ client }: { client: Dated }) {
+  const expired = useExpired(client)
+  const soon = useTimed((now) => client.status === 'Active' && expiresSoon(client, now))
+  if (client.expiresAt === null) return <span className="quiet">Never</span>
+  if (expired) return <span className="status-expired">Expired</span>
+  if (!soon) return <time dateTime={client.expiresAt}>{day(new Date(client.expiresAt))}</time>
+  return (
+    <span className="status-warn">
+      <Ago at={client.expiresAt} />
+    </span>
+  )
+}
 
 export const LastUsed = ({ client }: { client: Pick<OAuthClient, 'lastUsedAt'> }) =>
   client.lastUsedAt ? <Ago at={client.lastUsedAt} /> : <span className="quiet">Never used</span>
 
 export const Scopes = ({ scopes }: { scopes: OAuthClient['scopes'] }) => (
   <ul className="scopes">
-    {scopes.map((scope) => (
+    {inOrder(scopes).map((scope) => (
       <li key={scope}>
         <ScopeName scope={scope} />
       </li>

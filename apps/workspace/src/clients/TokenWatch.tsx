@@ -61,7 +61,7 @@ function QuietTime({ old: { use, seconds, pause_s } }: Pick<Progress, 'old'>) {
         {use === 'quiet'
           ? `Quiet for longer than it usually pauses.`
           : `Quiet means no token request for about ${duration(pause_s)}, judged by its last 24 hours.`}{' '}
-        A job that runs less than once a week may still hold the old secret: check those yourself.
+        A job that runs less than once a week may still use the old client: check those yourself.
       </p>
     </div>
   )

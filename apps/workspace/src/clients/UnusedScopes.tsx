@@ -3,6 +3,7 @@ import type { ClientUsage, OAuthClient } from '../api/contract.ts'
 import { SCREENS, useCompany } from '../shell/company.ts'
 import { Button } from '../ui/Button.tsx'
 import { Notice } from '../ui/Notice.tsx'
+import { credentialName } from './credential.tsx'
 import { Scopes } from './Status.tsx'
 import { UNUSED_DAYS, unusedScopes } from './unused-scopes.ts'
 
@@ -22,8 +23,8 @@ export function UnusedScopes({ client, usage }: { client: OAuthClient; usage: Cl
     >
       <Scopes scopes={unused} />
       <p>
-        No token had {unused.length === 1 ? 'it' : 'them'}. The less a client may do, the less a lost secret
-        costs.
+        No token had {unused.length === 1 ? 'it' : 'them'}. The less a client may do, the less a lost{' '}
+        {credentialName(client)} costs.
       </p>
     </Notice>
   )

@@ -10,14 +10,20 @@ export function nameError(name: string): { name?: string } {
 }
 
 /** What the service says is wrong with each field. */
-export function fieldErrors(error: unknown): { name?: string; scopes?: string } {
+export function fieldErrors(
+  error: unknown,
+): Partial<Record<'name' | 'scopes' | 'publicKey' | 'expiry', string>> {
   if (!(error instanceof ApiProblem)) return {}
   const about = (pointer: string) => error.errors.find((each) => each.pointer.startsWith(pointer))?.detail
   const name = about('/name')
   const scopes = about('/scopes')
+  const publicKey = about('/publicKey')
+  const expiry = about('/expiresAt')
   return {
     ...(name && { name: `The name ${name}.` }),
     ...(scopes && { scopes: `The choice of scopes ${scopes}.` }),
+    ...(publicKey && { publicKey: `The key ${publicKey}.` }),
+    ...(expiry && { expiry: `The day ${expiry}.` }),
   }
 }
 

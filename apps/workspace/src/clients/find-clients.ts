@@ -1,5 +1,6 @@
 import type { OAuthClient } from '../api/contract.ts'
 import { finds } from '../ui/find.ts'
+import { expiresSoon, SOON_DAYS } from './expiry.ts'
 
 /** Which clients a list shows. */
 export const VIEWS = [
@@ -8,6 +9,11 @@ export const VIEWS = [
     view: 'unused',
     label: 'Never used',
     has: (client: OAuthClient) => client.status === 'Active' && client.lastUsedAt === null,
+  },
+  {
+    view: 'expiring',
+    label: `Expires within ${SOON_DAYS} days`,
+    has: (client: OAuthClient) => client.status === 'Active' && expiresSoon(client, new Date()),
   },
   { view: 'revoked', label: 'Revoked', has: (client: OAuthClient) => client.status === 'Revoked' },
   { view: 'all', label: 'All', has: () => true },
@@ -19,6 +25,8 @@ export type View = (typeof VIEWS)[number]['view']
 export const ORDERS = {
   added: (a: OAuthClient, b: OAuthClient) => compare(b.createdAt, a.createdAt),
   used: (a: OAuthClient, b: OAuthClient) => compare(b.lastUsedAt ?? '', a.lastUsedAt ?? ''),
+  // What never expires comes last.
+  expires: (a: OAuthClient, b: OAuthClient) => compare(a.expiresAt ?? '~', b.expiresAt ?? '~'),
   name: (a: OAuthClient, b: OAuthClient) => a.name.localeCompare(b.name, 'en', { numeric: true }),
 } as const
 

@@ -1,11 +1,19 @@
 import { useSyncExternalStore } from 'react'
 import type { OAuthClient } from '../api/contract.ts'
+import type { KeyAlgorithm } from './key-pair.ts'
 
-/** A secret that was just issued. Held here, and nowhere else, until the dialog that shows it is closed. */
+/** What a new client authenticates with: a secret, a key pair made here, or a key whose private half is elsewhere. */
+export type Credential =
+  | { secret: string }
+  /** PKCS #8, PEM. */
+  | { privateKey: string; algorithm: KeyAlgorithm }
+  | { algorithm: KeyAlgorithm }
+
+/** A secret or private key that is new. Held here, and nowhere else, until the dialog that shows it is closed. */
 export interface Reveal {
   vendorId: string
   client: OAuthClient
-  clientSecret: string
+  credential: Credential
   /** Named when the client takes another's place. */
   replaces?: OAuthClient | undefined
 }

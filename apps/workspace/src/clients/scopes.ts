@@ -35,13 +35,17 @@ export const SCOPE_GROUPS: readonly { title: string; scopes: readonly Scope[] }[
   { title: 'Make changes', scopes: ['analytics:write', 'boost:write', 'catalog:write'] },
 ]
 
-/** What a secret in the wrong hands could do with these scopes, all of it. */
-export function reach(scopes: readonly Scope[]): string {
+/** The same scopes in the one order in which every screen lists them. */
+export const inOrder = (scopes: readonly Scope[]): Scope[] =>
+  SCOPE_GROUPS.flatMap((group) => group.scopes).filter((scope) => scopes.includes(scope))
+
+/** What a secret or private key in the wrong hands could do with these scopes, all of it. */
+export function reach(scopes: readonly Scope[], proof: 'secret' | 'private key'): string {
   if (scopes.length === 0) return 'No scope chosen yet. Choose only what this integration needs.'
-  const ordered = SCOPE_GROUPS.flatMap((group) => group.scopes).filter((scope) => scopes.includes(scope))
+  const ordered = inOrder(scopes)
   const acts = ordered.map((scope) => lowerFirst(SCOPE_WORDS[scope].title))
   const changes = ordered.some((scope) => SCOPE_WORDS[scope].changes)
-  return `Anyone with this client’s secret can ${new Intl.ListFormat('en').format(acts)}${changes ? '.' : ', and change nothing.'}`
+  return `Anyone with this client’s ${proof} can ${new Intl.ListFormat('en').format(acts)}${changes ? '.' : ', and change nothing.'}`
 }
 
 const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1)

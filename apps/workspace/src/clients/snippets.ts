@@ -1,11 +1,13 @@
 import type { Scope } from '#shared/oauth/scopes.ts'
+import { ASSERTION_TYPE, inGo, inJava, inNode, inPhp, inPython, inShell } from './assertions.ts'
+import type { KeyAlgorithm } from './key-pair.ts'
 
 export interface Access {
   baseUrl: string
   vendorId: string
   clientId: string
-  /** A placeholder when the secret is no longer known. */
-  clientSecret: string
+  /** A placeholder when the secret is no longer known; the name of the private key's file. */
+  credential: { secret: string } | { keyFile: string; algorithm: KeyAlgorithm }
   scopes: readonly Scope[]
 }
 
@@ -13,11 +15,20 @@ const tokenUrl = ({ baseUrl }: Access) => `${baseUrl}/v1/oauth/token`
 const analyticsUrl = ({ baseUrl, vendorId }: Access) => `${baseUrl}/v1/analytics/${vendorId}/daily`
 const reads = ({ scopes }: Access) => scopes.includes('analytics:read')
 
+/** What an access by a key adds to a program; nothing for a secret. */
+function signing(
+  { credential }: Access,
+  code: (algorithm: KeyAlgorithm) => { imports: string; code: string },
+): { imports: string; code: string; signs: boolean } {
+  if ('secret' in credential) return { imports: '', code: '', signs: false }
+  return { ...code(credential.algorithm), signs: true }
+}
+
 export const envFile = (access: Access): string =>
   `INTEGRATION_BASE_URL=${access.baseUrl}
 INTEGRATION_VENDOR_ID=${access.vendorId}
 INTEGRATION_CLIENT_ID=${access.clientId}
-INTEGRATION_CLIENT_SECRET=${access.clientSecret}
+${'secret' in access.credential ? `INTEGRATION_CLIENT_SECRET=${access.credential.secret}` : `INTEGRATION_PRIVATE_KEY_FILE=${access.credential.keyFile}`}
 INTEGRATION_SCOPE="${access.scopes.join(' ')}"
 `
 
@@ -25,12 +36,17 @@ const curlToken = (access: Access): string =>
   `curl -sS ${tokenUrl(access)} \\
   -d grant_type=client_credentials \\
   -d client_id=${access.clientId} \\
-  -d client_secret=${access.clientSecret} \\
+  ${
+    'secret' in access.credential
+      ? `-d client_secret=${access.credential.secret}`
+      : `-d client_assertion_type=${ASSERTION_TYPE} \\\n  -d client_assertion=$SIGNED.$SIGNATURE`
+  } \\
   -d 'scope=${access.scopes.join(' ')}'`
 
 /** Works as pasted, all of it at once: the token goes into the second command, and is not shown. */
 export const curl = (access: Access): string =>
-  reads(access)
+  ('secret' in access.credential ? '' : `${inShell(access.credential, access)}\n`) +
+  (reads(access)
     ? `# Get a token, valid for 15 minutes
 TOKEN=$(${curlToken(access)} |
   sed -nE -e 's/.*"access_token":"([^"]+)".*/\\1/p' -e t -e 'w /dev/stderr')
@@ -41,22 +57,23 @@ curl -sS ${analyticsUrl(access)} \\
 `
     : `# Get a token, valid for 15 minutes
 ${curlToken(access)}
-`
+`)
 
 /** Every program takes the .env file as its environment, and asks for a new token a minute before the old one ends. */
-export const node = (access: Access): string =>
-  `// node --env-file=.env analytics.mjs
-const env = process.env
+export function node(access: Access): string {
+  const { imports, code, signs } = signing(access, inNode)
+  return `// node --env-file=.env analytics.mjs
+${imports}const env = process.env
 let token, renewAt = 0
 
-async function accessToken() {
+${code}async function accessToken() {
   if (Date.now() < renewAt) return token
   const response = await fetch(\`\${env.INTEGRATION_BASE_URL}/v1/oauth/token\`, {
     method: 'POST',
     body: new URLSearchParams({
       grant_type: 'client_credentials',
       client_id: env.INTEGRATION_CLIENT_ID,
-      client_secret: env.INTEGRATION_CLIENT_SECRET,
+      ${signs ? `client_assertion_type: '${ASSERTION_TYPE}',\n      client_assertion: assertion()` : 'client_secret: env.INTEGRATION_CLIENT_SECRET'},
       scope: env.INTEGRATION_SCOPE,
     }),
   })
@@ -78,24 +95,26 @@ console.log((await response.json()).totals)
 console.log('Token received (' + (await accessToken()).length + ' characters)')
 `
 }`
+}
 
-/** Standard library only. */
-export const python = (access: Access): string =>
-  `# set -a; . ./.env; set +a; python3 analytics.py
+/** Standard library only, but for what signs. */
+export function python(access: Access): string {
+  const { imports, code, signs } = signing(access, inPython)
+  return `# set -a; . ./.env; set +a; python3 analytics.py
 import json, os, time
-from urllib.parse import urlencode
+${imports}from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
 env, token, renew_at = os.environ, None, 0
 
-def access_token():
+${code}def access_token():
     global token, renew_at
     if time.time() < renew_at:
         return token
     form = urlencode({
         "grant_type": "client_credentials",
         "client_id": env["INTEGRATION_CLIENT_ID"],
-        "client_secret": env["INTEGRATION_CLIENT_SECRET"],
+        ${signs ? `"client_assertion_type": "${ASSERTION_TYPE}",\n        "client_assertion": assertion()` : '"client_secret": env["INTEGRATION_CLIENT_SECRET"]'},
         "scope": env["INTEGRATION_SCOPE"],
     }).encode()
     with urlopen(env["INTEGRATION_BASE_URL"] + "/v1/oauth/token", form) as response:
@@ -114,15 +133,16 @@ with urlopen(request) as response:
 print(f"Token received ({len(access_token())} characters)")
 `
 }`
+}
 
 /** Standard library only. */
-export const go = (access: Access): string =>
-  `// set -a; . ./.env; set +a; go run analytics.go
+export function go(access: Access): string {
+  const { imports, code, signs } = signing(access, () => inGo)
+  return `// set -a; . ./.env; set +a; go run analytics.go
 package main
 
 import (
-	"encoding/json"
-	"fmt"${reads(access) ? '\n\t"io"' : ''}
+${imports || '\t"encoding/json"\n'}	"fmt"${reads(access) ? '\n\t"io"' : ''}
 	"net/http"
 	"net/url"
 	"os"
@@ -132,14 +152,14 @@ import (
 var token string
 var renewAt time.Time
 
-func accessToken() (string, error) {
+${code}func accessToken() (string, error) {
 	if time.Now().Before(renewAt) {
 		return token, nil
 	}
-	response, err := http.PostForm(os.Getenv("INTEGRATION_BASE_URL")+"/v1/oauth/token", url.Values{
+${signs ? '\tsigned, err := assertion()\n\tif err != nil {\n\t\treturn "", err\n\t}\n' : ''}	response, err := http.PostForm(os.Getenv("INTEGRATION_BASE_URL")+"/v1/oauth/token", url.Values{
 		"grant_type":    {"client_credentials"},
 		"client_id":     {os.Getenv("INTEGRATION_CLIENT_ID")},
-		"client_secret": {os.Getenv("INTEGRATION_CLIENT_SECRET")},
+		${signs ? `"client_assertion_type": {"${ASSERTION_TYPE}"},\n\t\t"client_assertion": {signed}` : '"client_secret": {os.Getenv("INTEGRATION_CLIENT_SECRET")}'},
 		"scope":         {os.Getenv("INTEGRATION_SCOPE")},
 	})
 	if err != nil {
@@ -181,15 +201,17 @@ ${
 }
 }
 `
+}
 
 /** Java 17 or later, no library: it takes the token out of the JSON by hand, which is plain ASCII. */
-export const java = (access: Access): string =>
-  `// set -a; . ./.env; set +a; java Analytics.java
+export function java(access: Access): string {
+  const { imports, code, signs } = signing(access, inJava)
+  return `// set -a; . ./.env; set +a; java Analytics.java
 import java.net.URI;
 import java.net.URLEncoder;
 import java.net.http.*;
 import java.nio.charset.StandardCharsets;
-import java.time.Instant;
+${imports}import java.time.Instant;
 import java.util.Map;
 import java.util.regex.*;
 import java.util.stream.Collectors;
@@ -199,13 +221,13 @@ class Analytics {
     static String token;
     static Instant renewAt = Instant.EPOCH;
 
-    static String accessToken() throws Exception {
+${code}    static String accessToken() throws Exception {
         if (Instant.now().isBefore(renewAt)) return token;
         var env = System.getenv();
         var form = Map.of(
             "grant_type", "client_credentials",
             "client_id", env.get("INTEGRATION_CLIENT_ID"),
-            "client_secret", env.get("INTEGRATION_CLIENT_SECRET"),
+            ${signs ? `"client_assertion_type", "${ASSERTION_TYPE}",\n            "client_assertion", assertion()` : '"client_secret", env.get("INTEGRATION_CLIENT_SECRET")'},
             "scope", env.get("INTEGRATION_SCOPE"))
             .entrySet().stream()
             .map(field -> field.getKey() + "=" + URLEncoder.encode(field.getValue(), StandardCharsets.UTF_8))
@@ -240,10 +262,12 @@ ${
     }
 }
 `
+}
 
 /** PHP 8 with its curl extension. */
-export const php = (access: Access): string =>
-  `<?php // set -a; . ./.env; set +a; php analytics.php
+export function php(access: Access): string {
+  const { code, signs } = signing(access, () => inPhp)
+  return `<?php // set -a; . ./.env; set +a; php analytics.php
 function send(string $url, array $options): array {
     $curl = curl_init($url);
     curl_setopt_array($curl, $options + [CURLOPT_RETURNTRANSFER => true]);
@@ -252,13 +276,13 @@ function send(string $url, array $options): array {
     return json_decode($body, true, flags: JSON_THROW_ON_ERROR);
 }
 
-function accessToken(): string {
+${code}function accessToken(): string {
     static $token, $renewAt = 0;
     if (time() < $renewAt) return $token;
     $answer = send(getenv('INTEGRATION_BASE_URL') . '/v1/oauth/token', [CURLOPT_POSTFIELDS => http_build_query([
         'grant_type' => 'client_credentials',
         'client_id' => getenv('INTEGRATION_CLIENT_ID'),
-        'client_secret' => getenv('INTEGRATION_CLIENT_SECRET'),
+        ${signs ? `'client_assertion_type' => '${ASSERTION_TYPE}',\n        'client_assertion' => assertion()` : "'client_secret' => getenv('INTEGRATION_CLIENT_SECRET')"},
         'scope' => getenv('INTEGRATION_SCOPE'),
     ])]);
     if (isset($answer['error'])) throw new RuntimeException("no token: {$answer['error']}");
@@ -276,3 +300,4 @@ print_r($answer['totals']);`
     : `echo 'Token received (', strlen(accessToken()), " characters)\\n";`
 }
 `
+}

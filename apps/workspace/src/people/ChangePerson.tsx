@@ -21,7 +21,8 @@ interface Words {
   send: (vendorId: string, userId: string) => Promise<unknown>
 }
 
-const CLIENTS_STAY = 'Clients that this person created keep working. Revoke those whose secrets are at risk.'
+const CLIENTS_STAY =
+  'Clients that this person created keep working. Revoke those whose secrets or keys are at risk.'
 
 const CHANGES: Record<Change, Words> = {
   'make admin': {

@@ -1,10 +1,9 @@
 import { ApiProblem, Offline } from '../api/request.ts'
-import type { Failure } from '../ui/submit.ts'
+import { type Failure, OFFLINE } from '../ui/submit.ts'
 
 /** Why a change of the people failed. */
 export function explained(error: unknown): Failure {
-  if (error instanceof Offline)
-    return { title: 'You are offline', text: 'Nothing was sent. Try again once you are connected.' }
+  if (error instanceof Offline) return OFFLINE
   if (!(error instanceof ApiProblem))
     return { title: 'No answer came', text: 'It may or may not be done. It is safe to try again.' }
   if (error.status === 404)

@@ -24,6 +24,10 @@ function subscribe(listener: () => void): () => void {
   }
 }
 
+/** What a function says of the time. It is called each second; the caller is drawn again when the answer changes. */
+export const useTimed = <T extends string | boolean | undefined>(read: (now: Date) => T): T =>
+  useSyncExternalStore(subscribe, () => read(now))
+
 /** "22 Nov 2026, 03:04 (3 minutes ago)", where there is room for both. */
 export const Moment = ({ at }: { at: string }) => (
   <>
@@ -35,7 +39,7 @@ export const Moment = ({ at }: { at: string }) => (
 export function Ago({ at, by }: { at: string; by?: string }) {
   const date = new Date(at)
   // The text, not the time: a row is drawn again when it says something else, not once a second.
-  const text = useSyncExternalStore(subscribe, () => relative(date, now))
+  const text = useTimed((now) => relative(date, now))
   return (
     <time dateTime={at} title={by ? `${dateTime(date)}, by ${by}` : dateTime(date)}>
       {text}

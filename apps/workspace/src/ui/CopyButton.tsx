@@ -31,6 +31,8 @@ export function CopyButton({ text, what, labelled = false }: CopyButtonProps) {
     setResult(copied ? 'copied' : 'failed')
   }
 
+  // What is read out contains what is seen (WCAG 2.5.3).
+  const label = labelled && result === 'copied' ? 'Copied' : 'Copy'
   return (
     <span className="copy">
       <button
@@ -38,12 +40,12 @@ export function CopyButton({ text, what, labelled = false }: CopyButtonProps) {
         type="button"
         className={labelled ? 'button button-plain' : 'icon-button'}
         data-done={result === 'copied' || undefined}
-        aria-label={`Copy ${what}`}
+        aria-label={`${label} ${what}`}
         title={labelled ? undefined : `Copy ${what}`}
         onClick={() => void copy()}
       >
         {result === 'copied' ? <CheckIcon /> : <CopyIcon />}
-        {labelled && <span className="button-label">Copy</span>}
+        {labelled && <span className="button-label">{label}</span>}
       </button>
       {result === 'failed' && (
         <span className="copy-said" aria-hidden="true">

@@ -1,5 +1,5 @@
 import { Dialog as Primitive } from 'radix-ui'
-import { type ReactNode, useRef, useState } from 'react'
+import { type CSSProperties, type ReactNode, useRef, useState } from 'react'
 import { CloseIcon } from './icons.tsx'
 import { focusAgain, openerOf, rememberOpener } from './opener.ts'
 
@@ -23,10 +23,11 @@ export function Dialog(props: DialogProps) {
   const { onClose, title, description, children, held = false, onHeld, size = 'narrow' } = props
   const content = useRef<HTMLDivElement>(null)
   const [opener] = useState(openerOf)
+  const [gutter] = useState(() => window.innerWidth - document.documentElement.getBoundingClientRect().width)
   return (
     <Primitive.Root open onOpenChange={(next) => !next && (held ? onHeld?.() : onClose())}>
       <Primitive.Portal>
-        <div className="dialog-place">
+        <div className="dialog-place" style={{ '--gutter': `${gutter}px` } as CSSProperties}>
           <Primitive.Content
             ref={content}
             className={`dialog dialog-${size}`}

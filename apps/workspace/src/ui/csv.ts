@@ -1,3 +1,5 @@
+import { download } from './download.ts'
+
 type Cell = string | number | null
 
 /** RFC 4180. */
@@ -18,11 +20,5 @@ export function csvCell(value: string | number | null): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-export function download(name: string, content: string): void {
-  const url = URL.createObjectURL(new Blob([content], { type: 'text/csv;charset=utf-8' }))
-  const link = document.createElement('a')
-  link.href = url
-  link.download = name
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(url), 10_000)
-}
+export const downloadCsv = (name: string, content: string): void =>
+  download(name, content, 'text/csv;charset=utf-8')

@@ -4,6 +4,7 @@ import type { Scope } from '#shared/oauth/scopes.ts'
 export const DOCS = {
   start: '/docs',
   token: '/docs/token',
+  privateKey: '/docs/token#authenticate-with-a-private-key',
   analytics: '/docs/analytics',
   rotation: '/docs/rotation#the-steps',
   leaked: '/docs/rotation#if-the-secret-has-leaked',

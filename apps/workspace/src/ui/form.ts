@@ -10,7 +10,7 @@ export type Values<Name extends string> = Record<Name, string>
 export interface FormOptions<Name extends string> {
   submission: Submission
   /** Returns what has to be corrected before anything is sent. The first of these fields takes the focus. */
-  check: (values: Values<Name>) => FieldErrors<Name>
+  check: (values: Values<Name>) => FieldErrors<Name> | Promise<FieldErrors<Name>>
   send: (values: Values<Name>) => Promise<void>
   /** What an error of `send` says about fields. The first of them takes the focus, selected. */
   refused?: (error: unknown) => FieldErrors<Name>
@@ -26,7 +26,7 @@ export function useForm<Name extends string>({ submission, check, send, refused,
     event.preventDefault()
     const form = event.currentTarget
     const values = valuesOf(form) as Values<Name>
-    const wrong = check(values)
+    const wrong = await check(values)
     setErrors(wrong)
     const [first] = Object.keys(wrong)
     if (first !== undefined) return inputOf(form, first)?.focus()
@@ -61,7 +61,7 @@ function valuesOf(form: HTMLFormElement): Record<string, string> {
   )
 }
 
-function inputOf(form: HTMLFormElement, name: string): HTMLInputElement | undefined {
+function inputOf(form: HTMLFormElement, name: string): HTMLInputElement | HTMLTextAreaElement | undefined {
   const input = form.elements.namedItem(name)
-  return input instanceof HTMLInputElement ? input : undefined
+  return input instanceof HTMLInputElement || input instanceof HTMLTextAreaElement ? input : undefined
 }

@@ -8,6 +8,11 @@ export interface Failure {
   code?: string | undefined
 }
 
+export const OFFLINE: Failure = {
+  title: 'You are offline',
+  text: 'Nothing was sent. Try again once you are connected.',
+}
+
 export interface Submission {
   busy: boolean
   /** When the work under way began, in milliseconds since the epoch. */

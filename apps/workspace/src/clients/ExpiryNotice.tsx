@@ -1,0 +1,52 @@
+import { useLocation } from 'wouter'
+import type { OAuthClient } from '../api/contract.ts'
+import { dateTime } from '../api/time.ts'
+import { SCREENS, useCompany } from '../shell/company.ts'
+import { Ago, Moment, useTimed } from '../ui/Ago.tsx'
+import { Button } from '../ui/Button.tsx'
+import { Notice } from '../ui/Notice.tsx'
+import { expiresSoon } from './expiry.ts'
+import { useExpired } from './Status.tsx'
+
+/** That a client expires soon, or has, and what to do about it. @param rotating where its replacement is made anyway. */
+export function ExpiryNotice({ client, rotating = false }: { client: OAuthClient; rotating?: boolean }) {
+  const { to } = useCompany()
+  const [, navigate] = useLocation()
+  const expired = useExpired(client)
+  const soon = useTimed((now) => client.status === 'Active' && expiresSoon(client, now))
+  if (!soon || client.expiresAt === null) return null
+  return (
+    <Notice
+      tone="warn"
+      title={
+        expired ? (
+          'This client has expired'
+        ) : (
+          <>
+            This client expires <Ago at={client.expiresAt} />
+          </>
+        )
+      }
+      actions={
+        !rotating && (
+          <Button onClick={() => navigate(`${to(SCREENS.clients)}/${client.clientId}/rotate`)}>
+            Create a replacement
+          </Button>
+        )
+      }
+    >
+      {expired ? (
+        <>
+          Its token requests have been refused since <Moment at={client.expiresAt} />. If a system still needs
+          access, {rotating ? 'deploy' : 'create'} a replacement. Then revoke this client.
+        </>
+      ) : (
+        <>
+          From {dateTime(new Date(client.expiresAt))} on, its token requests are refused. The date cannot be
+          changed.{' '}
+          {rotating ? 'Finish the rotation before then.' : 'Create a replacement and deploy it before then.'}
+        </>
+      )}
+    </Notice>
+  )
+}

@@ -1,0 +1,60 @@
+import type { OAuthClient } from '../api/contract.ts'
+
+const DAY_MS = 86_400_000
+/** A client that expires within this is marked wherever it is shown. */
+export const SOON_DAYS = 30
+/** The API allows two years, to the second. The last day of them is left out, since a chosen day counts to its end. */
+const LONGEST_DAYS = 729
+
+type Dated = Pick<OAuthClient, 'expiresAt'>
+
+export const hasExpired = ({ expiresAt }: Dated, now: Date): boolean =>
+  expiresAt !== null && Date.parse(expiresAt) <= now.getTime()
+
+/** Whether it expires within 30 days, or already has. */
+export const expiresSoon = ({ expiresAt }: Dated, now: Date): boolean =>
+  expiresAt !== null && Date.parse(expiresAt) <= now.getTime() + SOON_DAYS * DAY_MS
+
+/** How long a new client lives: 'never' ends, so many days, or until the end of a 'date'. */
+export type Lifetime = 'never' | 'date' | number
+
+export interface Expiry {
+  lifetime: Lifetime
+  /** As a date input has it, "2027-01-31". Empty unless the lifetime is 'date'. */
+  date: string
+}
+
+/** The lifetime that a client was created with, in whole days. */
+export const lifetimeOf = ({ createdAt, expiresAt }: Dated & Pick<OAuthClient, 'createdAt'>): Lifetime =>
+  expiresAt === null
+    ? 'never'
+    : Math.max(1, Math.round((Date.parse(expiresAt) - Date.parse(createdAt)) / DAY_MS))
+
+/** The first and the last day that can be chosen, as a date input has them. */
+export const daysAllowed = (now: Date): { min: string; max: string } => ({
+  min: dateIn(1, now),
+  max: dateIn(LONGEST_DAYS, now),
+})
+
+/** What is wrong with the chosen date, as a sentence. */
+export function expiryError({ lifetime, date }: Expiry, now: Date): { expiry?: string } {
+  if (lifetime !== 'date') return {}
+  const { min, max } = daysAllowed(now)
+  if (date === '') return { expiry: 'Choose the day.' }
+  return date < min || date > max ? { expiry: 'Choose a day from tomorrow to two years from now.' } : {}
+}
+
+/** When a client created now expires, in RFC 3339; undefined if never. A day counts to its end, here. */
+export function expiresAt({ lifetime, date }: Expiry, now: Date): string | undefined {
+  if (lifetime === 'never') return undefined
+  const at_ms = lifetime === 'date' ? endOf(date).getTime() : now.getTime() + lifetime * DAY_MS
+  return new Date(at_ms).toISOString()
+}
+
+function dateIn(days: number, now: Date): string {
+  const day = new Date(now.getFullYear(), now.getMonth(), now.getDate() + days)
+  const part = (number: number, width: number) => String(number).padStart(width, '0')
+  return `${part(day.getFullYear(), 4)}-${part(day.getMonth() + 1, 2)}-${part(day.getDate(), 2)}`
+}
+
+const endOf = (date: string): Date => new Date(`${date}T23:59:59`)

@@ -1,0 +1,424 @@
+import { strict as assert } from 'node:assert'
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomUUID,
+} from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { calculateJwkThumbprint, type JWK, SignJWT } from 'jose'
+import type { Page, Request } from 'playwright-core'
+import {
+  api,
+  assertAccessible,
+  assertFits,
+  OWNER,
+  sessionToken,
+  type Visit,
+  visit,
+} from '../support/workspace.ts'
+
+const CLIENTS = '/ven_acme/integrations/oauth2-clients'
+const MADE_HERE = /created in this browser/
+const OWN = /of your own/
+const DAY_MS = 86_400_000
+
+const own = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const publicPem = own.publicKey.export({ type: 'spki', format: 'pem' }).toString()
+const thumbprintOf = (key: KeyObject) =>
+  calculateJwkThumbprint(createPublicKey(key).export({ format: 'jwk' }) as JWK)
+
+describe('workspace: clients that have a key', function () {
+  this.timeout(60_000)
+  let tab: Visit
+  let token: string
+  before(async () => {
+    token = await sessionToken(OWNER)
+  })
+  afterEach(() => tab?.leave())
+
+  it('makes a key pair whose private key reaches a file and no request, storage or cookie', async () => {
+    tab = await visit({ sessionToken: token, path: CLIENTS })
+    const { page, context } = tab
+    const requests: Request[] = []
+    page.on('request', (request) => requests.push(request))
+    await fill(page, 'Made here')
+    await dialogOf(page).getByRole('radio', { name: MADE_HERE }).check()
+    await dialogOf(page)
+      .getByText('Anyone with this client’s private key can read boosts, and change nothing.')
+      .waitFor()
+    await dialogOf(page).getByRole('button', { name: 'Create client' }).click()
+    const dialog = dialogOf(page)
+    await dialog.getByText('Waiting for the first token request').waitFor()
+
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      dialog.getByRole('button', { name: 'Download' }).click(),
+    ])
+    assert.match(file.suggestedFilename(), /^cli_\w{22}\.pem$/)
+    const clientId = file.suggestedFilename().replace('.pem', '')
+    const pem = await readFile(await file.path(), 'utf8')
+    await dialog.getByRole('button', { name: 'Copy private key' }).click()
+    await dialog
+      .getByRole('button', { name: 'Copied private key' })
+      .getByText('Copied', { exact: true })
+      .waitFor()
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), pem)
+    const client = await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}`, { token })
+    assert.equal(client.keyThumbprint, await thumbprintOf(createPrivateKey(pem)))
+    await dialog.getByText(client.keyThumbprint, { exact: true }).waitFor()
+    assert.equal((await page.content()).includes('PRIVATE KEY'), false)
+
+    await page.keyboard.press('Escape')
+    await dialog.getByText('once this is closed, the private key is gone').waitFor()
+    assert.equal((await requestTokenByKey(tab.baseUrl, clientId, createPrivateKey(pem))).status, 200)
+    await dialog.getByText(/First token issued at .* This client works/).waitFor()
+    await dialog.getByRole('checkbox', { name: 'I have saved the private key' }).check()
+    await dialog.getByRole('button', { name: 'Done' }).click()
+    await page.getByRole('row', { name: /Made here/ }).waitFor()
+
+    assert.ok(
+      requests.some((request) => request.method() === 'POST' && request.postData()?.includes('"kty":"EC"')),
+    )
+    const storage = await context.storageState({ indexedDB: true })
+    const cached = await page.evaluate(async () => [
+      await caches.keys(),
+      { ...sessionStorage },
+      history.state,
+    ])
+    const left = [
+      ...requests.map((request) => [request.url(), request.postData(), request.headers()]),
+      storage,
+      cached,
+    ]
+    for (const form of formsOf(pem)) assert.equal(JSON.stringify(left).includes(form), false, form)
+  })
+
+  it('asks before the tab closes until a private key is saved', async () => {
+    tab = await visit({ sessionToken: token, path: CLIENTS })
+    const { page } = tab
+    await fill(page, 'Not saved yet')
+    await dialogOf(page).getByRole('radio', { name: MADE_HERE }).check()
+    await dialogOf(page).getByRole('button', { name: 'Create client' }).click()
+    const saved = dialogOf(page).getByRole('checkbox', { name: 'I have saved the private key' })
+    await saved.waitFor()
+    assert.equal(await asksBeforeLeaving(page), true)
+    await saved.check()
+    assert.equal(await asksBeforeLeaving(page), false)
+    await dialogOf(page).getByRole('button', { name: 'Done' }).click()
+  })
+
+  it('offers the private key when only the second try to create its client was answered', async () => {
+    tab = await visit({ sessionToken: token, path: CLIENTS })
+    const { page } = tab
+    await fill(page, 'Answered late')
+    const dialog = dialogOf(page)
+    await dialog.getByRole('radio', { name: MADE_HERE }).check()
+    await dialog.getByLabel('Expires').selectOption('90')
+    await page.route(
+      '**/oauth-clients',
+      async (route) => {
+        await route.fetch()
+        await route.abort('connectionreset')
+      },
+      { times: 1 },
+    )
+    await dialog.getByRole('button', { name: 'Create client' }).click()
+    await dialog.getByText('it is never created twice').waitFor()
+    await dialog.getByRole('button', { name: 'Create client' }).click()
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      dialog.getByRole('button', { name: 'Download' }).click(),
+    ])
+    const { clients } = await api('/v1/vendor/ven_acme/oauth-clients?status=Active&limit=200', { token })
+    const made = clients.filter(({ name }: { name: string }) => name === 'Answered late')
+    assert.equal(made.length, 1)
+    const pem = await readFile(await file.path(), 'utf8')
+    assert.equal(made[0].keyThumbprint, await thumbprintOf(createPrivateKey(pem)))
+    await dialog.getByRole('checkbox', { name: 'I have saved the private key' }).check()
+    await dialog.getByRole('button', { name: 'Done' }).click()
+  })
+
+  it('recognizes a pasted private key, empties the field and sends nothing', async () => {
+    tab = await visit({ sessionToken: token, path: CLIENTS })
+    const { page } = tab
+    const sent: string[] = []
+    page.on('request', (request) => sent.push(request.postData() ?? ''))
+    await fill(page, 'Mistaken')
+    const dialog = dialogOf(page)
+    await dialog.getByRole('radio', { name: OWN }).check()
+    const field = dialog.getByRole('textbox', { name: 'Public key' })
+    const pem = own.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+    const jwk = JSON.stringify(own.privateKey.export({ format: 'jwk' }))
+    for (const text of [pem, jwk]) {
+      await field.fill(publicPem)
+      await dialog.getByText('Its thumbprint is').waitFor()
+      await field.fill(text)
+      await dialog.getByText('This is a private key. Paste the public one.').waitFor()
+      assert.equal(await field.inputValue(), '')
+    }
+    await dialog.getByRole('button', { name: 'Create client' }).click()
+    await dialog.getByText('Paste the public key.', { exact: true }).waitFor()
+    await page.waitForFunction(() => document.activeElement?.tagName === 'TEXTAREA')
+    for (const form of formsOf(pem)) assert.ok(sent.every((body) => !body.includes(form)))
+    assert.equal(sent.filter((body) => body.includes('Mistaken')).length, 0)
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+  })
+
+  for (const [kind, pair, words] of [
+    ['P-256', own, /"alg":"ES256"/],
+    ['Ed25519', generateKeyPairSync('ed25519'), /"alg":"EdDSA"/],
+    ['RSA', generateKeyPairSync('rsa', { modulusLength: 2048 }), /"alg":"RS256"/],
+  ] as const) {
+    it(`creates a client for a pasted ${kind} key, and names its thumbprint before and after`, async () => {
+      tab = await visit({ sessionToken: token, path: CLIENTS, width: 1440 })
+      const { page } = tab
+      const name = `Pasted ${kind}`
+      await fill(page, name)
+      const dialog = dialogOf(page)
+      await dialog.getByRole('radio', { name: OWN }).check()
+      const key =
+        kind === 'RSA'
+          ? JSON.stringify({ ...pair.publicKey.export({ format: 'jwk' }), use: 'enc' })
+          : undefined
+      await dialog
+        .getByRole('textbox', { name: 'Public key' })
+        .fill(key ?? pair.publicKey.export({ type: 'spki', format: 'pem' }).toString())
+      const thumbprint = await thumbprintOf(pair.privateKey)
+      await dialog.getByText(`Its thumbprint is ${thumbprint}`).waitFor()
+      await dialog.getByRole('button', { name: 'Create client' }).click()
+      await dialog.getByText('with the private key that belongs to your public key').waitFor()
+      assert.match(await dialog.getByRole('region', { name: 'curl command' }).innerText(), words)
+      assert.equal(await dialog.getByRole('checkbox').count(), 0)
+      // There is nothing to save, so nothing keeps the dialog open.
+      await page.keyboard.press('Escape')
+      await dialog.waitFor({ state: 'detached' })
+      await page
+        .getByRole('row', { name: new RegExp(name) })
+        .getByText(`${thumbprint.slice(0, 8)}…`)
+        .waitFor()
+      await page.getByRole('link', { name }).click()
+      await page.getByText(thumbprint, { exact: true }).waitFor()
+      await page.getByRole('button', { name: 'Copy key thumbprint' }).waitFor()
+      await page.getByRole('button', { name: 'Rotate the key' }).waitFor()
+    })
+  }
+
+  it('says at the field what the service has against a key', async () => {
+    const weak = generateKeyPairSync('rsa', { modulusLength: 2048, publicExponent: 3 }).publicKey
+    tab = await visit({ sessionToken: token, path: CLIENTS })
+    const { page } = tab
+    await fill(page, 'Weak exponent')
+    const dialog = dialogOf(page)
+    await dialog.getByRole('radio', { name: OWN }).check()
+    const field = dialog.getByRole('textbox', { name: 'Public key' })
+    await field.fill(weak.export({ type: 'spki', format: 'pem' }).toString())
+    await dialog.getByRole('button', { name: 'Create client' }).click()
+    await dialog.getByText(/^The key must be an odd number from 65,537/).waitFor()
+    assert.equal(await field.getAttribute('aria-invalid'), 'true')
+    await field.fill(publicPem)
+    await dialog.getByText('Its thumbprint is').waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+  })
+
+  it('chooses how a client authenticates by keyboard alone', async () => {
+    tab = await visit({ sessionToken: token, path: CLIENTS })
+    const { page } = tab
+    await fill(page, 'By arrow keys')
+    const dialog = dialogOf(page)
+    const secret = dialog.getByRole('radio', { name: /^Secret/ })
+    assert.equal(await secret.isChecked(), true)
+    await secret.focus()
+    await page.keyboard.press('ArrowDown')
+    assert.equal(await dialog.getByRole('radio', { name: MADE_HERE }).isChecked(), true)
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Tab')
+    await page.keyboard.insertText(publicPem)
+    await dialog.getByText('Its thumbprint is').waitFor()
+    await page.keyboard.press('Tab')
+    await page.keyboard.type('In 90')
+    assert.equal(await dialog.getByLabel('Expires').inputValue(), '90')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await dialog.getByText('By arrow keys is ready').waitFor()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+  })
+
+  it('replaces a secret by a key, and says so in every step', async () => {
+    const old = await create({ name: 'Outgrown', expiresAt: inDays(90) })
+    tab = await visit({ sessionToken: token, path: `${CLIENTS}/${old.clientId}/rotate` })
+    const { page } = tab
+    await page.getByRole('heading', { name: 'Rotate the secret', level: 1 }).waitFor()
+    await page.getByRole('button', { name: 'Create replacement' }).click()
+    const dialog = dialogOf(page)
+    assert.equal(await dialog.getByLabel('Expires').inputValue(), '90')
+    await dialog.getByRole('radio', { name: MADE_HERE }).check()
+    await dialog.getByRole('button', { name: 'Create replacement' }).click()
+    await dialog.getByRole('checkbox', { name: 'I have saved the private key' }).check()
+    await dialog.getByRole('button', { name: 'Continue the rotation' }).click()
+    await page.getByText('Use the new id, and the key in place of the secret, in every system').waitFor()
+    await page.getByRole('link', { name: 'Outgrown 2' }).first().click()
+    await page.getByText('Key thumbprint').waitFor()
+    assert.equal((await page.locator('main').innerText()).includes('secret'), false)
+    await page.goto(`${page.url()}/rotate`)
+    await page.getByRole('heading', { name: 'Rotate the key', level: 1 }).waitFor()
+    await page.getByRole('button', { name: 'Create replacement' }).click()
+    assert.equal(await dialog.getByRole('radio', { name: MADE_HERE }).isChecked(), true)
+    assert.equal(await dialog.getByLabel('Expires').inputValue(), '90')
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+  })
+})
+
+describe('workspace: clients that expire', function () {
+  this.timeout(60_000)
+  let tab: Visit
+  let token: string
+  before(async () => {
+    token = await sessionToken(OWNER)
+  })
+  afterEach(() => tab?.leave())
+
+  it('creates a client that never expires unless a day is chosen', async () => {
+    tab = await visit({ sessionToken: token, path: CLIENTS })
+    const { page } = tab
+    await fill(page, 'Ends on a day')
+    const dialog = dialogOf(page)
+    assert.equal(await dialog.getByLabel('Expires').inputValue(), 'never')
+    await dialog.getByLabel('Expires').selectOption('date')
+    await dialog.getByRole('button', { name: 'Create client' }).click()
+    await dialog.getByText('Choose the day.').waitFor()
+    await dialog.getByLabel('Last day').fill('2020-01-31')
+    await dialog.getByRole('button', { name: 'Create client' }).click()
+    await dialog.getByText('Choose a day from tomorrow to two years from now.').waitFor()
+    const day = new Date(Date.now() + 40 * DAY_MS).toLocaleDateString('sv')
+    await dialog.getByLabel('Last day').fill(day)
+    await dialog.getByRole('button', { name: 'Create client' }).click()
+    await dialog.getByRole('checkbox', { name: 'I have saved the secret' }).check()
+    await dialog.getByRole('button', { name: 'Done' }).click()
+    const { clients } = await api('/v1/vendor/ven_acme/oauth-clients?status=Active&limit=200', { token })
+    const { expiresAt } = clients.find(({ name }: { name: string }) => name === 'Ends on a day')
+    assert.equal(new Date(expiresAt).toLocaleDateString('sv'), day)
+    assert.equal(new Date(Date.parse(expiresAt) + 1_000).toLocaleDateString('sv') > day, true)
+  })
+
+  it('marks clients that expire soon or have expired, and says what to do', async () => {
+    const soon = await create({ name: 'Tick soon', expiresAt: inDays(12) })
+    const expired = await create({ name: 'Tick expired', expiresAt: inDays(3) })
+    await create({ name: 'Tick later', expiresAt: inDays(300) })
+    await create({ name: 'Tick never' })
+    tab = await visit({ sessionToken: token, path: '/favicon.svg', width: 1440 })
+    const { page, baseUrl } = tab
+    await inThePast(page, expired.clientId)
+    await page.goto(`${baseUrl}${CLIENTS}?q=tick`)
+    await page
+      .getByRole('row', { name: /Tick soon/ })
+      .getByText('in 12 days')
+      .waitFor()
+    await page
+      .getByRole('row', { name: /Tick expired/ })
+      .getByText('Expired', { exact: true })
+      .waitFor()
+    const names = () => page.locator('tbody th').allInnerTexts()
+    const header = page.getByRole('columnheader', { name: 'Expires' })
+    await header.getByRole('button').click()
+    assert.equal(await header.getAttribute('aria-sort'), 'ascending')
+    assert.deepEqual(await names(), ['Tick expired', 'Tick soon', 'Tick later', 'Tick never'])
+    await page.getByRole('radio', { name: 'Expires within 30 days 2' }).check({ force: true })
+    assert.deepEqual(await names(), ['Tick expired', 'Tick soon'])
+    await page.waitForURL('**?show=expiring&q=tick&sort=expires')
+    await assertAccessible(page)
+    await page.setViewportSize({ width: 320, height: 700 })
+    await page.getByText('Expires in 12 days').or(page.getByText('in 12 days')).first().waitFor()
+    await assertFits(page)
+
+    await page.getByRole('link', { name: 'Tick expired' }).click()
+    await page.getByText('This client has expired').waitFor()
+    await page.locator('.status').getByText('Expired').waitFor()
+    await assertAccessible(page)
+    await assertFits(page)
+    await page.getByRole('button', { name: 'Create a replacement' }).click()
+    await page.getByText('Its token requests have been refused since').waitFor()
+    assert.doesNotMatch(await page.locator('main').innerText(), /work until|keeps working/)
+    await page.getByRole('button', { name: 'Create replacement' }).click()
+    await dialogOf(page).getByLabel('Name').waitFor()
+    assert.doesNotMatch(await dialogOf(page).innerText(), /work until/)
+    await dialogOf(page).getByRole('button', { name: 'Cancel' }).click()
+    await page.goto(`${baseUrl}${CLIENTS}/${soon.clientId}`)
+    await page.getByText('This client expires in 12 days').waitFor()
+    await create({ name: 'Tick soon 2', replaces: soon.clientId })
+    await page.reload()
+    await page.getByText('This client is being replaced').waitFor()
+    await page.getByText('Finish the rotation before then.').waitFor()
+  })
+})
+
+const dialogOf = (page: Page) => page.getByRole('dialog')
+
+async function fill(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name: 'Create client' }).click()
+  await dialogOf(page).getByLabel('Name').fill(name)
+  await dialogOf(page)
+    .getByRole('checkbox', { name: /Read boosts/ })
+    .check()
+}
+
+const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString()
+
+const create = async (body: {
+  name: string
+  expiresAt?: string
+  replaces?: string
+}): Promise<{ clientId: string }> =>
+  api('/v1/vendor/ven_acme/oauth-clients', {
+    token: await sessionToken(OWNER),
+    body: { scopes: ['boost:read'], ...body },
+  })
+
+/** The service lets no client begin that ends within a day. */
+const inThePast = (page: Page, clientId: string) =>
+  page.route('**/oauth-clients**', async (route) => {
+    if (route.request().method() !== 'GET') return route.continue()
+    const response = await route.fetch()
+    const json = await response.json()
+    for (const client of json.clients ?? [json]) {
+      if (client.clientId === clientId) client.expiresAt = inDays(-2)
+    }
+    await route.fulfill({ response, json })
+  })
+
+/** The texts by which a private key would be recognized wherever it went. */
+function formsOf(pem: string): string[] {
+  const secret = Buffer.from(createPrivateKey(pem).export({ format: 'jwk' }).d as string, 'base64url')
+  const lines = pem.split('\n').filter((line) => !line.startsWith('--') && line !== '')
+  return [
+    'PRIVATE KEY',
+    ...lines,
+    ...(['base64url', 'base64', 'hex'] as const).map((as) => secret.toString(as)),
+  ]
+}
+
+/** Whether the page asks its reader before it is left. */
+const asksBeforeLeaving = (page: Page): Promise<boolean> =>
+  page.evaluate(() => !window.dispatchEvent(new Event('beforeunload', { cancelable: true })))
+
+async function requestTokenByKey(baseUrl: string, clientId: string, key: KeyObject): Promise<Response> {
+  const assertion = await new SignJWT({ jti: randomUUID() })
+    .setProtectedHeader({ alg: 'ES256' })
+    .setIssuer(clientId)
+    .setSubject(clientId)
+    .setAudience(baseUrl)
+    .setExpirationTime('1 minute')
+    .sign(key)
+  return fetch(`${baseUrl}/v1/oauth/token`, {
+    method: 'POST',
+    body: new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+      client_assertion: assertion,
+      scope: 'boost:read',
+    }),
+  })
+}

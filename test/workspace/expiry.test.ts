@@ -1,0 +1,95 @@
+import { strict as assert } from 'node:assert'
+import type { OAuthClient } from '../../apps/workspace/src/api/contract.ts'
+import {
+  daysAllowed,
+  expiresAt,
+  expiresSoon,
+  expiryError,
+  hasExpired,
+  lifetimeOf,
+} from '../../apps/workspace/src/clients/expiry.ts'
+import { findClients, type Wanted } from '../../apps/workspace/src/clients/find-clients.ts'
+
+const DAY_MS = 86_400_000
+const NOW = new Date('2026-11-22T12:00:00Z')
+const from = (ms: number) => new Date(NOW.getTime() + ms).toISOString()
+
+describe('workspace: when clients expire', () => {
+  it('takes a client for expired from the very moment on', () => {
+    assert.equal(hasExpired({ expiresAt: null }, NOW), false)
+    assert.equal(hasExpired({ expiresAt: from(1) }, NOW), false)
+    assert.equal(hasExpired({ expiresAt: from(0) }, NOW), true)
+  })
+
+  it('marks clients that expire within 30 days, or already have', () => {
+    assert.equal(expiresSoon({ expiresAt: null }, NOW), false)
+    assert.equal(expiresSoon({ expiresAt: from(30 * DAY_MS + 1) }, NOW), false)
+    assert.equal(expiresSoon({ expiresAt: from(30 * DAY_MS) }, NOW), true)
+    assert.equal(expiresSoon({ expiresAt: from(-DAY_MS) }, NOW), true)
+  })
+
+  it('turns a choice into a time: never, after so many days, or at the end of a day', () => {
+    assert.equal(expiresAt({ lifetime: 'never', date: '' }, NOW), undefined)
+    assert.equal(expiresAt({ lifetime: 90, date: '' }, NOW), from(90 * DAY_MS))
+    const chosen = new Date(expiresAt({ lifetime: 'date', date: '2027-01-31' }, NOW) as string)
+    assert.equal(chosen.getDate(), 31)
+    assert.equal(new Date(chosen.getTime() + 1_000).getDate(), 1)
+  })
+
+  it('allows days whose end is a day to two years ahead, whatever the hour', () => {
+    for (const hour of [0, 12, 23]) {
+      const now = new Date(2026, 10, 22, hour, 59)
+      const { min, max } = daysAllowed(now)
+      const at = (date: string) =>
+        Date.parse(expiresAt({ lifetime: 'date', date }, now) as string) - now.getTime()
+      assert.ok(at(min) >= DAY_MS && at(min) < 2 * DAY_MS)
+      assert.ok(at(max) <= 730 * DAY_MS && at(max) > 728 * DAY_MS)
+    }
+  })
+
+  it('says which days can be chosen when another one was', () => {
+    const error = (date: string) => expiryError({ lifetime: 'date', date }, new Date(2026, 10, 22)).expiry
+    assert.equal(error(''), 'Choose the day.')
+    for (const date of ['2026-11-22', '2020-01-01', '2028-11-21', '9999-12-31']) {
+      assert.equal(error(date), 'Choose a day from tomorrow to two years from now.', date)
+    }
+    assert.equal(error('2026-11-23'), undefined)
+    assert.equal(error('2028-11-20'), undefined)
+    assert.deepEqual(expiryError({ lifetime: 'never', date: '' }, NOW), {})
+  })
+
+  it('offers a replacement the lifetime of what it replaces, in whole days', () => {
+    const lifetime = (created: string, expires: string | null) =>
+      lifetimeOf({ createdAt: created, expiresAt: expires })
+    assert.equal(lifetime(from(0), null), 'never')
+    assert.equal(lifetime(from(0), from(90 * DAY_MS + 40_000)), 90)
+    assert.equal(lifetime(from(-200 * DAY_MS), from(165 * DAY_MS)), 365)
+    assert.equal(lifetime(from(0), from(DAY_MS / 3)), 1)
+  })
+
+  it('lists clients by expiry, and those that expire within 30 days', () => {
+    const client = (name: string, days: number | null, status: OAuthClient['status'] = 'Active') =>
+      ({
+        name,
+        clientId: name,
+        status,
+        createdAt: from(0),
+        lastUsedAt: null,
+        expiresAt: days === null ? null : new Date(Date.now() + days * DAY_MS).toISOString(),
+      }) as OAuthClient
+    const all = [
+      client('never', null),
+      client('later', 300),
+      client('soon', 12),
+      client('expired', -1),
+      client('revoked', 2, 'Revoked'),
+    ]
+    const names = (part: Partial<Wanted>) =>
+      findClients(all, { view: 'active', typed: '', order: 'expires', reversed: false, ...part }).clients.map(
+        ({ name }) => name,
+      )
+    assert.deepEqual(names({}), ['expired', 'soon', 'later', 'never'])
+    assert.deepEqual(names({ reversed: true }), ['never', 'later', 'soon', 'expired'])
+    assert.deepEqual(names({ view: 'expiring' }), ['expired', 'soon'])
+  })
+})
