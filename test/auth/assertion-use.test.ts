@@ -168,7 +168,9 @@ describe('the work of judging an assertion', () => {
   })
 
   it('counts failures by address, and refuses none that holds', async () => {
-    await asAdmin(auth.redis, (redis) => redis.flushall())
+    await asAdmin(auth.redis, async (redis) => {
+      for (const key of await redis.keys('rate:*')) await redis.del(key)
+    })
     const limited = await startAuth({ beside: auth, env: { RATE_TOKEN_FAILURES_PER_ADDRESS: '2/60' } })
     const wrong = () =>
       signJwt(goodClaims(client, auth.clock.now()), newKeyPair().privateKey, { alg: 'ES256' })
