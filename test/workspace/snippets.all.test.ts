@@ -89,7 +89,7 @@ describe('workspace: the code to paste', function () {
   })
 
   it('shows why no token was issued to the curl commands', async () => {
-    const wrong = { ...(await access(['analytics:read'])), clientSecret: 'wrong' }
+    const wrong = { ...(await access(['analytics:read'])), credential: { secret: 'wrong' } }
     await assert.rejects(shell(curl(wrong)), ({ stdout, stderr }) => {
       assert.match(stderr, /"error":"invalid_client".*TOKEN: was not issued/s)
       assert.equal(stdout, '')
