@@ -4,6 +4,7 @@ import { knownClientId, noSuchClient } from './client-answer.ts'
 import type { ClientDependencies } from './dependencies.ts'
 import { OAuthClientUsage } from './schemas.ts'
 import { readUsageOf } from './usage-history.ts'
+import { ADDRESS_AGE_MAX_MS, ADDRESSES_SHOWN } from './usage-windows.ts'
 
 export const getUsage = ({ db, redis, clock, manager: by }: ClientDependencies): Route =>
   route({
@@ -20,6 +21,7 @@ export const getUsage = ({ db, redis, clock, manager: by }: ClientDependencies):
       const client = await findClient(db, { vendorId, clientId: knownClientId(params.clientId) })
       if (!client) throw noSuchClient()
       const { hours, minutes, scopes, addresses } = await readUsageOf({ db, redis, clock }, client.clientId)
+      const shownFrom_ms = clock.now() - ADDRESS_AGE_MAX_MS
       return {
         hours: hours.map(({ at_ms, ...counts }) => ({ hour: instantOf(at_ms), ...counts })),
         minutes: minutes.map(({ at_ms, ...counts }) => ({ minute: instantOf(at_ms), ...counts })),
@@ -27,11 +29,10 @@ export const getUsage = ({ db, redis, clock, manager: by }: ClientDependencies):
           const usedAt_ms = scopes.get(scope)
           return { scope, lastUsedAt: usedAt_ms === undefined ? null : instantOf(usedAt_ms) }
         }),
-        addresses: addresses.map(({ address, tokens, seenAt_ms }) => ({
-          address,
-          tokens,
-          lastSeenAt: instantOf(seenAt_ms),
-        })),
+        addresses: addresses
+          .filter(({ seenAt_ms }) => seenAt_ms > shownFrom_ms)
+          .slice(0, ADDRESSES_SHOWN)
+          .map(({ address, tokens, seenAt_ms }) => ({ address, tokens, lastSeenAt: instantOf(seenAt_ms) })),
       }
     },
   })

@@ -97,14 +97,33 @@ function addressAt({ addresses }: PendingUsage, address: string) {
   return there
 }
 
-/** The pending usage of one client, even while it is being stored. Empty without Redis. */
-export async function readPendingOf(redis: Redis, clientId: string): Promise<PendingUsage> {
-  const keys = [redisKeys.usagePending, redisKeys.usageDraining]
-  const found = await Promise.all(keys.map((key) => scan(redis, key, clientId).catch(() => [])))
-  return parseUsage(found.flat()).clients.get(clientId) ?? nothing()
+/** The minutes in which tokens were issued, oldest first. */
+export const minutesUsed = (minutes: ReadonlyMap<number, Counts>): number[] =>
+  [...minutes]
+    .filter(([, { tokens }]) => tokens > 0)
+    .map(([at_ms]) => at_ms)
+    .sort((a, b) => a - b)
+
+/**
+ * Reads the pending usage of one client, even while it is being stored.
+ * @returns `whole`: false if Redis did not answer, or holds too much to read. Then `usage` lacks some or all of it.
+ */
+export async function readPendingOf(
+  redis: Redis,
+  clientId: string,
+): Promise<{ usage: PendingUsage; whole: boolean }> {
+  const found: [string, string][] = []
+  let whole = true
+  // In this order, since usage moves from the first to the second.
+  for (const key of [redisKeys.usagePending, redisKeys.usageDraining]) {
+    const scanned = await scan(redis, key, clientId).catch(() => undefined)
+    found.push(...(scanned?.fields ?? []))
+    whole &&= scanned?.whole ?? false
+  }
+  return { usage: parseUsage(found).clients.get(clientId) ?? nothing(), whole }
 }
 
-async function scan(redis: Redis, key: string, clientId: string): Promise<[string, string][]> {
+async function scan(redis: Redis, key: string, clientId: string) {
   const fields = new Map<string, string>()
   let cursor = '0'
   for (let step = 0; step < SCAN_STEPS_MAX; step += 1) {
@@ -113,5 +132,5 @@ async function scan(redis: Redis, key: string, clientId: string): Promise<[strin
     cursor = next
     if (cursor === '0') break
   }
-  return [...fields]
+  return { fields, whole: cursor === '0' }
 }

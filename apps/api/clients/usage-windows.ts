@@ -1,19 +1,23 @@
 import type { Clock } from '#shared/process/clock.ts'
-import type { Database } from '#shared/stores/postgres.ts'
+import type { Queryable } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 
 /* How finely the use of a client is counted, and how much of it is shown. */
 export const MINUTE_MS = 60_000
 export const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
+export const DAY_MS = 24 * HOUR_MS
 export const HOURS_SHOWN = 14 * 24
 export const MINUTES_SHOWN = 60
 export const ADDRESSES_SHOWN = 20
 export const ADDRESS_AGE_MAX_MS = 14 * DAY_MS
+/** How long the days and the addresses of use are kept: what they say of a client's rhythm needs months. */
+export const RHYTHM_MS = 100 * DAY_MS
+/** Of the addresses, so many of the latest. With more, it is not known who uses a client. */
+export const ADDRESSES_KEPT = 200
 export const DAYS_LISTED = HOURS_SHOWN / 24
 
 export interface UsageStores {
   redis: Redis
-  db: Database
+  db: Queryable
   clock: Clock
 }

@@ -1,15 +1,17 @@
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import { numberIn, type PendingUsage, parseUsage } from './pending-usage.ts'
+import { minutesUsed, numberIn, type PendingUsage, parseUsage } from './pending-usage.ts'
+import { daysOfUse, type NewDay } from './usage-days.ts'
 import {
-  ADDRESS_AGE_MAX_MS,
-  ADDRESSES_SHOWN,
+  ADDRESSES_KEPT,
+  DAY_MS,
   DAYS_LISTED,
   HOUR_MS,
   HOURS_SHOWN,
   MINUTE_MS,
   MINUTES_SHOWN,
+  RHYTHM_MS,
   type UsageStores,
 } from './usage-windows.ts'
 
@@ -75,6 +77,10 @@ async function store(transaction: Queryable, clients: [clientId: string, Pending
   const write = (sql: string, rows: readonly object[]) =>
     rows.length === 0 ? undefined : transaction.raw(sql, [JSON.stringify(rows)])
 
+  await write(
+    STORE_DAYS,
+    lines(({ minutes }) => daysOfUse(minutesUsed(minutes)).map(dayToStore)),
+  )
   const used = lines(({ lastUsedAt_ms: at }) => (at === undefined ? [] : [{ at }]))
   await write(STORE_LAST_USE, used)
   await write(
@@ -96,10 +102,34 @@ async function store(transaction: Queryable, clients: [clientId: string, Pending
   await write(KEEP_LATEST_ADDRESSES, seen)
 }
 
+const dayToStore = ({ day_ms, firstUsedAt_ms, lastUsedAt_ms, longestGap_ms, before_ms }: NewDay) => ({
+  at: day_ms,
+  first: firstUsedAt_ms,
+  last: lastUsedAt_ms,
+  gap: longestGap_ms / 1000,
+  before: before_ms ?? null,
+})
+
 /** The parameter is a JSON list with one object per row. Times are in milliseconds; unknown clients are skipped. */
 const from = (columns = '') => `
   from jsonb_to_recordset(?::jsonb) as u ("clientId" text, at double precision${columns})
   join oauth_clients c on c.client_id = u."clientId"`
+
+/** Whatever a clock did, no gap is longer than what is kept. */
+const gap = (seconds: string) => `least(greatest(${seconds}), ${RHYTHM_MS / 1000})::integer`
+
+/** A use that is stored late, after a newer one, ends no gap. */
+const STORE_DAYS = `
+  insert into client_usage_daily as d (client_id, day, first_used_at, last_used_at, longest_gap_s)
+  select c.client_id, (to_timestamp(u.at / 1000) at time zone 'UTC')::date, to_timestamp(u.first / 1000),
+    to_timestamp(u.last / 1000),
+    ${gap(`u.gap, case when u.before is null then u.first / 1000 - (
+      select extract(epoch from max(last_used_at)) from client_usage_daily where client_id = c.client_id) end`)}
+  ${from(', first double precision, last double precision, gap double precision, before double precision')}
+  on conflict (client_id, day) do update
+  set first_used_at = least(d.first_used_at, excluded.first_used_at),
+    last_used_at = greatest(d.last_used_at, excluded.last_used_at),
+    longest_gap_s = greatest(d.longest_gap_s, excluded.longest_gap_s)`
 
 const STORE_LAST_USE = `
   insert into client_usage (client_id, last_used_at)
@@ -120,11 +150,14 @@ const STORE_SCOPES = `
   set last_used_at = greatest(client_scope_usage.last_used_at, excluded.last_used_at)`
 
 const STORE_ADDRESSES = `
-  insert into client_address_usage (client_id, address, tokens, last_seen_at)
-  select c.client_id, u.address, u.tokens, to_timestamp(u.at / 1000) ${from(', address text, tokens bigint')}
+  insert into client_address_usage as a (client_id, address, tokens, last_seen_at, first_seen_at)
+  select c.client_id, u.address, u.tokens, to_timestamp(u.at / 1000), to_timestamp(u.at / 1000)
+  ${from(', address text, tokens bigint')}
   on conflict (client_id, address) do update
-  set tokens = client_address_usage.tokens + excluded.tokens,
-    last_seen_at = greatest(client_address_usage.last_seen_at, excluded.last_seen_at)`
+  set tokens = a.tokens + excluded.tokens,
+    last_seen_at = greatest(a.last_seen_at, excluded.last_seen_at),
+    first_seen_at = coalesce(a.first_seen_at, a.last_seen_at),
+    longest_gap_s = ${gap('a.longest_gap_s, extract(epoch from excluded.last_seen_at - a.last_seen_at)')}`
 
 const KEEP_LATEST_ADDRESSES = `
   delete from client_address_usage a using (
@@ -132,7 +165,7 @@ const KEEP_LATEST_ADDRESSES = `
     from client_address_usage
     where client_id in (select u."clientId" from jsonb_to_recordset(?::jsonb) as u ("clientId" text))
   ) ranked
-  where a.client_id = ranked.client_id and a.address = ranked.address and ranked.place > ${ADDRESSES_SHOWN}`
+  where a.client_id = ranked.client_id and a.address = ranked.address and ranked.place > ${ADDRESSES_KEPT}`
 
 /** Deletes usage that is no longer shown, at most `limit` rows of each kind. Returns their number. */
 export async function deleteOldUsage(
@@ -143,7 +176,8 @@ export async function deleteOldUsage(
   for (const [table, column, kept_ms] of [
     ['client_usage_hourly', 'hour', HOURS_KEPT * HOUR_MS],
     ['client_usage_by_minute', 'minute', MINUTES_KEPT * MINUTE_MS],
-    ['client_address_usage', 'last_seen_at', ADDRESS_AGE_MAX_MS],
+    ['client_usage_daily', 'day', RHYTHM_MS + DAY_MS],
+    ['client_address_usage', 'last_seen_at', RHYTHM_MS],
   ] as const) {
     const { rowCount } = await db.raw(
       `delete from ${table} where ctid = any(array(
