@@ -7,6 +7,7 @@ import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import { keepEventsInOrder } from './analytics/housekeeping.ts'
+import { revokeArmed } from './clients/armed-revocations.ts'
 import { CREATION_KEY_LIFETIME_MS, deleteExpiredCreations } from './clients/creation-keys.ts'
 import { deleteOldUsage, drainUsage } from './clients/usage.ts'
 import { revokeFoundClients } from './found-secrets/revoke-found.ts'
@@ -14,6 +15,7 @@ import { endExpiredSessions } from './sessions/session-events.ts'
 
 const USAGE_EVERY_MS = 60_000
 const REVOKE_FOUND_EVERY_MS = 2_000
+const ARMED_EVERY_MS = 60_000
 const PURGE_EVERY_MS = 600_000
 const EVENTS_EVERY_MS = 600_000
 /** At most this many rows per purge, to keep each short. The rest goes next time. */
@@ -24,6 +26,7 @@ const PURGE_USAGE_ROWS = 200_000
 export interface HousekeepingDependencies {
   db: Database
   redis: Redis
+  revocation: Revocation
   clock: Clock
   log: Log
   metrics: Metrics
@@ -34,13 +37,14 @@ export interface HousekeepingDependencies {
 }
 
 /**
- * What any process does beside the requests: stores usage each minute and removes what has expired. It may run in
+ * What any process does beside the requests: stores usage and revokes armed clients each minute, and removes what has expired. It may run in
  * every process at once, and a failure only means that it is done later.
  * @returns a function that stops it once the work in progress is done.
  */
 export function startHousekeeping({
   db,
   redis,
+  revocation,
   clock,
   log,
   metrics: { counter },
@@ -48,6 +52,7 @@ export function startHousekeeping({
   revokesFound,
 }: HousekeepingDependencies): () => Promise<void> {
   const now = () => clock.now()
+  let ending = false
   const help = 'Counts of client usage in Redis that could not be read and were dropped'
   const unreadable = counter('integration_unreadable_usage_total', help)
   const skipped = (fields: number) => {
@@ -56,6 +61,10 @@ export function startHousekeeping({
   }
   const endings = [
     repeat(USAGE_EVERY_MS, 'storing usage', () => drainUsage({ redis, db, skipped })),
+    repeat(ARMED_EVERY_MS, 'revoking armed clients', async () => {
+      const clientIds = await revokeArmed({ db, redis, clock, revocation, ending: () => ending })
+      if (clientIds.length > 0) log.info({ clientIds }, 'armed clients revoked')
+    }),
     repeat(PURGE_EVERY_MS, 'purging', async () => {
       await endExpiredSessions({ db, log }, { now: new Date(now()), limit: PURGE_ROWS })
       await deleteExpiredInvitations(db, { now: new Date(now()), limit: PURGE_ROWS })
@@ -107,6 +116,7 @@ export function startHousekeeping({
   }
 
   return async () => {
+    ending = true
     await Promise.all(endings.map((end) => end()))
   }
 }

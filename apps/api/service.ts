@@ -108,6 +108,7 @@ export function createService({
       endHousekeeping = startHousekeeping({
         db: pools.workspace,
         redis,
+        revocation,
         clock,
         log,
         metrics,

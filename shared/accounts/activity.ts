@@ -5,6 +5,8 @@ export const ACTIVITY_ACTIONS = [
   'client.renamed',
   'client.revoked',
   'client.secret_found',
+  'client.revocation_armed',
+  'client.revocation_disarmed',
   'callback.saved',
   'company.created',
   'person.added',

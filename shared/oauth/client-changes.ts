@@ -39,15 +39,27 @@ class NoSuchClient extends Error {}
 /**
  * Revokes a client and adds the activity entry. Once it resolves, no process of either service accepts the client
  * or a token of it. Revoking it again changes nothing and gives the same promise again.
- * @param revokedBy null: the service, because the secret was found.
+ * @param client.revokedBy null: the service, because the secret was found.
+ * @param client.check throws in the transaction of the revocation if it must not happen after all.
  * @returns undefined when the company has no such client.
  */
 export async function revokeClient(
   revocation: Revocation,
-  { vendorId, clientId, revokedBy }: { vendorId: string; clientId: string; revokedBy: Actor | null },
+  {
+    vendorId,
+    clientId,
+    revokedBy,
+    check = async () => {},
+  }: {
+    vendorId: string
+    clientId: string
+    revokedBy: Actor | null
+    check?: (transaction: Queryable) => Promise<void>
+  },
 ): Promise<ClientRecord | undefined> {
   try {
     return await revocation.revoke({ kind: 'client', id: clientId }, async (transaction) => {
+      await check(transaction)
       const changed = await markClientRevoked(transaction, {
         vendorId,
         clientId,

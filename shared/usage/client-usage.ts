@@ -73,6 +73,8 @@ export interface RefusedRequest {
   reason: string
   /** What the reason is about: a scope, or the names of fields. Never a value that was sent. */
   about?: string | undefined
+  /** Where it came from. */
+  address?: string | undefined
 }
 
 /** A refused request as Redis keeps it, in JSON. `at_ms` is in milliseconds since the Unix epoch. */

@@ -183,18 +183,30 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
     )
   })
 
-  it('keeps the 20 latest addresses', async () => {
+  it('shows the 20 latest addresses', async () => {
     for (let host = 1; host <= 30; host += 1) {
       api.clock.advance(1_000)
       await issue('analytics:read', `192.0.2.${host}`)
       if (host % 10 === 0) await drainUsage({ redis, db })
     }
-    const { rows } = await api.db.raw('select from client_address_usage where client_id = ?', [clientId])
-    assert.equal(rows.length, 20)
     const { addresses } = (await usage()).json
     assert.equal(addresses.length, 20)
     assert.equal(addresses[0].address, '192.0.2.30')
     assert.equal(addresses[19].address, '192.0.2.11')
+  })
+
+  it('keeps the 200 latest addresses', async () => {
+    for (let host = 1; host <= 210; host += 1) {
+      api.clock.advance(1_000)
+      await issue('analytics:read', `198.51.100.${host}`)
+    }
+    await drainUsage({ redis, db })
+    const { rows } = await api.db.raw(
+      'select address from client_address_usage where client_id = ? order by last_seen_at',
+      [clientId],
+    )
+    assert.equal(rows.length, 200)
+    assert.equal(rows[0].address, '198.51.100.11')
   })
 
   it('forgets hours after 14 days, minutes after an hour and addresses after 14 days', async () => {

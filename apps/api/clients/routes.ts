@@ -2,8 +2,10 @@ import type { Route } from '../http/route.ts'
 import type { ClientDependencies } from './dependencies.ts'
 import { getClient } from './get-client.ts'
 import { getClients } from './get-clients.ts'
+import { getRotation } from './get-rotation.ts'
 import { getUsage } from './get-usage.ts'
 import { patchClient } from './patch-client.ts'
+import { patchRotation } from './patch-rotation.ts'
 import { postClient } from './post-client.ts'
 import { postRevoke } from './post-revoke.ts'
 
@@ -13,5 +15,7 @@ export const createClientRoutes = (deps: ClientDependencies): Route[] => [
   getClient(deps),
   patchClient(deps),
   getUsage(deps),
+  getRotation(deps),
+  patchRotation(deps),
   postRevoke(deps),
 ]

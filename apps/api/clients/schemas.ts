@@ -5,6 +5,7 @@ import { oneLine } from '../http/input.ts'
 import { nextCursor, pageParameters } from '../http/page.ts'
 import { actor, instant } from '../http/schemas.ts'
 import { publicKey } from './public-key.ts'
+import { ROTATION_STATES, type RotationState } from './rotation-state.ts'
 
 const NAME_MAX_CHARACTERS = 100
 
@@ -117,6 +118,45 @@ export const OAuthClientUsage = z
       .meta({ description: 'The 20 addresses that most recently got a token, from the last 14 days.' }),
   })
   .meta({ id: 'OAuthClientUsage' })
+
+export const ClientRotationChange = z
+  .strictObject({
+    armed: z.boolean().optional(),
+    secretPutAway: z
+      .literal(true, 'must be true')
+      .optional()
+      .meta({ description: "The replacement's secret is no longer shown. The first time counts." }),
+  })
+  .meta({ id: 'ClientRotationChange' })
+
+export const ClientRotation = z
+  .object({
+    clientId: z.string(),
+    replacementId: z.string().nullable().meta({ description: 'The Active client that replaces it.' }),
+    state: z.enum(Object.keys(ROTATION_STATES) as [RotationState]).meta({
+      description: 'Only `safe` says that nothing shows a system that still needs it.',
+    }),
+    evidenceSince: instant.nullable().meta({ description: 'No use before then is known.' }),
+    lastUsedAt: instant.nullable(),
+    longestGapSeconds: count.nullable().meta({ description: 'null: no rhythm is known.' }),
+    expectedNextUseAt: instant.nullable(),
+    safeFrom: instant
+      .nullable()
+      .meta({ description: 'When its longest gap and a quarter will have passed.' }),
+    replacementLastUsedAt: instant.nullable(),
+    secretPutAwayAt: instant.nullable(),
+    addresses: z.array(
+      z.object({ address: z.string(), lastUsedAt: instant, move: z.enum(['moved', 'not_yet', 'unknown']) }),
+    ),
+    refusedSinceRevoke: z
+      .object({ count, addresses: z.array(z.string()) })
+      .meta({ description: 'In the last 24 hours.' }),
+    ifRevokedNow: z
+      .object({ addresses: count, tokensAnHour: z.number() })
+      .meta({ description: 'What would fail, by the last 24 hours.' }),
+    armed: z.object({ at: instant, by: actor }).nullable(),
+  })
+  .meta({ id: 'ClientRotation' })
 
 const position = z.tuple([
   // Postgres has no year 0.

@@ -52,26 +52,25 @@ export async function readUsageOf(
   const { usage: pending, whole } = await readPendingOf(redis, clientId)
   const rows = async <Row>(sql: string, since_ms: number): Promise<Row[]> =>
     (await db.raw(sql, [clientId, new Date(since_ms)])).rows
-  const [last, days, hours, minutes, scopes, addresses] = await Promise.all([
-    rows<{ at: Date }>(
-      'select last_used_at as at from client_usage where client_id = ? and last_used_at > ?',
-      0,
-    ),
-    rows<StoredDay>(STORED_DAYS, now_ms - RHYTHM_MS - DAY_MS),
-    rows<StoredCounts>(
-      'select hour as at, tokens, refused from client_usage_hourly where client_id = ? and hour > ?',
-      now_ms - HOURS_SHOWN * HOUR_MS,
-    ),
-    rows<StoredCounts>(
-      'select minute as at, tokens, refused from client_usage_by_minute where client_id = ? and minute > ?',
-      now_ms - MINUTES_SHOWN * MINUTE_MS,
-    ),
-    rows<{ scope: string; at: Date }>(
-      'select scope, last_used_at as at from client_scope_usage where client_id = ? and last_used_at > ?',
-      0,
-    ),
-    rows<StoredAddress>(STORED_ADDRESSES, now_ms - RHYTHM_MS),
-  ])
+  // One after the other, since `db` may be a transaction.
+  const last = await rows<{ at: Date }>(
+    'select last_used_at as at from client_usage where client_id = ? and last_used_at > ?',
+    0,
+  )
+  const days = await rows<StoredDay>(STORED_DAYS, now_ms - RHYTHM_MS - DAY_MS)
+  const hours = await rows<StoredCounts>(
+    'select hour as at, tokens, refused from client_usage_hourly where client_id = ? and hour > ?',
+    now_ms - HOURS_SHOWN * HOUR_MS,
+  )
+  const minutes = await rows<StoredCounts>(
+    'select minute as at, tokens, refused from client_usage_by_minute where client_id = ? and minute > ?',
+    now_ms - MINUTES_SHOWN * MINUTE_MS,
+  )
+  const scopes = await rows<{ scope: string; at: Date }>(
+    'select scope, last_used_at as at from client_scope_usage where client_id = ? and last_used_at > ?',
+    0,
+  )
+  const addresses = await rows<StoredAddress>(STORED_ADDRESSES, now_ms - RHYTHM_MS)
   const newDays = daysOfUse(minutesUsed(pending.minutes))
   const lastUsedAt_ms = Math.max(last[0]?.at.getTime() ?? 0, pending.lastUsedAt_ms ?? 0)
   for (const { at, tokens, refused } of hours) add(pending.hours, at, tokens, refused)

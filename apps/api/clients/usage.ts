@@ -37,10 +37,7 @@ export async function drainUsage({
   skipped?: (fields: number) => void
 }): Promise<number> {
   return db.transaction(async (transaction) => {
-    const { rows } = await transaction.raw(
-      `select pg_try_advisory_xact_lock(hashtext('client_usage')) as mine`,
-    )
-    if (!rows[0].mine) return 0
+    if (!(await holdUsage(transaction))) return 0
     // Unless a crash left something behind, which is stored first.
     await redis.renamenx(redisKeys.usagePending, redisKeys.usageDraining).catch(ignoreMissingKey)
     const { clients, skipped } = parseUsage(await fieldsOf(redis, redisKeys.usageDraining))
@@ -53,6 +50,12 @@ export async function drainUsage({
     await redis.del(redisKeys.usageDraining)
     return clients.size
   })
+}
+
+/** Keeps usage from being moved until the transaction ends. @returns false if it is being moved now. */
+export async function holdUsage(transaction: Queryable): Promise<boolean> {
+  const { rows } = await transaction.raw(`select pg_try_advisory_xact_lock(hashtext('client_usage')) as mine`)
+  return rows[0].mine
 }
 
 /** A hash that grew while nothing was stored is too long for one command to read before its timeout. */

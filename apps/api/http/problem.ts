@@ -75,6 +75,7 @@ function noteRefusal(
     // Anyone may have found an expired token by now.
     proven: refusal?.reason !== 'expired',
     requestId: request.requestId,
+    address: request.clientAddress,
     route: `${ctx.method} ${route?.path.replaceAll(/:(\w+)/g, '{$1}')}`,
     status,
     code,

@@ -5,12 +5,12 @@ import type { Clock } from '#shared/process/clock.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import type { RefusalRecord } from '#shared/usage/client-usage.ts'
+import { listPositions, readRefusals } from '#shared/usage/refusals.ts'
 import type { Manager } from '../http/manager.ts'
 import { page } from '../http/page.ts'
 import { type Access, type Route, route } from '../http/route.ts'
 import { explain } from './reasons.ts'
 import { Refusal, RefusalPage, RefusalQuery } from './schemas.ts'
-import { listPositions, readRefusals } from './stored.ts'
 
 export interface RefusalDependencies {
   db: Database

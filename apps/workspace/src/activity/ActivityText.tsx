@@ -32,6 +32,8 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'client.renamed': 'renamed the client {nameBefore} to {client}',
   'client.revoked': 'revoked the client {client}',
   'client.secret_found': 'marked the secret of the client {client} as found',
+  'client.revocation_armed': 'armed the revocation of the client {client}, for when it is safe',
+  'client.revocation_disarmed': 'disarmed the revocation of the client {client}',
   'company.created': 'created the company',
   'person.added': 'added {person} as {role}',
   'person.invited': 'invited {person} as {role}',

@@ -6,6 +6,8 @@ export const KINDS: Readonly<Record<string, string>> = {
   'client.created': 'Client created',
   'client.renamed': 'Client renamed',
   'client.revoked': 'Client revoked',
+  'client.revocation_armed': 'Revocation armed',
+  'client.revocation_disarmed': 'Revocation disarmed',
   'callback.saved': 'Callback URL saved',
   'client.secret_found': 'Client secret found',
   'company.created': 'Company created',

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys, redisLifetimes } from '#shared/stores/redis-keys.ts'
-import { REFUSAL_KINDS, type RefusalRecord, refusalPosition } from '#shared/usage/client-usage.ts'
+import { REFUSAL_KINDS, type RefusalRecord, refusalPosition } from './client-usage.ts'
 
 /** When a request was refused, in milliseconds since the Unix epoch, and its id. */
 export type Position = [at_ms: number, requestId: string]
@@ -15,6 +15,7 @@ const Stored: z.ZodType<RefusalRecord> = z.object({
   code: z.string(),
   reason: z.string(),
   about: z.string().optional(),
+  address: z.string().optional(),
 })
 
 /**

@@ -1,0 +1,47 @@
+import type { z } from 'zod'
+import type { ClientRecord } from '#shared/oauth/clients.ts'
+import { actorOf } from '../http/schemas.ts'
+import { readRotation } from './rotation-evidence.ts'
+import { rotationState } from './rotation-state.ts'
+import type { ClientRotation } from './schemas.ts'
+import { ADDRESSES_SHOWN, type UsageStores } from './usage-windows.ts'
+
+/** The rotation of a client as the API returns it. */
+export async function rotationAnswer(
+  stores: UsageStores,
+  { vendorId, old }: { vendorId: string; old: ClientRecord },
+): Promise<z.infer<typeof ClientRotation>> {
+  const found = await readRotation(stores, { vendorId, old })
+  const { evidence, plan, refusedAddresses, tokensLastDay } = found
+  const { state, ...judged } = rotationState(evidence, stores.clock.now())
+  const due = judged.addresses.filter((one) => one.due)
+  return {
+    clientId: old.clientId,
+    replacementId: found.replacement?.clientId ?? null,
+    state,
+    evidenceSince: instantOf(judged.evidenceSince_ms),
+    lastUsedAt: instantOf(evidence.old.lastUsedAt_ms),
+    longestGapSeconds: judged.longestGap_ms === undefined ? null : Math.round(judged.longestGap_ms / 1000),
+    expectedNextUseAt: instantOf(judged.expectedNextUseAt_ms),
+    safeFrom: instantOf(judged.safeFrom_ms),
+    replacementLastUsedAt: instantOf(evidence.replacement?.lastUsedAt_ms),
+    secretPutAwayAt: found.secretPutAwayAt?.toISOString() ?? null,
+    addresses: judged.addresses.slice(0, ADDRESSES_SHOWN).map(({ address, lastUsedAt_ms, move }) => ({
+      address,
+      lastUsedAt: new Date(lastUsedAt_ms).toISOString(),
+      move,
+    })),
+    refusedSinceRevoke: { count: evidence.refusedSinceRevoke, addresses: refusedAddresses },
+    ifRevokedNow: {
+      addresses: due.length,
+      tokensAnHour: due.length === 0 ? 0 : Math.round((tokensLastDay / 24) * 100) / 100,
+    },
+    armed:
+      plan.armedAt && old.status === 'Active'
+        ? { at: plan.armedAt.toISOString(), by: actorOf(plan.armedBy, plan.armedByName) }
+        : null,
+  }
+}
+
+const instantOf = (at_ms: number | undefined): string | null =>
+  at_ms === undefined ? null : new Date(at_ms).toISOString()
