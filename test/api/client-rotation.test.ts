@@ -232,6 +232,20 @@ describe('the rotation of a client', () => {
       assert.equal((await entries()).filter(([action]) => action === 'client.revoked').length, 1)
     })
 
+    it('is not carried out when the old client gets a token at the last moment', async () => {
+      await armedUntilSafe()
+      const late: Revocation = {
+        ...revocation,
+        async revoke(entry, commit) {
+          await use(old)
+          return revocation.revoke(entry, commit)
+        },
+      }
+      assert.deepEqual(await revokeNow({ revocation: late }), [])
+      assert.equal((await ofOld()).status, 'Active')
+      await drainUsage({ redis, db })
+    })
+
     it('waits until the quarter has passed', async () => {
       await armedUntilSafe()
       api.clock.set('2025-09-15T07:59:00Z')
@@ -293,18 +307,22 @@ describe('the rotation of a client', () => {
 
     it('is not carried out by a clock that is ahead of the database', async () => {
       await armedUntilSafe()
-      const { rows } = await api.db.raw('select now()')
-      const now_ms: number = rows[0].now.getTime()
-      // By the database, the last use was a minute ago.
-      await api
-        .db('client_usage')
-        .where({ client_id: old })
-        .update({ last_used_at: new Date(now_ms - 60_000) })
-      await api
-        .db('client_rotation')
-        .where({ client_id: old })
-        .update({ armed_at: new Date(now_ms) })
-      assert.deepEqual(await revokeNow({ clock: { now: () => now_ms + 30 * 3_600_000 } }), [])
+      // A day or two ahead of the database, where it is safe by the process's clock.
+      const days = Math.floor((Date.now() - api.clock.now()) / 86_400_000) + 2
+      for (const [table, columns] of [
+        ['client_usage', ['last_used_at']],
+        ['client_usage_hourly', ['hour']],
+        ['client_usage_daily', ['first_used_at', 'last_used_at']],
+        ['client_address_usage', ['first_seen_at', 'last_seen_at']],
+        ['client_rotation', ['armed_at', 'secret_put_away_at']],
+      ] as const)
+        await api.db.raw(
+          `update ${table} set ${columns.map((column) => `${column} = ${column} + interval '${days} days'`).join(', ')}`,
+        )
+      await api.db.raw(`update client_usage_daily set day = first_used_at::date`)
+      api.clock.advance(days * 86_400_000)
+      assert.equal((await rotation()).state, 'safe')
+      assert.deepEqual(await revokeNow(), [])
       assert.equal((await ofOld()).status, 'Active')
     })
 

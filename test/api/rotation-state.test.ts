@@ -207,6 +207,22 @@ describe('the state of a rotation', () => {
       evidence(MINUTELY, every(1, ago(60), ago(1)), { restoredAt_ms: ago(10) }),
     ],
     [
+      'quiet since before a restore, and its addresses are not known',
+      'waiting',
+      evidence(MINUTELY, every(1, ago(60), ago(1)), {
+        old: { ...used(MINUTELY), addresses: [], revoked: false },
+        restoredAt_ms: ago(10),
+      }),
+    ],
+    [
+      'used from Monday to Friday of its first week',
+      'waiting',
+      evidence(
+        ['16', '17', '18', '19', '20'].map((day) => at(`11-${day}T07:00`)),
+        every(1, ago(60), ago(1)),
+      ),
+    ],
+    [
       'used from more addresses than are kept',
       'no_rhythm',
       evidence(MINUTELY, every(1, ago(60), ago(1)), {

@@ -88,7 +88,6 @@ async function judge(
     { redis, db: transaction, clock: { now: () => now_ms } },
     { vendorId, old },
   )
-  if (!found.evidence.whole) return 'wait'
   const disarm = againstIt(found, plan) ?? (await personLeft(transaction, vendorId, plan))
   if (disarm) return { disarm, name: old.name }
   return rotationState(found.evidence, now_ms).state === 'safe' ? { revokeFor: plan.armedBy } : 'wait'

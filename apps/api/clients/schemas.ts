@@ -129,6 +129,9 @@ export const ClientRotationChange = z
   })
   .meta({ id: 'ClientRotationChange' })
 
+/** Without the description of `instant`, which would be published each time. */
+const atOrNull = z.iso.datetime().nullable()
+
 export const ClientRotation = z
   .object({
     clientId: z.string(),
@@ -136,15 +139,13 @@ export const ClientRotation = z
     state: z.enum(Object.keys(ROTATION_STATES) as [RotationState]).meta({
       description: 'Only `safe` says that nothing shows a system that still needs it.',
     }),
-    evidenceSince: instant.nullable().meta({ description: 'No use before then is known.' }),
-    lastUsedAt: instant.nullable(),
+    evidenceSince: atOrNull.meta({ description: 'No use before then is known.' }),
+    lastUsedAt: atOrNull,
     longestGapSeconds: count.nullable().meta({ description: 'null: no rhythm is known.' }),
-    expectedNextUseAt: instant.nullable(),
-    safeFrom: instant
-      .nullable()
-      .meta({ description: 'When its longest gap and a quarter will have passed.' }),
-    replacementLastUsedAt: instant.nullable(),
-    secretPutAwayAt: instant.nullable(),
+    expectedNextUseAt: atOrNull,
+    safeFrom: atOrNull.meta({ description: 'When its longest gap and a quarter will have passed.' }),
+    replacementLastUsedAt: atOrNull,
+    secretPutAwayAt: atOrNull,
     addresses: z.array(
       z.object({ address: z.string(), lastUsedAt: instant, move: z.enum(['moved', 'not_yet', 'unknown']) }),
     ),
