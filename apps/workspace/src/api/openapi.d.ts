@@ -713,6 +713,64 @@ export interface components {
                 lastSeenAt: string;
             }[];
         };
+        ClientRotation: {
+            clientId: string;
+            /** @description The Active client that replaces it. */
+            replacementId: string | null;
+            /**
+             * @description Only `safe` says that nothing shows a system that still needs it.
+             * @enum {string}
+             */
+            state: "unknown" | "no_replacement" | "not_deployed" | "trial" | "in_use" | "unused" | "no_rhythm" | "replacement_silent" | "waiting" | "safe" | "refused" | "revoked" | "complete";
+            /** @description No use before then is known. */
+            evidenceSince: string | null;
+            lastUsedAt: string | null;
+            /** @description null: no rhythm is known. */
+            longestGapSeconds: number | null;
+            expectedNextUseAt: string | null;
+            /** @description When its longest gap and a quarter will have passed. */
+            safeFrom: string | null;
+            replacementLastUsedAt: string | null;
+            secretPutAwayAt: string | null;
+            addresses: {
+                address: string;
+                /**
+                 * Format: date-time
+                 * @description RFC 3339, in UTC.
+                 */
+                lastUsedAt: string;
+                /** @enum {string} */
+                move: "moved" | "not_yet" | "unknown";
+            }[];
+            /** @description In the last 24 hours. */
+            refusedSinceRevoke: {
+                /** Format: int64 */
+                count: number;
+                addresses: string[];
+            };
+            /** @description What would fail, by the last 24 hours. */
+            ifRevokedNow: {
+                /** Format: int64 */
+                addresses: number;
+                tokensAnHour: number;
+            };
+            armed: {
+                /**
+                 * Format: date-time
+                 * @description RFC 3339, in UTC.
+                 */
+                at: string;
+                by: components["schemas"]["Actor"];
+            } | null;
+        };
+        ClientRotationChange: {
+            armed?: boolean;
+            /**
+             * @description The replacement's secret is no longer shown. The first time counts.
+             * @enum {boolean}
+             */
+            secretPutAway?: true;
+        };
         FoundSecrets: {
             secrets: string[];
         };
@@ -787,7 +845,7 @@ export interface components {
             at: string;
             by: components["schemas"]["Actor"];
             /** @enum {string} */
-            action: "client.created" | "client.renamed" | "client.revoked" | "client.secret_found" | "callback.saved" | "company.created" | "person.added" | "person.invited" | "person.joined" | "person.changed" | "person.linked" | "person.unlinked" | "person.password_reset" | "person.removed" | "address.claimed" | "invitation.withdrawn" | "analytics.imported";
+            action: "client.created" | "client.renamed" | "client.revoked" | "client.secret_found" | "client.revocation_armed" | "client.revocation_disarmed" | "callback.saved" | "company.created" | "person.added" | "person.invited" | "person.joined" | "person.changed" | "person.linked" | "person.unlinked" | "person.password_reset" | "person.removed" | "address.claimed" | "invitation.withdrawn" | "analytics.imported";
             /** @description The id of the client, person or company, or the host of the callback. */
             subject: string;
             /** @description Details of the change, with `before` and `after` values where they apply. */
