@@ -95,7 +95,6 @@ describe('the rotation of a client', () => {
     it('says what would fail, also for a client that nothing replaces', async () => {
       const answer = await rotation()
       assert.deepEqual(answer, {
-        clientId: old,
         replacementId: null,
         state: 'no_replacement',
         evidenceSince: '2025-09-01T02:00:00.000Z',
@@ -103,10 +102,10 @@ describe('the rotation of a client', () => {
         longestGapSeconds: 86_400,
         expectedNextUseAt: '2025-09-15T02:00:10.000Z',
         safeFrom: '2025-09-15T08:00:10.000Z',
-        replacementLastUsedAt: null,
         secretPutAwayAt: null,
         addresses: [{ address: '192.0.2.1', lastUsedAt: '2025-09-14T02:00:10.000Z', move: 'not_yet' }],
-        refusedSinceRevoke: { count: 0, addresses: [] },
+        refusedSinceRevoke: 0,
+        refusedAddresses: [],
         ifRevokedNow: { addresses: 1, tokensAnHour: 0.04 },
         armed: null,
       })
@@ -153,9 +152,9 @@ describe('the rotation of a client', () => {
           ...{ route: 'POST /v1/oauth/token', status: 401, code: 'invalid_client' },
         })
       await counter.flush()
-      const { state, refusedSinceRevoke } = await rotation()
+      const { state, refusedSinceRevoke, refusedAddresses } = await rotation()
       assert.equal(state, 'refused')
-      assert.deepEqual(refusedSinceRevoke, { count: 2, addresses: ['203.0.113.7'] })
+      assert.deepEqual([refusedSinceRevoke, refusedAddresses], [2, ['203.0.113.7']])
     })
 
     it("answers 404 to another company's client, and 403 to a plain member", async () => {

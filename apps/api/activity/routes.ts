@@ -20,6 +20,10 @@ const time = (description: string) =>
     .optional()
     .meta({ type: 'string', format: 'date-time', description })
 
+const action = z
+  .enum(ACTIVITY_ACTIONS, `must be one of ${ACTIVITY_ACTIONS.join(', ')}`)
+  .meta({ id: 'ActivityAction' })
+
 const ActivityQuery = z.strictObject({
   ...pageParameters(z.tuple([z.int().positive()])),
   userId: z
@@ -28,10 +32,7 @@ const ActivityQuery = z.strictObject({
     .regex(/^(usr_[A-Za-z0-9]+|operator)$/, 'must be the id of a person, or operator')
     .optional()
     .meta({ description: 'Only what this person did, or `operator` for what operators of the service did.' }),
-  action: z
-    .enum(ACTIVITY_ACTIONS, `must be one of ${ACTIVITY_ACTIONS.join(', ')}`)
-    .optional()
-    .meta({ description: 'Only entries with this action.' }),
+  action: action.optional().meta({ description: 'Only entries with this action.' }),
   clientId: z
     .string()
     .regex(CLIENT_ID_PATTERN, 'must be the id of a client')
@@ -46,7 +47,7 @@ const ActivityEntry = z
     entryId: z.string(),
     at: instant,
     by: actor,
-    action: z.enum(ACTIVITY_ACTIONS),
+    action,
     subject: z
       .string()
       .meta({ description: 'The id of the client, person or company, or the host of the callback.' }),

@@ -16,7 +16,6 @@ export async function rotationAnswer(
   const { state, ...judged } = rotationState(evidence, stores.clock.now())
   const due = judged.addresses.filter((one) => one.due)
   return {
-    clientId: old.clientId,
     replacementId: found.replacement?.clientId ?? null,
     state,
     evidenceSince: instantOf(judged.evidenceSince_ms),
@@ -24,14 +23,14 @@ export async function rotationAnswer(
     longestGapSeconds: judged.longestGap_ms === undefined ? null : Math.round(judged.longestGap_ms / 1000),
     expectedNextUseAt: instantOf(judged.expectedNextUseAt_ms),
     safeFrom: instantOf(judged.safeFrom_ms),
-    replacementLastUsedAt: instantOf(evidence.replacement?.lastUsedAt_ms),
     secretPutAwayAt: found.secretPutAwayAt?.toISOString() ?? null,
     addresses: judged.addresses.slice(0, ADDRESSES_SHOWN).map(({ address, lastUsedAt_ms, move }) => ({
       address,
       lastUsedAt: new Date(lastUsedAt_ms).toISOString(),
       move,
     })),
-    refusedSinceRevoke: { count: evidence.refusedSinceRevoke, addresses: refusedAddresses },
+    refusedSinceRevoke: evidence.refusedSinceRevoke,
+    refusedAddresses,
     ifRevokedNow: {
       addresses: due.length,
       tokensAnHour: due.length === 0 ? 0 : Math.round((tokensLastDay / 24) * 100) / 100,

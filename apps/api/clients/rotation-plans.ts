@@ -75,7 +75,8 @@ export async function disarmRevocation(
     [clientId],
   )
   if (rowCount === 0) return
-  const act = 'userId' in by ? { ...by, detail: { name } } : { userId: null, detail: { name, reason: by.why } }
+  const act =
+    'userId' in by ? { ...by, detail: { name } } : { userId: null, detail: { name, reason: by.why } }
   await appendActivity(transaction, {
     vendorId,
     action: 'client.revocation_disarmed',

@@ -122,10 +122,7 @@ export const OAuthClientUsage = z
 export const ClientRotationChange = z
   .strictObject({
     armed: z.boolean().optional(),
-    secretPutAway: z
-      .literal(true, 'must be true')
-      .optional()
-      .meta({ description: "The replacement's secret is no longer shown. The first time counts." }),
+    secretPutAway: z.literal(true, 'must be true').optional(),
   })
   .meta({ id: 'ClientRotationChange' })
 
@@ -134,28 +131,23 @@ const atOrNull = z.iso.datetime().nullable()
 
 export const ClientRotation = z
   .object({
-    clientId: z.string(),
-    replacementId: z.string().nullable().meta({ description: 'The Active client that replaces it.' }),
+    replacementId: z.string().nullable(),
     state: z.enum(Object.keys(ROTATION_STATES) as [RotationState]).meta({
       description: 'Only `safe` says that nothing shows a system that still needs it.',
     }),
-    evidenceSince: atOrNull.meta({ description: 'No use before then is known.' }),
+    evidenceSince: atOrNull,
     lastUsedAt: atOrNull,
-    longestGapSeconds: count.nullable().meta({ description: 'null: no rhythm is known.' }),
+    longestGapSeconds: z.number().nullable(),
     expectedNextUseAt: atOrNull,
-    safeFrom: atOrNull.meta({ description: 'When its longest gap and a quarter will have passed.' }),
-    replacementLastUsedAt: atOrNull,
+    safeFrom: atOrNull,
     secretPutAwayAt: atOrNull,
     addresses: z.array(
       z.object({ address: z.string(), lastUsedAt: instant, move: z.enum(['moved', 'not_yet', 'unknown']) }),
     ),
-    refusedSinceRevoke: z
-      .object({ count, addresses: z.array(z.string()) })
-      .meta({ description: 'In the last 24 hours.' }),
-    ifRevokedNow: z
-      .object({ addresses: count, tokensAnHour: z.number() })
-      .meta({ description: 'What would fail, by the last 24 hours.' }),
-    armed: z.object({ at: instant, by: actor }).nullable(),
+    refusedSinceRevoke: z.number(),
+    refusedAddresses: z.array(z.string()),
+    ifRevokedNow: z.object({ addresses: z.number(), tokensAnHour: z.number() }),
+    armed: z.object({ at: z.iso.datetime(), by: actor }).nullable(),
   })
   .meta({ id: 'ClientRotation' })
 

@@ -334,6 +334,12 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Schemas)
       }
       if (jsonSchema.type === 'integer' && !(Number(jsonSchema.maximum) <= INT32_MAX))
         jsonSchema.format = 'int64'
+      // As short as zod writes other strings that may be null.
+      const [instant, nothing] = jsonSchema.anyOf ?? []
+      if (instant?.format === 'date-time' && nothing?.type === 'null') {
+        delete jsonSchema.anyOf
+        Object.assign(jsonSchema, { type: ['string', 'null'], format: 'date-time' })
+      }
       if (zodSchema instanceof z.ZodDiscriminatedUnion) jsonSchema.discriminator = discriminatorOf(zodSchema)
       // The largest exact number is zod's limit and not the API's.
       if (io === 'output' && jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum

@@ -204,7 +204,10 @@ export interface components {
              * @example EUR
              */
             currency: string;
-            /** @description The time of the newest event; null if there is none. */
+            /**
+             * Format: date-time
+             * @description The time of the newest event; null if there is none.
+             */
             dataThrough: string | null;
             /** @description Missing days are not included. */
             totals: {
@@ -537,11 +540,17 @@ export interface components {
             authMethod: "client_secret" | "private_key_jwt";
             /** @description The RFC 7638 thumbprint of its key, by SHA-256; null for clients that have a secret. */
             keyThumbprint: string | null;
-            /** @description From then on it gets no tokens. This never changes; null if it does not expire. */
+            /**
+             * Format: date-time
+             * @description From then on it gets no tokens. This never changes; null if it does not expire.
+             */
             expiresAt: string | null;
             /** @enum {string} */
             status: "Active" | "Revoked";
-            /** @description When someone reported its secret. */
+            /**
+             * Format: date-time
+             * @description When someone reported its secret.
+             */
             secretFoundAt: string | null;
             /** @description Where they found it. Unverified text. */
             secretFoundSource: string | null;
@@ -555,9 +564,13 @@ export interface components {
              */
             createdAt: string;
             createdBy: components["schemas"]["Actor"];
+            /** Format: date-time */
             revokedAt: string | null;
             revokedBy: components["schemas"]["Actor"] | null;
-            /** @description When it last got a token; null if never. */
+            /**
+             * Format: date-time
+             * @description When it last got a token; null if never.
+             */
             lastUsedAt: string | null;
             /**
              * Format: int64
@@ -635,11 +648,17 @@ export interface components {
             authMethod: "client_secret" | "private_key_jwt";
             /** @description The RFC 7638 thumbprint of its key, by SHA-256; null for clients that have a secret. */
             keyThumbprint: string | null;
-            /** @description From then on it gets no tokens. This never changes; null if it does not expire. */
+            /**
+             * Format: date-time
+             * @description From then on it gets no tokens. This never changes; null if it does not expire.
+             */
             expiresAt: string | null;
             /** @enum {string} */
             status: "Active" | "Revoked";
-            /** @description When someone reported its secret. */
+            /**
+             * Format: date-time
+             * @description When someone reported its secret.
+             */
             secretFoundAt: string | null;
             /** @description Where they found it. Unverified text. */
             secretFoundSource: string | null;
@@ -653,9 +672,13 @@ export interface components {
              */
             createdAt: string;
             createdBy: components["schemas"]["Actor"];
+            /** Format: date-time */
             revokedAt: string | null;
             revokedBy: components["schemas"]["Actor"] | null;
-            /** @description When it last got a token; null if never. */
+            /**
+             * Format: date-time
+             * @description When it last got a token; null if never.
+             */
             lastUsedAt: string | null;
             /**
              * Format: int64
@@ -699,6 +722,7 @@ export interface components {
             /** @description Each scope of the client, with the time a token with it was last issued; null if never. */
             scopes: {
                 scope: components["schemas"]["Scope"];
+                /** Format: date-time */
                 lastUsedAt: string | null;
             }[];
             /** @description The 20 addresses that most recently got a token, from the last 14 days. */
@@ -714,23 +738,22 @@ export interface components {
             }[];
         };
         ClientRotation: {
-            clientId: string;
-            /** @description The Active client that replaces it. */
             replacementId: string | null;
             /**
              * @description Only `safe` says that nothing shows a system that still needs it.
              * @enum {string}
              */
             state: "unknown" | "no_replacement" | "not_deployed" | "trial" | "in_use" | "unused" | "no_rhythm" | "replacement_silent" | "waiting" | "safe" | "refused" | "revoked" | "complete";
-            /** @description No use before then is known. */
+            /** Format: date-time */
             evidenceSince: string | null;
+            /** Format: date-time */
             lastUsedAt: string | null;
-            /** @description null: no rhythm is known. */
             longestGapSeconds: number | null;
+            /** Format: date-time */
             expectedNextUseAt: string | null;
-            /** @description When its longest gap and a quarter will have passed. */
+            /** Format: date-time */
             safeFrom: string | null;
-            replacementLastUsedAt: string | null;
+            /** Format: date-time */
             secretPutAwayAt: string | null;
             addresses: {
                 address: string;
@@ -742,33 +765,21 @@ export interface components {
                 /** @enum {string} */
                 move: "moved" | "not_yet" | "unknown";
             }[];
-            /** @description In the last 24 hours. */
-            refusedSinceRevoke: {
-                /** Format: int64 */
-                count: number;
-                addresses: string[];
-            };
-            /** @description What would fail, by the last 24 hours. */
+            refusedSinceRevoke: number;
+            refusedAddresses: string[];
             ifRevokedNow: {
-                /** Format: int64 */
                 addresses: number;
                 tokensAnHour: number;
             };
             armed: {
-                /**
-                 * Format: date-time
-                 * @description RFC 3339, in UTC.
-                 */
+                /** Format: date-time */
                 at: string;
                 by: components["schemas"]["Actor"];
             } | null;
         };
         ClientRotationChange: {
             armed?: boolean;
-            /**
-             * @description The replacement's secret is no longer shown. The first time counts.
-             * @enum {boolean}
-             */
+            /** @enum {boolean} */
             secretPutAway?: true;
         };
         FoundSecrets: {
@@ -784,6 +795,7 @@ export interface components {
             callbackUrl: string | null;
             /** @description True if DNS answered when the URL was saved, with public addresses only. */
             verified: boolean;
+            /** Format: date-time */
             updatedAt: string | null;
             updatedBy: components["schemas"]["Actor"] | null;
         };
@@ -824,6 +836,7 @@ export interface components {
             /** @description null if no connection was made. */
             receiver: {
                 address: string;
+                /** Format: date-time */
                 certificateExpiresAt: string | null;
             } | null;
             /** @description What happened and what the receiver answered: plain text without secrets. Show it as text, not as HTML. */
@@ -831,6 +844,8 @@ export interface components {
             /** @description What to do next, in one sentence. */
             advice: string;
         };
+        /** @enum {string} */
+        ActivityAction: "client.created" | "client.renamed" | "client.revoked" | "client.secret_found" | "client.revocation_armed" | "client.revocation_disarmed" | "callback.saved" | "company.created" | "person.added" | "person.invited" | "person.joined" | "person.changed" | "person.linked" | "person.unlinked" | "person.password_reset" | "person.removed" | "address.claimed" | "invitation.withdrawn" | "analytics.imported";
         ActivityPage: {
             entries: components["schemas"]["ActivityEntry"][];
             /** @description Send it as `cursor` to get the next page; null on the last page. */
@@ -844,8 +859,7 @@ export interface components {
              */
             at: string;
             by: components["schemas"]["Actor"];
-            /** @enum {string} */
-            action: "client.created" | "client.renamed" | "client.revoked" | "client.secret_found" | "client.revocation_armed" | "client.revocation_disarmed" | "callback.saved" | "company.created" | "person.added" | "person.invited" | "person.joined" | "person.changed" | "person.linked" | "person.unlinked" | "person.password_reset" | "person.removed" | "address.claimed" | "invitation.withdrawn" | "analytics.imported";
+            action: components["schemas"]["ActivityAction"];
             /** @description The id of the client, person or company, or the host of the callback. */
             subject: string;
             /** @description Details of the change, with `before` and `after` values where they apply. */
@@ -866,7 +880,10 @@ export interface components {
             role: "owner" | "admin" | "member";
             /** @enum {string} */
             status: "active" | "suspended" | "invited";
-            /** @description When the invitation expires; null if this is not an invitation. */
+            /**
+             * Format: date-time
+             * @description When the invitation expires; null if this is not an invitation.
+             */
             expiresAt: string | null;
         };
         PersonInput: {
@@ -885,7 +902,10 @@ export interface components {
             role: "owner" | "admin" | "member";
             /** @enum {string} */
             status: "active" | "suspended" | "invited";
-            /** @description When the invitation expires; null if this is not an invitation. */
+            /**
+             * Format: date-time
+             * @description When the invitation expires; null if this is not an invitation.
+             */
             expiresAt: string | null;
             /** @description Give it only to the invited person: anyone with the link can accept it, once, within 72 hours. Returned only in this response. */
             invitationUrl: string;
