@@ -38,16 +38,8 @@ export function createAudit(log: Log, { counter }: Metrics, usage: ClientUsage) 
       // A 503 is not the client's mistake: the stores could not decide.
       if (!client || status === 503) return
       const { record, proven } = client
-      const { requestId, clientAddress: address } = context
-      const note = {
-        requestId,
-        address,
-        route: `${request.method} ${path}`,
-        status,
-        code: error,
-        reason,
-        about,
-      }
+      const from = { requestId: context.requestId, address: context.clientAddress }
+      const note = { ...from, route: `${request.method} ${path}`, status, code: error, reason, about }
       usage.refused({ clientId: record.clientId, vendorId: record.vendorId, proven, ...note })
     },
     failed({ context, path }: Exchange, error: unknown): void {
