@@ -63,7 +63,9 @@ export function createAnswerCheck(document: ApiDocument): CheckAnswer {
       assert.equal(status, 405, `${at}, but its method is not in the document`)
       return
     }
-    const named = operation.responses[status]
+    // Described once for all that have no tag.
+    const named =
+      operation.responses[status] ?? (status === 412 && document.components.responses.precondition_failed)
     assert.ok(named, `${at}, which is not in the document`)
     const promised = answerOf(document, named)
     const names = new Set(Object.keys(promised.headers ?? {}).map((name) => name.toLowerCase()))

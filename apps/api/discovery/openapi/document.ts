@@ -105,7 +105,7 @@ export function createApiDocument({
       version: '1',
       // Said here, since 160 references to the two would be a twelfth of the document.
       description:
-        "A company's scoped OAuth 2.0 clients, daily analytics and callback. Every response has X-Request-Id, which names the request: quote it when you ask for help. Responses for which no Cache-Control is described have `no-store`.",
+        "A company's scoped OAuth 2.0 clients, daily analytics and callback. Every response has X-Request-Id, which names the request: quote it when you ask for help. Responses for which no Cache-Control is described have `no-store`. A request with If-Match for something without an ETag is answered with 412 `precondition_failed`.",
       contact: { name: 'Integration Access Service', url: `${apiResource}/docs` },
       license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
     },
@@ -199,7 +199,7 @@ const problemsOf = ({ by, query, headers, body, problems = [] }: RouteDescriptio
     ...(body ? BODY_PROBLEMS : []),
     ...(query || headers ? ['invalid_input' as const] : []),
     ...problems,
-    'precondition_failed' as const,
+    ...(headers && 'If-Match' in headers.shape ? ['precondition_failed' as const] : []),
   ]),
 ]
 
