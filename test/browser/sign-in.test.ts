@@ -350,7 +350,9 @@ describe('workspace: signing in with the provider of the company', function () {
     const said = page.getByRole('main').getByRole('listitem')
     await said.nth(3).waitFor()
     assert.deepEqual(
-      (await said.locator('p').allInnerTexts()).map((text) => text.replace(/ (?:just now|\d+ \w+ ago)$/, '')),
+      (await said.locator('p').allInnerTexts()).map((text) =>
+        text.replace(/ · (?:just now|\d+ \w+ ago)$/, ''),
+      ),
       [
         'operator unlinked the account of Kim R. from the OpenID provider',
         'Kim R. signed in with the OpenID provider, which changed the role from Admin to Member',

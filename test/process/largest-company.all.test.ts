@@ -3,7 +3,7 @@ import { Agent, type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { insertUser } from '#shared/accounts/people.ts'
-import { newInvitationToken, newUserId } from '#shared/oauth/new-ids.ts'
+import { newClientSecret, newInvitationToken, newUserId } from '#shared/oauth/new-ids.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { listPaths } from '../../apps/api/app.ts'
@@ -149,6 +149,10 @@ describe('the event loop, with the largest company that there can be', () => {
       ],
       'PATCH /v1/vendor/:vendorId/oauth-clients/:clientId': [{ body: { name: 'Another' } }],
       'POST /v1/vendor/:vendorId/oauth-clients/:clientId/revoke': [{}],
+      'PATCH /v1/vendor/:vendorId/oauth-clients/:clientId/rotation': [{ body: { armed: false } }],
+      'POST /v1/found-secrets': [
+        () => ({ token: '', body: { secrets: Array.from({ length: 100 }, newClientSecret) }, status: 202 }),
+      ],
       'POST /v1/vendor/:vendorId/people': [
         { body: { name: 'One more', email: 'more@people.example', role: 'admin' }, status: 409 },
       ],

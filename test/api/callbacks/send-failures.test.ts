@@ -231,7 +231,7 @@ describe('a test send that takes too long', () => {
       dns: sendTo(`https://${RECEIVER_NAME}/`, { resolve: () => new Promise(() => {}) }),
       deafDns: sendTo(`https://${RECEIVER_NAME}/`, { resolve: createResolver({ servers: ['127.0.0.1:9'] }) }),
       failingDns: sendTo(`https://${RECEIVER_NAME}/`, { resolve: () => Promise.reject(new Error('broken')) }),
-      everything: sendTo(await start(slowToBegin()), { resolve: () => later(2_900, found('127.0.0.1')) }),
+      everything: sendTo(await start(slowToBegin()), { resolve: () => later(2_600, found('127.0.0.1')) }),
       noAnswer: sendTo(`https://${RECEIVER_NAME}/`, { resolve: resolverOf(silent).resolve }),
     }
     for (const [name, sending] of Object.entries(sends)) results[name] = await sending
@@ -251,7 +251,7 @@ describe('a test send that takes too long', () => {
     new Promise((resolve) => setTimeout(resolve, delay_ms, value))
   const slowToBegin = () =>
     startTcpReceiver((socket) => {
-      setTimeout(() => new TLSSocket(socket, { isServer: true, ...goodTls }).on('error', () => {}), 2_200)
+      setTimeout(() => new TLSSocket(socket, { isServer: true, ...goodTls }).on('error', () => {}), 2_550)
     })
   // That each ended no later is what its reason says, which names the first deadline to be over.
   const notBefore = (earliest_ms: number, result: TestResult | undefined) =>
