@@ -5,6 +5,7 @@ import { Argument, type Command } from 'commander'
 import { commonShape, readConfig, storesWithoutTls } from '#shared/process/config.ts'
 import { type SettingReference, settingsOf } from '#shared/process/setting-reference.ts'
 import { MIGRATE_SHAPE } from '../database/migrate-settings.ts'
+import { KEY_COMMAND_SHAPE } from '../key-command.ts'
 import { LOCAL_SHAPE } from '../local/settings.ts'
 import { unknownSettings, withUnknown } from '../setting-names.ts'
 import { command, group, type Outcome, type Print } from './commands.ts'
@@ -61,11 +62,20 @@ async function check(
   return { text: ['The settings are usable.', ...plain].join('\n'), exitCode: 0 }
 }
 
-/** Runs a program of a service, so that this one need not load the service's code. */
+/** Runs a program of a service, so that this one need not load the service's code. It gets its key as in production. */
 const node = (
   [program = '', ...args]: string[],
   { service, env = {} }: { service: ServiceName; env?: NodeJS.ProcessEnv },
-) => run(process.execPath, [join(ROOT, 'apps', service, program), ...args], { env })
+) =>
+  run(
+    process.execPath,
+    [
+      ...(service === 'auth' ? [join(ROOT, 'infra/deploy/with-key.ts')] : []),
+      join(ROOT, 'apps', service, program),
+      ...args,
+    ],
+    { env },
+  )
 
 async function settingsOfService(service: ServiceName): Promise<SettingReference[]> {
   return JSON.parse((await node(['settings.ts'], { service })).stdout)
@@ -78,7 +88,10 @@ async function reference(): Promise<Outcome> {
     [ofAuth, ofApi].every((settings) => settings.some((other) => isDeepStrictEqual(other, setting)))
   const sections: [title: string, settings: SettingReference[]][] = [
     ['Both services', ofAuth.filter(isCommon)],
-    ['The authorization server', ofAuth.filter((setting) => !isCommon(setting))],
+    [
+      'The authorization server',
+      [...ofAuth.filter((setting) => !isCommon(setting)), ...settingsOf(KEY_COMMAND_SHAPE)],
+    ],
     ['The resource API', ofApi.filter((setting) => !isCommon(setting))],
     ['The migration (`npm run migrate`)', settingsOf(MIGRATE_SHAPE)],
     ['The admin command (`npm run admin`)', settingsOf(OPERATOR_SHAPE)],

@@ -51,9 +51,9 @@ export function addKeyCommands(program: Command, run: Run): void {
         .default('ES256'),
     )
     .action(({ alg }: { alg: SigningAlg }) =>
-      run(async (operator) => {
-        const options = { alg, encryptionKey: operator.encryptionKey(), clock: systemClock, by: operator.by }
-        const { active, standby } = await rotateSigningKey(operator.db, options).catch(asOperatorError)
+      run(async ({ db, by, encryptionKey }) => {
+        const options = { alg, encryptionKey: await encryptionKey(), clock: systemClock, by }
+        const { active, standby } = await rotateSigningKey(db, options).catch(asOperatorError)
         return {
           text: `${active.kid} is now the signing key; ${standby.kid} is the standby key.`,
           data: { active: shown(active, 'active'), standby: shown(standby, 'standby') },
@@ -68,7 +68,7 @@ export function addKeyCommands(program: Command, run: Run): void {
   ).action(() =>
     run(async (operator) => {
       const { rewritten, unreadable } = await reencryptSigningKeys(operator.db, {
-        keys: operator.encryptionKey(),
+        keys: await operator.encryptionKey(),
         by: operator.by,
       })
       const lost = `No key in KEY_ENCRYPTION_KEY can decrypt ${unreadable.join(', ')}.`

@@ -1,25 +1,28 @@
 import { ConfigError, readConfig } from '#shared/process/config.ts'
 import { BusyDatabase, migrate, NewerDatabase } from '../database/migrate.ts'
 import { MIGRATE_SHAPE } from '../database/migrate-settings.ts'
-import { OperatorError, operatorStores } from './operator.ts'
+import { OperatorError, ownerDatabaseUrl } from './operator.ts'
 
 /*
  * Run this as the owner of the tables, before new versions of the services start. Each role gets its password from the
  * environment and may then log in. Without one, the role stays unchanged.
  */
 try {
-  const { INTEGRATION_AUTH_PASSWORD, INTEGRATION_API_PASSWORD } = readConfig(process.env, MIGRATE_SHAPE)
-  const { databaseUrl } = await operatorStores(process.env)
+  const given = readConfig(process.env, MIGRATE_SHAPE)
   let fence = ''
   const names = await migrate({
-    ownerUrl: databaseUrl,
+    ownerUrl: await ownerDatabaseUrl(process.env),
     waiting: () => {
       process.stderr.write('Waiting for transactions that use a table to be changed…\n')
     },
     fenced: (why) => {
       fence = `All access is blocked until you run "npm run admin -- restore confirm": ${why}.\n`
     },
-    passwords: { integration_auth: INTEGRATION_AUTH_PASSWORD, integration_api: INTEGRATION_API_PASSWORD },
+    passwords: {
+      integration_auth: given.INTEGRATION_AUTH_PASSWORD,
+      integration_api: given.INTEGRATION_API_PASSWORD,
+      integration_operator: given.INTEGRATION_OPERATOR_PASSWORD,
+    },
   })
   const done = names.length > 0 ? `Ran ${names.join(', ')}.` : 'The database is up to date.'
   process.stdout.write(`${done}\n${fence}`)

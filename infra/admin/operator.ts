@@ -6,8 +6,10 @@ import { keyEncryptionKey, REDIS_PROTOCOLS, readConfig, storeUrl } from '#shared
 import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createRedis, type Redis } from '#shared/stores/redis.ts'
+import { MIGRATE_SHAPE } from '../database/migrate-settings.ts'
+import { KEY_COMMAND_SHAPE, withKey } from '../key-command.ts'
 import { AUDIT_FILE } from '../local/data-dir.ts'
-import { readRunning } from '../local/running.ts'
+import { type RunningStack, readRunning } from '../local/running.ts'
 
 /** An operator's command failed. `message` is a sentence that says why. */
 export class OperatorError extends Error {}
@@ -16,19 +18,24 @@ export class OperatorError extends Error {}
 export interface OperatorStores {
   databaseUrl: string
   redisUrl: string | undefined
-  keyEncryptionKey: Buffer[] | undefined
+  /** Reads the key from where it is set, or runs its command. Resolves with undefined if there is none. */
+  keyEncryptionKey(): Promise<Buffer[] | undefined>
   /** The audit trail of the local stack. */
   auditFile?: string
 }
 
 const redisSchema = storeUrl(REDIS_PROTOCOLS).optional()
 
-/** The settings of `npm run admin`. */
-export const OPERATOR_SHAPE = {
+const DATA_DIR = z
+  .string()
+  .default('.data')
+  .meta({ description: 'data folder of the local stack, used if DATABASE_URL is not set' })
+
+const STORES_SHAPE = {
   DATABASE_URL: storeUrl(['postgres:', 'postgresql:']).optional().meta({
     secret: true,
     fallback: 'the local stack',
-    description: 'the database, as the owner of its tables',
+    description: 'the database, as `integration_operator`',
   }),
   REDIS_URL: redisSchema.meta({
     secret: true,
@@ -40,45 +47,62 @@ export const OPERATOR_SHAPE = {
     fallback: '`REDIS_URL`',
     description: 'separate server for revocations, if there is one',
   }),
+  DATA_DIR,
+}
+
+/** Read only by a command that needs the key, so that the others run where the key is out of reach. */
+const KEY_SHAPE = {
   KEY_ENCRYPTION_KEY: keyEncryptionKey.optional().meta({
     secret: true,
     fallback: 'the local stack',
-    description: 'needed to create or encrypt signing keys; the same value as for the authorization server',
+    description:
+      'the same value as for the authorization server; read only by `key rotate` and `key reencrypt`',
   }),
-  DATA_DIR: z
-    .string()
-    .default('.data')
-    .meta({ description: 'data folder of the local stack, used if DATABASE_URL is not set' }),
 }
+
+/** The settings of `npm run admin`. */
+export const OPERATOR_SHAPE = { ...STORES_SHAPE, ...KEY_SHAPE, ...KEY_COMMAND_SHAPE }
 
 const STATEMENT_TIMEOUT_MS = 30_000
 
 /**
- * Returns DATABASE_URL, REDIS_URL (REVOCATION_REDIS_URL takes precedence) and KEY_ENCRYPTION_KEY from the environment.
- * Without DATABASE_URL, returns those of the local stack that runs on DATA_DIR.
+ * Returns DATABASE_URL, REDIS_URL (REVOCATION_REDIS_URL takes precedence) and a reader of KEY_ENCRYPTION_KEY from the
+ * environment. Without DATABASE_URL, returns those of the local stack that runs on DATA_DIR.
  * @throws OperatorError if there is neither, or ConfigError if a variable is invalid.
  */
 export async function operatorStores(env: NodeJS.ProcessEnv): Promise<OperatorStores> {
-  const given = readConfig(env, OPERATOR_SHAPE)
+  const given = readConfig(env, STORES_SHAPE)
   if (given.DATABASE_URL !== undefined) {
     return {
       databaseUrl: given.DATABASE_URL,
       redisUrl: given.REVOCATION_REDIS_URL ?? given.REDIS_URL,
-      keyEncryptionKey: given.KEY_ENCRYPTION_KEY,
+      keyEncryptionKey: async () => readConfig(await withKey(env), KEY_SHAPE).KEY_ENCRYPTION_KEY,
     }
   }
   const dataDir = resolve(given.DATA_DIR)
-  const running = await readRunning(dataDir)
-  if (!running)
-    throw new OperatorError(
-      `No local stack runs on ${dataDir}: start it with npm start, or set DATABASE_URL.`,
-    )
+  const running = await localStack(dataDir)
   return {
     databaseUrl: running.databaseUrl,
     redisUrl: given.REVOCATION_REDIS_URL ?? running.redisUrl,
-    keyEncryptionKey: keyEncryptionKey.parse(running.keyEncryptionKey),
+    keyEncryptionKey: async () => keyEncryptionKey.parse(running.keyEncryptionKey),
     auditFile: join(dataDir, AUDIT_FILE),
   }
+}
+
+/**
+ * Returns the URL of the database as the owner of its tables: DATABASE_URL, or that of the local stack that runs on
+ * DATA_DIR. Only a migration needs it.
+ * @throws OperatorError if there is neither, or ConfigError if a variable is invalid.
+ */
+export async function ownerDatabaseUrl(env: NodeJS.ProcessEnv): Promise<string> {
+  const given = readConfig(env, { DATABASE_URL: MIGRATE_SHAPE.DATABASE_URL, DATA_DIR })
+  return given.DATABASE_URL ?? (await localStack(resolve(given.DATA_DIR))).ownerUrl
+}
+
+async function localStack(dataDir: string): Promise<RunningStack> {
+  const running = await readRunning(dataDir)
+  if (running) return running
+  throw new OperatorError(`No local stack runs on ${dataDir}: start it with npm start, or set DATABASE_URL.`)
 }
 
 /** Dependencies of an operator's command. */
@@ -90,8 +114,8 @@ export interface Operator {
   revocation(): Revocation
   /** The Redis for revocations, which may still be connecting. @throws OperatorError without REDIS_URL. */
   redis(): Redis
-  /** @throws OperatorError without KEY_ENCRYPTION_KEY. */
-  encryptionKey(): Buffer[]
+  /** Rejects with OperatorError without KEY_ENCRYPTION_KEY, and with ConfigError or KeyCommandError if it cannot be had. */
+  encryptionKey(): Promise<Buffer[]>
   close(): Promise<void>
 }
 
@@ -130,12 +154,12 @@ export function createOperator(
       const revocation = createRevocation({ redis: connectRedis(), db })
       return revocation
     },
-    encryptionKey() {
-      if (!keyEncryptionKey)
-        throw new OperatorError(
-          'Set KEY_ENCRYPTION_KEY too, to the value that the authorization server uses. It encrypts the new key.',
-        )
-      return keyEncryptionKey
+    async encryptionKey() {
+      const keys = await keyEncryptionKey()
+      if (keys) return keys
+      throw new OperatorError(
+        'Set KEY_ENCRYPTION_KEY too (or KEY_ENCRYPTION_KEY_COMMAND), to the value that the authorization server uses. It encrypts the new key.',
+      )
     },
     async close() {
       for (const close of closing) close()

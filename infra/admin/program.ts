@@ -1,6 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { ConfigError } from '#shared/process/config.ts'
 import { VERSION } from '#shared/process/version.ts'
+import { KeyCommandError } from '../key-command.ts'
 import { addAnalyticsCommands } from './analytics-commands.ts'
 import { addClientCommands } from './client-commands.ts'
 import type { Print, Run } from './commands.ts'
@@ -78,7 +79,7 @@ export async function runAdmin(args: readonly string[], surroundings: Surroundin
 function createProgram({ stdout, stderr }: Surroundings): Command {
   return new Command('npm run admin --')
     .description(
-      'Command-line administration. Works on the local stack running on DATA_DIR (default .data), or on the installation given by DATABASE_URL (as the owner of the tables), REDIS_URL and KEY_ENCRYPTION_KEY.',
+      'Command-line administration. Works on the local stack running on DATA_DIR (default .data), or on the installation given by DATABASE_URL (as integration_operator), REDIS_URL and KEY_ENCRYPTION_KEY.',
     )
     .version(VERSION)
     .option('--json', 'print the result as JSON', false)
@@ -101,6 +102,6 @@ function checkedName(name: string): string {
 /** Returns only the message of a library's error. An AggregateError of several addresses has no message of its own. */
 function sentenceOf(error: unknown): string {
   const { message, errors } = error as AggregateError
-  if (error instanceof OperatorError || error instanceof ConfigError) return message
+  if ([OperatorError, ConfigError, KeyCommandError].some((type) => error instanceof type)) return message
   return `The command failed: ${message || (errors ?? []).map((each: Error) => each.message).join(', ')}`
 }

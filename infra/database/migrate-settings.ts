@@ -16,4 +16,5 @@ export const MIGRATE_SHAPE = {
   }),
   INTEGRATION_AUTH_PASSWORD: password('`integration_auth`'),
   INTEGRATION_API_PASSWORD: password('`integration_api`'),
+  INTEGRATION_OPERATOR_PASSWORD: password('`integration_operator`'),
 }

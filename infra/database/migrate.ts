@@ -25,8 +25,10 @@ export class BusyDatabase extends Error {}
 export interface MigrateOptions {
   /** A role that owns the database and may create roles. */
   ownerUrl: string
-  /** Passwords of the two service roles. A role without one stays unchanged. */
-  passwords?: { integration_auth?: string | undefined; integration_api?: string | undefined }
+  /** Passwords of the roles below the owner. A role without one stays unchanged. */
+  passwords?: Partial<
+    Record<'integration_auth' | 'integration_api' | 'integration_operator', string | undefined>
+  >
   /** Called when a migration has to wait for transactions that use a table. */
   waiting?: () => void
   /** Default: the migrations of this release. */
@@ -162,7 +164,7 @@ async function alone<T>(db: knex.Knex, work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Limits the two roles to the tables granted to them, without what Postgres allows every role: temporary tables and
+ * Limits the roles to the tables granted to them, without what Postgres allows every role: temporary tables and
  * large objects. This is not a migration, since neither a dump nor a template carries these rights.
  */
 export async function closeDatabase(db: knex.Knex): Promise<void> {
@@ -170,7 +172,8 @@ export async function closeDatabase(db: knex.Knex): Promise<void> {
     do $$
     begin
       execute format('revoke all on database %I from public', current_database());
-      execute format('grant connect on database %I to integration_auth, integration_api', current_database());
+      execute format('grant connect on database %I to integration_auth, integration_api, integration_operator',
+        current_database());
     end $$;
     -- Where the owner of the database is no superuser, this changes nothing and is a warning.
     revoke execute on function lo_creat, lo_create, lo_from_bytea from public;

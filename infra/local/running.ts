@@ -6,7 +6,9 @@ import { type DataDir, writePrivateFile } from './data-dir.ts'
 const FILE = 'running.json'
 
 const runningSchema = z.object({
+  /** As `integration_operator`. */
   databaseUrl: z.string(),
+  ownerUrl: z.string(),
   redisUrl: z.string(),
   keyEncryptionKey: z.string(),
 })

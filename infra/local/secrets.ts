@@ -8,7 +8,13 @@ import { errorCode, Failure } from './failure.ts'
 const FILE = 'secrets.json'
 
 const secretsSchema = z.object({
-  postgres: z.object({ postgres: z.string(), integration_auth: z.string(), integration_api: z.string() }),
+  postgres: z.object({
+    postgres: z.string(),
+    integration_auth: z.string(),
+    integration_api: z.string(),
+    // A folder from before this role gets a new password at each start.
+    integration_operator: z.string().default(() => newPassword()),
+  }),
   redis: z.object({ admin: z.string(), auth: z.string(), api: z.string() }),
   /** 32 bytes in base64, which encrypt the private signing keys in the database. */
   keyEncryptionKey: z.string(),
@@ -44,7 +50,12 @@ const newPassword = (): string => randomBytes(24).toString('base64url')
 const newDemoClient = () => ({ clientId: newClientId(), clientSecret: newClientSecret() })
 
 const newSecrets = (): LocalSecrets => ({
-  postgres: { postgres: newPassword(), integration_auth: newPassword(), integration_api: newPassword() },
+  postgres: {
+    postgres: newPassword(),
+    integration_auth: newPassword(),
+    integration_api: newPassword(),
+    integration_operator: newPassword(),
+  },
   redis: { admin: newPassword(), auth: newPassword(), api: newPassword() },
   keyEncryptionKey: randomBytes(32).toString('base64'),
   demoClient: newDemoClient(),

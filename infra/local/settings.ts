@@ -75,7 +75,7 @@ export const LOCAL_SHAPE = {
     secret: true,
     fallback: 'starts one',
     description:
-      "an existing Postgres; log in as a role that may create tables and roles. The services' two roles get new passwords there",
+      'an existing Postgres; log in as a role that may create tables and roles. The roles of the services and of the operator get new passwords there',
   }),
   REDIS_URL: storeUrl(REDIS_PROTOCOLS).optional().meta({
     secret: true,

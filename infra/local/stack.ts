@@ -15,7 +15,15 @@ import { type LocalSecrets, localSecrets } from './secrets.ts'
 import { holdsOnlyOthers, type SeedResult, seed } from './seed/seed.ts'
 import { type RunningService, startService } from './service.ts'
 import type { LocalSettings } from './settings.ts'
-import { givenPostgres, givenRedis, ownPostgres, ownRedis, type Store, type StoreOptions } from './stores.ts'
+import {
+  givenPostgres,
+  givenRedis,
+  ownPostgres,
+  ownRedis,
+  type PostgresStore,
+  type Store,
+  type StoreOptions,
+} from './stores.ts'
 import { builtWorkspace } from './workspace-build.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -49,7 +57,7 @@ export interface LocalStack {
   demoClient: DemoClient
   /** The demo users' password, if this start set it. */
   demoPassword: string | undefined
-  stores: { postgres: Store; redis: Store }
+  stores: { postgres: PostgresStore; redis: Store }
   services: { auth: RunningService; api: RunningService }
   /** Resolves with a sentence when a part exits without being stopped. */
   failed: Promise<string>
@@ -107,7 +115,8 @@ async function bringUp(
   const { seeded, client } = await fill(postgres, { dataDir, secrets, options })
   signal?.throwIfAborted()
   const running = {
-    databaseUrl: postgres.ownerUrl,
+    databaseUrl: postgres.operatorUrl,
+    ownerUrl: postgres.ownerUrl,
     redisUrl: redis.ownerUrl,
     keyEncryptionKey: settings.keyEncryptionKey ?? secrets.keyEncryptionKey,
   }
@@ -156,7 +165,7 @@ const watchedPages = async (
   return pages
 }
 
-const postgresOf = async ({ databaseUrl }: LocalSettings, options: StoreOptions): Promise<Store> =>
+const postgresOf = async ({ databaseUrl }: LocalSettings, options: StoreOptions): Promise<PostgresStore> =>
   databaseUrl ? givenPostgres(databaseUrl, options.secrets) : ownPostgres(options)
 
 const redisOf = async ({ redisUrl }: LocalSettings, options: StoreOptions): Promise<Store> =>
@@ -181,12 +190,10 @@ async function migrateTo(
   { secrets, say }: { secrets: LocalSecrets; say: (line: string) => void },
 ): Promise<void> {
   await refuseForeignDatabase(ownerUrl)
-  const { integration_auth, integration_api } = secrets.postgres
-  const names = await migrate({ ownerUrl, passwords: { integration_auth, integration_api } }).catch(
-    (error) => {
-      throw error instanceof NewerDatabase ? new Failure(error.message) : error
-    },
-  )
+  const { postgres: _, ...passwords } = secrets.postgres
+  const names = await migrate({ ownerUrl, passwords }).catch((error) => {
+    throw error instanceof NewerDatabase ? new Failure(error.message) : error
+  })
   say(`Database: ${names.length > 0 ? `${names.length} migrations run` : 'up to date'}`)
 }
 
@@ -196,7 +203,7 @@ async function refuseForeignDatabase(ownerUrl: string): Promise<void> {
   try {
     if (await holdsOnlyOthers(db))
       throw new Failure(
-        'The database of DATABASE_URL already has companies, none of them from the demo. npm start is only for demos: it would add demo users to it and change the passwords of the service roles.',
+        'The database of DATABASE_URL already has companies, none of them from the demo. npm start is only for demos: it would add demo users to it and change the passwords of its roles.',
       )
   } finally {
     await db.destroy()

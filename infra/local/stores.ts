@@ -27,6 +27,12 @@ export interface Store {
   kill(): Promise<void>
 }
 
+/** A Postgres with the roles of the migration. */
+export interface PostgresStore extends Store {
+  /** The URL of the operator's commands. */
+  operatorUrl: string
+}
+
 export interface StoreOptions {
   dataDir: DataDir
   secrets: LocalSecrets
@@ -34,11 +40,11 @@ export interface StoreOptions {
 }
 
 /**
- * Uses an existing Postgres, where the two roles get the passwords of `secrets`.
+ * Uses an existing Postgres, where the roles get the passwords of `secrets`.
  * @param url the owner's URL.
  * @throws Failure if it does not answer.
  */
-export async function givenPostgres(url: string, secrets: LocalSecrets): Promise<Store> {
+export async function givenPostgres(url: string, secrets: LocalSecrets): Promise<PostgresStore> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: ANSWER_DEADLINE_MS })
   client.on('error', () => {})
   try {
@@ -51,16 +57,20 @@ export async function givenPostgres(url: string, secrets: LocalSecrets): Promise
   return { ...postgresAt(url, secrets), ...nothingToStop }
 }
 
-function postgresAt(url: string, secrets: LocalSecrets): Pick<Store, 'ownerUrl' | 'serviceUrl'> {
+function postgresAt(
+  url: string,
+  secrets: LocalSecrets,
+): Pick<PostgresStore, 'ownerUrl' | 'operatorUrl' | 'serviceUrl'> {
+  const urlOf = (role: Exclude<keyof LocalSecrets['postgres'], 'postgres'>): string => {
+    const own = new URL(url)
+    own.username = role
+    own.password = secrets.postgres[role]
+    return own.href
+  }
   return {
     ownerUrl: url,
-    serviceUrl(service) {
-      const role = `integration_${service}` as const
-      const own = new URL(url)
-      own.username = role
-      own.password = secrets.postgres[role]
-      return own.href
-    },
+    operatorUrl: urlOf('integration_operator'),
+    serviceUrl: (service) => urlOf(`integration_${service}`),
   }
 }
 
@@ -89,7 +99,7 @@ function why(error: unknown): string {
 
 const nothingToStop = { stop: async () => {}, kill: async () => {} }
 
-export async function ownPostgres({ dataDir, secrets, say }: StoreOptions): Promise<Store> {
+export async function ownPostgres({ dataDir, secrets, say }: StoreOptions): Promise<PostgresStore> {
   const directory = dataDir.at('postgres')
   if (await stopLeftoverPostgres(directory))
     say('Postgres: stopped the one that an earlier stack left behind')
@@ -132,7 +142,7 @@ export async function ownRedis({ dataDir, secrets, say }: StoreOptions): Promise
   }
 }
 
-/** The services' roles may enter no other database. */
+/** The roles may enter no other database. */
 async function createDatabase(url: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

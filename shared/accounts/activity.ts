@@ -91,7 +91,7 @@ export interface OperatorAct {
   subject: string
 }
 
-/** The committed entries of an operator, oldest first. Needs the rights of the table's owner. */
+/** The committed entries of an operator, oldest first. Needs the rights of `integration_operator`. */
 export async function listOperatorActs(db: Queryable, { entryIds }: Operator): Promise<OperatorAct[]> {
   const { rows } = await db.raw(
     `select at, operator, vendor_id as "vendorId", action, subject from activity

@@ -48,7 +48,7 @@ describe('analytics import', () => {
 
   before(async () => {
     database = await createTestDatabase()
-    db = createPostgres({ url: database.ownerUrl, poolSize: 2, applicationName: 'import-test' })
+    db = createPostgres({ url: database.operatorUrl, poolSize: 2, applicationName: 'import-test' })
     owner = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 2 } })
     folder = await mkdtemp(join(tmpdir(), 'analytics-import-'))
     clock.set('2026-11-20T17:04:00Z')
@@ -215,7 +215,7 @@ describe('analytics import', () => {
     const file = join(folder, 'long-line.csv')
     await writeFile(file, `${HEADER}\n`)
     await appendFile(file, Buffer.alloc(256 * MIB, 'x'))
-    const { stdout } = await run(process.execPath, [IMPORT_ONCE, database.ownerUrl, vendorId, file])
+    const { stdout } = await run(process.execPath, [IMPORT_ONCE, database.operatorUrl, vendorId, file])
     const { result, grown_bytes } = JSON.parse(stdout)
     assert.deepEqual(counts(result), [0, 0, 1])
     assert.ok(grown_bytes < 128 * MIB, `${grown_bytes / MIB} MiB`)

@@ -19,7 +19,8 @@ describe('the stores of an operator', () => {
     const own = { REVOCATION_REDIS_URL: 'redis://revocations' }
     const given = await operatorStores({ DATABASE_URL: USABLE.DATABASE_URL, REDIS_URL: 'redis://x', ...own })
     const DATA_DIR = await mkdtemp(join(tmpdir(), 'integration-access-stores-'))
-    const running = { databaseUrl: USABLE.DATABASE_URL, redisUrl: 'redis://x' }
+    const postgres = { databaseUrl: USABLE.DATABASE_URL, ownerUrl: USABLE.DATABASE_URL }
+    const running = { ...postgres, redisUrl: 'redis://x' }
     const keyEncryptionKey = USABLE.KEY_ENCRYPTION_KEY
     await writeFile(join(DATA_DIR, 'running.json'), JSON.stringify({ ...running, keyEncryptionKey }))
     const local = await operatorStores({ DATA_DIR, ...own })

@@ -71,7 +71,7 @@ describe('admin restore', function () {
 
   const admin = (...args: string[]) =>
     runAdmin(['restore', ...args], {
-      env: { DATABASE_URL: api.database.ownerUrl, REDIS_URL: api.redis.url('api') },
+      env: { DATABASE_URL: api.database.operatorUrl, REDIS_URL: api.redis.url('api') },
     })
   /** Long enough ago that the command need not wait for what Redis vouched for. */
   const fencedLongAgo = () => api.db.raw(`update restore_fences set raised_at = raised_at - interval '6 s'`)
@@ -122,7 +122,7 @@ describe('admin restore', function () {
       await until(async () => (await readyz()) === 200)
       assert.deepEqual([await readWith(stolen), (await preview()).status], [200, 200])
       await api.request('DELETE', `${people}/${invited.json.userId}`, { token: sessionToken })
-      const env = { DATABASE_URL: api.database.ownerUrl, REDIS_URL: api.redis.url('api') }
+      const env = { DATABASE_URL: api.database.operatorUrl, REDIS_URL: api.redis.url('api') }
       assert.equal((await runAdmin(['key', 'revoke', stolen.kid], { env })).code, 0)
       assert.deepEqual([await readWith(stolen), (await preview()).status], [401, 404])
       await revoke(revoked)
@@ -166,7 +166,7 @@ describe('admin restore', function () {
       await writeFile(late, `${JSON.stringify({ time: from })}\n?\n${JSON.stringify({ time: to })}`)
       const { json, stderr } = await runAdmin(
         ['restore', 'fence', '--since', since.toISOString(), '--log', late, '--json'],
-        { env: { DATABASE_URL: api.database.ownerUrl, REDIS_URL: api.redis.url('auth') } },
+        { env: { DATABASE_URL: api.database.operatorUrl, REDIS_URL: api.redis.url('auth') } },
       )
       assert.ok(json, stderr)
       const [begin, end, lines, redis = '', people = '', ...more] = json.unproven
@@ -364,7 +364,7 @@ describe('admin restore', function () {
   })
 
   it('names what Redis answers if "restore confirm" may not read it', async () => {
-    const env = { DATABASE_URL: api.database.ownerUrl, REDIS_URL: api.redis.url('auth') }
+    const env = { DATABASE_URL: api.database.operatorUrl, REDIS_URL: api.redis.url('auth') }
     const { stdout } = await runAdmin(['restore', 'confirm'], { env })
     assert.match(stdout, /^Redis could not be read: .*NOPERM/m)
   })

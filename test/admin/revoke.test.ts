@@ -116,7 +116,7 @@ describe('admin revoke', function () {
     })
 
     it('works while Redis is down, and ends when no process can have missed it', async () => {
-      const databaseUrl = stack.stores.postgres.ownerUrl
+      const databaseUrl = stack.stores.postgres.operatorUrl
       const { code } = await runAdmin(['clients', 'revoke', 'ven_acme', stack.demoClient.clientId], {
         env: { DATABASE_URL: databaseUrl, REDIS_URL: 'redis://127.0.0.1:1' },
       })
@@ -124,7 +124,7 @@ describe('admin revoke', function () {
     })
 
     it('requires the address of Redis', async () => {
-      const databaseUrl = stack.stores.postgres.ownerUrl
+      const databaseUrl = stack.stores.postgres.operatorUrl
       const { code, stderr } = await runAdmin(['clients', 'revoke', 'ven_acme', stack.demoClient.clientId], {
         env: { DATABASE_URL: databaseUrl, REDIS_URL: '' },
       })

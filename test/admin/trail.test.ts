@@ -301,6 +301,7 @@ describe('the trail of an operator', () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'integration-access-trail-'))
     const running = {
       databaseUrl: operator.env.DATABASE_URL,
+      ownerUrl: operator.database.ownerUrl,
       redisUrl: operator.env.REDIS_URL,
       keyEncryptionKey: operator.env.KEY_ENCRYPTION_KEY,
     }

@@ -52,6 +52,7 @@ describe('npm run migrate', () => {
     assert.deepEqual(rows, [
       { role: 'integration_api', right_: 'connect' },
       { role: 'integration_auth', right_: 'connect' },
+      { role: 'integration_operator', right_: 'connect' },
     ])
   })
 

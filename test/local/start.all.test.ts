@@ -352,8 +352,8 @@ async function auditedIn(
 /** As a person would, in the company's list. */
 async function revokeDemoClient(dataDir: string): Promise<string> {
   const { clientId } = JSON.parse(await readFile(join(dataDir, 'secrets.json'), 'utf8')).demoClient
-  const { databaseUrl } = JSON.parse(await readFile(join(dataDir, 'running.json'), 'utf8'))
-  const db = createPostgres({ url: databaseUrl, poolSize: 1, applicationName: 'test' })
+  const { ownerUrl } = JSON.parse(await readFile(join(dataDir, 'running.json'), 'utf8'))
+  const db = createPostgres({ url: ownerUrl, poolSize: 1, applicationName: 'test' })
   await markClientRevoked(db, { vendorId: 'ven_acme', clientId, revokedBy: null })
   await db.destroy()
   return clientId

@@ -100,6 +100,53 @@ const RIGHTS: Record<string, string[]> = {
     'update sign_in_addresses *',
     'update users email, password_hash',
   ],
+  integration_operator: [
+    'delete invitations',
+    'delete openid_identities',
+    'delete sessions',
+    'delete sign_in_addresses',
+    'execute database_place',
+    'execute remember_which_are_new',
+    'insert activity vendor_id, action, subject, detail, operator',
+    'insert analytics_daily *',
+    'insert analytics_event_ids *',
+    'insert analytics_events *',
+    'insert companies vendor_id, name, timezone, currency',
+    'insert memberships *',
+    'insert restore_fences reason',
+    'insert revoked_signing_keys *',
+    'insert revoked_tokens jti, expires_at',
+    'insert services service_id, name, secret_hash',
+    'insert sign_in_addresses *',
+    'insert signing_keys *',
+    'insert users user_id, email, name, password_hash',
+    'select activity entry_id, vendor_id, action, subject, at, operator',
+    'select analytics_daily *',
+    'select analytics_event_ids *',
+    'select analytics_events *',
+    'select companies vendor_id, name, timezone, currency',
+    'select memberships *',
+    'select oauth_clients client_id, vendor_id, name, scopes, status, created_at, created_by, revoked_at, revoked_by, secret_hint, replaces, key_thumbprint, expires_at, secret_found_at, secret_found_source',
+    'select openid_identities user_id',
+    'select restore_fences *',
+    'select revocation_trust run_id, place',
+    'select revoked_signing_keys *',
+    'select revoked_tokens jti',
+    'select services service_id, name, created_at, revoked_at',
+    'select sessions user_id, session_id',
+    'select sign_in_addresses *',
+    'select signing_keys *',
+    'select users *',
+    'update analytics_daily *',
+    'update memberships role, status',
+    'update oauth_clients status, revoked_by',
+    'update restore_fences lowered_at',
+    'update revocation_trust place, confirmed_at',
+    'update services revoked_at',
+    'update sign_in_addresses last_at',
+    'update signing_keys private_key_encrypted, activates_at',
+    'update users email, password_hash',
+  ],
 }
 
 const OF_COLUMNS = ['select', 'insert', 'update', 'references']
@@ -107,7 +154,7 @@ const OF_TABLES = ['delete', 'truncate', 'trigger']
 /** The first version that has the right "maintain". */
 const MAINTAIN = 170_000
 
-describe('the database rights of a service', () => {
+describe('the database rights of a role', () => {
   let database: TestDatabase
   let owner: Knex
   before(async () => {

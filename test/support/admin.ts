@@ -35,7 +35,7 @@ export async function startAdmin({ withRedis = false } = {}): Promise<TestAdmin>
   const redis = withRedis ? await createTestRedis() : undefined
   const db = createPostgres({ url: database.ownerUrl, poolSize: 2, applicationName: 'test' })
   const env = {
-    DATABASE_URL: database.ownerUrl,
+    DATABASE_URL: database.operatorUrl,
     KEY_ENCRYPTION_KEY: Buffer.alloc(32, 7).toString('base64'),
     ...(redis && { REDIS_URL: redis.url('admin') }),
   }

@@ -13,8 +13,12 @@ import { STATEMENT_SETTINGS, statementsWithoutCompany } from './tenant-statement
  * One Postgres for each run of mocha, with a migrated template: a copy is cheap in memory, so each test can have a
  * database of its own. Likewise a Redis server. mocha's parallel workers learn where they are by the environment.
  */
-/** Of the services' roles. */
-export const PASSWORDS = { integration_auth: 'auth-role', integration_api: 'api-role' }
+/** Of the roles below the owner. */
+export const PASSWORDS = {
+  integration_auth: 'auth-role',
+  integration_api: 'api-role',
+  integration_operator: 'operator-role',
+}
 const TEMPLATE = 'template_migrated'
 
 let postgres: LocalPostgres | undefined
@@ -104,6 +108,7 @@ export interface TestDatabase {
   ownerUrl: string
   authUrl: string
   apiUrl: string
+  operatorUrl: string
   drop(): Promise<void>
 }
 
@@ -132,6 +137,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     ownerUrl: databaseUrl(name),
     authUrl: as('integration_auth'),
     apiUrl: as('integration_api'),
+    operatorUrl: as('integration_operator'),
     drop: () => asOwner(`drop database if exists ${name} with (force)`),
   }
 }

@@ -123,7 +123,7 @@ async function keyRevoked({ world, traffic, revoked }: Scene): Promise<End> {
   const operator = createOperator({
     databaseUrl: world.ownerUrl,
     redisUrl: world.redis.url('api'),
-    keyEncryptionKey: undefined,
+    keyEncryptionKey: async () => undefined,
   })
   try {
     const states = signingKeyStates(await listSigningKeys(operator.db), Date.now())
