@@ -33,49 +33,48 @@ export class KeyCommandError extends Error {}
  * @throws ConfigError if the key is set as well, the command is not usable or its output is no key; KeyCommandError if it
  * fails or takes more than 10 seconds.
  */
-export async function withKey(env: Env): Promise<Env> {
+export async function withKey(env: Env, { deadline_ms = DEADLINE_MS } = {}): Promise<Env> {
   const { KEY_ENCRYPTION_KEY_COMMAND: command } = readConfig(env, KEY_COMMAND_SHAPE)
   if (command === undefined) return env
   if (env.KEY_ENCRYPTION_KEY || env.KEY_ENCRYPTION_KEY_FILE)
     throw new ConfigError('KEY_ENCRYPTION_KEY: is set twice, directly and by KEY_ENCRYPTION_KEY_COMMAND')
-  const key = (await outputOf(command, env)).trim()
+  const key = (await outputOf(command, { env, deadline_ms })).trim()
   const { error } = keyEncryptionKey.safeParse(key)
   if (error) throw new ConfigError(`KEY_ENCRYPTION_KEY_COMMAND: what it prints ${error.issues[0]?.message}`)
   return { ...env, KEY_ENCRYPTION_KEY: key, KEY_ENCRYPTION_KEY_COMMAND: undefined }
 }
 
-async function outputOf(command: string, env: Env): Promise<string> {
+async function outputOf(
+  command: string,
+  { env, deadline_ms }: { env: Env; deadline_ms: number },
+): Promise<string> {
   const [program = '', ...args] = command.split(/ +/)
-  const limits = { timeout: DEADLINE_MS, killSignal: 'SIGKILL', maxBuffer: OUTPUT_MAX_BYTES } as const
+  const limits = { timeout: deadline_ms, killSignal: 'SIGKILL', maxBuffer: OUTPUT_MAX_BYTES } as const
   const running = promisify(execFile)(program, args, { ...limits, env: env as NodeJS.ProcessEnv })
   // It has nothing to read, and must not wait for anything.
   running.child.stdin?.on('error', () => {}).end()
   try {
     return (await running).stdout
   } catch (error) {
-    throw failureOf(error as NodeJS.ErrnoException & Failed)
+    throw failureOf(error as Failed, deadline_ms)
   }
 }
 
 interface Failed {
+  code?: unknown
   killed?: boolean
   signal?: string | null
   stderr?: string
 }
 
 /** Never from the error's own message, which holds what the command printed on standard error and its arguments. */
-function failureOf({
-  code,
-  killed,
-  signal,
-  stderr = '',
-}: Omit<NodeJS.ErrnoException, 'code'> & Failed & { code?: unknown }): Error {
+function failureOf({ code, killed, signal, stderr = '' }: Failed, deadline_ms: number): Error {
   const name = 'KEY_ENCRYPTION_KEY_COMMAND:'
   if (code === 'ENOENT' || code === 'EACCES') return new ConfigError(`${name} cannot be run (${code})`)
   if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER')
     return new ConfigError(`${name} prints more than ${OUTPUT_MAX_BYTES} bytes`)
   const why = killed
-    ? `did not end within ${DEADLINE_MS / 1_000} seconds`
+    ? `did not end within ${deadline_ms / 1_000} seconds`
     : signal
       ? `was ended by ${signal}`
       : `failed with code ${code}`
@@ -87,4 +86,4 @@ function failureOf({
 }
 
 /** A script that traces itself (`sh -x`) prints the key on standard error. */
-const withoutKeys = (text: string): string => text.replaceAll(/[A-Za-z0-9+/_-]{40,}=*/g, '[hidden]')
+const withoutKeys = (text: string): string => text.replaceAll(/[A-Za-z0-9+/]{43}=/g, '[hidden]')

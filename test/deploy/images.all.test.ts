@@ -57,6 +57,8 @@ describe('what the images hold', function () {
       'shared/revocation',
       'shared/http',
       'apps/auth',
+      'infra/key-command.ts',
+      'infra/deploy/with-key.ts',
     ])
   })
 

@@ -16,9 +16,13 @@ export interface ServiceChild {
 }
 
 /** Runs a service's main.ts as a process of its own, with an IPC channel, and this environment only. */
-export function startServiceChild(main: string, env: Record<string, string>): ServiceChild {
+export function startServiceChild(
+  main: string,
+  env: Record<string, string>,
+  args: string[] = [],
+): ServiceChild {
   const path = join(import.meta.dirname, '../..', main)
-  const child = fork(path, {
+  const child = fork(path, args, {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: { PATH: process.env.PATH, DRAIN_DELAY_S: '0', ...serviceEnvironment(), ...env },
   })
