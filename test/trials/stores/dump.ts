@@ -121,6 +121,8 @@ export async function dumped(): Promise<Check[]> {
     'create role integration_auth',
     '-c',
     'create role integration_api',
+    '-c',
+    'create role integration_operator',
   ])
   await run(pg_restore, ['--exit-on-error', `--dbname=${second.ownerUrl}`, file])
   await migrate({ ownerUrl: second.ownerUrl, passwords: PASSWORDS })
