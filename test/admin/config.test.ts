@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { operatorStores } from '../../infra/admin/operator.ts'
+import { operatorStores, ownerDatabaseUrl } from '../../infra/admin/operator.ts'
 import { runAdmin } from '../support/admin.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -15,16 +15,21 @@ const USABLE = {
 }
 
 describe('the stores of an operator', () => {
-  it('puts the server for revocations before the other one, also beside a local stack', async () => {
+  it('puts the server for revocations before the other one, and works below the owner beside a local stack', async () => {
     const own = { REVOCATION_REDIS_URL: 'redis://revocations' }
     const given = await operatorStores({ DATABASE_URL: USABLE.DATABASE_URL, REDIS_URL: 'redis://x', ...own })
     const DATA_DIR = await mkdtemp(join(tmpdir(), 'integration-access-stores-'))
-    const postgres = { databaseUrl: USABLE.DATABASE_URL, ownerUrl: USABLE.DATABASE_URL }
+    const postgres = { databaseUrl: USABLE.DATABASE_URL, ownerUrl: 'postgres://owner@x/y' }
     const running = { ...postgres, redisUrl: 'redis://x' }
     const keyEncryptionKey = USABLE.KEY_ENCRYPTION_KEY
     await writeFile(join(DATA_DIR, 'running.json'), JSON.stringify({ ...running, keyEncryptionKey }))
     const local = await operatorStores({ DATA_DIR, ...own })
     const alone = await operatorStores({ DATA_DIR })
+    // Only a migration works as the owner.
+    assert.deepEqual(
+      [alone.databaseUrl, await ownerDatabaseUrl({ DATA_DIR })],
+      [postgres.databaseUrl, postgres.ownerUrl],
+    )
     await rm(DATA_DIR, { recursive: true })
     const urls = [given, local, alone].map(({ redisUrl }) => redisUrl)
     assert.deepEqual(urls, ['redis://revocations', 'redis://revocations', 'redis://x'])
