@@ -74,6 +74,7 @@ export function startHousekeeping({
       await deleteOldUsage(db, { now: now(), limit: PURGE_USAGE_ROWS })
     }),
     // At once too: a process may not live as long as the interval.
+    repeat(EVENTS_EVERY_MS, 'keeping events in order', keepEvents, { atOnce: true }),
     ...(revokesFound
       ? [
           repeat(REVOKE_FOUND_EVERY_MS, 'revoking clients whose secret was found', () =>
@@ -81,7 +82,6 @@ export function startHousekeeping({
           ),
         ]
       : []),
-    repeat(EVENTS_EVERY_MS, 'keeping events in order', keepEvents, { atOnce: true }),
   ]
 
   async function keepEvents(): Promise<void> {
@@ -97,21 +97,25 @@ export function startHousekeeping({
     task: () => Promise<unknown>,
     { atOnce = false } = {},
   ): () => Promise<void> {
+    let running: Promise<void> | undefined
+    // Never queued: a slow task must not delay the end of the process by every time that it missed.
     const run = async () => {
       try {
         await task()
       } catch (error) {
         log.warn({ what, error: (error as Error).message }, 'housekeeping failed')
       }
+      running = undefined
     }
-    let running = atOnce ? run() : Promise.resolve()
-    const timer = setInterval(() => {
-      running = running.then(run)
-    }, every_ms)
+    const start = () => {
+      running ??= run()
+    }
+    if (atOnce) start()
+    const timer = setInterval(start, every_ms)
     timer.unref()
-    return () => {
+    return async () => {
       clearInterval(timer)
-      return running
+      await running
     }
   }
 

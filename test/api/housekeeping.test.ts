@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
+import { mock } from 'node:test'
 import { pino } from 'pino'
+import { createMetrics } from '#shared/process/metrics.ts'
+import { createRevocation } from '#shared/revocation/revocation.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import { createRedis } from '#shared/stores/redis.ts'
 import { CREATION_KEY_LIFETIME_MS, deleteExpiredCreations } from '../../apps/api/clients/creation-keys.ts'
 import { deleteOldUsage } from '../../apps/api/clients/usage.ts'
+import { startHousekeeping } from '../../apps/api/housekeeping.ts'
 import { endExpiredSessions } from '../../apps/api/sessions/session-events.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 
@@ -77,5 +82,48 @@ describe('what has expired', () => {
       ])
     }
     assert.equal(await deleteOldUsage(db, { now: api.clock.now(), limit: 100 }), 2)
+  })
+})
+
+describe('the work beside the requests', () => {
+  it('starts none anew while it is still in progress, so that the end waits for one alone', async () => {
+    await using api = await startApi()
+    const { vendorId } = await api.createCompany()
+    const { secret } = await api.createClient({ vendorId })
+    await api.request('POST', '/v1/found-secrets', { body: { secrets: [secret] } })
+    const db = createPostgres({ url: api.database.apiUrl, poolSize: 2, applicationName: 'test' })
+    const redis = createRedis({ url: api.redis.url('api'), connectionName: 'test' })
+    const revocation = createRevocation({ redis, db })
+    let begun = 0
+    const first = Promise.withResolvers<void>()
+    const slow = Promise.withResolvers<never>()
+    const revoke = () => {
+      begun += 1
+      first.resolve()
+      return slow.promise
+    }
+    mock.timers.enable({ apis: ['setInterval'] })
+    try {
+      const end = startHousekeeping({
+        db,
+        redis,
+        revocation,
+        clock: api.clock,
+        log: pino({ level: 'silent' }),
+        metrics: createMetrics({ service: 'test' }),
+        eventRetention_days: 400,
+        revokesFound: { ...revocation, revoke },
+      })
+      mock.timers.tick(2_000)
+      await first.promise
+      mock.timers.tick(20_000)
+      slow.reject(new Error('Redis is away'))
+      await end()
+      assert.equal(begun, 1)
+    } finally {
+      mock.timers.reset()
+      redis.disconnect()
+      await db.destroy()
+    }
   })
 })
