@@ -16,7 +16,7 @@ const JWT_BEARER = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 const LIFE_MAX_S = 3_600
 const AHEAD_MAX_S = 120
 const JTI_MAX_CHARACTERS = 255
-/** What a process remembers; the oldest goes first. */
+/** What a process remembers, also for when Redis is away or has lost it. The oldest goes first. */
 const USED_MAX = 100_000
 /** The clocks of two processes may be two minutes off either way, and are checked every 15 s. */
 const CLOCKS_APART_MS = 5 * 60_000
@@ -34,35 +34,24 @@ export function decodeAssertion(type: string | undefined, text = '') {
   return { text: '', header: {}, claims: {} }
 }
 
-export type VerifyAssertion = ReturnType<typeof createVerifyAssertion>
+export type Assertions = ReturnType<typeof createAssertions>
 
 /**
- * Returns a function that says how an assertion fails to prove that it is this client's (RFC 7523 §3, and
- * draft-ietf-oauth-rfc7523bis), or undefined when it does not. The algorithm follows from the client's key. Without a
- * key to verify by, it costs one signature verification as well, so that the time of an answer does not reveal which ids
- * are in use, or how a client authenticates. Never rejects.
+ * Says how an assertion fails to prove that it is this client's (RFC 7523 §3, draft-ietf-oauth-rfc7523bis), if it does.
+ * The algorithm follows from the client's key. Without one, a signature is verified all the same, so that the time of
+ * an answer does not reveal which ids are in use, or how a client authenticates.
  */
-export function createVerifyAssertion(parts: { redis: Redis; clock: Clock; issuer: string }) {
+export function createAssertions(parts: { redis: Redis; clock: Clock; issuer: string }) {
   const { redis, clock, issuer } = parts
   // Libraries send either. Whoever is sent an assertion for one of them could only use it here, once.
   const audiences: readonly unknown[] = [issuer, `${issuer}/v1/oauth/token`]
   const used = new Map<string, number>()
 
-  /** Asks this process first, which remembers what Redis was not there for, or has lost. */
-  async function isFirstUse(id: string, until_ms: number): Promise<boolean> {
-    const now_ms = clock.now()
-    if ((used.get(id) ?? 0) > now_ms) return false
-    setNewest(used, id, until_ms, USED_MAX)
-    const life_ms = Math.ceil(until_ms - now_ms)
-    const stored = await redis.set(redisKeys.usedAssertion(id), '', 'PX', life_ms, 'NX').catch(() => 'OK')
-    return stored === 'OK'
-  }
-
-  return async (
+  async function verify(
     { text, header, claims }: Assertion,
     clientId: string,
     record: ClientCredentials | undefined,
-  ): Promise<Refusal | undefined> => {
+  ): Promise<Refusal | undefined> {
     const alg = algOf(header)
     if (!alg) return invalidClient('assertion_malformed')
     const key = record?.publicKey && algorithmsOf(record.publicKey).includes(alg) && record.publicKey
@@ -75,7 +64,7 @@ export function createVerifyAssertion(parts: { redis: Redis; clock: Clock; issue
     if (!record.publicKey) return invalidClient('assertion_of_secret_client')
     if (!key) return invalidClient('assertion_wrong_algorithm')
     if (!isSigned) return invalidClient('assertion_wrong_key')
-    const { iss, sub, aud, exp = 0, jti } = claims
+    const { iss, sub, aud, jti } = claims
     if (iss !== clientId || sub !== clientId) return invalidClient('assertion_wrong_subject')
     const [audience, ...others] = [aud].flat()
     if (!audiences.includes(audience) || others.length > 0) return invalidClient('assertion_wrong_audience')
@@ -83,11 +72,22 @@ export function createVerifyAssertion(parts: { redis: Redis; clock: Clock; issue
     if (untimely) return untimely
     if (typeof jti !== 'string' || !jti || jti.length > JTI_MAX_CHARACTERS)
       return invalidClient('assertion_no_jti')
-    const id = hash('sha256', `${clientId} ${jti}`, 'base64url')
-    const isFirst = await isFirstUse(id, exp * 1_000 + CLOCKS_APART_MS)
-    return isFirst ? undefined : invalidClient('assertion_replayed')
+    const id = idOf(claims)
+    if ((used.get(id) ?? 0) > clock.now()) return invalidClient('assertion_replayed')
+    setNewest(used, id, endOf_ms(claims), USED_MAX)
   }
+
+  /** Refuses what another process has taken. Not for a request over its client's rate, which must not fill Redis. */
+  async function use({ claims }: Assertion): Promise<Refusal | undefined> {
+    const key = redisKeys.usedAssertion(idOf(claims))
+    const stored = await redis.set(key, '', 'PX', endOf_ms(claims) - clock.now(), 'NX').catch(() => 'OK')
+    return stored === 'OK' ? undefined : invalidClient('assertion_replayed')
+  }
+  return { verify, use }
 }
+
+const idOf = ({ sub, jti }: JWTPayload): string => hash('sha256', `${sub} ${jti}`, 'base64url')
+const endOf_ms = ({ exp = 0 }: JWTPayload): number => Math.ceil(exp * 1_000) + CLOCKS_APART_MS
 
 /** Returns undefined for a header that no client's assertion may have. Keys named in it are ignored, as is any `kid`. */
 const algOf = ({ alg, typ, crit, b64 }: Partial<Record<string, unknown>>): string | undefined =>

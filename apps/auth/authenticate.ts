@@ -4,7 +4,7 @@ import { CLIENT_ID_PATTERN, hashSecret } from '#shared/oauth/ids.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import { addressSubject, type RateLimit } from '#shared/stores/rate-limit.ts'
-import type { VerifyAssertion } from './assertion.ts'
+import type { Assertions } from './assertion.ts'
 import type { ClientRecords } from './client-records.ts'
 import type { ClockWatch } from './clock-watch.ts'
 import type { PresentedCredentials } from './credentials.ts'
@@ -34,13 +34,13 @@ export function createAuthenticate(parts: {
   clients: ClientRecords
   revocation: Revocation
   keys: KeyRing
-  verifyAssertion: VerifyAssertion
+  assertions: Assertions
   clock: Clock
   clockWatch: Pick<ClockWatch, 'isRight'>
   /** Counts failed authentications by address. */
   failures: RateLimit
 }) {
-  const { clients, revocation, keys, verifyAssertion, clock, clockWatch } = parts
+  const { clients, revocation, keys, assertions, clock, clockWatch } = parts
   const fail = createFail(parts.failures)
   const read = async (clientId: string) =>
     CLIENT_ID_PATTERN.test(clientId) ? clients.read(clientId) : undefined
@@ -54,7 +54,7 @@ export function createAuthenticate(parts: {
     const record = remembered ?? (await read(clientId).catch(unread))
     if (record instanceof Refusal) return record
     const refusal = await (assertion
-      ? verifyAssertion(assertion, clientId, record)
+      ? assertions.verify(assertion, clientId, record)
       : judgeSecret(secret, record))
     if (record) exchange.client = { record, proven: !refusal }
     if (!refusal) return record as ClientCredentials
@@ -76,6 +76,7 @@ export function createAuthenticate(parts: {
   }
 
   return async (exchange: Exchange, credentials: PresentedCredentials, limit: RateLimit) => {
+    const { assertion } = credentials
     const active = keys.signer()
     if (!active) return unavailable('no_signing_key')
     const record = await match(exchange, credentials)
@@ -86,12 +87,12 @@ export function createAuthenticate(parts: {
       standingWith(active, clientId),
       limit.consume(clientId),
     ])
-    const isRevoked = record.status === 'Revoked' || typeof standing === 'object'
-    if (isRevoked || (expiresAt && expiresAt.getTime() <= clock.now())) {
-      // As slow as a wrong secret.
-      await clients.read(clientId).catch(() => {})
-      return fail(exchange, invalidClient(isRevoked ? 'revoked_client' : 'expired_client'))
-    }
+    let refusal = assertion && rate.allowed ? await assertions.use(assertion) : undefined
+    if (expiresAt && expiresAt.getTime() <= clock.now()) refusal = invalidClient('expired_client')
+    if (record.status === 'Revoked' || typeof standing === 'object') refusal = invalidClient('revoked_client')
+    // As slow as a wrong secret.
+    if (refusal) await clients.read(clientId).catch(() => {})
+    if (refusal) return fail(exchange, refusal)
     exchange.rate = rate
     return { record, signer, rate, standing }
   }

@@ -10,7 +10,7 @@ import { rateLimits } from '#shared/stores/rate-limit.ts'
 import { connectRedis } from '#shared/stores/redis-watch.ts'
 import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
-import { createVerifyAssertion } from './assertion.ts'
+import { createAssertions } from './assertion.ts'
 import { createAudit } from './audit.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { createClientRecords } from './client-records.ts'
@@ -126,8 +126,8 @@ function createRoutes(
   const { ISSUER: issuer, API_RESOURCE: resource } = config
   const failures = limitOf('token-failures', config.RATE_TOKEN_FAILURES_PER_ADDRESS)
   const clients = createClientRecords({ db, clock })
-  const verifyAssertion = createVerifyAssertion({ redis: connections.redis, clock, issuer })
-  const authenticate = createAuthenticate({ ...parts, clients, failures, clock, verifyAssertion })
+  const assertions = createAssertions({ redis: connections.redis, clock, issuer })
+  const authenticate = createAuthenticate({ ...parts, clients, failures, clock, assertions })
   const readOwnToken = createReadOwnToken(keys, issuer, resource)
   const all = { ...parts, clock, issuer, resource, failures, authenticate, readOwnToken }
   const tokens = limitOf('token-client', config.RATE_TOKEN_PER_CLIENT)

@@ -54,6 +54,12 @@ describe('an assertion that is sent again', () => {
     }
   })
 
+  it('refuses at another process what was accepted with a fraction of a second in its exp', async () => {
+    const once = await assertion({ exp: auth.clock.now() / 1_000 + 60.0001 })
+    assert.equal((await send(auth, once)).status, 200)
+    assert.equal((await send(second, once)).status, 401)
+  })
+
   it('accepts one of many that arrive at once, at two processes', async () => {
     const once = await assertion()
     assert.deepEqual(
@@ -178,6 +184,22 @@ describe('the work of judging an assertion', () => {
     for (let sent = 0; sent < 3; sent += 1) seen.push((await send(limited, await wrong())).status)
     assert.deepEqual(seen, [401, 401, 429])
     assert.equal((await send(limited, await assertionOf(client, auth.clock.now()))).status, 200)
+    await limited.stop()
+  })
+
+  it('stores nothing of a request over the rate of its client', async () => {
+    const limited = await startAuth({ beside: auth, env: { RATE_TOKEN_PER_CLIENT: '2/60' } })
+    const its = await createKeyClient(auth)
+    const stored = () => asAdmin(auth.redis, async (redis) => (await redis.keys('assertion:*')).length)
+    const before = await stored()
+    const over = []
+    for (let sent = 0; sent < 5; sent += 1) {
+      const assertion = await assertionOf(its, auth.clock.now())
+      if ((await send(limited, assertion)).status === 429) over.push(assertion)
+    }
+    assert.equal(over.length, 3)
+    assert.equal((await stored()) - before, 2)
+    assert.deepEqual(await statuses(...over.map((each) => send(limited, each))), [401, 401, 401])
     await limited.stop()
   })
 
