@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert'
 import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { eventually } from '../support/eventually.ts'
-import { api, OWNER, sessionToken, type Visit, visit } from '../support/workspace.ts'
+import { api, assertFits, OWNER, sessionToken, type Visit, visit } from '../support/workspace.ts'
 
 describe('workspace: Analytics', function () {
   this.timeout(60_000)
@@ -171,6 +171,27 @@ describe('workspace: Analytics', function () {
     }
   })
 
+  it('prints in the light colours from the dark theme, without controls', async () => {
+    tab = await visit({ as: OWNER, path: '/ven_acme/analytics' })
+    const { page } = tab
+    await rowCount(page, 30)
+    await page.evaluate(() => {
+      document.documentElement.dataset.theme = 'dark'
+    })
+    const ink = () => page.evaluate(() => getComputedStyle(document.body).color)
+    const dark = await ink()
+    // The chart is drawn in the dark colours before anything is printed.
+    await painted(page, '134,201,166')
+    await page.emulateMedia({ media: 'print' })
+    // A4 without its margins.
+    await page.setViewportSize({ width: 718, height: 1_000 })
+    assert.notEqual(await ink(), dark)
+    assert.equal(await page.getByRole('button').or(page.getByRole('navigation')).count(), 0)
+    await assertFits(page)
+    // --chart-bar of the light theme.
+    await painted(page, '42,90,73')
+  })
+
   it('downloads the daily figures as CSV', async () => {
     const token = await sessionToken(OWNER)
     tab = await visit({ sessionToken: token, path: '/ven_acme/analytics?days=90' })
@@ -204,3 +225,14 @@ async function rowCount(page: Page, count: number): Promise<void> {
   await rows.nth(count - 1).waitFor()
   await rows.nth(count).waitFor({ state: 'detached' })
 }
+
+/** Waits until the chart has a pixel of this colour: red, green and blue. */
+const painted = (page: Page, color: string) =>
+  page.waitForFunction((wanted) => {
+    const canvas = document.querySelector('canvas') as HTMLCanvasElement
+    const pen = canvas.getContext('2d') as CanvasRenderingContext2D
+    const { data } = pen.getImageData(0, 0, canvas.width, canvas.height)
+    for (let at = 0; at < data.length; at += 4)
+      if (`${data[at]},${data[at + 1]},${data[at + 2]}` === wanted) return true
+    return false
+  }, color)

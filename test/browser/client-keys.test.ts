@@ -73,7 +73,7 @@ describe('workspace: clients that have a key', function () {
     await page.keyboard.press('Escape')
     await dialog.getByText('once this is closed, the private key is gone').waitFor()
     assert.equal((await requestTokenByKey(tab.baseUrl, clientId, createPrivateKey(pem))).status, 200)
-    await dialog.getByText(/First token issued at .* This client works/).waitFor()
+    await dialog.getByText(/Token issued at .*: the id and key work/).waitFor()
     await dialog.getByRole('checkbox', { name: 'I have saved the private key' }).check()
     await dialog.getByRole('button', { name: 'Done' }).click()
     await page.getByRole('row', { name: /Made here/ }).waitFor()

@@ -33,7 +33,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     assert.match(old.curl, new RegExp(`${tab.baseUrl}/v1/oauth/token[^]*${old.clientSecret}`))
     const token = await requestToken(old)
     assert.equal(token.status, 200)
-    await page.getByText(/First token issued at .* This client works/).waitFor()
+    await page.getByText(/Token issued at .*: the id and secret work/).waitFor()
     const daily = await api('/v1/analytics/ven_acme/daily', { token: token.body.access_token as string })
     assert.equal(daily.days.length, 30)
     await closeReveal(page, 'Done')
@@ -199,7 +199,7 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     const { page } = tab
     await create(page, 'Known at once', ['Read daily analytics'])
     await requestToken(await revealed(page))
-    await page.getByText('This client works.').waitFor()
+    await page.getByText(/the id and secret work/).waitFor()
     await closeReveal(page, 'Done')
     const row = page.getByRole('row').filter({ hasText: 'Known at once' })
     // In one look: the mark is there for a few seconds.

@@ -280,6 +280,19 @@ describe('documentation: the examples, as they are printed', function () {
     })
   }
 
+  it('saves a callback URL and tests it with the commands of /docs/webhooks', async () => {
+    const { stack } = await testWorkspace()
+    const { text } = block('/docs/webhooks', (one) => one.text.includes('sign-in.json'))
+    await writeFile(
+      join(folder, 'sign-in.json'),
+      JSON.stringify({ email: OWNER, password: stack.demoPassword }),
+    )
+    const printed = await shell(text)
+    assert.match(printed, /"callbackUrl":"https:\/\/hooks\.example\.com\/events"/)
+    assert.match(printed, /"outcome":"\w+"/)
+    assert.doesNotMatch(printed, /ses_/)
+  })
+
   it('accepts each type of event in /docs/events, once it is dated today', async () => {
     const events = (pages.get('/docs/events') ?? [])
       .filter(({ caption, text }) => caption === 'JSON' && text.includes('eventId'))

@@ -7,6 +7,7 @@ import {
   OWNER,
   requestToken,
   sessionToken,
+  untilExplained,
   untilUsed,
   type Visit,
   visit,
@@ -131,6 +132,27 @@ describe('workspace: finding', function () {
     await page.getByText('boost:write').waitFor()
     await page.keyboard.press('Escape')
     await page.getByText('boost:write').waitFor({ state: 'hidden' })
+  })
+
+  it('explains a pasted request id from Ctrl+K, and offers no rotation of a client that takes over', async () => {
+    const old = await createClient(token, { name: 'Okapi' })
+    const { clientId } = old
+    await createClient(token, { name: 'Okapi 2', replaces: clientId })
+    const { requestId } = await requestToken({ ...old, clientSecret: `${old.clientSecret}x` })
+    await untilExplained(token, requestId)
+    tab = await visit({ sessionToken: token, path: '/ven_acme/activity' })
+    const { page } = tab
+    await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
+    await page.keyboard.press('Control+k')
+    const input = page.getByRole('combobox', { name: 'Search or jump to' })
+    await input.fill('okapi')
+    await page.getByRole('option', { name: 'Rotate Okapi', exact: true }).waitFor()
+    assert.equal(await page.getByRole('option', { name: 'Rotate Okapi 2' }).count(), 0)
+    await page.getByText('3 found', { exact: true }).waitFor({ state: 'attached' })
+    await input.fill(`X-Request-Id: ${requestId}`)
+    await page.getByRole('option', { name: /^Explain this request/, selected: true }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByText('The client secret was wrong.').waitFor()
   })
 
   it('finds a client, a screen or an action with Ctrl+K', async () => {

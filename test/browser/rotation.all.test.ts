@@ -31,7 +31,7 @@ describe('workspace: the rotation of a client', function () {
     await page.getByRole('dialog').getByRole('button', { name: 'Create replacement' }).click()
     const replacement = await revealed(page)
     await requestToken(replacement)
-    await page.getByText('This client works.').waitFor()
+    await page.getByText(/the id and secret work/).waitFor()
     await closeReveal(page, 'Continue the rotation')
     await page.getByText('Only a trial so far').waitFor()
     await page.getByText('So far the replacement seems only to have been tried out.').waitFor()

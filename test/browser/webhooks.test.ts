@@ -136,6 +136,33 @@ describe('workspace: Integrations, Webhooks', function () {
     await saved().getByText('Its name did not resolve when it was saved.').waitFor()
   })
 
+  it('no longer says that a name did not resolve once a test event has reached it', async () => {
+    const { url } = await receiver(startHttpsReceiver((_request, response) => response.writeHead(204).end()))
+    resolution = { addresses: [], complete: false, failure: 'not_found' } as Resolution
+    await save(url)
+    await saved().getByText('Its name did not resolve when it was saved.').waitFor()
+    resolution = found('127.0.0.1')
+    await button('Send test event').click()
+    await saved().getByText('Delivered: your receiver answered 204').waitFor()
+    await saved().getByText('Resolves to public addresses').waitFor()
+    assert.equal(
+      await saved()
+        .getByText(/your receiver answered 204/i)
+        .count(),
+      1,
+    )
+  })
+
+  it('shows a way to try a receiver locally, with a command that sends it the test event', async () => {
+    const steps = tab.page.getByRole('list').filter({ hasText: 'Start a receiver.' })
+    assert.match(
+      await steps.getByRole('region', { name: 'local test' }).innerText(),
+      new RegExp(`^curl -i -X POST 'http://localhost:3000/events'[\\s\\S]*"vendorId":"${vendorId}"`),
+    )
+    await steps.getByText('Give it a public HTTPS address with a tunnel').waitFor()
+    await looksRight()
+  })
+
   it('sends a test event to the saved destination while another is typed, and keeps the result on the page', async () => {
     let event = ''
     const { url } = await receiver(
@@ -188,7 +215,7 @@ describe('workspace: Integrations, Webhooks', function () {
     await saved().getByText(`https://${RECEIVER_NAME}/gone`).waitFor()
     resolution = { addresses: [], complete: false, failure: 'not_found' } as Resolution
     await button('Send test event').click()
-    await saved().getByText('Not sent: no secure connection to your receiver').waitFor()
+    await saved().getByText('Not sent: no connection to your receiver').waitFor()
     const result = tab.page.getByRole('region', { name: 'Last test' })
     await result.getByText('No: nothing was sent').waitFor()
     await result.getByText('What would have been sent').waitFor()
@@ -240,6 +267,8 @@ describe('workspace: Integrations, Webhooks', function () {
       const field = line.replace(/^[\w-]+:/, (name) => name.toLowerCase())
       assert.ok(requests[0]?.split('\n').includes(field), `${field} in\n${requests[0]}`)
     }
+    // What was sent is shown in its place: two payloads would differ in their times alone.
+    assert.equal(await tab.page.getByRole('region', { name: 'request of a test event' }).count(), 0)
     status = 204
     await button('Send test event').click()
     await saved().getByText('Delivered: your receiver answered 204').waitFor()

@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert'
-import { requestIdIn } from '../../apps/workspace/src/clients/request-id.ts'
+import { requestIdIn } from '../../apps/workspace/src/api/request-id.ts'
 
 const ID = '01JD9Z-3f_8.a'
 

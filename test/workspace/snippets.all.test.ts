@@ -37,6 +37,14 @@ const PROGRAMS = [
   { tool: 'php', file: 'analytics.php', write: php, onlyP256: true },
 ]
 
+/** What a program prints, by the scopes of its client. */
+const PRINTED: readonly [Scope[], RegExp][] = [
+  [['analytics:read', 'boost:write'], /impressions/],
+  [['analytics:write'], /accepted\W+1\b/],
+  [['analytics:read', 'analytics:write'], /accepted\W+1\b.*impressions/s],
+  [['catalog:write'], /^Token received \(\d+ characters\)$/m],
+]
+
 const KEYS = {
   ES256: generateKeyPairSync('ec', { namedCurve: 'P-256' }),
   EdDSA: generateKeyPairSync('ed25519'),
@@ -97,6 +105,21 @@ describe('workspace: the code to paste', function () {
     })
   })
 
+  it('reports an event with the curl commands of a client that may write, pasted whole', async () => {
+    assert.deepEqual(JSON.parse(await shell(curl(await access(['analytics:write'])))), {
+      accepted: 1,
+      duplicates: 0,
+    })
+  })
+
+  it('reports an event and then reads analytics with curl, if the client may do both', async () => {
+    const [reported = '', daily = ''] = (
+      await shell(curl(await access(['analytics:read', 'analytics:write'])))
+    ).split('\n')
+    assert.equal(JSON.parse(reported).accepted, 1)
+    assert.equal(JSON.parse(daily).vendorId, 'ven_acme')
+  })
+
   it('gets a token with curl for a client that reads no analytics', async () => {
     const answer = JSON.parse(await shell(curl(await access(['boost:read', 'catalog:write']))))
     assert.equal(answer.scope, 'boost:read catalog:write')
@@ -105,16 +128,13 @@ describe('workspace: the code to paste', function () {
   for (const { tool, file, write } of PROGRAMS) {
     if (!hasTool(tool)) continue
     const start = tool === 'go' ? `go run ${file}` : `'${tool}' ${file}`
-    for (const scopes of [['analytics:read', 'boost:write'], ['catalog:write']] as Scope[][]) {
+    for (const [scopes, output] of PRINTED) {
       it(`runs ${file} unchanged, with ${scopes.join(' and ')}`, async () => {
         const given = await access(scopes)
         await writeFile(join(folder, '.env'), envFile(given))
         await writeFile(join(folder, file), write(given))
         const printed = await shell(`set -a; . ./.env; set +a; ${start}`)
-        assert.match(
-          printed,
-          scopes.includes('analytics:read') ? /impressions/ : /^Token received \(\d+ characters\)$/m,
-        )
+        assert.match(printed, output)
       })
     }
   }

@@ -3,6 +3,7 @@ import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
 import { useSignedIn } from './api/session.ts'
 import { ClientScreen } from './clients/ClientScreen.tsx'
 import { ClientsScreen } from './clients/ClientsScreen.tsx'
+import { FirstEvent } from './clients/FirstEvent.tsx'
 import { FoundSecrets } from './clients/FoundSecrets.tsx'
 import { Palette, PaletteButton } from './palette/PaletteButton.tsx'
 import { AccountMenu } from './shell/AccountMenu.tsx'
@@ -109,7 +110,7 @@ function Screens() {
         <WebhooksScreen />
       </Route>
       <Route path={`/:vendorId/${SCREENS.analytics}`}>
-        <AnalyticsScreen />
+        <AnalyticsScreen FirstEvent={FirstEvent} />
       </Route>
       <Route path={`/:vendorId/${SCREENS.activity}`}>
         <ActivityScreen />
@@ -135,7 +136,7 @@ function Navigation() {
       </h2>
       <ul aria-labelledby="nav-integrations">
         <NavItem screen="clients" icon={<KeyIcon />} label="OAuth2 Clients" short="Clients" />
-        <NavItem screen="webhooks" icon={<WebhookIcon />} label="Callback URL" />
+        <NavItem screen="webhooks" icon={<WebhookIcon />} label="Callback URL" short="Callback" />
       </ul>
       <h2 id="nav-company" className="nav-group">
         Company

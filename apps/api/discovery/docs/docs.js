@@ -13,17 +13,80 @@ const stored = (name) => {
   }
 }
 
+/** Exactly what the fragment of a link may put into the examples: nothing that a shell or a program would run. */
+const CLIENT = {
+  client: /^cli_[A-Za-z0-9]{22}$/,
+  company: /^ven_[A-Za-z0-9]{1,60}$/,
+  scope: /^[a-z]+:(?:read|write)(?: [a-z]+:(?:read|write)){0,9}$/,
+}
+
 const theme = stored('theme')
 if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme
 
 document.addEventListener('DOMContentLoaded', () => {
+  const client = clientOfTab()
   showCurrentTopic(document.querySelector('.nav'))
   rememberLanguage()
   for (const button of document.querySelectorAll('.copy')) offerCopy(button)
   offerSearch(document.querySelector('.search'))
   const form = document.querySelector('.try')
   if (form) offerTrial(form)
+  if (client) fillIn(client)
 })
+
+/** The client that a link from the workspace named in its fragment. This tab remembers it. It holds no secret. */
+function clientOfTab() {
+  let text = new URLSearchParams(location.hash.slice(1)).has('client') ? location.hash.slice(1) : null
+  try {
+    if (text !== null) {
+      history.replaceState(null, '', location.pathname + location.search)
+      sessionStorage.setItem('client', text)
+      const language = new URLSearchParams(text).get('language')
+      if (/^[a-z]{2,4}$/.test(language)) localStorage.setItem('language', language)
+    }
+    text ??= sessionStorage.getItem('client')
+  } catch {}
+  const client = Object.fromEntries(new URLSearchParams(text ?? ''))
+  return Object.entries(CLIENT).every(([name, exactly]) => exactly.test(client[name])) ? client : undefined
+}
+
+/** Puts the client in place of the placeholders, and says so. */
+function fillIn({ client, company, scope }) {
+  let filled = false
+  for (const code of document.querySelectorAll('figure code')) {
+    const text = code.textContent
+    if (!text.includes('cli_…')) continue
+    code.textContent = text
+      .replaceAll('cli_…', client)
+      .replaceAll('ven_…', company)
+      .replace(/(?<=INTEGRATION_SCOPE=)".*"/, `"${scope}"`)
+    filled = true
+  }
+  const form = document.querySelector('.try')
+  if (form) {
+    // Defaults, because the form is reset when the page is left.
+    form.elements.client_id.defaultValue = client
+    for (const box of form.elements.scope) box.defaultChecked = scope.split(' ').includes(box.value)
+    filled = true
+  }
+  if (!filled) return
+  const note = document.createElement('blockquote')
+  const button = named('button', 'Show placeholders')
+  button.className = 'button'
+  button.addEventListener('click', () => {
+    sessionStorage.removeItem('client')
+    location.reload()
+  })
+  note.append(
+    'Filled in for the client ',
+    named('code', client),
+    ' of ',
+    named('code', company),
+    '. ',
+    button,
+  )
+  document.querySelector('h1').after(note)
+}
 
 /** On a narrow screen the topics are one line, which scrolls. */
 function showCurrentTopic(nav) {

@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { type ComponentType, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { useDailyAnalytics } from '../api/analytics.ts'
 import { type DailyAnalytics, METRICS, type Metric } from '../api/contract.ts'
@@ -18,7 +18,12 @@ import { RangeChoice } from './RangeChoice.tsx'
 import { DEFAULT_DAYS, lastDays, rangeBefore, rangeOf, todayIn } from './range.ts'
 import './analytics.css'
 
-export default function AnalyticsScreen() {
+export interface AnalyticsScreenProps {
+  /** In place of the figures while no event has been reported. */
+  FirstEvent: ComponentType<{ timezone: string }>
+}
+
+export default function AnalyticsScreen({ FirstEvent }: AnalyticsScreenProps) {
   return (
     <Page
       title="Analytics"
@@ -30,12 +35,12 @@ export default function AnalyticsScreen() {
         </>
       }
     >
-      <Analytics />
+      <Analytics FirstEvent={FirstEvent} />
     </Page>
   )
 }
 
-function Analytics() {
+function Analytics({ FirstEvent }: AnalyticsScreenProps) {
   const { vendorId } = useCompany()
   const [search] = useSearchParams()
   const chosen = rangeOf(search)
@@ -48,6 +53,7 @@ function Analytics() {
   const comparing = search.has('compare')
   const shown = query.data?.range
   const before = useDailyAnalytics(vendorId, comparing && shown ? rangeBefore(shown) : null)
+  if (standard.data?.dataThrough === null) return <FirstEvent timezone={standard.data.range.timezone} />
   return (
     <>
       <RangeChoice
@@ -109,6 +115,8 @@ function Coverage({ daily, before }: DailyProps) {
         <>
           {' '}
           Compared with {rangeText(before.range)}: {reportedOf(before)}.
+          {daily.range.to === todayIn(daily.range.timezone) &&
+            ' Today is not over, so it counts only so far.'}
         </>
       )}
     </p>
@@ -155,8 +163,7 @@ function Totals({ daily, before, metric, onChoose }: TotalsProps) {
 }
 
 function DataThrough({ daily: { dataThrough, range } }: { daily: DailyAnalytics }) {
-  if (!dataThrough)
-    return <p className="small quiet">No event has been reported yet. Days are in {range.timezone}.</p>
+  if (!dataThrough) return null
   const at = new Intl.DateTimeFormat('en-GB', {
     dateStyle: 'medium',
     timeStyle: 'short',

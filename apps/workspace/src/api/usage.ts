@@ -19,12 +19,12 @@ export const useUsage = (vendorId: string, clientId: string, refresh_ms = REFRES
   })
 
 /** The newest of a client's refused requests of the last 24 hours. */
-export const useRefusals = (vendorId: string, clientId: string) =>
+export const useRefusals = (vendorId: string, clientId: string, refresh_ms = REFRESH_MS) =>
   useQuery({
     queryKey: ['refusals', vendorId, clientId],
     queryFn: ({ signal }) => {
       const query = new URLSearchParams({ clientId, limit: String(REFUSALS_SHOWN) })
       return asMe<RefusalPage>(`${companyPath(vendorId)}/refusals?${query}`, { signal })
     },
-    refetchInterval: REFRESH_MS,
+    refetchInterval: refresh_ms,
   })

@@ -7,14 +7,11 @@ import { Page } from '../shell/Page.tsx'
 import { Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
-import { DocsLink } from '../ui/DocsLink.tsx'
-import { DOCS } from '../ui/docs.ts'
 import { Fact } from '../ui/Fact.tsx'
 import { RotateIcon } from '../ui/icons.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { ScopeName } from '../ui/ScopeName.tsx'
-import { AccessCode } from './AccessCode.tsx'
 import { ClientUsage } from './ClientUsage.tsx'
 import { credentialName } from './credential.tsx'
 import { ExpiryNotice } from './ExpiryNotice.tsx'
@@ -26,10 +23,8 @@ import { RevokeClient } from './RevokeClient.tsx'
 import { type Pair, pairOf } from './rotation.ts'
 import { LastUsed, Status, useExpired } from './Status.tsx'
 import { inOrder, SCOPE_WORDS } from './scopes.ts'
-import type { Access } from './snippets.ts'
+import { UseIt } from './UseIt.tsx'
 import './clients.css'
-
-const SECRET_PLACEHOLDER = 'the-secret-that-you-saved'
 
 export function ClientScreen({ clientId }: { clientId: string }) {
   const company = useCompany()
@@ -186,32 +181,5 @@ function Proof({ client: { keyThumbprint, secretHint } }: { client: OAuthClient 
         'shown once, when the client was created'
       )}
     </Fact>
-  )
-}
-
-function UseIt({ client: { clientId, scopes, keyThumbprint } }: { client: OAuthClient }) {
-  const { vendorId } = useCompany()
-  const keyed = keyThumbprint !== null
-  const credential: Access['credential'] = keyed
-    ? { keyFile: `${clientId}.pem`, algorithm: 'ES256' }
-    : { secret: SECRET_PLACEHOLDER }
-  return (
-    <section className="section" aria-labelledby="use-title">
-      <h2 id="use-title">Use it</h2>
-      <p className="quiet">
-        {keyed ? (
-          <>
-            The code signs with a P-256 key, the kind that is created in the browser; see{' '}
-            <DocsLink to={DOCS.privateKey}>other kinds</DocsLink>. Replace the file name with that of your
-            private key.
-          </>
-        ) : (
-          'Replace the placeholder with the secret that was saved when the client was created.'
-        )}{' '}
-        Lost or exposed? Rotate it: create a replacement, deploy it, then revoke this client. Routes, scopes
-        and errors are in the <DocsLink to={DOCS.start}>API documentation</DocsLink>.
-      </p>
-      <AccessCode access={{ baseUrl: location.origin, vendorId, clientId, credential, scopes }} />
-    </section>
   )
 }

@@ -1,7 +1,6 @@
 import { type ReactNode, useEffect, useState } from 'react'
-import { useClient } from '../api/clients.ts'
+import type { OAuthClient } from '../api/contract.ts'
 import { useSession } from '../api/session.ts'
-import { clock } from '../api/time.ts'
 import { Button } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
 import { Dialog } from '../ui/Dialog.tsx'
@@ -11,11 +10,10 @@ import { download } from '../ui/download.ts'
 import { DownloadIcon } from '../ui/icons.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { AccessCode } from './AccessCode.tsx'
+import { FirstCall } from './FirstCall.tsx'
 import { type Credential, type Reveal, setReveal, useReveal } from './reveal.ts'
 import type { Access } from './snippets.ts'
 import './clients.css'
-
-const WATCH_MS = 2_000
 
 /** Shows a new client's secret or private key, the only time that anyone sees it, and waits for its first use. */
 export function SecretReveal() {
@@ -72,13 +70,9 @@ function RevealDialog({ vendorId, client, credential: given, replaces }: Reveal)
       <p className="small quiet">
         {saves &&
           `Keep the ${saves} on servers, in a secret store${saves === 'secret' ? ' or an environment variable' : ''}. Never put it in a browser, a mobile app, source control, a log or a URL. `}
-        {'secret' in given ? (
-          <DocsLink to={DOCS.token}>How to get and keep a token</DocsLink>
-        ) : (
-          <DocsLink to={DOCS.privateKey}>How to sign token requests</DocsLink>
-        )}
+        {!('secret' in given) && <DocsLink to={DOCS.privateKey}>How to sign token requests</DocsLink>}
       </p>
-      <FirstUse vendorId={vendorId} clientId={clientId} saves={saves} />
+      <FirstUse vendorId={vendorId} client={client} saves={saves} />
       <footer className="dialog-foot reveal-foot">
         {saves && (
           <label className={reminded && !saved ? 'check check-wanted' : 'check'}>
@@ -155,30 +149,18 @@ function useLeaveWarning(active: boolean): void {
 
 interface FirstUseProps {
   vendorId: string
-  clientId: string
+  client: OAuthClient
   saves: string | undefined
 }
 
-function FirstUse({ vendorId, clientId, saves }: FirstUseProps) {
+function FirstUse({ vendorId, client, saves }: FirstUseProps) {
   const session = useSession()
-  if (session.state === 'signed-in') return <Watch vendorId={vendorId} clientId={clientId} />
+  if (session.state === 'signed-in') return <FirstCall vendorId={vendorId} client={client} />
   return (
     <Notice tone="warn" title="Your session has ended" live>
       {saves
         ? `Save the ${saves} before you sign in again.`
         : 'Sign in again to see the first token request.'}
     </Notice>
-  )
-}
-
-function Watch({ vendorId, clientId }: { vendorId: string; clientId: string }) {
-  const { data } = useClient(vendorId, clientId, WATCH_MS)
-  return (
-    <p className={data?.lastUsedAt ? 'watch watch-seen' : 'watch'} role="status">
-      <span className="watch-dot" aria-hidden="true" />
-      {data?.lastUsedAt
-        ? `First token issued at ${clock(new Date(data.lastUsedAt))}. This client works.`
-        : 'Waiting for the first token request: run the curl command and see it arrive here.'}
-    </p>
   )
 }

@@ -1,5 +1,8 @@
 import type { Scope } from '#shared/oauth/scopes.ts'
 
+/** Other services of the company may look for such a scope. */
+const NO_ROUTE = 'No route of this API needs it yet.'
+
 /** What a scope lets a client do, in plain words. */
 export const SCOPE_WORDS: Record<Scope, { title: string; text: string; changes: boolean }> = {
   'analytics:read': {
@@ -9,7 +12,7 @@ export const SCOPE_WORDS: Record<Scope, { title: string; text: string; changes: 
   },
   'boost:read': {
     title: 'Read boosts',
-    text: 'Which boosts exist and how they perform.',
+    text: `Which boosts exist and how they perform. ${NO_ROUTE}`,
     changes: false,
   },
   'analytics:write': {
@@ -19,12 +22,12 @@ export const SCOPE_WORDS: Record<Scope, { title: string; text: string; changes: 
   },
   'boost:write': {
     title: 'Change boosts',
-    text: 'Starting or changing a boost spends money.',
+    text: `Starting or changing a boost spends money. ${NO_ROUTE}`,
     changes: true,
   },
   'catalog:write': {
     title: 'Change the catalog',
-    text: 'What your company offers, as customers see it.',
+    text: `What your company offers, as customers see it. ${NO_ROUTE}`,
     changes: true,
   },
 }

@@ -12,8 +12,26 @@ export interface Access {
 }
 
 const tokenUrl = ({ baseUrl }: Access) => `${baseUrl}/v1/oauth/token`
-const analyticsUrl = ({ baseUrl, vendorId }: Access) => `${baseUrl}/v1/analytics/${vendorId}/daily`
-const reads = ({ scopes }: Access) => scopes.includes('analytics:read')
+const analyticsUrl = ({ baseUrl, vendorId }: Access) => `${baseUrl}/v1/analytics/${vendorId}`
+
+const callsApi = ({ scopes }: Access): boolean => scopes.some((scope) => scope.startsWith('analytics:'))
+
+interface Calls {
+  /** What comes before the calls. */
+  shared?: string
+  report: string
+  read: string
+  /** For a client whose scopes no route needs. */
+  none: string
+}
+
+/** What the client may do here, one call after the other. */
+function calls(access: Access, { shared = '', report, read, none }: Calls): string {
+  if (!callsApi(access)) return none
+  const { scopes } = access
+  const made = [scopes.includes('analytics:write') && report, scopes.includes('analytics:read') && read]
+  return shared + made.filter(Boolean).join('\n')
+}
 
 /** What an access by a key adds to a program; nothing for a secret. */
 function signing(
@@ -43,21 +61,29 @@ const curlToken = (access: Access): string =>
   } \\
   -d 'scope=${access.scopes.join(' ')}'`
 
-/** Works as pasted, all of it at once: the token goes into the second command, and is not shown. */
+/** Works as pasted, all of it at once: the token goes into the next commands, and is not shown. */
 export const curl = (access: Access): string =>
   ('secret' in access.credential ? '' : `${inShell(access.credential, access)}\n`) +
-  (reads(access)
-    ? `# Get a token, valid for 15 minutes
-TOKEN=$(${curlToken(access)} |
+  `# Get a token, valid for 15 minutes
+${calls(access, {
+  shared: `TOKEN=$(${curlToken(access)} |
   sed -nE -e 's/.*"access_token":"([^"]+)".*/\\1/p' -e t -e 'w /dev/stderr')
 
-# Read the last 30 days
-curl -sS ${analyticsUrl(access)} \\
+`,
+  report: `# Report one impression, which today’s figures then include
+NOW=$(date -u +%Y-%m-%dT%H:%M:%SZ)
+curl -sS -w '\\n' ${analyticsUrl(access)}/events \\
+  -H "Authorization: Bearer \${TOKEN:?was not issued}" \\
+  -H 'Content-Type: application/json' \\
+  -d '{"events":[{"type":"impression","eventId":"${access.clientId}:'$NOW'","occurredAt":"'$NOW'"}]}'
+`,
+  read: `# Read the last 30 days
+curl -sS ${analyticsUrl(access)}/daily \\
   -H "Authorization: Bearer \${TOKEN:?was not issued}"
-`
-    : `# Get a token, valid for 15 minutes
-${curlToken(access)}
-`)
+`,
+  none: `${curlToken(access)}
+`,
+})}`
 
 /** Every program takes the .env file as its environment, and asks for a new token a minute before the old one ends. */
 export function node(access: Access): string {
@@ -82,19 +108,35 @@ ${code}async function accessToken() {
   renewAt = Date.now() + (answer.expires_in - 60) * 1000
   return (token = answer.access_token)
 }
-${
-  reads(access)
-    ? `
-const daily = \`\${env.INTEGRATION_BASE_URL}/v1/analytics/\${env.INTEGRATION_VENDOR_ID}/daily\`
-const response = await fetch(daily, {
-  headers: { Authorization: \`Bearer \${await accessToken()}\` },
-})
-console.log((await response.json()).totals)
-`
-    : `
+${calls(access, {
+  shared: `
+async function call(path, body) {
+  const url = \`\${env.INTEGRATION_BASE_URL}/v1/analytics/\${env.INTEGRATION_VENDOR_ID}/\${path}\`
+  const response = await fetch(url, {
+    method: body ? 'POST' : 'GET',
+    headers: {
+      Authorization: \`Bearer \${await accessToken()}\`,
+      'Content-Type': 'application/json',
+    },
+    body: body && JSON.stringify(body),
+  })
+  return response.json()
+}
+
+`,
+  report: `// Report one impression, which today’s figures then include
+const now = new Date().toISOString()
+const events = [{ type: 'impression', eventId: \`\${env.INTEGRATION_CLIENT_ID}:\${now}\`, occurredAt: now }]
+console.log(await call('events', { events }))
+`,
+  read: `// Read the last 30 days
+const { totals, code } = await call('daily')
+console.log(totals ?? code)
+`,
+  none: `
 console.log('Token received (' + (await accessToken()).length + ' characters)')
-`
-}`
+`,
+})}`
 }
 
 /** Standard library only, but for what signs. */
@@ -121,18 +163,29 @@ ${code}def access_token():
         answer = json.load(response)
     token, renew_at = answer["access_token"], time.time() + answer["expires_in"] - 60
     return token
-${
-  reads(access)
-    ? `
-request = Request(f'{env["INTEGRATION_BASE_URL"]}/v1/analytics/{env["INTEGRATION_VENDOR_ID"]}/daily')
-request.add_header("Authorization", "Bearer " + access_token())
-with urlopen(request) as response:
-    print(json.load(response)["totals"])
-`
-    : `
+${calls(access, {
+  shared: `
+def call(path, body=None):
+    url = f'{env["INTEGRATION_BASE_URL"]}/v1/analytics/{env["INTEGRATION_VENDOR_ID"]}/{path}'
+    request = Request(url, body and json.dumps(body).encode())
+    request.add_header("Authorization", "Bearer " + access_token())
+    request.add_header("Content-Type", "application/json")
+    with urlopen(request) as response:
+        return json.load(response)
+
+`,
+  report: `# Report one impression, which today’s figures then include
+now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+event = {"type": "impression", "eventId": env["INTEGRATION_CLIENT_ID"] + ":" + now, "occurredAt": now}
+print(call("events", {"events": [event]}))
+`,
+  read: `# Read the last 30 days
+print(call("daily")["totals"])
+`,
+  none: `
 print(f"Token received ({len(access_token())} characters)")
-`
-}`
+`,
+})}`
 }
 
 /** Standard library only. */
@@ -142,10 +195,10 @@ export function go(access: Access): string {
 package main
 
 import (
-${imports || '\t"encoding/json"\n'}	"fmt"${reads(access) ? '\n\t"io"' : ''}
+${imports || '\t"encoding/json"\n'}	"fmt"${callsApi(access) ? '\n\t"io"' : ''}
 	"net/http"
 	"net/url"
-	"os"
+	"os"${callsApi(access) ? '\n\t"strings"' : ''}
 	"time"
 )
 
@@ -186,20 +239,33 @@ func main() {
 	if err != nil {
 		panic(err)
 	}
-${
-  reads(access)
-    ? `	daily := os.Getenv("INTEGRATION_BASE_URL") + "/v1/analytics/" + os.Getenv("INTEGRATION_VENDOR_ID") + "/daily"
-	request, _ := http.NewRequest("GET", daily, nil)
-	request.Header.Set("Authorization", "Bearer "+token)
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		panic(err)
+${calls(access, {
+  shared: `	call := func(method, path, body string) {
+		url := os.Getenv("INTEGRATION_BASE_URL") + "/v1/analytics/" + os.Getenv("INTEGRATION_VENDOR_ID") + path
+		request, _ := http.NewRequest(method, url, strings.NewReader(body))
+		request.Header.Set("Authorization", "Bearer "+token)
+		request.Header.Set("Content-Type", "application/json")
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			panic(err)
+		}
+		defer response.Body.Close()
+		io.Copy(os.Stdout, response.Body)
+		fmt.Println()
 	}
-	defer response.Body.Close()
-	io.Copy(os.Stdout, response.Body)`
-    : `	fmt.Printf("Token received (%d characters)\\n", len(token))`
-}
-}
+
+`,
+  report: `	// Report one impression, which today’s figures then include
+	now := time.Now().UTC().Format(time.RFC3339)
+	event := \`{"type":"impression","eventId":"\` + os.Getenv("INTEGRATION_CLIENT_ID") + ":" + now + \`","occurredAt":"\` + now + \`"}\`
+	call("POST", "/events", \`{"events":[\`+event+\`]}\`)
+`,
+  read: `	// Read the last 30 days
+	call("GET", "/daily", "")
+`,
+  none: `	fmt.Printf("Token received (%d characters)\\n", len(token))
+`,
+})}}
 `
 }
 
@@ -249,17 +315,34 @@ ${code}    static String accessToken() throws Exception {
         return found.group(1);
     }
 
-    public static void main(String[] args) throws Exception {
 ${
-  reads(access)
-    ? `        var env = System.getenv();
-        var daily = env.get("INTEGRATION_BASE_URL") + "/v1/analytics/" + env.get("INTEGRATION_VENDOR_ID") + "/daily";
-        var request = HttpRequest.newBuilder(URI.create(daily))
-            .header("Authorization", "Bearer " + accessToken()).build();
-        System.out.println(http.send(request, HttpResponse.BodyHandlers.ofString()).body());`
-    : `        System.out.println("Token received (" + accessToken().length() + " characters)");`
-}
+  callsApi(access)
+    ? `    static String call(String method, String path, String body) throws Exception {
+        var env = System.getenv();
+        var url = env.get("INTEGRATION_BASE_URL") + "/v1/analytics/" + env.get("INTEGRATION_VENDOR_ID") + path;
+        var request = HttpRequest.newBuilder(URI.create(url))
+            .header("Authorization", "Bearer " + accessToken())
+            .header("Content-Type", "application/json")
+            .method(method, HttpRequest.BodyPublishers.ofString(body)).build();
+        return http.send(request, HttpResponse.BodyHandlers.ofString()).body();
     }
+
+`
+    : ''
+}    public static void main(String[] args) throws Exception {
+${calls(access, {
+  report: `        // Report one impression, which today’s figures then include
+        var now = Instant.now();
+        var event = "{\\"type\\":\\"impression\\",\\"eventId\\":\\"%1$s:%2$s\\",\\"occurredAt\\":\\"%2$s\\"}"
+            .formatted(System.getenv("INTEGRATION_CLIENT_ID"), now);
+        System.out.println(call("POST", "/events", "{\\"events\\":[" + event + "]}"));
+`,
+  read: `        // Read the last 30 days
+        System.out.println(call("GET", "/daily", ""));
+`,
+  none: `        System.out.println("Token received (" + accessToken().length() + " characters)");
+`,
+})}    }
 }
 `
 }
@@ -290,14 +373,24 @@ ${code}function accessToken(): string {
     return $token = $answer['access_token'];
 }
 
-${
-  reads(access)
-    ? `$daily = getenv('INTEGRATION_BASE_URL') . '/v1/analytics/' . getenv('INTEGRATION_VENDOR_ID') . '/daily';
-$answer = send($daily, [
-    CURLOPT_HTTPHEADER => ['Authorization: Bearer ' . accessToken()],
-]);
-print_r($answer['totals']);`
-    : `echo 'Token received (', strlen(accessToken()), " characters)\\n";`
+${calls(access, {
+  shared: `function call(string $path, ?array $body = null): array {
+    $url = getenv('INTEGRATION_BASE_URL') . '/v1/analytics/' . getenv('INTEGRATION_VENDOR_ID') . $path;
+    return send($url, [
+        CURLOPT_HTTPHEADER => ['Authorization: Bearer ' . accessToken(), 'Content-Type: application/json'],
+    ] + ($body === null ? [] : [CURLOPT_POSTFIELDS => json_encode($body)]));
 }
-`
+
+`,
+  report: `// Report one impression, which today’s figures then include
+$now = gmdate('Y-m-d\\TH:i:s\\Z');
+$event = ['type' => 'impression', 'eventId' => getenv('INTEGRATION_CLIENT_ID') . ":$now", 'occurredAt' => $now];
+print_r(call('/events', ['events' => [$event]]));
+`,
+  read: `// Read the last 30 days
+print_r(call('/daily')['totals']);
+`,
+  none: `echo 'Token received (', strlen(accessToken()), " characters)\\n";
+`,
+})}`
 }

@@ -3,6 +3,7 @@ import { type KeyboardEvent, useId, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useAllClients } from '../api/clients.ts'
 import type { OAuthClient } from '../api/contract.ts'
+import { requestIdIn } from '../api/request-id.ts'
 import { signOut, useSignedIn } from '../api/session.ts'
 import { type CurrentCompany, SCREENS, useCompany } from '../shell/company.ts'
 import { DOCS } from '../ui/docs.ts'
@@ -27,6 +28,8 @@ interface Command {
 interface Group {
   title: string
   commands: Command[]
+  /** How many were found, if more than are listed. */
+  count?: number
   /** Not listed until something is typed. */
   onlyFound?: boolean
 }
@@ -66,8 +69,9 @@ function Commands({ onRun }: { onRun: (command: Command) => void }) {
   const id = useId()
   const [typed, setTyped] = useState('')
   const [at, setAt] = useState(0)
-  const groups = found(useCommands(), typed)
+  const groups = found(useCommands(typed), typed)
   const flat = groups.flatMap(({ commands }) => commands)
+  const count = groups.reduce((sum, group) => sum + (group.count ?? 0), 0)
   const here = flat[Math.min(at, flat.length - 1)]
 
   function move(event: KeyboardEvent): void {
@@ -136,30 +140,33 @@ function Commands({ onRun }: { onRun: (command: Command) => void }) {
         ))}
       </div>
       <p className={flat.length === 0 ? 'palette-none' : 'off-screen'} role="status">
-        {flat.length === 0 ? 'Nothing found.' : typed && `${flat.length} found`}
+        {flat.length === 0 ? 'Nothing found.' : typed && foundText(count, flat.length)}
       </p>
     </>
   )
 }
 
+const foundText = (count: number, shown: number): string =>
+  count === shown ? `${count} found` : `${count} found, ${shown} listed`
+
 function found(groups: Group[], typed: string): Group[] {
   return groups
     .filter(({ onlyFound }) => typed.trim() !== '' || !onlyFound)
-    .map((group) => ({
-      ...group,
-      commands: group.commands
-        .filter(({ title, note, words }) => finds(typed, `${title} ${words ?? ''}`, note))
-        .slice(0, SHOWN),
-    }))
+    .map((group) => {
+      const all = group.commands.filter(({ title, note, words }) =>
+        finds(typed, `${title} ${words ?? ''}`, note),
+      )
+      return { ...group, commands: all.slice(0, SHOWN), count: all.length }
+    })
     .filter(({ commands }) => commands.length > 0)
 }
 
-function useCommands(): Group[] {
+function useCommands(typed: string): Group[] {
   const company = useCompany()
   const { companies } = useSignedIn()
   const [, navigate] = useLocation()
   const screens: Command[] = [
-    ...(company.mayManage ? screensOf(company, navigate) : []),
+    ...(company.mayManage ? [...explanation(typed, company, navigate), ...screensOf(company, navigate)] : []),
     { key: 'docs', title: 'API documentation', words: 'docs help', run: () => location.assign(DOCS.start) },
     { key: 'openapi', title: 'OpenAPI document', run: () => location.assign('/openapi.json') },
   ]
@@ -212,12 +219,25 @@ const FOUND_SCREENS: readonly [screen: keyof typeof SCREENS, title: string, word
   ['explain', 'Explain a refusal', 'request id why refused error 401 403 429'],
 ]
 
+/** Why the request was refused whose id was pasted. A UUID, because a shorter text may be anything. */
+const REQUEST_ID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i
+
+function explanation(typed: string, { to }: CurrentCompany, navigate: (to: string) => void): Command[] {
+  const requestId = requestIdIn(typed)
+  if (requestId === undefined || !REQUEST_ID.test(requestId)) return []
+  const run = () => navigate(`${to(SCREENS.explain)}/${requestId}`)
+  return [{ key: 'explain-request', title: 'Explain this request', note: requestId, words: typed, run }]
+}
+
 const screensOf = ({ to }: CurrentCompany, navigate: (to: string) => void): Command[] =>
   FOUND_SCREENS.map(([key, title, words]) => ({ key, title, words, run: () => navigate(to(SCREENS[key])) }))
 
 function useClientCommands(company: CurrentCompany, navigate: (to: string) => void): Group[] {
   const { data } = useAllClients(company.vendorId, company.mayManage)
   const clients = [...(data ?? [])].sort((a, b) => rank(a) - rank(b))
+  const active = new Set(clients.filter(({ status }) => status === 'Active').map(({ clientId }) => clientId))
+  // Its rotation is that of the client that it replaces.
+  const takesOver = ({ replaces }: OAuthClient) => replaces !== null && active.has(replaces)
   const href = ({ clientId }: OAuthClient) => `${company.to(SCREENS.clients)}/${clientId}`
   return [
     {
@@ -234,7 +254,7 @@ function useClientCommands(company: CurrentCompany, navigate: (to: string) => vo
       title: 'Rotate',
       onlyFound: true,
       commands: clients
-        .filter(({ status }) => status === 'Active')
+        .filter((client) => client.status === 'Active' && !takesOver(client))
         .map((client) => ({
           key: `rotate-${client.clientId}`,
           title: `Rotate ${client.name}`,

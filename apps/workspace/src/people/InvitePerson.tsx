@@ -193,6 +193,7 @@ function useInvitation({ again, onInvited, onClose }: InvitationFormProps) {
 /** What the service says is wrong with each field. */
 function fieldErrors(error: unknown): FieldErrors<'name' | 'email'> {
   if (!(error instanceof ApiProblem)) return {}
+  if (error.code === 'already_member') return { email: error.message }
   const about = (pointer: string) => error.errors.find((each) => each.pointer === pointer)?.detail
   const name = about('/name')
   const email = about('/email')

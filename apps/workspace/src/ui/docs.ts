@@ -6,13 +6,25 @@ export const DOCS = {
   token: '/docs/token',
   privateKey: '/docs/token#authenticate-with-a-private-key',
   analytics: '/docs/analytics',
+  events: '/docs/events',
+  receiverLocally: '/docs/webhooks#try-it-from-your-machine',
   rotation: '/docs/rotation#the-steps',
   leaked: '/docs/rotation#if-the-secret-has-leaked',
   whatArrives: '/docs/webhooks#what-arrives',
-  answerIt: '/docs/webhooks#answer-it',
   testResult: '/docs/webhooks#what-the-result-means',
   receiverNeeds: '/docs/webhooks#what-the-receiver-needs',
 } as const
+
+/**
+ * The documentation with a client's ids and scopes in its examples. They are in the fragment, which no server gets, and
+ * none of them is a secret.
+ * @param language as in the fences of the documentation's examples.
+ */
+export const docsOfClient = (
+  { clientId, vendorId, scopes }: { clientId: string; vendorId: string; scopes: readonly Scope[] },
+  language: string,
+): string =>
+  `${DOCS.start}#${new URLSearchParams({ client: clientId, company: vendorId, scope: scopes.join(' '), language })}`
 
 export const docsOfScope = (scope: Scope): string => `/docs/scopes#${scope}`
 

@@ -28,7 +28,7 @@ export function SavedDestination({ destination, unsaved, test }: SavedDestinatio
       ) : (
         <p className="saved-none">None yet. Save one below to test it.</p>
       )}
-      {callbackUrl && <Facts destination={destination} />}
+      {callbackUrl && <Facts destination={destination} newest={newest} />}
       <div className="saved-test">
         <Button
           icon={<SendIcon />}
@@ -71,10 +71,17 @@ function Url({ url }: { url: string }) {
   )
 }
 
-function Facts({ destination: { verified, updatedAt, updatedBy } }: { destination: CallbackDestination }) {
+interface FactsProps {
+  destination: CallbackDestination
+  /** What it shows of the name is newer than what was found on saving. */
+  newest: TestSendResult | undefined
+}
+
+function Facts({ destination: { callbackUrl, verified, updatedAt, updatedBy }, newest }: FactsProps) {
+  const resolved = verified || (newest?.url === callbackUrl && newest.receiver !== null)
   return (
     <p className="saved-facts small">
-      {verified ? (
+      {resolved ? (
         <span className="status status-active">Resolves to public addresses</span>
       ) : (
         <span className="status status-warn">
@@ -104,7 +111,7 @@ function Outcome({ result }: { result: TestSendResult }) {
       <p className="outcome-status">{result.status ?? '—'}</p>
       <div>
         <p className="outcome-title">{title}</p>
-        <p>{result.advice}</p>
+        {tone !== 'good' && <p>{result.advice}</p>}
         <p className="small outcome-more">
           <a href="#result-title">Details</a> <DocsLink to={DOCS.testResult}>What each result means</DocsLink>
         </p>

@@ -5,7 +5,7 @@ import { Ago } from '../ui/Ago.tsx'
 import { Code } from '../ui/Code.tsx'
 import { Fact } from '../ui/Fact.tsx'
 import { verdictOf } from './outcome.ts'
-import { payloadOf } from './test-event.ts'
+import { curlOf, payloadOf } from './test-event.ts'
 import { Waterfall } from './Waterfall.tsx'
 
 export interface TestResultsProps {
@@ -123,11 +123,3 @@ function Certificate({ expiresAt }: { expiresAt: string | null }) {
     </span>
   )
 }
-
-const curlOf = (url: string, payload: string): string =>
-  `curl -i -X POST ${quoted(url)} \\
-  -H 'Content-Type: application/json' \\
-  -d ${quoted(payload)}`
-
-/** One word for a POSIX shell, whatever is in it. */
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`

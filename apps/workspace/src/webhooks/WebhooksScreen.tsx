@@ -54,7 +54,7 @@ function Known({ destination }: { destination: CallbackDestination }) {
       <SavedDestination destination={destination} unsaved={unsaved} test={test} />
       <DestinationForm destination={destination} typed={typed} onType={setTyped} unsaved={unsaved} />
       {test.results.length > 0 && <TestResults results={test.results} vendorId={vendorId} saved={saved} />}
-      {later && <WhatArrives callbackUrl={destination.callbackUrl} />}
+      {later && <WhatArrives callbackUrl={destination.callbackUrl} tested={test.results.length > 0} />}
     </>
   )
 }

@@ -16,5 +16,9 @@ export function verdictOf({ outcome, status, timings }: TestSendResult): Verdict
     return { tone: 'bad', sent, title: `Your receiver rejected the event (${status})` }
   return sent
     ? { tone: 'warn', sent, title: 'No answer: the event may not have arrived' }
-    : { tone: 'warn', sent, title: 'Not sent: no secure connection to your receiver' }
+    : {
+        tone: 'warn',
+        sent,
+        title: `Not sent: no ${timings.connectMs === null ? '' : 'secure '}connection to your receiver`,
+      }
 }

@@ -1,0 +1,47 @@
+import { useLocation } from 'wouter'
+import { useActiveClients } from '../api/clients.ts'
+import { SCREENS, useCompany } from '../shell/company.ts'
+import { Button } from '../ui/Button.tsx'
+import { DocsLink } from '../ui/DocsLink.tsx'
+import { DOCS } from '../ui/docs.ts'
+import { Loaded, Skeleton } from '../ui/Loaded.tsx'
+import { ScopeName } from '../ui/ScopeName.tsx'
+import { UseIt } from './UseIt.tsx'
+import './clients.css'
+
+/** What there is before the first event: how to report one, with a client that may. */
+export function FirstEvent({ timezone }: { timezone: string }) {
+  const { vendorId, to } = useCompany()
+  const [, navigate] = useLocation()
+  return (
+    <section className="first-event" aria-labelledby="first-event-title">
+      <h2 id="first-event-title">Report your first event</h2>
+      <p className="prose">
+        Nothing has been reported yet. A client with <ScopeName scope="analytics:write" /> reports
+        impressions, clicks, orders and boost spend. They appear here within a minute, by day in {timezone}.{' '}
+        <DocsLink to={DOCS.events}>How to report events</DocsLink>
+      </p>
+      <Loaded query={useActiveClients(vendorId)} skeleton={<Skeleton lines={3} />}>
+        {({ pages }) => {
+          const writer = pages
+            .flatMap(({ clients }) => clients)
+            .find(({ scopes }) => scopes.includes('analytics:write'))
+          return writer ? (
+            <UseIt
+              client={{ ...writer, scopes: ['analytics:write'] }}
+              title={
+                <>
+                  Report with <bdi>{writer.name}</bdi>
+                </>
+              }
+            />
+          ) : (
+            <Button variant="primary" onClick={() => navigate(`${to(SCREENS.clients)}?new`)}>
+              Create a client
+            </Button>
+          )
+        }}
+      </Loaded>
+    </section>
+  )
+}

