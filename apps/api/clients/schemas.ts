@@ -3,7 +3,7 @@ import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import { oneLine } from '../http/input.ts'
 import { nextCursor, pageParameters } from '../http/page.ts'
-import { actor, instant } from '../http/schemas.ts'
+import { actor, instant, refusalCause } from '../http/schemas.ts'
 import { publicKey } from './public-key.ts'
 import { ROTATION_STATES, type RotationState } from './rotation-state.ts'
 
@@ -49,6 +49,18 @@ export const OAuthClientInput = z
     examples: [{ name: 'Warehouse export', scopes: ['analytics:read'] }],
   })
 
+const failing = z
+  .object({
+    since: instant.meta({ description: 'When the first of them was refused.' }),
+    cause: refusalCause,
+    address: z.string().nullable().meta({ description: 'Where the newest came from; null if unknown.' }),
+    senderKnown: z.boolean().meta({
+      description:
+        'Whether the newest had valid credentials, or came from an address that has had tokens. If not, anyone who knows the client id may have sent it.',
+    }),
+  })
+  .meta({ id: 'ClientFailing' })
+
 const client = {
   clientId: z.string(),
   name: z.string(),
@@ -81,6 +93,10 @@ const client = {
   tokensByDay: z.array(z.int().min(0)).meta({
     description:
       'How many tokens it got in each 24 hours of the last 14 days, oldest first; the last is tokensIssued24h.',
+  }),
+  failing: failing.nullable().meta({
+    description:
+      'Set if requests of this Active client were refused in the last 24 hours, and none can have succeeded since: all its tokens had expired. Requests from unknown senders count once it has had no token for 24 hours. null if not, or if refused requests cannot be read right now.',
   }),
 }
 

@@ -4,6 +4,11 @@ import { z } from 'zod'
 
 export const instant = z.iso.datetime().meta({ description: 'RFC 3339, in UTC.' })
 
+export const refusalCause = z.string().meta({
+  description: 'Why a request was refused, in words joined by underscores.',
+  examples: ['wrong_secret'],
+})
+
 export const vendorId = z.string().meta({ description: 'A company.', examples: ['ven_acme'] })
 
 export const actor = z.object({ userId: z.string().nullable(), name: z.string() }).meta({

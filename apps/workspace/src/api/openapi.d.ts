@@ -579,6 +579,8 @@ export interface components {
             tokensIssued24h: number;
             /** @description How many tokens it got in each 24 hours of the last 14 days, oldest first; the last is tokensIssued24h. */
             tokensByDay: number[];
+            /** @description Set if requests of this Active client were refused in the last 24 hours, and none can have succeeded since: all its tokens had expired. Requests from unknown senders count once it has had no token for 24 hours. null if not, or if refused requests cannot be read right now. */
+            failing: components["schemas"]["ClientFailing"] | null;
         };
         /** @enum {string} */
         Scope: "catalog:write" | "analytics:read" | "boost:read" | "analytics:write" | "boost:write";
@@ -586,6 +588,22 @@ export interface components {
         Actor: {
             userId: string | null;
             name: string;
+        };
+        ClientFailing: {
+            /**
+             * Format: date-time
+             * @description When the first of them was refused.
+             */
+            since: string;
+            /**
+             * @description Why a request was refused, in words joined by underscores.
+             * @example wrong_secret
+             */
+            cause: string;
+            /** @description Where the newest came from; null if unknown. */
+            address: string | null;
+            /** @description Whether the newest had valid credentials, or came from an address that has had tokens. If not, anyone who knows the client id may have sent it. */
+            senderKnown: boolean;
         };
         OAuthClientInput: {
             /** @description One line of plain text. Spaces around it are removed. */
@@ -687,6 +705,8 @@ export interface components {
             tokensIssued24h: number;
             /** @description How many tokens it got in each 24 hours of the last 14 days, oldest first; the last is tokensIssued24h. */
             tokensByDay: number[];
+            /** @description Set if requests of this Active client were refused in the last 24 hours, and none can have succeeded since: all its tokens had expired. Requests from unknown senders count once it has had no token for 24 hours. null if not, or if refused requests cannot be read right now. */
+            failing: components["schemas"]["ClientFailing"] | null;
             /** @description Returned only in this response; only its hash is kept. null if the client has a key, or the request is a repeat. */
             clientSecret: string | null;
         };
@@ -933,6 +953,13 @@ export interface components {
             route: string;
             /** Format: int64 */
             status: number;
+            /** @description Where it came from; null if unknown. */
+            address: string | null;
+            /**
+             * @description Why a request was refused, in words joined by underscores.
+             * @example wrong_secret
+             */
+            cause: string;
             /** @description The error code in the response. */
             code: string;
             /** @description Why it was refused, in one sentence. */
