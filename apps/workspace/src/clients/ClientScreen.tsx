@@ -18,6 +18,7 @@ import { AccessCode } from './AccessCode.tsx'
 import { ClientUsage } from './ClientUsage.tsx'
 import { credentialName } from './credential.tsx'
 import { ExpiryNotice } from './ExpiryNotice.tsx'
+import { FailingNotice } from './Failing.tsx'
 import { FoundFact } from './FoundSecrets.tsx'
 import { NoSuchClient } from './NoSuchClient.tsx'
 import { Refusals } from './Refusals.tsx'
@@ -67,6 +68,7 @@ export function ClientScreen({ clientId }: { clientId: string }) {
         {(loaded) => (
           <>
             {pair && <InRotation client={loaded} pair={pair} />}
+            <FailingNotice client={loaded} />
             <ExpiryNotice client={loaded} rotating={pair?.role === 'old'} />
             <ClientFacts client={loaded} />
           </>

@@ -11,6 +11,7 @@ import { download } from '../ui/download.ts'
 import { DownloadIcon } from '../ui/icons.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { AccessCode } from './AccessCode.tsx'
+import { Attempts } from './Attempts.tsx'
 import { type Credential, type Reveal, setReveal, useReveal } from './reveal.ts'
 import type { Access } from './snippets.ts'
 import './clients.css'
@@ -78,7 +79,7 @@ function RevealDialog({ vendorId, client, credential: given, replaces }: Reveal)
           <DocsLink to={DOCS.privateKey}>How to sign token requests</DocsLink>
         )}
       </p>
-      <FirstUse vendorId={vendorId} clientId={clientId} saves={saves} />
+      <FirstUse vendorId={vendorId} client={client} saves={saves} />
       <footer className="dialog-foot reveal-foot">
         {saves && (
           <label className={reminded && !saved ? 'check check-wanted' : 'check'}>
@@ -155,13 +156,13 @@ function useLeaveWarning(active: boolean): void {
 
 interface FirstUseProps {
   vendorId: string
-  clientId: string
+  client: Reveal['client']
   saves: string | undefined
 }
 
-function FirstUse({ vendorId, clientId, saves }: FirstUseProps) {
+function FirstUse({ vendorId, client, saves }: FirstUseProps) {
   const session = useSession()
-  if (session.state === 'signed-in') return <Watch vendorId={vendorId} clientId={clientId} />
+  if (session.state === 'signed-in') return <Watch vendorId={vendorId} client={client} />
   return (
     <Notice tone="warn" title="Your session has ended" live>
       {saves
@@ -171,14 +172,18 @@ function FirstUse({ vendorId, clientId, saves }: FirstUseProps) {
   )
 }
 
-function Watch({ vendorId, clientId }: { vendorId: string; clientId: string }) {
+function Watch({ vendorId, client }: Pick<Reveal, 'vendorId' | 'client'>) {
+  const { clientId } = client
   const { data } = useClient(vendorId, clientId, WATCH_MS)
   return (
-    <p className={data?.lastUsedAt ? 'watch watch-seen' : 'watch'} role="status">
-      <span className="watch-dot" aria-hidden="true" />
-      {data?.lastUsedAt
-        ? `First token issued at ${clock(new Date(data.lastUsedAt))}. This client works.`
-        : 'Waiting for the first token request: run the curl command and see it arrive here.'}
-    </p>
+    <>
+      <p className={data?.lastUsedAt ? 'watch watch-seen' : 'watch'} role="status">
+        <span className="watch-dot" aria-hidden="true" />
+        {data?.lastUsedAt
+          ? `First token issued at ${clock(new Date(data.lastUsedAt))}. This client works.`
+          : 'Waiting for the first token request: run the curl command and see it arrive here.'}
+      </p>
+      <Attempts vendorId={vendorId} client={client} refresh_ms={WATCH_MS} />
+    </>
   )
 }
