@@ -46,8 +46,8 @@ export function Refusals({ clientId }: { clientId: string }) {
 
 function Group({ group: { newest, earlier, firstAt, addresses } }: { group: RefusalGroup }) {
   const times = earlier.length + 1
-  return (
-    <RefusedRequest refusal={newest}>
+  const when = (
+    <>
       {times === 1 ? (
         <Moment at={newest.at} />
       ) : (
@@ -56,8 +56,12 @@ function Group({ group: { newest, earlier, firstAt, addresses } }: { group: Refu
         </>
       )}
       <From addresses={addresses} />
+    </>
+  )
+  return (
+    <RefusedRequest refusal={newest} when={when}>
       {times > 1 && (
-        <details>
+        <details className="small">
           <summary>
             The {earlier.length === 1 ? 'earlier one' : `${earlier.length} earlier ones`}
             <span className="off-screen">: {newest.reason}</span>
@@ -95,21 +99,22 @@ function From({ addresses }: { addresses: readonly string[] }) {
 
 export interface RefusedRequestProps {
   refusal: Refusal
-  /** In place of when and where from. */
+  /** Default: when it was refused, and where it came from. */
+  when?: ReactNode
   children?: ReactNode
   /** Left out where it goes without saying. */
   client?: { name: string; href: string }
 }
 
-export function RefusedRequest({ refusal, client, children }: RefusedRequestProps) {
+export function RefusedRequest({ refusal, client, when, children }: RefusedRequestProps) {
   const { requestId, at, route, address, reason, advice } = refusal
   return (
     <li>
       <p>
         <span className="strong">{withLocalTimes(reason)}</span> {advice}
       </p>
-      <div className="small quiet">
-        {children ?? (
+      <p className="small quiet">
+        {when ?? (
           <>
             <Moment at={at} />
             {client && (
@@ -124,7 +129,7 @@ export function RefusedRequest({ refusal, client, children }: RefusedRequestProp
             <From addresses={address === null ? [] : [address]} />
           </>
         )}
-      </div>
+      </p>
       <p className="small refusal-facts">
         <code>{route}</code>
         <RefusalCode refusal={refusal} />
@@ -133,6 +138,7 @@ export function RefusedRequest({ refusal, client, children }: RefusedRequestProp
           <CopyButton text={requestId} what={`request id ${requestId}`} />
         </span>
       </p>
+      {children}
     </li>
   )
 }
