@@ -190,9 +190,10 @@ describe('clients whose requests are only refused', () => {
     await admin.config('RESETSTAT')
     const page = await read('?status=Active&limit=200')
     assert.equal(page.clients.filter((one: { failing: unknown }) => one.failing).length, 100)
-    const stats = await admin.info('commandstats')
-    const calls = (name: string) => Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(stats)?.[1] ?? 0)
-    assert.deepEqual([calls('zrange'), calls('mget'), calls('get')], [400, 200, 0])
+    const stats = await admin.info('stats')
+    const keysRead = Number(/keyspace_hits:(\d+)/.exec(stats)?.[1])
+    // Six records and four looks at an order each; 25,000 if all were read. Other work of the API reads a few keys.
+    assert.ok(keysRead >= 1_000 && keysRead < 1_500, `${keysRead} keys`)
   })
 
   it('passes over what it cannot read in Redis', async () => {

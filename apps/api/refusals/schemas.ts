@@ -19,7 +19,7 @@ export const Refusal = z
     clientId: z.string(),
     route: z.string().meta({ examples: ['GET /v1/analytics/{vendorId}/daily'] }),
     status: z.int(),
-    address: z.string().nullable().meta({ description: 'Where it came from; null if unknown.' }),
+    address: z.string().nullable(),
     cause: refusalCause,
     code: z.string().meta({ description: 'The error code in the response.' }),
     reason: z.string().meta({ description: 'Why it was refused, in one sentence.' }),
