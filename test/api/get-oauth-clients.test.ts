@@ -54,6 +54,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
         lastUsedAt: null,
         tokensIssued24h: 0,
         tokensByDay: Array(14).fill(0),
+        failing: null,
       },
     ])
     assert.equal(text.includes(client.secret), false)

@@ -171,6 +171,8 @@ describe('the refused requests of clients', () => {
         clientId,
         route: 'GET /v1/analytics/{vendorId}/daily',
         status: 403,
+        address: '127.0.0.1',
+        cause: 'insufficient_scope',
         code: 'insufficient_scope',
         reason: 'The access token lacks the scope analytics:read.',
         advice: 'The client has this scope. Name it in the token request.',

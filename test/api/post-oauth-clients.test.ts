@@ -55,6 +55,7 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients', () => {
       lastUsedAt: null,
       tokensIssued24h: 0,
       tokensByDay: Array(14).fill(0),
+      failing: null,
     })
   })
 

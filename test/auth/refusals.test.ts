@@ -58,6 +58,7 @@ describe('what is noted of a refused request', () => {
       code: 'invalid_scope',
       reason: 'invalid_scope',
       about: 'boost:write',
+      address: '127.0.0.1',
     })
   })
 

@@ -41,11 +41,9 @@ describe('workspace: the first hour', function () {
     assert.match(client.curl, /v1\/analytics\/ven_newcompany\/events/)
 
     await requestToken({ ...client, clientSecret: `${client.clientSecret}x`, scope: 'analytics:write' })
-    const refused = dialog.getByRole('log', { name: 'Refused requests' })
-    await refused
-      .getByText(
-        `The client secret was wrong. Check that the deployed secret ends in ${client.clientSecret.slice(-4)}.`,
-      )
+    await dialog
+      .getByRole('log', { name: 'Attempts' })
+      .getByText(`Refused: wrong secret. It should end in …${client.clientSecret.slice(-4)}.`)
       .waitFor()
     await dialog.getByText('Waiting for the first token request').waitFor()
     const { body } = await requestToken({ ...client, scope: 'analytics:write' })

@@ -36,6 +36,7 @@ const client = (minutes: number | null, tokensIssued24h: number): OAuthClient =>
   lastUsedAt: minutes === null ? null : ago(minutes).toISOString(),
   tokensIssued24h,
   tokensByDay: [],
+  failing: null,
 })
 
 interface Case {

@@ -3,14 +3,20 @@ import type { ClientRecord } from '#shared/oauth/clients.ts'
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { Problem } from '#shared/problems/problems.ts'
 import { actorOf } from '../http/schemas.ts'
+import { type Failing, readFailing } from './failing.ts'
 import type { OAuthClient } from './schemas.ts'
 import { type ClientUsage, lastDayOf, readUsage } from './usage.ts'
 import { DAYS_LISTED, type UsageStores } from './usage-windows.ts'
 
-/** A client as the API returns it. @param used undefined if it was never used. */
+/**
+ * A client as the API returns it.
+ * @param used undefined if it was never used.
+ * @param failing undefined if it is not.
+ */
 export function clientAnswer(
   record: ClientRecord,
   used: ClientUsage | undefined,
+  failing?: Failing,
 ): z.infer<typeof OAuthClient> {
   const {
     clientId,
@@ -45,19 +51,29 @@ export function clientAnswer(
     lastUsedAt: used?.lastUsedAt?.toISOString() ?? null,
     tokensIssued24h: lastDayOf({ tokensByDay }),
     tokensByDay,
+    failing: failing ?? null,
   }
 }
 
-/** The clients with their usage. */
-export async function clientAnswers(stores: UsageStores, records: readonly ClientRecord[]) {
-  const clientIds = records.map(({ clientId }) => clientId)
-  const used = await readUsage(stores, clientIds)
-  return records.map((record) => clientAnswer(record, used.get(record.clientId)))
+/** Some clients of a company with their usage. */
+export async function clientAnswers(
+  stores: UsageStores,
+  vendorId: string,
+  records: readonly ClientRecord[],
+): Promise<z.infer<typeof OAuthClient>[]> {
+  const used = await readUsage(
+    stores,
+    records.map(({ clientId }) => clientId),
+  )
+  const failing = await readFailing(stores, vendorId, records, used)
+  return records.map((record) =>
+    clientAnswer(record, used.get(record.clientId), failing.get(record.clientId)),
+  )
 }
 
-export async function oneClientAnswer(stores: UsageStores, record: ClientRecord) {
-  const used = await readUsage(stores, [record.clientId])
-  return clientAnswer(record, used.get(record.clientId))
+export async function oneClientAnswer(stores: UsageStores, vendorId: string, record: ClientRecord) {
+  const [answer] = await clientAnswers(stores, vendorId, [record])
+  return answer as z.infer<typeof OAuthClient>
 }
 
 export const noSuchClient = (): Problem => new Problem('not_found', 'The company has no such client.')

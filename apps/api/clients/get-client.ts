@@ -18,6 +18,6 @@ export const getClient = ({ db, redis, clock, manager: by }: ClientDependencies)
     async handle({ vendorId, params }) {
       const client = await findClient(db, { vendorId, clientId: knownClientId(params.clientId) })
       if (!client) throw noSuchClient()
-      return oneClientAnswer({ db, redis, clock }, client)
+      return oneClientAnswer({ db, redis, clock }, vendorId, client)
     },
   })

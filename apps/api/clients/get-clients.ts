@@ -26,6 +26,6 @@ export const getClients = ({ db, redis, clock, manager: by }: ClientDependencies
         limit: limit + 1,
       })
       const { rows, nextCursor } = page(records, limit, ({ position, clientId }) => [position, clientId])
-      return { clients: await clientAnswers({ db, redis, clock }, rows), nextCursor }
+      return { clients: await clientAnswers({ db, redis, clock }, vendorId, rows), nextCursor }
     },
   })

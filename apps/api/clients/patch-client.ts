@@ -22,6 +22,6 @@ export const patchClient = ({ db, redis, clock, manager: by }: ClientDependencie
         renameClient(transaction, { vendorId, clientId, name, userId }),
       )
       if (!client) throw noSuchClient()
-      return oneClientAnswer({ db, redis, clock }, client)
+      return oneClientAnswer({ db, redis, clock }, vendorId, client)
     },
   })

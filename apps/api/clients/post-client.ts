@@ -55,7 +55,7 @@ export const postClient = ({
         at: new Date(clock.now()),
       })
       ctx.set('Location', `/v1/vendor/${vendorId}/oauth-clients/${client.clientId}`)
-      if (!isNew) return { ...(await oneClientAnswer({ db, redis, clock }, client)), clientSecret }
+      if (!isNew) return { ...(await oneClientAnswer({ db, redis, clock }, vendorId, client)), clientSecret }
       ctx.status = 201
       // Nothing that can fail may come between creating a client and returning its secret, which exists nowhere else.
       return { ...clientAnswer(client, undefined), clientSecret }

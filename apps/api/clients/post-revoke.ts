@@ -23,6 +23,6 @@ export const postRevoke = ({ db, redis, clock, revocation, manager: by }: Client
       const clientId = knownClientId(params.clientId)
       const client = await revokeClient(revocation, { vendorId, clientId, revokedBy: session.userId })
       if (!client) throw noSuchClient()
-      return oneClientAnswer({ db, redis, clock }, client)
+      return oneClientAnswer({ db, redis, clock }, vendorId, client)
     },
   })

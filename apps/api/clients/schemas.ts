@@ -3,7 +3,7 @@ import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { SCOPES } from '#shared/oauth/scopes.ts'
 import { oneLine } from '../http/input.ts'
 import { nextCursor, pageParameters } from '../http/page.ts'
-import { actor, instant } from '../http/schemas.ts'
+import { actor, instant, refusalCause } from '../http/schemas.ts'
 import { publicKey } from './public-key.ts'
 import { ROTATION_STATES, type RotationState } from './rotation-state.ts'
 
@@ -49,6 +49,19 @@ export const OAuthClientInput = z
     examples: [{ name: 'Warehouse export', scopes: ['analytics:read'] }],
   })
 
+const failing = z
+  .object({
+    since: instant,
+    cause: refusalCause,
+    address: z.string().nullable(),
+    senderKnown: z.boolean(),
+  })
+  .meta({
+    id: 'ClientFailing',
+    description:
+      'Requests were refused in the last 24 hours, and none can have succeeded `since`: its tokens had expired. `cause` and `address` are of the newest. Unless `senderKnown`, anyone who knows the client id may have sent them; they count after 24 hours without a token. null if unknown.',
+  })
+
 const client = {
   clientId: z.string(),
   name: z.string(),
@@ -68,20 +81,18 @@ const client = {
   status: z.enum(['Active', 'Revoked']),
   secretFoundAt: instant.nullable().meta({ description: 'When someone reported its secret.' }),
   secretFoundSource: z.string().nullable().meta({ description: 'Where they found it. Unverified text.' }),
-  replaces: z.string().nullable().meta({ description: 'The client that this client replaces.' }),
-  replacedBy: z.string().nullable().meta({ description: 'The client that replaces this client.' }),
+  replaces: z.string().nullable().meta({ description: 'The client that it replaces.' }),
+  replacedBy: z.string().nullable().meta({ description: 'The client that replaces it.' }),
   createdAt: instant,
   createdBy: actor,
   revokedAt: instant.nullable(),
   revokedBy: actor.nullable(),
   lastUsedAt: instant.nullable().meta({ description: 'When it last got a token; null if never.' }),
-  tokensIssued24h: z
-    .int()
-    .meta({ description: 'How many tokens it got in the last 24 hours, counted in whole hours.' }),
+  tokensIssued24h: z.int().meta({ description: 'Tokens of the last 24 hours, counted in whole hours.' }),
   tokensByDay: z.array(z.int().min(0)).meta({
-    description:
-      'How many tokens it got in each 24 hours of the last 14 days, oldest first; the last is tokensIssued24h.',
+    description: 'Tokens of each 24 hours of the last 14 days, oldest first; the last is tokensIssued24h.',
   }),
+  failing: failing.nullable(),
 }
 
 export const OAuthClient = z.object(client).meta({ id: 'OAuthClient' })
@@ -126,8 +137,7 @@ export const ClientRotationChange = z
   })
   .meta({ id: 'ClientRotationChange' })
 
-/** Without the description of `instant`, which would be published each time. */
-const atOrNull = z.iso.datetime().nullable()
+const atOrNull = instant.nullable()
 
 export const ClientRotation = z
   .object({

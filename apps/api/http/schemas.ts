@@ -2,7 +2,10 @@ import { z } from 'zod'
 
 /** Schemas shared by several answers. They become named schemas of the OpenAPI document. */
 
-export const instant = z.iso.datetime().meta({ description: 'RFC 3339, in UTC.' })
+/** In UTC. The document says so once for all. */
+export const instant = z.iso.datetime()
+
+export const refusalCause = z.string().meta({ examples: ['wrong_secret'] })
 
 export const vendorId = z.string().meta({ description: 'A company.', examples: ['ven_acme'] })
 

@@ -90,8 +90,9 @@ async function explained(
   const records = await findClients(db, { vendorId, clientIds })
   const clients = new Map(records.map((record) => [record.clientId, record]))
   return found.map((one) => {
-    const { requestId, at_ms, clientId, route, status, code } = one
+    const { requestId, at_ms, clientId, route, status, code, address = null, reason: cause } = one
     const at = new Date(at_ms).toISOString()
-    return { requestId, at, clientId, route, status, code, ...explain(one, clients.get(clientId)) }
+    const explanation = explain(one, clients.get(clientId))
+    return { requestId, at, clientId, route, status, address, cause, code, ...explanation }
   })
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { nextCursor, pageParameters } from '../http/page.ts'
-import { instant } from '../http/schemas.ts'
+import { instant, refusalCause } from '../http/schemas.ts'
 
 export const RefusalQuery = z.strictObject({
   ...pageParameters(z.tuple([z.int().nonnegative(), z.string().max(64)])),
@@ -19,6 +19,8 @@ export const Refusal = z
     clientId: z.string(),
     route: z.string().meta({ examples: ['GET /v1/analytics/{vendorId}/daily'] }),
     status: z.int(),
+    address: z.string().nullable(),
+    cause: refusalCause,
     code: z.string().meta({ description: 'The error code in the response.' }),
     reason: z.string().meta({ description: 'Why it was refused, in one sentence.' }),
     advice: z.string().meta({ description: 'What to do about it, in one sentence.' }),

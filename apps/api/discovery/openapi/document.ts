@@ -105,7 +105,7 @@ export function createApiDocument({
       version: '1',
       // Said here, since 160 references to the two would be a twelfth of the document.
       description:
-        "A company's scoped OAuth 2.0 clients, daily analytics and callback. Every response has X-Request-Id, which names the request: quote it when you ask for help. Responses for which no Cache-Control is described have `no-store`. A request with If-Match for something without an ETag is answered with 412 `precondition_failed`.",
+        "A company's scoped OAuth 2.0 clients, daily analytics and callback. Every response has X-Request-Id, which names the request: quote it when you ask for help. Responses for which no Cache-Control is described have `no-store`. A request with If-Match for something without an ETag is answered with 412 `precondition_failed`. Times in responses are in UTC.",
       contact: { name: 'Integration Access Service', url: `${apiResource}/docs` },
       license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
     },
@@ -341,8 +341,9 @@ function jsonSchema(schema: z.ZodType, io: 'input' | 'output', schemas: Schemas)
         Object.assign(jsonSchema, { type: ['string', 'null'], format: 'date-time' })
       }
       if (zodSchema instanceof z.ZodDiscriminatedUnion) jsonSchema.discriminator = discriminatorOf(zodSchema)
-      // The largest exact number is zod's limit and not the API's.
+      // The largest exact numbers are zod's limits and not the API's.
       if (io === 'output' && jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
+      if (io === 'output' && jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
       // An answer may grow new members; a client that refuses them would break.
       if (io === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
       // Every name is a string.

@@ -430,10 +430,7 @@ export interface components {
         };
         ListedSession: {
             sessionId: string;
-            /**
-             * Format: date-time
-             * @description RFC 3339, in UTC.
-             */
+            /** Format: date-time */
             createdAt: string;
             /**
              * Format: date-time
@@ -484,10 +481,7 @@ export interface components {
             email: string;
             /** @enum {string} */
             role: "admin" | "member";
-            /**
-             * Format: date-time
-             * @description RFC 3339, in UTC.
-             */
+            /** Format: date-time */
             expiresAt: string;
         };
         SignInMethods: {
@@ -554,14 +548,11 @@ export interface components {
             secretFoundAt: string | null;
             /** @description Where they found it. Unverified text. */
             secretFoundSource: string | null;
-            /** @description The client that this client replaces. */
+            /** @description The client that it replaces. */
             replaces: string | null;
-            /** @description The client that replaces this client. */
+            /** @description The client that replaces it. */
             replacedBy: string | null;
-            /**
-             * Format: date-time
-             * @description RFC 3339, in UTC.
-             */
+            /** Format: date-time */
             createdAt: string;
             createdBy: components["schemas"]["Actor"];
             /** Format: date-time */
@@ -574,11 +565,12 @@ export interface components {
             lastUsedAt: string | null;
             /**
              * Format: int64
-             * @description How many tokens it got in the last 24 hours, counted in whole hours.
+             * @description Tokens of the last 24 hours, counted in whole hours.
              */
             tokensIssued24h: number;
-            /** @description How many tokens it got in each 24 hours of the last 14 days, oldest first; the last is tokensIssued24h. */
+            /** @description Tokens of each 24 hours of the last 14 days, oldest first; the last is tokensIssued24h. */
             tokensByDay: number[];
+            failing: components["schemas"]["ClientFailing"] | null;
         };
         /** @enum {string} */
         Scope: "catalog:write" | "analytics:read" | "boost:read" | "analytics:write" | "boost:write";
@@ -586,6 +578,15 @@ export interface components {
         Actor: {
             userId: string | null;
             name: string;
+        };
+        /** @description Requests were refused in the last 24 hours, and none can have succeeded `since`: its tokens had expired. `cause` and `address` are of the newest. Unless `senderKnown`, anyone who knows the client id may have sent them; they count after 24 hours without a token. null if unknown. */
+        ClientFailing: {
+            /** Format: date-time */
+            since: string;
+            /** @example wrong_secret */
+            cause: string;
+            address: string | null;
+            senderKnown: boolean;
         };
         OAuthClientInput: {
             /** @description One line of plain text. Spaces around it are removed. */
@@ -662,14 +663,11 @@ export interface components {
             secretFoundAt: string | null;
             /** @description Where they found it. Unverified text. */
             secretFoundSource: string | null;
-            /** @description The client that this client replaces. */
+            /** @description The client that it replaces. */
             replaces: string | null;
-            /** @description The client that replaces this client. */
+            /** @description The client that replaces it. */
             replacedBy: string | null;
-            /**
-             * Format: date-time
-             * @description RFC 3339, in UTC.
-             */
+            /** Format: date-time */
             createdAt: string;
             createdBy: components["schemas"]["Actor"];
             /** Format: date-time */
@@ -682,11 +680,12 @@ export interface components {
             lastUsedAt: string | null;
             /**
              * Format: int64
-             * @description How many tokens it got in the last 24 hours, counted in whole hours.
+             * @description Tokens of the last 24 hours, counted in whole hours.
              */
             tokensIssued24h: number;
-            /** @description How many tokens it got in each 24 hours of the last 14 days, oldest first; the last is tokensIssued24h. */
+            /** @description Tokens of each 24 hours of the last 14 days, oldest first; the last is tokensIssued24h. */
             tokensByDay: number[];
+            failing: components["schemas"]["ClientFailing"] | null;
             /** @description Returned only in this response; only its hash is kept. null if the client has a key, or the request is a repeat. */
             clientSecret: string | null;
         };
@@ -697,10 +696,7 @@ export interface components {
         OAuthClientUsage: {
             /** @description Every hour of the last 14 days, oldest first; the last one is not over yet. */
             hours: {
-                /**
-                 * Format: date-time
-                 * @description RFC 3339, in UTC.
-                 */
+                /** Format: date-time */
                 hour: string;
                 /** Format: int64 */
                 tokens: number;
@@ -709,10 +705,7 @@ export interface components {
             }[];
             /** @description Every minute of the last 60, oldest first; the last one is not over yet. */
             minutes: {
-                /**
-                 * Format: date-time
-                 * @description RFC 3339, in UTC.
-                 */
+                /** Format: date-time */
                 minute: string;
                 /** Format: int64 */
                 tokens: number;
@@ -730,10 +723,7 @@ export interface components {
                 address: string;
                 /** Format: int64 */
                 tokens: number;
-                /**
-                 * Format: date-time
-                 * @description RFC 3339, in UTC.
-                 */
+                /** Format: date-time */
                 lastSeenAt: string;
             }[];
         };
@@ -757,10 +747,7 @@ export interface components {
             secretPutAwayAt: string | null;
             addresses: {
                 address: string;
-                /**
-                 * Format: date-time
-                 * @description RFC 3339, in UTC.
-                 */
+                /** Format: date-time */
                 lastUsedAt: string;
                 /** @enum {string} */
                 move: "moved" | "not_yet" | "unknown";
@@ -828,10 +815,7 @@ export interface components {
             };
             /** @description The saved URL that the event was sent to. */
             url: string;
-            /**
-             * Format: date-time
-             * @description RFC 3339, in UTC.
-             */
+            /** Format: date-time */
             sentAt: string;
             /** @description null if no connection was made. */
             receiver: {
@@ -853,10 +837,7 @@ export interface components {
         };
         ActivityEntry: {
             entryId: string;
-            /**
-             * Format: date-time
-             * @description RFC 3339, in UTC.
-             */
+            /** Format: date-time */
             at: string;
             by: components["schemas"]["Actor"];
             action: components["schemas"]["ActivityAction"];
@@ -923,16 +904,16 @@ export interface components {
         };
         Refusal: {
             requestId: string;
-            /**
-             * Format: date-time
-             * @description RFC 3339, in UTC.
-             */
+            /** Format: date-time */
             at: string;
             clientId: string;
             /** @example GET /v1/analytics/{vendorId}/daily */
             route: string;
             /** Format: int64 */
             status: number;
+            address: string | null;
+            /** @example wrong_secret */
+            cause: string;
             /** @description The error code in the response. */
             code: string;
             /** @description Why it was refused, in one sentence. */

@@ -28,6 +28,22 @@ export const day = (at: Date): string => DAY.format(at)
 export const clock = (at: Date): string => CLOCK.format(at)
 export const clockShort = (at: Date): string => CLOCK_SHORT.format(at)
 
+const WEEK_DAY = new Intl.DateTimeFormat('en-GB', { weekday: 'short' })
+const WEEK_DAYS_CLEAR_MS = 6 * 86_400_000
+
+/** When something began that lasts: "14:00" today, "Sat 14:00" in the last six days, and before that a date. */
+export function since(at: Date, now: Date): string {
+  if (at.toDateString() === now.toDateString()) return clockShort(at)
+  if (now.getTime() - at.getTime() > WEEK_DAYS_CLEAR_MS) return day(at)
+  return `${WEEK_DAY.format(at)} ${clockShort(at)}`
+}
+
+/** As a date input has it, "2027-01-31". */
+export function dateOf(at: Date): string {
+  const part = (number: number, width: number) => String(number).padStart(width, '0')
+  return `${part(at.getFullYear(), 4)}-${part(at.getMonth() + 1, 2)}-${part(at.getDate(), 2)}`
+}
+
 const DURATIONS = [
   ['day', 2 * 86_400, 86_400],
   ['hour', 3_600, 3_600],

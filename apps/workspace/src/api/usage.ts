@@ -3,7 +3,8 @@ import type { ClientUsage, RefusalPage } from './contract.ts'
 import { asMe } from './session.ts'
 
 const REFRESH_MS = 30_000
-export const REFUSALS_SHOWN = 20
+/** As many as the service keeps of those that certainly came from the client, and the most that it answers at once. */
+export const REFUSALS_READ = 200
 
 const companyPath = (vendorId: string) => `/v1/vendor/${encodeURIComponent(vendorId)}`
 
@@ -23,7 +24,7 @@ export const useRefusals = (vendorId: string, clientId: string, refresh_ms = REF
   useQuery({
     queryKey: ['refusals', vendorId, clientId],
     queryFn: ({ signal }) => {
-      const query = new URLSearchParams({ clientId, limit: String(REFUSALS_SHOWN) })
+      const query = new URLSearchParams({ clientId, limit: String(REFUSALS_READ) })
       return asMe<RefusalPage>(`${companyPath(vendorId)}/refusals?${query}`, { signal })
     },
     refetchInterval: refresh_ms,

@@ -15,6 +15,7 @@ import { ScopeName } from '../ui/ScopeName.tsx'
 import { ClientUsage } from './ClientUsage.tsx'
 import { credentialName } from './credential.tsx'
 import { ExpiryNotice } from './ExpiryNotice.tsx'
+import { FailingNotice } from './Failing.tsx'
 import { FoundFact } from './FoundSecrets.tsx'
 import { NoSuchClient } from './NoSuchClient.tsx'
 import { Refusals } from './Refusals.tsx'
@@ -62,6 +63,7 @@ export function ClientScreen({ clientId }: { clientId: string }) {
         {(loaded) => (
           <>
             {pair && <InRotation client={loaded} pair={pair} />}
+            <FailingNotice client={loaded} />
             <ExpiryNotice client={loaded} rotating={pair?.role === 'old'} />
             <ClientFacts client={loaded} />
           </>

@@ -8,6 +8,7 @@ import { useGrowing } from '../ui/growing.ts'
 import { CloseIcon, MoreIcon, RotateIcon } from '../ui/icons.tsx'
 import { Menu, MenuItem } from '../ui/Menu.tsx'
 import { CredentialHint, credentialName } from './credential.tsx'
+import { FailingMark } from './Failing.tsx'
 import { FoundMark } from './FoundSecrets.tsx'
 import type { Order, Wanted } from './find-clients.ts'
 import { RevokeClient } from './RevokeClient.tsx'
@@ -160,6 +161,7 @@ const ClientRow = memo((props: ClientRowProps) => {
           <bdi>{client.name}</bdi>
         </Link>
         <FoundMark client={client} />
+        <FailingMark client={client} />
       </th>
       <td className="id-cell">
         <span className="client-id">

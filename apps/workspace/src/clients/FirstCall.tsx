@@ -2,13 +2,10 @@ import { useDailyAnalytics } from '../api/analytics.ts'
 import { useClient } from '../api/clients.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { clock } from '../api/time.ts'
-import { useRefusals } from '../api/usage.ts'
+import { Attempts } from './Attempts.tsx'
 import { credentialName } from './credential.tsx'
-import { withLocalTimes } from './Refusals.tsx'
 
 const WATCH_MS = 2_000
-/** The newest, of those that were refused while the dialog is open. */
-const REFUSALS_SHOWN = 3
 
 /**
  * What the service has seen of a new client, as it happens: a token, refused requests, and an event that was counted.
@@ -16,7 +13,6 @@ const REFUSALS_SHOWN = 3
  */
 export function FirstCall({ vendorId, client }: { vendorId: string; client: OAuthClient }) {
   const tokenAt = useClient(vendorId, client.clientId, WATCH_MS).data?.lastUsedAt
-  const refusals = useRefusals(vendorId, client.clientId, WATCH_MS).data?.refusals ?? []
   return (
     <div className={tokenAt ? 'watch watch-seen' : 'watch'}>
       <p className="watch-state" role="status">
@@ -26,13 +22,7 @@ export function FirstCall({ vendorId, client }: { vendorId: string; client: OAut
           : 'Waiting for the first token request: run the curl command and see it arrive here.'}
       </p>
       {tokenAt && <Calls vendorId={vendorId} client={client} />}
-      <div role="log" aria-label="Refused requests">
-        {refusals.slice(0, REFUSALS_SHOWN).map(({ requestId, at, reason, advice }) => (
-          <p key={requestId} className={tokenAt && at < tokenAt ? 'small quiet' : 'watch-refused'}>
-            <span className="strong">{clock(new Date(at))} refused:</span> {withLocalTimes(reason)} {advice}
-          </p>
-        ))}
-      </div>
+      <Attempts vendorId={vendorId} client={client} refresh_ms={WATCH_MS} />
     </div>
   )
 }

@@ -1,14 +1,18 @@
+import { Fragment, type ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { Refusal } from '../api/contract.ts'
 import { dateTime } from '../api/time.ts'
-import { REFUSALS_SHOWN, useRefusals } from '../api/usage.ts'
+import { REFUSALS_READ, useRefusals } from '../api/usage.ts'
 import { SCREENS, useCompany } from '../shell/company.ts'
 import { Moment } from '../ui/Ago.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { docsOfRefusal } from '../ui/docs.ts'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
+import { groupsOf, type RefusalGroup } from './refusal-groups.ts'
 import './usage.css'
+
+const ADDRESSES_SHOWN = 3
 
 /** Which of a client's requests were refused in the last 24 hours, why, and what to do about it. */
 export function Refusals({ clientId }: { clientId: string }) {
@@ -24,14 +28,14 @@ export function Refusals({ clientId }: { clientId: string }) {
           ) : (
             <>
               <ul className="lined refusals">
-                {refusals.map((refusal) => (
-                  <RefusedRequest key={refusal.requestId} refusal={refusal} />
+                {groupsOf(refusals).map((group) => (
+                  <Group key={group.newest.requestId} group={group} />
                 ))}
               </ul>
               <p className="small">
                 <Link href={to(SCREENS.explain)}>Explain another request by its id</Link>
               </p>
-              {nextCursor && <p className="small quiet">The newest {REFUSALS_SHOWN} of the last 24 hours.</p>}
+              {nextCursor && <p className="small quiet">The newest {REFUSALS_READ} of the last 24 hours.</p>}
             </>
           )
         }
@@ -40,28 +44,89 @@ export function Refusals({ clientId }: { clientId: string }) {
   )
 }
 
+function Group({ group: { newest, earlier, firstAt, addresses } }: { group: RefusalGroup }) {
+  const times = earlier.length + 1
+  const when = (
+    <>
+      {times === 1 ? (
+        <Moment at={newest.at} />
+      ) : (
+        <>
+          {times} times: first <Moment at={firstAt} />, last <Moment at={newest.at} />
+        </>
+      )}
+      <From addresses={addresses} />
+    </>
+  )
+  return (
+    <RefusedRequest refusal={newest} when={when}>
+      {times > 1 && (
+        <details className="small">
+          <summary>
+            The {earlier.length === 1 ? 'earlier one' : `${earlier.length} earlier ones`}
+            <span className="off-screen">: {newest.reason}</span>
+          </summary>
+          <ul className="earlier">
+            {earlier.map(({ requestId, at, route, address }) => (
+              <li key={requestId}>
+                {dateTime(new Date(at))} <code>{route}</code> {address && <code>{address}</code>}{' '}
+                <code>{requestId}</code>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </RefusedRequest>
+  )
+}
+
+function From({ addresses }: { addresses: readonly string[] }) {
+  if (addresses.length === 0) return null
+  const more = addresses.length - ADDRESSES_SHOWN
+  return (
+    <>
+      , from{' '}
+      {addresses.slice(0, ADDRESSES_SHOWN).map((address, index) => (
+        <Fragment key={address}>
+          {index > 0 && ', '}
+          <code>{address}</code>
+        </Fragment>
+      ))}
+      {more > 0 && ` and ${more} more`}
+    </>
+  )
+}
+
 export interface RefusedRequestProps {
   refusal: Refusal
+  /** Default: when it was refused, and where it came from. */
+  when?: ReactNode
+  children?: ReactNode
   /** Left out where it goes without saying. */
   client?: { name: string; href: string }
 }
 
-export function RefusedRequest({ refusal, client }: RefusedRequestProps) {
-  const { requestId, at, route, reason, advice } = refusal
+export function RefusedRequest({ refusal, client, when, children }: RefusedRequestProps) {
+  const { requestId, at, route, address, reason, advice } = refusal
   return (
     <li>
       <p>
         <span className="strong">{withLocalTimes(reason)}</span> {advice}
       </p>
       <p className="small quiet">
-        <Moment at={at} />
-        {client && (
+        {when ?? (
           <>
-            {' '}
-            by{' '}
-            <Link href={client.href}>
-              <bdi>{client.name}</bdi>
-            </Link>
+            <Moment at={at} />
+            {client && (
+              <>
+                {' '}
+                by{' '}
+                <Link href={client.href}>
+                  <bdi>{client.name}</bdi>
+                </Link>
+              </>
+            )}
+            <From addresses={address === null ? [] : [address]} />
           </>
         )}
       </p>
@@ -73,6 +138,7 @@ export function RefusedRequest({ refusal, client }: RefusedRequestProps) {
           <CopyButton text={requestId} what={`request id ${requestId}`} />
         </span>
       </p>
+      {children}
     </li>
   )
 }

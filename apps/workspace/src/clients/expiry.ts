@@ -1,4 +1,5 @@
 import type { OAuthClient } from '../api/contract.ts'
+import { dateOf } from '../api/time.ts'
 
 const DAY_MS = 86_400_000
 /** A client that expires within this is marked wherever it is shown. */
@@ -51,10 +52,7 @@ export function expiresAt({ lifetime, date }: Expiry, now: Date): string | undef
   return new Date(at_ms).toISOString()
 }
 
-function dateIn(days: number, now: Date): string {
-  const day = new Date(now.getFullYear(), now.getMonth(), now.getDate() + days)
-  const part = (number: number, width: number) => String(number).padStart(width, '0')
-  return `${part(day.getFullYear(), 4)}-${part(day.getMonth() + 1, 2)}-${part(day.getDate(), 2)}`
-}
+const dateIn = (days: number, now: Date): string =>
+  dateOf(new Date(now.getFullYear(), now.getMonth(), now.getDate() + days))
 
 const endOf = (date: string): Date => new Date(`${date}T23:59:59`)

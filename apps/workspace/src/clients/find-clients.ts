@@ -10,6 +10,7 @@ export const VIEWS = [
     label: 'Never used',
     has: (client: OAuthClient) => client.status === 'Active' && client.lastUsedAt === null,
   },
+  { view: 'failing', label: 'Failing', has: (client: OAuthClient) => client.failing !== null },
   {
     view: 'expiring',
     label: `Expires within ${SOON_DAYS} days`,

@@ -1,0 +1,79 @@
+import { Link } from 'wouter'
+import type { OAuthClient } from '../api/contract.ts'
+import { dateOf, since } from '../api/time.ts'
+import { SCREENS, useCompany } from '../shell/company.ts'
+import { Moment, useTimed } from '../ui/Ago.tsx'
+import { Notice } from '../ui/Notice.tsx'
+import { causeWords } from './causes.ts'
+import './failing.css'
+
+type Failing = NonNullable<OAuthClient['failing']>
+
+const Since = ({ failing }: { failing: Failing }) => {
+  const at = new Date(failing.since)
+  const text = useTimed((now) => since(at, now))
+  return <time dateTime={failing.since}>{text}</time>
+}
+
+/** Marks a client in a list: "Failing since Sat 14:00: wrong secret". */
+export const FailingMark = ({ client: { failing } }: { client: OAuthClient }) =>
+  failing && (
+    <span className={`failing-mark tone-${failing.senderKnown ? 'bad' : 'warn'}`}>
+      Failing since <Since failing={failing} />: {causeWords(failing.cause)}
+    </span>
+  )
+
+/** What is refused, since when, until when the client worked, and where to see what changed then. */
+export function FailingNotice({ client }: { client: OAuthClient }) {
+  const { failing, lastUsedAt } = client
+  if (!failing) return null
+  return (
+    <Notice
+      tone={failing.senderKnown ? 'bad' : 'warn'}
+      title={
+        <>
+          Nothing but refusals since <Since failing={failing} />: {causeWords(failing.cause)}
+          {failing.address && (
+            <>
+              , from <code>{failing.address}</code>
+            </>
+          )}
+        </>
+      }
+    >
+      <p>
+        {lastUsedAt ? (
+          <>
+            It last got a token on <Moment at={lastUsedAt} />, with <Credential client={client} />.
+          </>
+        ) : (
+          'It has never had a token.'
+        )}
+        {!failing.senderKnown &&
+          ' Anyone who knows the client id can send such requests, so check whether the address is yours.'}
+      </p>
+      <p className="failing-links">
+        <a href="#refusals-title">What to change</a>
+        <WhatChanged from={lastUsedAt ?? client.createdAt} to={failing.since} />
+      </p>
+    </Notice>
+  )
+}
+
+const Credential = ({ client: { keyThumbprint, secretHint } }: { client: OAuthClient }) => {
+  if (keyThumbprint !== null) return 'its key'
+  return secretHint === null ? (
+    'its secret'
+  ) : (
+    <>
+      the secret <code>…{secretHint}</code>
+    </>
+  )
+}
+
+/** Leads to everything that people did in the company between the last token and the first refusal. */
+function WhatChanged({ from, to }: { from: string; to: string }) {
+  const company = useCompany()
+  const search = new URLSearchParams({ from: dateOf(new Date(from)), to: dateOf(new Date(to)) })
+  return <Link href={`${company.to(SCREENS.activity)}?${search}`}>What changed in the company then</Link>
+}

@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict'
+import { Redis } from 'ioredis'
+import { createPostgres } from '#shared/stores/postgres.ts'
+import { createRedis } from '#shared/stores/redis.ts'
+import { redisReady } from '#shared/stores/redis-ready.ts'
+import { createClientUsage, type RefusedRequest } from '#shared/usage/client-usage.ts'
+import { drainUsage } from '../../apps/api/clients/usage.ts'
+import { type Person, startApi, type TestApi } from '../support/api.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const OWN = '203.0.113.7'
+const STRANGER = '198.51.100.9'
+const WRONG = { proven: false, status: 401, code: 'invalid_client', reason: 'wrong_secret' }
+
+describe('clients whose requests are only refused', () => {
+  let api: TestApi
+  let vendorId: string
+  let owner: Person
+  let clientId: string
+  let redis: ReturnType<typeof createRedis>
+  let admin: Redis
+  let db: ReturnType<typeof createPostgres>
+  before(async () => {
+    api = await startApi()
+    redis = createRedis({ url: api.redis.url('auth'), connectionName: 'test' })
+    await redisReady(redis)
+    admin = new Redis(api.redis.url('admin'))
+    admin.on('error', () => {})
+    db = createPostgres({ url: api.database.apiUrl, applicationName: 'test', poolSize: 1 })
+  })
+  beforeEach(async () => {
+    ;({ vendorId } = await api.createCompany())
+    owner = await api.createPerson({ vendorId })
+    const createdAt = new Date(api.clock.now())
+    ;({ clientId } = await api.createClient({ vendorId, createdAt }))
+  })
+  after(async () => {
+    redis.disconnect()
+    admin.disconnect()
+    await db.destroy()
+    await api.stop()
+  })
+
+  const usageNow = () => createClientUsage({ redis, clock: api.clock })
+
+  /** As the authorization server does it. */
+  async function refused(part: Partial<RefusedRequest> = {}, times = 1): Promise<void> {
+    const usage = usageNow()
+    for (let time = 0; time < times; time += 1)
+      usage.refused({
+        clientId,
+        vendorId,
+        requestId: crypto.randomUUID(),
+        address: OWN,
+        route: 'POST /v1/oauth/token',
+        ...WRONG,
+        ...part,
+      })
+    await usage.flush()
+  }
+  /** As the authorization server and housekeeping do it. */
+  async function issued(address = OWN): Promise<void> {
+    const usage = usageNow()
+    usage.issued(clientId, 'analytics:read', address)
+    await usage.flush()
+    await drained()
+  }
+  const apiRedis = () => createRedis({ url: api.redis.url('api'), connectionName: 'test' })
+  async function drained(): Promise<void> {
+    const stored = apiRedis()
+    await redisReady(stored)
+    await drainUsage({ redis: stored, db })
+    stored.disconnect()
+  }
+  const read = async (path = `/${clientId}`) => {
+    const token = await api.createSession(owner.userId)
+    const { status, json } = await api.request('GET', `/v1/vendor/${vendorId}/oauth-clients${path}`, {
+      token,
+    })
+    assert.equal(status, 200)
+    return json
+  }
+  const failing = async () => (await read()).failing
+  const isoNow = () => new Date(api.clock.now()).toISOString()
+
+  it('says since when, why and from where, in the list as in the client', async () => {
+    await issued()
+    api.clock.advance(20 * MINUTE_MS)
+    const since = isoNow()
+    await refused()
+    api.clock.advance(5 * MINUTE_MS)
+    await refused()
+    const expected = { since, cause: 'wrong_secret', address: OWN, senderKnown: true }
+    assert.deepEqual(await failing(), expected)
+    assert.deepEqual((await read('?status=Active')).clients[0].failing, expected)
+  })
+
+  it('says nothing while a token may still be live, since reads with it leave no record', async () => {
+    await issued()
+    api.clock.advance(18 * MINUTE_MS)
+    await refused({ proven: true, reason: 'invalid_scope' })
+    assert.equal(await failing(), null)
+    api.clock.advance(2 * MINUTE_MS)
+    assert.equal(await failing(), null)
+    await refused({ proven: true, reason: 'invalid_scope' })
+    assert.equal((await failing()).since, isoNow())
+  })
+
+  it('ends with the next token', async () => {
+    await issued()
+    api.clock.advance(HOUR_MS)
+    await refused()
+    assert.equal((await failing()).cause, 'wrong_secret')
+    await issued()
+    assert.equal(await failing(), null)
+    api.clock.advance(HOUR_MS)
+    assert.equal(await failing(), null)
+  })
+
+  it('does not count a stranger’s wrong secrets against a client that runs each night', async () => {
+    await issued()
+    api.clock.advance(8 * HOUR_MS)
+    await refused({ address: STRANGER }, 60)
+    assert.equal(await failing(), null)
+    api.clock.advance(16 * HOUR_MS - 1)
+    await refused({ address: STRANGER })
+    assert.equal(await failing(), null)
+    api.clock.advance(1)
+    const { address, senderKnown } = await failing()
+    assert.deepEqual({ address, senderKnown }, { address: STRANGER, senderKnown: false })
+  })
+
+  it('does not count a stranger’s old token against a client that runs each night', async () => {
+    await issued()
+    api.clock.advance(8 * HOUR_MS)
+    await refused({ address: STRANGER, reason: 'expired', code: 'invalid_token' })
+    assert.equal(await failing(), null)
+  })
+
+  it('names the client’s own reason, however many wrong secrets a stranger sends after it', async () => {
+    await issued()
+    api.clock.advance(HOUR_MS)
+    await refused({ proven: true, reason: 'invalid_scope', code: 'invalid_scope', status: 400 })
+    api.clock.advance(HOUR_MS)
+    await refused({ address: STRANGER }, 60)
+    const { cause, address, senderKnown } = await failing()
+    assert.deepEqual([cause, address, senderKnown], ['invalid_scope', OWN, true])
+  })
+
+  it('counts any wrong secret of a client that never had a token, and says who may have sent it', async () => {
+    api.clock.advance(1)
+    await refused({ address: STRANGER })
+    const { since, senderKnown } = await failing()
+    assert.deepEqual({ since, senderKnown }, { since: isoNow(), senderKnown: false })
+  })
+
+  it('says since when for 14 days, by the hour, though refusals are kept for one', async () => {
+    await issued()
+    api.clock.advance(2 * HOUR_MS)
+    const first_ms = api.clock.now()
+    for (let day = 0; day < 3; day += 1) {
+      await refused()
+      await drained()
+      api.clock.advance(23 * HOUR_MS)
+    }
+    assert.equal((await failing()).since, new Date(first_ms - (first_ms % HOUR_MS)).toISOString())
+  })
+
+  it('says nothing of a client that no longer asks, nor of a Revoked one', async () => {
+    await refused({ proven: true })
+    assert.notEqual(await failing(), null)
+    await api.db.raw(`update oauth_clients set status = 'Revoked', revoked_at = now() where client_id = ?`, [
+      clientId,
+    ])
+    assert.equal(await failing(), null)
+    ;({ clientId } = await api.createClient({ vendorId, createdAt: new Date(api.clock.now()) }))
+    await refused({ proven: true })
+    api.clock.advance(24 * HOUR_MS)
+    assert.equal(await failing(), null)
+  })
+
+  it('reads six refusals at most of each of 100 clients that have 250', async () => {
+    for (let made = 1; made < 100; made += 1) await api.createClient({ vendorId })
+    const { clients } = await read('?limit=200')
+    for (const one of clients) {
+      await refused({ clientId: one.clientId, proven: true }, 200)
+      await refused({ clientId: one.clientId }, 50)
+    }
+    await admin.config('RESETSTAT')
+    const page = await read('?status=Active&limit=200')
+    assert.equal(page.clients.filter((one: { failing: unknown }) => one.failing).length, 100)
+    const stats = await admin.info('stats')
+    const keysRead = Number(/keyspace_hits:(\d+)/.exec(stats)?.[1])
+    // Six records and four looks at an order each; 25,000 if all were read. Other work of the API reads a few keys.
+    assert.ok(keysRead >= 1_000 && keysRead < 1_500, `${keysRead} keys`)
+  })
+
+  it('passes over what it cannot read in Redis', async () => {
+    await refused({ proven: true, requestId: 'unreadable' })
+    await admin.set(`refusals:record:${vendorId}:unreadable`, '{"at_ms":')
+    assert.equal(await failing(), null)
+    await admin.del(`refusals:record:${vendorId}:unreadable`)
+    assert.equal(await failing(), null)
+    api.clock.advance(1)
+    await refused({ proven: true })
+    assert.equal((await failing()).cause, 'wrong_secret')
+  })
+
+  it('says nothing without Redis, and lists the clients all the same', async () => {
+    await refused({ proven: true })
+    await api.redis.stop('SIGKILL')
+    assert.equal(await failing(), null)
+    assert.equal((await read('?status=Active')).clients.length, 1)
+    await api.redis.start()
+  })
+})

@@ -1,0 +1,130 @@
+import { strict as assert } from 'node:assert'
+import { createPostgres } from '#shared/stores/postgres.ts'
+import { closeReveal, revealed } from '../support/reveal.ts'
+import {
+  api,
+  assertAccessible,
+  assertFits,
+  createClient,
+  OWNER,
+  requestToken,
+  sessionToken,
+  testStack,
+  untilExplained,
+  type Visit,
+  visit,
+} from '../support/workspace.ts'
+
+const CLIENTS = '/ven_acme/integrations/oauth2-clients'
+
+describe('workspace: clients that fail', function () {
+  this.timeout(60_000)
+  let tab: Visit
+  afterEach(() => tab?.leave())
+
+  /** A client that got tokens until yesterday, and has a wrong secret since. */
+  async function brokenClient(name: string) {
+    const token = await sessionToken(OWNER)
+    const client = await createClient(token, { name })
+    await usedUntilYesterday(client.clientId)
+    let requestId = ''
+    for (let time = 0; time < 3; time += 1)
+      ({ requestId } = await requestToken({ ...client, clientSecret: `${client.clientSecret}x` }))
+    await untilExplained(token, requestId)
+    const { refusals } = await api(`/v1/vendor/ven_acme/refusals?clientId=${client.clientId}`, { token })
+    return { ...client, address: refusals[0].address as string }
+  }
+
+  it('lists failing clients under a filter, with since when and why, reached by keyboard', async () => {
+    await brokenClient('Nightly import')
+    tab = await visit({ as: OWNER, path: CLIENTS })
+    const { page } = tab
+    const filter = page.getByRole('radio', { name: /^Failing [1-9]/ })
+    await filter.waitFor()
+    await page.getByRole('radio', { name: /^Active/ }).focus()
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('ArrowRight')
+    await filter.and(page.locator(':focus')).waitFor()
+    assert.equal(await filter.isChecked(), true)
+    const row = page.getByRole('row').filter({ hasText: 'Nightly import' })
+    await row.getByText(/^Failing since (\w{3} )?\d\d:\d\d: wrong secret$/).waitFor()
+    assert.equal(new URL(page.url()).searchParams.get('show'), 'failing')
+    await assertAccessible(page)
+    await page.setViewportSize({ width: 320, height: 700 })
+    await assertFits(page)
+  })
+
+  it('says on the client’s page since when all is refused, until when it worked, and what changed then', async () => {
+    const { clientId, clientSecret, address } = await brokenClient('Power BI gateway')
+    tab = await visit({ as: OWNER, path: `${CLIENTS}/${clientId}` })
+    const { page } = tab
+    await page.getByText(/^Nothing but refusals since .*: wrong secret, from /).waitFor()
+    const notice = page.locator('.notice').filter({ hasText: 'Nothing but refusals' })
+    assert.ok((await notice.innerText()).includes(address))
+    await notice.getByText(`with the secret …${clientSecret.slice(-4)}.`).waitFor()
+    assert.equal(await notice.getByText('Anyone who knows the client id').count(), 0)
+    const group = page.getByRole('listitem').filter({ hasText: 'The client secret was wrong.' })
+    await group.getByText(/^3 times: first .*, last .*, from /).waitFor()
+    await group.getByText('The 2 earlier ones').focus()
+    await page.keyboard.press('Enter')
+    assert.equal(await group.getByRole('listitem').count(), 2)
+    await assertAccessible(page)
+    await page.setViewportSize({ width: 320, height: 700 })
+    await assertFits(page)
+    await notice.getByRole('link', { name: 'What changed in the company then' }).click()
+    await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
+    assert.match(page.url(), /\/activity\?from=\d{4}-\d\d-\d\d&to=\d{4}-\d\d-\d\d$/)
+    await page.getByText('created the client Power BI gateway').waitFor()
+  })
+
+  it('says that anyone may send wrong secrets for a client that never had a token', async () => {
+    const token = await sessionToken(OWNER)
+    const client = await createClient(token, { name: 'Not deployed' })
+    await untilExplained(token, (await requestToken({ ...client, clientSecret: 'wrong' })).requestId)
+    tab = await visit({ as: OWNER, path: `${CLIENTS}/${client.clientId}` })
+    await tab.page.getByText(/^It has never had a token\. Anyone who knows the client id/).waitFor()
+  })
+
+  it('shows each attempt while a new secret is on the screen: refused with what to change, then granted', async () => {
+    tab = await visit({ as: OWNER, path: `${CLIENTS}?new` })
+    const { page } = tab
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('Tried out')
+    await dialog.getByRole('checkbox', { name: /Read daily analytics/ }).check()
+    await dialog.getByRole('button', { name: 'Create client' }).click()
+    const client = await revealed(page)
+    const attempts = dialog.getByRole('log', { name: 'Attempts' })
+    await requestToken({ ...client, clientSecret: `${client.clientSecret}x` })
+    await attempts
+      .getByText(`Refused: wrong secret. It should end in …${client.clientSecret.slice(-4)}.`)
+      .waitFor()
+    await requestToken({ ...client, scope: 'boost:read' })
+    await attempts
+      .getByText('Refused: scope not assigned. Leave it out of the token request, or create a replacement')
+      .waitFor()
+    assert.equal((await requestToken({ ...client, scope: 'analytics:read' })).status, 200)
+    await attempts.getByText('Token issued').waitFor()
+    assert.match(await attempts.getByRole('listitem').first().innerText(), /Token issued/)
+    assert.equal(await attempts.getByRole('listitem').count(), 3)
+    await assertAccessible(page)
+    await page.setViewportSize({ width: 320, height: 700 })
+    await assertFits(page)
+    await closeReveal(page, 'Done')
+  })
+})
+
+/** No clock is moved: the stack's services have the real one. */
+async function usedUntilYesterday(clientId: string): Promise<void> {
+  const { stores } = await testStack()
+  const db = createPostgres({ url: stores.postgres.ownerUrl, poolSize: 1, applicationName: 'test' })
+  await db.raw(`insert into client_usage (client_id, last_used_at) values (?, now() - interval '26 hours')`, [
+    clientId,
+  ])
+  for (const address of ['127.0.0.1', '::1'])
+    await db.raw(
+      `insert into client_address_usage (client_id, address, tokens, last_seen_at)
+       values (?, ?, 40, now() - interval '26 hours')`,
+      [clientId, address],
+    )
+  await db.destroy()
+}
