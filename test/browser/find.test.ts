@@ -152,7 +152,10 @@ describe('workspace: finding', function () {
     await input.fill(`X-Request-Id: ${requestId}`)
     await page.getByRole('option', { name: /^Explain this request/, selected: true }).waitFor()
     await page.keyboard.press('Enter')
-    await page.getByText('The client secret was wrong.').waitFor()
+    await page
+      .getByRole('region', { name: 'Why it was refused' })
+      .getByText('The client secret was wrong.')
+      .waitFor()
   })
 
   it('finds a client, a screen or an action with Ctrl+K', async () => {

@@ -129,7 +129,10 @@ function Commands({ onRun }: { onRun: (command: Command) => void }) {
                 role="option"
                 className="palette-item"
                 aria-selected={command === here}
-                onMouseMove={() => setAt(flat.indexOf(command))}
+                // A browser also says so when the list moves under a pointer that rests.
+                onMouseMove={({ movementX, movementY }) => {
+                  if (movementX !== 0 || movementY !== 0) setAt(flat.indexOf(command))
+                }}
                 onClick={() => onRun(command)}
               >
                 <bdi>{command.title}</bdi>
