@@ -1,15 +1,16 @@
 import { strict as assert } from 'node:assert'
 import type { Scope } from '#shared/oauth/scopes.ts'
-import type { OAuthClient } from '../../apps/workspace/src/api/contract.ts'
+import type { ClientRotation, OAuthClient } from '../../apps/workspace/src/api/contract.ts'
+import { near } from '../../apps/workspace/src/api/time.ts'
 import { nextName } from '../../apps/workspace/src/clients/client-name.ts'
-import { deployedAt, unprovenHabit } from '../../apps/workspace/src/clients/habits.ts'
+import { pairOf } from '../../apps/workspace/src/clients/pair.ts'
 import {
-  countingFrom,
-  fromSeveralAddresses,
-  type Progress,
-  pairOf,
-  progressOf,
-} from '../../apps/workspace/src/clients/rotation.ts'
+  armingWords,
+  refusedSince,
+  rehearsed,
+  STATE_WORDS,
+  sentenceOf,
+} from '../../apps/workspace/src/clients/rotation-words.ts'
 import { scopesWanted, unusedScopes } from '../../apps/workspace/src/clients/unused-scopes.ts'
 
 const NOW = new Date('2026-11-22T12:00:00Z')
@@ -39,269 +40,139 @@ const client = (minutes: number | null, tokensIssued24h: number): OAuthClient =>
   failing: null,
 })
 
-interface Case {
-  name: string
-  old: [minutes: number | null, tokens: number]
-  replacement?: [minutes: number | null, tokens: number]
-  /** How many minutes ago the secret was put away. */
-  since?: number
-  elsewhere?: boolean
-  step: Progress['step']
-  uses: [old: string, replacement: string]
-}
+const rotation = (part: Partial<ClientRotation>): ClientRotation => ({
+  replacementId: 'cli_1111111111111111111111',
+  state: 'waiting',
+  evidenceSince: '2026-09-01T03:00:00.000Z',
+  lastUsedAt: '2026-11-20T03:00:10.000Z',
+  longestGapSeconds: 4 * 86_400,
+  expectedNextUseAt: '2026-11-24T03:00:10.000Z',
+  safeFrom: '2026-11-25T03:00:10.000Z',
+  secretPutAwayAt: null,
+  addresses: [],
+  refusedSinceRevoke: 0,
+  refusedAddresses: [],
+  ifRevokedNow: { addresses: 0, tokensAnHour: 0 },
+  armed: null,
+  ...part,
+})
+const clockOf = (at: string) => near(new Date(at), NOW)
 
-const DAY = 24 * 60
-const CASES: Case[] = [
-  { name: 'no replacement yet', old: [0, 900], step: 'create', uses: ['asking', 'none'] },
-  {
-    name: 'not used yet',
-    old: [0, 900],
-    replacement: [null, 0],
-    since: 5,
-    step: 'deploy',
-    uses: ['asking', 'none'],
-  },
-  {
-    name: 'the secret is still shown',
-    old: [0, 900],
-    replacement: [1, 1],
-    step: 'deploy',
-    uses: ['asking', 'trial'],
-  },
-  {
-    name: 'tried out before the secret was put away',
-    old: [20, 900],
-    replacement: [6, 1],
-    since: 5,
-    step: 'deploy',
-    uses: ['quiet', 'trial'],
-  },
-  {
-    name: 'deployed while the secret was still shown: tokens went to a second address',
-    old: [0, 900],
-    replacement: [1, 2],
-    elsewhere: true,
-    step: 'watch',
-    uses: ['asking', 'asking'],
-  },
-  {
-    name: 'deployed before the secret was put away, and silent since',
-    old: [20, 900],
-    replacement: [16, 900],
-    since: 15,
-    elsewhere: true,
-    step: 'watch',
-    uses: ['quiet', 'silent'],
-  },
-  {
-    name: 'deployed, and the old one still in use',
-    old: [0.5, 900],
-    replacement: [1, 5],
-    since: 30,
-    step: 'watch',
-    uses: ['asking', 'asking'],
-  },
-  {
-    name: 'deployed, and the old one pauses as it always does',
-    old: [14, 900],
-    replacement: [1, 5],
-    since: 30,
-    step: 'watch',
-    uses: ['quieting', 'asking'],
-  },
-  {
-    name: 'deployed, and the old one was asked two minutes ago',
-    old: [2, 900],
-    replacement: [1, 5],
-    since: 30,
-    step: 'watch',
-    uses: ['quieting', 'asking'],
-  },
-  {
-    name: 'deployed, and the old one stopped',
-    old: [15, 900],
-    replacement: [1, 5],
-    since: 30,
-    step: 'revoke',
-    uses: ['quiet', 'asking'],
-  },
-  {
-    name: 'both asked for one token 16 minutes ago',
-    old: [16, 1],
-    replacement: [16, 1],
-    since: 17,
-    step: 'watch',
-    uses: ['quieting', 'asking'],
-  },
-  {
-    name: 'a busy one stopped, and its replacement too',
-    old: [16, 900],
-    replacement: [16, 1],
-    since: 17,
-    step: 'watch',
-    uses: ['quiet', 'silent'],
-  },
-  {
-    name: 'a nightly job that was last asked this night',
-    old: [10 * 60, 1],
-    replacement: [9 * 60, 1],
-    since: 9.5 * 60,
-    step: 'watch',
-    uses: ['quieting', 'asking'],
-  },
-  {
-    name: 'a nightly job that missed its night',
-    old: [DAY + 60, 0],
-    replacement: [60, 1],
-    since: 90,
-    step: 'revoke',
-    uses: ['quiet', 'asking'],
-  },
-  {
-    name: 'an old one that was never used',
-    old: [null, 0],
-    replacement: [1, 3],
-    since: 30,
-    step: 'revoke',
-    uses: ['none', 'asking'],
-  },
-]
-
-describe('the progress of a rotation', () => {
-  for (const { name, old, replacement, since, elsewhere = false, step, uses } of CASES) {
-    it(`is at “${step}”: ${name}`, () => {
-      const progress = progressOf(
-        {
-          old: client(...old),
-          replacement: replacement && client(...replacement),
-          since: since === undefined ? undefined : ago(since),
-          elsewhere,
-        },
-        NOW,
-      )
-      assert.deepEqual([progress.old.use, progress.replacement.use], uses)
-      assert.equal(progress.step, step)
-      assert.equal(progress.caution === undefined, step === 'revoke' || step === 'create')
-    })
-  }
-
-  it('does not suggest to revoke while a habit of the old client speaks against it', () => {
-    const replacement = client(1, 5)
-    const unproven =
-      'The old client requests tokens every night at 02:00; that has not passed since you deployed.'
-    const progress = progressOf({ old: client(20, 900), replacement, since: ago(30), unproven }, NOW)
-    assert.equal(progress.step, 'watch')
-    assert.equal(progress.caution, unproven)
+describe('the words for a rotation', () => {
+  it('lets a person revoke as the next step only when the service says safe', () => {
+    const revokes = Object.entries(STATE_WORDS).filter(([, { steps }]) => steps.revoke === 'now')
+    assert.deepEqual(
+      revokes.map(([state]) => state),
+      ['safe'],
+    )
   })
 
-  it('ends a rotation once the old client is revoked', () => {
-    const old: OAuthClient = { ...client(0, 900), status: 'Revoked' }
-    assert.equal(progressOf({ old, replacement: undefined, since: undefined }, NOW).step, 'done')
+  it('ticks deploying and watching after a revoke only when the service says complete', () => {
+    const ticked = Object.entries(STATE_WORDS).filter(
+      ([, { steps }]) => steps.revoke === 'done' && (steps.deploy === 'done' || steps.watch === 'done'),
+    )
+    assert.deepEqual(
+      ticked.map(([state]) => state),
+      ['complete'],
+    )
+  })
+
+  it('shows nothing as good while the usage is unknown', () => {
+    const { old, replacement, steps, warning } = STATE_WORDS.unknown
+    assert.deepEqual([old?.tone, replacement?.tone], ['idle', 'idle'])
+    assert.equal(Object.values(steps).includes('done'), false)
+    assert.equal(warning, 'It is not known whether it is in use')
+  })
+
+  it('names the last use, the expected one and the end of the wait', () => {
+    assert.equal(
+      sentenceOf(rotation({}), NOW),
+      `The old client got its last token on ${clockOf('2026-11-20T03:00:10Z')} and has paused for up to 4 days before. Its next use is expected by ${clockOf('2026-11-24T03:00:10Z')}. If it is not used until ${clockOf('2026-11-25T03:00:10Z')}, it is safe to revoke.`,
+    )
+    const passed = sentenceOf(rotation({ expectedNextUseAt: ago(60).toISOString() }), NOW)
+    assert.equal(passed.includes('expected'), false)
+  })
+
+  it('says that no rhythm is known, with the uses that are', () => {
+    const once = { state: 'no_rhythm', evidenceSince: '2026-11-20T03:00:00.000Z' } as const
+    assert.match(
+      sentenceOf(rotation(once), NOW),
+      /^No rhythm known: its only known use was on \w+ \d\d:\d\d\./,
+    )
+    assert.match(
+      sentenceOf(rotation({ state: 'no_rhythm' }), NOW),
+      /^No rhythm known: its uses from 1 Sept? 2026, .* do not show/,
+    )
   })
 })
 
-describe('what the habits of an old client say against revoking it', () => {
-  /** 14 days by hour, up to noon of 20 November 2026, a Friday, by the clock of this machine. */
-  const hours = (asked: (at: Date) => boolean) =>
-    Array.from({ length: 14 * 24 }, (_, index) => new Date(2026, 10, 20, 12 - (14 * 24 - 1 - index))).map(
-      (at) => ({
-        hour: at.toISOString(),
-        tokens: asked(at) ? 3 : 0,
-        refused: 0,
-      }),
-    )
-  const on = (day: number, hour: number, minute = 30) => new Date(2026, 10, day, hour, minute)
-  const untilDay = (at: Date, day: number) => at < on(day, 0, 0)
-  const cases: [name: string, asked: (at: Date) => boolean, deployed: Date, said: RegExp | undefined][] = [
+describe('the rehearsal of a revocation', () => {
+  const cases: [Partial<ClientRotation>, RegExp][] = [
     [
-      'every night, and no night since',
-      (at) => at.getHours() === 2,
-      on(20, 9),
-      /requests tokens every night at 02:00; that has not passed/,
+      { ifRevokedNow: { addresses: 2, tokensAnHour: 4.2 } },
+      /: 2 addresses, about 4 tokens an hour would fail$/,
     ],
+    [{ ifRevokedNow: { addresses: 1, tokensAnHour: 0.04 } }, /: 1 address, about 1 token a day would fail$/],
     [
-      'every night, and one has passed',
-      (at) => at.getHours() === 2 && untilDay(at, 20),
-      on(19, 15),
-      undefined,
+      { ifRevokedNow: { addresses: 1, tokensAnHour: 0 } },
+      /: 1 address, without a token in the last 24 hours, would fail$/,
     ],
+    [{}, /: no known use would fail$/],
+    [{ longestGapSeconds: null }, /: no known use would fail, but no rhythm is known of it$/],
+    [{ lastUsedAt: null }, /It has never got a token\.$/],
     [
-      'every night, and still last night',
-      (at) => at.getHours() === 2,
-      on(19, 15),
-      /still requests tokens every night at 02:00/,
+      { state: 'unknown', ifRevokedNow: { addresses: 0, tokensAnHour: 0 } },
+      /: unknown\. Its usage cannot be read\.$/,
     ],
-    [
-      'every night, deployed within that hour',
-      (at) => at.getHours() === 2 && untilDay(at, 20),
-      on(20, 2),
-      /has not passed/,
-    ],
-    [
-      'twice a day, one of which has passed',
-      (at) => [2, 14].includes(at.getHours()) && untilDay(at, 20),
-      on(19, 20),
-      /every day at 14:00; that/,
-    ],
-    [
-      'by day, in the evening',
-      (at) => at.getHours() >= 7 && at.getHours() < 19 && untilDay(at, 19),
-      on(19, 20),
-      undefined,
-    ],
-    [
-      'by day, deployed at night',
-      (at) => at.getHours() >= 13 && at.getHours() < 22 && untilDay(at, 20),
-      on(20, 3),
-      /every day between 13:00 and 22:00; that/,
-    ],
-    [
-      'every Monday',
-      (at) => at.getDay() === 1 && at.getHours() === 3,
-      on(18, 9),
-      /every Monday at 03:00; that/,
-    ],
-    [
-      'every morning',
-      (at) => at.getHours() === 7 && untilDay(at, 20),
-      on(20, 9),
-      /every day at 07:00; that has not passed/,
-    ],
-    ['around the clock', (at) => untilDay(at, 20), on(20, 11), undefined],
-    ['now and then', (at) => at.getDate() === 12 && at.getHours() === 3, on(20, 9), undefined],
-    ['never', () => false, on(20, 9), undefined],
-    [
-      'only since the deployment, every night',
-      (at) => at.getHours() === 2 && at >= on(16, 0),
-      on(15, 12),
-      undefined,
-    ],
-    [
-      'at an hour that is not over',
-      (at) => at.getHours() === 12 && untilDay(at, 20),
-      on(19, 15),
-      /every day at 12:00; that has not passed/,
-    ],
-    ['two nights only', (at) => at.getHours() === 2 && at.getDate() > 18, on(20, 9), undefined],
   ]
-  for (const [name, asked, deployed, said] of cases) {
-    it(`${said ? 'warns' : 'does not warn'} of an old client asked ${name}`, () => {
-      const sentence = unprovenHabit(hours(asked), deployed)
-      if (said) assert.match(sentence ?? 'nothing', said)
-      else assert.equal(sentence, undefined)
-    })
-  }
+  for (const [part, said] of cases)
+    it(`says ${said.source.slice(0, 40)}`, () => assert.match(rehearsed(rotation(part)), said))
+})
 
-  it('dates a deployment from the replacement’s first token after its trials', () => {
-    const used = hours((at) => at >= on(19, 9, 0))
-    assert.equal(deployedAt(used, on(19, 12))?.getTime(), on(19, 12).getTime())
-    assert.equal(deployedAt(used, on(18, 12))?.getTime(), on(19, 9, 0).getTime())
+describe('what fails after a revoke', () => {
+  const me = { credential: 'secret', userId: 'usr_me', now: NOW } as const
+  const revoked = (userId: string, minutes: number): OAuthClient => ({
+    ...client(0, 1),
+    status: 'Revoked',
+    revokedAt: ago(minutes).toISOString(),
+    revokedBy: { userId, name: 'Bill' },
+  })
+  const refused = (refusedSinceRevoke: number, ...refusedAddresses: string[]) =>
+    rotation({ state: 'refused', refusedSinceRevoke, refusedAddresses })
+
+  it('counts the refused requests and names who revoked and from where they come', () => {
     assert.equal(
-      deployedAt(
-        hours(() => false),
-        on(18, 12),
-      ),
-      undefined,
+      refusedSince(refused(3, '203.0.113.7'), revoked('usr_me', 10), me),
+      '3 requests with the old secret were refused since you revoked it, from 203.0.113.7',
+    )
+    assert.equal(
+      refusedSince(refused(1), revoked('usr_other', 10), me),
+      '1 request with the old secret was refused since Bill revoked it',
+    )
+  })
+
+  it('claims no more than the day that the service remembers', () => {
+    assert.equal(
+      refusedSince(refused(9, 'a', 'b', 'c', 'd', 'e'), revoked('usr_me', 3 * 24 * 60), me),
+      '9 requests with the old secret were refused in the last 24 hours, from a, b, c, and 2 more addresses',
+    )
+  })
+})
+
+describe('the words of arming', () => {
+  it('names the use that must pass, then the end of the wait, then the replacement', () => {
+    assert.equal(
+      armingWords(rotation({}), 'secret', NOW),
+      `Revoke when ${clockOf('2026-11-24T03:00:10Z')} has passed without the old secret`,
+    )
+    const passed = ago(1).toISOString()
+    assert.equal(
+      armingWords(rotation({ expectedNextUseAt: passed }), 'secret', NOW),
+      `Revoke at ${clockOf('2026-11-25T03:00:10Z')} unless the old secret is used`,
+    )
+    assert.equal(
+      armingWords(rotation({ expectedNextUseAt: passed, safeFrom: passed }), 'secret', NOW),
+      'Revoke as soon as the replacement is in use',
     )
   })
 })
@@ -342,33 +213,6 @@ describe('the scopes that a replacement can do without', () => {
     assert.deepEqual(wanted('scopes=boost:read,catalog:write,nonsense'), ['boost:read'])
     assert.deepEqual(wanted('scopes=catalog:write'), of.scopes)
     assert.deepEqual(wanted(''), of.scopes)
-  })
-})
-
-describe('from when on the tokens of a replacement count', () => {
-  const replacement = { createdAt: '2026-11-22T11:00:00.000Z' }
-
-  it('counts a replacement’s tokens from when its secret was put away', () => {
-    const putAway = '2026-11-22T11:01:00.000Z'
-    assert.equal(countingFrom(replacement, putAway).toISOString(), putAway)
-  })
-
-  it('counts a replacement’s tokens from five minutes after its creation when that is unknown', () => {
-    for (const putAway of [null, '', 'yesterday']) {
-      assert.equal(countingFrom(replacement, putAway).toISOString(), '2026-11-22T11:05:00.000Z')
-    }
-  })
-})
-
-describe('tokens to several addresses', () => {
-  const seen = (...addresses: string[]) =>
-    addresses.map((address) => ({ address, tokens: 1, lastSeenAt: NOW.toISOString() }))
-
-  it('distinguishes several addresses from one machine with several of IPv6', () => {
-    assert.equal(fromSeveralAddresses(seen('192.0.2.1', '198.51.100.7')), true)
-    assert.equal(fromSeveralAddresses(seen('192.0.2.1')), false)
-    assert.equal(fromSeveralAddresses(seen('192.0.2.1', '2001:db8::1', '2001:db8::2')), false)
-    assert.equal(fromSeveralAddresses([]), false)
   })
 })
 

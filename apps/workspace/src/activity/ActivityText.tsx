@@ -47,6 +47,14 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'analytics.imported': 'imported reported events from the file {file}',
 }
 
+/** Why the service disarmed a revocation. */
+const DISARMED_BECAUSE: Readonly<Record<string, string>> = {
+  used: 'because it was used again',
+  person_left: 'because the person who armed it may no longer manage clients',
+  database_restored: 'because the database was restored from a backup',
+  no_replacement: 'because no Active client replaces it any more',
+}
+
 /** The sentence of an entry, with the names of its parts in braces. It has nothing in it that a person wrote. */
 function sentenceOf({ action, subject, detail }: ActivityEntry): string {
   const { before, after, through } = detail
@@ -66,6 +74,8 @@ function sentenceOf({ action, subject, detail }: ActivityEntry): string {
     return `${SENTENCES[action]} at {source}`
   if (action === 'client.revoked' && textIn(detail, 'reason') === 'secret_found')
     return `${SENTENCES[action]}, because its secret was found`
+  const why = DISARMED_BECAUSE[textIn(detail, 'reason') ?? '']
+  if (action === 'client.revocation_disarmed' && why) return `${SENTENCES[action]}, ${why}`
   if (action !== 'person.changed') return SENTENCES[action] ?? `${action} {subject}`
   if (byProvider)
     return 'signed in with the OpenID provider, which changed the role from {roleBefore} to {roleAfter}'

@@ -7,6 +7,7 @@ import {
 } from '@tanstack/react-query'
 import { useEffect, useMemo } from 'react'
 import type { ClientPage, CreatedClient, NewClient, OAuthClient } from './contract.ts'
+import { rotationKey } from './rotation.ts'
 import { asMe } from './session.ts'
 
 const LIST_REFRESH_MS = 20_000
@@ -166,6 +167,8 @@ export function clientChanged(
 ): void {
   queryClient.setQueryData(clientKey(vendorId, client.clientId), client)
   showInLists(queryClient, vendorId, client)
+  // What was judged before the change must not be shown after it.
+  void queryClient.resetQueries({ queryKey: rotationKey(vendorId, client.clientId) })
   void queryClient.invalidateQueries({ queryKey: listKey(vendorId) })
   void queryClient.invalidateQueries({ queryKey: ['activity', vendorId] })
 }

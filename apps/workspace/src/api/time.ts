@@ -44,6 +44,12 @@ export function dateOf(at: Date): string {
   return `${part(at.getFullYear(), 4)}-${part(at.getMonth() + 1, 2)}-${part(at.getDate(), 2)}`
 }
 
+/** "Tue 03:00" within six days of now, "22 Nov 2026, 03:00" before and after. */
+export const near = (at: Date, now: Date): string =>
+  Math.abs(at.getTime() - now.getTime()) < WEEK_DAYS_CLEAR_MS
+    ? `${WEEK_DAY.format(at)} ${clockShort(at)}`
+    : dateTime(at)
+
 const DURATIONS = [
   ['day', 2 * 86_400, 86_400],
   ['hour', 3_600, 3_600],

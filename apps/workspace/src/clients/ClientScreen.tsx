@@ -1,10 +1,11 @@
-import { useState } from 'react'
-import { Link, useLocation } from 'wouter'
+import { useEffect, useState } from 'react'
+import { Link, useLocation, useSearchParams } from 'wouter'
 import { useClient } from '../api/clients.ts'
 import type { OAuthClient } from '../api/contract.ts'
+import { useRotation } from '../api/rotation.ts'
 import { SCREENS, useCompany } from '../shell/company.ts'
 import { Page } from '../shell/Page.tsx'
-import { Moment } from '../ui/Ago.tsx'
+import { Moment, useNow } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
 import { Fact } from '../ui/Fact.tsx'
@@ -18,10 +19,11 @@ import { ExpiryNotice } from './ExpiryNotice.tsx'
 import { FailingNotice } from './Failing.tsx'
 import { FoundFact } from './FoundSecrets.tsx'
 import { NoSuchClient } from './NoSuchClient.tsx'
+import { type Pair, pairOf } from './pair.ts'
 import { Refusals } from './Refusals.tsx'
 import { RenameClient } from './RenameClient.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
-import { type Pair, pairOf } from './rotation.ts'
+import { sentenceOf } from './rotation-words.ts'
 import { LastUsed, Status, useExpired } from './Status.tsx'
 import { inOrder, SCOPE_WORDS } from './scopes.ts'
 import { UseIt } from './UseIt.tsx'
@@ -32,8 +34,8 @@ export function ClientScreen({ clientId }: { clientId: string }) {
   const back = { to: company.to(SCREENS.clients), label: 'OAuth2 Clients' }
   const query = useClient(company.vendorId, clientId)
   const client = query.data
-  const pair = useRotation(client)
-  const [revoking, setRevoking] = useState(false)
+  const pair = usePair(client)
+  const [revoking, setRevoking] = useRevoking()
   const [renaming, setRenaming] = useState(false)
   const [, navigate] = useLocation()
   return (
@@ -70,13 +72,28 @@ export function ClientScreen({ clientId }: { clientId: string }) {
         )}
       </Loaded>
       {renaming && client && <RenameClient client={client} onClose={() => setRenaming(false)} />}
-      {revoking && client && <RevokeClient client={client} onClose={() => setRevoking(false)} />}
+      {revoking && client?.status === 'Active' && (
+        <RevokeClient client={client} onClose={() => setRevoking(false)} />
+      )}
     </Page>
   )
 }
 
+/** The dialog opens by `?revoke` in the address. The name still has to be typed. */
+function useRevoking(): [boolean, (revoking: boolean) => void] {
+  const [search, setSearch] = useSearchParams()
+  const [revoking, setRevoking] = useState(false)
+  const asked = search.has('revoke')
+  useEffect(() => {
+    if (!asked) return
+    setRevoking(true)
+    setSearch({}, { replace: true })
+  }, [asked, setSearch])
+  return [revoking, setRevoking]
+}
+
 /** The rotation that the client is in, once what it replaces and what replaces it are known. */
-function useRotation(client: OAuthClient | undefined): Pair | undefined {
+function usePair(client: OAuthClient | undefined): Pair | undefined {
   const { vendorId } = useCompany()
   const successor = useClient(vendorId, client?.replacedBy ?? null).data
   const predecessor = useClient(vendorId, client?.replaces ?? null).data
@@ -85,10 +102,12 @@ function useRotation(client: OAuthClient | undefined): Pair | undefined {
 }
 
 function InRotation({ client, pair: { role, other } }: { client: OAuthClient; pair: Pair }) {
-  const { to } = useCompany()
+  const { vendorId, to } = useCompany()
+  const now = useNow()
   const [, navigate] = useLocation()
   const old = role === 'old' ? client : other
   const expired = useExpired(old)
+  const rotation = useRotation(vendorId, old.clientId)
   return (
     <Notice
       tone="info"
@@ -104,6 +123,7 @@ function InRotation({ client, pair: { role, other } }: { client: OAuthClient; pa
         <bdi>{other.name}</bdi>
       </Link>
       .{!expired && ` Both work until ${role === 'old' ? 'this' : 'the old'} one is revoked.`}
+      {rotation && <p>{sentenceOf(rotation, now)}</p>}
     </Notice>
   )
 }

@@ -1,6 +1,7 @@
 import { memo, type ReactNode, useEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { OAuthClient } from '../api/contract.ts'
+import { useRotation } from '../api/rotation.ts'
 import { SCREENS, useCompany } from '../shell/company.ts'
 import { Ago } from '../ui/Ago.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
@@ -11,9 +12,10 @@ import { CredentialHint, credentialName } from './credential.tsx'
 import { FailingMark } from './Failing.tsx'
 import { FoundMark } from './FoundSecrets.tsx'
 import type { Order, Wanted } from './find-clients.ts'
+import { type Pair, pairOf } from './pair.ts'
 import { RevokeClient } from './RevokeClient.tsx'
 import { forgetFresh, useFresh } from './reveal.ts'
-import { type Pair, pairOf } from './rotation.ts'
+import { STATE_WORDS } from './rotation-words.ts'
 import { ScopesInBrief } from './ScopesInBrief.tsx'
 import { Sparkline } from './Sparkline.tsx'
 import { Expires, LastUsed, Status } from './Status.tsx'
@@ -29,6 +31,9 @@ export interface ClientsTableProps {
 const MARKED_MS = 8_000
 /** About a screenful. */
 const ROWS_A_STEP = 14
+/** Rotations whose state is asked for, a request each. */
+const JUDGED_MOST = 20
+const JUDGED_MS = 60_000
 
 export function ClientsTable({ clients, find, wanted, onWant }: ClientsTableProps) {
   const [revoking, setRevoking] = useState<OAuthClient>()
@@ -39,6 +44,8 @@ export function ClientsTable({ clients, find, wanted, onWant }: ClientsTableProp
     return () => clearTimeout(timer)
   }, [fresh])
   const shown = useGrowing(clients.length, ROWS_A_STEP)
+  const rows = clients.slice(0, shown).map((client) => ({ client, ...pairOf(client, find) }))
+  const judged = rows.filter(({ role }) => role === 'old').slice(0, JUDGED_MOST)
   const statusTold = wanted.view === 'all' || wanted.view === 'revoked'
   const expiryTold = wanted.view === 'expiring' || clients.some(({ expiresAt }) => expiresAt !== null)
   return (
@@ -84,14 +91,14 @@ export function ClientsTable({ clients, find, wanted, onWant }: ClientsTableProp
           </tr>
         </thead>
         <tbody>
-          {clients.slice(0, shown).map((client) => (
+          {rows.map((row) => (
             <ClientRow
-              key={client.clientId}
-              client={client}
-              {...pairOf(client, find)}
+              key={row.client.clientId}
+              {...row}
+              judged={judged.includes(row)}
               statusTold={statusTold}
               expiryTold={expiryTold}
-              fresh={client.clientId === fresh}
+              fresh={row.client.clientId === fresh}
               onRevoke={setRevoking}
             />
           ))}
@@ -136,13 +143,15 @@ interface ClientRowProps extends Partial<Pair> {
   client: OAuthClient
   statusTold: boolean
   expiryTold: boolean
+  /** The state of its rotation is shown. */
+  judged: boolean
   /** Just created: marked once. */
   fresh: boolean
   onRevoke: (client: OAuthClient) => void
 }
 
 const ClientRow = memo((props: ClientRowProps) => {
-  const { client, role, other, statusTold, expiryTold, fresh, onRevoke } = props
+  const { client, role, other, judged, statusTold, expiryTold, fresh, onRevoke } = props
   const { to } = useCompany()
   const [, navigate] = useLocation()
   const row = useRef<HTMLTableRowElement>(null)
@@ -184,6 +193,7 @@ const ClientRow = memo((props: ClientRowProps) => {
       <td data-label="Last used">
         <LastUsed client={client} />
         {role && other && <PairNote client={client} role={role} other={other} />}
+        {judged && <PairState client={client} />}
       </td>
       <td data-label="Tokens, 24 h" className="number tokens-cell">
         <Sparkline counts={client.tokensByDay} />
@@ -235,6 +245,13 @@ function PairNote({ client, role, other }: Pair & { client: OAuthClient }) {
       </span>
     </Link>
   )
+}
+
+/** What the service says of its rotation. */
+function PairState({ client: { clientId } }: { client: OAuthClient }) {
+  const { vendorId } = useCompany()
+  const rotation = useRotation(vendorId, clientId, JUDGED_MS)
+  return rotation && <span className="pair-state">{STATE_WORDS[rotation.state].mark}</span>
 }
 
 const ROWS = Array.from({ length: 12 }, (_, row) => row)

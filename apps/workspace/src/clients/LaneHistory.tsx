@@ -69,7 +69,7 @@ function Addresses({ addresses }: Pick<ClientUsage, 'addresses'>) {
   const since_ms = useNow().getTime() - 7 * DAY_MS
   const recent = addresses.filter(({ lastSeenAt }) => Date.parse(lastSeenAt) > since_ms)
   const [first, ...others] = recent
-  if (!first) return 'No token request in 7 days'
+  if (!first) return 'No token in 7 days'
   if (others.length === 0) {
     return (
       <>

@@ -1,8 +1,9 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { clientChanged, revokeClient, useClient } from '../api/clients.ts'
 import type { OAuthClient } from '../api/contract.ts'
+import { useRotation } from '../api/rotation.ts'
 import { useCompany } from '../shell/company.ts'
-import { Ago } from '../ui/Ago.tsx'
+import { Ago, useNow } from '../ui/Ago.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { docsOfOAuthError } from '../ui/docs.ts'
 import { FormDialog } from '../ui/FormDialog.tsx'
@@ -11,18 +12,18 @@ import { Notice } from '../ui/Notice.tsx'
 import { useSubmission } from '../ui/submit.ts'
 import { useToast } from '../ui/Toaster.tsx'
 import { checkTypedName, TypedName } from '../ui/TypedName.tsx'
+import { Rehearsal } from './Rehearsal.tsx'
+import { STATE_WORDS, sentenceOf } from './rotation-words.ts'
 
 export interface RevokeClientProps {
   client: OAuthClient
   onClose: () => void
-  /** What speaks against doing it now. */
-  caution?: string | undefined
   onRevoked?: () => void
 }
 
 /** Revoking is final, so the name has to be typed; the client id does as well, for names that are hard to type. */
 export function RevokeClient(props: RevokeClientProps) {
-  const { client, onClose, caution } = props
+  const { client, onClose } = props
   const form = useRevocation(props)
   return (
     <FormDialog
@@ -52,11 +53,7 @@ export function RevokeClient(props: RevokeClientProps) {
           <LastUse client={client} />
         </li>
       </ul>
-      {caution && (
-        <Notice tone="warn" title="It may still be in use">
-          {caution}
-        </Notice>
-      )}
+      <Evidence client={client} />
       <TypedName
         label="Type the client’s name to confirm"
         name={client.name}
@@ -68,6 +65,24 @@ export function RevokeClient(props: RevokeClientProps) {
         {form.busy && 'Revoking. Waiting until every server refuses it, which can take up to 6 seconds.'}
       </p>
     </FormDialog>
+  )
+}
+
+/** What speaks against doing it now, and what would fail. */
+function Evidence({ client: { clientId } }: { client: OAuthClient }) {
+  const { vendorId } = useCompany()
+  const now = useNow()
+  const rotation = useRotation(vendorId, clientId)
+  const warning = rotation && STATE_WORDS[rotation.state].warning
+  return (
+    <>
+      {warning && (
+        <Notice tone="warn" title={warning}>
+          {sentenceOf(rotation, now)}
+        </Notice>
+      )}
+      <Rehearsal rotation={rotation} />
+    </>
   )
 }
 

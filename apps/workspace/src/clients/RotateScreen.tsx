@@ -1,9 +1,10 @@
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
 import { useClient } from '../api/clients.ts'
-import type { OAuthClient } from '../api/contract.ts'
-import { clock, dateTime, day } from '../api/time.ts'
-import { useUsage } from '../api/usage.ts'
+import type { ClientRotation, OAuthClient } from '../api/contract.ts'
+import { useRotation } from '../api/rotation.ts'
+import { useSignedIn } from '../api/session.ts'
+import { dateTime } from '../api/time.ts'
 import { SCREENS, useCompany } from '../shell/company.ts'
 import { Page } from '../shell/Page.tsx'
 import { useNow } from '../ui/Ago.tsx'
@@ -13,23 +14,22 @@ import { DOCS, docsOfOAuthError } from '../ui/docs.ts'
 import { CheckIcon } from '../ui/icons.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
+import { ArmRevocation } from './ArmRevocation.tsx'
 import { CreateClient } from './CreateClient.tsx'
 import { credentialName } from './credential.tsx'
 import { ExpiryNotice } from './ExpiryNotice.tsx'
 import { hasExpired } from './expiry.ts'
-import { deployedAt, unprovenHabit } from './habits.ts'
 import { NoSuchClient } from './NoSuchClient.tsx'
+import { Rehearsal } from './Rehearsal.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
-import { useReveal } from './reveal.ts'
-import { countingFrom, fromSeveralAddresses, progressOf, type Rotation } from './rotation.ts'
+import { refusedSince, STATE_WORDS, type StepState, sentenceOf } from './rotation-words.ts'
 import { Scopes } from './Status.tsx'
-import { type Histories, TokenWatch } from './TokenWatch.tsx'
+import { TokenWatch } from './TokenWatch.tsx'
 import { scopesWanted, UNUSED_DAYS } from './unused-scopes.ts'
 import './clients.css'
 import './rotate.css'
 
 const WATCH_MS = 3_000
-const HISTORY_MS = 10_000
 
 /**
  * From the old client to its replacement, without a gap. The service keeps which client replaces it, so the page can be
@@ -112,123 +112,128 @@ interface DeployingProps extends Omit<WithReplacementProps, 'replacementId'> {
   replacement: OAuthClient
 }
 
-/** Tokens count from the moment the secret is put away. Earlier ones to a single address were someone's trial. */
-function Deploying({ old, replacement, onCreate }: DeployingProps) {
-  const [search, setSearch] = useSearchParams()
-  const shown = useReveal()?.client.clientId === replacement.clientId
-  const wasShown = useRef(shown)
-  const lastUsed_ms = Date.parse(replacement.lastUsedAt ?? '') || 0
-  useEffect(() => {
-    if (wasShown.current && !shown) {
-      setSearch({ since: new Date(Math.max(Date.now(), lastUsed_ms)).toISOString() }, { replace: true })
-    }
-    wasShown.current = shown
-  }, [shown, lastUsed_ms, setSearch])
-  const since = shown ? undefined : countingFrom(replacement, search.get('since'))
-  const { histories, unproven } = useHistories(old, replacement, since)
-  const elsewhere = fromSeveralAddresses(histories.replacement?.addresses ?? [])
-  return <Steps {...{ old, replacement, since, elsewhere, histories, unproven, onCreate }} />
-}
-
-/** What both clients did, and what that says against revoking the old one already. */
-function useHistories(old: OAuthClient, replacement: OAuthClient, since: Date | undefined) {
+/** With the service's judgement; without a replacement there is nothing to judge. */
+function Deploying(props: DeployingProps) {
   const { vendorId } = useCompany()
-  const before = useUsage(vendorId, old.clientId, HISTORY_MS)
-  const after = useUsage(vendorId, replacement.clientId, HISTORY_MS)
-  const histories: Histories = { old: before.data, replacement: after.data }
-  if (before.isPending || after.isPending) {
-    return { histories, unproven: 'Looking up when the old client usually requests tokens …' }
-  }
-  // Its history may be a few seconds behind its last use.
-  const deployed = (since && after.data && deployedAt(after.data.hours, since)) ?? new Date()
-  return { histories, unproven: before.data && unprovenHabit(before.data.hours, deployed) }
-}
-
-interface StepsProps extends Rotation {
-  histories?: Histories
-  onCreate: () => void
-}
-
-const NO_HISTORIES: Histories = { old: undefined, replacement: undefined }
-
-function Steps({ histories = NO_HISTORIES, onCreate, ...rotation }: StepsProps) {
-  const { old, replacement, since, elsewhere = false } = rotation
-  const progress = progressOf(rotation, useNow())
-  const { step } = progress
-  const [revoking, setRevoking] = useState(false)
+  const { user } = useSignedIn()
+  const now = useNow()
+  const rotation = useRotation(vendorId, props.old.clientId, WATCH_MS)
+  if (!rotation) return <Skeleton lines={10} />
+  const { state } = rotation
   return (
     <>
-      <ol className="steps">
-        <Step number={1} title="Create a replacement" state={replacement ? 'done' : 'now'}>
-          {replacement ? (
-            <ClientLine client={replacement} />
-          ) : old.status === 'Revoked' ? (
-            <p>This client is already revoked: there is nothing to rotate.</p>
-          ) : (
-            <NoReplacement old={old} onCreate={onCreate} />
-          )}
-        </Step>
-        <Step
-          number={2}
-          title="Deploy it"
-          state={step === 'create' ? 'later' : step === 'deploy' ? 'now' : 'done'}
+      {(state === 'refused' || state === 'revoked') && (
+        <Notice
+          tone={state === 'refused' ? 'bad' : 'warn'}
+          title={
+            state === 'refused'
+              ? refusedSince(rotation, props.old, {
+                  credential: credentialName(props.old),
+                  userId: user.userId,
+                  now,
+                })
+              : 'It is not known whether a replacement is in use'
+          }
         >
-          <p>
-            {credentialName(old) === credentialName(replacement ?? old)
-              ? `Replace the old id and ${credentialName(old)} with the new ones`
-              : `Use the new id, and the ${credentialName(replacement ?? old)} in place of the ${credentialName(old)},`}{' '}
-            in every system that uses <bdi>{old.name}</bdi>.{' '}
-            {!hasExpired(old, new Date()) && 'The old client keeps working meanwhile. '}You can leave this
-            page: you or a teammate can continue from either client.
-          </p>
-          {since && step !== 'done' && <p className="quiet small">{whatCounts(step, since, elsewhere)}</p>}
-        </Step>
-        <Step number={3} title="Watch token requests move over" state={watchState(step)}>
-          {replacement ? (
-            <TokenWatch old={old} replacement={replacement} progress={progress} histories={histories} />
-          ) : (
-            <p>Here you will see, live, which of the two clients your systems use.</p>
-          )}
-        </Step>
-        <Step
-          number={4}
-          title="Revoke the old client"
-          state={step === 'done' ? 'done' : step === 'revoke' ? 'now' : 'later'}
-        >
-          {step === 'done' ? (
-            <Complete old={old} replacement={replacement} />
-          ) : (
-            <>
-              <p>
-                {!replacement
-                  ? 'Do this last, when the replacement has taken over.'
-                  : (progress.caution ??
-                    'The replacement is in use, and the old client has been quiet for longer than it usually pauses.')}
-              </p>
-              <Button
-                variant="danger"
-                unavailable={replacement ? undefined : 'Create the replacement first.'}
-                onClick={() => setRevoking(true)}
-              >
-                Revoke the old client
-              </Button>
-            </>
-          )}
-        </Step>
-      </ol>
-      {revoking && (
-        <RevokeClient client={old} caution={progress.caution} onClose={() => setRevoking(false)} />
+          {sentenceOf(rotation, now)}
+        </Notice>
       )}
+      <Steps {...props} rotation={rotation} />
     </>
   )
 }
 
-function Complete({ old, replacement }: { old: OAuthClient; replacement: OAuthClient | undefined }) {
+interface StepsProps {
+  old: OAuthClient
+  replacement?: OAuthClient
+  rotation?: ClientRotation
+  onCreate: () => void
+}
+
+function Steps({ old, replacement, rotation, onCreate }: StepsProps) {
+  const steps = STATE_WORDS[rotation?.state ?? 'no_replacement'].steps
+  return (
+    <ol className="steps">
+      <Step number={1} title="Create a replacement" state={replacement ? 'done' : 'now'}>
+        {replacement ? (
+          <ClientLine client={replacement} />
+        ) : old.status === 'Revoked' ? (
+          <p>This client is already revoked: there is nothing to rotate.</p>
+        ) : (
+          <NoReplacement old={old} onCreate={onCreate} />
+        )}
+      </Step>
+      <Step number={2} title="Deploy it" state={steps.deploy}>
+        <p>
+          {credentialName(old) === credentialName(replacement ?? old)
+            ? `Replace the old id and ${credentialName(old)} with the new ones`
+            : `Use the new id, and the ${credentialName(replacement ?? old)} in place of the ${credentialName(old)},`}{' '}
+          in every system that uses <bdi>{old.name}</bdi>.{' '}
+          {old.status === 'Active' &&
+            !hasExpired(old, new Date()) &&
+            'The old client keeps working meanwhile. '}
+          You can leave this page: you or a teammate can continue from either client.
+        </p>
+        {rotation && steps.deploy === 'now' && old.status === 'Active' && <WhatCounts {...rotation} />}
+      </Step>
+      <Step number={3} title="Watch token requests move over" state={steps.watch}>
+        {replacement && rotation ? (
+          <TokenWatch old={old} replacement={replacement} rotation={rotation} />
+        ) : (
+          <p>Here you will see, live, which of the two clients your systems use.</p>
+        )}
+      </Step>
+      <Step number={4} title="Revoke the old client" state={steps.revoke}>
+        {old.status === 'Revoked' ? (
+          <Revoked old={old} replacement={replacement} complete={rotation?.state === 'complete'} />
+        ) : (
+          <Revoking old={old} rotation={replacement && rotation} />
+        )}
+      </Step>
+    </ol>
+  )
+}
+
+const WhatCounts = ({ secretPutAwayAt }: ClientRotation) => (
+  <p className="quiet small">
+    {secretPutAwayAt
+      ? `Its secret was put away on ${dateTime(new Date(secretPutAwayAt))}. Tokens from before then count as a trial, and so do a few from one short stretch.`
+      : 'Tokens of its first minutes count as a trial, and so do a few from one short stretch.'}
+  </p>
+)
+
+function Revoking({ old, rotation }: { old: OAuthClient; rotation: ClientRotation | undefined }) {
+  const now = useNow()
+  const [revoking, setRevoking] = useState(false)
+  return (
+    <>
+      <p>{rotation ? sentenceOf(rotation, now) : 'Do this last, when the replacement has taken over.'}</p>
+      {rotation && <Rehearsal rotation={rotation} />}
+      {rotation && <ArmRevocation old={old} rotation={rotation} />}
+      <Button
+        variant="danger"
+        unavailable={rotation ? undefined : 'Create the replacement first.'}
+        onClick={() => setRevoking(true)}
+      >
+        Revoke the old client
+      </Button>
+      {revoking && <RevokeClient client={old} onClose={() => setRevoking(false)} />}
+    </>
+  )
+}
+
+interface RevokedProps {
+  old: OAuthClient
+  replacement: OAuthClient | undefined
+  complete: boolean
+}
+
+function Revoked({ old, replacement, complete }: RevokedProps) {
   const { to } = useCompany()
   return (
     <>
       <p>
-        <bdi>{old.name}</bdi> is revoked. The rotation is complete.
+        <bdi>{old.name}</bdi> is revoked.{complete && ' The rotation is complete.'}
       </p>
       <p>
         <Link href={`${to(SCREENS.clients)}${replacement ? `/${replacement.clientId}` : ''}`}>
@@ -244,22 +249,6 @@ function Complete({ old, replacement }: { old: OAuthClient; replacement: OAuthCl
     </>
   )
 }
-
-function whatCounts(step: string, since: Date, elsewhere: boolean): string {
-  if (step === 'deploy')
-    return `Counting token requests from ${sinceText(since)}. Earlier ones count as a trial, as long as they all come from one address.`
-  return elsewhere
-    ? 'It has asked for tokens from more than one address, so this is more than one person’s trial.'
-    : `It has asked for a token since ${sinceText(since)}. If that was you trying it out, it is not deployed yet.`
-}
-
-/** The day too, unless it is today. */
-const sinceText = (since: Date): string => (day(since) === day(new Date()) ? clock(since) : dateTime(since))
-
-const watchState = (step: string): StepState =>
-  step === 'create' || step === 'deploy' ? 'later' : step === 'watch' ? 'now' : 'done'
-
-type StepState = 'done' | 'now' | 'later'
 
 interface StepProps {
   number: number

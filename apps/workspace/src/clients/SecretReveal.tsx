@@ -1,5 +1,7 @@
+import { useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useState } from 'react'
 import type { OAuthClient } from '../api/contract.ts'
+import { changeRotation } from '../api/rotation.ts'
 import { useSession } from '../api/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
@@ -40,7 +42,14 @@ function RevealDialog({ vendorId, client, credential: given, replaces }: Reveal)
   const [reminded, setReminded] = useState(false)
   useLeaveWarning(!saved)
   const access = { baseUrl: location.origin, vendorId, clientId, credential, scopes }
-  const done = () => setReveal(undefined)
+  const queryClient = useQueryClient()
+  function done(): void {
+    setReveal(undefined)
+    if (!replaces) return
+    const putAway = { clientId: replaces.clientId, change: { secretPutAway: true } } as const
+    // Without it, the service takes tokens of the first five minutes for trials.
+    changeRotation(queryClient, vendorId, putAway).catch(() => undefined)
+  }
   return (
     <Dialog
       size="wide"

@@ -264,6 +264,17 @@ function useClientCommands(company: CurrentCompany, navigate: (to: string) => vo
           run: () => navigate(`${href(client)}/rotate`),
         })),
     },
+    {
+      title: 'Revoke',
+      onlyFound: true,
+      commands: clients
+        .filter(({ status }) => status === 'Active')
+        .map((client) => ({
+          key: `revoke-${client.clientId}`,
+          title: `Revoke ${client.name}`,
+          run: () => navigate(`${href(client)}?revoke`),
+        })),
+    },
   ]
 }
 

@@ -1,0 +1,40 @@
+import type { ClientRotation } from '../api/contract.ts'
+import { Ago } from '../ui/Ago.tsx'
+import { rehearsed } from './rotation-words.ts'
+import './rotate.css'
+
+type Address = ClientRotation['addresses'][number]
+
+const SHOWN = 8
+const MOVE_WORDS: Readonly<Record<Address['move'], string>> = {
+  not_yet: 'not yet moved',
+  unknown: 'unknown whether it moved',
+  moved: 'moved',
+}
+const ORDER = Object.keys(MOVE_WORDS)
+
+/** What would fail if the client was revoked now, with the addresses that used it. */
+export function Rehearsal({ rotation }: { rotation: ClientRotation | undefined }) {
+  if (!rotation) return <p className="quiet">Looking up what would fail …</p>
+  const addresses = rotation.addresses.toSorted((a, b) => ORDER.indexOf(a.move) - ORDER.indexOf(b.move))
+  const more = addresses.length - SHOWN
+  return (
+    <section className="rehearsal" aria-label="If revoked now">
+      <p className="strong">{rehearsed(rotation)}</p>
+      {addresses.length > 0 && (
+        <ul className="small">
+          {addresses.slice(0, SHOWN).map(({ address, lastUsedAt, move }) => (
+            <li key={address}>
+              <code>{address}</code>
+              {rotation.replacementId !== null && <span>{MOVE_WORDS[move]}</span>}
+              <span className="quiet">
+                last used <Ago at={lastUsedAt} />
+              </span>
+            </li>
+          ))}
+          {more > 0 && <li className="quiet">and {more} more</li>}
+        </ul>
+      )}
+    </section>
+  )
+}
