@@ -298,7 +298,7 @@ const STATES: State[] = [
       for (const { clientId } of [old, replacement]) await untilUsed(token, clientId)
       return `${CLIENTS}/${old.clientId}/rotate`
     },
-    reach: (page) => page.getByText('In use now').waitFor(),
+    reach: (page) => page.getByText('Test requests only so far').waitFor(),
   },
   {
     name: 'a client that takes over, with its evidence',

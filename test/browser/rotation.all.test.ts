@@ -21,6 +21,20 @@ describe('workspace: the rotation of a client', function () {
   let tab: Visit
   afterEach(() => tab?.leave())
 
+  /** Opens a tab in which the service's judgement of a new pair has other evidence, or is an error. */
+  async function judged(name: string, evidence: object | number): Promise<{ page: Page; old: string }> {
+    const token = await sessionToken(OWNER)
+    const { clientId: old } = await createClient(token, { name })
+    await createClient(token, { name: `${name} 2`, replaces: old })
+    tab = await visit({ sessionToken: token, path: '/favicon.svg' })
+    await tab.page.route(`**/oauth-clients/${old}/rotation`, async (route) => {
+      if (typeof evidence === 'number') return route.fulfill({ status: evidence })
+      const response = await route.fetch()
+      await route.fulfill({ response, json: { ...(await response.json()), ...evidence } })
+    })
+    return { page: tab.page, old }
+  }
+
   it('counts a token from before the secret was put away as a trial, not as a deployment', async () => {
     const old = await createClient(await sessionToken(OWNER), { name: 'Only tried' })
     await requestToken(old)
@@ -33,72 +47,58 @@ describe('workspace: the rotation of a client', function () {
     await requestToken(replacement)
     await page.getByText(/the id and secret work/).waitFor()
     await closeReveal(page, 'Continue the rotation')
-    await page.getByText('Only a trial so far').waitFor()
-    await page.getByText('So far the replacement seems only to have been tried out.').waitFor()
+    await page.getByText('Test requests only so far').waitFor()
     assert.equal(await currentStep(page), 'Deploy it')
-    await requestToken(replacement)
-    await page.getByText('Asks for tokens', { exact: true }).waitFor()
-    assert.equal(await currentStep(page), 'Watch token requests move over')
-  })
-
-  it('does not show a silent replacement as green, or an old client in use as quiet', async () => {
     const token = await sessionToken(OWNER)
-    const old = await createClient(token, { name: 'Quiet one' })
-    const replacement = await createClient(token, { name: 'Quiet one 2', replaces: old.clientId })
-    for (let tokens = 0; tokens < 100; tokens++) await requestToken(old)
-    await untilUsed(token, old.clientId, 100)
-    tab = await visit({ sessionToken: token, path: '/favicon.svg', alone: true })
-    const { page } = tab
-    await page.clock.install()
-    const since = new Date(Date.now() - 1_000).toISOString()
-    await requestToken(replacement)
-    await page.goto(`${tab.baseUrl}${CLIENTS}/${old.clientId}/rotate?since=${since}`)
-    await page.getByText('In use now').waitFor()
-    await page.getByText('Asks for tokens', { exact: true }).waitFor()
-    await page.clock.fastForward('05:00')
-    await page.getByText('Quiet for 5 minutes').waitFor()
-    await page.getByText(/got 100 tokens in the last 24 hours, so a pause of 5 minutes says little/).waitFor()
-    await page.clock.fastForward('11:00')
-    await page.getByText('Silent for 16 minutes').waitFor()
-    await page.getByText('The replacement has not asked for a token for 16 minutes.').waitFor()
-    assert.equal(await page.locator('.lane.tone-good').count(), 0)
-    assert.equal(await currentStep(page), 'Watch token requests move over')
-  })
-
-  it('shows what both clients of a rotation did, and waits for the hour at which the old one usually asks', async () => {
-    const token = await sessionToken(OWNER)
-    const old = await createClient(token, { name: 'Nightly' })
-    const replacement = await createClient(token, { name: 'Nightly 2', replaces: old.clientId })
-    tab = await visit({ sessionToken: token, path: '/favicon.svg' })
-    const { page } = tab
-    const hourOfDay = new Date(Date.now() - 3 * 3_600_000).getHours()
-    await page.route(`**/oauth-clients/${old.clientId}/usage`, async (route) => {
-      const response = await route.fetch()
-      const usage = await response.json()
-      for (const each of usage.hours) if (new Date(each.hour).getHours() === hourOfDay) each.tokens = 2
-      await route.fulfill({ response, json: usage })
+    const { secretPutAwayAt } = await api(`/v1/vendor/ven_acme/oauth-clients/${old.clientId}/rotation`, {
+      token,
     })
-    const since = new Date(Date.now() - 1_000).toISOString()
-    await requestToken(replacement)
-    await untilUsed(token, replacement.clientId)
-    await page.goto(`${tab.baseUrl}${CLIENTS}/${old.clientId}/rotate?since=${since}`)
-    await page
-      .getByText(
-        new RegExp(
-          `requests tokens every (?:night|day) at ${String(hourOfDay).padStart(2, '0')}:00; that has not passed since you deployed`,
-        ),
-      )
-      .waitFor()
+    assert.equal(typeof secretPutAwayAt, 'string')
+    assert.equal(page.url().includes('?'), false)
+  })
+
+  it('shows the state, the rehearsal and who armed it as the service says them, wherever one can revoke', async () => {
+    const { page, old } = await judged('Nightly', WAITING)
+    await page.goto(`${tab.baseUrl}${CLIENTS}/${old}/rotate`)
+    await page.getByText(/paused for up to 24 hours before/).waitFor()
     assert.equal(await currentStep(page), 'Watch token requests move over')
-    const lane = page.getByRole('region', { name: 'Replacement: Nightly 2' })
-    await lane.getByRole('img', { name: '7 days, by the hour: 1 token' }).waitFor()
-    await lane.getByRole('img', { name: 'Last hour, by the minute: 1 token' }).waitFor()
-    await lane.getByText(/^Only from /).waitFor()
-    await page
-      .getByRole('region', { name: 'Old: Nightly' })
-      .getByRole('img', { name: /hour: 14 tokens/ })
-      .waitFor()
+    const would = 'If revoked now: 2 addresses, about 4 tokens an hour would fail'
+    await page.getByText(would).waitFor()
+    await page.getByRole('listitem').filter({ hasText: '203.0.113.7' }).getByText('not yet moved').waitFor()
     await assertAccessible(page)
+
+    const arm = page.getByRole('button', { name: /^Revoke when .* has passed without the old secret$/ })
+    await arm.focus()
+    await page.keyboard.press('Enter')
+    await page.getByText(/^Armed by you on /).waitFor()
+    const disarm = page.getByRole('button', { name: 'Disarm' })
+    assert.equal(await disarm.evaluate((button) => button === document.activeElement), true)
+    await assertAccessible(page)
+    await page.keyboard.press('Enter')
+    await arm.waitFor()
+
+    await page.getByRole('button', { name: 'Revoke the old client' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('It may still be in use').waitFor()
+    await dialog.getByText(would).waitFor()
+    await assertAccessible(page)
+    await page.goto(`${tab.baseUrl}${CLIENTS}/${old}?revoke`)
+    await dialog.getByText(would).waitFor()
+    await page.goto(`${tab.baseUrl}${CLIENTS}`)
+    await page.getByText('Waiting for its next use').waitFor()
+    await page.getByRole('button', { name: 'Actions for Nightly', exact: true }).click()
+    await page.getByRole('menuitem', { name: 'Revoke' }).click()
+    await dialog.getByText(would).waitFor()
+  })
+
+  it('says that it does not know while the service cannot say', async () => {
+    const { page, old } = await judged('Not known', 503)
+    await page.goto(`${tab.baseUrl}${CLIENTS}/${old}/rotate`)
+    await page.getByText('If revoked now: unknown. Its usage cannot be read.').waitFor()
+    assert.equal(await page.getByText('Usage unknown').count(), 2)
+    assert.equal(await page.locator('.lane.tone-good').count(), 0)
+    assert.equal(await page.locator('.step-done').count(), 1)
+    tab.troubles.length = 0
   })
 
   it('offers a replacement without the scopes that were not used for 30 days', async () => {
@@ -148,14 +148,14 @@ describe('workspace: the rotation of a client', function () {
     assert.equal(await currentStep(page), 'Deploy it')
     assert.equal(await page.getByRole('button', { name: 'Create replacement' }).count(), 0)
     await requestToken(replacement)
-    await page.getByText('Only a trial so far').waitFor()
+    await page.getByText('Test requests only so far').waitFor()
 
     await page.getByRole('link', { name: 'Back to the client' }).click()
     await page.getByText('This client is being replaced').waitFor()
     await page.getByRole('link', { name: 'Left alone 2' }).click()
     await page.getByText('This client is taking over').waitFor()
     await page.getByRole('button', { name: 'Continue the rotation' }).click()
-    await page.getByText('Only a trial so far').waitFor()
+    await page.getByText('Test requests only so far').waitFor()
     assert.match(page.url(), new RegExp(`${old.clientId}/rotate$`))
   })
 
@@ -178,5 +178,23 @@ describe('workspace: the rotation of a client', function () {
     await page.getByRole('link', { name: 'Begun twice 3' }).waitFor()
   })
 })
+
+const WAITING = {
+  state: 'waiting',
+  evidenceSince: at(-14),
+  lastUsedAt: at(-0.5),
+  longestGapSeconds: 86_400,
+  expectedNextUseAt: at(0.5),
+  safeFrom: at(0.75),
+  addresses: [
+    { address: '198.51.100.7', lastUsedAt: at(-0.6), move: 'moved' },
+    { address: '203.0.113.7', lastUsedAt: at(-0.5), move: 'not_yet' },
+  ],
+  ifRevokedNow: { addresses: 2, tokensAnHour: 4.2 },
+}
+
+function at(days: number): string {
+  return new Date(Date.now() + days * 86_400_000).toISOString()
+}
 
 const currentStep = (page: Page) => page.locator('[aria-current="step"] h2').innerText()
