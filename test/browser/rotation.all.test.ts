@@ -85,7 +85,7 @@ describe('workspace: the rotation of a client', function () {
     await page.goto(`${tab.baseUrl}${CLIENTS}/${old}?revoke`)
     await dialog.getByText(would).waitFor()
     await page.goto(`${tab.baseUrl}${CLIENTS}`)
-    await page.getByText('Waiting for its next use').waitFor()
+    await page.getByText('May still be used').waitFor()
     await page.getByRole('button', { name: 'Actions for Nightly', exact: true }).click()
     await page.getByRole('menuitem', { name: 'Revoke' }).click()
     await dialog.getByText(would).waitFor()

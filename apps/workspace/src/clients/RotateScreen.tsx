@@ -52,7 +52,9 @@ export default function RotateScreen({ clientId }: { clientId: string }) {
             You are rotating <bdi className="strong">{query.data.name}</bdi>. A client keeps its{' '}
             {credentialName(query.data)} for life, so a new client, with an id and a secret or key of its own,
             takes its place.{' '}
-            {!hasExpired(query.data, new Date()) && 'Both work until you revoke the old one. '}
+            {query.data.status === 'Active' &&
+              !hasExpired(query.data, new Date()) &&
+              'Both work until you revoke the old one. '}
             <DocsLink to={DOCS.rotation}>How to rotate</DocsLink>
           </>
         )

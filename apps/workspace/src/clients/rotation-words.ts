@@ -49,7 +49,7 @@ export const STATE_WORDS: Readonly<Record<RotationState, StateWords>> = {
     sentence: () => 'No Active client replaces it.',
   },
   not_deployed: {
-    mark: 'Replacement not used yet',
+    mark: 'Not deployed yet',
     steps: NOT_DEPLOYED,
     replacement: { tone: 'waiting', said: 'No token request yet' },
     warning: MAY_BE_USED,
@@ -57,7 +57,7 @@ export const STATE_WORDS: Readonly<Record<RotationState, StateWords>> = {
     sentence: () => 'The replacement has never got a token. Whatever uses the old client would stop working.',
   },
   trial: {
-    mark: 'Replacement only tested',
+    mark: 'Tested, not deployed',
     steps: NOT_DEPLOYED,
     replacement: { tone: 'waiting', said: 'Test requests only so far' },
     warning: MAY_BE_USED,
@@ -66,7 +66,7 @@ export const STATE_WORDS: Readonly<Record<RotationState, StateWords>> = {
       'The replacement got tokens only while its secret was shown, or in one short stretch. Whatever uses the old client would stop working.',
   },
   in_use: {
-    mark: 'Old client in use',
+    mark: 'Still in use',
     steps: WATCHED,
     old: { tone: 'warn', said: 'In use now' },
     warning: MAY_BE_USED,
@@ -97,9 +97,9 @@ export const STATE_WORDS: Readonly<Record<RotationState, StateWords>> = {
       'The replacement has got no token for longer than expected. Check that it is still deployed and working.',
   },
   waiting: {
-    mark: 'Waiting for its next use',
+    mark: 'May still be used',
     steps: WATCHED,
-    old: { tone: 'warn', said: 'Its next use may be ahead' },
+    old: { tone: 'warn', said: 'Next use may be ahead' },
     replacement: IN_USE,
     warning: MAY_BE_USED,
     arms: true,
