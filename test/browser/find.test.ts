@@ -148,7 +148,7 @@ describe('workspace: finding', function () {
     await input.fill('okapi')
     await page.getByRole('option', { name: 'Rotate Okapi', exact: true }).waitFor()
     assert.equal(await page.getByRole('option', { name: 'Rotate Okapi 2' }).count(), 0)
-    await page.getByText('3 found', { exact: true }).waitFor({ state: 'attached' })
+    await page.getByText('5 found', { exact: true }).waitFor({ state: 'attached' })
     await input.fill(`X-Request-Id: ${requestId}`)
     await page.getByRole('option', { name: /^Explain this request/, selected: true }).waitFor()
     await page.keyboard.press('Enter')
