@@ -243,7 +243,7 @@ describe('workspace: people', function () {
     await dialog.getByLabel('Name').fill('Grace')
     await dialog.getByLabel('Email address').fill(GLOBEX_OWNER)
     await dialog.getByRole('button', { name: 'Create the link' }).click()
-    await dialog.getByText('This person already belongs to the company.').waitFor()
+    await dialog.getByText('This person already belongs to the company.', { exact: true }).waitFor()
   })
 
   it('withdraws an invitation by keyboard, and returns the focus to the person’s menu', async () => {

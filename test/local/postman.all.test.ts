@@ -33,6 +33,8 @@ const REFUSED: Record<string, number> = {
   introspectToken: 401,
   endSession: 404,
   changePassword: 422,
+  // Nothing replaces the client.
+  changeRotation: 422,
   acceptInvitation: 404,
   previewInvitation: 404,
   // No OpenID provider is configured.

@@ -192,16 +192,21 @@ function securityOf(security: Security | undefined): Pick<Operation, 'security'>
   return security.scheme === 'accessToken' ? { security: [{ accessToken: [security.scope] }] } : {}
 }
 
-/** Every problem that the caller, the input or the handler can cause. */
-const problemsOf = ({ by, query, headers, body, problems = [] }: RouteDescription): ProblemCode[] => [
-  ...new Set([
+/**
+ * Every problem that the caller, the input or the handler can cause. Any route may answer 412; only those name it that
+ * have a tag, or no other 4xx, of which linters want one.
+ */
+function problemsOf({ by, query, headers, body, problems = [] }: RouteDescription): ProblemCode[] {
+  const codes = new Set([
     ...by.problems,
     ...(body ? BODY_PROBLEMS : []),
     ...(query || headers ? ['invalid_input' as const] : []),
     ...problems,
-    ...(headers && 'If-Match' in headers.shape ? ['precondition_failed' as const] : []),
-  ]),
-]
+  ])
+  const tagged = headers && 'If-Match' in headers.shape
+  if (tagged || [...codes].every((code) => PROBLEMS[code].status >= 500)) codes.add('precondition_failed')
+  return [...codes]
+}
 
 const pathParameter = (name: string): Parameter => ({
   name,
