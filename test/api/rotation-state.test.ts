@@ -23,6 +23,13 @@ const DOCUMENT = join(import.meta.dirname, '../../apps/api/docs/rotation.md')
 /** The runs of each caller that the document reports, and those with other seeds under `npm run test:all`. */
 const RUNS = 3
 const MORE_RUNS = EVERYTHING ? 20 : 0
+/** The longest gap and a quarter more. */
+const PERIODS = 1.25
+/**
+ * A replacement with a past of a few days falls silent on its first weekend, by its own rhythm: then it is safe at its
+ * next use, which may be a gap later. About one random caller of office hours in fifteen meets that.
+ */
+const PERIODS_SILENT = PERIODS + 1
 /** A token lives this long, and two looks at the state may be so far apart. */
 const LATEST_MS = 15 * MINUTE_MS + 5 * MINUTE_MS
 
@@ -34,10 +41,10 @@ describe('the state of a rotation, simulated', () => {
     it(`is never safe while a use is ahead that the past shows: ${caller.name}`, () => {
       const outcomes = Array.from({ length: RUNS }, (_, seed) => run(seed))
       rows.push(rowOf(caller, outcomes))
-      for (const outcome of outcomes) judge(caller, outcome)
+      for (const outcome of outcomes) judge(caller, outcome, PERIODS)
       for (let more = 0; more < MORE_RUNS; more++) {
         const seed = Math.floor(Math.random() * 2 ** 31)
-        assert.doesNotThrow(() => judge(caller, run(seed)), `seed ${seed}`)
+        assert.doesNotThrow(() => judge(caller, run(seed), PERIODS_SILENT), `seed ${seed}`)
       }
     }).timeout(EVERYTHING ? 120_000 : 20_000)
   }
@@ -57,7 +64,7 @@ describe('the state of a rotation, simulated', () => {
   })
 })
 
-function judge({ hidden, steady }: Caller, outcome: Outcome): void {
+function judge({ hidden, steady }: Caller, outcome: Outcome, periods: number): void {
   const { wronglySafeAt_ms, cameBackAt_ms = 0, safeAt_ms = Infinity, lastMoveAt_ms, period_ms } = outcome
   // Nothing shows a machine behind the address of a busier one before that one has left.
   const wrong = hidden ? wronglySafeAt_ms.filter((at_ms) => at_ms >= cameBackAt_ms) : wronglySafeAt_ms
@@ -67,7 +74,7 @@ function judge({ hidden, steady }: Caller, outcome: Outcome): void {
   )
   if (!steady) return
   const wait_ms = safeAt_ms - lastMoveAt_ms
-  assert.ok(wait_ms <= period_ms * 1.25 + LATEST_MS, `safe ${wait_ms / HOUR_MS} h after the last move`)
+  assert.ok(wait_ms <= period_ms * periods + LATEST_MS, `safe ${wait_ms / HOUR_MS} h after the last move`)
 }
 
 function rowOf({ name, hidden }: Caller, outcomes: Outcome[]): string {
