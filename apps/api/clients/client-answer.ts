@@ -76,6 +76,11 @@ export async function oneClientAnswer(stores: UsageStores, vendorId: string, rec
   return answer as z.infer<typeof OAuthClient>
 }
 
+export const instantOf = (at_ms: number): string => new Date(at_ms).toISOString()
+
+export const instantOrNull = (at_ms: number | undefined): string | null =>
+  at_ms === undefined ? null : instantOf(at_ms)
+
 export const noSuchClient = (): Problem => new Problem('not_found', 'The company has no such client.')
 
 /** @throws Problem not_found if it cannot be a client id. */

@@ -20,10 +20,10 @@ import {
   saveCreation,
   tryLockCreationKey,
 } from './creation-keys.ts'
+import { DAY_MS } from './usage-windows.ts'
 
 export const ACTIVE_CLIENTS_MAX = 100
 
-const DAY_MS = 24 * 3_600_000
 /** A caller's clock may differ from this one, and the request takes its time. */
 const EXPIRY_TOLERANCE_MS = 5 * 60_000
 

@@ -1,6 +1,6 @@
 import { findClient } from '#shared/oauth/clients.ts'
 import { type Route, route } from '../http/route.ts'
-import { knownClientId, noSuchClient } from './client-answer.ts'
+import { instantOf, instantOrNull, knownClientId, noSuchClient } from './client-answer.ts'
 import type { ClientDependencies } from './dependencies.ts'
 import { OAuthClientUsage } from './schemas.ts'
 import { readUsageOf } from './usage-history.ts'
@@ -25,10 +25,7 @@ export const getUsage = ({ db, redis, clock, manager: by }: ClientDependencies):
       return {
         hours: hours.map(({ at_ms, ...counts }) => ({ hour: instantOf(at_ms), ...counts })),
         minutes: minutes.map(({ at_ms, ...counts }) => ({ minute: instantOf(at_ms), ...counts })),
-        scopes: client.scopes.map((scope) => {
-          const usedAt_ms = scopes.get(scope)
-          return { scope, lastUsedAt: usedAt_ms === undefined ? null : instantOf(usedAt_ms) }
-        }),
+        scopes: client.scopes.map((scope) => ({ scope, lastUsedAt: instantOrNull(scopes.get(scope)) })),
         addresses: addresses
           .filter(({ seenAt_ms }) => seenAt_ms > shownFrom_ms)
           .slice(0, ADDRESSES_SHOWN)
@@ -36,5 +33,3 @@ export const getUsage = ({ db, redis, clock, manager: by }: ClientDependencies):
       }
     },
   })
-
-const instantOf = (at_ms: number): string => new Date(at_ms).toISOString()

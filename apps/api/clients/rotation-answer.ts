@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { ClientRecord } from '#shared/oauth/clients.ts'
 import { actorOf } from '../http/schemas.ts'
+import { instantOf, instantOrNull } from './client-answer.ts'
 import { readRotation } from './rotation-evidence.ts'
 import { rotationState } from './rotation-state.ts'
 import type { ClientRotation } from './schemas.ts'
@@ -18,15 +19,15 @@ export async function rotationAnswer(
   return {
     replacementId: found.replacement?.clientId ?? null,
     state,
-    evidenceSince: instantOf(judged.evidenceSince_ms),
-    lastUsedAt: instantOf(evidence.old.lastUsedAt_ms),
+    evidenceSince: instantOrNull(judged.evidenceSince_ms),
+    lastUsedAt: instantOrNull(evidence.old.lastUsedAt_ms),
     longestGapSeconds: judged.longestGap_ms === undefined ? null : Math.round(judged.longestGap_ms / 1000),
-    expectedNextUseAt: instantOf(judged.expectedNextUseAt_ms),
-    safeFrom: instantOf(judged.safeFrom_ms),
+    expectedNextUseAt: instantOrNull(judged.expectedNextUseAt_ms),
+    safeFrom: instantOrNull(judged.safeFrom_ms),
     secretPutAwayAt: found.secretPutAwayAt?.toISOString() ?? null,
     addresses: judged.addresses.slice(0, ADDRESSES_SHOWN).map(({ address, lastUsedAt_ms, move }) => ({
       address,
-      lastUsedAt: new Date(lastUsedAt_ms).toISOString(),
+      lastUsedAt: instantOf(lastUsedAt_ms),
       move,
     })),
     refusedSinceRevoke: evidence.refusedSinceRevoke,
@@ -41,6 +42,3 @@ export async function rotationAnswer(
         : null,
   }
 }
-
-const instantOf = (at_ms: number | undefined): string | null =>
-  at_ms === undefined ? null : new Date(at_ms).toISOString()

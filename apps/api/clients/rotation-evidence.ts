@@ -15,7 +15,7 @@ export interface FoundRotation {
   /** The Active client that replaces it. */
   replacement: ClientRecord | undefined
   plan: RotationPlan
-  /** Of the replacement. */
+  /** When the replacement's secret was put away. */
   secretPutAwayAt: Date | null
   /** The addresses whose requests were refused since the client was revoked, the latest first. */
   refusedAddresses: string[]

@@ -57,7 +57,7 @@ export interface AddressInRotation {
 
 export interface Rotation {
   state: RotationState
-  /** Of the old client; undefined if no rhythm is known. */
+  /** The old client's; undefined if no rhythm is known. */
   longestGap_ms: number | undefined
   expectedNextUseAt_ms: number | undefined
   /** When its longest gap and a quarter will have passed without a use; undefined if no rhythm is known. */

@@ -12,7 +12,7 @@ export const ADDRESSES_SHOWN = 20
 export const ADDRESS_AGE_MAX_MS = 14 * DAY_MS
 /** How long the days and the addresses of use are kept: what they say of a client's rhythm needs months. */
 export const RHYTHM_MS = 100 * DAY_MS
-/** Of the addresses, so many of the latest. With more, it is not known who uses a client. */
+/** Only the latest addresses are kept. With more than these, it is not known who uses a client. */
 export const ADDRESSES_KEPT = 200
 export const DAYS_LISTED = HOURS_SHOWN / 24
 
