@@ -64,7 +64,8 @@ describe('GET /readyz of the resource API', () => {
       await api.db.raw(`alter role integration_api in database ?? ${sql}`, [name])
       // Its connections begin anew.
       await api.db.raw(
-        `select pg_terminate_backend(pid) from pg_stat_activity where usename = 'integration_api'`,
+        `select pg_terminate_backend(pid) from pg_stat_activity
+         where usename = 'integration_api' and datname = current_database()`,
       )
     }
     const name = new URL(api.database.ownerUrl).pathname.slice(1)
