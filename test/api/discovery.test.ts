@@ -224,7 +224,7 @@ describe('discovery', () => {
     it('gives every body and answer an example that its own schema allows', () => {
       const ajv = new Ajv2020({ strict: false })
       formats.default(ajv)
-      ajv.addSchema({ $id: 'document', components: closed(document.components) })
+      ajv.addSchema({ $id: 'document', components: closed(document.components, document) })
       const validators = new Map<string, ValidateFunction>()
       // biome-ignore lint/suspicious/noExplicitAny: operations of any shape are looked into.
       const operations = Object.values<any>(document.paths).flatMap((methods) => Object.values<any>(methods))
@@ -237,7 +237,10 @@ describe('discovery', () => {
             const { schema } = media
             const example = exampleIn(document, media)
             assert.notEqual(example, undefined, operationId)
-            const text = JSON.stringify(closed(schema)).replaceAll('"#/components', '"document#/components')
+            const text = JSON.stringify(closed(schema, document)).replaceAll(
+              '"#/components',
+              '"document#/components',
+            )
             const validate = validators.get(text) ?? ajv.compile(JSON.parse(text))
             validators.set(text, validate)
             assert.ok(validate(example), `${operationId}: ${ajv.errorsText(validate.errors)}`)

@@ -3,7 +3,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { createApiDocument } from '../../apps/api/discovery/openapi/document.ts'
 import type { ApiDocument, JsonSchema } from '../../apps/api/discovery/openapi/document-shape.ts'
-import { answerOf } from '../../apps/api/discovery/openapi/shared-components.ts'
+import { answerOf, schemaOf } from '../../apps/api/discovery/openapi/shared-components.ts'
 
 /** What was answered, as far as a document can promise it. */
 export interface Answered {
@@ -31,7 +31,7 @@ const NOT_DESCRIBED =
 export function createAnswerCheck(document: ApiDocument): CheckAnswer {
   const ajv = new Ajv2020({ strict: false, allErrors: true })
   formats.default(ajv)
-  ajv.addSchema({ $id: 'document', components: closed(document.components) })
+  ajv.addSchema({ $id: 'document', components: closed(document.components, document) })
   const validators = new Map<unknown, ValidateFunction>()
   const patterns = Object.keys(document.paths).map((path) => ({
     path,
@@ -42,7 +42,9 @@ export function createAnswerCheck(document: ApiDocument): CheckAnswer {
     const known = validators.get(schema)
     if (known) return known
     const made = ajv.compile(
-      JSON.parse(JSON.stringify(closed(schema)).replaceAll('"#/components', '"document#/components')),
+      JSON.parse(
+        JSON.stringify(closed(schema, document)).replaceAll('"#/components', '"document#/components'),
+      ),
     )
     validators.set(schema, made)
     return made
@@ -88,12 +90,25 @@ export function createAnswerCheck(document: ApiDocument): CheckAnswer {
 }
 
 /** The schema with every object closed: a member that is not in the document is a fault. */
-export function closed<T>(schema: T): T {
-  if (Array.isArray(schema)) return schema.map(closed) as T
+export function closed<T>(schema: T, document: Pick<ApiDocument, 'components'>): T {
+  if (Array.isArray(schema)) return schema.map((one) => closed(one, document)) as T
   if (typeof schema !== 'object' || schema === null) return schema
-  const copy = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, closed(value)]))
+  const whole = 'allOf' in schema ? joined(schema.allOf as JsonSchema[], document) : schema
+  const copy = Object.fromEntries(Object.entries(whole).map(([key, value]) => [key, closed(value, document)]))
   if (copy.type === 'object' && typeof copy.properties === 'object') copy.additionalProperties ??= false
   return copy as T
+}
+
+/** One object with the members of all: closed on its own, each would refuse those of the others. */
+function joined(parts: readonly JsonSchema[], { components }: Pick<ApiDocument, 'components'>): JsonSchema {
+  const objects = parts.map(({ $ref, ...own }) =>
+    typeof $ref === 'string' ? schemaOf(components.schemas, { $ref }) : own,
+  )
+  return {
+    type: 'object',
+    properties: Object.assign({}, ...objects.map(({ properties }) => properties)),
+    required: objects.flatMap(({ required }) => (required as string[] | undefined) ?? []),
+  }
 }
 
 /** Checks the answers of an authorization server, whose part of the document needs no running API. */

@@ -39,6 +39,8 @@ export function exampleOf(schema: JsonSchema, schemas: Record<string, JsonSchema
   if (Array.isArray(examples)) return examples[0]
   if (Array.isArray(schema.enum)) return schema.enum[0]
   if (schema.default !== undefined) return schema.default
+  if (Array.isArray(schema.allOf))
+    return Object.assign({}, ...schema.allOf.map((part) => exampleOf(part, schemas, name)))
   const alternatives = anyOf ?? oneOf
   if (Array.isArray(alternatives)) return exampleOf(alternatives[0], schemas, name)
   const type = Array.isArray(schema.type) ? schema.type[0] : schema.type

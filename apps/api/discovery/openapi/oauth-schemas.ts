@@ -57,7 +57,6 @@ const metadataMembers = {
   protected_resources: texts,
 }
 const openIdMembers = {
-  ...metadataMembers,
   subject_types_supported: texts,
   id_token_signing_alg_values_supported: texts,
 }
@@ -141,5 +140,10 @@ export const oauthSchemas = (): Record<string, JsonSchema> => ({
     description: 'A public key (RFC 7517 §4): `crv`, `x` and `y` if EC; `n` and `e` if RSA.',
   },
   ServerMetadata: object(metadataMembers, Object.keys(metadataMembers)),
-  OpenIdMetadata: object(openIdMembers, Object.keys(openIdMembers)),
+  OpenIdMetadata: {
+    allOf: [
+      { $ref: '#/components/schemas/ServerMetadata' },
+      object(openIdMembers, Object.keys(openIdMembers)),
+    ],
+  },
 })
