@@ -112,6 +112,10 @@ describe('documents for machines', () => {
         assert.ok(anchors.includes(operationId), operationId)
       assert.match(reference, /\n- `from` · query · string \(date\), optional · The first day/)
       assert.match(reference, /\n- `totals` · object\n {2}- `impressions` · integer/)
+      assert.match(
+        reference,
+        /\[OAuthClient\]\(#schema-OAuthClient\) and object\s+- `clientSecret` · string or null/,
+      )
     })
 
     it('leaves no markup, entity, slot or value', () => {

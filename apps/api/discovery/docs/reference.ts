@@ -141,13 +141,14 @@ function members(schema: JsonSchema): string {
 
 /** A schema in a few words, as HTML. */
 function typeOf(schema: JsonSchema): string {
-  const { $ref, anyOf, oneOf, type, items, properties, format, minimum, maximum, minLength, maxLength } =
-    schema
+  const { $ref, anyOf, oneOf, allOf, type, items, properties, format, ...limits } = schema
+  const { minimum, maximum, minLength, maxLength } = limits
   const values = schema.enum ?? (schema.const === undefined ? undefined : [schema.const])
   if (typeof $ref === 'string') {
     const name = $ref.slice($ref.lastIndexOf('/') + 1)
     return `<a href="#schema-${escaped(name)}">${escaped(name)}</a>`
   }
+  if (Array.isArray(allOf)) return allOf.map(typeOf).join(' and ')
   const alternatives = anyOf ?? oneOf
   if (Array.isArray(alternatives)) return alternatives.map(typeOf).join(' or ')
   if (Array.isArray(values)) return values.map((value) => code(JSON.stringify(value))).join(', ')
