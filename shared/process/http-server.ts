@@ -9,9 +9,7 @@ const CHECK_EVERY_MS = 1_000
 const IDLE_SWEEP_MS = 50
 
 /** What an unknown sender may occupy, in bytes, and for how long, in milliseconds. */
-export type HttpServerLimits = Required<
-  Pick<ServerOptions, 'requestTimeout' | 'headersTimeout' | 'maxHeaderSize'>
->
+export type HttpServerLimits = Required<Pick<ServerOptions, 'requestTimeout' | 'maxHeaderSize'>>
 
 /** The answer to bytes that cannot be read as a request. */
 export type UnreadableAnswer = (about: { status: number; requestId: string }) => {

@@ -107,6 +107,10 @@ describe('admin company create', () => {
     assert.equal(after.password_hash, before.password_hash)
     const both = await create({ '--owner-email': 'owner@acme.example', '--existing-account': '' })
     assert.match(both.stderr, /has several accounts.*--new-account/)
+    for (const [subject, { userId }] of Object.entries({ first: { userId: taken.user_id }, second: owner }))
+      await operator.db('openid_identities').insert({ issuer: 'https://id.test', subject, user_id: userId })
+    const linked = await create({ '--owner-email': 'owner@acme.example', '--existing-account': '' })
+    assert.match(linked.stderr, /has several accounts.*--new-account/)
   })
 
   it('makes an account that exists already the owner, and leaves its password', async () => {

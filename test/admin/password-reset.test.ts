@@ -34,6 +34,14 @@ describe('admin password reset', () => {
     assert.deepEqual(await operator.db('sessions'), [])
   })
 
+  it('keeps the salt, which the accounts of one address share', async () => {
+    const saltOf = (hash: string) => hash.split('$')[4]
+    const before = await stored()
+    await operator.admin(['password', 'reset', 'owner@acme.example'], NEW)
+    assert.equal(saltOf(await stored()), saltOf(before))
+    assert.notEqual(await stored(), before)
+  })
+
   it('keeps spaces and every character but the end of the line', async () => {
     await operator.admin(['password', 'reset', 'owner@acme.example'], '  spaced pässword  \r\n')
     assert.ok(await verifyPassword('  spaced pässword  ', await stored()))

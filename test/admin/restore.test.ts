@@ -261,6 +261,7 @@ describe('admin restore', function () {
       assert.match(stdout, new RegExp(`key +${kid}`))
       assert.match(stdout, new RegExp(`token +${jti}`))
       assert.match(stdout, /- No log was given\. /)
+      assert.match(stdout, /- Redis remembers a client for an hour/)
       // The clock of Postgres was ahead when it was confirmed before. While the fence stands, no round changes this.
       await asAdmin(api.redis, async (redis) => {
         const seen = (await redis.get('revocation:seen')) ?? ''

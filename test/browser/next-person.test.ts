@@ -103,6 +103,29 @@ describe('workspace: the next person in the same tab', function () {
     assert.equal(await page.getByText('Your session has ended').count(), 0)
   })
 
+  it('stays signed out when the roles of the one before arrive late', async () => {
+    tab = await visit({ sessionToken: await newSession(OWNER), path: CLIENTS })
+    const { page } = tab
+    await page.getByRole('heading', { name: 'OAuth2 Clients', level: 1 }).waitFor()
+    let answer = (): Promise<void> => Promise.reject(new Error('not asked'))
+    await page.route('**/v1/session', (route) => {
+      if (route.request().method() !== 'GET') return route.continue()
+      answer = () => route.continue()
+    })
+    await page.route('**/v1/vendor/ven_acme/activity*', (route) =>
+      route.fulfill({ status: 403, json: { code: 'forbidden', title: 'Forbidden' } }),
+    )
+    const asked = page.waitForRequest((request) => /\/v1\/session$/.test(request.url()))
+    await page.getByRole('link', { name: 'Activity' }).click()
+    await asked
+    await page.evaluate(() => new BroadcastChannel('session').postMessage('signed out'))
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    await Promise.all([page.waitForResponse(/\/v1\/session$/), answer()])
+    await page.evaluate(() => fetch('/favicon.svg').then((response) => response.text()))
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    assert.equal(await page.getByRole('button', { name: OWNER }).count(), 0)
+  })
+
   it('drops the unsaved input of someone whose session ended when another person signs in', async () => {
     const token = await newSession(OWNER)
     tab = await visit({ sessionToken: token, path: '/ven_acme/integrations/webhooks' })

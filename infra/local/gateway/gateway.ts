@@ -15,10 +15,9 @@ import type { Pages } from './pages.ts'
 import { createProxy, type ReverseProxy, type Upstream } from './proxy.ts'
 import { destinationOf, originForm, pathOf } from './route.ts'
 
-/** The deadline for a whole request; its head is due sooner. Below the proxy's limit, so a slow caller is reported. */
+/** The deadline for a whole request. Below the proxy's limit, so a slow caller is reported. */
 const LIMITS = {
   requestTimeout: 25_000,
-  headersTimeout: 10_000,
   maxHeaderSize: 16 * 1_024,
   // Answered here, with a request id.
   requireHostHeader: false,
