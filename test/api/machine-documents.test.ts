@@ -114,7 +114,7 @@ describe('documents for machines', () => {
       assert.match(reference, /\n- `totals` · object\n {2}- `impressions` · integer/)
       assert.match(
         reference,
-        /\[OAuthClient\]\(#schema-OAuthClient\) and object\s+- `clientSecret` · string or null/,
+        /\[ServerMetadata\]\(#schema-ServerMetadata\) and object\s+- `subject_types_supported` · list/,
       )
     })
 

@@ -71,6 +71,8 @@ export function createAnswerCheck(document: ApiDocument): CheckAnswer {
     assert.ok(named, `${at}, which is not in the document`)
     const promised = answerOf(document, named)
     const names = new Set(Object.keys(promised.headers ?? {}).map((name) => name.toLowerCase()))
+    // Described once for all operations with a limit.
+    if ('429' in operation.responses) for (const name of ['ratelimit', 'ratelimit-policy']) names.add(name)
     for (const name of headers.keys())
       assert.ok(COMMON.has(name) || names.has(name), `${at} with ${name}, which is not in the document`)
     assert.ok(headers.has('x-request-id'), `${at} without X-Request-Id`)

@@ -62,49 +62,50 @@ const failing = z
       'Requests were refused in the last 24 hours, and none can have succeeded `since`: its tokens had expired. `cause` and `address` are of the newest. Unless `senderKnown`, anyone who knows the client id may have sent them; they count after 24 hours without a token. null if unknown.',
   })
 
-export const OAuthClient = z
-  .object({
-    clientId: z.string(),
-    name: z.string(),
-    scopes: z.array(scope),
-    secretHint: z.string().nullable().meta({
-      description: "The secret's last four characters; null for clients that have a key.",
-    }),
-    authMethod: z
-      .enum(['client_secret', 'private_key_jwt'])
-      .meta({ description: 'How it authenticates. This never changes.' }),
-    keyThumbprint: z.string().nullable().meta({
-      description: 'The RFC 7638 thumbprint of its key, by SHA-256; null for clients that have a secret.',
-    }),
-    expiresAt: instant.nullable().meta({
-      description: 'From then on it gets no tokens. This never changes; null if it does not expire.',
-    }),
-    status: z.enum(['Active', 'Revoked']),
-    secretFoundAt: instant.nullable().meta({ description: 'When someone reported its secret.' }),
-    secretFoundSource: z.string().nullable().meta({ description: 'Where they found it. Unverified text.' }),
-    replaces: z.string().nullable().meta({ description: 'The client that it replaces.' }),
-    replacedBy: z.string().nullable().meta({ description: 'The client that replaces it.' }),
-    createdAt: instant,
-    createdBy: actor,
-    revokedAt: instant.nullable(),
-    revokedBy: actor.nullable(),
-    lastUsedAt: instant.nullable().meta({ description: 'When it last got a token; null if never.' }),
-    tokensIssued24h: z.int().meta({ description: 'Tokens of the last 24 hours, counted in whole hours.' }),
-    tokensByDay: z.array(z.int().min(0)).meta({
-      description: 'Tokens of each 24 hours of the last 14 days, oldest first; the last is tokensIssued24h.',
-    }),
-    failing: failing.nullable(),
-  })
-  .meta({ id: 'OAuthClient' })
+const client = {
+  clientId: z.string(),
+  name: z.string(),
+  scopes: z.array(scope),
+  secretHint: z.string().nullable().meta({
+    description: "The secret's last four characters; null for clients that have a key.",
+  }),
+  authMethod: z
+    .enum(['client_secret', 'private_key_jwt'])
+    .meta({ description: 'How it authenticates. This never changes.' }),
+  keyThumbprint: z.string().nullable().meta({
+    description: 'The RFC 7638 thumbprint of its key, by SHA-256; null for clients that have a secret.',
+  }),
+  expiresAt: instant
+    .nullable()
+    .meta({ description: 'From then on it gets no tokens. This never changes; null if it does not expire.' }),
+  status: z.enum(['Active', 'Revoked']),
+  secretFoundAt: instant.nullable().meta({ description: 'When someone reported its secret.' }),
+  secretFoundSource: z.string().nullable().meta({ description: 'Where they found it. Unverified text.' }),
+  replaces: z.string().nullable().meta({ description: 'The client that it replaces.' }),
+  replacedBy: z.string().nullable().meta({ description: 'The client that replaces it.' }),
+  createdAt: instant,
+  createdBy: actor,
+  revokedAt: instant.nullable(),
+  revokedBy: actor.nullable(),
+  lastUsedAt: instant.nullable().meta({ description: 'When it last got a token; null if never.' }),
+  tokensIssued24h: z.int().meta({ description: 'Tokens of the last 24 hours, counted in whole hours.' }),
+  tokensByDay: z.array(z.int().min(0)).meta({
+    description: 'Tokens of each 24 hours of the last 14 days, oldest first; the last is tokensIssued24h.',
+  }),
+  failing: failing.nullable(),
+}
 
-export const CreatedOAuthClient = OAuthClient.and(
-  z.object({
+export const OAuthClient = z.object(client).meta({ id: 'OAuthClient' })
+
+export const CreatedOAuthClient = z
+  .object({
+    ...client,
     clientSecret: z.string().nullable().meta({
       description:
         'Returned only in this response; only its hash is kept. null if the client has a key, or the request is a repeat.',
     }),
-  }),
-).meta({ id: 'CreatedOAuthClient' })
+  })
+  .meta({ id: 'CreatedOAuthClient' })
 
 export const ClientPage = z
   .object({ clients: z.array(OAuthClient), nextCursor })

@@ -32,14 +32,15 @@ export const PersonInput = z
   })
   .meta({ id: 'PersonInput' })
 
-export const InvitedPerson = Person.and(
-  z.object({
+export const InvitedPerson = z
+  .object({
+    ...Person.shape,
     invitationUrl: z.string().meta({
       description:
         'Give it only to the invited person: anyone with the link can accept it, once, within 72 hours. Returned only in this response.',
     }),
-  }),
-).meta({ id: 'InvitedPerson' })
+  })
+  .meta({ id: 'InvitedPerson' })
 
 export const PersonChange = z
   .strictObject({

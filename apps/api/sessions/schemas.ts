@@ -64,27 +64,27 @@ export const AcceptedInvitation = z
   })
   .meta({ id: 'AcceptedInvitation' })
 
-export const Session = z
-  .object({
-    expiresIn: z.int().meta({ description: 'Seconds from now. Using the session does not extend it.' }),
-    user: z.object({ userId: z.string(), name: z.string(), email: z.string() }),
-    companies: z.array(
-      z.object({
-        vendorId,
-        name: z.string(),
-        role: z.enum(['owner', 'admin', 'member']),
-        status: z.enum(['active', 'suspended']),
-        ownerName: z.string().nullable().meta({ description: 'Whom to ask for permission.' }),
-      }),
-    ),
-  })
-  .meta({ id: 'Session' })
+const session = {
+  expiresIn: z.int().meta({ description: 'Seconds from now. Using the session does not extend it.' }),
+  user: z.object({ userId: z.string(), name: z.string(), email: z.string() }),
+  companies: z.array(
+    z.object({
+      vendorId,
+      name: z.string(),
+      role: z.enum(['owner', 'admin', 'member']),
+      status: z.enum(['active', 'suspended']),
+      ownerName: z.string().nullable().meta({ description: 'Whom to ask for permission.' }),
+    }),
+  ),
+}
 
-export const CreatedSession = Session.and(
-  z.object({
+export const Session = z.object(session).meta({ id: 'Session' })
+export const CreatedSession = z
+  .object({
     sessionToken: z.string().optional().meta({ description: 'Omitted when set as a cookie.' }),
-  }),
-).meta({ id: 'CreatedSession' })
+    ...session,
+  })
+  .meta({ id: 'CreatedSession' })
 
 export const SessionQuery = z.strictObject(
   pageParameters(

@@ -21,7 +21,7 @@ class OpenapiGenerator {
     ClientsApi workspace = new ClientsApi(with(new SessionApi().signIn(owner).getSessionToken()));
     System.out.println("sign in");
 
-    OAuthClientPage page = workspace.listClients(VENDOR_ID, 200, null, null);
+    OAuthClientPage page = workspace.listClients(VENDOR_ID, 200, null, null, null);
     check(
         page.getClients().stream().anyMatch(each -> each.getName().equals("Demo client of the local stack")),
         page);

@@ -33,14 +33,6 @@ const HEADERS: Record<string, Header> = {
     type: 'integer',
     examples: [2],
   }),
-  RateLimit: field(
-    'What is left of the limit and in how many seconds it is whole again (draft-ietf-httpapi-ratelimit-headers-10).',
-    text('"api-client";r=599;t=60'),
-  ),
-  'RateLimit-Policy': field(
-    'The limit: requests per window of so many seconds.',
-    text('"api-client";q=600;w=60'),
-  ),
   Accept: field('The media type that a body must have.', text('application/json')),
   'Accept-Encoding': field('The encoding that a body must have.', text('identity')),
   ETag: field(
@@ -103,11 +95,12 @@ export function createApiDocument({
     info: {
       title: 'Integration Access Service',
       version: '1',
-      // Said here, since 160 references to the two would be a twelfth of the document.
+      // Said here, since references from every answer would be an eighth of the document.
       description:
-        "A company's scoped OAuth 2.0 clients, daily analytics and callback. Every response has X-Request-Id, which names the request: quote it when you ask for help. Responses for which no Cache-Control is described have `no-store`. A request with If-Match for something without an ETag is answered with 412 `precondition_failed`. Times in responses are in UTC.",
+        "A company's scoped OAuth 2.0 clients, daily analytics and callback. Every response has X-Request-Id, which names the request: quote it when you ask for help. Once a limit has been counted, responses of operations with a 429 have RateLimit, what is left of it, and RateLimit-Policy, the limit (draft-ietf-httpapi-ratelimit-headers-10). Responses for which no Cache-Control is described have `no-store`. A request with If-Match for something without an ETag is answered with 412 `precondition_failed`. Times in responses are in UTC.",
       contact: { name: 'Integration Access Service', url: `${apiResource}/docs` },
-      license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
+      // An SPDX name: setuptools refuses a generated Python package with any other.
+      license: { name: 'LicenseRef-Proprietary', identifier: 'LicenseRef-Proprietary' },
     },
     servers: [{ url: apiResource }],
     security: [{ session: [] }, { sessionCookie: [] }],
@@ -230,17 +223,12 @@ function parameters(schema: z.ZodObject, place: 'query' | 'header', schemas: Sch
 }
 
 function answers(route: RouteDescription, schemas: Schemas): Record<string, Answer> {
-  const limited = problemsOf(route).includes('rate_limited')
   return Object.fromEntries(
     Object.entries(route.answers).map(([status, { description, schema, headers = {} }]) => [
       status,
       {
         description,
-        headers: headersOf([
-          ...(limited ? LIMITED : []),
-          ...Object.keys(headers),
-          ...deprecationNames(route),
-        ]),
+        headers: headersOf([...Object.keys(headers), ...deprecationNames(route)]),
         ...(schema && { content: contentOf(jsonSchema(schema, 'output', schemas)) }),
       },
     ]),
@@ -250,7 +238,6 @@ function answers(route: RouteDescription, schemas: Schemas): Record<string, Answ
 const deprecationNames = ({ deprecated }: RouteDescription): string[] =>
   deprecated ? Object.keys(DEPRECATION_HEADERS) : []
 
-const LIMITED = ['RateLimit', 'RateLimit-Policy']
 /** Header fields of a problem, besides those of every answer. */
 const PROBLEM_HEADERS: Partial<Record<ProblemCode, readonly string[]>> = {
   unauthenticated: ['WWW-Authenticate'],
@@ -279,7 +266,7 @@ function problems(codes: readonly ProblemCode[], names: readonly string[]): Reco
       status,
       {
         description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' '),
-        headers: headersOf([...LIMITED, ...names, ...codes.flatMap((code) => PROBLEM_HEADERS[code] ?? [])]),
+        headers: headersOf([...names, ...codes.flatMap((code) => PROBLEM_HEADERS[code] ?? [])]),
         content: {
           'application/problem+json': {
             schema: { $ref: '#/components/schemas/Problem' },

@@ -25,9 +25,8 @@ const form = (name: string, example: unknown): NonNullable<Operation['requestBod
   },
 })
 
-const LIMITED = ['RateLimit', 'RateLimit-Policy']
 /** A client over its limit still learns what is wrong with its request; Retry-After then says how long to wait. */
-const REFUSED = [...LIMITED, 'Retry-After']
+const REFUSED = ['Retry-After']
 
 const headersOf = (names: readonly string[]): NonNullable<Answer['headers']> =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
@@ -92,18 +91,17 @@ const clientErrors = {
   }),
   429: answer({
     description: '`temporarily_unavailable`: over a rate limit.',
-    headers: [...LIMITED, 'Retry-After'],
+    headers: ['Retry-After'],
     ...error('temporarily_unavailable', 'too many requests: try again after the time in Retry-After'),
   }),
   500: answer({
     description: '`server_error`: the fault is ours.',
-    headers: LIMITED,
     schema: 'OAuthError',
     example: { error: 'server_error' },
   }),
   503: answer({
     description: '`temporarily_unavailable`: the stores cannot be asked.',
-    headers: [...LIMITED, 'Retry-After'],
+    headers: ['Retry-After'],
     ...error('temporarily_unavailable', 'temporarily unavailable: try again after the time in Retry-After'),
   }),
 }
@@ -133,7 +131,6 @@ const issueToken = (): Operation => ({
   responses: {
     200: answer({
       description: 'A token that lives 15 minutes.',
-      headers: LIMITED,
       schema: 'TokenAnswer',
       example: {
         access_token: EXAMPLE_TOKEN,
@@ -161,7 +158,7 @@ const revokeToken = (): Operation => ({
   security: [{ client: [] }, {}],
   requestBody: form('RevocationRequest', { token: EXAMPLE_TOKEN }),
   responses: {
-    200: answer({ description: 'Done. There is no body.', headers: LIMITED }),
+    200: answer({ description: 'Done. There is no body.' }),
     ...tokenErrors,
   },
 })
@@ -177,7 +174,6 @@ const introspectToken = (): Operation => ({
   responses: {
     200: answer({
       description: 'Whether the token is live, and if so its claims.',
-      headers: LIMITED,
       schema: 'Introspection',
       example: {
         active: true,

@@ -339,9 +339,33 @@ export interface components {
              */
             cookie?: boolean;
         };
-        CreatedSession: components["schemas"]["Session"] & {
+        CreatedSession: {
             /** @description Omitted when set as a cookie. */
             sessionToken?: string;
+            /**
+             * Format: int64
+             * @description Seconds from now. Using the session does not extend it.
+             */
+            expiresIn: number;
+            user: {
+                userId: string;
+                name: string;
+                email: string;
+            };
+            companies: {
+                /**
+                 * @description A company.
+                 * @example ven_acme
+                 */
+                vendorId: string;
+                name: string;
+                /** @enum {string} */
+                role: "owner" | "admin" | "member";
+                /** @enum {string} */
+                status: "active" | "suspended";
+                /** @description Whom to ask for permission. */
+                ownerName: string | null;
+            }[];
         };
         Session: {
             /**
@@ -589,7 +613,56 @@ export interface components {
             n: string;
             e: string;
         };
-        CreatedOAuthClient: components["schemas"]["OAuthClient"] & {
+        CreatedOAuthClient: {
+            clientId: string;
+            name: string;
+            scopes: components["schemas"]["Scope"][];
+            /** @description The secret's last four characters; null for clients that have a key. */
+            secretHint: string | null;
+            /**
+             * @description How it authenticates. This never changes.
+             * @enum {string}
+             */
+            authMethod: "client_secret" | "private_key_jwt";
+            /** @description The RFC 7638 thumbprint of its key, by SHA-256; null for clients that have a secret. */
+            keyThumbprint: string | null;
+            /**
+             * Format: date-time
+             * @description From then on it gets no tokens. This never changes; null if it does not expire.
+             */
+            expiresAt: string | null;
+            /** @enum {string} */
+            status: "Active" | "Revoked";
+            /**
+             * Format: date-time
+             * @description When someone reported its secret.
+             */
+            secretFoundAt: string | null;
+            /** @description Where they found it. Unverified text. */
+            secretFoundSource: string | null;
+            /** @description The client that it replaces. */
+            replaces: string | null;
+            /** @description The client that replaces it. */
+            replacedBy: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            createdBy: components["schemas"]["Actor"];
+            /** Format: date-time */
+            revokedAt: string | null;
+            revokedBy: components["schemas"]["Actor"] | null;
+            /**
+             * Format: date-time
+             * @description When it last got a token; null if never.
+             */
+            lastUsedAt: string | null;
+            /**
+             * Format: int64
+             * @description Tokens of the last 24 hours, counted in whole hours.
+             */
+            tokensIssued24h: number;
+            /** @description Tokens of each 24 hours of the last 14 days, oldest first; the last is tokensIssued24h. */
+            tokensByDay: number[];
+            failing: components["schemas"]["ClientFailing"] | null;
             /** @description Returned only in this response; only its hash is kept. null if the client has a key, or the request is a repeat. */
             clientSecret: string | null;
         };
@@ -779,7 +852,19 @@ export interface components {
             /** @enum {string} */
             role: "admin" | "member";
         };
-        InvitedPerson: components["schemas"]["Person"] & {
+        InvitedPerson: {
+            userId: string;
+            name: string;
+            email: string;
+            /** @enum {string} */
+            role: "owner" | "admin" | "member";
+            /** @enum {string} */
+            status: "active" | "suspended" | "invited";
+            /**
+             * Format: date-time
+             * @description When the invitation expires; null if this is not an invitation.
+             */
+            expiresAt: string | null;
             /** @description Give it only to the invited person: anyone with the link can accept it, once, within 72 hours. Returned only in this response. */
             invitationUrl: string;
         };
