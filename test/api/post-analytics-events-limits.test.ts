@@ -130,7 +130,7 @@ describe('slow bodies at POST /v1/analytics/{vendor_id}/events', () => {
         if (first === undefined) overtaken += 1
       }
     } while (first !== 'given up')
-    assert.ok(overtaken >= 3, `only ${overtaken} calls of the neighbour were stored meanwhile`)
+    assert.ok(overtaken > 0, 'no call of the neighbour was stored meanwhile')
     for (const { answered } of stalled) assert.equal((await answered).statusCode, 408)
     assertStored(await behind, 1)
   })
