@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const ROOT = join(import.meta.dirname, '../..')
+const TITLE = /\b(?:it|describe)\(\s*(['"`])((?:\\.|(?!\1).)*)\1/g
+const titles = new Map<string, Set<string>>()
+
+/** The titles of the tests in a file, with `…` for what differs from case to case. */
+function titlesOf(file: string): Set<string> {
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  const found = [...text.matchAll(TITLE)].map(([, , title = '']) => title.replaceAll(/\$\{[^}]*\}/g, '…'))
+  return new Set(found)
+}
+
+/** @param folder of the tests, from the root. @throws AssertionError for a `file: title` that is no test there. */
+export function assertNamedTests(
+  text: string,
+  { folder, requirement }: { folder: string; requirement: string },
+): void {
+  for (const [, name = '', title = ''] of text.matchAll(/`([\w./-]+): ([^`]+)`/g)) {
+    const file = join(ROOT, folder, `${name}.test.ts`)
+    if (!titles.has(file)) titles.set(file, titlesOf(file))
+    assert.ok(titles.get(file)?.has(title), `${requirement}: ${name} has no test "${title}"`)
+  }
+}
