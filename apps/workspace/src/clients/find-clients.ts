@@ -49,7 +49,7 @@ export function wantedBy(search: URLSearchParams): Wanted {
   return {
     view: VIEWS.find(({ view }) => view === search.get('show'))?.view ?? 'active',
     typed: search.get('q') ?? '',
-    order: order in ORDERS ? (order as Order) : 'added',
+    order: Object.hasOwn(ORDERS, order) ? (order as Order) : 'added',
     reversed: sort.startsWith('-'),
   }
 }
