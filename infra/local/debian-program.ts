@@ -19,7 +19,9 @@ export interface DebianProgram {
   package: string
   /** Packages with the libraries it links to; apt skips those that are installed. */
   linksTo?: string[]
-  /** Checks the output of `--version`, which is empty if the program does not run here. */
+  /** What prints its version, by default `--version`. */
+  versionOption?: string
+  /** Checks that output, which is empty if the program does not run here. */
   isUsable(version: string): boolean
   /** The sentence for a person if it cannot be found. */
   missing(why: string): string
@@ -70,7 +72,8 @@ async function unpackedIn(folder: string, program: DebianProgram): Promise<Execu
 
 /** The exit code says nothing: wrk exits with 1 after printing its version. */
 async function isUsable(program: DebianProgram, { command, env }: Executable): Promise<boolean> {
-  const printed = await run(command, ['--version'], { env: { ...process.env, ...env } }).catch(
+  const args = [program.versionOption ?? '--version']
+  const printed = await run(command, args, { env: { ...process.env, ...env } }).catch(
     (error: { stdout?: string }) => error,
   )
   return program.isUsable(printed.stdout ?? '')

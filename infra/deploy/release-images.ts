@@ -1,0 +1,67 @@
+import { join } from 'node:path'
+import { onPath } from '../local/child.ts'
+import { Failure } from '../local/failure.ts'
+import { type Bill, bundledIn, installedBy, writeBill } from './release-bill.ts'
+import { type Source, step } from './release-step.ts'
+
+/** An image to build on, and the digest that this name has on this machine. */
+export interface Base {
+  name: string
+  digest: string
+}
+
+/** What the images are built on: `node` for the services and the operator's commands, `web` for the screens. */
+export interface Bases {
+  node: Base
+  web: Base
+}
+
+/**
+ * Finds the images to build on. They are never pulled, so that the build uses the digests that it reports.
+ * @throws Failure that says what to do if buildah or one of them is missing.
+ */
+export async function findBases(cwd: string, node: string, web: string): Promise<Bases> {
+  if (!(await onPath('buildah')))
+    throw new Failure(
+      'The images need buildah: install it (apt install buildah), or leave them out with --no-images.',
+    )
+  const find = async (name: string): Promise<Base> => {
+    const inspect = ['inspect', '--type', 'image', '--format', '{{.FromImageDigest}}', name]
+    const digest = await step(cwd, 'buildah', ...inspect).catch((error) => {
+      const pull = `run "buildah pull ${name}", or leave the images out with --no-images`
+      throw new Failure(`There is no image ${name} on this machine to build on: ${pull}.`, { cause: error })
+    })
+    return { name, digest }
+  }
+  return { node: await find(node), web: await find(web) }
+}
+
+/** Builds the four images, and writes each into the folder as an OCI archive with its bill. Returns their files. */
+export async function writeImages(
+  { tree, version, time_s }: Source,
+  bases: Bases,
+  folder: string,
+  whole: Bill,
+): Promise<void> {
+  for (const name of ['auth', 'api', 'operator', 'web']) {
+    const base = name === 'web' ? bases.web : bases.node
+    const image = `integration-${name}:${version}`
+    const file = join(folder, `integration-${name}-${version}.oci.tar`)
+    const containerfile = `infra/deploy/Containerfile.${name}`
+    const options = ['--pull=never', '--format=oci', `--timestamp=${time_s}`, `--build-arg=BASE=${base.name}`]
+    await step(tree, 'buildah', 'bud', ...options, '-f', containerfile, '-t', image, '.')
+    await step(tree, 'buildah', 'push', image, `oci-archive:${file}:${image}`)
+    const packages = name === 'web' ? await bundledIn(tree) : await installedIn(tree, image)
+    await writeBill(file, packages, whole)
+  }
+}
+
+async function installedIn(cwd: string, image: string): Promise<Set<string>> {
+  const container = await step(cwd, 'buildah', 'from', '--pull=never', image)
+  try {
+    const lock = 'node_modules/.package-lock.json'
+    return installedBy(await step(cwd, 'buildah', 'run', container, '--', 'cat', lock))
+  } finally {
+    await step(cwd, 'buildah', 'rm', container)
+  }
+}

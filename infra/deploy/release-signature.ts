@@ -1,0 +1,39 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { type DebianProgram, debianProgram, type Executable } from '../local/debian-program.ts'
+import { Failure } from '../local/failure.ts'
+
+const PASSWORD_ATTEMPTS = 3
+const MINISIGN: DebianProgram = {
+  title: 'minisign',
+  names: ['minisign'],
+  package: 'minisign',
+  linksTo: ['libsodium23'],
+  versionOption: '-v',
+  isUsable: (version) => version.startsWith('minisign '),
+  missing: (why) =>
+    `minisign, which signs, was not found, nor could it be fetched (${why}): install minisign.`,
+}
+
+/** @throws Failure that says what to do if it is not installed and Debian's package cannot be unpacked. */
+export const findMinisign = (say?: (line: string) => void): Promise<Executable> =>
+  debianProgram(MINISIGN, say)
+
+/**
+ * Signs the file, with a comment that the signature covers. minisign asks at the terminal for the key's password.
+ * @throws Failure after three attempts.
+ */
+export async function sign(
+  { command, env }: Executable,
+  file: string,
+  key: string,
+  comment: string,
+): Promise<void> {
+  for (let attempt = 0; attempt < PASSWORD_ATTEMPTS; attempt++) {
+    const args = ['-S', '-s', key, '-m', file, '-t', comment]
+    const minisign = spawn(command, args, { env: { ...process.env, ...env }, stdio: 'inherit' })
+    const [code] = await once(minisign, 'exit')
+    if (code === 0) return
+  }
+  throw new Failure(`${key} did not sign the release, so it was not written.`)
+}
