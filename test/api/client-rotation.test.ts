@@ -145,8 +145,8 @@ describe('the rotation of a client', () => {
       await call('POST', `oauth-clients/${old}/revoke`)
       const counter = createClientUsage({ redis: authRedis, clock: api.clock })
       for (const [requestId, reason, address] of [
-        ['a', 'revoked_client', '203.0.113.7'],
-        ['b', 'revoked_client', '203.0.113.7'],
+        ['a', 'revoked_client', '192.0.2.1'],
+        ['b', 'revoked_client', '192.0.2.1'],
         ['c', 'wrong_secret', '198.51.100.1'],
       ] as const)
         counter.refused({
@@ -154,9 +154,10 @@ describe('the rotation of a client', () => {
           ...{ route: 'POST /v1/oauth/token', status: 401, code: 'invalid_client' },
         })
       await counter.flush()
-      const { state, refusedSinceRevoke, refusedAddresses } = await rotation()
+      const { state, refusedSinceRevoke, refusedAddresses, addresses } = await rotation()
       assert.equal(state, 'refused')
-      assert.deepEqual([refusedSinceRevoke, refusedAddresses], [2, ['203.0.113.7']])
+      assert.deepEqual([refusedSinceRevoke, refusedAddresses], [2, ['192.0.2.1']])
+      assert.deepEqual([addresses[0].address, addresses[0].move], ['192.0.2.1', 'not_yet'])
     })
 
     it("answers 404 to another company's client, and 403 to a plain member", async () => {
@@ -339,7 +340,8 @@ describe('the rotation of a client', () => {
     it('is not carried out while Redis is away', async () => {
       await armedUntilSafe()
       await api.redis.stop('SIGTERM')
-      assert.equal((await rotation()).state, 'unknown')
+      const { state, expectedNextUseAt, addresses } = await rotation()
+      assert.deepEqual([state, expectedNextUseAt, addresses[0].move], ['unknown', null, 'unknown'])
       assert.deepEqual(await revokeNow(), [])
       assert.equal((await ofOld()).status, 'Active')
       await api.redis.start()

@@ -151,6 +151,7 @@ describe('the state of a rotation', () => {
       secretPutAwayAt_ms: ago(118),
     },
     refusedSinceRevoke: 0,
+    refusedAddresses: new Map(),
     restoredAt_ms: undefined,
     ...more,
   })
@@ -276,5 +277,27 @@ describe('the state of a rotation', () => {
       ],
     )
     assert.equal(judged.state, 'waiting')
+  })
+  it('says of an address whose requests are refused that it has not moved, or that this is unknown once it used the replacement', () => {
+    const moveOf = (refusedAt_ms: number) => {
+      const refused = { refusedSinceRevoke: 1, refusedAddresses: new Map([['192.0.2.1', refusedAt_ms]]) }
+      const given = evidence(MINUTELY, every(1, ago(60), ago(1)), { ...revoked(MINUTELY), ...refused })
+      return rotationState(given, NOW_MS).addresses.map(({ move }) => move)
+    }
+    assert.deepEqual(moveOf(ago(0)), ['not_yet'])
+    assert.deepEqual(moveOf(ago(30)), ['unknown'])
+  })
+
+  it('claims nothing of addresses or of the next use while uses may be missing', () => {
+    const { addresses, ...judged } = rotationState(
+      evidence(MINUTELY, every(1, ago(60), ago(1)), { whole: false }),
+      NOW_MS,
+    )
+    assert.deepEqual(
+      addresses.map(({ move }) => move),
+      ['unknown'],
+    )
+    const { longestGap_ms, expectedNextUseAt_ms, safeFrom_ms } = judged
+    assert.deepEqual([longestGap_ms, expectedNextUseAt_ms, safeFrom_ms], [undefined, undefined, undefined])
   })
 })

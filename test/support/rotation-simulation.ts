@@ -115,6 +115,7 @@ export function simulate({ machines, rotatedAt_ms, endsAt_ms, step_ms }: Simulat
         secretPutAwayAt_ms: now_ms >= putAwayAt_ms ? putAwayAt_ms : undefined,
       },
       refusedSinceRevoke: 0,
+      refusedAddresses: new Map(),
       restoredAt_ms: undefined,
     }
     outcome.moments += 1

@@ -13,7 +13,7 @@ export async function rotationAnswer(
   { vendorId, old }: { vendorId: string; old: ClientRecord },
 ): Promise<z.infer<typeof ClientRotation>> {
   const found = await readRotation(stores, { vendorId, old })
-  const { evidence, plan, refusedAddresses, tokensLastDay } = found
+  const { evidence, plan, tokensLastDay } = found
   const { state, ...judged } = rotationState(evidence, stores.clock.now())
   const due = judged.addresses.filter((one) => one.due)
   return {
@@ -31,7 +31,7 @@ export async function rotationAnswer(
       move,
     })),
     refusedSinceRevoke: evidence.refusedSinceRevoke,
-    refusedAddresses,
+    refusedAddresses: [...evidence.refusedAddresses.keys()],
     ifRevokedNow: {
       addresses: due.length,
       tokensAnHour: due.length === 0 ? 0 : Math.round((tokensLastDay / 24) * 100) / 100,

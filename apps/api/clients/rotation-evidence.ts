@@ -1,6 +1,7 @@
 import { type ClientRecord, findClient } from '#shared/oauth/clients.ts'
 import { FENCED } from '#shared/revocation/records.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
+import type { RefusalRecord } from '#shared/usage/client-usage.ts'
 import { listPositions, readRefusals } from '#shared/usage/refusals.ts'
 import { type RotationPlan, readPlan } from './rotation-plans.ts'
 import type { RotationEvidence, UseEvidence } from './rotation-state.ts'
@@ -17,8 +18,6 @@ export interface FoundRotation {
   plan: RotationPlan
   /** When the replacement's secret was put away. */
   secretPutAwayAt: Date | null
-  /** The addresses whose requests were refused since the client was revoked, the latest first. */
-  refusedAddresses: string[]
   /** In the last 24 whole hours. */
   tokensLastDay: number
 }
@@ -54,12 +53,12 @@ export async function readRotation(
           secretPutAwayAt_ms: secretPutAwayAt?.getTime(),
         },
       refusedSinceRevoke: refused?.length ?? 0,
+      refusedAddresses: latestOf(refused ?? []),
       restoredAt_ms: restoredAt?.getTime(),
     },
     replacement,
     plan,
     secretPutAwayAt,
-    refusedAddresses: [...new Set(refused?.flatMap(({ address }) => address ?? []))],
     tokensLastDay: usage.hours.slice(-24).reduce((sum, { tokens }) => sum + tokens, 0),
   }
 }
@@ -91,6 +90,14 @@ async function readRefused(
     ({ reason, at_ms }) =>
       reason === 'revoked_client' || (reason === 'revoked' && at_ms >= revokedAt.getTime()),
   )
+}
+
+/** @param refused the latest first. */
+function latestOf(refused: readonly RefusalRecord[]): Map<string, number> {
+  const latest = new Map<string, number>()
+  for (const { address, at_ms } of refused)
+    if (address !== undefined && !latest.has(address)) latest.set(address, at_ms)
+  return latest
 }
 
 async function readRestore(db: Queryable): Promise<{ fenced: boolean; restoredAt: Date | null }> {

@@ -39,6 +39,8 @@ export interface RotationEvidence {
   replacement: (UseEvidence & { createdAt_ms: number; secretPutAwayAt_ms: number | undefined }) | undefined
   /** How many requests of the old client were refused since it was revoked, in the last 24 hours. */
   refusedSinceRevoke: number
+  /** Their addresses, each with its latest such request, the latest first. */
+  refusedAddresses: ReadonlyMap<string, number>
   /** When the database was last restored from a backup: it may lack uses before then. */
   restoredAt_ms: number | undefined
 }
@@ -48,7 +50,8 @@ export interface AddressInRotation {
   lastUsedAt_ms: number
   /**
    * `moved`: it used the replacement last, and its next use of the old client has failed to appear. `not_yet`: its
-   * next use is still ahead. `unknown`: it used both of late, was used once, or stopped without using the replacement.
+   * next use is still ahead, or was refused since the revoke. `unknown`: it used both of late, was used once, stopped
+   * without using the replacement, or uses may be missing.
    */
   move: 'moved' | 'not_yet' | 'unknown'
   /** Whether it may still use the old client. */
@@ -57,7 +60,7 @@ export interface AddressInRotation {
 
 export interface Rotation {
   state: RotationState
-  /** The old client's; undefined if no rhythm is known. */
+  /** The old client's; undefined if no rhythm is known, or uses may be missing. */
   longestGap_ms: number | undefined
   expectedNextUseAt_ms: number | undefined
   /** When its longest gap and a quarter will have passed without a use; undefined if no rhythm is known. */
@@ -79,10 +82,10 @@ const WEEK_MS = 7 * DAY_MS
  * and a quarter have passed without a use, and those of each of its addresses. See docs/rotation.md.
  */
 export function rotationState(evidence: RotationEvidence, now_ms: number): Rotation {
-  const { old, replacement, restoredAt_ms = 0 } = evidence
+  const { whole, old, replacement, restoredAt_ms = 0 } = evidence
   const { lastUsedAt_ms } = old
   const rhythm =
-    old.addresses.length < ADDRESSES_KEPT
+    whole && old.addresses.length < ADDRESSES_KEPT
       ? rhythmOfClient(old.days, replacement?.createdAt_ms ?? Infinity)
       : undefined
   const addresses = old.addresses.map((one) => addressIn(evidence, one, now_ms))
@@ -156,15 +159,17 @@ function expectedAfter(lastUsedAt_ms: number, hours: readonly number[], longestG
 }
 
 function addressIn(
-  { old, replacement, restoredAt_ms = 0 }: RotationEvidence,
+  { whole, old, replacement, refusedAddresses, restoredAt_ms = 0 }: RotationEvidence,
   one: AddressOfUse,
   now_ms: number,
 ): AddressInRotation {
   const { address, seenAt_ms } = one
   const allowed_ms = rhythmOfAddress(one)?.allowed_ms ?? ONCE_MS
   const due = !old.revoked && now_ms < Math.max(seenAt_ms, restoredAt_ms) + allowed_ms
+  const refusedAt_ms = refusedAddresses.get(address)
   const there = replacement?.addresses.find((other) => other.address === address)
-  const changed = there !== undefined && there.seenAt_ms > seenAt_ms
-  const move = changed && !due ? 'moved' : due && !changed ? 'not_yet' : 'unknown'
+  const changed = there !== undefined && there.seenAt_ms > (refusedAt_ms ?? seenAt_ms)
+  const ahead = due || refusedAt_ms !== undefined
+  const move = !whole || changed === ahead ? 'unknown' : changed ? 'moved' : 'not_yet'
   return { address, lastUsedAt_ms: seenAt_ms, move, due }
 }
