@@ -29,7 +29,11 @@ export const clock = (at: Date): string => CLOCK.format(at)
 export const clockShort = (at: Date): string => CLOCK_SHORT.format(at)
 
 const WEEK_DAY = new Intl.DateTimeFormat('en-GB', { weekday: 'short' })
+const WEEK_DAY_OF_MONTH = new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric' })
 const WEEK_DAYS_CLEAR_MS = 6 * 86_400_000
+
+/** "Mon 9". */
+export const weekday = (at: Date): string => WEEK_DAY_OF_MONTH.format(at)
 
 /** When something began that lasts: "14:00" today, "Sat 14:00" in the last six days, and before that a date. */
 export function since(at: Date, now: Date): string {

@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react'
 import type { ClientRotation } from '../api/contract.ts'
 import { Ago } from '../ui/Ago.tsx'
 import { rehearsed } from './rotation-words.ts'
@@ -16,25 +17,38 @@ const ORDER = Object.keys(MOVE_WORDS)
 /** What would fail if the client was revoked now, with the addresses that used it. */
 export function Rehearsal({ rotation }: { rotation: ClientRotation | undefined }) {
   if (!rotation) return <p className="quiet">Looking up what would fail …</p>
-  const addresses = rotation.addresses.toSorted((a, b) => ORDER.indexOf(a.move) - ORDER.indexOf(b.move))
-  const more = addresses.length - SHOWN
   return (
     <section className="rehearsal" aria-label="If revoked now">
       <p className="strong">{rehearsed(rotation)}</p>
-      {addresses.length > 0 && (
-        <ul className="small">
-          {addresses.slice(0, SHOWN).map(({ address, lastUsedAt, move }) => (
-            <li key={address}>
-              <code>{address}</code>
-              {rotation.replacementId !== null && <span>{MOVE_WORDS[move]}</span>}
-              <span className="quiet">
-                last used <Ago at={lastUsedAt} />
-              </span>
-            </li>
-          ))}
-          {more > 0 && <li className="quiet">and {more} more</li>}
-        </ul>
-      )}
+      <AddressList rotation={rotation} />
     </section>
+  )
+}
+
+interface AddressListProps {
+  rotation: ClientRotation
+  /** Draws when the address was seen. */
+  track?: (address: Address) => ReactNode
+}
+
+/** The addresses that used the old client, those first that may use it again. */
+export function AddressList({ rotation, track }: AddressListProps) {
+  const addresses = rotation.addresses.toSorted((a, b) => ORDER.indexOf(a.move) - ORDER.indexOf(b.move))
+  const more = addresses.length - SHOWN
+  if (addresses.length === 0) return null
+  return (
+    <ul className="addresses small">
+      {addresses.slice(0, SHOWN).map((one) => (
+        <li key={one.address}>
+          <code>{one.address}</code>
+          {rotation.replacementId !== null && <span>{MOVE_WORDS[one.move]}</span>}
+          <span className="quiet">
+            last used <Ago at={one.lastUsedAt} />
+          </span>
+          {track?.(one)}
+        </li>
+      ))}
+      {more > 0 && <li className="quiet">and {more} more</li>}
+    </ul>
   )
 }

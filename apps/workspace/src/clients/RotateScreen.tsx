@@ -20,11 +20,10 @@ import { credentialName } from './credential.tsx'
 import { ExpiryNotice } from './ExpiryNotice.tsx'
 import { hasExpired } from './expiry.ts'
 import { NoSuchClient } from './NoSuchClient.tsx'
-import { Rehearsal } from './Rehearsal.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
-import { refusedSince, STATE_WORDS, type StepState, sentenceOf } from './rotation-words.ts'
+import { refusedSince, rehearsed, STATE_WORDS, type StepState, sentenceOf } from './rotation-words.ts'
 import { Scopes } from './Status.tsx'
-import { TokenWatch } from './TokenWatch.tsx'
+import { Timeline } from './Timeline.tsx'
 import { scopesWanted, UNUSED_DAYS } from './unused-scopes.ts'
 import './clients.css'
 import './rotate.css'
@@ -180,7 +179,7 @@ function Steps({ old, replacement, rotation, onCreate }: StepsProps) {
       </Step>
       <Step number={3} title="Watch token requests move over" state={steps.watch}>
         {replacement && rotation ? (
-          <TokenWatch old={old} replacement={replacement} rotation={rotation} />
+          <Timeline old={old} replacement={replacement} rotation={rotation} />
         ) : (
           <p>Here you will see, live, which of the two clients your systems use.</p>
         )}
@@ -210,7 +209,7 @@ function Revoking({ old, rotation }: { old: OAuthClient; rotation: ClientRotatio
   return (
     <>
       <p>{rotation ? sentenceOf(rotation, now) : 'Do this last, when the replacement has taken over.'}</p>
-      {rotation && <Rehearsal rotation={rotation} />}
+      {rotation && <p className="strong">{rehearsed(rotation)}</p>}
       {rotation && <ArmRevocation old={old} rotation={rotation} />}
       <Button
         variant="danger"

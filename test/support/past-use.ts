@@ -1,0 +1,54 @@
+import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import { createRedis, type Redis } from '#shared/stores/redis.ts'
+import { redisReady } from '#shared/stores/redis-ready.ts'
+import { createClientUsage } from '#shared/usage/client-usage.ts'
+import { drainUsage } from '../../apps/api/clients/usage.ts'
+import type { TestStack } from './stack.ts'
+
+const MINUTE_MS = 60_000
+
+export interface Past {
+  redis: Redis
+  db: Database
+  /** Counts and stores a token of the client for each time, in minutes ago and oldest first, as the services do. */
+  used(clientId: string, minutesAgo: number[], address?: string): Promise<void>
+  /** Puts a replacement's secret away in the past, so that what it did since counts. */
+  putAway(clientId: string, minutesAgo: number): Promise<void>
+  close(): Promise<void>
+}
+
+/** What the clients of a stack did before it was started. */
+export async function pastOf({ stores: { postgres, redis: store } }: TestStack): Promise<Past> {
+  const db = createPostgres({ url: postgres.serviceUrl('api'), poolSize: 2, applicationName: 'test' })
+  const redis = createRedis({ url: store.serviceUrl('api'), connectionName: 'test' })
+  const authRedis = createRedis({ url: store.serviceUrl('auth'), connectionName: 'test' })
+  await Promise.all([redisReady(redis), redisReady(authRedis)])
+  const ago = (minutes: number) => Date.now() - minutes * MINUTE_MS
+  return {
+    redis,
+    db,
+    async used(clientId, minutesAgo, address = '192.0.2.1') {
+      for (const minutes of minutesAgo) {
+        const counter = createClientUsage({ redis: authRedis, clock: { now: () => ago(minutes) } })
+        counter.issued(clientId, 'analytics:read', address)
+        await counter.flush()
+        await drainUsage({ redis, db })
+      }
+    },
+    async putAway(clientId, minutesAgo) {
+      await db.raw('insert into client_rotation (client_id, secret_put_away_at) values (?, ?)', [
+        clientId,
+        new Date(ago(minutesAgo)),
+      ])
+    },
+    async close() {
+      redis.disconnect()
+      authRedis.disconnect()
+      await db.destroy()
+    },
+  }
+}
+
+/** Minutes ago, oldest first. */
+export const every = (minutes: number, from: number, to: number): number[] =>
+  Array.from({ length: Math.floor((from - to) / minutes) + 1 }, (_, index) => from - index * minutes)
