@@ -41,7 +41,7 @@ export function useRotation(
     queryFn: ({ signal }) => asMe<ClientRotation>(rotationPath(vendorId, clientId ?? ''), { signal }),
     refetchInterval: refresh_ms,
   })
-  if (isError || fetchStatus === 'paused') return { ...(data ?? NOTHING_KNOWN), state: 'unknown' }
+  if (isError || fetchStatus === 'paused') return { ...NOTHING_KNOWN, armed: data?.armed ?? null }
   return data
 }
 

@@ -106,7 +106,6 @@ function InRotation({ client, pair: { role, other } }: { client: OAuthClient; pa
   const now = useNow()
   const [, navigate] = useLocation()
   const old = role === 'old' ? client : other
-  const expired = useExpired(old)
   const rotation = useRotation(vendorId, old.clientId)
   return (
     <Notice
@@ -122,8 +121,7 @@ function InRotation({ client, pair: { role, other } }: { client: OAuthClient; pa
       <Link href={`${to(SCREENS.clients)}/${other.clientId}`}>
         <bdi>{other.name}</bdi>
       </Link>
-      .{!expired && ` Both work until ${role === 'old' ? 'this' : 'the old'} one is revoked.`}
-      {rotation && <p>{sentenceOf(rotation, now)}</p>}
+      .{rotation && <p>{sentenceOf(rotation, now)}</p>}
     </Notice>
   )
 }

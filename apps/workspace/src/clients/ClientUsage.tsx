@@ -8,9 +8,6 @@ import { BARS_HEIGHT, barsOf } from './bars.ts'
 import { UnusedScopes } from './UnusedScopes.tsx'
 import './usage.css'
 
-/** As a part of a drawing that is high itself. */
-const LOWEST = 3
-
 /** Tokens and refusals of the last 14 days, their addresses, and the unused scopes. */
 export function ClientUsage({ client }: { client: OAuthClient }) {
   const { vendorId } = useCompany()
@@ -39,7 +36,7 @@ function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
     tokens: 0,
   })
   const most = Math.max(1, ...hours.map((each) => Math.max(each.tokens, each.refused)))
-  const bars = (count: (each: Usage['hours'][number]) => number) => barsOf(hours.map(count), most, LOWEST)
+  const bars = (count: (each: Usage['hours'][number]) => number) => barsOf(hours.map(count), most)
   const said = `${tokens === 0 ? 'No' : tokens.toLocaleString('en')} ${plural(tokens, 'token')} issued, ${refused === 0 ? 'no' : refused.toLocaleString('en')} ${plural(refused, 'request')} refused.`
   const first = hours[0]
   return (

@@ -25,14 +25,14 @@ export function Rehearsal({ rotation }: { rotation: ClientRotation | undefined }
   )
 }
 
-interface AddressListProps {
+/** The addresses that used the old client, those first that may use it again. @param track draws when it was. */
+export function AddressList({
+  rotation,
+  track,
+}: {
   rotation: ClientRotation
-  /** Draws when the address was seen. */
   track?: (address: Address) => ReactNode
-}
-
-/** The addresses that used the old client, those first that may use it again. */
-export function AddressList({ rotation, track }: AddressListProps) {
+}) {
   const addresses = rotation.addresses.toSorted((a, b) => ORDER.indexOf(a.move) - ORDER.indexOf(b.move))
   const more = addresses.length - SHOWN
   if (addresses.length === 0) return null

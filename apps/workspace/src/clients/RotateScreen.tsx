@@ -4,7 +4,6 @@ import { useClient } from '../api/clients.ts'
 import type { ClientRotation, OAuthClient } from '../api/contract.ts'
 import { useRotation } from '../api/rotation.ts'
 import { useSignedIn } from '../api/session.ts'
-import { dateTime } from '../api/time.ts'
 import { SCREENS, useCompany } from '../shell/company.ts'
 import { Page } from '../shell/Page.tsx'
 import { useNow } from '../ui/Ago.tsx'
@@ -88,13 +87,18 @@ interface WithReplacementProps {
   onCreate: () => void
 }
 
+/** With the service's judgement. Without a replacement there is nothing to judge. */
 function WithReplacement({ old, replacementId, onCreate }: WithReplacementProps) {
   const { vendorId } = useCompany()
   const query = useClient(vendorId, replacementId, WATCH_MS)
+  const rotation = useRotation(vendorId, old.clientId, WATCH_MS)
+  const skeleton = <Skeleton lines={10} />
   return (
-    <Loaded query={query} skeleton={<Skeleton lines={10} />}>
-      {(replacement) =>
-        replacement.status === 'Revoked' && old.status === 'Active' ? (
+    <Loaded query={query} skeleton={skeleton}>
+      {(replacement) => {
+        if (!rotation) return skeleton
+        const again = replacement.status === 'Revoked' && old.status === 'Active'
+        return again ? (
           <>
             <Notice tone="info" title="The last replacement was revoked">
               <bdi>{replacement.name}</bdi> no longer works, so the rotation begins again.
@@ -102,62 +106,51 @@ function WithReplacement({ old, replacementId, onCreate }: WithReplacementProps)
             <Steps old={old} onCreate={onCreate} />
           </>
         ) : (
-          <Deploying old={old} replacement={replacement} onCreate={onCreate} />
+          <>
+            <RevokedEarly old={old} rotation={rotation} />
+            <Steps old={old} to={{ replacement, rotation }} onCreate={onCreate} />
+          </>
         )
-      }
+      }}
     </Loaded>
   )
 }
 
-interface DeployingProps extends Omit<WithReplacementProps, 'replacementId'> {
-  replacement: OAuthClient
-}
-
-/** With the service's judgement; without a replacement there is nothing to judge. */
-function Deploying(props: DeployingProps) {
-  const { vendorId } = useCompany()
-  const { user } = useSignedIn()
+function RevokedEarly({ old, rotation }: { old: OAuthClient; rotation: ClientRotation }) {
+  const { userId } = useSignedIn().user
   const now = useNow()
-  const rotation = useRotation(vendorId, props.old.clientId, WATCH_MS)
-  if (!rotation) return <Skeleton lines={10} />
-  const { state } = rotation
+  const refused = rotation.state === 'refused'
+  if (!refused && rotation.state !== 'revoked') return null
+  const title = refused
+    ? refusedSince(rotation, old, { credential: credentialName(old), userId, now })
+    : STATE_WORDS.revoked.warning
   return (
-    <>
-      {(state === 'refused' || state === 'revoked') && (
-        <Notice
-          tone={state === 'refused' ? 'bad' : 'warn'}
-          title={
-            state === 'refused'
-              ? refusedSince(rotation, props.old, {
-                  credential: credentialName(props.old),
-                  userId: user.userId,
-                  now,
-                })
-              : 'It is not known whether a replacement is in use'
-          }
-        >
-          {sentenceOf(rotation, now)}
-        </Notice>
-      )}
-      <Steps {...props} rotation={rotation} />
-    </>
+    <Notice tone={refused ? 'bad' : 'warn'} title={title}>
+      {sentenceOf(rotation, now)}
+    </Notice>
   )
 }
 
 interface StepsProps {
   old: OAuthClient
-  replacement?: OAuthClient
-  rotation?: ClientRotation
+  to?: { replacement: OAuthClient; rotation: ClientRotation }
   onCreate: () => void
 }
 
-function Steps({ old, replacement, rotation, onCreate }: StepsProps) {
-  const steps = STATE_WORDS[rotation?.state ?? 'no_replacement'].steps
+function Steps({ old, to, onCreate }: StepsProps) {
+  const company = useCompany()
+  const steps = STATE_WORDS[to?.rotation.state ?? 'no_replacement'].steps
+  const [before, after] = [credentialName(old), credentialName(to?.replacement ?? old)]
   return (
     <ol className="steps">
-      <Step number={1} title="Create a replacement" state={replacement ? 'done' : 'now'}>
-        {replacement ? (
-          <ClientLine client={replacement} />
+      <Step number={1} title="Create a replacement" state={to ? 'done' : 'now'}>
+        {to ? (
+          <p>
+            <Link href={`${company.to(SCREENS.clients)}/${to.replacement.clientId}`}>
+              <bdi>{to.replacement.name}</bdi>
+            </Link>{' '}
+            <code className="quiet">{to.replacement.clientId}</code>
+          </p>
         ) : old.status === 'Revoked' ? (
           <p>This client is already revoked: there is nothing to rotate.</p>
         ) : (
@@ -166,42 +159,33 @@ function Steps({ old, replacement, rotation, onCreate }: StepsProps) {
       </Step>
       <Step number={2} title="Deploy it" state={steps.deploy}>
         <p>
-          {credentialName(old) === credentialName(replacement ?? old)
-            ? `Replace the old id and ${credentialName(old)} with the new ones`
-            : `Use the new id, and the ${credentialName(replacement ?? old)} in place of the ${credentialName(old)},`}{' '}
-          in every system that uses <bdi>{old.name}</bdi>.{' '}
-          {old.status === 'Active' &&
-            !hasExpired(old, new Date()) &&
-            'The old client keeps working meanwhile. '}
-          You can leave this page: you or a teammate can continue from either client.
+          {before === after
+            ? `Replace the old id and ${before} with the new ones`
+            : `Use the new id, and the ${after} in place of the ${before},`}{' '}
+          in every system that uses <bdi>{old.name}</bdi>. You can leave this page: you or a teammate can
+          continue from either client.
         </p>
-        {rotation && steps.deploy === 'now' && old.status === 'Active' && <WhatCounts {...rotation} />}
       </Step>
       <Step number={3} title="Watch token requests move over" state={steps.watch}>
-        {replacement && rotation ? (
-          <Timeline old={old} replacement={replacement} rotation={rotation} />
+        {to ? (
+          <Timeline old={old} {...to} />
         ) : (
           <p>Here you will see, live, which of the two clients your systems use.</p>
         )}
       </Step>
       <Step number={4} title="Revoke the old client" state={steps.revoke}>
-        {old.status === 'Revoked' ? (
-          <Revoked old={old} replacement={replacement} complete={rotation?.state === 'complete'} />
+        {old.status === 'Active' ? (
+          <Revoking old={old} rotation={to?.rotation} />
         ) : (
-          <Revoking old={old} rotation={replacement && rotation} />
+          <p>
+            <bdi>{old.name}</bdi> is revoked.
+            {to?.rotation.state === 'complete' && ' The rotation is complete.'}
+          </p>
         )}
       </Step>
     </ol>
   )
 }
-
-const WhatCounts = ({ secretPutAwayAt }: ClientRotation) => (
-  <p className="quiet small">
-    {secretPutAwayAt
-      ? `Its secret was put away on ${dateTime(new Date(secretPutAwayAt))}. Tokens from before then count as a trial, and so do a few from one short stretch.`
-      : 'Tokens of its first minutes count as a trial, and so do a few from one short stretch.'}
-  </p>
-)
 
 function Revoking({ old, rotation }: { old: OAuthClient; rotation: ClientRotation | undefined }) {
   const now = useNow()
@@ -219,34 +203,6 @@ function Revoking({ old, rotation }: { old: OAuthClient; rotation: ClientRotatio
         Revoke the old client
       </Button>
       {revoking && <RevokeClient client={old} onClose={() => setRevoking(false)} />}
-    </>
-  )
-}
-
-interface RevokedProps {
-  old: OAuthClient
-  replacement: OAuthClient | undefined
-  complete: boolean
-}
-
-function Revoked({ old, replacement, complete }: RevokedProps) {
-  const { to } = useCompany()
-  return (
-    <>
-      <p>
-        <bdi>{old.name}</bdi> is revoked.{complete && ' The rotation is complete.'}
-      </p>
-      <p>
-        <Link href={`${to(SCREENS.clients)}${replacement ? `/${replacement.clientId}` : ''}`}>
-          {replacement ? (
-            <>
-              Go to <bdi>{replacement.name}</bdi>
-            </>
-          ) : (
-            'All clients'
-          )}
-        </Link>
-      </p>
     </>
   )
 }
@@ -272,18 +228,6 @@ function Step({ number, title, state, children }: StepProps) {
         {children}
       </div>
     </li>
-  )
-}
-
-function ClientLine({ client }: { client: OAuthClient }) {
-  const { to } = useCompany()
-  return (
-    <p className="client-line">
-      <Link href={`${to(SCREENS.clients)}/${client.clientId}`}>
-        <bdi>{client.name}</bdi>
-      </Link>
-      <code>{client.clientId}</code>
-    </p>
   )
 }
 

@@ -1,4 +1,3 @@
-import type { ReactNode } from 'react'
 import type { ClientRotation, ClientUsage, OAuthClient } from '../api/contract.ts'
 import { dateTime, near } from '../api/time.ts'
 import { useUsage } from '../api/usage.ts'
@@ -11,6 +10,8 @@ import { type Axis, axisOf, HOUR_MS } from './timeline-axis.ts'
 import './usage.css'
 
 const HISTORY_MS = 10_000
+
+type Hour = ClientUsage['hours'][number]
 
 export interface TimelineProps {
   old: OAuthClient
@@ -27,30 +28,28 @@ export function Timeline({ old, replacement, rotation }: TimelineProps) {
   const axis = axisOf(rotation, new Date(`${minute}Z`))
   const most = Math.max(...[before, after].flatMap((usage) => usage?.hours.map(busiest) ?? []))
   const words = STATE_WORDS[rotation.state]
+  const lane = { axis, most }
+  const awaited = old.status === 'Active' ? rotation : undefined
   return (
     <div className="timeline">
       <svg className="timeline-days" aria-hidden="true">
         {axis.days.map(({ at_ms, name, monday }) => (
-          <text key={at_ms} className={monday ? '' : 'day-minor'} x={x(axis, at_ms)} y="12">
+          <text key={at_ms} className={monday ? '' : 'day-minor'} x={axis.x(at_ms)} y="12">
             {name}
           </text>
         ))}
-        <text className="timeline-now" x={x(axis, axis.now.getTime())} y="30" textAnchor="middle">
+        <text className="timeline-now" x={axis.x(axis.now.getTime())} y="30" textAnchor="middle">
           now
         </text>
       </svg>
-      <Lane place="Replacement" client={replacement} said={words.replacement}>
-        <Hours axis={axis} usage={after} most={most} />
-      </Lane>
-      <Lane place="Old" client={old} said={words.old}>
-        <Hours axis={axis} usage={before} most={most} awaited={old.status === 'Active' && rotation} />
-      </Lane>
+      <Lane {...lane} place="Replacement" client={replacement} usage={after} said={words.replacement} />
+      <Lane {...lane} place="Old" client={old} usage={before} said={words.old} awaited={awaited} />
       <AddressList
         rotation={rotation}
         track={({ lastUsedAt }) => (
           <svg className="track" aria-hidden="true">
             <Grid axis={axis} />
-            <circle cx={x(axis, Date.parse(lastUsedAt))} cy="50%" r="4" />
+            <circle cx={axis.x(Date.parse(lastUsedAt))} cy="50%" r="4" />
           </svg>
         )}
       />
@@ -67,103 +66,101 @@ export function Timeline({ old, replacement, rotation }: TimelineProps) {
   )
 }
 
-const x = (axis: Axis, at_ms: number): string => `${(axis.share(at_ms) * 100).toFixed(2)}%`
-
-const busiest = ({ tokens, refused }: ClientUsage['hours'][number]): number => Math.max(tokens, refused)
+const busiest = ({ tokens, refused }: Hour): number => Math.max(tokens, refused)
 
 /** Where each day begins, and where now is. */
-const Grid = ({ axis }: { axis: Axis }) =>
-  [...axis.days.map(({ at_ms }) => at_ms), axis.now.getTime()].map((at_ms, index, { length }) => (
-    <line
-      key={at_ms}
-      className={index === length - 1 ? 'timeline-now' : 'timeline-day'}
-      {...{ x1: x(axis, at_ms), x2: x(axis, at_ms), y1: '0', y2: '100%' }}
-    />
-  ))
+const Grid = ({ axis: { days, now, x } }: { axis: Axis }) => (
+  <>
+    {days.map(({ at_ms }) => (
+      <line key={at_ms} x1={x(at_ms)} x2={x(at_ms)} y2="100%" />
+    ))}
+    <line className="timeline-now" x1={x(now.getTime())} x2={x(now.getTime())} y2="100%" />
+  </>
+)
 
 interface LaneProps {
   place: string
   client: OAuthClient
-  said: Said | undefined
-  children: ReactNode
-}
-
-const Lane = ({ place, client, said = { tone: 'idle', said: client.status }, children }: LaneProps) => (
-  <section className={`lane tone-${said.tone}`} aria-label={`${place}: ${client.name}`}>
-    <p className="lane-head">
-      <span className="small quiet">{place}</span>
-      <bdi className="lane-name">{client.name}</bdi>
-      <span className="lane-said">
-        <span className="watch-dot" aria-hidden="true" />
-        {said.said}
-      </span>
-    </p>
-    {children}
-    <p className="small quiet">
-      Last token: {client.lastUsedAt ? <Ago at={client.lastUsedAt} /> : 'none yet'}.{' '}
-      {client.tokensIssued24h.toLocaleString('en')} in 24 hours.
-    </p>
-  </section>
-)
-
-interface HoursProps {
-  axis: Axis
   /** Undefined while it loads. */
   usage: ClientUsage | undefined
+  said: Said | undefined
+  axis: Axis
   /** In the busiest hour of both clients. */
   most: number
   /** When the client is expected again. */
-  awaited?: ClientRotation | false
+  awaited?: ClientRotation | undefined
 }
 
-/** Tokens and refusals by the hour. For the old client, also its expected next use, and how long to wait for it. */
-function Hours({ axis, usage, most, awaited }: HoursProps) {
-  const { now } = axis
+function Lane({ place, client, usage, axis, most, awaited, ...words }: LaneProps) {
+  const { tone, said } = words.said ?? { tone: 'idle', said: client.status }
   const hours = usage?.hours ?? []
-  const counted = (of: 'tokens' | 'refused') => {
-    const counts = hours.map((each) => each[of])
-    const sum = counts.reduce((all, count) => all + count, 0)
-    return { path: barsOf(counts, most), said: sum > 0 && `${sum.toLocaleString('en')} ${of}` }
-  }
-  const { lastUsedAt, expectedNextUseAt, safeFrom } = awaited || {}
-  const expected_ms = Date.parse(expectedNextUseAt ?? '')
-  const expected =
-    expected_ms && `${expected_ms < now.getTime() ? 'was ' : ''}expected ${near(new Date(expected_ms), now)}`
-  const wait = safeFrom && `wait until ${near(new Date(safeFrom), now)}`
-  const [tokens, refused] = [counted('tokens'), counted('refused')]
-  const said = [tokens.said || 'No tokens', refused.said, expected, wait].filter(Boolean).join(', ')
-  const end = axis.share(expected_ms) > 0.5
+  const bars = (of: 'tokens' | 'refused') =>
+    barsOf(
+      hours.map((hour) => hour[of]),
+      most,
+    )
   return (
-    <svg className="track" role="img" aria-label={`14 days by the hour: ${said}`}>
-      <Grid axis={axis} />
-      <svg
-        aria-hidden="true"
-        width={x(axis, axis.from_ms + hours.length * HOUR_MS)}
-        viewBox={`0 0 ${hours.length} ${BARS_HEIGHT}`}
-        preserveAspectRatio="none"
-      >
-        <path className="usage-tokens" d={tokens.path} />
-        <path className="usage-refused" d={refused.path} />
+    <section className={`lane tone-${tone}`} aria-label={`${place}: ${client.name}`}>
+      <p className="lane-head">
+        <span className="small quiet">{place}</span>
+        <bdi className="lane-name">{client.name}</bdi>
+        <span className="lane-said">
+          <span className="watch-dot" aria-hidden="true" />
+          {said}
+        </span>
+      </p>
+      <svg className="track" aria-hidden="true">
+        <Grid axis={axis} />
+        <svg
+          aria-hidden="true"
+          width={axis.x(axis.from_ms + hours.length * HOUR_MS)}
+          viewBox={`0 0 ${hours.length} ${BARS_HEIGHT}`}
+          preserveAspectRatio="none"
+        >
+          <path className="usage-tokens" d={bars('tokens')} />
+          <path className="usage-refused" d={bars('refused')} />
+        </svg>
+        {awaited && <Awaited axis={axis} rotation={awaited} />}
       </svg>
-      {lastUsedAt && safeFrom && (
-        <line
-          className="track-wait"
-          {...{
-            x1: x(axis, Date.parse(lastUsedAt)),
-            x2: x(axis, Date.parse(safeFrom)),
-            y1: '100%',
-            y2: '100%',
-          }}
-        />
-      )}
-      {expected && (
-        <>
-          <circle className="track-expected" cx={x(axis, expected_ms)} cy="60%" r="5" />
-          <text x={x(axis, expected_ms)} dx={end ? 6 : -6} y="14" textAnchor={end ? 'end' : 'start'}>
-            {expected}
-          </text>
-        </>
-      )}
-    </svg>
+      <p className="small quiet">
+        Last token: {client.lastUsedAt ? <Ago at={client.lastUsedAt} /> : 'none yet'}.{' '}
+        {usage ? counted(hours) : 'Reading its history …'} {awaited && awaitedWords(awaited, axis.now)}
+      </p>
+    </section>
+  )
+}
+
+function counted(hours: readonly Hour[]): string {
+  const sum = (of: 'tokens' | 'refused') => hours.reduce((all, hour) => all + hour[of], 0)
+  const [tokens, refused] = [sum('tokens'), sum('refused')]
+  return `In 14 days: ${tokens.toLocaleString('en')} ${tokens === 1 ? 'token' : 'tokens'}${refused > 0 ? `, ${refused.toLocaleString('en')} refused` : ''}.`
+}
+
+const awaitedWords = ({ expectedNextUseAt, safeFrom }: ClientRotation, now: Date) =>
+  expectedNextUseAt &&
+  safeFrom &&
+  `Expected again by ${near(new Date(expectedNextUseAt), now)}, and not safe before ${near(new Date(safeFrom), now)}.`
+
+/** The expected next use of the old client, and the wait until it can be revoked. */
+function Awaited({ axis: { now, x }, rotation }: { axis: Axis; rotation: ClientRotation }) {
+  const { lastUsedAt, expectedNextUseAt, safeFrom } = rotation
+  if (lastUsedAt === null || expectedNextUseAt === null || safeFrom === null) return null
+  const expected = new Date(expectedNextUseAt)
+  const at = x(expected.getTime())
+  const side = parseFloat(at) < 50 ? ({ dx: -6 } as const) : ({ dx: 6, textAnchor: 'end' } as const)
+  return (
+    <>
+      <line
+        className="track-wait"
+        x1={x(Date.parse(lastUsedAt))}
+        x2={x(Date.parse(safeFrom))}
+        y1="100%"
+        y2="100%"
+      />
+      <circle className="track-expected" cx={at} cy="60%" r="5" />
+      <text x={at} y="14" {...side}>
+        {near(expected, now)}
+      </text>
+    </>
   )
 }

@@ -19,7 +19,7 @@ interface StateWords {
   /** Each client's lane; its status if the state says nothing of it. */
   old?: Said
   replacement?: Said
-  /** The title of the warning before it is revoked. */
+  /** The title of the warning before it is revoked, or after. */
   warning?: string
   /** Whether arming can still come to something: use now would disarm it, and without a rhythm it never fires. */
   arms?: true
@@ -122,6 +122,7 @@ export const STATE_WORDS: Readonly<Record<RotationState, StateWords>> = {
   },
   revoked: {
     mark: 'Revoked',
+    warning: 'It is not known whether a replacement is in use',
     steps: { deploy: 'now', watch: 'later', revoke: 'done' },
     old: { tone: 'idle', said: 'Revoked' },
     sentence: () => 'The old client is revoked. Nothing shows that a replacement is in use.',
@@ -225,9 +226,11 @@ export function armingWords(
 /** What an armed revocation waits for. */
 export function armedWords({ safeFrom }: ClientRotation, now: Date): string {
   const when =
-    safeFrom !== null && Date.parse(safeFrom) > now.getTime()
-      ? `at ${near(new Date(safeFrom), now)} at the earliest, once the replacement is in use`
-      : 'as soon as the replacement is in use'
+    safeFrom === null
+      ? 'once that is safe, at a time that is not known'
+      : Date.parse(safeFrom) > now.getTime()
+        ? `at ${near(new Date(safeFrom), now)} at the earliest, once the replacement is in use`
+        : 'as soon as the replacement is in use'
   return `The service revokes the old client ${when}. Any use of the old client before then cancels this.`
 }
 

@@ -12,8 +12,8 @@ export interface Axis {
   from_ms: number
   /** The first hour of each day but the one that the axis begins with, and its name if there is room. */
   days: { at_ms: number; name: string; monday: boolean }[]
-  /** Where a time is, as a share of the width. Below 0: before the axis begins. */
-  share: (at_ms: number) => number
+  /** Where a time is, in per cent of the width. Negative before the axis begins. */
+  x: (at_ms: number) => string
 }
 
 /** 14 days, and as much of the future as the wait for the old client needs. */
@@ -34,5 +34,5 @@ export function axisOf({ expectedNextUseAt, safeFrom }: ClientRotation, now: Dat
     if (name !== before) days.push({ at_ms, name: shown, monday })
     before = name
   }
-  return { now, from_ms, days, share }
+  return { now, from_ms, days, x: (at_ms) => `${(share(at_ms) * 100).toFixed(2)}%` }
 }
