@@ -1,16 +1,19 @@
 import { strict as assert } from 'node:assert'
 import type { Scope } from '#shared/oauth/scopes.ts'
 import type { ClientRotation, OAuthClient } from '../../apps/workspace/src/api/contract.ts'
-import { near } from '../../apps/workspace/src/api/time.ts'
+import { dateTime, near } from '../../apps/workspace/src/api/time.ts'
 import { nextName } from '../../apps/workspace/src/clients/client-name.ts'
 import { pairOf } from '../../apps/workspace/src/clients/pair.ts'
 import {
+  armedBy,
+  armedWords,
   armingWords,
   refusedSince,
   rehearsed,
   STATE_WORDS,
   sentenceOf,
 } from '../../apps/workspace/src/clients/rotation-words.ts'
+import { axisOf } from '../../apps/workspace/src/clients/timeline-axis.ts'
 import { scopesWanted, unusedScopes } from '../../apps/workspace/src/clients/unused-scopes.ts'
 
 const NOW = new Date('2026-11-22T12:00:00Z')
@@ -174,6 +177,78 @@ describe('the words of arming', () => {
       armingWords(rotation({ expectedNextUseAt: passed, safeFrom: passed }), 'secret', NOW),
       'Revoke as soon as the replacement is in use',
     )
+  })
+})
+
+describe('the words of an armed revocation', () => {
+  const said = (part: Partial<ClientRotation>) => armedWords(rotation(part), NOW)
+
+  it('names the time that must pass, and what cancels it', () => {
+    assert.equal(
+      said({}),
+      `The service revokes the old client at ${clockOf('2026-11-25T03:00:10Z')} at the earliest, once the replacement is in use. Any use of the old client before then cancels this.`,
+    )
+  })
+
+  it('promises no time that the service does not know', () => {
+    const passed = { safeFrom: ago(1).toISOString() }
+    assert.match(said(passed), /^The service revokes the old client as soon as the replacement is in use\./)
+    assert.match(
+      said({ ...passed, state: 'safe' }),
+      /^The service revokes the old client within a few minutes\./,
+    )
+    for (const state of ['unknown', 'no_rhythm', 'unused'] as const)
+      assert.match(said({ state, safeFrom: null }), /once that is safe, at a time that is not known\./)
+  })
+
+  it('names the person who armed it', () => {
+    const armed = { at: '2026-11-22T11:00:00.000Z', by: { userId: 'usr_1', name: 'Anton Weiss' } }
+    const when = dateTime(new Date(armed.at))
+    assert.equal(armedBy(armed, 'usr_1'), `you on ${when}`)
+    assert.equal(armedBy(armed, 'usr_2'), `Anton Weiss on ${when}`)
+  })
+
+  it('is offered only where it can come to something', () => {
+    const armable = Object.entries(STATE_WORDS).filter(([, { arms }]) => arms)
+    assert.deepEqual(
+      armable.map(([state]) => state),
+      ['not_deployed', 'trial', 'replacement_silent', 'waiting'],
+    )
+  })
+})
+
+describe('the timeline of a rotation', () => {
+  const of = (part: Partial<ClientRotation>) => axisOf(rotation(part), NOW)
+  const shareOf = ({ x }: ReturnType<typeof of>, at: string | null) => parseFloat(x(Date.parse(at ?? '')))
+
+  it('has 14 days before now, and the wait after it', () => {
+    const axis = of({})
+    assert.equal(new Date(axis.from_ms).toISOString(), '2026-11-08T13:00:00.000Z')
+    assert.equal(shareOf(axis, '2026-11-08T13:00:00Z'), 0)
+    assert.ok(shareOf(axis, '2026-11-07T13:00:00Z') < 0)
+    const [now, expected, safe] = [NOW.toISOString(), rotation({}).expectedNextUseAt, rotation({}).safeFrom]
+    assert.ok(shareOf(axis, now) < shareOf(axis, expected))
+    assert.ok(shareOf(axis, expected) < shareOf(axis, safe))
+    assert.ok(shareOf(axis, safe) < 100)
+  })
+
+  it('marks at its edge what is a month ahead, and has a day of the future when nothing is expected', () => {
+    const month = of({ expectedNextUseAt: '2026-12-20T00:00:00Z', safeFrom: '2026-12-28T00:00:00Z' })
+    assert.equal(shareOf(month, '2026-12-20T00:00:00Z'), 97)
+    assert.equal(shareOf(month, '2026-11-27T12:00:00Z'), 97)
+    const nothing = of({ expectedNextUseAt: null, safeFrom: null })
+    assert.equal(shareOf(nothing, '2026-11-23T12:00:00Z'), 97)
+  })
+
+  it('names each day at its first hour, and none where there is no room', () => {
+    const { days } = of({})
+    assert.ok(days.every(({ at_ms }) => new Date(at_ms).getHours() === 0))
+    assert.equal(days[0]?.name, 'Mon 9')
+    assert.deepEqual(
+      days.slice(1, 3).map(({ name }) => name),
+      ['Tue', 'Wed'],
+    )
+    assert.equal(days.at(-1)?.name, '')
   })
 })
 

@@ -21,7 +21,7 @@ interface StateWords {
   replacement?: Said
   /** The title of the warning before it is revoked, or after. */
   warning?: string
-  /** Whether arming can still come to something: use now would disarm it, and without a rhythm it never fires. */
+  /** Whether arming helps: use now would disarm it, without a rhythm it never fires, and what is safe can be revoked. */
   arms?: true
   sentence: (rotation: ClientRotation, now: Date) => string
 }
@@ -110,7 +110,6 @@ export const STATE_WORDS: Readonly<Record<RotationState, StateWords>> = {
     steps: { deploy: 'done', watch: 'done', revoke: 'now' },
     old: { tone: 'idle', said: 'No longer used' },
     replacement: IN_USE,
-    arms: true,
     sentence: (rotation, now) =>
       `The replacement is in use. The old client got its last token${lastUse(rotation, now)} and has paused for longer than ever before${pause(rotation)}.`,
   },
@@ -224,14 +223,16 @@ export function armingWords(
 }
 
 /** What an armed revocation waits for. */
-export function armedWords({ safeFrom }: ClientRotation, now: Date): string {
-  const when =
-    safeFrom === null
-      ? 'once that is safe, at a time that is not known'
-      : Date.parse(safeFrom) > now.getTime()
-        ? `at ${near(new Date(safeFrom), now)} at the earliest, once the replacement is in use`
-        : 'as soon as the replacement is in use'
-  return `The service revokes the old client ${when}. Any use of the old client before then cancels this.`
+export function armedWords(rotation: ClientRotation, now: Date): string {
+  return `The service revokes the old client ${armedUntil(rotation, now)}. Any use of the old client before then cancels this.`
+}
+
+function armedUntil({ state, safeFrom }: ClientRotation, now: Date): string {
+  if (state === 'safe') return 'within a few minutes'
+  if (safeFrom === null) return 'once that is safe, at a time that is not known'
+  return Date.parse(safeFrom) > now.getTime()
+    ? `at ${near(new Date(safeFrom), now)} at the earliest, once the replacement is in use`
+    : 'as soon as the replacement is in use'
 }
 
 /** "you on 22 Nov 2026, 19:39". */

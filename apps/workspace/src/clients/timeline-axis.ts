@@ -24,7 +24,7 @@ export function axisOf({ expectedNextUseAt, safeFrom }: ClientRotation, now: Dat
   const ahead = Math.min(Math.max(HOURS_AHEAD.least, ...awaited), HOURS_AHEAD.most)
   const to_ms = now_ms + ahead * HOUR_MS
   // A mark at the end has room for its second half.
-  const share = (at_ms: number) => ((Math.min(at_ms, to_ms) - from_ms) / (to_ms - from_ms)) * 0.985
+  const share = (at_ms: number) => ((Math.min(at_ms, to_ms) - from_ms) / (to_ms - from_ms)) * 0.97
   const days: Axis['days'] = []
   let before = weekday(new Date(from_ms))
   for (let at_ms = from_ms + HOUR_MS; at_ms < to_ms; at_ms += HOUR_MS) {
