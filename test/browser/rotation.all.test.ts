@@ -1,38 +1,177 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
+import { dateTime, near } from '../../apps/workspace/src/api/time.ts'
+import { eventually } from '../support/eventually.ts'
+import { every, type Past, pastOf } from '../support/past-use.ts'
 import { closeReveal, revealed } from '../support/reveal.ts'
 import {
   ADMIN,
   api,
   assertAccessible,
+  assertFits,
   createClient,
   OWNER,
   requestToken,
   sessionToken,
+  testWorkspace,
   untilUsed,
   type Visit,
   visit,
 } from '../support/workspace.ts'
 
 const CLIENTS = '/ven_acme/integrations/oauth2-clients'
+const HOUR = 60
+const DAY = 24 * HOUR
+
+interface Pair {
+  old: string
+  secret: string
+  replacement: string
+}
+
+/** Until this many minutes ago. */
+const nightly = (last: number) => every(DAY, last + Math.floor((13 * DAY - last) / DAY) * DAY, last)
+
+async function deployed(past: Past, replacement: string, address?: string): Promise<void> {
+  await past.putAway(replacement, 11 * HOUR)
+  await past.used(replacement, [...every(HOUR, 10 * HOUR, HOUR), 1], address)
+}
+
+const ARMABLE = ['not_deployed', 'trial', 'replacement_silent', 'waiting']
+
+const STATES: {
+  state: string
+  prepare: (past: Past, pair: Pair) => Promise<unknown>
+  says: (string | RegExp)[]
+  step?: string
+}[] = [
+  {
+    state: 'not_deployed',
+    prepare: (past, { old }) => past.used(old, nightly(12 * HOUR)),
+    says: ['No token request yet', 'The replacement has never got a token.', /1 token a day would fail/],
+    step: 'Deploy it',
+  },
+  {
+    state: 'in_use',
+    async prepare(past, { old, replacement }) {
+      await past.used(old, [...nightly(DAY), 2])
+      await deployed(past, replacement)
+    },
+    says: ['In use now', /^The old client got a token 2 minutes ago\./],
+    step: 'Watch token requests move over',
+  },
+  {
+    state: 'unused',
+    prepare: (past, { replacement }) => deployed(past, replacement),
+    says: ['Never used', 'If revoked now: no known use would fail. It has never got a token.'],
+    step: 'Watch token requests move over',
+  },
+  {
+    state: 'no_rhythm',
+    async prepare(past, { old, replacement }) {
+      await past.used(old, [6 * DAY])
+      await deployed(past, replacement)
+    },
+    says: [
+      'No rhythm known',
+      /^No rhythm known: its only known use was on /,
+      'If revoked now: no known use would fail, but no rhythm is known of it',
+    ],
+    step: 'Watch token requests move over',
+  },
+  {
+    state: 'replacement_silent',
+    async prepare(past, { old, replacement }) {
+      await past.used(old, every(2 * HOUR, 4 * DAY, 5 * HOUR))
+      await past.putAway(replacement, 8 * HOUR)
+      await past.used(replacement, every(10, 6 * HOUR, 4 * HOUR))
+    },
+    says: ['Silent for longer than expected', /^The replacement has got no token for longer than expected/],
+    step: 'Watch token requests move over',
+  },
+  {
+    state: 'waiting',
+    async prepare(past, { old, replacement }) {
+      await past.used(old, nightly(12 * HOUR))
+      await deployed(past, replacement)
+    },
+    says: ['Next use may be ahead', /has paused for up to 24 hours before\. Its next use is expected by /],
+    step: 'Watch token requests move over',
+  },
+  {
+    state: 'safe',
+    async prepare(past, { old, replacement }) {
+      await past.used(old, nightly(31 * HOUR))
+      await past.putAway(replacement, 40 * HOUR)
+      await past.used(replacement, [...every(HOUR, 30 * HOUR, HOUR), 1])
+    },
+    says: ['No longer used', /has paused for longer than ever before \(24 hours\)\./, 'moved'],
+    step: 'Revoke the old client',
+  },
+  {
+    state: 'complete',
+    async prepare(past, { old, replacement }) {
+      await past.used(old, nightly(31 * HOUR))
+      await past.putAway(replacement, 40 * HOUR)
+      await past.used(replacement, [...every(HOUR, 30 * HOUR, HOUR), 1])
+      await revoke(old)
+    },
+    says: ['complete is revoked. The rotation is complete.'],
+  },
+  {
+    state: 'revoked',
+    async prepare(past, { old }) {
+      await past.used(old, nightly(12 * HOUR))
+      await revoke(old)
+    },
+    says: ['It is not known whether a replacement is in use', 'revoked is revoked.'],
+    step: 'Deploy it',
+  },
+  {
+    state: 'refused',
+    async prepare(past, { old, secret }) {
+      await past.used(old, nightly(12 * HOUR))
+      await revoke(old)
+      for (let times = 0; times < 3; times += 1) await requestToken({ clientId: old, clientSecret: secret })
+    },
+    says: [
+      /^3 requests with the old secret were refused since you revoked it, from /,
+      'Revoked, and still used',
+      /tokens, 3 refused\./,
+    ],
+    step: 'Deploy it',
+  },
+]
+
+async function revoke(clientId: string): Promise<void> {
+  const token = await sessionToken(OWNER)
+  await api(`/v1/vendor/ven_acme/oauth-clients/${clientId}/revoke`, { token, method: 'POST' })
+}
+
+const clockOf = (at: string): string => near(new Date(at), new Date())
+
+const rotationOf = async ({ old }: Pair) =>
+  api(`/v1/vendor/ven_acme/oauth-clients/${old}/rotation`, { token: await sessionToken(OWNER) })
 
 describe('workspace: the rotation of a client', function () {
   this.timeout(60_000)
   let tab: Visit
   afterEach(() => tab?.leave())
 
-  /** Opens a tab in which the service's judgement of a new pair has other evidence, or is an error. */
-  async function judged(name: string, evidence: object | number): Promise<{ page: Page; old: string }> {
+  /** Opens the rotation of two new clients that have this past. */
+  async function rotating(
+    name: string,
+    prepare: (past: Past, pair: Pair) => Promise<unknown>,
+  ): Promise<{ page: Page; pair: Pair }> {
     const token = await sessionToken(OWNER)
-    const { clientId: old } = await createClient(token, { name })
-    await createClient(token, { name: `${name} 2`, replaces: old })
-    tab = await visit({ sessionToken: token, path: '/favicon.svg' })
-    await tab.page.route(`**/oauth-clients/${old}/rotation`, async (route) => {
-      if (typeof evidence === 'number') return route.fulfill({ status: evidence })
-      const response = await route.fetch()
-      await route.fulfill({ response, json: { ...(await response.json()), ...evidence } })
-    })
-    return { page: tab.page, old }
+    const { clientId: old, clientSecret: secret } = await createClient(token, { name })
+    const { clientId: replacement } = await createClient(token, { name: `${name} 2`, replaces: old })
+    const pair = { old, secret, replacement }
+    const past = await pastOf((await testWorkspace()).stack)
+    await prepare(past, pair)
+    await past.close()
+    tab = await visit({ sessionToken: token, path: `${CLIENTS}/${old}/rotate` })
+    return { page: tab.page, pair }
   }
 
   it('counts a token from before the secret was put away as a trial, not as a deployment', async () => {
@@ -57,52 +196,152 @@ describe('workspace: the rotation of a client', function () {
     assert.equal(page.url().includes('?'), false)
   })
 
-  it('shows the state, the rehearsal and who armed it as the service says them, wherever one can revoke', async () => {
-    const { page, old } = await judged('Nightly', WAITING)
-    await page.goto(`${tab.baseUrl}${CLIENTS}/${old}/rotate`)
-    await page.getByText(/paused for up to 24 hours before/).waitFor()
-    assert.equal(await currentStep(page), 'Watch token requests move over')
-    const would = 'If revoked now: 2 addresses, about 4 tokens an hour would fail'
+  for (const { state, prepare, says, step } of STATES)
+    it(`shows a rotation as the service judges it: ${state}`, async () => {
+      const { page, pair } = await rotating(state, prepare)
+      for (const text of says) await page.getByText(text).first().waitFor()
+      assert.equal((await rotationOf(pair)).state, state)
+      if (step) assert.equal(await currentStep(page), step)
+      const arms = page.getByRole('button', { name: /^Revoke (?:when|at|as soon as) / })
+      assert.equal(await arms.count(), ARMABLE.includes(state) ? 1 : 0)
+    })
+
+  it('draws both clients on one axis, with the expected next use of the old one and each of its addresses', async () => {
+    const { page, pair } = await rotating('Nightly', async (past, { old, replacement }) => {
+      await past.used(old, nightly(3 * DAY), '198.51.100.7')
+      await past.used(old, nightly(12 * HOUR), '203.0.113.7')
+      await past.used(old, [9 * DAY], '192.0.2.9')
+      await deployed(past, replacement, '198.51.100.7')
+    })
+    const { expectedNextUseAt, safeFrom } = await rotationOf(pair)
+    const expected = near(new Date(expectedNextUseAt), new Date())
+    const old = page.getByRole('region', { name: 'Old: Nightly', exact: true })
+    await old.getByText(`Expected again by ${expected}, and not safe before ${clockOf(safeFrom)}.`).waitFor()
+    await old.getByText('In 14 days: 25 tokens.').waitFor()
+    await page
+      .getByRole('region', { name: 'Replacement: Nightly 2' })
+      .getByText('In 14 days: 11 tokens.')
+      .waitFor()
+    for (const [address, said] of [
+      ['203.0.113.7', 'not yet moved'],
+      ['198.51.100.7', 'moved'],
+      ['192.0.2.9', 'unknown whether it moved'],
+    ] as const)
+      await page.getByRole('listitem').filter({ hasText: address }).getByText(said, { exact: true }).waitFor()
+
+    const places = await page.evaluate(() => {
+      const middle = (selector: string) => {
+        const [at] = document.querySelectorAll(selector)
+        if (!at) return Number.NaN
+        const { left, width } = at.getBoundingClientRect()
+        return left + width / 2
+      }
+      return ['.lane line.timeline-now', '.track-expected', '.lane + .lane line.timeline-now'].map(middle)
+    })
+    const [now = 0, mark = 0, nowOfOld = 0] = places
+    assert.ok(now < mark, `now at ${now}, the expected use at ${mark}`)
+    assert.equal(now, nowOfOld)
+    await assertAccessible(page)
+    for (const [width, theme] of [
+      [390, 'light'],
+      [320, 'dark'],
+    ] as const) {
+      await page.setViewportSize({ width, height: 800 })
+      await page.emulateMedia({ colorScheme: theme })
+      await assertFits(page)
+      await assertAccessible(page, ['color-contrast'])
+    }
+    // What was known before the service stopped answering may no longer be true.
+    await page.route('**/rotation', (route) => route.fulfill({ status: 503 }))
+    await page.getByText('If revoked now: unknown. Its usage cannot be read.').waitFor()
+    assert.equal(await page.locator('.track-expected').count(), 0)
+    assert.equal(await page.getByText(/moved|Expected again/).count(), 0)
+    assert.equal(await page.locator('.step-done').count(), 1)
+    tab.troubles.length = 0
+  })
+
+  it('says what would fail wherever one can revoke', async () => {
+    const { page, pair } = await rotating('Twice', async (past, { old, replacement }) => {
+      for (const address of ['198.51.100.7', '203.0.113.7']) await past.used(old, nightly(12 * HOUR), address)
+      await deployed(past, replacement)
+    })
+    const would = 'If revoked now: 2 addresses, about 2 tokens a day would fail'
     await page.getByText(would).waitFor()
-    await page.getByRole('listitem').filter({ hasText: '203.0.113.7' }).getByText('not yet moved').waitFor()
-    await assertAccessible(page)
-
-    const arm = page.getByRole('button', { name: /^Revoke when .* has passed without the old secret$/ })
-    await arm.focus()
-    await page.keyboard.press('Enter')
-    await page.getByText(/^Armed by you on /).waitFor()
-    const disarm = page.getByRole('button', { name: 'Disarm' })
-    assert.equal(await disarm.evaluate((button) => button === document.activeElement), true)
-    await assertAccessible(page)
-    await page.keyboard.press('Enter')
-    await arm.waitFor()
-
     await page.getByRole('button', { name: 'Revoke the old client' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByText('It may still be in use').waitFor()
     await dialog.getByText(would).waitFor()
+    await dialog.getByText('not yet moved').first().waitFor()
     await assertAccessible(page)
-    await page.goto(`${tab.baseUrl}${CLIENTS}/${old}`)
+    await page.goto(`${tab.baseUrl}${CLIENTS}/${pair.old}`)
     await page.getByText('This client is being replaced').waitFor()
     await page.keyboard.press('Control+k')
-    await page.getByRole('combobox', { name: 'Search or jump to' }).fill('revoke nightly')
-    await page.getByRole('option', { name: 'Revoke Nightly', exact: true }).click()
+    await page.getByRole('combobox', { name: 'Search or jump to' }).fill('revoke twice')
+    await page.getByRole('option', { name: 'Revoke Twice', exact: true }).click()
     await dialog.getByText(would).waitFor()
     await page.goto(`${tab.baseUrl}${CLIENTS}`)
-    await page.getByText('May still be used').waitFor()
-    await page.getByRole('button', { name: 'Actions for Nightly', exact: true }).click()
+    await page.getByText('May still be used').first().waitFor()
+    await page.getByRole('button', { name: 'Actions for Twice', exact: true }).click()
     await page.getByRole('menuitem', { name: 'Revoke' }).click()
     await dialog.getByText(would).waitFor()
   })
 
-  it('says that it does not know while the service cannot say', async () => {
-    const { page, old } = await judged('Not known', 503)
-    await page.goto(`${tab.baseUrl}${CLIENTS}/${old}/rotate`)
-    await page.getByText('If revoked now: unknown. Its usage cannot be read.').waitFor()
-    assert.equal(await page.getByText('Usage unknown').count(), 2)
-    assert.equal(await page.locator('.lane.tone-good').count(), 0)
-    assert.equal(await page.locator('.step-done').count(), 1)
-    tab.troubles.length = 0
+  it('says who armed a revocation, when, until when it waits and what cancels it, to everyone', async () => {
+    const { page, pair } = await rotating('Armed', async (past, { old, replacement }) => {
+      await past.used(old, nightly(12 * HOUR))
+      await deployed(past, replacement)
+    })
+    const { expectedNextUseAt, safeFrom } = await rotationOf(pair)
+    const arm = page.getByRole('button', {
+      name: `Revoke when ${clockOf(expectedNextUseAt)} has passed without the old secret`,
+    })
+    await arm.focus()
+    await page.keyboard.press('Enter')
+    await page.getByText('Armed by you on ').waitFor()
+    const { armed } = await rotationOf(pair)
+    const [when, waits] = [
+      dateTime(new Date(armed.at)),
+      `The service revokes the old client at ${clockOf(safeFrom)} at the earliest, once the replacement is in use. Any use of the old client before then cancels this.`,
+    ]
+    await page.getByText(`Armed by you on ${when}`).waitFor()
+    await page.getByText(waits).waitFor()
+    const disarm = page.getByRole('button', { name: 'Disarm' })
+    assert.equal(await disarm.evaluate((button) => button === document.activeElement), true)
+    await assertAccessible(page)
+    await tab.leave()
+
+    tab = await visit({ as: ADMIN, path: `${CLIENTS}/${pair.old}/rotate` })
+    await tab.page.getByText(`Armed by Olivia Brandt on ${when}`).waitFor()
+    await tab.page.getByText(waits).waitFor()
+    await tab.page.getByRole('button', { name: 'Disarm' }).click()
+    await tab.page.getByRole('button', { name: /^Revoke when / }).waitFor()
+    assert.equal(await tab.page.getByText(/^Armed by/).count(), 0)
+    await tab.page.goto(`${tab.baseUrl}/ven_acme/activity?client=${pair.old}`)
+    await tab.page.getByText('disarmed the revocation of the client Armed').waitFor()
+    await tab.page.getByText('armed the revocation of the client Armed, for when it is safe').waitFor()
+  })
+
+  it('shows that a use of the old client has disarmed its revocation, and why', async () => {
+    const { page, pair } = await rotating('Used again', async (past, { old, replacement }) => {
+      await past.used(old, nightly(12 * HOUR))
+      await deployed(past, replacement)
+    })
+    await page.getByRole('button', { name: /^Revoke when / }).click()
+    await page.getByText('Armed by you on ').waitFor()
+    assert.equal((await requestToken({ clientId: pair.old, clientSecret: pair.secret })).status, 200)
+    const past = await pastOf((await testWorkspace()).stack)
+    // The service does this each minute.
+    await eventually(async () => {
+      await past.revokeArmed()
+      return (await rotationOf(pair)).armed === null
+    })
+    await past.close()
+    await page.getByText('In use now').waitFor()
+    assert.equal(await page.getByText(/^Armed by/).count(), 0)
+    await page.goto(`${tab.baseUrl}/ven_acme/activity?client=${pair.old}`)
+    await page
+      .getByText('disarmed the revocation of the client Used again, because it was used again')
+      .waitFor()
   })
 
   it('offers a replacement without the scopes that were not used for 30 days', async () => {
@@ -182,23 +421,5 @@ describe('workspace: the rotation of a client', function () {
     await page.getByRole('link', { name: 'Begun twice 3' }).waitFor()
   })
 })
-
-const WAITING = {
-  state: 'waiting',
-  evidenceSince: at(-14),
-  lastUsedAt: at(-0.5),
-  longestGapSeconds: 86_400,
-  expectedNextUseAt: at(0.5),
-  safeFrom: at(0.75),
-  addresses: [
-    { address: '198.51.100.7', lastUsedAt: at(-0.6), move: 'moved' },
-    { address: '203.0.113.7', lastUsedAt: at(-0.5), move: 'not_yet' },
-  ],
-  ifRevokedNow: { addresses: 2, tokensAnHour: 4.2 },
-}
-
-function at(days: number): string {
-  return new Date(Date.now() + days * 86_400_000).toISOString()
-}
 
 const currentStep = (page: Page) => page.locator('[aria-current="step"] h2').innerText()

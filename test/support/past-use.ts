@@ -1,19 +1,22 @@
-import { createPostgres, type Database } from '#shared/stores/postgres.ts'
-import { createRedis, type Redis } from '#shared/stores/redis.ts'
+import { systemClock } from '#shared/process/clock.ts'
+import { createRevocation } from '#shared/revocation/revocation.ts'
+import { createPostgres } from '#shared/stores/postgres.ts'
+import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
+import { revokeArmed } from '../../apps/api/clients/armed-revocations.ts'
 import { drainUsage } from '../../apps/api/clients/usage.ts'
 import type { TestStack } from './stack.ts'
 
 const MINUTE_MS = 60_000
 
 export interface Past {
-  redis: Redis
-  db: Database
   /** Counts and stores a token of the client for each time, in minutes ago and oldest first, as the services do. */
   used(clientId: string, minutesAgo: number[], address?: string): Promise<void>
   /** Puts a replacement's secret away in the past, so that what it did since counts. */
   putAway(clientId: string, minutesAgo: number): Promise<void>
+  /** Disarms or revokes what is armed, as the service does each minute. */
+  revokeArmed(): Promise<unknown>
   close(): Promise<void>
 }
 
@@ -25,8 +28,6 @@ export async function pastOf({ stores: { postgres, redis: store } }: TestStack):
   await Promise.all([redisReady(redis), redisReady(authRedis)])
   const ago = (minutes: number) => Date.now() - minutes * MINUTE_MS
   return {
-    redis,
-    db,
     async used(clientId, minutesAgo, address = '192.0.2.1') {
       for (const minutes of minutesAgo) {
         const counter = createClientUsage({ redis: authRedis, clock: { now: () => ago(minutes) } })
@@ -41,6 +42,13 @@ export async function pastOf({ stores: { postgres, redis: store } }: TestStack):
         new Date(ago(minutesAgo)),
       ])
     },
+    revokeArmed: () =>
+      revokeArmed({
+        db,
+        redis,
+        clock: systemClock,
+        revocation: createRevocation({ redis, db }),
+      }),
     async close() {
       redis.disconnect()
       authRedis.disconnect()
