@@ -16,8 +16,8 @@ const STEPS = [
   },
   {
     title: 'Call the API with it',
-    text: 'Read your daily analytics, or whatever else its scopes allow.',
-    docs: { to: DOCS.analytics, label: 'How to read analytics' },
+    text: 'Report what your shop sells, and read it again as daily analytics.',
+    docs: { to: DOCS.events, label: 'How to report events' },
   },
 ] as const
 
