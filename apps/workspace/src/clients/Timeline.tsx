@@ -103,7 +103,7 @@ function Lane({ place, client, usage, axis, most, awaited, ...words }: LaneProps
     <section className={`lane tone-${tone}`} aria-label={`${place}: ${client.name}`}>
       <p className="lane-head">
         <span className="small quiet">{place}</span>
-        <bdi className="lane-name">{client.name}</bdi>
+        <bdi className="strong">{client.name}</bdi>
         <span className="lane-said">
           <span className="watch-dot" aria-hidden="true" />
           {said}
