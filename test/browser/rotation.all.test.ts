@@ -57,7 +57,7 @@ const STATES: {
       await past.used(old, [...nightly(DAY), 2])
       await deployed(past, replacement)
     },
-    says: ['In use now', /^The old client got a token 2 minutes ago\./],
+    says: ['In use now', /^The old client got a token \d minutes ago\./],
     step: 'Watch token requests move over',
   },
   {
