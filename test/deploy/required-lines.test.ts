@@ -79,6 +79,7 @@ const REQUIRED: Record<string, [line: string, without: string][]> = {
     ['auth_type = scram-sha-256', 'takes weaker proofs of a password'],
     ['server_login_retry = 1', 'refuses everyone for 15 s after a restart of Postgres'],
     ['server_connect_timeout = 2', 'waits long for a server that is gone'],
+    ['max_client_conn = 900', 'runs out of the 1,024 files that systemd gives it'],
   ],
   'nginx.conf': [
     ['client_max_body_size 1m;', 'buffers bodies of any size'],
