@@ -6,7 +6,7 @@ import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
 import { answerUncached } from './answer.ts'
-import { createFail, judgeSecret } from './authenticate.ts'
+import { type Fail, judgeSecret } from './authenticate.ts'
 import { readClientRequest } from './client-request.ts'
 import type { ClockWatch } from './clock-watch.ts'
 import type { PresentedCredentials } from './credentials.ts'
@@ -24,18 +24,14 @@ export function createPostIntrospect(parts: {
   db: Queryable
   /** Counts a service's questions, those of tokens that cannot be live apart: strangers choose what it passes on. */
   limit: RateLimit
-  /** Counts failed authentications by address. */
-  failures: RateLimit
+  fail: Fail
   revocation: Revocation
   readOwnToken: ReadOwnToken
   clock: Clock
   clockWatch: ClockWatch
 }): Handler {
-  const { db, limit, revocation, readOwnToken, clock, clockWatch } = parts
-  const fail = createFail(parts.failures)
-  const readService = batchPerTurn((ids: string[]) => readServiceCredentials(db, ids), {
-    size: SERVICES_A_QUERY,
-  })
+  const { db, limit, fail, revocation, readOwnToken, clock, clockWatch } = parts
+  const readService = batchPerTurn((ids: string[]) => readServiceCredentials(db, ids), SERVICES_A_QUERY)
 
   /** The record is read from the primary each time, so that a service is refused from its revocation on. */
   async function refuse(exchange: Exchange, { clientId, secret }: PresentedCredentials) {

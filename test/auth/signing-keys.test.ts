@@ -304,7 +304,7 @@ describe('signing keys', () => {
       const redis = new Redis(server.redis.url('admin'))
       const restore = await cutOffDatabase(server.database)
       try {
-        await redis.set(redisKeys.revokedSigningKey(old), '1')
+        await redis.set(redisKeys.revoked('key', old), '1')
         const response = await server.token(owner)
         assert.equal(response.status, 200, response.text)
         assert.equal(kidOf(response), next)
