@@ -42,13 +42,11 @@ const TAG_BYTES = 16
 const RSA_BITS = 2_048
 const generate = promisify(generateKeyPair)
 
-/** The newest key encryption key, which encrypts, then older ones, which only decrypt; each 32 bytes. */
-export type EncryptionKeys = readonly Buffer[]
-
 export interface SigningKeyOptions {
   /** The algorithm of new keys. */
   alg: SigningAlg
-  encryptionKey: EncryptionKeys
+  /** The newest, which encrypts, then older ones, which only decrypt; each 32 bytes. */
+  encryptionKey: readonly Buffer[]
   clock: Clock
 }
 
@@ -165,7 +163,7 @@ export async function newSigningKey(
 }
 
 /** Encrypts with the newest key; a copy of it under another kid does not decrypt. */
-export function encryptPrivateKey(privateKey: KeyObject, kid: string, keys: EncryptionKeys): Buffer {
+export function encryptPrivateKey(privateKey: KeyObject, kid: string, keys: readonly Buffer[]): Buffer {
   const nonce = randomBytes(NONCE_BYTES)
   const cipher = createCipheriv(CIPHER, keys[0] as Buffer, nonce).setAAD(Buffer.from(kid))
   const plain = privateKey.export({ format: 'der', type: 'pkcs8' })
@@ -179,7 +177,7 @@ export function encryptPrivateKey(privateKey: KeyObject, kid: string, keys: Encr
  */
 export function openSigningKey(
   { kid, alg, privateKeyEncrypted: sealed }: StoredSigningKey,
-  encryptionKeys: EncryptionKeys,
+  encryptionKeys: readonly Buffer[],
 ) {
   const [nonce, tag] = [sealed.subarray(0, NONCE_BYTES), sealed.subarray(-TAG_BYTES)]
   for (const encryptionKey of encryptionKeys) {
