@@ -48,9 +48,8 @@ export function createListener(parts: {
 
   return (request, response) => {
     const started_ms = performance.now()
-    const { path, query } = targetOf(request)
-    const context = readContext(request)
-    const exchange: Exchange = { request, context, path, query }
+    const [path = '', ...rest] = (request.url ?? '').split('?')
+    const exchange: Exchange = { request, context: readContext(request), path, query: rest.join('?') }
     void answer(exchange).then((given) => {
       if (!given) return
       write(response, given, exchange)
@@ -62,11 +61,6 @@ export function createListener(parts: {
       })
     })
   }
-}
-
-function targetOf({ url = '' }: IncomingMessage): { path: string; query: string } {
-  const mark = url.indexOf('?')
-  return mark < 0 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark + 1) }
 }
 
 function write(
