@@ -1,5 +1,5 @@
 import { SERVICE_ID_PATTERN } from '#shared/oauth/ids.ts'
-import { readServiceCredentials, type ServiceCredentials } from '#shared/oauth/service-credentials.ts'
+import { readServiceCredentials } from '#shared/oauth/service-credentials.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import { batchPerTurn } from '#shared/process/turn-batch.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
@@ -35,12 +35,9 @@ export function createPostIntrospect(parts: {
 
   /** The record is read from the primary each time, so that a service is refused from its revocation on. */
   async function refuse(exchange: Exchange, { clientId, secret }: PresentedCredentials) {
-    let service: ServiceCredentials | undefined
-    try {
-      if (SERVICE_ID_PATTERN.test(clientId)) service = await readService(clientId)
-    } catch {
-      return unavailable('service_record_not_read')
-    }
+    const isId = SERVICE_ID_PATTERN.test(clientId)
+    const service = isId ? await readService(clientId).catch(() => 'unread' as const) : undefined
+    if (service === 'unread') return unavailable('service_record_not_read')
     const refusal = judgeSecret(secret, service)
     if (refusal) return fail(exchange, refusal)
     return service?.isRevoked ? fail(exchange, invalidClient('revoked_client')) : undefined

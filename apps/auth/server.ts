@@ -1,5 +1,6 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { RequestContext } from '#shared/http/request-context.ts'
+import * as shared from '#shared/process/http-server.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
 import { rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { type Answer, answerUncached } from './answer.ts'
@@ -7,6 +8,15 @@ import type { Audit } from './audit.ts'
 import { ClientGone } from './form.ts'
 import { Refusal } from './refusal.ts'
 import type { Exchange, Handler } from './route.ts'
+
+const LIMITS = { requestTimeout: 10_000, headersTimeout: 5_000, maxHeaderSize: 8 * 1_024 }
+
+/** The HTTP server of a process. It does not listen yet. */
+export const createHttpServer = (listener: RequestListener): Server =>
+  shared.createHttpServer(listener, LIMITS, () => ({
+    contentType: 'application/json',
+    body: { error: 'invalid_request' },
+  }))
 
 /** What answers a path, by method. */
 export type Methods = ReadonlyMap<string, Handler>
