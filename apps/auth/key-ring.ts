@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
+  dueStandby,
   ensureSigningKeys,
   openSigningKey,
+  rotateWhenDue,
   type SigningKeyOptions,
   type StoredSigningKey,
   signingKeyStates,
@@ -56,6 +58,8 @@ export function createKeyRing(parts: SigningKeyOptions & { db: Database; log: Lo
   async function load(): Promise<void> {
     const startedAt_ms = performance.now()
     const before = withdrawals
+    // Never at the start, when this process's clock has not been compared with others yet.
+    if (dueStandby(stored, parts)) await rotateWhenDue(db, parts)
     const rows = await ensureSigningKeys(db, parts)
     // They may be from before the revocation. Another read follows.
     if (withdrawals !== before) return

@@ -97,12 +97,14 @@ function createParts({ config, clock, log, metrics, stores }: AuthServiceOptions
   const { redis, revocationRedis } = connections
   const revocation = createRevocation({ redis: revocationRedis, db, ticked: connections.ticked })
   const { SIGNING_ALG: alg, KEY_ENCRYPTION_KEY: encryptionKey } = config
-  const keys = createKeyRing({ db, clock, log, alg, encryptionKey })
   const usage = createClientUsage({ redis, clock })
   measurePools(metrics, { main: db })
   measureRedis(metrics, connections.watches, revocation)
-  measureKeys(metrics, keys, clock)
   const clockWatch = watchClock({ clock, log, stores: stores ?? storeClocks(db, redis) })
+  // A clock that is ahead would rotate too early, and to a key that no other process takes for active.
+  const rotateAfter_days = () => (clockWatch.isRight() ? config.ROTATE_KEYS_EVERY_DAYS : undefined)
+  const keys = createKeyRing({ db, clock, log, alg, encryptionKey, rotateAfter_days })
+  measureKeys(metrics, keys, clock)
   measureClock(metrics, clockWatch)
   return {
     db,

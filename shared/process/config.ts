@@ -57,17 +57,18 @@ function readSecretFile(path: string): string {
   }
 }
 
-export const wholeNumber = (min: number, max: number) =>
+/** A whole number, both ends included. */
+export const between = (min: number, max: number) =>
   z
     .string()
     .regex(/^\d+$/, 'must be a whole number')
     .transform(Number)
     .refine((n) => n >= min && n <= max, `must be between ${min} and ${max}`)
 
-export const integer = (min: number, max: number, fallback: number) => wholeNumber(min, max).default(fallback)
+export const integer = (min: number, max: number, fallback: number) => between(min, max).default(fallback)
 
 /** A port that a person chooses. */
-export const portNumber = wholeNumber(1, 65_535)
+export const portNumber = between(1, 65_535)
 
 /** The URL of a service inside the installation; outside it, services are reached only over TLS. */
 export const httpUrl = z

@@ -12,6 +12,7 @@ import {
   openSigningKey,
   type SigningAlg,
   type SigningKeyState,
+  STANDBY_MIN_MS,
   type StoredSigningKey,
   signingKeyStates,
 } from '#shared/oauth/signing-keys.ts'
@@ -22,7 +23,6 @@ import {
   markSigningKeyRevoked,
   rotateSigningKey,
   SigningKeyUnreadable,
-  STANDBY_MIN_MS,
   StandbyTooNew,
 } from '../../infra/admin/keys.ts'
 import { type AuthResponse, startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
