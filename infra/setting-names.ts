@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { misspeltSentence, misspeltSettings } from '#shared/process/misspelt.ts'
+import { misspeltSettings } from '#shared/process/misspelt.ts'
 
 const REFERENCE = readFileSync(join(import.meta.dirname, 'SETTINGS.md'), 'utf8')
 
@@ -30,7 +30,7 @@ export function unknownSettings(env: Record<string, string | undefined>): Unknow
   return Object.keys(env).flatMap((variable) => {
     const name = variable.replace(/_FILE$/, '')
     const meant = misspelt.get(variable)
-    if (meant) return { variable, sentence: misspeltSentence(meant) }
+    if (meant) return { variable, sentence: meant.sentence }
     if (!OUR_PREFIX.test(name) || SETTING_NAMES.includes(name)) return []
     return { variable, sentence: `${variable}: is not a known setting` }
   })

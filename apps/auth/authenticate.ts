@@ -37,11 +37,9 @@ export function createAuthenticate(parts: {
   assertions: Assertions
   clock: Clock
   clockWatch: Pick<ClockWatch, 'isRight'>
-  /** Counts failed authentications by address. */
-  failures: RateLimit
+  fail: Fail
 }) {
-  const { clients, revocation, keys, assertions, clock, clockWatch } = parts
-  const fail = createFail(parts.failures)
+  const { clients, revocation, keys, assertions, clock, clockWatch, fail } = parts
   const read = async (clientId: string) =>
     CLIENT_ID_PATTERN.test(clientId) ? clients.read(clientId) : undefined
   const unread = () => unavailable('client_record_not_read')
@@ -109,6 +107,8 @@ export function judgeSecret(
   if (!record.secretHash) return invalidClient('secret_of_key_client')
   return matches ? undefined : invalidClient('wrong_secret')
 }
+
+export type Fail = ReturnType<typeof createFail>
 
 /** Counts a failure by address: all callers that cannot authenticate are limited alike. */
 export const createFail =

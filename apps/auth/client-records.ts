@@ -10,8 +10,6 @@ const CLIENT_RECORDS_MAX = 200_000
 /** Few enough for Postgres to look each one up by the index. */
 const CLIENTS_A_QUERY = 50
 
-type Remembered = { record: ClientCredentials } & Record<'readAt_ms' | 'readAtMonotonic_ms', number>
-
 export type ClientRecords = ReturnType<typeof createClientRecords>
 
 /**
@@ -26,20 +24,19 @@ export function createClientRecords(parts: {
   max?: number
 }) {
   const { db, clock, monotonic = () => performance.now(), max = CLIENT_RECORDS_MAX } = parts
-  const memory = new Map<string, Remembered>()
-  const query = batchPerTurn((clientIds: string[]) => readClientCredentials(db, clientIds), {
-    size: CLIENTS_A_QUERY,
-  })
-
-  // Both clocks: a wall clock that is set back, or a machine that slept, must not make a record live longer.
-  const isCurrent = ({ readAt_ms, readAtMonotonic_ms }: Remembered): boolean =>
-    monotonic() - readAtMonotonic_ms < CLIENT_RECORD_LIFETIME_MS &&
-    clock.now() - readAt_ms < CLIENT_RECORD_LIFETIME_MS
+  const memory = new Map<
+    string,
+    { record: ClientCredentials; readAt_ms: number; readAtMonotonic_ms: number }
+  >()
+  const query = batchPerTurn((ids: string[]) => readClientCredentials(db, ids), CLIENTS_A_QUERY)
 
   /** @returns the record as it was in Postgres at most five minutes ago, if this process has read it since. */
   function remembered(clientId: string): ClientCredentials | undefined {
     const known = memory.get(clientId)
-    return known && isCurrent(known) ? known.record : undefined
+    if (!known) return undefined
+    // Both clocks: a wall clock that is set back, or a machine that slept, must not make a record live longer.
+    const age_ms = Math.max(monotonic() - known.readAtMonotonic_ms, clock.now() - known.readAt_ms)
+    return age_ms < CLIENT_RECORD_LIFETIME_MS ? known.record : undefined
   }
 
   return {

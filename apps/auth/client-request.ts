@@ -6,10 +6,9 @@ import { type Form, readForm } from './form.ts'
 import { invalidRequest, Refusal } from './refusal.ts'
 import type { Exchange } from './route.ts'
 
-/** Dependencies shared by the client-facing endpoints. */
+/** What the client-facing endpoints need. */
 export interface ClientEndpoint {
   authenticate: Authenticate
-  /** Counts the requests of authenticated clients. */
   limit: RateLimit
   audit: Audit
 }

@@ -58,10 +58,9 @@ export const getHealth: Handler = () => answerUncached({ status: 'ok', version: 
 
 /** GET /readyz: a request could be served now. Redis is not required, only named in `degraded`. */
 export const createGetReadiness =
-  ({ waitingFor, degraded }: { waitingFor: () => string[]; degraded: () => string[] }): Handler =>
+  (health: () => Record<'waitingFor' | 'degraded', string[]>): Handler =>
   () => {
-    const waits = waitingFor()
-    if (waits.length > 0) return answerUncached({ status: 'not ready', waitingFor: waits }, 503)
-    const without = degraded()
-    return answerUncached({ status: 'ready', ...(without.length > 0 && { degraded: without }) })
+    const { waitingFor, degraded } = health()
+    if (waitingFor.length > 0) return answerUncached({ status: 'not ready', waitingFor }, 503)
+    return answerUncached({ status: 'ready', ...(degraded.length > 0 && { degraded }) })
   }

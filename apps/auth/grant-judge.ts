@@ -59,7 +59,7 @@ export function createGrantJudge(provider: Provider): GrantJudge {
   return async (request) => {
     const { assigned, grantType, scope, resource } = request
     const clientId = clientWith(assigned)
-    const asked = new TokenRequest({ grant_type: grantType, client_id: clientId, scope, resource })
+    const asked = tokenRequest({ grant_type: grantType, client_id: clientId, scope, resource })
     const response = new TokenResponse(asked)
     await answer(asked, response)
     const body: { scope?: string; error?: string } = JSON.parse(response.body)
@@ -74,27 +74,18 @@ export function createGrantJudge(provider: Provider): GrantJudge {
  * The request that oidc-provider is given: these fields and nothing else that a caller sent, so that there is one
  * reading of each request, and no other header (Host, Origin, Accept) counts.
  */
-class TokenRequest extends IncomingMessage {
-  readonly #body: Buffer
-
-  constructor(fields: Record<string, string>) {
-    super(new Socket())
-    this.#body = Buffer.from(new URLSearchParams(fields).toString())
-    this.method = 'POST'
-    this.url = '/token'
-    this.headers = {
-      'content-type': 'application/x-www-form-urlencoded',
-      'content-length': String(this.#body.length),
-    }
-  }
-
-  override _read(): void {
-    this.push(this.#body)
-    this.push(null)
-  }
+function tokenRequest(fields: Record<string, string>): IncomingMessage {
+  const body = Buffer.from(new URLSearchParams(fields).toString())
+  const request = new IncomingMessage(new Socket())
+  request.method = 'POST'
+  request.url = '/token'
+  request.headers['content-type'] = 'application/x-www-form-urlencoded'
+  request.headers['content-length'] = String(body.length)
+  request.push(body)
+  request.push(null)
+  return request
 }
 
-/** Keeps what oidc-provider answers. */
 class TokenResponse extends ServerResponse {
   body = ''
 

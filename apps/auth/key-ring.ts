@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
+  dueStandby,
   ensureSigningKeys,
   openSigningKey,
+  rotateWhenDue,
   type SigningKeyOptions,
   type StoredSigningKey,
   signingKeyStates,
@@ -11,12 +13,14 @@ import type { Log } from '#shared/process/log.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { TokenKey } from './token-key.ts'
 
-/** A retired key is still good, so a rotation need not be noticed quickly. */
-const POLL_MS = 15_000
-/** While nothing can sign, and for tokens whose key is not known. */
-const POLL_UNABLE_MS = 1_000
-/** How long the key set waits for the standby key that takes the place of a withdrawn key. */
-const REREAD_WAIT_MS = 2_000
+const TIMES = {
+  /** A retired key is still good, so a rotation need not be noticed quickly. */
+  poll_ms: 15_000,
+  /** While nothing can sign, and for tokens whose key is not known. */
+  pollUnable_ms: 1_000,
+  /** How long the key set waits for the standby key that takes the place of a withdrawn key. */
+  rereadWait_ms: 2_000,
+}
 
 /** The signing keys of this process: one that signs, and all that are published. */
 export type KeyRing = ReturnType<typeof createKeyRing>
@@ -24,23 +28,13 @@ export type KeyRing = ReturnType<typeof createKeyRing>
 const NONE_OPENS =
   'No signing key can be decrypted. Is KEY_ENCRYPTION_KEY the one that they were stored with?'
 
-export function createKeyRing(
-  parts: SigningKeyOptions & {
-    db: Database
-    log: Log
-    poll_ms?: number
-    pollUnable_ms?: number
-    rereadWait_ms?: number
-  },
-) {
-  const { db, log, clock, poll_ms = POLL_MS, pollUnable_ms = POLL_UNABLE_MS } = parts
-  const { rereadWait_ms = REREAD_WAIT_MS } = parts
+export function createKeyRing(parts: SigningKeyOptions & { db: Database; log: Log } & Partial<typeof TIMES>) {
+  const { db, log, clock, poll_ms, pollUnable_ms, rereadWait_ms } = { ...TIMES, ...parts }
   let stored: readonly StoredSigningKey[] = []
   /** Those of `stored` that are published, decrypted once. */
   let opened: ReadonlyMap<string, TokenKey> = new Map()
   let unreadable: ReadonlySet<string> = new Set()
   let signer: TokenKey | undefined
-  let jwks: string | undefined
   let reading: Promise<void> | undefined
   /** The read that follows the latest withdrawal, or the end of the wait for it. */
   let reread: Promise<void> | undefined
@@ -58,13 +52,14 @@ export function createKeyRing(
     const before = signer?.kid
     opened = new Map(published.map((key) => [key.kid, key]))
     signer = opened.get(states.find(({ state }) => state === 'active')?.key.kid ?? '')
-    jwks = JSON.stringify({ keys: published.map(({ publicJwk }) => publicJwk) })
     if (signer?.kid !== before) log.info({ event: 'signing_key.active', kid: signer?.kid }, 'signing key')
   }
 
   async function load(): Promise<void> {
     const startedAt_ms = performance.now()
     const before = withdrawals
+    // Never at the start, when this process's clock has not been compared with others yet.
+    if (dueStandby(stored, parts)) await rotateWhenDue(db, parts)
     const rows = await ensureSigningKeys(db, parts)
     // They may be from before the revocation. Another read follows.
     if (withdrawals !== before) return
@@ -102,7 +97,8 @@ export function createKeyRing(
      */
     async jwks() {
       await reread
-      return jwks
+      const keys = [...opened.values()].map(({ publicJwk }) => publicJwk)
+      return stored.length > 0 ? JSON.stringify({ keys }) : undefined
     },
     /** The usable keys in their current states; empty before the start. */
     live,

@@ -1,7 +1,7 @@
 import { systemClock } from '#shared/process/clock.ts'
 import { runService } from '#shared/process/service-process.ts'
 import { authShape, readAuthConfig } from './config.ts'
-import { createHttpServer } from './http-server.ts'
+import { createHttpServer } from './server.ts'
 import { createAuthService } from './service.ts'
 
 await runService(process.env, process.argv.slice(2), {

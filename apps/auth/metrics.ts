@@ -5,17 +5,17 @@ import type { KeyRing } from './key-ring.ts'
 
 const STATES = ['active', 'standby', 'retired'] as const
 
-/** How many signing keys this process has in each state, and the age of the one that signs. */
+/** How many signing keys this process has in each state, and for how long one has signed. */
 export function measureKeys({ gauge }: Metrics, keys: KeyRing, clock: Clock): void {
-  const [help, age] = ['Signing keys that are not revoked, by state', 'Age of the signing key that signs now']
+  const [help, age] = ['Signing keys that are not revoked, by state', 'How long the active key has signed']
   gauge('integration_signing_keys', { help, labels: ['state'], over: 'max' }, (set) => {
     const live = keys.live()
     if (live.length === 0) return
     for (const state of STATES) set(live.filter((key) => key.state === state).length, { state })
   })
   gauge('integration_signing_key_age_seconds', { help: age, labels: ['state'], over: 'max' }, (set) => {
-    const active = keys.live().find(({ state }) => state === 'active')
-    if (active) set((clock.now() - active.key.createdAt.getTime()) / 1_000, { state: 'active' })
+    const key = keys.live().find(({ state }) => state === 'active')?.key
+    if (key) set((clock.now() - (key.activatesAt ?? key.createdAt).getTime()) / 1_000, { state: 'active' })
   })
 }
 

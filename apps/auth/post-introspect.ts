@@ -1,12 +1,12 @@
 import { SERVICE_ID_PATTERN } from '#shared/oauth/ids.ts'
-import { readServiceCredentials, type ServiceCredentials } from '#shared/oauth/service-credentials.ts'
+import { readServiceCredentials } from '#shared/oauth/service-credentials.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import { batchPerTurn } from '#shared/process/turn-batch.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
 import { answerUncached } from './answer.ts'
-import { createFail, judgeSecret } from './authenticate.ts'
+import { type Fail, judgeSecret } from './authenticate.ts'
 import { readClientRequest } from './client-request.ts'
 import type { ClockWatch } from './clock-watch.ts'
 import type { PresentedCredentials } from './credentials.ts'
@@ -24,27 +24,20 @@ export function createPostIntrospect(parts: {
   db: Queryable
   /** Counts a service's questions, those of tokens that cannot be live apart: strangers choose what it passes on. */
   limit: RateLimit
-  /** Counts failed authentications by address. */
-  failures: RateLimit
+  fail: Fail
   revocation: Revocation
   readOwnToken: ReadOwnToken
   clock: Clock
   clockWatch: ClockWatch
 }): Handler {
-  const { db, limit, revocation, readOwnToken, clock, clockWatch } = parts
-  const fail = createFail(parts.failures)
-  const readService = batchPerTurn((ids: string[]) => readServiceCredentials(db, ids), {
-    size: SERVICES_A_QUERY,
-  })
+  const { db, limit, fail, revocation, readOwnToken, clock, clockWatch } = parts
+  const readService = batchPerTurn((ids: string[]) => readServiceCredentials(db, ids), SERVICES_A_QUERY)
 
   /** The record is read from the primary each time, so that a service is refused from its revocation on. */
   async function refuse(exchange: Exchange, { clientId, secret }: PresentedCredentials) {
-    let service: ServiceCredentials | undefined
-    try {
-      if (SERVICE_ID_PATTERN.test(clientId)) service = await readService(clientId)
-    } catch {
-      return unavailable('service_record_not_read')
-    }
+    const isId = SERVICE_ID_PATTERN.test(clientId)
+    const service = isId ? await readService(clientId).catch(() => 'unread' as const) : undefined
+    if (service === 'unread') return unavailable('service_record_not_read')
     const refusal = judgeSecret(secret, service)
     if (refusal) return fail(exchange, refusal)
     return service?.isRevoked ? fail(exchange, invalidClient('revoked_client')) : undefined

@@ -1,5 +1,6 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { RequestContext } from '#shared/http/request-context.ts'
+import * as shared from '#shared/process/http-server.ts'
 import type { Metrics } from '#shared/process/metrics.ts'
 import { rateLimitHeaders } from '#shared/stores/rate-limit.ts'
 import { type Answer, answerUncached } from './answer.ts'
@@ -7,6 +8,15 @@ import type { Audit } from './audit.ts'
 import { ClientGone } from './form.ts'
 import { Refusal } from './refusal.ts'
 import type { Exchange, Handler } from './route.ts'
+
+const LIMITS = { requestTimeout: 10_000, headersTimeout: 5_000, maxHeaderSize: 8 * 1_024 }
+
+/** The HTTP server of a process. It does not listen yet. */
+export const createHttpServer = (listener: RequestListener): Server =>
+  shared.createHttpServer(listener, LIMITS, () => ({
+    contentType: 'application/json',
+    body: { error: 'invalid_request' },
+  }))
 
 /** What answers a path, by method. */
 export type Methods = ReadonlyMap<string, Handler>
@@ -48,9 +58,8 @@ export function createListener(parts: {
 
   return (request, response) => {
     const started_ms = performance.now()
-    const { path, query } = targetOf(request)
-    const context = readContext(request)
-    const exchange: Exchange = { request, context, path, query }
+    const [path = '', ...rest] = (request.url ?? '').split('?')
+    const exchange: Exchange = { request, context: readContext(request), path, query: rest.join('?') }
     void answer(exchange).then((given) => {
       if (!given) return
       write(response, given, exchange)
@@ -62,11 +71,6 @@ export function createListener(parts: {
       })
     })
   }
-}
-
-function targetOf({ url = '' }: IncomingMessage): { path: string; query: string } {
-  const mark = url.indexOf('?')
-  return mark < 0 ? { path: url, query: '' } : { path: url.slice(0, mark), query: url.slice(mark + 1) }
 }
 
 function write(

@@ -12,7 +12,7 @@ import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
 import { createAssertions } from './assertion.ts'
 import { createAudit } from './audit.ts'
-import { createAuthenticate } from './authenticate.ts'
+import { createAuthenticate, createFail } from './authenticate.ts'
 import { createClientRecords } from './client-records.ts'
 import { type StoreClocks, storeClocks, watchClock } from './clock-watch.ts'
 import type { AuthConfig } from './config.ts'
@@ -25,6 +25,7 @@ import { createReadOwnToken } from './own-token.ts'
 import { createPostIntrospect } from './post-introspect.ts'
 import { createPostRevoke } from './post-revoke.ts'
 import { createPostToken } from './post-token.ts'
+import type { Handler } from './route.ts'
 import { createListener, get, type Methods, post } from './server.ts'
 import type { TokenKey } from './token-key.ts'
 
@@ -49,8 +50,9 @@ export function createAuthService(
   const { db, connections, keys, grantOf, clockWatch, audit, usage } = parts
   let phase = ['start']
   const waitingFor = () => [...phase, ...(clockWatch.isRight() ? [] : ['clock'])]
-  const routes = createRoutes(config, clock, parts, waitingFor)
-  measureReadiness(metrics, async () => ({ waitingFor: waitingFor(), degraded: connections.degraded() }))
+  const health = () => ({ waitingFor: waitingFor(), degraded: connections.degraded() })
+  measureReadiness(metrics, async () => health())
+  const routes = createRoutes(config, clock, parts, createGetReadiness(health))
   const readContext = createContextReader(config.TRUSTED_PROXIES, log)
   const errorPage = `${config.ISSUER}/docs/errors`
   let ticking: NodeJS.Timeout | undefined
@@ -95,12 +97,14 @@ function createParts({ config, clock, log, metrics, stores }: AuthServiceOptions
   const { redis, revocationRedis } = connections
   const revocation = createRevocation({ redis: revocationRedis, db, ticked: connections.ticked })
   const { SIGNING_ALG: alg, KEY_ENCRYPTION_KEY: encryptionKey } = config
-  const keys = createKeyRing({ db, clock, log, alg, encryptionKey })
   const usage = createClientUsage({ redis, clock })
   measurePools(metrics, { main: db })
   measureRedis(metrics, connections.watches, revocation)
-  measureKeys(metrics, keys, clock)
   const clockWatch = watchClock({ clock, log, stores: stores ?? storeClocks(db, redis) })
+  // A clock that is ahead would rotate too early, and to a key that no other process takes for active.
+  const rotateAfter_days = () => (clockWatch.isRight() ? config.ROTATE_KEYS_EVERY_DAYS : undefined)
+  const keys = createKeyRing({ db, clock, log, alg, encryptionKey, rotateAfter_days })
+  measureKeys(metrics, keys, clock)
   measureClock(metrics, clockWatch)
   return {
     db,
@@ -120,16 +124,16 @@ function createRoutes(
   config: AuthConfig,
   clock: Clock,
   parts: ReturnType<typeof createParts>,
-  waitingFor: () => string[],
+  getReadiness: Handler,
 ): Map<string, Methods> {
   const { db, connections, revocation, keys, limitOf } = parts
   const { ISSUER: issuer, API_RESOURCE: resource } = config
-  const failures = limitOf('token-failures', config.RATE_TOKEN_FAILURES_PER_ADDRESS)
+  const fail = createFail(limitOf('token-failures', config.RATE_TOKEN_FAILURES_PER_ADDRESS))
   const clients = createClientRecords({ db, clock })
   const assertions = createAssertions({ redis: connections.redis, clock, issuer })
-  const authenticate = createAuthenticate({ ...parts, clients, failures, clock, assertions })
+  const authenticate = createAuthenticate({ ...parts, clients, fail, clock, assertions })
   const readOwnToken = createReadOwnToken(keys, issuer, resource)
-  const all = { ...parts, clock, issuer, resource, failures, authenticate, readOwnToken }
+  const all = { ...parts, clock, issuer, resource, fail, authenticate, readOwnToken }
   const tokens = limitOf('token-client', config.RATE_TOKEN_PER_CLIENT)
   const revocations = limitOf('token-revocations', config.RATE_TOKEN_REVOCATIONS_PER_CLIENT)
   const companyLimit = limitOf('token-revocations-company', config.RATE_TOKEN_REVOCATIONS_PER_COMPANY)
@@ -146,6 +150,6 @@ function createRoutes(
     ['/.well-known/oauth-authorization-server', get(createGetDocument(() => metadata))],
     ['/.well-known/openid-configuration', get(createGetDocument(openId))],
     ['/healthz', get(getHealth)],
-    ['/readyz', get(createGetReadiness({ waitingFor, degraded: connections.degraded }))],
+    ['/readyz', get(getReadiness)],
   ])
 }

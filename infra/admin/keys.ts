@@ -4,6 +4,7 @@ import {
   encryptPrivateKey,
   ensureSigningKeys,
   insertSigningKey,
+  keyIn,
   listSigningKeys,
   lockSigningKeys,
   newSigningKey,
@@ -11,12 +12,10 @@ import {
   type SigningKeyOptions,
   type StoredSigningKey,
   signingKeyStates,
+  usableFrom,
 } from '#shared/oauth/signing-keys.ts'
 import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
-
-/** How long a key must be on standby before it may sign. Twice the time that a verifier may cache the key set. */
-export const STANDBY_MIN_MS = 600_000
 
 /** A stored private key cannot be decrypted with KEY_ENCRYPTION_KEY. */
 export class SigningKeyUnreadable extends Error {}
@@ -47,14 +46,13 @@ export async function rotateSigningKey(
     await lockSigningKeys(transaction)
     const keys = await listSigningKeys(transaction)
     const now_ms = options.clock.now()
-    const next = standbyOf(keys, now_ms)
+    const next = keyIn('standby', keys, now_ms)
     if (!next) throw new Error('there is no standby key')
     if (!openSigningKey(next, options.encryptionKey))
       throw new SigningKeyUnreadable(
         `The signing key ${next.kid} cannot be decrypted. Check that KEY_ENCRYPTION_KEY is the one used to store it.`,
       )
-    const usableFrom = new Date(next.createdAt.getTime() + STANDBY_MIN_MS)
-    if (usableFrom.getTime() > now_ms) throw new StandbyTooNew(usableFrom)
+    if (usableFrom(next).getTime() > now_ms) throw new StandbyTooNew(usableFrom(next))
     const activatesAt = afterAll(keys, now_ms)
     await activate(transaction, next.kid, activatesAt)
     const standby = await newSigningKey({ ...options, activatesAt: null })
@@ -86,13 +84,10 @@ export async function markSigningKeyRevoked(
   const found = signingKeyStates(keys, now_ms).find(({ key }) => key.kid === kid)
   if (!found) return false
   await insertRevokedSigningKey(transaction, kid)
-  const next = found.state === 'active' ? standbyOf(keys, now_ms) : undefined
+  const next = found.state === 'active' ? keyIn('standby', keys, now_ms) : undefined
   if (next) await activate(transaction, next.kid, afterAll(keys, now_ms))
   return true
 }
-
-const standbyOf = (keys: readonly StoredSigningKey[], now_ms: number): StoredSigningKey | undefined =>
-  signingKeyStates(keys, now_ms).find(({ state }) => state === 'standby')?.key
 
 async function activate(db: Queryable, kid: string, activatesAt: Date): Promise<void> {
   await db.raw('update signing_keys set activates_at = ? where kid = ?', [activatesAt, kid])

@@ -26,19 +26,16 @@ export interface RequestContext {
  * that TRUSTED_PROXIES should name, or else the limits see all its callers as one address; or someone who pretends.
  */
 export function createContextReader(trustedProxies: BlockList, log: Log) {
+  const message = 'X-Forwarded-For comes from an address that TRUSTED_PROXIES does not name and is ignored'
   let warned = false
-  function warn(peer: string): void {
-    if (warned) return
-    warned = true
-    const message = 'X-Forwarded-For comes from an address that TRUSTED_PROXIES does not name and is ignored'
-    log.warn({ event: 'proxy.untrusted', peer }, message)
-  }
-
   return (request: IncomingMessage): RequestContext => {
     const { headers } = request
     const peer = plainAddress(request.socket.remoteAddress ?? '')
     const trusted = includes(trustedProxies, peer)
-    if (!trusted && headers['x-forwarded-for'] !== undefined) warn(peer)
+    if (!trusted && !warned && headers['x-forwarded-for'] !== undefined) {
+      warned = true
+      log.warn({ event: 'proxy.untrusted', peer }, message)
+    }
     const requestId = usableId(trusted ? headers['x-request-id'] : undefined) ?? randomUUID()
     const callerRequestId = usableId(headers[trusted ? 'x-caller-request-id' : 'x-request-id'])
     const clientAddress = trusted ? forwardedAddress(request, trustedProxies, peer) : peer
@@ -47,15 +44,12 @@ export function createContextReader(trustedProxies: BlockList, log: Log) {
   }
 }
 
-/** version-traceid-parentid-flags (W3C Trace Context §3.2); a later version may have more behind the flags. */
-const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/
-const TRACEPARENT_OF_VERSION_00_CHARACTERS = 55
+/** version-traceid-parentid-flags (W3C Trace Context §3.2); a later version than 00 may have more behind the flags. */
+const TRACEPARENT =
+  /^(?!ff|00.{54})[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/
 
-function traceIdOf(header: string | string[] | undefined): string | undefined {
-  if (typeof header !== 'string') return undefined
-  if (header.startsWith('00-') && header.length !== TRACEPARENT_OF_VERSION_00_CHARACTERS) return undefined
-  return TRACEPARENT.exec(header)?.[1]
-}
+const traceIdOf = (header: string | string[] | undefined): string | undefined =>
+  typeof header === 'string' ? TRACEPARENT.exec(header)?.[1] : undefined
 
 /** The nearest address, from the right, that no trusted proxy holds. */
 function forwardedAddress(request: IncomingMessage, trustedProxies: BlockList, peer: string): string {

@@ -10,7 +10,7 @@ export interface ServiceCredentials {
 
 /**
  * @returns for each id, in their order, the service's credentials, or undefined when no service has that id.
- * @throws StandbyError, RestoredError when the database may not know that one is revoked.
+ * @throws as `assertPrimary`, when the database may not know that one is revoked.
  */
 export async function readServiceCredentials(
   db: Queryable,

@@ -10,6 +10,7 @@ import {
 import { promisify } from 'node:util'
 import { calculateJwkThumbprint, type JWK } from 'jose'
 import type { Clock } from '#shared/process/clock.ts'
+import type { Log } from '#shared/process/log.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 
 export type SigningAlg = 'ES256' | 'RS256'
@@ -36,20 +37,24 @@ export type SigningKeyState = 'standby' | 'active' | 'retired' | 'gone' | 'revok
 /** A token's life (900 s), the JWKS cache time (300 s), and clocks 120 s off on either side. */
 export const KEEP_RETIRED_MS = (900 + 300 + 240) * 1_000
 
+/** How long a key must be on standby before it may sign. Twice the time that a verifier may cache the key set. */
+export const STANDBY_MIN_MS = 600_000
+
+const DAY_MS = 24 * 3_600_000
 const CIPHER = 'aes-256-gcm'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const RSA_BITS = 2_048
 const generate = promisify(generateKeyPair)
 
-/** The newest key encryption key, which encrypts, then older ones, which only decrypt; each 32 bytes. */
-export type EncryptionKeys = readonly Buffer[]
-
 export interface SigningKeyOptions {
   /** The algorithm of new keys. */
   alg: SigningAlg
-  encryptionKey: EncryptionKeys
+  /** The newest, which encrypts, then older ones, which only decrypt; each 32 bytes. */
+  encryptionKey: readonly Buffer[]
   clock: Clock
+  /** Returns for how long a key signs before the standby key is due; undefined: until an operator rotates. */
+  rotateAfter_days?: () => number | undefined
 }
 
 /** Every key there ever was, in the order in which they signed; keys that never signed come last. */
@@ -118,9 +123,50 @@ export async function lockSigningKeys(transaction: Queryable): Promise<void> {
   await transaction.raw(`select pg_advisory_xact_lock(hashtext('signing_keys'))`)
 }
 
-function missingState(keys: readonly StoredSigningKey[], now_ms: number): 'active' | 'standby' | undefined {
-  const states = new Set(signingKeyStates(keys, now_ms).map(({ state }) => state))
-  return (['active', 'standby'] as const).find((state) => !states.has(state))
+const missingState = (keys: readonly StoredSigningKey[], now_ms: number) =>
+  (['active', 'standby'] as const).find((state) => !keyIn(state, keys, now_ms))
+
+/** The key in this state. The first one, if clocks that differ have made more. */
+export const keyIn = (state: SigningKeyState, keys: readonly StoredSigningKey[], now_ms: number) =>
+  signingKeyStates(keys, now_ms).find((each) => each.state === state)?.key
+
+/** From when on a standby key may sign: verifiers that cache the key set may not have a younger one. */
+export const usableFrom = ({ createdAt }: StoredSigningKey) => new Date(createdAt.getTime() + STANDBY_MIN_MS)
+
+/** The standby key, once the active key has been signing for `rotateAfter_days`, and the other may sign and opens. */
+export function dueStandby(keys: readonly StoredSigningKey[], options: SigningKeyOptions) {
+  const now_ms = options.clock.now()
+  const after_days = options.rotateAfter_days?.()
+  const [active, standby] = [keyIn('active', keys, now_ms), keyIn('standby', keys, now_ms)]
+  // By a clock that is ahead, one may have been set to sign a moment from now.
+  if (!active || !standby || standby.activatesAt || after_days === undefined) return undefined
+  const due_ms = (active.activatesAt ?? active.createdAt).getTime() + after_days * DAY_MS
+  const isTime = Math.max(due_ms, usableFrom(standby).getTime()) <= now_ms
+  return isTime && openSigningKey(standby, options.encryptionKey) ? standby : undefined
+}
+
+/**
+ * Has the standby key sign, if that is due, and publishes a new one of the same algorithm. Of several processes one does
+ * it. Logs that, or why not. Never rejects. Needs the rights of `integration_auth`.
+ */
+export async function rotateWhenDue(db: Database, options: SigningKeyOptions & { log: Log }): Promise<void> {
+  const { clock, log } = options
+  try {
+    const kid = await db.transaction(async (transaction) => {
+      await lockSigningKeys(transaction)
+      const keys = await listSigningKeys(transaction)
+      const next = dueStandby(keys, options)
+      if (!next) return undefined
+      const standby = await newSigningKey({ ...options, alg: next.alg, activatesAt: null })
+      await insertSigningKey(transaction, standby)
+      const begins = afterAll(keys, clock.now())
+      await transaction.raw('select rotate_signing_key(?, ?, ?)', [next.kid, begins, standby.kid])
+      return next.kid
+    })
+    if (kid) log.info({ event: 'signing_key.rotated', kid }, 'the signing keys were rotated on schedule')
+  } catch (error) {
+    log.warn({ event: 'signing_key.not_rotated', error: (error as Error).message }, 'a rotation is due')
+  }
 }
 
 /** The time from which a new key signs: after every other, even where one was activated by another clock. */
@@ -165,7 +211,7 @@ export async function newSigningKey(
 }
 
 /** Encrypts with the newest key; a copy of it under another kid does not decrypt. */
-export function encryptPrivateKey(privateKey: KeyObject, kid: string, keys: EncryptionKeys): Buffer {
+export function encryptPrivateKey(privateKey: KeyObject, kid: string, keys: readonly Buffer[]): Buffer {
   const nonce = randomBytes(NONCE_BYTES)
   const cipher = createCipheriv(CIPHER, keys[0] as Buffer, nonce).setAAD(Buffer.from(kid))
   const plain = privateKey.export({ format: 'der', type: 'pkcs8' })
@@ -179,7 +225,7 @@ export function encryptPrivateKey(privateKey: KeyObject, kid: string, keys: Encr
  */
 export function openSigningKey(
   { kid, alg, privateKeyEncrypted: sealed }: StoredSigningKey,
-  encryptionKeys: EncryptionKeys,
+  encryptionKeys: readonly Buffer[],
 ) {
   const [nonce, tag] = [sealed.subarray(0, NONCE_BYTES), sealed.subarray(-TAG_BYTES)]
   for (const encryptionKey of encryptionKeys) {

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { BlockList, isIP } from 'node:net'
 import { z } from 'zod'
-import { misspeltSentence, misspeltSettings } from './misspelt.ts'
+import { misspeltSettings } from './misspelt.ts'
 
 /** A process's settings are invalid. `message` lists every problem, one per line, and contains no value. */
 export class ConfigError extends Error {}
@@ -20,7 +20,7 @@ export function readConfig<T extends z.ZodRawShape>(env: Env, shape: T): Readonl
   const problems: string[] = []
   for (const [name, schema] of Object.entries(shape)) {
     const value = env[name]
-    const file = isSecret(schema) ? env[`${name}_FILE`] : undefined
+    const file = z.globalRegistry.get(schema)?.secret ? env[`${name}_FILE`] : undefined
     if (value) given[name] = value
     if (!file) continue
     if (value) problems.push(`${name}: is set twice, directly and by ${name}_FILE`)
@@ -37,11 +37,9 @@ export function readConfig<T extends z.ZodRawShape>(env: Env, shape: T): Readonl
     problems.push(`${name}: ${name in given ? message : 'is required'}`)
   }
   if (result.success && problems.length === 0) return Object.freeze(result.data)
-  problems.push(...misspeltSettings(env, Object.keys(shape)).map(misspeltSentence))
+  problems.push(...misspeltSettings(env, Object.keys(shape)).map(({ sentence }) => sentence))
   throw new ConfigError(`The configuration is invalid:\n  ${problems.join('\n  ')}`)
 }
-
-const isSecret = (schema: z.core.$ZodType): boolean => z.globalRegistry.get(schema)?.secret === true
 
 /** @throws the system's error, or Error when the file is empty or too large to be a secret. */
 function readSecretFile(path: string): string {
@@ -59,23 +57,26 @@ function readSecretFile(path: string): string {
   }
 }
 
-const wholeNumber = z.string().regex(/^\d+$/, 'must be a whole number').transform(Number)
+/** A whole number, both ends included. */
+export const between = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, 'must be a whole number')
+    .transform(Number)
+    .refine((n) => n >= min && n <= max, `must be between ${min} and ${max}`)
 
-export const integer = (min: number, max: number, fallback: number) =>
-  wholeNumber.refine((n) => n >= min && n <= max, `must be between ${min} and ${max}`).default(fallback)
+export const integer = (min: number, max: number, fallback: number) => between(min, max).default(fallback)
 
 /** A port that a person chooses. */
-export const portNumber = wholeNumber.refine((n) => n >= 1 && n <= 65_535, 'must be between 1 and 65535')
+export const portNumber = between(1, 65_535)
 
 /** The URL of a service inside the installation; outside it, services are reached only over TLS. */
 export const httpUrl = z
   .string()
-  .refine(isPlainHttpUrl, 'must be an http(s) URL without user, query, fragment or trailing slash')
-
-function isPlainHttpUrl(text: string): boolean {
-  const { protocol = '' } = URL.parse(text) ?? {}
-  return /^https?:$/.test(protocol) && !/[?#@\s]/.test(text) && !text.endsWith('/')
-}
+  .refine(
+    (text) => /^https?:$/.test(URL.parse(text)?.protocol ?? '') && !/[?#@\s]|\/$/.test(text),
+    'must be an http(s) URL without user, query, fragment or trailing slash',
+  )
 
 /** Matches the hostname of a parsed URL. */
 export const LOOPBACK_HOST = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/

@@ -8,50 +8,40 @@ const KEEP_ALIVE_TIMEOUT_MS = 75_000
 const CHECK_EVERY_MS = 1_000
 const IDLE_SWEEP_MS = 50
 
-/** What an unknown sender may occupy, in bytes, and for how long, in milliseconds. */
-export type HttpServerLimits = Required<Pick<ServerOptions, 'requestTimeout' | 'maxHeaderSize'>>
-
-/** The answer to bytes that cannot be read as a request. */
-export type UnreadableAnswer = (about: { status: number; requestId: string }) => {
-  contentType: string
-  body: object
-}
-
 const UNREADABLE_STATUS: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 }
 
-/** A node:http server with these limits. It does not listen yet. */
+/**
+ * A node:http server that does not listen yet.
+ * @param limits what an unknown sender may occupy, in bytes, and for how long, in milliseconds.
+ * @param unreadable the answer to bytes that cannot be read as a request.
+ */
 export function createHttpServer(
   listener: RequestListener,
-  limits: HttpServerLimits & ServerOptions,
-  unreadable: UnreadableAnswer,
+  limits: ServerOptions & { requestTimeout: number; maxHeaderSize: number },
+  unreadable: (about: { status: number; requestId: string }) => { contentType: string; body: object },
 ): Server {
   const times = { keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS, connectionsCheckingInterval: CHECK_EVERY_MS }
   const server = createServer({ ...limits, ...times }, listener)
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
-    answerUnreadable(error, socket, unreadable),
-  )
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) {
+      socket.destroy()
+      return
+    }
+    const status = UNREADABLE_STATUS[error.code ?? ''] ?? 400
+    const requestId = randomUUID()
+    const { contentType, body } = unreadable({ status, requestId })
+    const text = JSON.stringify(body)
+    const lines = [
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+      `Content-Type: ${contentType}`,
+      'Cache-Control: no-store',
+      `Content-Length: ${Buffer.byteLength(text)}`,
+      `X-Request-Id: ${requestId}`,
+      'Connection: close',
+    ]
+    socket.end(`${lines.join('\r\n')}\r\n\r\n${text}`)
+  })
   return server
-}
-
-/** Bytes that are not HTTP never become a request: they are answered here, if possible, and the socket is closed. */
-function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket, unreadable: UnreadableAnswer): void {
-  if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesWritten > 0) {
-    socket.destroy()
-    return
-  }
-  const status = UNREADABLE_STATUS[error.code ?? ''] ?? 400
-  const requestId = randomUUID()
-  const { contentType, body } = unreadable({ status, requestId })
-  const text = JSON.stringify(body)
-  const lines = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    `Content-Type: ${contentType}`,
-    'Cache-Control: no-store',
-    `Content-Length: ${Buffer.byteLength(text)}`,
-    `X-Request-Id: ${requestId}`,
-    'Connection: close',
-  ]
-  socket.end(`${lines.join('\r\n')}\r\n\r\n${text}`)
 }
 
 /** @returns the port that it listens on. @throws the system's error, such as EADDRINUSE. */
@@ -67,7 +57,6 @@ export async function drain(server: Server, deadline_ms: number): Promise<void> 
   // Once its request has finished, a connection is idle, and its caller may keep it for long.
   const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS)
   const timer = setTimeout(() => server.closeAllConnections(), deadline_ms)
-  server.closeIdleConnections()
   await closed
   clearInterval(sweep)
   clearTimeout(timer)

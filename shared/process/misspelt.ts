@@ -4,21 +4,19 @@ const JUDGED_TO_CHARACTERS = 64
 /** One or two characters in a row are missing, added, wrong or swapped. */
 const SLIP_MAX = 2
 
-/** A variable that is probably meant to be the setting `didYouMean`, but has no effect. */
-export type Misspelt = Record<'variable' | 'didYouMean', string>
-
-/** The variables whose name, or `<NAME>` if it is `<NAME>_FILE`, is one of `names` but for one typo. */
-export function misspeltSettings(env: Record<string, unknown>, names: readonly string[]): Misspelt[] {
+/**
+ * Returns the variables that have no effect and whose name, or `<NAME>` if it is `<NAME>_FILE`, is one of `names` but for
+ * one typo, with that name and a sentence for a person.
+ */
+export function misspeltSettings(env: Record<string, unknown>, names: readonly string[]) {
   return Object.keys(env).flatMap((variable) => {
     const name = variable.replace(/_FILE$/, '')
     const didYouMean = names.includes(name) ? undefined : nearest(name.toUpperCase(), names)
-    return didYouMean === undefined ? [] : [{ variable, didYouMean }]
+    if (didYouMean === undefined) return []
+    const sentence = `${variable}: is not a known setting; did you mean ${didYouMean}?`
+    return [{ variable, didYouMean, sentence }]
   })
 }
-
-/** One sentence for a person. */
-export const misspeltSentence = ({ variable, didYouMean }: Misspelt): string =>
-  `${variable}: is not a known setting; did you mean ${didYouMean}?`
 
 function nearest(name: string, names: readonly string[]): string | undefined {
   if (name.length < JUDGED_FROM_CHARACTERS || name.length > JUDGED_TO_CHARACTERS) return undefined

@@ -6,7 +6,7 @@ import { type CommonConfig, ConfigError, type Env, storesWithoutTls } from './co
 import { drain, listen } from './http-server.ts'
 import { createLog, type Log } from './log.ts'
 import { createMetrics, type Metrics, serveMetrics } from './metrics.ts'
-import { misspeltSentence, misspeltSettings } from './misspelt.ts'
+import { misspeltSettings } from './misspelt.ts'
 import { within } from './within.ts'
 
 /** What one process of a service does. */
@@ -62,8 +62,8 @@ async function run<C extends CommonConfig>(env: Env, config: C, program: Service
   const { METRICS_HOST, METRICS_PORT, PROCESSES } = config
   const log = createLog({ service: name, level: config.LOG_LEVEL })
   if (cluster.isPrimary) {
-    for (const misspelt of misspeltSettings(env, Object.keys(shape)))
-      log.warn({ event: 'setting.unknown', ...misspelt }, misspeltSentence(misspelt))
+    for (const { sentence, ...misspelt } of misspeltSettings(env, Object.keys(shape)))
+      log.warn({ event: 'setting.unknown', ...misspelt }, sentence)
     for (const variable of storesWithoutTls(config))
       log.warn({ event: 'store.unencrypted', variable }, `${variable}: leads to another machine without TLS`)
   }
@@ -71,11 +71,9 @@ async function run<C extends CommonConfig>(env: Env, config: C, program: Service
   if (METRICS_PORT !== undefined)
     await serveMetrics(metrics, { host: METRICS_HOST, port: METRICS_PORT, processes: PROCESSES })
   const stopped = new Promise<void>((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT', 'disconnect'] as const) process.once(signal, resolve)
+    // For good: an impatient second Ctrl-C, or the one that a terminal also sends to a worker, changes nothing.
+    for (const signal of ['SIGTERM', 'SIGINT', 'disconnect'] as const) process.on(signal, () => resolve())
   })
-  // An impatient second Ctrl-C, or the one that a terminal also sends to a worker.
-  process.on('SIGTERM', () => {})
-  process.on('SIGINT', () => {})
   if (cluster.isPrimary && PROCESSES > 1) await runWorkers(PROCESSES, log, stopped)
   else {
     const service = createService({ config, log, metrics })

@@ -1,28 +1,19 @@
-interface Batching {
-  /** The most questions of a batch. */
-  size: number
-  /** The most batches that run at once; questions that arrive meanwhile form the next. Default: no limit. */
-  atOnce?: number
-  /** Queued questions time out after this long, and before twice as long. Default: never. */
-  wait_ms?: number
-}
-
 /**
  * Gathers the questions of one turn of the event loop and asks them together. A batch begins after each of its
  * questions was put, so its answers are as fresh as if each question had been asked alone.
  * @param ask gives one answer for each question, in their order; when it rejects, each question of the batch does.
+ * @param size the most questions of a batch.
+ * @param limits the most batches that run at once, while questions that arrive form the next; and how long queued
+ * questions wait until they time out, or up to twice as long. Default: none.
  * @returns a function that asks one question. Rejects with code ETIMEDOUT when it waited too long.
  */
 export function batchPerTurn<Question, Answer>(
   ask: (questions: Question[]) => Promise<readonly Answer[]>,
-  { size, atOnce = Number.POSITIVE_INFINITY, wait_ms }: Batching,
+  size: number,
+  limits: { atOnce?: number; wait_ms?: number } = {},
 ): (question: Question) => Promise<Answer> {
-  interface PendingQuestion {
-    question: Question
-    at_ms: number
-    resolve(answer: Answer): void
-    reject(error: unknown): void
-  }
+  type PendingQuestion = { question: Question; at_ms: number } & PromiseWithResolvers<Answer>
+  const { atOnce = Number.POSITIVE_INFINITY, wait_ms } = limits
   let waiting: PendingQuestion[] = []
   let running = 0
   let scheduled = false
@@ -33,14 +24,12 @@ export function batchPerTurn<Question, Answer>(
     if (running >= atOnce) giveUpInTime()
     else {
       scheduled = true
-      setImmediate(() => {
-        scheduled = false
-        void runOne()
-      })
+      setImmediate(runOne)
     }
   }
 
   async function runOne(): Promise<void> {
+    scheduled = false
     const batch = waiting.slice(0, size)
     waiting = waiting.slice(size)
     running += 1
@@ -69,9 +58,10 @@ export function batchPerTurn<Question, Answer>(
     }, wait_ms).unref()
   }
 
-  return (question) =>
-    new Promise((resolve, reject) => {
-      waiting.push({ question, at_ms: performance.now(), resolve, reject })
-      schedule()
-    })
+  return (question) => {
+    const pending = { question, at_ms: performance.now(), ...Promise.withResolvers<Answer>() }
+    waiting.push(pending)
+    schedule()
+    return pending.promise
+  }
 }

@@ -2,8 +2,6 @@ import type { Knex } from 'knex'
 import { within } from '#shared/process/within.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 
-const TIMED_OUT = { code: 'ETIMEDOUT' }
-
 /**
  * Runs `act` in a transaction that begins to commit within `deadline_ms` or never: waiting for a connection, for locks
  * and for statements all count. The commit itself is waited for as long as Postgres takes.
@@ -17,8 +15,8 @@ export async function commitWithin<T>(
   let phase: 'before' | 'committing' | 'late' = 'before'
   const inTime = () => {
     // The code makes it one of the failures that are answered with 503.
-    if (phase === 'late')
-      throw Object.assign(new Error('Postgres took too long: nothing was changed'), TIMED_OUT)
+    const sentence = 'Postgres took too long: nothing was changed'
+    if (phase === 'late') throw Object.assign(new Error(sentence), { code: 'ETIMEDOUT' })
   }
   const transaction = db.transaction(async (transaction) => {
     inTime()

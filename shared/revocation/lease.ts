@@ -3,8 +3,6 @@ import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { TICK } from './scripts.ts'
 import type { Timings } from './timings.ts'
 
-type Tick = Record<'count' | 'sentAt_ms', number>
-
 export type Lease = ReturnType<typeof createLease>
 
 /**
@@ -32,7 +30,7 @@ export function createLease(parts: {
   /** As of the latest tick. */
   let marker: string | null = null
   /** Newest first. */
-  let ticks: Tick[] = []
+  let ticks: Record<'count' | 'sentAt_ms', number>[] = []
 
   function forget(): void {
     connection += 1
@@ -48,21 +46,19 @@ export function createLease(parts: {
     try {
       const reply = await redis.eval(TICK, 0, redisKeys.revocationTick, redisKeys.revocationMarker)
       const [runId, count, current = null] = reply as [string, number, (string | null)?]
-      if (sentOn === connection) learn(runId, { count, sentAt_ms }, current)
+      if (sentOn === connection) {
+        // A count that went back means a flush: earlier counts say nothing about now.
+        if (runId !== server || count <= (ticks[0]?.count ?? 0)) forget()
+        server = runId
+        marker = current
+        ticks = [{ count, sentAt_ms }, ...ticks.slice(0, ticksKept - 1)]
+        answers = true
+      }
       ticked()
     } catch (error) {
       if (sentOn === connection) answers = false
       ticked(error as Error)
     }
-  }
-
-  function learn(runId: string, latest: Tick, current: string | null): void {
-    // A count that went back means a flush: earlier counts say nothing about now.
-    if (runId !== server || latest.count <= (ticks[0]?.count ?? 0)) forget()
-    server = runId
-    marker = current
-    ticks = [latest, ...ticks.slice(0, ticksKept - 1)]
-    answers = true
   }
 
   function vouches(marker: string | null, sentAt_ms: number): boolean {

@@ -16,7 +16,8 @@ export function createPrimaryAsk({ db, deadline_ms }: { db: Queryable; deadline_
   const read = batchPerTurn<Subject, Standing>(
     async (subjects) =>
       (await within(deadline_ms, readStandings(db, subjects))) ?? subjects.map(() => 'undecided'),
-    { size: SUBJECTS_A_STATEMENT, atOnce: STATEMENTS_AT_ONCE, wait_ms: deadline_ms },
+    SUBJECTS_A_STATEMENT,
+    { atOnce: STATEMENTS_AT_ONCE, wait_ms: deadline_ms },
   )
   return (subject: Subject): Promise<Standing> => {
     // Postgres text cannot hold NUL: an id with one was never issued, and must not fail the shared statement.

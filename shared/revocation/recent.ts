@@ -1,5 +1,5 @@
 import type { Queryable } from '#shared/stores/postgres.ts'
-import { CLOCK_MARGIN_S, StandbyError } from './records.ts'
+import { assertPrimary, CLOCK_MARGIN_S } from './records.ts'
 import type { DatabaseState } from './restored.ts'
 
 export const PURGE_BATCH = 1_000
@@ -64,7 +64,7 @@ const NEWEST = `(select id from (
  * goes by transaction ids and not by `revoked_at`, since transactions become visible in another order than they were
  * stamped.
  * @param since.seen What Redis names as the newest revocation.
- * @throws StandbyError when the database is one.
+ * @throws as `assertPrimary`, when the database is a standby.
  */
 export async function readRecentRevocations(
   db: Queryable,
@@ -94,6 +94,6 @@ export async function readRecentRevocations(
     ],
   )
   const [{ standby, runId, since, ...recent }] = rows
-  if (standby) throw new StandbyError()
+  assertPrimary({ standby })
   return { named: { runId, since }, ...recent }
 }

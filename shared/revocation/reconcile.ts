@@ -262,7 +262,7 @@ function createNaming({
 }
 
 const entryKeys = ({ clients, tokens, keys }: RecentRevocations): string[] => [
-  ...clients.map(redisKeys.revokedClient),
-  ...tokens.map(redisKeys.revokedToken),
-  ...keys.map(redisKeys.revokedSigningKey),
+  ...clients.map((id) => redisKeys.revoked('client', id)),
+  ...tokens.map((id) => redisKeys.revoked('token', id)),
+  ...keys.map((id) => redisKeys.revoked('key', id)),
 ]

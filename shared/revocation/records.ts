@@ -6,27 +6,18 @@ import { PRODUCTION_TIMINGS } from './timings.ts'
 /** A verifier's clock is never further behind than this. */
 export const CLOCK_MARGIN_S = 300
 
-/** The database is a standby, which may be behind its primary. */
-export class StandbyError extends Error {
-  readonly code = 'a standby answers'
-}
-
-/** The database may have been restored to an earlier moment, and awaits confirmation. */
-export class RestoredError extends Error {
-  readonly code = 'the database has yet to be confirmed'
-}
-
 /** SQL for whether all access is refused: a fence is raised, or the database is not the one that was confirmed. */
 export const FENCED = `(exists (select from restore_fences where lowered_at is null)
   or not exists (select from revocation_trust where place = database_place()))`
 
 /**
  * Takes what `pg_is_in_recovery()` and FENCED said in the statement whose answer counts.
- * @throws StandbyError, RestoredError
+ * @throws an Error with this `code` when the database is a standby, which may be behind its primary, or may have been
+ * restored to an earlier moment.
  */
 export function assertPrimary({ standby, restored }: { standby?: boolean; restored?: boolean } = {}): void {
-  if (standby) throw new StandbyError()
-  if (restored) throw new RestoredError()
+  const code = standby ? 'a standby answers' : restored && 'the database has yet to be confirmed'
+  if (code) throw Object.assign(new Error(code), { code })
 }
 
 /** Records that a token is revoked, by its id (`jti`, RFC 7519 §4.1.7); repeating it changes nothing. */
@@ -44,7 +35,7 @@ export async function insertRevokedToken(
 /**
  * Whether each subject is live, at one moment of the primary. A client that does not exist or is not Active counts
  * as revoked.
- * @throws StandbyError when the database is one, which may not know yet; RestoredError when it may have forgotten.
+ * @throws as `assertPrimary`, when the database may not know yet, or may have forgotten.
  */
 export async function readStandings(db: Queryable, subjects: readonly Subject[]): Promise<Standing[]> {
   const { rows } = await db.raw(
@@ -67,9 +58,6 @@ export async function readStandings(db: Queryable, subjects: readonly Subject[])
   return rows.map(({ revoked }: { revoked: Entry['kind'] | null }) => (revoked ? { revoked } : 'live'))
 }
 
-/** Each a JSON array of `publishedId`s, sorted. */
-export type PublishedRevocations = Record<'clients' | 'tokens' | 'keys', string>
-
 const DIGEST_BYTES = 12
 
 /** What the page of revocations says in place of an id, which it must not give away. */
@@ -84,10 +72,13 @@ const publishedIds = (id: string, condition: string): string => `
 
 /**
  * Everything whose revocation was committed before this statement and can still matter: clients, tokens and signing
- * keys as in a round. Where Postgres' clock is ahead of `now`, `now` decides what is over.
- * @throws StandbyError, RestoredError as `readStandings`.
+ * keys as in a round, each a JSON array of `publishedId`s, sorted. Where Postgres' clock is ahead of `now`, `now` decides what is over.
+ * @throws as `readStandings`.
  */
-export async function readPublishedRevocations(db: Queryable, now: Date): Promise<PublishedRevocations> {
+export async function readPublishedRevocations(
+  db: Queryable,
+  now: Date,
+): Promise<Record<'clients' | 'tokens' | 'keys', string>> {
   const { rows } = await db.raw(
     `select pg_is_in_recovery() as standby, ${FENCED} as restored,
        ${publishedIds('client_id', 'oauth_clients where revoked_at > least(now(), ?) - make_interval(secs => ?)')} as clients,

@@ -14,12 +14,7 @@ import { PRODUCTION_TIMINGS, type Timings } from './timings.ts'
 
 export type Revocation = ReturnType<typeof createRevocation>
 
-const keyOfKind = {
-  client: redisKeys.revokedClient,
-  token: redisKeys.revokedToken,
-  key: redisKeys.revokedSigningKey,
-}
-const entryKey = ({ kind, id }: Entry): string => keyOfKind[kind](id)
+const entryKey = ({ kind, id }: Entry): string => redisKeys.revoked(kind, id)
 
 /** Far below what a Lua stack holds, and over in a fraction of a millisecond. */
 const SUBJECTS_A_COMMAND = 200
@@ -50,22 +45,19 @@ export function createRevocation(parts: {
   }
 
   /** Reads the marker once for all of them: what Redis holds about each, and whether it is known to be complete. */
-  const read = batchPerTurn(
-    async (subjects: Subject[]) => {
-      const entriesOfEach = subjects.map(entriesOf)
-      const keys = [...new Set(entriesOfEach.flat().map(entryKey))]
-      const sentAt_ms = monotonic()
-      const reply = await redis.eval(ASK, 0, redisKeys.revocationMarker, ...keys)
-      const [marker = null, ...values] = reply as (string | null)[]
-      const present = new Set(keys.filter((_, i) => values[i] !== null))
-      const vouched = lease.vouches(marker, sentAt_ms)
-      return entriesOfEach.map((entries) => ({
-        vouched,
-        revoked: entries.find((entry) => present.has(entryKey(entry)))?.kind,
-      }))
-    },
-    { size: SUBJECTS_A_COMMAND },
-  )
+  const read = batchPerTurn(async (subjects: Subject[]) => {
+    const entriesOfEach = subjects.map(entriesOf)
+    const keys = [...new Set(entriesOfEach.flat().map(entryKey))]
+    const sentAt_ms = monotonic()
+    const reply = await redis.eval(ASK, 0, redisKeys.revocationMarker, ...keys)
+    const [marker = null, ...values] = reply as (string | null)[]
+    const present = new Set(keys.filter((_, i) => values[i] !== null))
+    const vouched = lease.vouches(marker, sentAt_ms)
+    return entriesOfEach.map((entries) => ({
+      vouched,
+      revoked: entries.find((entry) => present.has(entryKey(entry)))?.kind,
+    }))
+  }, SUBJECTS_A_COMMAND)
 
   function ask(subject: Subject): Promise<Standing> {
     if (!lease.usable()) return askPrimary(subject)

@@ -20,18 +20,16 @@ type PoolConnection = pg.Client & {
   connection: { stream: Socket }
 }
 
-function parseInt8(text: string): number {
-  const value = Number(text)
-  if (!Number.isSafeInteger(value)) throw new RangeError('a bigint from the database is beyond 2^53')
-  return value
-}
-
 /** int8 as number (the schema keeps every sum below 2^53), date as `YYYY-MM-DD`, everything else as pg does. */
 const types = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
-    if (oid === INT8) return parseInt8
     if (oid === DATE) return (text: string) => text
-    return pg.types.getTypeParser(oid, format)
+    if (oid !== INT8) return pg.types.getTypeParser(oid, format)
+    return (text: string) => {
+      const value = Number(text)
+      if (!Number.isSafeInteger(value)) throw new RangeError('a bigint from the database is beyond 2^53')
+      return value
+    }
   },
 }
 
@@ -75,25 +73,17 @@ export function createPostgres(parts: {
       min: 0,
       max: poolSize,
       acquireTimeoutMillis: CONNECT_TIMEOUT_MS,
+      // A connection that owes an answer and has brought nothing for this long is closed: its server has silently
+      // gone, and knex would wait 5 s more for its ROLLBACK. Whatever was asked there rejects.
       afterCreate: (connection: PoolConnection, created: (error: null) => void) => {
-        giveUpWhenSilent(connection, statementTimeout_ms + ANSWER_MARGIN_MS)
+        const { stream } = connection.connection
+        stream.setTimeout(statementTimeout_ms + ANSWER_MARGIN_MS)
+        stream.on('timeout', () => connection.readyForQuery === false && stream.destroy())
         created(null)
       },
     } as Knex.PoolConfig,
     userParams: { pooled },
   } as Knex.Config)
-}
-
-/**
- * Closes a connection that owes an answer and has brought nothing for this long: its server has silently gone, and
- * knex would wait 5 s more for its ROLLBACK. Whatever was asked there rejects.
- */
-function giveUpWhenSilent(connection: PoolConnection, silence_ms: number): void {
-  const { stream } = connection.connection
-  stream.setTimeout(silence_ms)
-  stream.on('timeout', () => {
-    if (connection.readyForQuery === false) stream.destroy()
-  })
 }
 
 const POOLER =

@@ -45,42 +45,37 @@ type Use = { subject: string; weight: number }
 /** The sum of a subject's weights in its window, this one included, and how long the window still lasts. */
 type Counted = [count: number, left_ms: number]
 
-/** Returns a factory of rate limits that counts rejections. */
+/**
+ * Returns a factory of rate limits that count in fixed windows in Redis. Everything counted in one turn of the event loop
+ * takes one command: at 16 requests at a time, this saves about a tenth of a token request's CPU.
+ */
 export function rateLimits(redis: Redis, { counter }: Metrics) {
   const help = 'Times that a rate limit was exceeded'
   const exceeded = counter('integration_rate_limit_hits_total', help, { limit: [] })
-  return (limit: string, rate: { limit: number; window_s: number }): RateLimit => {
-    exceeded.inc({ limit }, 0)
-    return createRateLimit(redis, { name: limit, ...rate }, () => exceeded.inc({ limit }))
-  }
-}
-
-/** Counts in fixed windows in Redis. Everything counted in one turn of the event loop takes one command. */
-function createRateLimit(redis: Redis, policy: RateLimitPolicy, exceeded: () => void): RateLimit {
-  const window_ms = policy.window_s * 1_000
-  // Compared with a command for each request, this saves about a tenth of a token request's CPU at 16 at a time.
-  const countInRedis = batchPerTurn(
-    async (uses: Use[]): Promise<Counted[]> => {
-      const keys = uses.map(({ subject }) => redisKeys.rateLimit(policy.name, subject))
+  return (name: string, { limit, window_s }: { limit: number; window_s: number }): RateLimit => {
+    const policy = { name, limit, window_s }
+    const window_ms = window_s * 1_000
+    exceeded.inc({ limit: name }, 0)
+    const countInRedis = batchPerTurn(async (uses: Use[]): Promise<Counted[]> => {
+      const keys = uses.map(({ subject }) => redisKeys.rateLimit(name, subject))
       const weights = uses.map(({ weight }) => weight)
       return (await redis.eval(COUNT, keys.length, ...keys, window_ms, ...weights)) as Counted[]
-    },
-    { size: SUBJECTS_A_COMMAND },
-  )
-  const countInMemory = createMemoryCounter(window_ms)
+    }, SUBJECTS_A_COMMAND)
+    const countInMemory = createMemoryCounter(window_ms)
 
-  function verdict([count, left_ms]: Counted): RateLimitVerdict {
-    const allowed = count <= policy.limit
-    if (!allowed) exceeded()
-    const reset_s = Math.max(1, Math.ceil(left_ms / 1_000))
-    return { allowed, policy, remaining: Math.max(0, policy.limit - count), reset_s }
-  }
+    function verdict([count, left_ms]: Counted): RateLimitVerdict {
+      const allowed = count <= limit
+      if (!allowed) exceeded.inc({ limit: name })
+      const reset_s = Math.max(1, Math.ceil(left_ms / 1_000))
+      return { allowed, policy, remaining: Math.max(0, limit - count), reset_s }
+    }
 
-  return {
-    consume(subject, weight = 1) {
-      const use = { subject, weight }
-      return countInRedis(use).then(verdict, () => verdict(countInMemory(use)))
-    },
+    return {
+      consume(subject, weight = 1) {
+        const use = { subject, weight }
+        return countInRedis(use).then(verdict, () => verdict(countInMemory(use)))
+      },
+    }
   }
 }
 

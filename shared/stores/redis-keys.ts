@@ -6,13 +6,9 @@ const SECOND_MS = 1_000
 const HOUR_MS = 3_600 * SECOND_MS
 
 export const redisKeys = {
-  /** Present: this client is revoked. */
-  revokedClient: (clientId: string) => `revoked:client:${clientId}`,
-  /** Present: the token with this jti is revoked. */
-  revokedToken: (jti: string) => `revoked:token:${jti}`,
-  /** Present: the signing key with this kid is revoked. */
-  revokedSigningKey: (kid: string) => `revoked:key:${kid}`,
-  /** Matches the three above. */
+  /** Present: the client, the token with this jti, or the signing key with this kid is revoked. */
+  revoked: (kind: 'client' | 'token' | 'key', id: string) => `revoked:${kind}:${id}`,
+  /** Matches them all. */
   revokedAny: 'revoked:*',
   /** Its value: the run_id of the server that holds every recent revocation, a space, and the tick at its start. */
   revocationMarker: 'revocation:marker',

@@ -17,8 +17,10 @@ export function watchRedis({ redis, log, name }: { redis: Redis; log: Log; name:
   let trouble: string | undefined
   let loggedAt_ms = Number.NEGATIVE_INFINITY
 
-  function report(error?: Error): void {
-    const reason = error && reasonOf(error)
+  /** Redis never puts a password into its errors. If several addresses failed, the first error represents all. */
+  function report(error?: Error & { code?: string; errors?: Error[] }): void {
+    const text = error && (error.message || error.errors?.[0]?.message || error.code || error.name)
+    const reason = text?.slice(0, REASON_MAX_CHARACTERS)
     const now_ms = performance.now()
     if (reason === undefined) {
       if (trouble !== undefined) log.info({ event: 'redis.usable', redis: name }, 'Redis can be used again')
@@ -32,18 +34,13 @@ export function watchRedis({ redis, log, name }: { redis: Redis; log: Log; name:
   // A failed connection; commands fail meanwhile without a reason of their own.
   redis.on('error', report)
   return {
+    redis,
     name,
     /** Returns why Redis cannot be used, in its own words; undefined while it can. */
     trouble: () => trouble,
     /** Takes the outcome of a command that any process may send: its error, if it failed. */
     report,
   }
-}
-
-/** Redis never puts a password into its errors. If several addresses failed, the first error represents all. */
-function reasonOf(error: Error & { code?: string; errors?: Error[] }): string {
-  const message = error.message || error.errors?.[0]?.message || error.code || error.name
-  return message.slice(0, REASON_MAX_CHARACTERS)
 }
 
 export type RedisConnections = ReturnType<typeof connectRedis>
@@ -57,26 +54,23 @@ export function connectRedis(
   { REDIS_URL, REVOCATION_REDIS_URL }: { REDIS_URL: string; REVOCATION_REDIS_URL?: string | undefined },
   { name, log }: { name: string; log: Log },
 ) {
-  const connect = (url: string, as: string) => {
-    const redis = createRedis({ url, connectionName: name })
-    return { redis, watch: watchRedis({ redis, log, name: as }) }
-  }
+  const connect = (url: string, as: string) =>
+    watchRedis({ redis: createRedis({ url, connectionName: name }), log, name: as })
   const main = connect(REDIS_URL, 'redis')
   const forRevocation = REVOCATION_REDIS_URL ? connect(REVOCATION_REDIS_URL, 'revocation') : main
   const all = [...new Set([main, forRevocation])]
   const probe = () => {
-    if (main.redis.status === 'ready')
-      main.redis.eval('return 1', 0).then(() => main.watch.report(), main.watch.report)
+    if (main.redis.status === 'ready') main.redis.eval('return 1', 0).then(() => main.report(), main.report)
   }
   const probing = all.length > 1 ? setInterval(probe, PROBE_EVERY_MS).unref() : undefined
   return {
     redis: main.redis,
     revocationRedis: forRevocation.redis,
-    watches: all.map(({ watch }) => watch),
+    watches: all,
     /** Takes the outcome of each tick of the revocations' lease. */
-    ticked: forRevocation.watch.report,
+    ticked: forRevocation.report,
     /** Returns `redis` if one of them cannot be used. */
-    degraded: (): string[] => (all.some(({ watch }) => watch.trouble() !== undefined) ? ['redis'] : []),
+    degraded: (): string[] => (all.some(({ trouble }) => trouble() !== undefined) ? ['redis'] : []),
     close(): void {
       clearInterval(probing)
       for (const { redis } of all) redis.disconnect()

@@ -43,10 +43,7 @@ const SENTINEL_URL =
 
 function sentinelOptions(text: string) {
   const { scheme, user, password, hosts = '', name = '', query } = SENTINEL_URL.exec(text)?.groups ?? {}
-  if (!name)
-    throw new Error(
-      'a Sentinel URL is redis+sentinel://[user:password@]host:port,…/name, or begins with rediss',
-    )
+  if (!name) throw new Error('a Sentinel URL is redis[s]+sentinel://[user:password@]host:port,…/name')
   const sentinels = hosts.split(',').map((host) => {
     const { hostname, port } = new URL(`redis://${host}`)
     return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || SENTINEL_PORT) }

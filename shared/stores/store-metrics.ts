@@ -29,7 +29,7 @@ export function measurePools({ gauge }: Metrics, databases: Record<string, Datab
  */
 export function measureRedis(
   metrics: Metrics,
-  watches: readonly RedisWatch[],
+  watches: readonly Pick<RedisWatch, 'name' | 'trouble'>[],
   { counts, trusted: isTrusted }: { counts: () => object; trusted: () => boolean },
 ): void {
   const usable = '1 while every process can use the Redis server'

@@ -104,7 +104,7 @@ describe('admin keys revoke, while no service runs', () => {
       const [{ kid }] = (await operator.admin(['keys', 'list', '--json'])).json
       const { code, stderr } = await operator.admin(['keys', 'revoke', kid])
       assert.equal(code, 0, stderr)
-      assert.equal(await redis.exists(redisKeys.revokedSigningKey(kid)), 1)
+      assert.equal(await redis.exists(redisKeys.revoked('key', kid)), 1)
     } finally {
       redis.disconnect()
       await operator.stop()

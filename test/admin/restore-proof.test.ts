@@ -28,7 +28,7 @@ describe('what Redis proves after a restore', () => {
 
   it('revokes again what Redis names as the newest revocation, though its entry has expired', async () => {
     await redis.set(redisKeys.revocationSeen, '1000 7/16384/16500 cli_newest')
-    await redis.set(redisKeys.revokedToken('jti_lost'), '1')
+    await redis.set(redisKeys.revoked('token', 'jti_lost'), '1')
     const { clients, keys, tokens } = await provenByRedis(db, redis)
     assert.deepEqual([clients, keys, tokens], [['cli_newest'], ['cli_newest'], ['jti_lost']])
   })

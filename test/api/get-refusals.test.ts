@@ -204,7 +204,7 @@ describe('the refused requests of clients', () => {
       const good = await token()
       const jti = decodeJwt(good).jti as string
       await insertRevokedToken(api.db, { jti, clientId, expiresAt: new Date(Date.now() + 900_000) })
-      await admin.set(redisKeys.revokedToken(jti), '1')
+      await admin.set(redisKeys.revoked('token', jti), '1')
       const { json } = await soon(await daily(good))
       assert.equal(json.reason, 'The access token or its signing key was revoked.')
       assert.match(json.advice, /new token/)

@@ -88,9 +88,9 @@ describe(`POST ${PATH}`, () => {
     const beside = await startAuth({ beside: auth })
     const token = await tokenOf(client)
     const { kid = '' } = decodeProtectedHeader(token)
-    await asAdmin(auth.redis, (redis) => redis.set(redisKeys.revokedSigningKey(kid), '1'))
+    await asAdmin(auth.redis, (redis) => redis.set(redisKeys.revoked('key', kid), '1'))
     assertInactive(await beside.post(PATH, { ...fieldsOf(service), token }))
-    await asAdmin(auth.redis, (redis) => redis.del(redisKeys.revokedSigningKey(kid)))
+    await asAdmin(auth.redis, (redis) => redis.del(redisKeys.revoked('key', kid)))
     await beside.stop()
   })
 

@@ -12,6 +12,7 @@ import {
   openSigningKey,
   type SigningAlg,
   type SigningKeyState,
+  STANDBY_MIN_MS,
   type StoredSigningKey,
   signingKeyStates,
 } from '#shared/oauth/signing-keys.ts'
@@ -22,7 +23,6 @@ import {
   markSigningKeyRevoked,
   rotateSigningKey,
   SigningKeyUnreadable,
-  STANDBY_MIN_MS,
   StandbyTooNew,
 } from '../../infra/admin/keys.ts'
 import { type AuthResponse, startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
@@ -304,7 +304,7 @@ describe('signing keys', () => {
       const redis = new Redis(server.redis.url('admin'))
       const restore = await cutOffDatabase(server.database)
       try {
-        await redis.set(redisKeys.revokedSigningKey(old), '1')
+        await redis.set(redisKeys.revoked('key', old), '1')
         const response = await server.token(owner)
         assert.equal(response.status, 200, response.text)
         assert.equal(kidOf(response), next)

@@ -80,7 +80,7 @@ describe('when Redis knows that a client is revoked, and Postgres is gone', () =
     const auth = await startAuth()
     const client = await auth.createClient()
     assert.equal((await auth.token(client)).status, 200)
-    await asAdmin(auth.redis, (redis) => redis.set(redisKeys.revokedClient(client.clientId), '1'))
+    await asAdmin(auth.redis, (redis) => redis.set(redisKeys.revoked('client', client.clientId), '1'))
     const restore = await cutOffDatabase(auth.database)
     assert.equal((await auth.token(client)).status, 401)
     await restore()

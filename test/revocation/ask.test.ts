@@ -187,28 +187,27 @@ describe('asking whether a subject is revoked', () => {
 
   it('believes an entry in Redis even without a marker and without Postgres', async () => {
     const clientId = await subjects.newClient()
-    await asAdmin(server, (redis) => redis.set(redisKeys.revokedClient(clientId), '1', 'PX', 60_000))
+    await asAdmin(server, (redis) => redis.set(redisKeys.revoked('client', clientId), '1', 'PX', 60_000))
     toPostgres.cut()
     assert.equal(await api.ask({ clientId }), 'client revoked by redis')
   })
 
   it('has Redis name the client before the key, and the key before the token', async () => {
     const subject = { clientId: newClientId(), jti: newJti(), kid: newJti() }
-    const { revokedToken, revokedSigningKey, revokedClient } = redisKeys
     const entries = [
-      [revokedToken(subject.jti), 'token'],
-      [revokedSigningKey(subject.kid), 'key'],
-      [revokedClient(subject.clientId), 'client'],
+      ['token', subject.jti],
+      ['key', subject.kid],
+      ['client', subject.clientId],
     ] as const
-    for (const [key, kind] of entries) {
-      await asAdmin(server, (redis) => redis.set(key, '1', 'PX', 60_000))
+    for (const [kind, id] of entries) {
+      await asAdmin(server, (redis) => redis.set(redisKeys.revoked(kind, id), '1', 'PX', 60_000))
       assert.equal(await auth.ask(subject), `${kind} revoked by redis`)
     }
   })
 
   it('has Redis answer thousands who ask at once', async () => {
     const kid = newJti()
-    await asAdmin(server, (redis) => redis.set(redisKeys.revokedSigningKey(kid), '1', 'PX', 60_000))
+    await asAdmin(server, (redis) => redis.set(redisKeys.revoked('key', kid), '1', 'PX', 60_000))
     const asked = Array.from({ length: 5_000 }, (_, i) => ({ clientId: `cli_${i}`, jti: `jti-${i}`, kid }))
     const standings = await Promise.all(asked.map((subject) => api.revocation.ask(subject)))
     // Postgres would refuse the client, which does not exist.

@@ -235,7 +235,7 @@ describe('a revoked client stays refused', () => {
       await replicate(servers[1], servers[0])
       cleanups.push(() => promote(servers[0]))
       const [marker, entry] = await asAdmin(servers[0], (redis) =>
-        redis.mget(redisKeys.revocationMarker, redisKeys.revokedClient(revoked)),
+        redis.mget(redisKeys.revocationMarker, redisKeys.revoked('client', revoked)),
       )
       assert.equal(marker?.split(' ')[0], await runId(servers[0]))
       assert.equal(entry, null)

@@ -255,19 +255,19 @@ describe('a round of the reconciler', () => {
       await marked()
 
       const there = [
-        redisKeys.revokedClient(recent),
-        redisKeys.revokedClient(yesterday),
-        redisKeys.revokedSigningKey(kid),
-        redisKeys.revokedSigningKey(oldKid),
-        redisKeys.revokedToken(jti),
+        redisKeys.revoked('client', recent),
+        redisKeys.revoked('client', yesterday),
+        redisKeys.revoked('key', kid),
+        redisKeys.revoked('key', oldKid),
+        redisKeys.revoked('token', jti),
         // A verifier's clock may be behind.
-        redisKeys.revokedToken(justExpired),
+        redisKeys.revoked('token', justExpired),
       ]
       for (const key of there) assert.ok((await entry(key)) > FAST.entry_ms - 60_000, key)
       const notThere = [
-        redisKeys.revokedClient(live),
-        redisKeys.revokedClient(old),
-        redisKeys.revokedToken(longExpired),
+        redisKeys.revoked('client', live),
+        redisKeys.revoked('client', old),
+        redisKeys.revoked('token', longExpired),
       ]
       for (const key of notThere) assert.equal(await entry(key), -2, key)
     })
@@ -341,7 +341,7 @@ describe('a round of the reconciler', () => {
       assert.deepEqual(read.at(-1), [early])
       await slow.commit()
       assert.deepEqual(await round(), { outcome: 'marked', entries: 2, added: 1 })
-      assert.ok((await entry(redisKeys.revokedToken(late))) > 0)
+      assert.ok((await entry(redisKeys.revoked('token', late))) > 0)
       // Read again while a transaction that is older than it is open anywhere on the server, as in another test file.
       await eventually(async () => {
         assert.deepEqual(await round(), { outcome: 'marked', entries: 2, added: 0 })
@@ -355,13 +355,13 @@ describe('a round of the reconciler', () => {
     it('resends all entries now and then, so that a removed or shortened one comes back', async () => {
       const clientId = await revokeInPostgres()
       await marked()
-      await asAdmin(server, (redis) => redis.set(redisKeys.revokedClient(clientId), '1', 'PX', 1))
+      await asAdmin(server, (redis) => redis.set(redisKeys.revoked('client', clientId), '1', 'PX', 1))
       const deadline = performance.now() + FAST.refill_ms + 10 * FAST.round_ms
-      while ((await entry(redisKeys.revokedClient(clientId))) < 1_000 && performance.now() < deadline) {
+      while ((await entry(redisKeys.revoked('client', clientId))) < 1_000 && performance.now() < deadline) {
         await sleep(FAST.round_ms)
         await api.reconciler.round()
       }
-      assert.ok((await entry(redisKeys.revokedClient(clientId))) > FAST.entry_ms - 60_000)
+      assert.ok((await entry(redisKeys.revoked('client', clientId))) > FAST.entry_ms - 60_000)
     })
 
     it('resends all entries to a server restarted from a mid-round dump', async () => {
@@ -376,9 +376,9 @@ describe('a round of the reconciler', () => {
       atStep = () => {}
       await restartFrom(server, file)
       await eventually(() => api.redis.status === 'ready')
-      assert.equal(await entry(redisKeys.revokedClient(clientId)), -2)
+      assert.equal(await entry(redisKeys.revoked('client', clientId)), -2)
       await marked()
-      assert.ok((await entry(redisKeys.revokedClient(clientId))) > 0)
+      assert.ok((await entry(redisKeys.revoked('client', clientId))) > 0)
     })
 
     it('resends all entries after clocks were apart, since that of Redis may have ended some', async () => {
@@ -559,9 +559,7 @@ describe('a round of the reconciler', () => {
       },
       async key() {
         const kid = await subjects.newKey()
-        await asAdmin(server, (redis) =>
-          redis.set(redisKeys.revokedSigningKey(kid), '1', 'PX', FAST.entry_ms),
-        )
+        await asAdmin(server, (redis) => redis.set(redisKeys.revoked('key', kid), '1', 'PX', FAST.entry_ms))
         return kid
       },
     }
@@ -579,7 +577,7 @@ describe('a round of the reconciler', () => {
     /** More than one script looks at. */
     const tokensInRedis = () => {
       const jtis = Array.from({ length: 3_001 }, newJti)
-      const entries = jtis.flatMap((jti) => [redisKeys.revokedToken(jti), '1'])
+      const entries = jtis.flatMap((jti) => [redisKeys.revoked('token', jti), '1'])
       return asAdmin(server, (redis) => redis.mset(entries)).then(() => jtis)
     }
 

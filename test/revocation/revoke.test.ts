@@ -117,11 +117,11 @@ describe('revoking', () => {
 
   it('writes an entry that lives an hour, and never shortens one', async () => {
     const clientId = await subjects.newClient()
-    const life_ms = () => asAdmin(server, (redis) => redis.pttl(redisKeys.revokedClient(clientId)))
+    const life_ms = () => asAdmin(server, (redis) => redis.pttl(redisKeys.revoked('client', clientId)))
     await revokeClient(api, { vendorId: subjects.vendorId, clientId })
     assert.equal(PRODUCTION_TIMINGS.entry_ms, 3_600_000)
     assert.ok((await life_ms()) > 3_590_000)
-    await asAdmin(server, (redis) => redis.pexpire(redisKeys.revokedClient(clientId), 1_000_000))
+    await asAdmin(server, (redis) => redis.pexpire(redisKeys.revoked('client', clientId), 1_000_000))
     await revokeClient(api, { vendorId: subjects.vendorId, clientId })
     assert.ok((await life_ms()) > 3_590_000)
   })
@@ -134,7 +134,7 @@ describe('revoking', () => {
 
   it('runs a repeated revocation in full', async () => {
     const clientId = await subjects.newClient()
-    const key = redisKeys.revokedClient(clientId)
+    const key = redisKeys.revoked('client', clientId)
     await revokeClient(api, { vendorId: subjects.vendorId, clientId })
     await asAdmin(server, (redis) => redis.del(key))
     await revokeClient(api, { vendorId: subjects.vendorId, clientId })
@@ -203,7 +203,7 @@ describe('revoking', () => {
         await refusedWhile(`lock table ${table} in access exclusive mode`, clientId)
         await sleep(COMMIT_MS)
         assert.equal((await readClientCredentials(owner, [clientId]))[0]?.status, 'Active')
-        assert.equal(await asAdmin(server, (redis) => redis.exists(redisKeys.revokedClient(clientId))), 0)
+        assert.equal(await asAdmin(server, (redis) => redis.exists(redisKeys.revoked('client', clientId))), 0)
         assert.equal(await revokeClient(hasty, { vendorId: subjects.vendorId, clientId }), true)
       })
 

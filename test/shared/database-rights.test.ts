@@ -6,6 +6,7 @@ import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
 const RIGHTS: Record<string, string[]> = {
   integration_auth: [
     'execute database_place',
+    'execute rotate_signing_key',
     'insert revoked_tokens jti, client_id, expires_at',
     'insert signing_keys *',
     'select oauth_clients client_id, vendor_id, scopes, secret_hash, status, revoked_at, public_key, expires_at',

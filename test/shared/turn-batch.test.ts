@@ -5,13 +5,10 @@ import { batchPerTurn } from '#shared/process/turn-batch.ts'
 describe('asking in batches', () => {
   it('asks what came in one turn together, and gives each its own answer', async () => {
     const asked: number[][] = []
-    const double = batchPerTurn(
-      async (questions: number[]) => {
-        asked.push(questions)
-        return questions.map((n) => n * 2)
-      },
-      { size: 10 },
-    )
+    const double = batchPerTurn(async (questions: number[]) => {
+      asked.push(questions)
+      return questions.map((n) => n * 2)
+    }, 10)
     assert.deepEqual(await Promise.all([double(1), Promise.resolve(2).then(double), double(3)]), [2, 4, 6])
     assert.equal(await double(4), 8)
     assert.deepEqual(asked, [[1, 3, 2], [4]])
@@ -19,13 +16,10 @@ describe('asking in batches', () => {
 
   it('asks at most so many questions together', async () => {
     const sizes: number[] = []
-    const ask = batchPerTurn(
-      async (questions: number[]) => {
-        sizes.push(questions.length)
-        return questions
-      },
-      { size: 2 },
-    )
+    const ask = batchPerTurn(async (questions: number[]) => {
+      sizes.push(questions.length)
+      return questions
+    }, 2)
     assert.deepEqual(await Promise.all([1, 2, 3, 4, 5].map(ask)), [1, 2, 3, 4, 5])
     assert.deepEqual(sizes, [2, 2, 1])
   })
@@ -39,7 +33,8 @@ describe('asking in batches', () => {
         await batch.promise
         return questions
       },
-      { size: 10, atOnce: 1 },
+      10,
+      { atOnce: 1 },
     )
     const first = ask('a')
     assert.equal(begun.length, 0)
@@ -64,7 +59,8 @@ describe('asking in batches', () => {
         if (questions.includes('stuck')) await stuck.promise
         return questions
       },
-      { size: 10, atOnce: 1, wait_ms: 50 },
+      10,
+      { atOnce: 1, wait_ms: 50 },
     )
     const first = ask('stuck')
     await nextTurn()
@@ -84,7 +80,8 @@ describe('asking in batches', () => {
         if (questions.includes('bad')) throw new Error('no')
         return questions
       },
-      { size: 10, atOnce: 1 },
+      10,
+      { atOnce: 1 },
     )
     const results = await Promise.allSettled([ask('bad'), ask('good')])
     assert.deepEqual(

@@ -11,7 +11,8 @@ import type { DailyAnalytics } from './schemas.ts'
 export const RANGE_MAX_DAYS = 366
 const ANSWERS_LIMIT_BYTES = 16 * 1_024 * 1_024
 /** Leaves pool connections to other requests, and keeps waits short when Postgres hangs. */
-const REVISIONS_READ = { size: 500, atOnce: 3, wait_ms: 2_000 }
+const REVISIONS_A_QUERY = 500
+const REVISIONS_READ = { atOnce: 3, wait_ms: 2_000 }
 const METRICS = ['impressions', 'clicks', 'orders', 'unitsSold', 'revenueMinor', 'boostSpendMinor'] as const
 type Metric = (typeof METRICS)[number]
 const MISSING = forEachMetric(() => null)
@@ -56,7 +57,11 @@ export function createDailyReads({ db }: { db: Database }): DailyReads {
   interface CachedAnswer extends DailyAnswer {
     revision: string | undefined
   }
-  const readRevision = batchPerTurn((vendorIds: string[]) => readRevisions(db, vendorIds), REVISIONS_READ)
+  const readRevision = batchPerTurn(
+    (vendorIds: string[]) => readRevisions(db, vendorIds),
+    REVISIONS_A_QUERY,
+    REVISIONS_READ,
+  )
   const cached = new Map<string, CachedAnswer>()
   let size_bytes = 0
 
