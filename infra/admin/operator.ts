@@ -18,6 +18,8 @@ export class OperatorError extends Error {}
 export interface OperatorStores {
   databaseUrl: string
   redisUrl: string | undefined
+  /** The Redis for everything but revocations, which may be the same. */
+  usageRedisUrl?: string | undefined
   /** Reads the key from where it is set, or runs its command. Resolves with undefined if there is none. */
   keyEncryptionKey(): Promise<Buffer[] | undefined>
   /** The audit trail of the local stack. */
@@ -76,6 +78,7 @@ export async function operatorStores(env: NodeJS.ProcessEnv): Promise<OperatorSt
     return {
       databaseUrl: given.DATABASE_URL,
       redisUrl: given.REVOCATION_REDIS_URL ?? given.REDIS_URL,
+      usageRedisUrl: given.REDIS_URL ?? given.REVOCATION_REDIS_URL,
       keyEncryptionKey: async () => readConfig(await withKey(env), KEY_SHAPE).KEY_ENCRYPTION_KEY,
     }
   }
@@ -84,6 +87,7 @@ export async function operatorStores(env: NodeJS.ProcessEnv): Promise<OperatorSt
   return {
     databaseUrl: running.databaseUrl,
     redisUrl: given.REVOCATION_REDIS_URL ?? running.redisUrl,
+    usageRedisUrl: running.redisUrl,
     keyEncryptionKey: async () => keyEncryptionKey.parse(running.keyEncryptionKey),
     auditFile: join(dataDir, AUDIT_FILE),
   }
@@ -114,6 +118,8 @@ export interface Operator {
   revocation(): Revocation
   /** The Redis for revocations, which may still be connecting. @throws OperatorError without REDIS_URL. */
   redis(): Redis
+  /** The Redis for refused requests, which may still be connecting. @throws OperatorError without REDIS_URL. */
+  usageRedis(): Redis
   /** Rejects with OperatorError without KEY_ENCRYPTION_KEY, and with ConfigError or KeyCommandError if it cannot be had. */
   encryptionKey(): Promise<Buffer[]>
   close(): Promise<void>
@@ -129,7 +135,7 @@ export function osUser(): string {
 }
 
 export function createOperator(
-  { databaseUrl, redisUrl, keyEncryptionKey }: OperatorStores,
+  { databaseUrl, redisUrl, usageRedisUrl, keyEncryptionKey }: OperatorStores,
   name = osUser(),
 ): Operator {
   const db = createPostgres({
@@ -139,21 +145,19 @@ export function createOperator(
     statementTimeout_ms: STATEMENT_TIMEOUT_MS,
   })
   const closing: (() => void)[] = []
-  function connectRedis(): Redis {
-    if (redisUrl === undefined)
+  function connectRedis(url = redisUrl): Redis {
+    if (url === undefined)
       throw new OperatorError('Set REDIS_URL too: a revocation must reach every process.')
-    const redis = createRedis({ url: redisUrl, connectionName: 'integration-admin' })
+    const redis = createRedis({ url, connectionName: 'integration-admin' })
     closing.push(() => redis.disconnect())
     return redis
   }
   return {
     db,
     by: { name, entryIds: [] },
-    redis: connectRedis,
-    revocation() {
-      const revocation = createRevocation({ redis: connectRedis(), db })
-      return revocation
-    },
+    redis: () => connectRedis(),
+    usageRedis: () => connectRedis(usageRedisUrl),
+    revocation: () => createRevocation({ redis: connectRedis(), db }),
     async encryptionKey() {
       const keys = await keyEncryptionKey()
       if (keys) return keys

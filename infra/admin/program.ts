@@ -6,6 +6,7 @@ import { addAnalyticsCommands } from './analytics-commands.ts'
 import { addClientCommands } from './client-commands.ts'
 import type { Print, Run } from './commands.ts'
 import { addConfigCommands } from './config-commands.ts'
+import { addErasureCommands } from './erasure-commands.ts'
 import { addKeyCommands } from './key-commands.ts'
 import { createOperator, OperatorError, operatorStores } from './operator.ts'
 import { askNewPassword } from './password.ts'
@@ -56,6 +57,7 @@ export async function runAdmin(args: readonly string[], surroundings: Surroundin
   const askPassword = (email: string): Promise<string> =>
     askNewPassword(`New password for ${email}`, { input: stdin, output: stderr })
   addPeopleCommands(program, run, askPassword)
+  addErasureCommands(program, run, { input: stdin, output: stderr })
   addClientCommands(program, run)
   addKeyCommands(program, run)
   addServiceCommands(program, run)

@@ -17,6 +17,7 @@ export const ACTIVITY_ACTIONS = [
   'person.unlinked',
   'person.password_reset',
   'person.removed',
+  'person.erased',
   'address.claimed',
   'invitation.withdrawn',
   'analytics.imported',
@@ -25,6 +26,8 @@ export type ActivityAction = (typeof ACTIVITY_ACTIONS)[number]
 
 /** What operators do to the service as a whole. No company sees these entries. */
 export type ServiceAction =
+  | 'company.erased'
+  | 'person.exported'
   | 'signing_key.rotated'
   | 'signing_key.reencrypted'
   | 'signing_key.revoked'

@@ -41,18 +41,19 @@ export async function insertCompany(db: Queryable, company: Company): Promise<vo
   ])
 }
 
+/** Returns undefined if there is no such company, or it is erased. */
 export async function findCompany(db: Queryable, vendorId: string): Promise<Company | undefined> {
   const { rows } = await db.raw(
-    'select vendor_id as "vendorId", name, timezone, currency from companies where vendor_id = ?',
+    'select vendor_id as "vendorId", name, timezone, currency from companies where vendor_id = ? and erased_at is null',
     [vendorId],
   )
   return rows[0]
 }
 
-/** All companies, by name. */
+/** All companies that are not erased, by name. */
 export async function listCompanies(db: Queryable): Promise<Company[]> {
   const { rows } = await db.raw(
-    'select vendor_id as "vendorId", name, timezone, currency from companies order by name, vendor_id',
+    'select vendor_id as "vendorId", name, timezone, currency from companies where erased_at is null order by name, vendor_id',
   )
   return rows
 }

@@ -61,6 +61,28 @@ export async function readRefusals(
     .filter(({ at_ms }) => at_ms > now_ms - redisLifetimes.refusals_ms)
 }
 
+const FORGOTTEN_A_STEP = 500
+
+/**
+ * Deletes the refused requests of a company and of its clients, a few at a time.
+ * @throws if Redis does not answer.
+ */
+export async function forgetRefusals(
+  redis: Redis,
+  { vendorId, clientIds }: { vendorId: string; clientIds: readonly string[] },
+): Promise<void> {
+  for (const kind of REFUSAL_KINDS) {
+    const order = redisKeys.refusals(kind, vendorId)
+    for (;;) {
+      const positions = await redis.zrange(order, '-', '+', 'BYLEX', 'LIMIT', 0, FORGOTTEN_A_STEP)
+      if (positions.length === 0) break
+      await redis.del(positions.map((text) => redisKeys.refusal(vendorId, text.slice(text.indexOf(' ') + 1))))
+      await redis.zrem(order, ...positions)
+    }
+    for (const clientId of clientIds) await redis.del(redisKeys.refusals(kind, clientId))
+  }
+}
+
 /** The newest refused requests of a client after some moment, and when the first of each kind was refused. */
 export type LatestRefusals = Record<
   (typeof REFUSAL_KINDS)[number],

@@ -113,10 +113,14 @@ const dayToStore = ({ day_ms, firstUsedAt_ms, lastUsedAt_ms, longestGap_ms, befo
   before: before_ms ?? null,
 })
 
-/** The parameter is a JSON list with one object per row. Times are in milliseconds; unknown clients are skipped. */
+/**
+ * The parameter is a JSON list with one object per row. Times are in milliseconds. Unknown clients and those of erased
+ * companies are skipped.
+ */
 const from = (columns = '') => `
   from jsonb_to_recordset(?::jsonb) as u ("clientId" text, at double precision${columns})
-  join oauth_clients c on c.client_id = u."clientId"`
+  join oauth_clients c on c.client_id = u."clientId"
+  join companies o on o.vendor_id = c.vendor_id and o.erased_at is null`
 
 /** Whatever a clock did, no gap is longer than what is kept. */
 const gap = (seconds: string) => `least(greatest(${seconds}), ${RHYTHM_MS / 1000})::integer`

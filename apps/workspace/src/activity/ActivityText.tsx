@@ -41,6 +41,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'person.unlinked': 'unlinked the account of {person} from the OpenID provider',
   'person.password_reset': 'set a new password for {person} and ended all sessions of that account',
   'person.removed': 'removed {person}, whose role was {role}',
+  'person.erased': 'erased what was stored about {person}',
   'address.claimed':
     'ended the sessions of {person}, because someone accepted another company’s invitation to the same address with another password',
   'invitation.withdrawn': 'withdrew the invitation of {person} as {role}',

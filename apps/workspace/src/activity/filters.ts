@@ -19,6 +19,7 @@ export const KINDS: Readonly<Record<string, string>> = {
   'person.unlinked': 'Account unlinked',
   'person.password_reset': 'Password reset',
   'person.removed': 'Person removed',
+  'person.erased': 'Person erased',
   'address.claimed': 'Address used elsewhere',
   'invitation.withdrawn': 'Invitation withdrawn',
   'analytics.imported': 'Events imported',

@@ -806,7 +806,7 @@ export interface components {
             advice: string;
         };
         /** @enum {string} */
-        ActivityAction: "client.created" | "client.renamed" | "client.revoked" | "client.secret_found" | "client.revocation_armed" | "client.revocation_disarmed" | "callback.saved" | "company.created" | "person.added" | "person.invited" | "person.joined" | "person.changed" | "person.linked" | "person.unlinked" | "person.password_reset" | "person.removed" | "address.claimed" | "invitation.withdrawn" | "analytics.imported";
+        ActivityAction: "client.created" | "client.renamed" | "client.revoked" | "client.secret_found" | "client.revocation_armed" | "client.revocation_disarmed" | "callback.saved" | "company.created" | "person.added" | "person.invited" | "person.joined" | "person.changed" | "person.linked" | "person.unlinked" | "person.password_reset" | "person.removed" | "person.erased" | "address.claimed" | "invitation.withdrawn" | "analytics.imported";
         ActivityPage: {
             entries: components["schemas"]["ActivityEntry"][];
             /** @description Send it as `cursor` to get the next page; null on the last page. */

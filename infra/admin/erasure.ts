@@ -1,0 +1,285 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { appendActivity, type Operator } from '#shared/accounts/activity.ts'
+import { unusableHash } from '#shared/accounts/passwords.ts'
+import { endAccountWithoutCompany, lockMembers } from '#shared/accounts/people.ts'
+import { revokeClient } from '#shared/oauth/client-changes.ts'
+import type { Revocation } from '#shared/revocation/revocation.ts'
+import type { Database, Queryable } from '#shared/stores/postgres.ts'
+import { OperatorError } from './operator.ts'
+import { findPerson, type Person, ROWS_A_STEP } from './person-records.ts'
+
+/** Longer than a request that the API has begun can still write. */
+const IN_FLIGHT_MS = 15_000
+/** Of a table that has no index to find a company's rows by: about 10,000 rows. */
+const BLOCKS_A_STEP = 100
+const REVOKED_AT_ONCE = 10
+const STEPS_A_LINE = 20
+
+/** Called with a line for people, while the work goes on. */
+export type Progress = (line: string) => void
+
+/**
+ * Erases what is stored about a person. Access ends at once, with the entries `person.erased`; the names in the activity
+ * follow step by step. An interrupted run is finished by the next erasure of anyone.
+ * @param given as for `findPerson`.
+ * @throws OperatorError if nothing is stored, or the person owns a company.
+ */
+export async function erasePerson(
+  db: Database,
+  { given, by, progress }: { given: string; by: Operator; progress: Progress },
+): Promise<{ userIds: string[]; entries: number }> {
+  const person = await findPerson(db, given)
+  await db.transaction(async (transaction) => {
+    const memberships = await holdMemberships(transaction, person)
+    const known = [
+      ...memberships,
+      ...person.invitations,
+      ...person.entries.map(({ subject, vendorId }) => ({ userId: subject, vendorId })),
+    ]
+    for (const userId of person.ids) {
+      const about = known.filter((one) => one.userId === userId)
+      const vendorIds = new Set(about.map(({ vendorId }) => vendorId))
+      await erase(transaction, { userId, vendorIds: [...vendorIds], by })
+    }
+  })
+  return { userIds: person.ids, entries: await eraseFromActivity(db, progress) }
+}
+
+/** Holds the people of all companies of the person. @throws OperatorError if the person owns one. */
+async function holdMemberships(
+  transaction: Queryable,
+  { ids }: Person,
+): Promise<{ userId: string; vendorId: string }[]> {
+  const read = async (): Promise<{ userId: string; vendorId: string; role: string }[]> => {
+    const { rows } = await transaction.raw(
+      `select user_id as "userId", vendor_id as "vendorId", role from memberships where user_id = any(?)
+       order by vendor_id`,
+      [ids] as never,
+    )
+    return rows
+  }
+  for (const { vendorId } of await read()) await lockMembers(transaction, vendorId)
+  const memberships = await read()
+  const owned = memberships.filter(({ role }) => role === 'owner').map(({ vendorId }) => vendorId)
+  if (owned.length === 0) return memberships
+  throw new OperatorError(
+    `This person owns ${owned.join(', ')}. First hand over (member set-role ${owned[0]} <email> owner), or erase the company.`,
+  )
+}
+
+async function erase(
+  transaction: Queryable,
+  { userId, vendorIds, by }: { userId: string; vendorIds: (string | null)[]; by: Operator },
+): Promise<void> {
+  for (const vendorId of vendorIds.length > 0 ? vendorIds : [null])
+    await appendActivity(transaction, { vendorId, operator: by, action: 'person.erased', subject: userId })
+  await transaction.raw('select erase_person(?, ?)', [userId, unusableHash()])
+}
+
+/**
+ * Removes the names of everyone and everything erased from the activity. Returns the number of entries that had any.
+ * What remains, and why, is in 0025_erasure.ts.
+ */
+async function eraseFromActivity(db: Queryable, progress: Progress): Promise<number> {
+  const done = tally(progress)
+  for (let after = 0; ; ) {
+    const { rows } = await db.raw('select last_entry as "lastEntry", erased from erase_from_activity(?, ?)', [
+      after,
+      ROWS_A_STEP,
+    ])
+    const [{ lastEntry, erased }] = rows
+    done.add('activity', erased)
+    if (lastEntry === null) return done.end()
+    after = lastEntry
+  }
+}
+
+export interface CompanyToErase {
+  vendorId: string
+  name: string
+  /** Its erasure has begun before. */
+  begun: boolean
+}
+
+/** @throws OperatorError if there never was such a company. */
+export async function findCompanyToErase(db: Queryable, vendorId: string): Promise<CompanyToErase> {
+  const { rows } = await db.raw(
+    'select vendor_id as "vendorId", name, erased_at is not null as begun from companies where vendor_id = ?',
+    [vendorId],
+  )
+  if (!rows[0]) throw new OperatorError(`There is no company ${vendorId}.`)
+  return rows[0]
+}
+
+/**
+ * Erases a company with all its data. No one is a member any more once it has begun; then each client is revoked, with the
+ * promise of a revocation; then the data goes, a few rows at a time. It can be repeated, and must be if it was interrupted.
+ * @param options.forget deletes what Redis has of the company and these clients. Must not reject.
+ * @returns how many rows were erased.
+ */
+export async function eraseCompany(
+  { db, revocation }: { db: Database; revocation: Revocation },
+  {
+    vendorId,
+    by,
+    progress,
+    forget,
+    inFlight_ms = IN_FLIGHT_MS,
+  }: {
+    vendorId: string
+    by: Operator
+    progress: Progress
+    forget: (clientIds: string[]) => Promise<void>
+    inFlight_ms?: number
+  },
+): Promise<{ clients: number; people: number; rows: number }> {
+  const people = await beginErasure(db, { vendorId, by })
+  progress('No one is a member any more.')
+  const clients = await revokeAll({ db, revocation }, { vendorId, by })
+  progress(`${clients} clients were Active, and are revoked everywhere. Waiting for requests under way.`)
+  await sleep(Math.max(0, inFlight_ms - (await sinceAccess_ms(db, vendorId))))
+  const { rows } = await db.raw('select client_id as "clientId" from oauth_clients where vendor_id = ?', [
+    vendorId,
+  ])
+  await forget(rows.map(({ clientId }: { clientId: string }) => clientId))
+  const former = await eraseFormerPeople(db, { vendorId, by })
+  const counts = [
+    await eraseRows(db, vendorId, progress),
+    await eraseEvents(db, vendorId, progress),
+    await eraseFromActivity(db, progress),
+  ]
+  return { clients, people: people + former, rows: counts.reduce((sum, count) => sum + count) }
+}
+
+/** Returns how many of its people were erased. */
+function beginErasure(db: Database, { vendorId, by }: { vendorId: string; by: Operator }): Promise<number> {
+  return db.transaction(async (transaction) => {
+    await lockMembers(transaction, vendorId)
+    const act = { vendorId, operator: by, action: 'company.erased', subject: vendorId } as const
+    await appendActivity(transaction, act)
+    const { rows } = await transaction.raw('select erase_company(?) as "userId"', [vendorId])
+    return erasePeople(transaction, {
+      vendorId,
+      userIds: rows.map(({ userId }: { userId: string }) => userId),
+      by,
+    })
+  })
+}
+
+/** Erases those of the people whom no other company knows. The account of one who is in no company any more ends. */
+async function erasePeople(
+  transaction: Queryable,
+  { vendorId, userIds, by }: { vendorId: string; userIds: string[]; by: Operator },
+): Promise<number> {
+  const { rows } = await transaction.raw(
+    `select user_id as "userId" from users u where user_id = any(?)
+       and not exists (select from memberships m where m.user_id = u.user_id)
+       and not exists (select from companies c where c.erased_at is null and (
+         exists (select from activity a where a.vendor_id = c.vendor_id and a.subject = u.user_id)
+         or exists (select from activity a where a.vendor_id = c.vendor_id and a.user_id = u.user_id)))`,
+    [userIds] as never,
+  )
+  const erased = rows.map(({ userId }: { userId: string }) => userId)
+  for (const userId of erased) await erase(transaction, { userId, vendorIds: [vendorId], by })
+  for (const userId of userIds)
+    if (!erased.includes(userId)) await endAccountWithoutCompany(transaction, userId)
+  return erased.length
+}
+
+/** Those who left the company before, and those who were only invited. */
+async function eraseFormerPeople(
+  db: Database,
+  { vendorId, by }: { vendorId: string; by: Operator },
+): Promise<number> {
+  const { rows } = await db.raw(
+    `select distinct subject as "userId" from activity join users on user_id = subject
+     where vendor_id = ? and email is null and name <> 'Erased person'`,
+    [vendorId],
+  )
+  let erased = 0
+  for (const { userId } of rows)
+    erased += await db.transaction((transaction) =>
+      erasePeople(transaction, { vendorId, userIds: [userId], by }),
+    )
+  return erased
+}
+
+/** Returns how many clients were Active. When it resolves, none is, and no process accepts one or a token of one. */
+async function revokeAll(
+  { db, revocation }: { db: Database; revocation: Revocation },
+  { vendorId, by }: { vendorId: string; by: Operator },
+): Promise<number> {
+  for (let revoked = 0; ; ) {
+    const { rows } = await db.raw(
+      `select client_id as "clientId" from oauth_clients where vendor_id = ? and status = 'Active' limit ?`,
+      [vendorId, REVOKED_AT_ONCE],
+    )
+    if (rows.length === 0) return revoked
+    await Promise.all(
+      rows.map(({ clientId }: { clientId: string }) =>
+        revokeClient(revocation, { vendorId, clientId, revokedBy: by }),
+      ),
+    )
+    revoked += rows.length
+  }
+}
+
+/** Returns how long ago the last member or client lost access, in milliseconds. */
+async function sinceAccess_ms(db: Queryable, vendorId: string): Promise<number> {
+  const { rows } = await db.raw(
+    `select (extract(epoch from clock_timestamp() - greatest(erased_at, (
+       select max(revoked_at) from oauth_clients c where c.vendor_id = o.vendor_id))) * 1000)::bigint as since_ms
+     from companies o where vendor_id = ?`,
+    [vendorId],
+  )
+  return rows[0].since_ms
+}
+
+async function eraseRows(db: Queryable, vendorId: string, progress: Progress): Promise<number> {
+  const done = tally(progress)
+  for (;;) {
+    const { rows } = await db.raw('select relation, erased from erase_company_rows(?, ?)', [
+      vendorId,
+      ROWS_A_STEP,
+    ])
+    if (!rows[0]) return done.end()
+    done.add(rows[0].relation, rows[0].erased)
+  }
+}
+
+async function eraseEvents(db: Queryable, vendorId: string, progress: Progress): Promise<number> {
+  const done = tally(progress)
+  const { rows: partitions } = await db.raw(
+    `select relname as name, pg_relation_size(c.oid) / current_setting('block_size')::bigint as blocks
+     from pg_inherits join pg_class c on c.oid = inhrelid where inhparent = 'analytics_events'::regclass order by 1`,
+  )
+  for (const { name, blocks } of partitions)
+    for (let block = 0; block < blocks; block += BLOCKS_A_STEP) {
+      const step = [vendorId, name, block, BLOCKS_A_STEP]
+      const { rows } = await db.raw('select erase_analytics_events(?, ?, ?, ?) as erased', step)
+      done.add(name, rows[0].erased)
+    }
+  return done.end()
+}
+
+/** Counts rows, and shows now and then how far the work is. */
+function tally(progress: Progress): { add(table: string, rows: number): void; end(): number } {
+  let [all, ofTable, steps, current] = [0, 0, 0, '']
+  const show = () => {
+    if (ofTable > 0) progress(`${current}: ${ofTable} rows`)
+  }
+  return {
+    add(table, rows) {
+      if (table !== current) {
+        show()
+        ;[ofTable, steps, current] = [0, 0, table]
+      }
+      ;[all, ofTable, steps] = [all + rows, ofTable + rows, steps + 1]
+      if (steps % STEPS_A_LINE === 0) show()
+    },
+    end() {
+      show()
+      return all
+    },
+  }
+}

@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict'
+import knex from 'knex'
+import { erasePerson } from '../../infra/admin/erasure.ts'
+import { runAdmin } from '../support/admin.ts'
+import { type Person, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
+import { everything, holding } from '../support/everything.ts'
+import { testOperator } from '../support/operator.ts'
+
+const NAME = 'Unmistakable'
+const ADDRESS = 'kim@unmistakable.example'
+const PASSWORD = 'the first long password of a person'
+
+describe('admin person', function () {
+  this.timeout(60_000)
+  let api: TestApi
+  let vendorId: string
+  let owner: Person
+  let kimId: string
+  let kimToken: string
+
+  before(async () => {
+    api = await startApi()
+    vendorId = (await api.createCompany()).vendorId
+    owner = await api.createPerson({ vendorId, role: 'owner' })
+    await leaveTraces()
+  })
+  after(() => api.stop())
+
+  const admin = (...args: string[]) =>
+    runAdmin(args, { env: { DATABASE_URL: api.database.operatorUrl, REDIS_URL: api.redis.url('api') } })
+  const everywhere = async (text: string) => holding(await everything(api.db, api.redis), text)
+
+  async function invite(by: Person, company: string): Promise<{ userId: string; token: string }> {
+    const body = { name: `Kim ${NAME}`, email: ADDRESS, role: 'member' }
+    const { status, json } = await api.request('POST', `/v1/vendor/${company}/people`, {
+      token: by.sessionToken,
+      body,
+    })
+    assert.equal(status, 201)
+    return { userId: json.userId, token: json.invitationUrl.split('#')[1] }
+  }
+  async function join(token: string, password: string): Promise<{ userId: string; sessionToken: string }> {
+    const { status, json } = await api.request('POST', '/v1/invitation', { body: { token, password } })
+    assert.equal(status, 201, JSON.stringify(json))
+    return { userId: json.user?.userId ?? json.userId, sessionToken: json.sessionToken ?? json.token }
+  }
+
+  /** By the API, as a person does: in the tables of people, sessions, clients, callbacks and the activity. */
+  async function leaveTraces(): Promise<void> {
+    const invited = await invite(owner, vendorId)
+    kimId = invited.userId
+    kimToken = (await join(invited.token, PASSWORD)).sessionToken
+    const people = `/v1/vendor/${vendorId}/people/${kimId}`
+    const raised = await api.request('PATCH', people, { token: owner.sessionToken, body: { role: 'admin' } })
+    assert.equal(raised.status, 200)
+    const created = await api.request('POST', `/v1/vendor/${vendorId}/oauth-clients`, {
+      token: kimToken,
+      body: { name: 'A shop', scopes: ['analytics:read'] },
+      headers: { 'Idempotency-Key': 'a-key-of-kim' },
+    })
+    assert.equal(created.status, 201)
+    await api.db('callback_destinations').insert({
+      vendor_id: vendorId,
+      callback_url: 'https://receiver.example/',
+      verified: true,
+      updated_at: new Date(),
+      updated_by: kimId,
+    })
+    await api.db('openid_identities').insert({ issuer: 'https://login.test', subject: NAME, user_id: kimId })
+    for (const password of [PASSWORD, 'a wrong password of that address'])
+      await api.request('POST', '/v1/session', { body: { email: ADDRESS, password } })
+
+    // Another company's account of the address, which has ended, and an invitation that is still out.
+    const other = (await api.createCompany()).vendorId
+    const otherOwner = await api.createPerson({ vendorId: other, role: 'owner' })
+    const { userId } = await join((await invite(otherOwner, other)).token, TEST_PASSWORD)
+    await api.db('openid_identities').where({ user_id: userId }).delete()
+    const left = await api.request('DELETE', `/v1/vendor/${other}/people/${userId}`, {
+      token: otherOwner.sessionToken,
+    })
+    assert.equal(left.status, 204)
+    await invite(otherOwner, other)
+  }
+
+  describe('export', () => {
+    it('prints what is stored of a person, and nothing that opens anything', async () => {
+      const { code, stdout, stderr } = await admin('person', 'export', ADDRESS.toUpperCase())
+      assert.equal(code, 0, stderr)
+      const { accounts, invitations, activity } = JSON.parse(stdout)
+      const [kim] = accounts.filter(({ userId }: { userId: string }) => userId === kimId)
+      assert.equal(kim.email, ADDRESS)
+      assert.deepEqual(
+        [kim.memberships.length, kim.openidIdentities[0].subject, kim.clientsCreated[0].name],
+        [1, NAME, 'A shop'],
+      )
+      assert.ok(kim.sessions.length > 0 && kim.signInPlaces.length > 0)
+      assert.deepEqual([kim.callbacksSaved.length, kim.idempotencyKeys[0].key], [1, 'a-key-of-kim'])
+      assert.equal(invitations.length, 1)
+      const actions = activity.map(({ action }: { action: string }) => action)
+      for (const action of ['person.invited', 'person.joined', 'person.changed', 'client.created'])
+        assert.ok(actions.includes(action), action)
+      const { rows } = await api.db.raw(
+        `select password_hash as secret from users union all select encode(token_hash, 'hex') from sessions
+         union all select encode(token_hash, 'hex') from invitations union all select substr(address, 9)
+         from sign_in_addresses where address like 'browser:%'`,
+      )
+      assert.ok(rows.length > 3)
+      for (const { secret } of rows) assert.ok(!stdout.includes(secret), secret)
+      assert.ok(!stdout.includes(owner.email) && !stdout.includes(owner.userId))
+    })
+
+    it('is recorded, with the ids of the accounts', async () => {
+      const acts = await api.db('activity').where({ action: 'person.exported', subject: kimId })
+      assert.equal(acts.length, 1)
+      assert.equal(acts[0].vendor_id, null)
+    })
+  })
+
+  describe('erase', () => {
+    it('refuses an owner, who must hand over first, and changes nothing', async () => {
+      const before = await everything(api.db, api.redis)
+      const { code, stderr } = await admin('person', 'erase', owner.email)
+      assert.equal(code, 1)
+      assert.match(stderr, new RegExp(`^This person owns ${vendorId}\\. First hand over \\(member set-role`))
+      const rows = (things: typeof before) =>
+        things.filter(({ where }) => !where.includes(':')).map(({ text }) => text)
+      assert.deepEqual(rows(await everything(api.db, api.redis)), rows(before))
+    })
+
+    it('refuses an address about which nothing is stored', async () => {
+      for (const given of ['nobody@people.example', 'usr_nobody', `${vendorId}:nobody@people.example`]) {
+        const { code, stderr } = await admin('person', 'erase', given)
+        assert.deepEqual([code, stderr], [1, `Nothing is stored about ${given}.\n`])
+      }
+    })
+
+    it('ends the session at once when it is interrupted, and leaves no name after another run', async () => {
+      assert.equal((await api.request('GET', '/v1/session', { token: kimToken })).status, 200)
+      assert.ok((await everywhere(NAME)).includes('activity'))
+      // As if killed when the activity is about to be looked through.
+      const dying = new Proxy(api.db, {
+        get: (db, property) =>
+          property === 'raw'
+            ? (sql: string, ...rest: [never]) =>
+                sql.includes('erase_from_activity') ? assert.fail('killed') : db.raw(sql, ...rest)
+            : Reflect.get(db, property),
+      })
+      const erasing = erasePerson(dying, { given: ADDRESS, by: testOperator(), progress: () => {} })
+      await assert.rejects(erasing, /killed/)
+      assert.equal((await api.request('GET', '/v1/session', { token: kimToken })).status, 401)
+      const signIn = await api.request('POST', '/v1/session', { body: { email: ADDRESS, password: PASSWORD } })
+      assert.equal(signIn.status, 401)
+      assert.deepEqual(await everywhere(NAME), ['activity'])
+
+      const { code, stderr } = await admin('person', 'erase', ADDRESS)
+      assert.equal(code, 0, stderr)
+      assert.deepEqual(await everywhere(NAME), [])
+    })
+
+    it('keeps what happened, the company’s clients and the fact of the erasure', async () => {
+      const entries = await api.db('activity').where({ vendor_id: vendorId }).orderBy('entry_id')
+      const kinds = entries.filter(({ subject }) => subject === kimId).map(({ action }) => action)
+      assert.deepEqual(kinds.slice(0, 3), ['person.invited', 'person.joined', 'person.changed'])
+      assert.equal(kinds.at(-1), 'person.erased')
+      const shown = await api.request('GET', `/v1/vendor/${vendorId}/activity`, { token: owner.sessionToken })
+      const created = shown.json.entries.find(({ action }: { action: string }) => action === 'client.created')
+      assert.equal(created.by.name, 'Erased person')
+      const clients = await api.request('GET', `/v1/vendor/${vendorId}/oauth-clients`, {
+        token: owner.sessionToken,
+      })
+      assert.equal(clients.json.clients[0].status, 'Active')
+    })
+
+    it('finds an erased person again by the user id, as after a restore', async () => {
+      await api.db('users').where({ user_id: kimId }).update({ name: NAME, email: ADDRESS })
+      assert.equal((await admin('person', 'erase', kimId)).code, 0)
+      assert.deepEqual(await everywhere(NAME), [])
+    })
+
+    it('frees the address for a new account', async () => {
+      const invited = await invite(owner, vendorId)
+      const { sessionToken } = await join(invited.token, 'the second long password of a person')
+      assert.equal((await api.request('GET', '/v1/session', { token: sessionToken })).status, 200)
+    })
+
+    it('erases in one company alone what is named with its id', async () => {
+      const other = (await api.createCompany()).vendorId
+      const otherOwner = await api.createPerson({ vendorId: other, role: 'owner' })
+      const { sessionToken } = await join((await invite(otherOwner, other)).token, TEST_PASSWORD)
+      const { code, stderr } = await admin('person', 'erase', `${vendorId}:${ADDRESS}`)
+      assert.equal(code, 0, stderr)
+      assert.equal((await api.request('GET', '/v1/session', { token: sessionToken })).status, 200)
+      const members = await api.request('GET', `/v1/vendor/${vendorId}/people`, { token: owner.sessionToken })
+      assert.ok(!members.text.includes(ADDRESS))
+    })
+  })
+
+  describe('the database', () => {
+    it('lets an operator erase no one without an entry that says so', async () => {
+      const { userId } = await api.createPerson({ vendorId, role: 'member' })
+      const role = knex({ client: 'pg', connection: api.database.operatorUrl, pool: { min: 0, max: 1 } })
+      try {
+        await assert.rejects(async () => role.raw('select erase_person(?, ?)', [userId, '$argon2id$']), {
+          message: /no entry of the activity says/,
+        })
+        const { rows } = await role.raw('select sum(erased) as erased from erase_from_activity(0, 100000)')
+        assert.equal(Number(rows[0].erased), 0)
+      } finally {
+        await role.destroy()
+      }
+    })
+  })
+})

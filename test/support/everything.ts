@@ -1,0 +1,49 @@
+import type { Knex } from 'knex'
+import { asAdmin } from './revocation.ts'
+import type { TestRedis } from './servers.ts'
+
+/** One row of Postgres or one key of Redis, with its value. */
+export interface StoredThing {
+  /** The table, without a partition's suffix, or the key. */
+  where: string
+  text: string
+}
+
+/** Everything that both stores hold, as text: to look for what must not be there. */
+export async function everything(db: Knex, redis: TestRedis): Promise<StoredThing[]> {
+  const things: StoredThing[] = []
+  for (const name of await tablesOf(db)) {
+    const { rows } = await db.raw('select to_jsonb(t)::text as text from ?? t', [name])
+    for (const { text } of rows) things.push({ where: name, text })
+  }
+  await asAdmin(redis, async (client) => {
+    for (const key of await client.keys('*')) {
+      const type = await client.type(key)
+      const read: Record<string, () => Promise<unknown>> = {
+        string: () => client.get(key),
+        hash: () => client.hgetall(key),
+        zset: () => client.zrange(key, 0, -1),
+      }
+      things.push({ where: key, text: `${key} ${JSON.stringify(await read[type]?.())}` })
+    }
+  })
+  return things
+}
+
+/** The tables, a partitioned one once. */
+export async function tablesOf(db: Knex): Promise<string[]> {
+  const { rows } = await db.raw(
+    `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
+       and not relispartition order by 1`,
+  )
+  return rows.map(({ name }: { name: string }) => name)
+}
+
+/** Where the text is held, whatever its case: tables once each, and keys. */
+export const holding = (things: readonly StoredThing[], text: string): string[] => [
+  ...new Set(
+    things
+      .filter((thing) => thing.text.toLowerCase().includes(text.toLowerCase()))
+      .map(({ where }) => where),
+  ),
+]
