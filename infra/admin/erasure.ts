@@ -192,8 +192,8 @@ async function eraseFormerPeople(
   { vendorId, by }: { vendorId: string; by: Operator },
 ): Promise<number> {
   const { rows } = await db.raw(
-    `select distinct subject as "userId" from activity join users on user_id = subject
-     where vendor_id = ? and email is null and name <> 'Erased person'`,
+    `select distinct subject as "userId" from activity a join users u on u.user_id = a.subject
+     where a.vendor_id = ? and u.name <> 'Erased person'`,
     [vendorId],
   )
   let erased = 0

@@ -29,7 +29,8 @@ Run it after the database was restored to an earlier moment, before or after the
   2. revokes again every client, signing key and valid token that Redis or the logs prove to have been
      revoked;
   3. ends all sessions and invitations that were restored;
-  4. lists what nothing proves, for you to repeat by hand.
+  4. lists the people and companies that the logs prove to have been erased, to erase again;
+  5. lists what nothing proves, for you to repeat by hand.
 
 It can be run again, with more logs. A service raises the fence itself when it notices the restore.`
 
@@ -135,9 +136,13 @@ async function fence(operator: Operator, since: Date, files: string[]): Promise<
     now_ms,
   })
   const active = await countActive(db)
+  const { changes } = logged
+  // Companies first: an owner can be erased once the company is.
+  const ids = [...logged.erased].sort().reverse()
+  const erase = ids.map((id) => (id.startsWith('ven_') ? `company erase ${id} --yes` : `person erase ${id}`))
   return {
-    text: inWords(revoked, { unproven, active, changes: logged.changes }),
-    data: { since, revoked, unproven, activeClients: active, changes: logged.changes },
+    text: inWords(revoked, { erase, unproven, active, changes }),
+    data: { since, revoked, erase, unproven, activeClients: active, changes },
   }
 }
 
@@ -153,7 +158,10 @@ function unprovenSince(
   const found: string[] = []
   const { from, to, unreadable } = logged
   const inLog = 'Clients and keys that were revoked'
-  if (!from || !to) found.push(`No log was given. ${inLog} over an hour ago may work again.`)
+  if (!from || !to)
+    found.push(
+      `No log was given. ${inLog} over an hour ago may work again, and what was erased since then is back.`,
+    )
   else if (from > since)
     found.push(`The logs begin at ${from.toISOString()}. ${inLog} before that may work again.`)
   if (to) found.push(`The logs end at ${to.toISOString()}. Later revocations are not in them.`)
@@ -169,7 +177,12 @@ function unprovenSince(
 
 function inWords(
   { clients, keys, tokens }: RevokedAgain,
-  { unproven, active, changes }: { unproven: string[]; active: number; changes: LoggedEvidence['changes'] },
+  {
+    erase,
+    unproven,
+    active,
+    changes,
+  }: { erase: string[]; unproven: string[]; active: number; changes: LoggedEvidence['changes'] },
 ): string {
   const rows = [
     ...clients.map(({ clientId, vendorId, name }) => ['client', clientId, `${vendorId}, ${name}`]),
@@ -182,6 +195,8 @@ function inWords(
   return [
     'All access is blocked until you run "restore confirm". All sessions and invitations have ended.',
     `\nRevoked again:\n${table(['WHAT', 'ID', ''], rows, 'nothing')}`,
+    `\nErased since then, and back. Erase again (the audit trail of the admin command must be among the logs):`,
+    erase.join('\n') || 'nothing',
     `\nNot proven:\n${unproven.map((sentence) => `- ${sentence}`).join('\n')}`,
     `\nChanges in the workspace since then (${changes.length} in the logs; all may be lost):`,
     table(['TIME', 'COMPANY', 'PERSON', 'REQUEST'], made, 'none'),

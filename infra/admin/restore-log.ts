@@ -25,16 +25,23 @@ export interface LoggedEvidence {
   keys: Set<string>
   /** The `jti` of tokens that may still be valid. */
   tokens: Set<string>
+  /** People and companies that an operator erased, by id. */
+  erased: Set<string>
   /** The first 10,000. */
   changes: LoggedChange[]
   /** Lines that are not JSON, or have no time. */
   unreadable: number
 }
 
+/** Its id becomes part of a command that an operator may copy. */
+const ERASED = /^(?:person\.erased usr|company\.erased ven)_[A-Za-z0-9]{1,60}$/
+
 const LogLine = z.object({
   time: z.union([z.number(), z.string()]).pipe(z.coerce.date()),
   event: z.string().optional(),
   msg: z.string().optional(),
+  action: z.string().optional(),
+  subject: z.string().optional(),
   clientId: z.string().optional(),
   jti: z.string().optional(),
   kid: z.string().optional(),
@@ -59,6 +66,7 @@ export async function readLoggedEvidence(
     clients: new Set(),
     keys: new Set(),
     tokens: new Set(),
+    erased: new Set(),
     changes: [],
     unreadable: 0,
   }
@@ -82,12 +90,14 @@ function take(
     evidence.unreadable += 1
     return
   }
-  const { time: at, event, clientId, kid, jti } = line
+  const { time: at, event, clientId, kid, jti, action = '', subject } = line
   if (!evidence.from || at < evidence.from) evidence.from = at
   if (!evidence.to || at > evidence.to) evidence.to = at
   if (at < since) return
   if (event === 'client.revoked' && clientId) evidence.clients.add(clientId)
   else if (event === 'signing_key.revoked' && kid) evidence.keys.add(kid)
+  else if (event === 'operator.acted' && ERASED.test(`${action} ${subject}`))
+    evidence.erased.add(`${subject}`)
   else if (event === 'token.revoked' && jti) {
     if (at.getTime() + TOKEN_MAX_MS > now_ms) evidence.tokens.add(jti)
   } else takeChange(evidence.changes, line)

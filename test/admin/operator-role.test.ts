@@ -12,6 +12,8 @@ import { createClient, type TestClient } from '../support/auth.ts'
 
 const DENIED = /permission denied|must be owner/
 const PERMANENT = /revoked permanently|can only be renamed or revoked/
+const UNRECORDED = /no entry of the activity says/
+const NOT_ERASED = /ven_acme is not being erased/
 
 describe('the role integration_operator', () => {
   let operator: TestAdmin
@@ -83,6 +85,15 @@ describe('the role integration_operator', () => {
     ['reads the key of sign-in cookies', 'select key from openid_cookie_key', DENIED],
     ['links an account to a provider', "insert into openid_identities values ('x', 'x', 'usr_x')", DENIED],
     ['removes a membership', 'delete from memberships', DENIED],
+    ['says that a company is erased', 'update companies set erased_at = now()', DENIED],
+    ['erases a person of whom no entry says so', "select erase_person('usr_x', '$argon2id$')", UNRECORDED],
+    ['erases a company of which no entry says so', "select erase_company('ven_acme')", UNRECORDED],
+    ['deletes the data of a company that is there', "select erase_company_rows('ven_acme', 1)", NOT_ERASED],
+    [
+      'deletes the events of a company that is there',
+      "select erase_analytics_events('ven_acme', 'analytics_events_default', 0, 1)",
+      NOT_ERASED,
+    ],
     ['sees where callbacks go', 'select * from callback_destinations', DENIED],
   ] as const)
     it(`is refused if it ${what}`, async () => {

@@ -148,7 +148,9 @@ describe('admin person', function () {
       const erasing = erasePerson(dying, { given: ADDRESS, by: testOperator(), progress: () => {} })
       await assert.rejects(erasing, /killed/)
       assert.equal((await api.request('GET', '/v1/session', { token: kimToken })).status, 401)
-      const signIn = await api.request('POST', '/v1/session', { body: { email: ADDRESS, password: PASSWORD } })
+      const signIn = await api.request('POST', '/v1/session', {
+        body: { email: ADDRESS, password: PASSWORD },
+      })
       assert.equal(signIn.status, 401)
       assert.deepEqual(await everywhere(NAME), ['activity'])
 

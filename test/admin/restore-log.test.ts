@@ -45,6 +45,20 @@ describe('the log of a service after a restore', () => {
     assert.deepEqual([...tokens], ['valid'])
   })
 
+  it('proves who was erased from the moment on, and takes nothing for an id that is none', async () => {
+    const act = { time: NOW_MS, event: 'operator.acted', action: 'person.erased' }
+    const { erased } = await evidenceOf(
+      { ...act, subject: 'usr_before', time: SINCE_MS - 1 },
+      { ...act, subject: 'usr_kim' },
+      { ...act, action: 'company.erased', subject: 'ven_acme' },
+      { ...act, action: 'person.changed', subject: 'usr_lee' },
+      { ...act, subject: 'ven_acme' },
+      { ...act, subject: 'usr_x; rm' },
+      { ...act },
+    )
+    assert.deepEqual([...erased], ['usr_kim', 'ven_acme'])
+  })
+
   it('begins with its first line and ends with its last, in whatever order, also before the moment', async () => {
     const times = [SINCE_MS + 1, NOW_MS, SINCE_MS - HOUR_MS, NOW_MS - 1]
     const { from, to } = await evidenceOf(...times.map((time) => ({ time })))

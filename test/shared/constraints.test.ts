@@ -97,6 +97,8 @@ const REFUSED: [what: string, sql: string, state: string][] = [
   ],
   ['a session that is no provider’s', session('openid_sid', `'1'`), CHECK],
   ['an address of 61 characters', session('address', `repeat('x', 61)`), CHECK],
+  ['a member of an erased company', `insert into memberships values ('ven_e', 'usr_c', 'member')`, CHECK],
+  ['a client of an erased company', client('scopes', `'{}'`).replace('ven_a', 'ven_e'), CHECK],
   ['an invitation as owner', invitation({ role: `'owner'` }), CHECK],
   ['an invitation whose token is not hashed', invitation({ token_hash: `'token'` }), CHECK],
   ['an invitation to an address in capitals', invitation({ email: `'X@a.example'` }), CHECK],
@@ -246,6 +248,7 @@ describe('the database, whoever asks', () => {
     owner = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 1 } })
     await owner.raw(`
       insert into companies values ('ven_a', 'A', 'UTC', 'EUR'), ('ven_b', 'B', 'UTC', 'EUR');
+      insert into companies values ('ven_e', 'Erased', 'UTC', 'EUR', now(), now());
       insert into users values ('usr_a', 'a@a.example', 'A', '$argon2id$'), ('usr_b', 'b@a.example', 'B', '$argon2id$'),
         ('usr_c', 'c@a.example', 'C', '$argon2id$');
       insert into memberships values ('ven_a', 'usr_a', 'owner'), ('ven_a', 'usr_c', 'member');

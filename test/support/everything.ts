@@ -42,8 +42,6 @@ export async function tablesOf(db: Knex): Promise<string[]> {
 /** Where the text is held, whatever its case: tables once each, and keys. */
 export const holding = (things: readonly StoredThing[], text: string): string[] => [
   ...new Set(
-    things
-      .filter((thing) => thing.text.toLowerCase().includes(text.toLowerCase()))
-      .map(({ where }) => where),
+    things.filter((thing) => thing.text.toLowerCase().includes(text.toLowerCase())).map(({ where }) => where),
   ),
 ]

@@ -1,0 +1,259 @@
+import assert from 'node:assert/strict'
+import { createRedis } from '#shared/stores/redis.ts'
+import { redisReady } from '#shared/stores/redis-ready.ts'
+import { createClientUsage } from '#shared/usage/client-usage.ts'
+import { drainUsage } from '../../apps/api/clients/usage.ts'
+import { runAdmin } from '../support/admin.ts'
+import { type Person, startApi, type TestApi } from '../support/api.ts'
+import { startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
+import { eventually } from '../support/eventually.ts'
+import { everything, holding } from '../support/everything.ts'
+import { staysAfterCompany } from '../support/kept.ts'
+
+const VENDOR = 'ven_unforgettable'
+const NAME = 'Goods Inimitable'
+/** More than two steps. */
+const IDS = 12_000
+const SCOPES = { scopes: ['analytics:read' as const] }
+
+describe('admin company erase', function () {
+  this.timeout(120_000)
+  let api: TestApi
+  let auth: TestAuth
+  let neighbour: string
+  let owner: Person
+  let leaver: Person
+  let shared: Person
+  let clients: TestClient[]
+  /** Keys in Redis. */
+  let refused: string[]
+
+  before(async () => {
+    api = await startApi()
+    auth = await startAuth({ beside: api as unknown as TestAuth })
+    neighbour = (await api.createCompany()).vendorId
+    await api.createCompany({ vendorId: VENDOR, name: NAME })
+    owner = await api.createPerson({ vendorId: VENDOR, role: 'owner' })
+    leaver = await api.createPerson({ vendorId: VENDOR, role: 'member' })
+    shared = await api.createPerson({ vendorId: VENDOR, role: 'member' })
+    await api.db('memberships').insert({ vendor_id: neighbour, user_id: shared.userId, role: 'owner' })
+    clients = await Promise.all([1, 2, 3].map(() => auth.createClient({ vendorId: VENDOR, ...SCOPES })))
+    await auth.createClient({ vendorId: neighbour, ...SCOPES })
+    await leaveTraces()
+  })
+  after(async () => {
+    await auth.stop()
+    await api.stop()
+  })
+
+  const env = () => ({ DATABASE_URL: api.database.operatorUrl, REDIS_URL: api.redis.url('api') })
+  const erase = (args: string[] = [], input?: string) =>
+    runAdmin(['company', 'erase', VENDOR, ...args], { env: env(), input })
+  const asOwner = (method: string, path: string, body?: unknown) =>
+    api.request(method, `/v1/vendor/${VENDOR}${path}`, {
+      token: owner.sessionToken,
+      ...(body !== undefined && { body }),
+    })
+  const readStatus = async ({ clientId }: TestClient) => {
+    const token = await api.issuer.token({ clientId, vendorId: VENDOR })
+    return (await api.request('GET', `/v1/analytics/${VENDOR}/daily`, { token })).status
+  }
+  /** Of every table and pattern, what is not about this company. */
+  const countsOfOthers = async () =>
+    (await everything(api.db, api.redis)).filter(({ where, text }) =>
+      /^(analytics|client_usage|oauth_clients|callback)/.test(where) ? text.includes(neighbour) : false,
+    ).length
+
+  async function leaveTraces(): Promise<void> {
+    const client = clients[0]?.clientId
+    const invited = { name: 'Invited Inimitable', email: 'someone@inimitable.example', role: 'member' }
+    assert.equal((await asOwner('POST', '/people', invited)).status, 201)
+    assert.equal((await asOwner('DELETE', `/people/${leaver.userId}`)).status, 204)
+    const named = { name: 'Client Inimitable' }
+    assert.equal((await asOwner('PATCH', `/oauth-clients/${client}`, named)).status, 200)
+    for (const vendor of [VENDOR, neighbour]) {
+      const person = vendor === VENDOR ? owner : shared
+      await api.db('callback_destinations').insert({
+        vendor_id: vendor,
+        callback_url: `https://${vendor.replace('_', '-')}.example/`,
+        verified: true,
+        updated_at: new Date(),
+        updated_by: person.userId,
+      })
+      await api.db.raw(
+        `insert into analytics_daily (vendor_id, date, last_event_at)
+         select ?, '2026-01-01'::date + n, now() from generate_series(1, 40) n`,
+        [vendor],
+      )
+      await api.db.raw(
+        `insert into analytics_event_ids (vendor_id, event_id) select ?, n from generate_series(1, ${IDS}) n`,
+        [vendor],
+      )
+      await api.db.raw(
+        `insert into analytics_events (vendor_id, event_id, type, date, occurred_at, received_at, quantity)
+         select ?, n, 'click', '2026-01-02', now(), now() - (n % 2) * interval '60 days', 1
+         from generate_series(1, ${IDS}) n`,
+        [vendor],
+      )
+    }
+    for (const [table, columns] of [
+      ['client_usage', 'select client_id, now()'],
+      ['client_usage_hourly', 'select client_id, now(), 1'],
+      ['client_usage_by_minute', 'select client_id, now(), 1, 0'],
+      ['client_usage_daily', 'select client_id, now(), now(), now(), 0'],
+      ['client_scope_usage', `select client_id, 'boost:read', now()`],
+      ['client_address_usage', `select client_id, '192.0.2.1', 1, now()`],
+      ['client_rotation', 'select client_id, now()'],
+    ] as const)
+      await api.db.raw(`insert into ${table} ${columns} from oauth_clients`)
+    await api
+      .db('oauth_clients')
+      .where({ client_id: client })
+      .update({ secret_found_at: new Date(), secret_found_source: 'https://git.inimitable.example' })
+    // A refused request and a token, which reach Redis within about a second.
+    const [first] = clients
+    assert.ok(first)
+    assert.equal((await auth.token(first, { scope: 'boost:write' })).status, 400)
+    assert.equal((await auth.token(first)).status, 200)
+    await eventually(async () => {
+      refused = (await whereVendor()).filter((where) => where.startsWith('refusals:record:'))
+      return refused.length > 0
+    })
+  }
+  const whereVendor = async () => holding(await everything(api.db, api.redis), VENDOR)
+
+  it('refuses another name than the company’s, and changes nothing', async () => {
+    for (const input of ['', 'Goods\n', `${VENDOR}\n`]) {
+      const { code, stderr } = await erase([], input)
+      assert.equal(code, 1)
+      assert.match(
+        stderr,
+        /^Type the name of ven_unforgettable.*That is not its name\. Nothing was changed\.\n$/,
+      )
+    }
+    assert.equal((await asOwner('GET', '/people')).status, 200)
+  })
+
+  it('refuses a company that never was', async () => {
+    const { code, stderr } = await runAdmin(['company', 'erase', 'ven_none', '--yes'], { env: env() })
+    assert.deepEqual([code, stderr], [1, 'There is no company ven_none.\n'])
+  })
+
+  it('refuses to begin without Redis', async () => {
+    const { REDIS_URL: _, ...stores } = env()
+    const { code, stderr } = await runAdmin(['company', 'erase', VENDOR, '--yes'], { env: stores })
+    assert.equal(code, 1)
+    assert.match(stderr, /^Set REDIS_URL too/)
+    assert.equal((await asOwner('GET', '/people')).status, 200)
+  })
+
+  it('revokes the clients first, and finishes in a second run what the first could not', async () => {
+    const [first] = clients
+    assert.ok(first)
+    assert.equal(await readStatus(first), 200)
+    const others = await countsOfOthers()
+    assert.ok(others > 24_000, `${others} things`)
+    // The first run fails once it has come to the figures.
+    await api.db.raw(`create function stop_here() returns trigger language plpgsql as
+      $$ begin raise exception 'interrupted'; end $$;
+      create trigger stop_here before delete on analytics_daily execute function stop_here()`)
+    const broken = await erase([], `${NAME}\n`)
+    assert.equal(broken.code, 1)
+    assert.match(broken.stderr, /interrupted/)
+    await api.db.raw('drop trigger stop_here on analytics_daily')
+    for (const client of clients)
+      assert.deepEqual([(await auth.token(client)).status, await readStatus(client)], [401, 401])
+    assert.equal((await api.request('GET', '/v1/session', { token: owner.sessionToken })).status, 401)
+    assert.ok((await whereVendor()).includes('analytics_event_ids'))
+
+    const { code, stdout, stderr } = await erase()
+    assert.equal(code, 0, stderr)
+    assert.match(stdout, /^ven_unforgettable is erased: /)
+    assert.match(stderr, /\nanalytics_event_ids: 12000 rows\n/)
+    assert.equal(await countsOfOthers(), others)
+  })
+
+  it('leaves the vendor id only where the table of what is kept says so', async () => {
+    const left = await whereVendor()
+    assert.ok(left.includes('companies') && left.includes('oauth_clients'))
+    assert.deepEqual(
+      left.filter((where) => !staysAfterCompany(where, 'vendor id')),
+      [],
+    )
+  })
+
+  it('leaves neither its name nor that of anyone who was only there', async () => {
+    const things = await everything(api.db, api.redis)
+    for (const text of ['inimitable', owner.email, leaver.email])
+      assert.deepEqual(holding(things, text), [], text)
+    const names = await api.db('users').whereIn('user_id', [owner.userId, leaver.userId]).pluck('name')
+    assert.deepEqual(names, ['Erased person', 'Erased person'])
+  })
+
+  it('leaves client ids only where the table of what is kept says so', async () => {
+    const things = await everything(api.db, api.redis)
+    for (const { clientId } of clients)
+      assert.deepEqual(
+        holding(things, clientId).filter(
+          (where) =>
+            !['stay', 'drops it', 'same', 'vendor id'].some((what) => staysAfterCompany(where, what)),
+        ),
+        [],
+      )
+  })
+
+  it('leaves no refused request from before in Redis', async () => {
+    const left = (await everything(api.db, api.redis)).map(({ where }) => where)
+    for (const key of refused) assert.ok(!left.includes(key), key)
+  })
+
+  it('leaves a person of another company there', async () => {
+    const { status, json } = await api.request('GET', '/v1/session', { token: shared.sessionToken })
+    assert.equal(status, 200)
+    assert.deepEqual(
+      json.companies.map(({ vendorId }: { vendorId: string }) => vendorId),
+      [neighbour],
+    )
+  })
+
+  it('keeps its clients known as revoked', async () => {
+    const rows = await api.db('oauth_clients').where({ vendor_id: VENDOR })
+    assert.deepEqual(
+      new Set(rows.map(({ status, name }) => `${status} ${name}`)),
+      new Set(['Revoked Erased client']),
+    )
+    assert.equal(rows.length, clients.length)
+  })
+
+  it('drops what is counted of its clients later', async () => {
+    const redis = createRedis({ url: api.redis.url('api'), connectionName: 'test' })
+    await redisReady(redis, 5_000)
+    const usage = createClientUsage({ redis, clock: api.clock })
+    const [first] = clients
+    assert.ok(first)
+    usage.issued(first.clientId, 'analytics:read', '192.0.2.7')
+    await usage.flush()
+    await drainUsage({ redis, db: api.db, skipped: () => {} })
+    redis.disconnect()
+    assert.ok(!holding(await everything(api.db, api.redis), '192.0.2.7').length)
+  })
+
+  it('gives its id to no one, and takes neither a member nor a client', async () => {
+    const create = ['company', 'create', '--vendor-id', VENDOR, '--name', 'B', '--timezone', 'UTC']
+    const args = [...create, '--currency', 'EUR', '--owner-email', 'b@b.example', '--owner-name', 'B']
+    const { code, stderr } = await runAdmin(args, { env: env(), input: 'a long enough password' })
+    assert.deepEqual([code, stderr], [1, `The company ${VENDOR} already exists.\n`])
+    const add = ['member', 'add', VENDOR, shared.email, '--role', 'admin', '--existing-account']
+    assert.equal((await runAdmin(add, { env: env() })).stderr, `There is no company ${VENDOR}.\n`)
+    const { stdout } = await runAdmin(['company', 'list'], { env: env() })
+    assert.ok(!stdout.includes(VENDOR))
+    await assert.rejects(auth.createClient({ vendorId: VENDOR }), /company ven_unforgettable is erased/)
+  })
+
+  it('is recorded, each time, with who did it', async () => {
+    const acts = await api.db('activity').where({ action: 'company.erased' })
+    assert.deepEqual([...new Set(acts.map(({ vendor_id }) => vendor_id))], [VENDOR])
+    assert.equal(acts.length, 2)
+    for (const { operator, detail } of acts) assert.deepEqual([typeof operator, detail], ['string', {}])
+  })
+})

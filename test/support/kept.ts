@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const PAGE = join(import.meta.dirname, '../../infra/runbook/privacy.md')
+
+/** The rows of the runbook's table of what is kept. */
+export const keptRows = readFileSync(PAGE, 'utf8')
+  .split('\n')
+  .filter((line) => /^\| `[^`]+` \|(?:[^|]*\|){4}$/.test(line))
+  .map((line) => {
+    const [name = '', holds = '', keptFor = '', afterPerson = '', afterCompany = ''] = line
+      .slice(1, -1)
+      .split('|')
+      .map((cell) => cell.trim())
+    return { name: name.replaceAll('`', ''), holds, keptFor, afterPerson, afterCompany }
+  })
+
+/** Whether the table's row for what is stored there says that it still has this after a company was erased. */
+export const staysAfterCompany = (where: string, what: string): boolean =>
+  keptRows.some(({ name, afterCompany }) => matches(name, where) && afterCompany.toLowerCase().includes(what))
+
+const matches = (name: string, where: string): boolean =>
+  new RegExp(`^${name.replaceAll('*', '.+')}$`).test(where)
