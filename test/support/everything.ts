@@ -22,7 +22,7 @@ export async function everything(db: Knex, redis: TestRedis): Promise<StoredThin
       const read: Record<string, () => Promise<unknown>> = {
         string: () => client.get(key),
         hash: () => client.hgetall(key),
-        zset: () => client.zrange(key, 0, -1),
+        zset: () => client.zrange(key, '0', '-1'),
       }
       things.push({ where: key, text: `${key} ${JSON.stringify(await read[type]?.())}` })
     }
