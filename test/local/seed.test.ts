@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { verifyPassword } from '#shared/accounts/passwords.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
-import { seed } from '../../infra/local/seed/seed.ts'
+import { holdsOnlyOthers, seed } from '../../infra/local/seed/seed.ts'
 import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
 
 const PASSWORD = 'the demo password'
@@ -123,6 +123,25 @@ describe('the demo data', () => {
       (await db('analytics_daily').where({ date: '2026-11-20', vendor_id: 'ven_acme' }).first()).clicks,
       1,
     )
+  })
+
+  it('leaves an erased company as it is', async () => {
+    const when = { db, clock: at('2026-11-21T12:00:00Z'), password: PASSWORD }
+    await seed(when)
+    await db.raw(`delete from analytics_daily where vendor_id = 'ven_acme'`)
+    await db.raw(`delete from memberships where vendor_id = 'ven_acme'`)
+    await db.raw(`update companies set erased_at = now() where vendor_id = 'ven_acme'`)
+    await seed(when)
+    assert.deepEqual(await dates('ven_acme'), [])
+    assert.equal(await holdsOnlyOthers(db), false)
+  })
+
+  it('is kept from a real installation, also one whose companies are erased, or of an earlier release', async () => {
+    await db.raw(`insert into companies (vendor_id, name, timezone, currency, erased_at)
+      values ('ven_real', 'Real', 'UTC', 'EUR', now())`)
+    assert.equal(await holdsOnlyOthers(db), true)
+    await db.raw('alter table companies drop column erased_at')
+    assert.equal(await holdsOnlyOthers(db), true)
   })
 
   it('makes up a password when none is given', async () => {

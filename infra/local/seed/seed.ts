@@ -2,12 +2,11 @@ import { randomBytes } from 'node:crypto'
 import { Temporal } from 'temporal-polyfill'
 import { hashPassword } from '#shared/accounts/passwords.ts'
 import {
-  findCompany,
+  type Company,
   findMembership,
   insertCompany,
   insertUser,
   listAccounts,
-  listCompanies,
   saveMembership,
 } from '#shared/accounts/people.ts'
 import { insertMissingDays, newestStoredDate } from '#shared/analytics/daily.ts'
@@ -31,8 +30,10 @@ export interface SeedResult {
 export async function holdsOnlyOthers(db: Queryable): Promise<boolean> {
   const { rows } = await db.raw(`select to_regclass('companies') is not null as migrated`)
   if (!rows[0].migrated) return false
-  const companies = (await listCompanies(db)).map(({ vendorId }) => vendorId)
-  return companies.length > 0 && !DEMO_COMPANIES.some(({ company }) => companies.includes(company.vendorId))
+  // Of an earlier release's schema too, and erased ones: they had real people.
+  const { rows: companies } = await db.raw('select vendor_id as "vendorId" from companies')
+  const demo = new Set(DEMO_COMPANIES.map(({ company }) => company.vendorId))
+  return companies.length > 0 && !companies.some(({ vendorId }: Company) => demo.has(vendorId))
 }
 
 /**
@@ -53,8 +54,12 @@ export async function seed({
     const passwords = createDemoPassword(password)
     let days = 0
     for (const demo of DEMO_COMPANIES) {
-      if (!(await findCompany(transaction, demo.company.vendorId)))
-        await insertCompany(transaction, demo.company)
+      const { rows } = await transaction.raw(
+        'select erased_at is not null as erased from companies where vendor_id = ?',
+        [demo.company.vendorId],
+      )
+      if (rows[0]?.erased) continue
+      if (!rows[0]) await insertCompany(transaction, demo.company)
       await seedPeople(transaction, demo, passwords.hash)
       days = Math.max(days, await seedDays(transaction, demo, clock.now()))
     }
