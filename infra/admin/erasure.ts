@@ -133,7 +133,9 @@ export async function eraseCompany(
     inFlight_ms?: number
   },
 ): Promise<{ clients: number; people: number; rows: number }> {
-  const people = await beginErasure(db, { vendorId, by })
+  const known = await peopleOf(db, vendorId)
+  const elsewhere = await knownElsewhere(db, vendorId, known)
+  const people = await beginErasure(db, { vendorId, elsewhere, by })
   progress('No one is a member any more.')
   const clients = await revokeAll({ db, revocation }, { vendorId, by })
   progress(`${clients} clients were Active, and are revoked everywhere. Waiting for requests under way.`)
@@ -142,7 +144,7 @@ export async function eraseCompany(
     vendorId,
   ])
   await forget(rows.map(({ clientId }: { clientId: string }) => clientId))
-  const former = await eraseFormerPeople(db, { vendorId, by })
+  const former = await erasePeople(db, { vendorId, userIds: known, elsewhere, by })
   const counts = [
     await eraseRows(db, vendorId, progress),
     await eraseEvents(db, vendorId, progress),
@@ -151,57 +153,74 @@ export async function eraseCompany(
   return { clients, people: people + former, rows: counts.reduce((sum, count) => sum + count) }
 }
 
+/** Its members, and those who left and still have a name. */
+async function peopleOf(db: Queryable, vendorId: string): Promise<string[]> {
+  const { rows } = await db.raw(
+    `select user_id as "userId" from memberships where vendor_id = ?
+     union select subject from activity a join users u on u.user_id = subject
+     where a.vendor_id = ? and u.name <> 'Erased person'`,
+    [vendorId, vendorId],
+  )
+  return rows.map(({ userId }: { userId: string }) => userId)
+}
+
+/** Those of the people whom the activity of another company names, which must still say who did what there. */
+async function knownElsewhere(db: Queryable, vendorId: string, userIds: string[]): Promise<Set<string>> {
+  const found = new Set<string>()
+  const next = async (after: number): Promise<number | null> => {
+    const { rows } = await db.raw(
+      `with step as materialized (
+         select entry_id, vendor_id, user_id, subject from activity
+         where entry_id > ? order by entry_id limit ${ROWS_A_STEP})
+       select (select max(entry_id) from step) as last, array(
+         select distinct id from step s join companies c using (vendor_id),
+           unnest(array[s.user_id, s.subject]) as id
+         where c.erased_at is null and c.vendor_id <> ? and id = any(?)) as ids`,
+      [after, vendorId, userIds] as never,
+    )
+    for (const id of rows[0].ids) found.add(id)
+    return rows[0].last
+  }
+  for (let after: number | null = 0; after !== null; ) after = await next(after)
+  return found
+}
+
 /** Returns how many of its people were erased. */
-function beginErasure(db: Database, { vendorId, by }: { vendorId: string; by: Operator }): Promise<number> {
+function beginErasure(
+  db: Database,
+  { vendorId, elsewhere, by }: { vendorId: string; elsewhere: Set<string>; by: Operator },
+): Promise<number> {
   return db.transaction(async (transaction) => {
     await lockMembers(transaction, vendorId)
     const act = { vendorId, operator: by, action: 'company.erased', subject: vendorId } as const
     await appendActivity(transaction, act)
     const { rows } = await transaction.raw('select erase_company(?) as "userId"', [vendorId])
-    return erasePeople(transaction, {
-      vendorId,
-      userIds: rows.map(({ userId }: { userId: string }) => userId),
-      by,
-    })
+    const userIds = rows.map(({ userId }: { userId: string }) => userId)
+    return erasePeople(transaction, { vendorId, userIds, elsewhere, by })
   })
 }
 
-/** Erases those of the people whom no other company knows. The account of one who is in no company any more ends. */
+/** Erases those who are in no company any more. The account of one known elsewhere only ends. Returns how many. */
 async function erasePeople(
-  transaction: Queryable,
-  { vendorId, userIds, by }: { vendorId: string; userIds: string[]; by: Operator },
-): Promise<number> {
-  const { rows } = await transaction.raw(
-    `select user_id as "userId" from users u where user_id = any(?)
-       and not exists (select from memberships m where m.user_id = u.user_id)
-       and not exists (select from companies c where c.erased_at is null and (
-         exists (select from activity a where a.vendor_id = c.vendor_id and a.subject = u.user_id)
-         or exists (select from activity a where a.vendor_id = c.vendor_id and a.user_id = u.user_id)))`,
-    [userIds] as never,
-  )
-  const erased = rows.map(({ userId }: { userId: string }) => userId)
-  for (const userId of erased) await erase(transaction, { userId, vendorIds: [vendorId], by })
-  for (const userId of userIds)
-    if (!erased.includes(userId)) await endAccountWithoutCompany(transaction, userId)
-  return erased.length
-}
-
-/** Those who left the company before, and those who were only invited. */
-async function eraseFormerPeople(
-  db: Database,
-  { vendorId, by }: { vendorId: string; by: Operator },
+  db: Queryable,
+  {
+    vendorId,
+    userIds,
+    elsewhere,
+    by,
+  }: { vendorId: string; userIds: string[]; elsewhere: Set<string>; by: Operator },
 ): Promise<number> {
   const { rows } = await db.raw(
-    `select distinct subject as "userId" from activity a join users u on u.user_id = a.subject
-     where a.vendor_id = ? and u.name <> 'Erased person'`,
-    [vendorId],
+    `select user_id as "userId" from users u where user_id = any(?) and name <> 'Erased person'
+       and not exists (select from memberships m where m.user_id = u.user_id)`,
+    [userIds] as never,
   )
-  let erased = 0
   for (const { userId } of rows)
-    erased += await db.transaction((transaction) =>
-      erasePeople(transaction, { vendorId, userIds: [userId], by }),
-    )
-  return erased
+    await db.transaction(async (transaction) => {
+      if (elsewhere.has(userId)) await endAccountWithoutCompany(transaction, userId)
+      else await erase(transaction, { userId, vendorIds: [vendorId], by })
+    })
+  return rows.filter(({ userId }: { userId: string }) => !elsewhere.has(userId)).length
 }
 
 /** Returns how many clients were Active. When it resolves, none is, and no process accepts one or a token of one. */

@@ -24,6 +24,8 @@ describe('admin company erase', function () {
   let owner: Person
   let leaver: Person
   let shared: Person
+  /** Left both companies. */
+  let former: Person
   let clients: TestClient[]
   /** Keys in Redis. */
   let refused: string[]
@@ -36,6 +38,13 @@ describe('admin company erase', function () {
     owner = await api.createPerson({ vendorId: VENDOR, role: 'owner' })
     leaver = await api.createPerson({ vendorId: VENDOR, role: 'member' })
     shared = await api.createPerson({ vendorId: VENDOR, role: 'member' })
+    former = await api.createPerson({ vendorId: VENDOR, role: 'admin' })
+    await api.db('activity').insert({
+      vendor_id: neighbour,
+      user_id: former.userId,
+      action: 'client.created',
+      subject: 'cli_x',
+    })
     await api.db('memberships').insert({ vendor_id: neighbour, user_id: shared.userId, role: 'owner' })
     clients = await Promise.all([1, 2, 3].map(() => auth.createClient({ vendorId: VENDOR, ...SCOPES })))
     await auth.createClient({ vendorId: neighbour, ...SCOPES })
@@ -214,6 +223,12 @@ describe('admin company erase', function () {
       json.companies.map(({ vendorId }: { vendorId: string }) => vendorId),
       [neighbour],
     )
+  })
+
+  it('leaves the name of someone whose acts another company must be able to tell, without an account', async () => {
+    const { name, email } = await api.db('users').where({ user_id: former.userId }).first()
+    assert.deepEqual([name, email], [former.name, null])
+    assert.equal((await api.request('GET', '/v1/session', { token: former.sessionToken })).status, 401)
   })
 
   it('keeps its clients known as revoked', async () => {
