@@ -241,16 +241,20 @@ describe('admin company erase', function () {
   })
 
   it('drops what is counted of its clients later', async () => {
-    const redis = createRedis({ url: api.redis.url('api'), connectionName: 'test' })
-    await redisReady(redis, 5_000)
-    const usage = createClientUsage({ redis, clock: api.clock })
+    const [writer, drainer] = (['auth', 'api'] as const).map((user) =>
+      createRedis({ url: api.redis.url(user), connectionName: 'test' }),
+    )
     const [first] = clients
-    assert.ok(first)
+    assert.ok(first && writer && drainer)
+    await Promise.all([redisReady(writer, 5_000), redisReady(drainer, 5_000)])
+    const whereAddress = async () => holding(await everything(api.db, api.redis), '192.0.2.7')
+    const usage = createClientUsage({ redis: writer, clock: api.clock })
     usage.issued(first.clientId, 'analytics:read', '192.0.2.7')
     await usage.flush()
-    await drainUsage({ redis, db: api.db, skipped: () => {} })
-    redis.disconnect()
-    assert.ok(!holding(await everything(api.db, api.redis), '192.0.2.7').length)
+    assert.deepEqual(await whereAddress(), ['usage:pending'])
+    await drainUsage({ redis: drainer, db: api.db, skipped: () => {} })
+    assert.deepEqual(await whereAddress(), [])
+    for (const redis of [writer, drainer]) redis.disconnect()
   })
 
   it('gives its id to no one, and takes neither a member nor a client', async () => {
