@@ -11,7 +11,7 @@ describe('the table of what is kept', () => {
     const db = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 1 } })
     const tables = await tablesOf(db).finally(() => db.destroy())
     await database.drop()
-    // `revoked:*` matches three others.
+    // `revoked:*` matches others.
     const { revokedAny: _, ...keys } = redisKeys
     const patterns = Object.values(keys).map((key) =>
       typeof key === 'string' ? key : (key as (...parts: string[]) => string)(...Array(key.length).fill('*')),
