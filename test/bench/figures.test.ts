@@ -47,12 +47,45 @@ describe('the figures of the bench', () => {
       ...(least !== undefined && { goal: { least } }),
     })
     const findings = [finding('holds', 0.4), finding('no goal'), finding('to reach', 0.6)]
-    const [held = '', targets = ''] = goalTables([{ findings, loads: [] }]).split('### Targets')
-    assert.match(held, /^\| holds .*\| ≥ 0\.4 +\|$/m)
-    assert.match(held, /^\| no goal /m)
-    assert.doesNotMatch(held, /to reach/)
-    assert.match(targets, /^\| to reach .*\| ≥ 0\.6 +\|$/m)
-    assert.doesNotMatch(targets, /holds|no goal/)
+    const tables = goalTables([{ cpu: 'one', rows: [{ findings, loads: [] }] }])
+    const [held = '', targets = '', rest = ''] = tables.split('\n\n###')
+    assert.match(held, /^\| holds .*\| 0\.50 +\| ≥ 0\.4 +\|$/m)
+    assert.match(targets, /^\| to reach .*\| \*\*0\.50\*\* +\| ≥ 0\.6 +\|$/m)
+    assert.match(rest, /^\| no goal +\|.*\| 0\.50 +\|$/m)
+    assert.deepEqual(
+      [held, targets, rest].map((table) => table.split('\n').length),
+      [5, 5, 5],
+    )
+  })
+
+  it('stand side by side for each machine, and are a target until every machine reaches it', () => {
+    const finding = (what: string, figure: number, least: number) => ({
+      what,
+      value: spread([9]),
+      perCpuSecond: spread([figure]),
+      unit: 'ratio' as const,
+      goal: { least },
+    })
+    const on = (cpu: string, ...findings: ReturnType<typeof finding>[]) => ({
+      cpu,
+      rows: [{ findings, loads: [] }],
+    })
+    const tables = goalTables([
+      on('new', finding('one', 0.8, 0.75), finding('both', 0.9, 0.75)),
+      // Judged by the goal of the first.
+      on('old', finding('both', 0.8, 0.95), finding('one', 0.5, 0.1), finding('gone', 0.3, 0.1)),
+    ])
+    const cells = (what: string) =>
+      new RegExp(`^\\| ${what} .*$`, 'm')
+        .exec(tables)?.[0]
+        .split('|')
+        .map((cell) => cell.trim())
+        .slice(3, -1)
+    assert.deepEqual(cells('what'), ['new', 'old', 'goal'])
+    assert.deepEqual(cells('both'), ['0.90', '0.80', '≥ 0.75'])
+    assert.deepEqual(cells('one'), ['0.80', '**0.50**', '≥ 0.75'])
+    assert.deepEqual(cells('gone'), ['', '0.30', '≥ 0.1'])
+    assert.match(tables.split('### Targets')[1] ?? '', /^\| one /m)
   })
 
   it('judges a figure by CPU where it is known', () => {

@@ -46,11 +46,16 @@ const OTHERS: Other[] = [
   },
 ]
 
-export const dailyRows: Row[] = OTHERS.map((other) => ({
-  name: `daily read beside ${other.name}`,
-  part: 'speed',
-  measure: (bench) => measureBeside(bench, other),
-}))
+export const dailyRows: Row[] = [
+  ...OTHERS.map(
+    (other): Row => ({
+      name: `daily read beside ${other.name}`,
+      part: 'speed',
+      measure: (bench) => measureBeside(bench, other),
+    }),
+  ),
+  { name: 'daily read, local gateway', part: 'speed', measure: measureGateway },
+]
 
 async function measureBeside(
   bench: Bench,
@@ -75,6 +80,28 @@ async function measureBeside(
       ...(p99Goal ? [{ ...p99, goal: p99Goal }] : []),
     ],
     loads: [figuresOf(ours), figuresOf(other)],
+  }
+}
+
+/** What the gateway of the local stack adds, on the core of the API. */
+async function measureGateway(bench: Bench): Promise<Measurement> {
+  const { auth, api, ...world } = await bench.world()
+  const { requests } = await createReaders({ auth, api, ...world })
+  const gateway = await bench.servers.startFloor('gateway', {
+    BENCH_AUTH_URL: auth.url,
+    BENCH_API_URL: api.url,
+  })
+  const both = { ...gateway, pids: [...gateway.pids, ...api.pids] }
+  const [through, direct] = await measureInterleaved(bench, [
+    { name: `${NAME}, through the local gateway`, server: both, requests },
+    { name: NAME, server: api, requests },
+  ])
+  await gateway.stop()
+  return {
+    findings: [
+      { what: through.subject.name, beside: 'the same without it', ...throughputRatio(through, direct) },
+    ],
+    loads: [figuresOf(through), figuresOf(direct)],
   }
 }
 

@@ -13,9 +13,9 @@ import type { Server } from './servers.ts'
 import { shifted, spread } from './statistics.ts'
 import type { World } from './world.ts'
 
-const WRONG_SECRET_GOAL: Goal = { most: 0.5 }
+const WRONG_SECRET_GOAL: Goal = { most: 1.2 }
 const REVOKED_GOAL: Goal = { most: 1 }
-const FORGED_GOAL: Goal = { most: 1.4 }
+const FORGED_GOAL: Goal = { most: 2 }
 const CLIENTS = 10_000
 /** More than a service could remember. */
 const FORGED_TOKENS = 20_000

@@ -27,7 +27,7 @@ async function main(): Promise<number> {
   if (rows.length === 0) return complain('No row has such a name: see --list.', EXIT_USAGE)
   moveTo('stores')
   const { results, failures } = await measureAll(rows, options)
-  const measured = { machine: machine(), rows: results }
+  const measured = { ...machine(), rows: results }
   process.stdout.write(
     `\n${measured.machine}. ${businessText(results)}\n\n${findingsTable(results)}\n\n${loadsTable(results)}\n`,
   )

@@ -21,8 +21,8 @@ How much:
 
 What becomes of it:
   --json FILE          write the figures as JSON
-  --save               keep the rows that were measured in node_modules/.cache/bench-results.json, and draw the chart
-                       and the tables of the README from all rows that this machine has there
+  --save               keep the rows that were measured in results/, in the file of this model of CPU, and draw the
+                       chart from it and the tables of the README from all files
   --list               show the rows and end
   --help               show this and end
 `

@@ -1,6 +1,6 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { cpus, totalmem } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { type Bar, drawChart } from './chart.ts'
 import { meets } from './goals.ts'
 import { PEER_PREFIX } from './peers.ts'
@@ -10,8 +10,8 @@ import { ROWS } from './rows.ts'
 import { goalTables, loadsTable } from './table.ts'
 
 const at = (name: string): string => join(import.meta.dirname, name)
-/** Not in the tree: it holds what this machine measured, with the plans of the statements. */
-const RESULTS = join(import.meta.dirname, '../../node_modules/.cache/bench-results.json')
+/** A file for each model of CPU: machines differ by a third. */
+const RESULTS = at('results')
 const CHART = at('chart.svg')
 const README = at('README.md')
 const SIGNIFICANT_DIGITS = 4
@@ -25,33 +25,53 @@ export interface RowResult extends Measurement {
 }
 
 export interface Results {
+  /** The model of the CPU. */
+  cpu: string
   machine: string
   rows: RowResult[]
 }
 
-export function machine(): string {
+/** This machine: the model of its CPU, and all that figures depend on. */
+export function machine(): Pick<Results, 'cpu' | 'machine'> {
   const all = cpus()
+  const cpu = (all[0]?.model ?? '').replace(/\((?:R|TM)\)|\bProcessor\b/g, '').trim()
   const gibibytes = Math.round(totalmem() / 2 ** 30)
-  return `${all.length} cores of ${all[0]?.model.trim()}, ${gibibytes} GiB, Node ${process.versions.node}`
+  return { cpu, machine: `${all.length} cores of ${cpu}, ${gibibytes} GiB, Node ${process.versions.node}` }
 }
 
+const short = (_key: string, value: unknown) =>
+  typeof value === 'number' ? Number(value.toPrecision(SIGNIFICANT_DIGITS)) : value
+
 export async function writeResults(file: string, results: Results): Promise<void> {
-  const short = (_key: string, value: unknown) =>
-    typeof value === 'number' ? Number(value.toPrecision(SIGNIFICANT_DIGITS)) : value
   await writeFile(file, `${JSON.stringify(results, short, 2)}\n`)
 }
 
-/** Adds to what was saved before; figures of another machine do not stand beside these and are left out. */
-export async function saveResults(results: Results): Promise<void> {
-  const before: Results = JSON.parse(await readFile(RESULTS, 'utf8').catch(() => '{"machine":"","rows":[]}'))
-  const kept = before.machine === results.machine ? before.rows : []
-  const byName = new Map([...kept, ...results.rows].map((row) => [row.name, row]))
+/** Adds to what this model of CPU had measured before, and draws the chart of it and the tables of all models. */
+export async function saveResults(measured: Results): Promise<void> {
+  await mkdir(RESULTS, { recursive: true })
+  const file = join(RESULTS, `${measured.cpu.replace(/\W+/g, '-').toLowerCase()}.json`)
+  const before: Results = JSON.parse(await readFile(file, 'utf8').catch(() => '{"rows":[]}'))
+  const results = { ...measured, rows: inOrder([...before.rows, ...measured.rows]) }
+  // A row a line; the plans of its statements are longer than all figures.
+  const lines = results.rows.map(({ plans, ...row }) => JSON.stringify(row, short))
+  const head = JSON.stringify({ cpu: results.cpu, machine: results.machine }).slice(0, -1)
+  await writeFile(file, `${head},"rows":[\n${lines.join(',\n')}\n]}\n`)
+  await writeFile(
+    CHART,
+    drawChart(`Measured beside the goals on ${results.cpu}`, results.rows.flatMap(barsOf)),
+  )
+  const others = (await readdir(RESULTS)).map(async (name) =>
+    JSON.parse(await readFile(join(RESULTS, name), 'utf8')),
+  )
+  const all = (await Promise.all(others)).filter(({ cpu }: Results) => cpu !== results.cpu)
+  await writeFile(README, withTables(await readFile(README, 'utf8'), [results, ...all]))
+}
+
+/** The latest of each row, in the order of the tables. Rows that are no longer measured are left out. */
+function inOrder(rows: readonly RowResult[]): RowResult[] {
+  const byName = new Map(rows.map((row) => [row.name, row]))
   const peers = [...byName.keys()].filter((name) => name.startsWith(PEER_PREFIX))
-  const rows = [...ROWS.map(({ name }) => name), ...peers].flatMap((name) => byName.get(name) ?? [])
-  await mkdir(dirname(RESULTS), { recursive: true })
-  await writeResults(RESULTS, { ...results, rows })
-  await writeFile(CHART, drawChart('Measured beside the goals', rows.flatMap(barsOf)))
-  await writeFile(README, withTables(await readFile(README, 'utf8'), { ...results, rows }))
+  return [...ROWS.map(({ name }) => name), ...peers].flatMap((name) => byName.get(name) ?? [])
 }
 
 function barsOf({ findings }: RowResult): Bar[] {
@@ -64,10 +84,11 @@ function barsOf({ findings }: RowResult): Bar[] {
 
 const TABLES = /(<!-- results: begin -->\n)[\s\S]*(<!-- results: end -->)/
 
-function withTables(text: string, { machine, rows }: Results): string {
-  const tables = [goalTables(rows), loadsTable(rows)].join('\n\n')
+function withTables(text: string, all: readonly Results[]): string {
+  const machines = all.map(({ machine, rows }) => `- ${machine}. ${businessText(rows)}`).join('\n')
+  const loads = all.map(({ cpu, rows }) => `### The loads behind them: ${cpu}\n\n${loadsTable(rows)}`)
   return text.replace(
     TABLES,
-    (_all, begin, end) => `${begin}\n${machine}. ${businessText(rows)}\n\n${tables}\n\n${end}`,
+    (_all, begin, end) => `${begin}\n${[machines, goalTables(all), ...loads].join('\n\n')}\n\n${end}`,
   )
 }

@@ -4,8 +4,10 @@ import { dailyRows } from './daily.ts'
 import { floodRows } from './flood.ts'
 import { growthRows } from './growth.ts'
 import { ingestRows } from './ingest.ts'
+import { introspectionRows } from './introspection.ts'
 import { largestCompanyRows } from './largest-company.ts'
 import { memoryRows } from './memory.ts'
+import { revocationFeedRows } from './revocation-feed.ts'
 import type { Row } from './row.ts'
 import { startRows } from './start.ts'
 import { tokenRows } from './token.ts'
@@ -14,6 +16,8 @@ import { tokenRows } from './token.ts'
 export const ROWS: readonly Row[] = [
   ...tokenRows,
   ...assertionRows,
+  ...introspectionRows,
+  ...revocationFeedRows,
   ...dailyRows,
   ...floodRows,
   ...clientListRows,

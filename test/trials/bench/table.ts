@@ -1,25 +1,61 @@
-import { goalText, meets } from './goals.ts'
+import { type Goal, goalText, meets } from './goals.ts'
 import { type Finding, judged, type LoadFigures, type Measurement, type Unit } from './row.ts'
 import type { Spread } from './statistics.ts'
-
-const HEADER = ['what', 'beside', 'measured', 'by CPU second', 'goal']
 
 /** What was found, beside the goals, as a Markdown table that also reads well in a terminal. */
 export function findingsTable(rows: readonly Measurement[]): string {
   const findings = rows.flatMap(({ findings }) => findings)
   return table(
-    [...HEADER, ''],
+    ['what', 'beside', 'measured', 'by CPU second', 'goal', ''],
     findings.map((finding) => [...findingCells(finding), verdict(finding)]),
   )
 }
 
-/** The same in two tables with headings: the goals that hold (and what has no goal), and the targets. */
-export function goalTables(rows: readonly Measurement[]): string {
-  const findings = rows.flatMap(({ findings }) => findings)
-  const isTarget = (finding: Finding) => verdict(finding) === 'missed'
-  const held = table(HEADER, findings.filter((finding) => !isTarget(finding)).map(findingCells))
-  const targets = table([...HEADER.slice(0, -1), 'target'], findings.filter(isTarget).map(findingCells))
-  return `### Goals that hold\n\n${held}\n\n### Targets, not reached yet\n\n${targets}\n\n### The loads behind them`
+/** What was measured on one machine. */
+export interface OnMachine {
+  /** The model of its CPU. */
+  cpu: string
+  rows: readonly Measurement[]
+}
+
+/**
+ * The same of several machines side by side, in tables with headings: the goals that hold on each, the targets, and
+ * what has no goal. Each figure is the one that is judged; one in bold misses the goal. The first machine's goals count.
+ */
+export function goalTables(machines: readonly OnMachine[]): string {
+  const all = new Map<string, { finding: Finding; goal: Goal | undefined; by: (Finding | undefined)[] }>()
+  machines.forEach(({ rows }, machine) => {
+    for (const finding of rows.flatMap(({ findings }) => findings)) {
+      const key = `${finding.what} beside ${finding.beside}`
+      const line = all.get(key) ?? { finding, goal: finding.goal, by: [] }
+      line.by[machine] = finding
+      all.set(key, line)
+    }
+  })
+  const lines = [...all.values()].map(({ finding: { what, beside = '' }, goal, by }) => {
+    const figures = machines.map((_, machine) => by[machine] && { ...by[machine], goal })
+    const isMissed = figures.some((figure) => figure && verdict(figure) === 'missed')
+    const cells = [what, beside, ...figures.map((figure) => (figure ? judgedText(figure) : ''))]
+    return goal
+      ? { kind: isMissed ? 'target' : 'goal', cells: [...cells, goalText(goal)] }
+      : { kind: 'none', cells }
+  })
+  const tableOf = (kind: string, ...last: string[]) =>
+    table(
+      ['what', 'beside', ...machines.map(({ cpu }) => cpu), ...last],
+      lines.filter((line) => line.kind === kind).map(({ cells }) => cells),
+    )
+  return [
+    `### Goals that hold\n\n${tableOf('goal', 'goal')}`,
+    `### Targets, not reached yet\n\n${tableOf('target', 'target')}`,
+    `### Figures without a goal\n\n${tableOf('none')}`,
+  ].join('\n\n')
+}
+
+function judgedText(finding: Finding): string {
+  const { value, perCpuSecond = value, unit } = finding
+  const text = spreadText(perCpuSecond, unit)
+  return verdict(finding) === 'missed' ? text.replace(/^\S+/, '**$&**') : text
 }
 
 function verdict(finding: Finding): string {
