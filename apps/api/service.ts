@@ -19,7 +19,7 @@ import { createResolver, type Resolve } from './callbacks/resolver.ts'
 import { createTestSender } from './callbacks/sender.ts'
 import type { ApiConfig } from './config.ts'
 import { startHousekeeping } from './housekeeping.ts'
-import { countedSender } from './metrics.ts'
+import { countedSender, measureStoreWaits } from './metrics.ts'
 import { OPENID_TRANSACTION_LIFETIME_S } from './sessions/openid-transaction.ts'
 
 const NAME = 'integration-api'
@@ -63,6 +63,7 @@ export function createService({
   })
   measurePools(metrics, { ...pools })
   measureRedis(metrics, connections.watches, revocation)
+  measureStoreWaits(metrics, redis, [pools.decisions, pools.integrators])
   const roundMarked = measureRoundAge(metrics)
   const usage = createClientUsage({ redis, clock })
   const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })

@@ -33,9 +33,9 @@ export function goalTables(machines: readonly OnMachine[]): string {
     }
   })
   const lines = [...all.values()].map(({ finding: { what, beside = '' }, goal, by }) => {
-    const figures = machines.map((_, machine) => by[machine] && { ...by[machine], goal })
-    const isMissed = figures.some((figure) => figure && verdict(figure) === 'missed')
-    const cells = [what, beside, ...figures.map((figure) => (figure ? judgedText(figure) : ''))]
+    const figures = machines.map((_, machine) => by[machine])
+    const isMissed = figures.some((figure) => figure && misses(figure, goal))
+    const cells = [what, beside, ...figures.map((figure) => (figure ? judgedText(figure, goal) : ''))]
     return goal
       ? { kind: isMissed ? 'target' : 'goal', cells: [...cells, goalText(goal)] }
       : { kind: 'none', cells }
@@ -52,16 +52,17 @@ export function goalTables(machines: readonly OnMachine[]): string {
   ].join('\n\n')
 }
 
-function judgedText(finding: Finding): string {
+function judgedText(finding: Finding, goal: Goal | undefined): string {
   const { value, perCpuSecond = value, unit } = finding
   const text = spreadText(perCpuSecond, unit)
-  return verdict(finding) === 'missed' ? text.replace(/^\S+/, '**$&**') : text
+  return misses(finding, goal) ? text.replace(/^\S+/, '**$&**') : text
 }
 
-function verdict(finding: Finding): string {
-  if (!finding.goal) return ''
-  return meets(finding.goal, judged(finding)) ? 'met' : 'missed'
-}
+const misses = (finding: Finding, goal: Goal | undefined): boolean =>
+  goal !== undefined && !meets(goal, judged(finding))
+
+const verdict = (finding: Finding): string =>
+  finding.goal ? (misses(finding, finding.goal) ? 'missed' : 'met') : ''
 
 /** The loads behind it. */
 export function loadsTable(rows: readonly Measurement[]): string {
