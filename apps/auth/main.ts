@@ -2,12 +2,14 @@ import { systemClock } from '#shared/process/clock.ts'
 import { runService } from '#shared/process/service-process.ts'
 import { authShape, readAuthConfig } from './config.ts'
 import { createHttpServer } from './server.ts'
-import { createAuthService } from './service.ts'
 
 await runService(process.env, process.argv.slice(2), {
   name: 'auth',
   shape: authShape,
   readConfig: readAuthConfig,
   createHttpServer,
-  createService: (parts) => createAuthService({ ...parts, clock: systemClock }),
+  async load() {
+    const { createAuthService } = await import('./service.ts')
+    return (parts) => createAuthService({ ...parts, clock: systemClock })
+  },
 })

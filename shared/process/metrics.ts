@@ -94,10 +94,7 @@ export async function serveMetrics(
   }
   const workers = processes > 1 ? new AggregatorRegistry() : undefined
   const server = createServer((request, response) => {
-    if (request.method !== 'GET' || request.url !== '/metrics') {
-      response.writeHead(404).end()
-      return
-    }
+    if (request.method !== 'GET' || request.url !== '/metrics') return void response.writeHead(404).end()
     const text = workers ? workers.clusterMetrics() : registry.metrics()
     text.then(
       (body) => response.writeHead(200, { 'Content-Type': registry.contentType }).end(body),

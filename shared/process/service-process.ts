@@ -26,7 +26,8 @@ export interface ServiceProgram<Config extends CommonConfig> {
   shape: z.ZodRawShape
   readConfig: (env: Env) => Config
   createHttpServer: (listener: RequestListener) => Server
-  createService: (parts: { config: Config; log: Log; metrics: Metrics }) => Service
+  /** Imports what a process serves with. The first of several serves nothing, and saves 25 MiB. */
+  load: () => Promise<(parts: { config: Config; log: Log; metrics: Metrics }) => Service>
 }
 
 /** EX_CONFIG of sysexits.h: restarting will not help. */
@@ -35,12 +36,14 @@ const DRAIN_DEADLINE_MS = 10_000
 const RETRY_MS = 1_000
 /** A process that is not ready by then listens anyway, to say so on /readyz. */
 const LISTEN_WITHIN_MS = 3_000
+const COLLECT_AFTER_MS = 1_000
+const COLLECT_ALL = { type: 'major', execution: 'sync', flavor: 'last-resort' } as const
 
 /**
  * Runs a service until SIGTERM, SIGINT, or the end of the IPC channel to the process that started it. From then on
  * it is not ready and closes each connection with its next answer; after `DRAIN_DELAY_S` it takes no new connection,
  * requests in flight get their answers, and the process ends with code 0. If it cannot start, it says why in one line
- * and ends with code 78 if a setting is the reason, with 1 otherwise. With the argument `--check` it ends before that.
+ * and ends with code 78 if a setting is the reason, with 1 otherwise. With the argument `--check` it only loads.
  */
 export async function runService<Config extends CommonConfig>(
   env: Env,
@@ -51,6 +54,7 @@ export async function runService<Config extends CommonConfig>(
     const config = program.readConfig(env)
     if (args.length > 0 && args.join() !== '--check') throw new ConfigError('The only argument is --check.')
     if (args.length === 0) await run(env, config, program)
+    else await program.load()
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
     process.exit(error instanceof ConfigError ? EXIT_CONFIG : 1)
@@ -58,7 +62,7 @@ export async function runService<Config extends CommonConfig>(
 }
 
 async function run<C extends CommonConfig>(env: Env, config: C, program: ServiceProgram<C>): Promise<void> {
-  const { name, shape, createHttpServer, createService } = program
+  const { name, shape, createHttpServer, load } = program
   const { METRICS_HOST, METRICS_PORT, PROCESSES } = config
   const log = createLog({ service: name, level: config.LOG_LEVEL })
   if (cluster.isPrimary) {
@@ -76,7 +80,7 @@ async function run<C extends CommonConfig>(env: Env, config: C, program: Service
   })
   if (cluster.isPrimary && PROCESSES > 1) await runWorkers(PROCESSES, log, stopped)
   else {
-    const service = createService({ config, log, metrics })
+    const service = (await load())({ config, log, metrics })
     await runServer(service, createHttpServer(service.handle), { config, log, stopped })
   }
   log.flush()
@@ -100,6 +104,8 @@ async function runServer(
   const listeningOn = await listen(server, { host, port })
   if (cluster.isPrimary) log.info({ host, port: listeningOn }, 'listening')
   await starting
+  // What loading left behind, 17 MiB that V8 would keep while there is no load. It takes 70 ms, so not at first.
+  setTimeout(() => globalThis.gc?.(COLLECT_ALL), COLLECT_AFTER_MS).unref()
   await stopped
   service.drain()
   server.prependListener('request', (_request, response) => response.setHeader('Connection', 'close'))

@@ -37,9 +37,7 @@ export function measureRedis(
     for (const { name, trouble } of watches) set(trouble() ? 0 : 1, { redis: name })
   })
   const trusted = '1 while Redis vouches for revocations; else Postgres decides'
-  metrics.gauge('integration_redis_trusted', { help: trusted, over: 'min' }, (set) =>
-    set(isTrusted() ? 1 : 0),
-  )
+  metrics.gauge('integration_redis_trusted', { help: trusted, over: 'min' }, (set) => set(+isTrusted()))
   new Counter({
     name: 'integration_revocation_decisions_total',
     help: 'Questions about a revocation, by the store that decided; neither: the answer was 503',

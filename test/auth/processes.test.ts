@@ -14,6 +14,18 @@ import { type ServiceChild, startServiceChild } from '../support/process.ts'
 
 const MAIN = 'apps/auth/main.ts'
 
+/** Has a process say on stderr that it loads the service's modules, and when it collects garbage. */
+const WATCHED = `--import=data:text/javascript,${encodeURIComponent(`
+  import { registerHooks } from 'node:module'
+  const say = (what) => process.stderr.write(process.pid + ' ' + what + '\\n')
+  registerHooks({
+    load(url, context, next) {
+      if (url.endsWith('apps/auth/service.ts')) say('loads')
+      return next(url, context)
+    },
+  })
+  Object.defineProperty(globalThis, 'gc', { value: ({ flavor }) => say('collects: ' + flavor) })`)}`
+
 type Running = ServiceChild & { port: number }
 
 async function tokenFrom(child: { port: number }, client: TestClient): Promise<Response> {
@@ -45,6 +57,24 @@ describe('processes of the authorization server', function () {
     await child.logged('ready')
     return { ...child, port: port as number }
   }
+
+  it('load the service only where requests are served', async () => {
+    const { process: first, stderr } = await start({ PROCESSES: '2', NODE_OPTIONS: WATCHED })
+    const pids = [...stderr().matchAll(/^(\d+) loads$/gm)].map(([, pid]) => Number(pid))
+    assert.equal(new Set(pids).size, 2, stderr())
+    assert.ok(!pids.includes(first.pid as number), stderr())
+  })
+
+  it('collect what loading left behind once they are ready', async () => {
+    const { process: only, stderr } = await start({ NODE_OPTIONS: WATCHED })
+    await eventually(() => stderr().includes(`${only.pid} collects: last-resort\n`), { otherwise: stderr })
+  })
+
+  it('load the service to check the settings, so that a build fills the cache of compiled code', async () => {
+    const { stderr, exit } = startServiceChild(MAIN, { ...auth.env, NODE_OPTIONS: WATCHED }, ['--check'])
+    assert.deepEqual(await exit, { code: 0, signal: null })
+    assert.match(stderr(), /^\d+ loads$/m)
+  })
 
   describe('two, side by side', () => {
     let revocation: Revocation
