@@ -8,6 +8,7 @@ import { readOptions } from '../trials/bench/options.ts'
 import { businessText, quietRounds } from '../trials/bench/quiet.ts'
 import { spread } from '../trials/bench/statistics.ts'
 import { findingsTable, goalTables } from '../trials/bench/table.ts'
+import { quantile } from '../trials/bench/tail.ts'
 
 describe('the figures of the bench', () => {
   it('shows medians with the least and the most', () => {
@@ -86,6 +87,17 @@ describe('the figures of the bench', () => {
     assert.deepEqual(cells('one'), ['0.80', '**0.50**', '≥ 0.75'])
     assert.deepEqual(cells('gone'), ['', '0.30', '≥ 0.1'])
     assert.match(tables.split('### Targets')[1] ?? '', /^\| one /m)
+  })
+
+  it('reads the quantile of what was counted between two scrapes, within its bucket', () => {
+    const scrape = (...counts: number[]) =>
+      ['0.1', '0.5', '+Inf'].map((le, i) => `wait_bucket{le="${le}",store="a"} ${counts[i]}`).join('\n')
+    const other = '\nwait_bucket{le="0.1",store="b"} 70\nwait_bucket{le="+Inf",store="b"} 70'
+    const between = (before: string, after: string) =>
+      quantile(0.9, before + other, after + other, 'wait store="a"')
+    assert.equal(between(scrape(100, 100, 100), scrape(150, 200, 200)).toFixed(2), '0.42')
+    assert.equal(between(scrape(0, 0, 0), scrape(10, 10, 10)), 0.09)
+    assert.equal(between(scrape(0, 0, 0), scrape(1, 2, 10)), 0.5)
   })
 
   it('judges a figure by CPU where it is known', () => {

@@ -10,6 +10,7 @@ import { memoryRows } from './memory.ts'
 import { revocationFeedRows } from './revocation-feed.ts'
 import type { Row } from './row.ts'
 import { startRows } from './start.ts'
+import { tailRows } from './tail.ts'
 import { tokenRows } from './token.ts'
 
 /** Everything that can be measured, in the order of the tables. */
@@ -19,6 +20,7 @@ export const ROWS: readonly Row[] = [
   ...introspectionRows,
   ...revocationFeedRows,
   ...dailyRows,
+  ...tailRows,
   ...floodRows,
   ...clientListRows,
   ...largestCompanyRows,

@@ -24,6 +24,8 @@ export interface ServiceOptions {
   role?: string
   /** Default `info`, as in production. */
   logLevel?: 'info' | 'error'
+  /** Where it serves its metrics. Default: nowhere. */
+  metricsPort?: number
 }
 
 /** Postgres, Redis and both services, as they run in production. */
@@ -112,6 +114,7 @@ function startService(
     place,
     role,
     logLevel = 'info',
+    metricsPort,
     issuer,
   }: ServiceOptions & { issuer?: string | undefined } = {},
 ): Promise<Server> {
@@ -129,6 +132,7 @@ function startService(
       API_RESOURCE: issuer ?? url,
       LOG_LEVEL: logLevel,
       DRAIN_DELAY_S: '0',
+      ...(metricsPort !== undefined && { METRICS_PORT: String(metricsPort) }),
       ...(name === 'auth'
         ? {
             KEY_ENCRYPTION_KEY: Buffer.alloc(32, password).toString('base64'),
