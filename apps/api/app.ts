@@ -99,8 +99,8 @@ export function createApi(deps: ApiDependencies): Koa<ApiState> {
 
   const app = new Koa<ApiState>()
   app.use(createMeasuringMiddleware(deps.metrics))
-  app.use(createRequestMiddleware({ log, trustedProxies }))
-  app.use(createProblemMiddleware({ apiResource, usage }))
+  app.use(createRequestMiddleware({ log, trustedProxies, usage }))
+  app.use(createProblemMiddleware(apiResource))
   app.use(readTarget)
   app.use(createDeadlineMiddleware(REQUEST_DEADLINE_MS) as Koa.Middleware<ApiState>)
   for (const router of routers) app.use(router.routes() as Koa.Middleware<ApiState>)

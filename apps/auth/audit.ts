@@ -11,7 +11,7 @@ type TokenIssued = Record<'clientId' | 'vendorId' | 'jti' | 'kid' | 'scope', str
 export type Audit = ReturnType<typeof createAudit>
 
 /**
- * One line for everything that a security team may ask about later, its count in the metrics, and a note of each refusal
+ * One line for everything that a security team may ask about later, its count in the metrics, and a note of each answer
  * for the client's company. Fields are named one by one: nothing of a request is logged but the ids and the address.
  * What was sent as client id is logged only when it looks like one, since people paste secrets into the wrong field.
  */
@@ -29,18 +29,22 @@ export function createAudit(log: Log, { counter }: Metrics, usage: ClientUsage) 
       revoked.inc()
       log.info({ event: 'token.revoked', ...context, ...token }, 'token revoked')
     },
-    refused(exchange: Exchange, { parts: { status, error, reason, about } }: Refusal): void {
-      const { request, context, path, clientId = '', client } = exchange
+    refused({ context, path, clientId = '' }: Exchange, { parts: { status, error, reason } }: Refusal): void {
       refused.inc({ reason })
       const known = (CLIENT_ID_PATTERN.test(clientId) || SERVICE_ID_PATTERN.test(clientId)) && { clientId }
       const fields = { event: 'request.refused', ...context, path, ...known, status, error, reason }
       log.info(fields, 'request refused')
-      // A 503 is not the client's mistake: the stores could not decide.
-      if (!client || status === 503) return
-      const { record, proven } = client
+    },
+    /** Every answer to a client whose record was found, for its company. */
+    answered({ request, context, path, client, refusal }: Exchange, status: number): void {
+      if (!client) return
+      const { clientId, vendorId } = client.record
+      const { error: code, reason, about } = refusal?.parts ?? {}
       const from = { requestId: context.requestId, address: context.clientAddress }
-      const note = { ...from, route: `${request.method} ${path}`, status, code: error, reason, about }
-      usage.refused({ clientId: record.clientId, vendorId: record.vendorId, proven, ...note })
+      const answer = { route: `${request.method} ${path}`, status, code }
+      // A 503 is not the client's mistake: the stores could not decide.
+      const why = status !== 503 && { reason, about }
+      usage.answered({ clientId, vendorId, proven: client.proven, ...from, ...answer, ...why })
     },
     failed({ context, path }: Exchange, error: unknown): void {
       const message = error instanceof Error ? error.message : 'not an error'

@@ -18,6 +18,8 @@ export interface Exchange {
   client?: { record: ClientCredentials; proven: boolean }
   /** The rate of the client, once it is authenticated: every answer to it carries the RateLimit fields. */
   rate?: RateLimitVerdict
+  /** Set once the request is refused. */
+  refusal?: Refusal
 }
 
 /** @throws ClientGone when no one is left to answer; anything else becomes a 500. */

@@ -47,6 +47,7 @@ export function createListener(parts: {
     try {
       const given = await handler(exchange)
       if (!(given instanceof Refusal)) return given
+      exchange.refusal = given
       audit.refused(exchange, given)
       return given.answer(errorPage)
     } catch (error) {
@@ -63,6 +64,7 @@ export function createListener(parts: {
     void answer(exchange).then((given) => {
       if (!given) return
       write(response, given, exchange)
+      audit.answered(exchange, given.status)
       metrics.answered({
         route: routes.has(path) ? path : 'unmatched',
         method: request.method ?? '',

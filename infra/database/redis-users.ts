@@ -8,7 +8,7 @@
  * reconciler sends every entry again, with its full lifetime, within half a minute.
  */
 
-/** Both services read revocations, count against rate limits, and record refusals. Scripts of the first name no KEYS. */
+/** Both services read revocations, count against rate limits, and record requests. Scripts of the first name no KEYS. */
 const COMMON = [
   'resetkeys resetchannels -@all',
   '+auth +hello +ping +quit +info +client|setname +eval',
@@ -16,6 +16,7 @@ const COMMON = [
   '(%RW~revocation:tick +incr)',
   '+time ~rate:* +set +incrby +pttl',
   '(~refusals:* +set +del +zadd +zrem +zcard +zpopmin +pexpire)',
+  '(~requests:* +lpush +ltrim +zadd +zcard +zpopmin +del +pexpire)',
 ]
 
 export const REDIS_USER_RULES = {
@@ -27,6 +28,7 @@ export const REDIS_USER_RULES = {
     '(%RW~revocation:marker %RW~revocation:seen %RW~revocation:nonce:* +get +set +pttl)',
     '(~usage:* +eval +hincrby +hmget +hscan +renamenx +del)',
     '(%R~refusals:* +get +mget +zrange)',
+    '(%R~requests:* +lrange)',
   ].join(' '),
 } as const
 

@@ -31,6 +31,10 @@ export const redisKeys = {
   /** Sorted set: the positions of a client's refused requests, or of a company's. Lives for a day after the last one. */
   refusals: (kind: 'proven' | 'unproven', clientOrVendorId: string) =>
     `refusals:${kind}:of:${clientOrVendorId}`,
+  /** List, newest first: the latest requests of a company's client, in JSON. Lives for two weeks after the last one. */
+  requests: (vendorId: string, clientId: string) => `requests:of:${vendorId}:${clientId}`,
+  /** Sorted set: the keys of a company's lists of requests, by when they were last written. Lives as long as they. */
+  requestLogs: (vendorId: string) => `requests:logs:${vendorId}`,
 } as const
 
 export const redisLifetimes = {
@@ -38,4 +42,5 @@ export const redisLifetimes = {
   revocationMarker_ms: 5 * SECOND_MS,
   revocationNonce_ms: 60 * SECOND_MS,
   refusals_ms: 24 * HOUR_MS,
+  requests_ms: 14 * 24 * HOUR_MS,
 } as const

@@ -149,7 +149,7 @@ describe('the rotation of a client', () => {
         ['b', 'revoked_client', '192.0.2.1'],
         ['c', 'wrong_secret', '198.51.100.1'],
       ] as const)
-        counter.refused({
+        counter.answered({
           ...{ clientId: old, vendorId, proven: reason !== 'wrong_secret', requestId, reason, address },
           ...{ route: 'POST /v1/oauth/token', status: 401, code: 'invalid_client' },
         })

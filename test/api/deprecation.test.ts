@@ -41,8 +41,10 @@ const documentOf = (routes: readonly Route[]) =>
 /** Sends one request to an application that has the route alone. */
 async function requestOf(route: Route, path: string) {
   const app = new Koa<ApiState>()
-  app.use(createRequestMiddleware({ log: silentLog(), trustedProxies: new BlockList() }))
-  app.use(createProblemMiddleware({ usage: { refused() {} }, apiResource: API_RESOURCE }))
+  app.use(
+    createRequestMiddleware({ log: silentLog(), trustedProxies: new BlockList(), usage: { answered() {} } }),
+  )
+  app.use(createProblemMiddleware(API_RESOURCE))
   app.use(routerOf([route], API_RESOURCE).routes() as Koa.Middleware<ApiState>)
   const server = createHttpServer(app.callback())
   const port = await listen(server, { host: '127.0.0.1', port: 0 })

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
-import { createClientUsage, type RefusedRequest } from '#shared/usage/client-usage.ts'
+import { type AnsweredRequest, createClientUsage } from '#shared/usage/client-usage.ts'
 import { drainUsage } from '../../apps/api/clients/usage.ts'
 import { type Person, startApi, type TestApi } from '../support/api.ts'
 
@@ -45,10 +45,10 @@ describe('clients whose requests are only refused', () => {
   const usageNow = () => createClientUsage({ redis, clock: api.clock })
 
   /** As the authorization server does it. */
-  async function refused(part: Partial<RefusedRequest> = {}, times = 1): Promise<void> {
+  async function refused(part: Partial<AnsweredRequest> = {}, times = 1): Promise<void> {
     const usage = usageNow()
     for (let time = 0; time < times; time += 1)
-      usage.refused({
+      usage.answered({
         clientId,
         vendorId,
         requestId: crypto.randomUUID(),

@@ -5,7 +5,7 @@ import { insertRevokedToken } from '#shared/revocation/records.ts'
 import { createRedis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
-import { createClientUsage, type RefusedRequest, refusalPosition } from '#shared/usage/client-usage.ts'
+import { type AnsweredRequest, createClientUsage, refusalPosition } from '#shared/usage/client-usage.ts'
 import { explain as explanationOf } from '../../apps/api/refusals/reasons.ts'
 import { type ApiResponse, type Person, startApi, type TestApi } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
@@ -126,15 +126,16 @@ describe('the refused requests of clients', () => {
       token: await api.createSession(userId),
     })
   /** As the authorization server does it. */
-  async function note(...refused: Partial<RefusedRequest>[]): Promise<void> {
+  async function note(...refused: Partial<AnsweredRequest>[]): Promise<void> {
     const refusals = createClientUsage({ redis, clock: api.clock })
     for (const one of refused) {
-      refusals.refused({
+      refusals.answered({
         clientId,
         vendorId,
         proven: true,
         requestId: crypto.randomUUID(),
         route: 'POST /v1/oauth/token',
+        address: '192.0.2.1',
         status: 429,
         code: 'temporarily_unavailable',
         reason: 'rate_of_client',

@@ -146,6 +146,7 @@ async function addRefusals(
   const refused = {
     vendorId,
     route: 'GET /v1/analytics/{vendorId}/daily',
+    address: '2001:db8:1234:5678:9abc:def0:1234:5678',
     status: 422,
     code: 'invalid_input',
   }
@@ -155,7 +156,7 @@ async function addRefusals(
     at_ms += 1
     for (let n = 0; n < REFUSALS_EACH + UNPROVEN_EACH; n += 1) {
       requestId = crypto.randomUUID()
-      usage.refused({ ...refused, ...details, clientId, requestId, proven: n >= UNPROVEN_EACH })
+      usage.answered({ ...refused, ...details, clientId, requestId, proven: n >= UNPROVEN_EACH })
     }
     if (index % CLIENTS_A_FLUSH === CLIENTS_A_FLUSH - 1) await usage.flush()
   }

@@ -113,6 +113,24 @@ export const ClientPage = z
 
 const count = z.int().min(0)
 
+export const OAuthClientRequests = z
+  .object({
+    requests: z.array(
+      z.object({
+        requestId: z.string(),
+        at: instant,
+        service: z.enum(['auth', 'api']),
+        route: z.string(),
+        status: z.int(),
+        address: z.string().nullable(),
+        code: z.string().nullable(),
+        explained: z.boolean().meta({ description: 'Whether there is a refusal with this id.' }),
+      }),
+    ),
+    skipped: z.int().meta({ description: 'Unreadable entries.' }),
+  })
+  .meta({ id: 'OAuthClientRequests' })
+
 export const OAuthClientUsage = z
   .object({
     hours: z

@@ -1,7 +1,6 @@
-import type { Middleware, ParameterizedContext } from 'koa'
+import type { Middleware } from 'koa'
 import { PROBLEMS, Problem, unavailable } from '#shared/problems/problems.ts'
 import { isUnavailable } from '#shared/stores/postgres-errors.ts'
-import type { ClientUsage } from '#shared/usage/client-usage.ts'
 import { UNKNOWN_MEMBER } from './input.ts'
 import type { ApiState } from './state.ts'
 
@@ -13,13 +12,7 @@ export const problemType = (apiResource: string, code: string): string =>
  * Answers every error that a handler throws as application/problem+json (RFC 9457). A database that is down or too
  * slow gives 503, any unexpected error 500. Both are logged here, once, without any content of the request.
  */
-export function createProblemMiddleware({
-  apiResource,
-  usage,
-}: {
-  apiResource: string
-  usage: Pick<ClientUsage, 'refused'>
-}): Middleware<ApiState> {
+export function createProblemMiddleware(apiResource: string): Middleware<ApiState> {
   return async (ctx, next) => {
     try {
       await next()
@@ -27,7 +20,7 @@ export function createProblemMiddleware({
       const problem = asProblem(error)
       logFailure(ctx, problem, error)
       ctx.state.problem = problem.code
-      noteRefusal(ctx, problem, usage)
+      ctx.state.refusal = refusalOf(ctx.state, problem)
       ctx.status = problem.status
       ctx.set(problem.headers)
       ctx.set('Cache-Control', 'no-store')
@@ -61,27 +54,10 @@ const NOTED_STATUS = [401, 403, 422, 429]
 const PLAIN_POINTER = /^[?/][A-Za-z0-9/]{0,60}$/
 const POINTERS_NOTED = 3
 
-function noteRefusal(
-  ctx: ParameterizedContext<ApiState>,
-  problem: Problem,
-  usage: Pick<ClientUsage, 'refused'>,
-): void {
-  const { client, refusal, request, route } = ctx.state
-  if (!client || !NOTED_STATUS.includes(problem.status)) return
-  const { code, status } = problem
-  const about = refusal?.about ?? faultsOf(problem)
-  usage.refused({
-    ...client,
-    // Anyone may have found an expired token by now.
-    proven: refusal?.reason !== 'expired',
-    requestId: request.requestId,
-    address: request.clientAddress,
-    route: `${ctx.method} ${route?.path.replaceAll(/:(\w+)/g, '{$1}')}`,
-    status,
-    code,
-    reason: refusal?.reason ?? code,
-    ...(about !== undefined && { about }),
-  })
+/** Returns why the client is refused, if that is something its company can change. */
+function refusalOf({ client, refusal }: ApiState, problem: Problem): ApiState['refusal'] {
+  if (!client || !NOTED_STATUS.includes(problem.status)) return undefined
+  return { reason: refusal?.reason ?? problem.code, about: refusal?.about ?? faultsOf(problem) }
 }
 
 function faultsOf({ errors = [] }: Problem): string | undefined {

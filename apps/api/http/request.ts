@@ -1,8 +1,9 @@
 import type { BlockList } from 'node:net'
 import { performance } from 'node:perf_hooks'
-import type { Middleware } from 'koa'
+import type { Middleware, ParameterizedContext } from 'koa'
 import { createContextReader, type RequestContext } from '#shared/http/request-context.ts'
 import type { Log } from '#shared/process/log.ts'
+import type { ClientUsage } from '#shared/usage/client-usage.ts'
 import { STANDARD_FIELDS, setMissing } from './fields.ts'
 import type { ApiState, MatchedRoute, SessionState } from './state.ts'
 
@@ -15,7 +16,7 @@ class RequestState implements ApiState {
   declare userId?: string
   declare vendorId?: string
   declare client?: { clientId: string; vendorId: string }
-  declare refusal?: { reason: string; about?: string }
+  declare refusal?: ApiState['refusal']
   declare problem?: string
   readonly request: RequestContext
   readonly fields: string[]
@@ -35,15 +36,18 @@ class RequestState implements ApiState {
 }
 
 /**
- * Gives each request an id and the default headers, and logs one line when it is answered. The line names the route,
- * not the path or the query, which may contain something that a caller put there by mistake.
+ * Gives each request an id and the default headers, logs one line when it is answered, and records it for the client's
+ * company. Both name the route, not the path or the query, which may contain something that a caller put there by
+ * mistake.
  */
 export function createRequestMiddleware({
   log,
   trustedProxies,
+  usage,
 }: {
   log: Log
   trustedProxies: BlockList
+  usage: Pick<ClientUsage, 'answered'>
 }): Middleware<ApiState> {
   const readContext = createContextReader(trustedProxies, log)
   return async (ctx, next) => {
@@ -70,5 +74,27 @@ export function createRequestMiddleware({
     }
     if (PROBES.has(route)) log.debug(fields, 'request')
     else log.info(fields, 'request')
+    noteRequest(ctx, usage)
   }
+}
+
+function noteRequest(
+  { method, status, state }: ParameterizedContext<ApiState>,
+  usage: Pick<ClientUsage, 'answered'>,
+): void {
+  const { client, request, route, problem, refusal } = state
+  if (!client) return
+  usage.answered({
+    clientId: client.clientId,
+    vendorId: client.vendorId,
+    // Anyone may have found an expired token by now.
+    proven: refusal?.reason !== 'expired',
+    requestId: request.requestId,
+    address: request.clientAddress,
+    route: `${method} ${route?.pattern}`,
+    status,
+    code: problem,
+    reason: refusal?.reason,
+    about: refusal?.about,
+  })
 }

@@ -9,7 +9,14 @@ import { type Deprecation, deprecationFields } from './deprecation.ts'
 import { send } from './fields.ts'
 import { headersReader, queryReader } from './input.ts'
 import { createRouter } from './routes.ts'
-import type { AccessTokenState, ApiContext, ApiMiddleware, ApiRouter, MatchedRoute } from './state.ts'
+import type {
+  AccessTokenState,
+  ApiContext,
+  ApiMiddleware,
+  ApiRouter,
+  MatchedRoute,
+  ServedRoute,
+} from './state.ts'
 
 const compress = promisify<Buffer, Buffer>(gzip)
 
@@ -44,7 +51,7 @@ export interface Answer {
 }
 
 /** The published description of a route. */
-export interface RouteDescription extends MatchedRoute {
+export interface RouteDescription extends ServedRoute {
   method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   operationId: string
   tag: string
@@ -179,6 +186,9 @@ export function route<
 export const preconditionFailed = (): Problem =>
   new Problem('precondition_failed', 'If-Match does not match the current ETag.')
 
+/** A path as the documentation has it: `{vendorId}` for `:vendorId`. */
+export const patternOf = (path: string): string => path.replaceAll(/:(\w+)/g, '{$1}')
+
 /** Serves the routes, and tells the middlewares around them which one matched. */
 export function routerOf(
   routes: readonly Pick<Route, 'method' | 'path' | 'deadline' | 'deprecated' | 'handler'>[],
@@ -187,8 +197,9 @@ export function routerOf(
   const router = createRouter()
   for (const route of routes) {
     const fields = route.deprecated && deprecationFields(route.deprecated, apiResource)
+    const matched: MatchedRoute = { ...route, pattern: patternOf(route.path) }
     router[route.method](route.path, (ctx, next) => {
-      ctx.state.route = route
+      ctx.state.route = matched
       if (fields) ctx.state.fields.push(...fields)
       return route.handler(ctx, next)
     })

@@ -26,12 +26,17 @@ export interface AccessTokenState {
   scopes: readonly string[]
 }
 
-/** What middlewares need to know about the route that matched. */
-export interface MatchedRoute {
+/** What middlewares need to know about a route. */
+export interface ServedRoute {
   /** As Koa's router takes it, such as `/v1/vendor/:vendorId/people`. */
   path: string
   /** `own`: it waits for more than a store, such as a receiver elsewhere, and bounds that itself. */
   deadline?: 'own'
+}
+
+export interface MatchedRoute extends ServedRoute {
+  /** The path as the documentation has it, such as `/v1/vendor/{vendorId}/people`. */
+  pattern: string
 }
 
 /** The content of `ctx.state`, which the middlewares before a handler set. */
@@ -51,8 +56,8 @@ export interface ApiState {
   vendorId?: string
   /** The authenticated client, set before authorization. */
   client?: { clientId: string; vendorId: string }
-  /** Why that client is refused, more precisely than in the problem: a word, and the scope concerned. */
-  refusal?: { reason: string; about?: string }
+  /** Why that client is refused, more precisely than in the problem: a word, and the scope or fields concerned. */
+  refusal?: { reason: string; about?: string | undefined } | undefined
   /** The `code` of the problem that was answered. */
   problem?: string
 }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { SCOPES } from '#shared/oauth/scopes.ts'
 import { PROBLEMS, type ProblemCode } from '#shared/problems/problems.ts'
 import { BODY_PROBLEMS } from '../../http/body.ts'
-import type { RouteDescription, Security } from '../../http/route.ts'
+import { patternOf, type RouteDescription, type Security } from '../../http/route.ts'
 import type { Answer, ApiDocument, Header, JsonSchema, Operation, Parameter } from './document-shape.ts'
 import { exampleOf } from './examples.ts'
 import { oauthPaths } from './oauth-paths.ts'
@@ -80,7 +80,7 @@ export function createApiDocument({
   const schemas: Record<string, JsonSchema> = { Problem: problemSchema(), ...oauth.schemas }
   const paths: ApiDocument['paths'] = { ...oauth.paths }
   for (const route of routes) {
-    const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
+    const path = patternOf(route.path)
     paths[path] ??= {}
     paths[path][route.method] = operation(path, route, schemas)
   }

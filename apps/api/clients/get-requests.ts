@@ -1,0 +1,39 @@
+import { findClient } from '#shared/oauth/clients.ts'
+import { unavailable } from '#shared/problems/problems.ts'
+import { type Route, route } from '../http/route.ts'
+import { instantOf, knownClientId, noSuchClient } from './client-answer.ts'
+import type { ClientDependencies } from './dependencies.ts'
+import { readRequestLog } from './request-log.ts'
+import { OAuthClientRequests } from './schemas.ts'
+
+/** What the paths of the authorization server begin with, and none of this API's does. */
+const AUTH_ROUTE = /^[A-Z]+ \/v1\/oauth\//
+
+export const getRequests = ({ db, redis, clock, manager: by }: ClientDependencies): Route =>
+  route({
+    method: 'get',
+    path: '/v1/vendor/:vendorId/oauth-clients/:clientId/requests',
+    operationId: 'listRequests',
+    tag: 'Clients',
+    summary: 'List the latest requests of a client, newest first',
+    description:
+      'The last 200, granted or refused, until it has sent none for 14 days. Refused ones that anyone could have sent, such as those with a wrong secret, are added for 24 hours.',
+    by,
+    answers: { 200: { description: 'Its requests.', schema: OAuthClientRequests } },
+    problems: ['not_found'],
+    async handle({ vendorId, params }) {
+      const client = await findClient(db, { vendorId, clientId: knownClientId(params.clientId) })
+      if (!client) throw noSuchClient()
+      const { clientId } = client
+      const log = await readRequestLog(redis, { vendorId, clientId, now_ms: clock.now() }).catch(
+        (error: unknown) => {
+          throw unavailable('We cannot read the record of requests right now.', error)
+        },
+      )
+      const requests = log.requests.map(({ at_ms, ...request }) => {
+        const service: 'auth' | 'api' = AUTH_ROUTE.test(request.route) ? 'auth' : 'api'
+        return { ...request, at: instantOf(at_ms), service }
+      })
+      return { requests, skipped: log.skipped }
+    },
+  })

@@ -1,0 +1,72 @@
+import { z } from 'zod'
+import type { Redis } from '#shared/stores/redis.ts'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { REFUSALS_MAX, REQUESTS_MAX } from '#shared/usage/client-usage.ts'
+import { listPositions, readRefusals } from '#shared/usage/refusals.ts'
+
+const Logged = z.tuple([
+  z.int().nonnegative().max(8.64e15),
+  z.string(),
+  z.string(),
+  z.int(),
+  z.string(),
+  z.string().optional(),
+])
+
+export interface RequestOfClient {
+  at_ms: number
+  requestId: string
+  /** Method and path pattern. */
+  route: string
+  status: number
+  address: string | null
+  /** The error code that was answered. */
+  code: string | null
+  /** Whether the record of refusals has it. */
+  explained: boolean
+}
+
+/**
+ * Returns a client's log, newest first. Nothing in it can be pushed out by someone who only knows the client's id, so it
+ * lacks what anyone could have sent. That is added from the record of refusals, as far back as the log goes.
+ * `skipped` counts the entries that this release cannot read.
+ * @throws if Redis does not answer.
+ */
+export async function readRequestLog(
+  redis: Redis,
+  { vendorId, clientId, now_ms }: { vendorId: string; clientId: string; now_ms: number },
+): Promise<{ requests: RequestOfClient[]; skipped: number }> {
+  const limit = REFUSALS_MAX.proven + REFUSALS_MAX.unproven
+  const [texts, refused] = await Promise.all([
+    redis.lrange(redisKeys.requests(vendorId, clientId), 0, REQUESTS_MAX - 1),
+    listPositions(redis, { of: clientId, after: undefined, limit, now_ms }),
+  ])
+  const explained = new Set(refused.map(([, requestId]) => requestId))
+  const logged = texts.map(parsed).filter((one) => one !== undefined)
+  const known = new Set(logged.map(([, requestId]) => requestId))
+  const from_ms = logged.length < REQUESTS_MAX ? 0 : Math.min(...logged.map(([at_ms]) => at_ms))
+  const requestIds = refused
+    .filter(([at_ms, requestId]) => at_ms >= from_ms && !known.has(requestId))
+    .map(([, requestId]) => requestId)
+  const others = await readRefusals(redis, { vendorId, requestIds, now_ms })
+  const requests = [
+    ...logged.map(([at_ms, requestId, route, status, address, code = null]) => {
+      return { at_ms, requestId, route, status, address, code, explained: explained.has(requestId) }
+    }),
+    ...others.map(({ at_ms, requestId, route, status, address = null, code }) => {
+      return { at_ms, requestId, route, status, address, code, explained: true }
+    }),
+  ]
+  // Each process writes what it answered, so the list is only nearly in order.
+  requests.sort((a, b) => b.at_ms - a.at_ms)
+  return { requests, skipped: texts.length - logged.length }
+}
+
+/** Other services may share this Redis. Nothing that they may have written there must break a page. */
+function parsed(text: string): z.infer<typeof Logged> | undefined {
+  try {
+    return Logged.safeParse(JSON.parse(text)).data
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,279 @@
+import assert from 'node:assert/strict'
+import { Redis } from 'ioredis'
+import { decodeJwt } from 'jose'
+import { createRedis } from '#shared/stores/redis.ts'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { redisReady } from '#shared/stores/redis-ready.ts'
+import { type AnsweredRequest, createClientUsage } from '#shared/usage/client-usage.ts'
+import { startApi, type TestApi } from '../support/api.ts'
+import { eventually } from '../support/eventually.ts'
+import { assertProblem } from '../support/problem.ts'
+
+const DAY_MS = 24 * 3_600_000
+
+interface Listed {
+  requestId: string
+  status: number
+  explained: boolean
+}
+
+describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => {
+  let api: TestApi
+  let redis: Redis
+  let admin: Redis
+  let vendorId: string
+  let userId: string
+  let clientId: string
+  before(async () => {
+    api = await startApi()
+    redis = createRedis({ url: api.redis.url('auth'), connectionName: 'test' })
+    await redisReady(redis)
+    admin = new Redis(api.redis.url('admin'))
+    admin.on('error', () => {})
+  })
+  beforeEach(async () => {
+    ;({ vendorId } = await api.createCompany())
+    ;({ userId } = await api.createPerson({ vendorId }))
+    ;({ clientId } = await api.createClient({ vendorId }))
+  })
+  after(async () => {
+    redis.disconnect()
+    admin.disconnect()
+    await api.stop()
+  })
+
+  const list = async (id = clientId, company = vendorId, person = userId) =>
+    api.request('GET', `/v1/vendor/${company}/oauth-clients/${id}/requests`, {
+      token: await api.createSession(person),
+    })
+  const listed = async (): Promise<Listed[]> => (await list()).json.requests
+  const listedOf = async (count: number): Promise<Listed[]> => {
+    await eventually(async () => (await listed()).length === count)
+    return listed()
+  }
+  const ids = async () => (await listed()).map(({ requestId }) => requestId)
+  const granted = { route: 'POST /v1/oauth/token', status: 200, address: '192.0.2.1', proven: true }
+  const wrongSecret = { status: 401, code: 'invalid_client', reason: 'wrong_secret', proven: false }
+  const overRate = { status: 429, code: 'temporarily_unavailable', reason: 'rate_of_client' }
+  /** As a process of the authorization server does it, in one flush. */
+  async function answered(...requests: Partial<AnsweredRequest>[]): Promise<void> {
+    const usage = createClientUsage({ redis, clock: api.clock })
+    for (const one of requests)
+      usage.answered({ clientId, vendorId, requestId: crypto.randomUUID(), ...granted, ...one })
+    await usage.flush()
+  }
+  const named = (name: string, count: number) =>
+    Array.from({ length: count }, (_, n) => ({ requestId: `${name}-${n}` }))
+  const logKey = (id = clientId) => redisKeys.requests(vendorId, id)
+  const daily = (token: string, search = '', company = vendorId) =>
+    api.request('GET', `/v1/analytics/${company}/daily${search}`, { token })
+
+  it('lists nothing at first', async () => {
+    assert.deepEqual((await list()).json, { requests: [], skipped: 0 })
+  })
+
+  it('lists what this API granted and refused within seconds, by route and without anything that was sent', async () => {
+    const token = await api.issuer.token({ clientId, vendorId })
+    const good = await daily(token)
+    const bad = await daily(token, '?from=some-secret')
+    const other = await daily(token, '', 'ven_other')
+    const requests = await listedOf(3)
+    const base = { at: new Date(api.clock.now()).toISOString(), service: 'api', address: '127.0.0.1' }
+    const route = 'GET /v1/analytics/{vendorId}/daily'
+    const byId = new Map(requests.map((one) => [one.requestId, one]))
+    for (const [{ headers }, status, code] of [
+      [good, 200, null],
+      [bad, 422, 'invalid_input'],
+      [other, 403, 'forbidden'],
+    ] as const) {
+      const requestId = headers.get('x-request-id') ?? ''
+      const expected = { ...base, route, requestId, status, code, explained: code !== null }
+      assert.deepEqual(byId.get(requestId), expected)
+    }
+    const texts = (await admin.lrange(logKey(), 0, -1)).join()
+    for (const sent of [token, 'some-secret', 'ven_other']) assert.ok(!texts.includes(sent), texts)
+  })
+
+  it('lists a request with a revoked token', async () => {
+    const token = await api.issuer.token({ clientId, vendorId })
+    await admin.set(redisKeys.revokedToken(decodeJwt(token).jti as string), '1')
+    assert.equal((await daily(token)).status, 401)
+    const [request] = await listedOf(1)
+    assert.deepEqual([request?.status, request?.explained], [401, true])
+  })
+
+  it('lists the authorization server’s, newest first, whichever process wrote first', async () => {
+    await answered({ requestId: 'second' })
+    api.clock.advance(-1_000)
+    await answered({ requestId: 'first', route: 'POST /v1/oauth/revoke' })
+    api.clock.advance(2_000)
+    await answered({ requestId: 'third', ...overRate })
+    const { requests, skipped } = (await list()).json
+    assert.deepEqual(
+      requests.map(({ requestId, service, route, status, code, explained }: Record<string, unknown>) => [
+        requestId,
+        service,
+        route,
+        status,
+        code,
+        explained,
+      ]),
+      [
+        ['third', 'auth', granted.route, 429, 'temporarily_unavailable', true],
+        ['second', 'auth', granted.route, 200, null, false],
+        ['first', 'auth', 'POST /v1/oauth/revoke', 200, null, false],
+      ],
+    )
+    assert.equal(skipped, 0)
+  })
+
+  it('keeps the last 200, from one flush or several', async () => {
+    await answered(...named('a', 150))
+    await answered(...named('b', 150))
+    const found = await ids()
+    assert.equal(found.length, 200)
+    assert.equal(found.filter((id) => id.startsWith('b')).length, 150)
+    assert.ok(found.includes('a-149') && found.includes('a-100') && !found.includes('a-99'))
+    await answered(...named('c', 450))
+    const last = await ids()
+    assert.deepEqual([last.length, last.includes('c-449'), last.includes('c-250')], [200, true, true])
+    assert.equal(await admin.llen(logKey()), 200)
+  })
+
+  it('shows wrong secrets, but a stranger who sends them pushes nothing out and adds nothing to the log', async () => {
+    await answered({ requestId: 'real' })
+    const before = await admin.memory('USAGE', logKey())
+    for (let flush = 0; flush < 5; flush += 1)
+      await answered(...named(`stranger-${flush}`, 300).map((one) => ({ ...one, ...wrongSecret })))
+    const found = await listed()
+    assert.equal(found.filter(({ requestId }) => requestId.startsWith('stranger')).length, 50)
+    assert.ok(found.every(({ explained, requestId }) => explained === (requestId !== 'real')))
+    assert.ok(found.some(({ requestId }) => requestId === 'real'))
+    assert.equal(await admin.memory('USAGE', logKey()), before)
+    const expired = await api.issuer.token({ clientId, vendorId })
+    api.clock.advance(901_000)
+    const requestId = (await daily(expired)).headers.get('x-request-id')
+    await eventually(async () => (await ids())[0] === requestId)
+    assert.equal(await admin.llen(logKey()), 1)
+  })
+
+  it('adds no refusal from before a log that is full, where granted requests are missing', async () => {
+    await answered({ requestId: 'early', ...wrongSecret }, { requestId: 'early-proven', ...overRate })
+    api.clock.advance(1_000)
+    await answered(...named('granted', 200))
+    api.clock.advance(1_000)
+    await answered({ requestId: 'late', ...wrongSecret })
+    const found = await ids()
+    assert.equal(found.length, 201)
+    assert.equal(found[0], 'late')
+    assert.ok(!found.some((id) => id.startsWith('early')))
+  })
+
+  it('no longer offers an explanation after a day, but keeps the request', async () => {
+    await answered({ requestId: 'refused', ...overRate })
+    api.clock.advance(DAY_MS)
+    assert.deepEqual(
+      (await listed()).map(({ requestId, explained }) => [requestId, explained]),
+      [['refused', false]],
+    )
+  })
+
+  it('is forgotten two weeks after the last request', async () => {
+    await answered({})
+    for (const key of [logKey(), redisKeys.requestLogs(vendorId)]) {
+      const left_ms = await admin.pttl(key)
+      assert.ok(left_ms > 14 * DAY_MS - 60_000 && left_ms <= 14 * DAY_MS, `${key}: ${left_ms}`)
+    }
+  })
+
+  it('keeps the logs of 100 clients of a company: those that were used last', async () => {
+    const clients = Array.from({ length: 105 }, (_, n) => `cli_${String(n).padStart(22, '0')}`)
+    for (const id of clients) {
+      api.clock.advance(1)
+      await answered({ clientId: id })
+    }
+    api.clock.advance(1)
+    await answered({ clientId: clients[5] as string })
+    await answered({})
+    const kept = await Promise.all(clients.map((id) => admin.exists(logKey(id))))
+    const gone = clients.filter((_, n) => !kept[n])
+    assert.deepEqual(gone, [...clients.slice(0, 5), clients[6]])
+    assert.equal(await admin.zcard(redisKeys.requestLogs(vendorId)), 100)
+  })
+
+  it('takes at most 50 KB of Redis for a client, however long its addresses and codes are', async () => {
+    const route = 'GET /v1/analytics/{vendorId}/daily'
+    const address = '2001:db8:1234:5678:9abc:def0:1234:5678'
+    const long = { route, address, status: 429, code: 'temporarily_unavailable' }
+    await answered(...Array.from({ length: 250 }, () => long))
+    const bytes = Number(await admin.memory('USAGE', logKey(), 'SAMPLES', 0))
+    assert.ok(bytes < 50_000, `${bytes} bytes`)
+  })
+
+  it('holds the requests of 50 busy clients between two flushes', async () => {
+    const clientOf = (n: number) => `cli_${String(n).padStart(22, '0')}`
+    await answered(
+      ...Array.from({ length: 60 * 200 }, (_, n) => ({ clientId: clientOf(Math.floor(n / 200)) })),
+      // The newest of a client that has room replaces its oldest.
+      { clientId: clientOf(0), requestId: 'newest' },
+    )
+    const lengths = await Promise.all(
+      Array.from({ length: 60 }, (_, n) => admin.llen(redisKeys.requests(vendorId, clientOf(n)))),
+    )
+    assert.deepEqual(lengths, [...Array(50).fill(200), ...Array(10).fill(0)])
+    assert.match((await admin.lindex(logKey(clientOf(0)), 0)) ?? '', /"newest"/)
+  })
+
+  it('skips and counts what it cannot read', async () => {
+    await answered({ requestId: 'good' })
+    const record = [api.clock.now(), 'id', granted.route, 200, '192.0.2.1']
+    const bad = [
+      'not json',
+      '{}',
+      '[]',
+      JSON.stringify(record.with(0, 1e300)),
+      JSON.stringify(record.with(3, '2')),
+    ]
+    await admin.rpush(logKey(), ...bad)
+    const { status, json } = await list()
+    assert.equal(status, 200)
+    assert.deepEqual([json.requests.length, json.skipped], [1, bad.length])
+  })
+
+  it('answers 404 for a client of another company, which has its log under its own name', async () => {
+    const other = await api.createCompany()
+    const stranger = await api.createPerson({ vendorId: other.vendorId })
+    await answered({ requestId: 'ours' })
+    assertProblem(await list(clientId, other.vendorId, stranger.userId), 'not_found')
+    assertProblem(await list('cli_unknown'), 'not_found')
+    assertProblem(await list(clientId, vendorId, stranger.userId), 'forbidden')
+    assert.deepEqual(await ids(), ['ours'])
+  })
+
+  it('still counts tokens and records refusals for a Redis user without a right to the logs', async () => {
+    await admin.call('ACL', 'SETUSER', 'auth', 'clearselectors')
+    const { REDIS_USER_RULES } = await import('../../infra/database/redis-users.ts')
+    const before = REDIS_USER_RULES.auth.replace(/\(~requests:[^)]*\)/, '')
+    assert.notEqual(before, REDIS_USER_RULES.auth)
+    await admin.call('ACL', 'SETUSER', 'auth', 'clearselectors', ...aclWords(before))
+    try {
+      await answered({ requestId: 'refused', ...overRate })
+      assert.equal(await admin.exists(logKey()), 0)
+      assert.deepEqual(await ids(), ['refused'])
+    } finally {
+      await admin.call('ACL', 'SETUSER', 'auth', 'clearselectors', ...aclWords(REDIS_USER_RULES.auth))
+    }
+  })
+
+  it('answers 503 while Redis is down', async () => {
+    await api.redis.stop('SIGTERM')
+    try {
+      assertProblem(await list(), 'unavailable')
+    } finally {
+      await api.redis.start()
+    }
+  }).timeout(30_000)
+})
+
+/** A selector is one word. */
+const aclWords = (rules: string): string[] => rules.match(/\([^)]*\)|\S+/g) ?? []

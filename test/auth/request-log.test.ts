@@ -1,0 +1,83 @@
+import { strict as assert } from 'node:assert'
+import { Redis } from 'ioredis'
+import { redisKeys } from '#shared/stores/redis-keys.ts'
+import { assertionFields, assertionOf, createKeyClient, newKeyPair } from '../support/assertions.ts'
+import { startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
+import { eventually } from '../support/eventually.ts'
+
+describe('the log of a client’s requests to the authorization server', () => {
+  let auth: TestAuth
+  let redis: Redis
+  let client: TestClient
+
+  before(async () => {
+    auth = await startAuth({ env: { RATE_TOKEN_PER_CLIENT: '5/60' } })
+    redis = new Redis(auth.redis.url('admin'))
+  })
+  after(async () => {
+    redis.disconnect()
+    await auth.stop()
+  })
+  beforeEach(async () => {
+    client = await auth.createClient()
+  })
+
+  const texts = ({ vendorId, clientId }: TestClient) =>
+    redis.lrange(redisKeys.requests(vendorId, clientId), 0, -1)
+  /** Newest first. */
+  async function logged(of: TestClient, count: number): Promise<unknown[][]> {
+    await eventually(async () => (await texts(of)).length >= count)
+    return (await texts(of)).map((text) => JSON.parse(text))
+  }
+
+  it('has granted tokens, refused requests and revocations, and nothing that was sent', async () => {
+    const granted = await auth.token(client)
+    const token = granted.json.access_token as string
+    const refused = await auth.token(client, { scope: 'boost:write' })
+    const revoked = await auth.post('/v1/oauth/revoke', { ...tokenFields(client), token })
+    const at_ms = auth.clock.now()
+    const [newest, middle, oldest] = await logged(client, 3)
+    const id = ({ headers }: { headers: Headers }) => headers.get('x-request-id')
+    assert.deepEqual(oldest?.slice(1), [id(granted), 'POST /v1/oauth/token', 200, '127.0.0.1'])
+    assert.deepEqual(middle?.slice(1), [
+      id(refused),
+      'POST /v1/oauth/token',
+      400,
+      '127.0.0.1',
+      'invalid_scope',
+    ])
+    assert.deepEqual(newest?.slice(1), [id(revoked), 'POST /v1/oauth/revoke', 200, '127.0.0.1'])
+    assert.ok(Math.abs(Number(newest?.[0]) - at_ms) < 60_000)
+    const all = (await texts(client)).join()
+    for (const sent of [client.clientSecret, token, 'boost:write']) assert.ok(!all.includes(sent))
+  })
+
+  it('has no request that anyone could have sent', async () => {
+    const signed = await createKeyClient(auth)
+    const forged = await assertionOf({ ...signed, keys: newKeyPair() }, auth.clock.now(), {})
+    for (const sent of [{ client_secret: 'wrong' }, { client_secret: '' }]) await auth.token(client, sent)
+    await auth.token(signed, { client_secret: undefined, ...assertionFields(forged) })
+    // What is logged after them shows that they were not.
+    await auth.token(client)
+    assert.equal((await logged(client, 1)).length, 1)
+    assert.deepEqual(await texts(signed), [])
+  })
+
+  it('has an answer of 503, though that is no refusal of the client', async () => {
+    const ahead = async () => auth.clock.now() + 600_000
+    const other = await startAuth({ beside: auth, stores: { postgres: ahead, redis: ahead } })
+    try {
+      assert.equal((await other.token(client)).status, 503)
+      const [request] = await logged(client, 1)
+      assert.deepEqual(request?.slice(2), [
+        'POST /v1/oauth/token',
+        503,
+        '127.0.0.1',
+        'temporarily_unavailable',
+      ])
+      assert.equal(await redis.exists(redisKeys.refusals('proven', client.clientId)), 0)
+    } finally {
+      await other.stop()
+    }
+  })
+})
