@@ -29,12 +29,12 @@ const CLIENTS_OF_COMPANY = 100
 const CLIENTS_WAITING = 50
 
 /**
- * ARGV: the hash of pending usage, the life of a refusal in ms, and JSON: `counts`, each a command, a field and a
- * number; `refused`, for each client and kind the keys of its order and its company's, how many each may hold, what
- * the keys of the records begin with, and the records, each a position and a text; `answered`, for each client the keys
- * of its log and of its company's list of logs, and the texts, oldest first. One script, so that no count is stored
- * without its time. Orders are by position alone, so the first to go is the oldest. The logs come last: a Redis user
- * without the right to write them loses nothing else.
+ * ARGV: the hash of pending usage, the life of a refusal in ms, and JSON: `counts`, fields and numbers in turn; `seen`,
+ * the fields that get the time `now_ms`; `refused`, for each client and kind the keys of its order and its company's, how
+ * many each may hold, what the keys of the records begin with, and the records, each a position and a text; `answered`,
+ * for each client the keys of its log and of its company's logs, then the entries, oldest first. One script, so that no
+ * count is stored without its time. Orders are by position alone, so the first to go is the oldest. The logs come last:
+ * a Redis user without the right to write them loses nothing else.
  */
 const WRITE = `
 local pending, life, notes = ARGV[1], ARGV[2], cjson.decode(ARGV[3])
@@ -44,7 +44,8 @@ local function trim(order, max, forget)
   local oldest = redis.call('zpopmin', order, excess)
   for i = 1, #oldest, 2 do forget(oldest[i]) end
 end
-for _, count in ipairs(notes.counts) do redis.call(count[1], pending, count[2], count[3]) end
+for i = 1, #notes.counts, 2 do redis.call('hincrby', pending, notes.counts[i], notes.counts[i + 1]) end
+for _, field in ipairs(notes.seen) do redis.call('hset', pending, field, notes.now_ms) end
 for _, list in ipairs(notes.refused) do
   local function keyOf(position) return list.records .. string.match(position, ' (.*)') end
   for _, record in ipairs(list.noted) do
@@ -61,14 +62,15 @@ for _, list in ipairs(notes.refused) do
   redis.call('pexpire', list.ofCompany, life)
 end
 for _, log in ipairs(notes.answered) do
-  if redis.call('lpush', log.ofClient, unpack(log.texts)) > ${REQUESTS_MAX} then
-    redis.call('ltrim', log.ofClient, 0, ${REQUESTS_MAX - 1})
+  local ofClient, ofCompany = log[1], log[2]
+  if redis.call('lpush', ofClient, unpack(log, 3)) > ${REQUESTS_MAX} then
+    redis.call('ltrim', ofClient, 0, ${REQUESTS_MAX - 1})
   end
-  redis.call('pexpire', log.ofClient, ${redisLifetimes.requests_ms})
-  if redis.call('zadd', log.ofCompany, notes.now_ms, log.ofClient) == 1 then
-    trim(log.ofCompany, ${CLIENTS_OF_COMPANY}, function(key) redis.call('del', key) end)
+  redis.call('pexpire', ofClient, ${redisLifetimes.requests_ms})
+  if redis.call('zadd', ofCompany, notes.now_ms, ofClient) == 1 then
+    trim(ofCompany, ${CLIENTS_OF_COMPANY}, function(key) redis.call('del', key) end)
   end
-  redis.call('pexpire', log.ofCompany, ${redisLifetimes.requests_ms})
+  redis.call('pexpire', ofCompany, ${redisLifetimes.requests_ms})
 end`
 
 /** A request of a known client that was answered. */
@@ -106,15 +108,8 @@ export interface RefusalRecord {
   address?: string | undefined
 }
 
-/** One of a client's latest requests as Redis keeps it, in JSON, half as long as an object. */
-export type LoggedRequest = [
-  at_ms: number,
-  requestId: string,
-  route: string,
-  status: number,
-  address: string,
-  code?: string,
-]
+/** Matches an entry of a client's log: its time, request id, status, address, error code or `-`, and route. */
+export const LOG_ENTRY = /^(\d{1,15}) (\S+) (\d{3}) (\S+) (\S+) ([A-Z]+ \/\S*)$/
 
 /** A record's place in an order: by time, then by id. Compared as text. */
 export const refusalPosition = (at_ms: number, requestId = ''): string =>
@@ -129,7 +124,7 @@ interface Use {
   refused: number
   vendorId: string
   /** Oldest first. */
-  answered: LoggedRequest[]
+  answered: { at_ms: number; request: AnsweredRequest }[]
   records: Record<Kind, RefusalRecord[]>
 }
 
@@ -143,8 +138,15 @@ export function createClientUsage({ redis, clock }: { redis: Redis; clock: Clock
     const known = uses.get(clientId)
     if (known) return known
     const records = { proven: [], unproven: [] }
-    const counts = { tokens: 0, scopes: new Set<string>(), addresses: new Map(), refused: 0 }
-    const use: Use = { ...counts, vendorId: '', answered: [], records }
+    const use: Use = {
+      tokens: 0,
+      scopes: new Set(),
+      addresses: new Map(),
+      refused: 0,
+      vendorId: '',
+      answered: [],
+      records,
+    }
     uses.set(clientId, use)
     return use
   }
@@ -171,16 +173,12 @@ export function createClientUsage({ redis, clock }: { redis: Redis; clock: Clock
     },
     /** Records an answered request of a known client. Takes no time and cannot fail. */
     answered(request: AnsweredRequest): void {
-      const { clientId, requestId, route, status, address, code, reason, about, proven } = request
+      const { clientId, vendorId, proven, requestId, route, status, address, code, reason, about } = request
       const use = entryOf(clientId)
-      use.vendorId = request.vendorId
+      use.vendorId = vendorId
       const at_ms = clock.now()
       // Anyone can send the unproven, who must not push out anything else.
-      if (proven) {
-        const logged: LoggedRequest = [at_ms, requestId, route, status, address]
-        if (code !== undefined) logged.push(code)
-        keep('answered', use.answered, logged)
-      }
+      if (proven) keep('answered', use.answered, { at_ms, request })
       if (code === undefined || reason === undefined) return
       use.refused += 1
       const kind = proven ? 'proven' : 'unproven'
@@ -200,9 +198,9 @@ export function createClientUsage({ redis, clock }: { redis: Redis; clock: Clock
       let notes = nothing()
       for (const [index, client] of clients.entries()) {
         const [, { addresses, refused, answered }] = client
-        notes.counts.push(...countsOf(client, now_ms))
+        noteCounts(client, notes, now_ms)
         notes.refused.push(...refusedOf(client))
-        notes.answered.push(...answeredOf(client))
+        if (answered.length > 0) notes.answered.push(answeredOf(client))
         notes.size += 1 + addresses.size + refused + answered.length
         if (notes.size < SIZE_OF_COMMAND && index < clients.length - 1) continue
         const json = JSON.stringify({ ...notes, now_ms })
@@ -213,33 +211,32 @@ export function createClientUsage({ redis, clock }: { redis: Redis; clock: Clock
   }
 }
 
-type Count = [command: 'hincrby' | 'hset', field: string, value: number]
-
 const nothing = () => ({
-  counts: [] as Count[],
+  counts: [] as (string | number)[],
+  seen: [] as string[],
   refused: [] as ReturnType<typeof refusedOf>,
-  answered: [] as ReturnType<typeof answeredOf>,
+  answered: [] as string[][],
   size: 0,
 })
 
-/** What adds the counts to the hash, and sets the times. */
-function countsOf([clientId, use]: [clientId: string, Use], now_ms: number): Count[] {
+/** Notes what is added to the hash, and the times. */
+function noteCounts(
+  [clientId, use]: [clientId: string, Use],
+  { counts, seen }: ReturnType<typeof nothing>,
+  now_ms: number,
+): void {
   const minute = Math.floor(now_ms / MINUTE_MS)
-  const add = (field: string, count: number): Count[] =>
-    count === 0 ? [] : [['hincrby', `${clientId}|${field}`, count]]
-  const setTime = (field: string): Count => ['hset', `${clientId}|${field}`, now_ms]
+  if (use.refused > 0) counts.push(`${clientId}|r|${minute}`, use.refused)
+  if (use.tokens === 0) return
+  counts.push(`${clientId}|${Math.floor(now_ms / HOUR_MS)}`, use.tokens)
+  counts.push(`${clientId}|m|${minute}`, use.tokens)
+  seen.push(`${clientId}|last`)
   const scopes = new Set([...use.scopes].flatMap((several) => several.split(' ')))
-  return [
-    ...add(`r|${minute}`, use.refused),
-    ...add(`${Math.floor(now_ms / HOUR_MS)}`, use.tokens),
-    ...add(`m|${minute}`, use.tokens),
-    ...(use.tokens === 0 ? [] : [setTime('last')]),
-    ...[...scopes].map((scope) => setTime(`s|${scope}`)),
-    ...[...use.addresses].flatMap(([address, count]) => [
-      ...add(`a|${address}`, count),
-      setTime(`l|${address}`),
-    ]),
-  ]
+  for (const scope of scopes) seen.push(`${clientId}|s|${scope}`)
+  for (const [address, count] of use.addresses) {
+    counts.push(`${clientId}|a|${address}`, count)
+    seen.push(`${clientId}|l|${address}`)
+  }
 }
 
 /** A client's refusals, as WRITE takes them. */
@@ -256,14 +253,11 @@ const refusedOf = ([clientId, { vendorId, records }]: [clientId: string, Use]) =
     ]),
   }))
 
-/** A client's log, as WRITE takes it. */
-const answeredOf = ([clientId, { vendorId, answered }]: [clientId: string, Use]) =>
-  answered.length === 0
-    ? []
-    : [
-        {
-          ofClient: redisKeys.requests(vendorId, clientId),
-          ofCompany: redisKeys.requestLogs(vendorId),
-          texts: answered.map((request) => JSON.stringify(request)),
-        },
-      ]
+/** A client's log, as WRITE takes it. Without JSON an entry is shorter, and quicker to write. */
+const answeredOf = ([clientId, { vendorId, answered }]: [clientId: string, Use]): string[] => [
+  redisKeys.requests(vendorId, clientId),
+  redisKeys.requestLogs(vendorId),
+  ...answered.map(({ at_ms, request: { requestId, status, address, code = '-', route } }) => {
+    return `${at_ms} ${requestId} ${status} ${address} ${code} ${route}`
+  }),
+]

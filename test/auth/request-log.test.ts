@@ -25,9 +25,9 @@ describe('the log of a client’s requests to the authorization server', () => {
   const texts = ({ vendorId, clientId }: TestClient) =>
     redis.lrange(redisKeys.requests(vendorId, clientId), 0, -1)
   /** Newest first. */
-  async function logged(of: TestClient, count: number): Promise<unknown[][]> {
+  async function logged(of: TestClient, count: number): Promise<string[][]> {
     await eventually(async () => (await texts(of)).length >= count)
-    return (await texts(of)).map((text) => JSON.parse(text))
+    return (await texts(of)).map((text) => text.split(' '))
   }
 
   it('has granted tokens, refused requests and revocations, and nothing that was sent', async () => {
@@ -38,15 +38,10 @@ describe('the log of a client’s requests to the authorization server', () => {
     const at_ms = auth.clock.now()
     const [newest, middle, oldest] = await logged(client, 3)
     const id = ({ headers }: { headers: Headers }) => headers.get('x-request-id')
-    assert.deepEqual(oldest?.slice(1), [id(granted), 'POST /v1/oauth/token', 200, '127.0.0.1'])
-    assert.deepEqual(middle?.slice(1), [
-      id(refused),
-      'POST /v1/oauth/token',
-      400,
-      '127.0.0.1',
-      'invalid_scope',
-    ])
-    assert.deepEqual(newest?.slice(1), [id(revoked), 'POST /v1/oauth/revoke', 200, '127.0.0.1'])
+    const rest = ['127.0.0.1', '-', 'POST', '/v1/oauth/token']
+    assert.deepEqual(oldest?.slice(1), [id(granted), '200', ...rest])
+    assert.deepEqual(middle?.slice(1), [id(refused), '400', ...rest.with(1, 'invalid_scope')])
+    assert.deepEqual(newest?.slice(1), [id(revoked), '200', ...rest.with(3, '/v1/oauth/revoke')])
     assert.ok(Math.abs(Number(newest?.[0]) - at_ms) < 60_000)
     const all = (await texts(client)).join()
     for (const sent of [client.clientSecret, token, 'boost:write']) assert.ok(!all.includes(sent))
@@ -69,12 +64,7 @@ describe('the log of a client’s requests to the authorization server', () => {
     try {
       assert.equal((await other.token(client)).status, 503)
       const [request] = await logged(client, 1)
-      assert.deepEqual(request?.slice(2), [
-        'POST /v1/oauth/token',
-        503,
-        '127.0.0.1',
-        'temporarily_unavailable',
-      ])
+      assert.deepEqual(request?.slice(2, 5), ['503', '127.0.0.1', 'temporarily_unavailable'])
       assert.equal(await redis.exists(redisKeys.refusals('proven', client.clientId)), 0)
     } finally {
       await other.stop()

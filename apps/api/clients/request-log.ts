@@ -1,17 +1,7 @@
-import { z } from 'zod'
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import { REFUSALS_MAX, REQUESTS_MAX } from '#shared/usage/client-usage.ts'
+import { LOG_ENTRY, REFUSALS_MAX, REQUESTS_MAX } from '#shared/usage/client-usage.ts'
 import { listPositions, readRefusals } from '#shared/usage/refusals.ts'
-
-const Logged = z.tuple([
-  z.int().nonnegative().max(8.64e15),
-  z.string(),
-  z.string(),
-  z.int(),
-  z.string(),
-  z.string().optional(),
-])
 
 export interface RequestOfClient {
   at_ms: number
@@ -42,31 +32,32 @@ export async function readRequestLog(
     listPositions(redis, { of: clientId, after: undefined, limit, now_ms }),
   ])
   const explained = new Set(refused.map(([, requestId]) => requestId))
-  const logged = texts.map(parsed).filter((one) => one !== undefined)
-  const known = new Set(logged.map(([, requestId]) => requestId))
-  const from_ms = logged.length < REQUESTS_MAX ? 0 : Math.min(...logged.map(([at_ms]) => at_ms))
+  const logged = texts.map((text) => parsed(text, explained)).filter((one) => one !== undefined)
+  const known = new Set(logged.map(({ requestId }) => requestId))
+  const from_ms = logged.length < REQUESTS_MAX ? 0 : Math.min(...logged.map(({ at_ms }) => at_ms))
   const requestIds = refused
     .filter(([at_ms, requestId]) => at_ms >= from_ms && !known.has(requestId))
     .map(([, requestId]) => requestId)
   const others = await readRefusals(redis, { vendorId, requestIds, now_ms })
-  const requests = [
-    ...logged.map(([at_ms, requestId, route, status, address, code = null]) => {
-      return { at_ms, requestId, route, status, address, code, explained: explained.has(requestId) }
-    }),
-    ...others.map(({ at_ms, requestId, route, status, address = null, code }) => {
-      return { at_ms, requestId, route, status, address, code, explained: true }
-    }),
-  ]
+  const added = others.map(({ at_ms, requestId, route, status, address = null, code }) => {
+    return { at_ms, requestId, route, status, address, code, explained: true }
+  })
   // Each process writes what it answered, so the list is only nearly in order.
-  requests.sort((a, b) => b.at_ms - a.at_ms)
+  const requests = [...logged, ...added].sort((a, b) => b.at_ms - a.at_ms)
   return { requests, skipped: texts.length - logged.length }
 }
 
 /** Other services may share this Redis. Nothing that they may have written there must break a page. */
-function parsed(text: string): z.infer<typeof Logged> | undefined {
-  try {
-    return Logged.safeParse(JSON.parse(text)).data
-  } catch {
-    return undefined
+function parsed(text: string, explained: ReadonlySet<string>): RequestOfClient | undefined {
+  const [, at_ms, requestId = '', status, address = '', code = '', route = ''] = LOG_ENTRY.exec(text) ?? []
+  if (at_ms === undefined) return undefined
+  return {
+    at_ms: Number(at_ms),
+    requestId,
+    route,
+    status: Number(status),
+    address,
+    code: code === '-' ? null : code,
+    explained: explained.has(requestId),
   }
 }
