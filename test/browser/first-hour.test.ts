@@ -48,12 +48,13 @@ describe('workspace: the first hour', function () {
     await dialog.getByText('Waiting for the first token request').waitFor()
     const { body } = await requestToken({ ...client, scope: 'analytics:write' })
     await dialog.getByText(/Token issued at [\d:]+: the id and secret work\./).waitFor()
-    await dialog.getByText('No event from after this client was created has been counted yet.').waitFor()
+    await dialog.getByText('Waiting for the first call with a token.').waitFor()
     assert.equal(await dialog.getByText(/It works|This client works/).count(), 0)
     const event = { type: 'impression', eventId: 'first', occurredAt: new Date().toISOString() }
     const token = String(body.access_token)
     await api('/v1/analytics/ven_newcompany/events', { token, body: { events: [event] } })
-    await dialog.getByText('The newest event of your company, from any client, is from').waitFor()
+    await dialog.getByText(/^Call granted at [\d:]+\.$/).waitFor()
+    await dialog.getByText('Granted: POST /v1/analytics/{vendorId}/events').waitFor()
     await looksRight(page)
     await closeReveal(page, 'Done')
     await page.getByRole('link', { name: 'Analytics' }).click()
@@ -75,9 +76,9 @@ describe('workspace: the first hour', function () {
     await looksRight(tab.page)
   })
 
-  it('says that a read cannot be seen, and that no route needs a scope', async () => {
+  it('shows a granted read, and says that no route needs a scope', async () => {
     for (const [scope, words] of [
-      ['Read daily analytics', 'Successful reads are not recorded.'],
+      ['Read daily analytics', 'Granted: GET /v1/analytics/{vendorId}/daily'],
       ['Read boosts', 'No route of this API needs its scopes yet.'],
     ] as const) {
       tab = await visit({ as: OWNER, path: `/ven_acme/${CLIENTS}?new` })
@@ -86,7 +87,9 @@ describe('workspace: the first hour', function () {
       await dialog.getByRole('checkbox', { name: new RegExp(scope) }).check()
       await dialog.getByRole('button', { name: 'Create client' }).click()
       const client = await revealed(tab.page)
-      await requestToken({ ...client, scope: scope === 'Read boosts' ? 'boost:read' : 'analytics:read' })
+      const reads = scope === 'Read daily analytics'
+      const { body } = await requestToken({ ...client, scope: reads ? 'analytics:read' : 'boost:read' })
+      if (reads) await api('/v1/analytics/ven_acme/daily', { token: String(body.access_token) })
       await dialog.getByText(words).waitFor()
       await tab.leave()
     }

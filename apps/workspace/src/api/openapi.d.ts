@@ -704,6 +704,27 @@ export interface components {
                 lastSeenAt: string;
             }[];
         };
+        OAuthClientRequests: {
+            requests: {
+                requestId: string;
+                /** Format: date-time */
+                at: string;
+                /** @enum {string} */
+                service: "auth" | "api";
+                route: string;
+                /** Format: int64 */
+                status: number;
+                address: string | null;
+                code: string | null;
+                /** @description Whether there is a refusal with this id. */
+                explained: boolean;
+            }[];
+            /**
+             * Format: int64
+             * @description Unreadable entries.
+             */
+            skipped: number;
+        };
         ClientRotation: {
             replacementId: string | null;
             /**

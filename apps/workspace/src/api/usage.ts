@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import type { ClientUsage, RefusalPage } from './contract.ts'
+import type { ClientRequests, ClientUsage, RefusalPage } from './contract.ts'
 import { asMe } from './session.ts'
 
 const REFRESH_MS = 30_000
@@ -16,6 +16,20 @@ export const useUsage = (vendorId: string, clientId: string, refresh_ms = REFRES
       asMe<ClientUsage>(`${companyPath(vendorId)}/oauth-clients/${encodeURIComponent(clientId)}/usage`, {
         signal,
       }),
+    refetchInterval: refresh_ms,
+  })
+
+/** A client's latest requests, newest first. */
+export const useRequests = (vendorId: string, clientId: string, refresh_ms = REFRESH_MS) =>
+  useQuery({
+    queryKey: ['requests', vendorId, clientId],
+    queryFn: ({ signal }) =>
+      asMe<ClientRequests>(
+        `${companyPath(vendorId)}/oauth-clients/${encodeURIComponent(clientId)}/requests`,
+        {
+          signal,
+        },
+      ),
     refetchInterval: refresh_ms,
   })
 

@@ -1,12 +1,12 @@
-import { useEffect, useState } from 'react'
-import { useClient } from '../api/clients.ts'
 import type { OAuthClient, Refusal } from '../api/contract.ts'
 import { clock } from '../api/time.ts'
-import { useRefusals } from '../api/usage.ts'
+import { useRefusals, useRequests } from '../api/usage.ts'
 import { causeWords } from './causes.ts'
+import { isGranted } from './Requests.tsx'
 import './failing.css'
 
 const SHOWN_MAX = 8
+export const TOKEN_ROUTE = 'POST /v1/oauth/token'
 
 export interface AttemptsProps {
   vendorId: string
@@ -14,21 +14,21 @@ export interface AttemptsProps {
   refresh_ms: number
 }
 
-/** A new client's token requests as they come, and its refused requests with the one thing to change, newest first. */
+/** A new client's requests as they come; for a refused one, the one thing to change. Newest first. */
 export function Attempts({ vendorId, client, refresh_ms }: AttemptsProps) {
-  const granted = useGranted(useClient(vendorId, client.clientId, refresh_ms).data?.lastUsedAt ?? null)
+  const requests = useRequests(vendorId, client.clientId, refresh_ms).data?.requests ?? []
   const refused = useRefusals(vendorId, client.clientId, refresh_ms).data?.refusals ?? []
   const attempts = [
-    ...granted.map((at) => ({ key: at, at, refusal: undefined })),
-    ...refused.map((refusal) => ({ key: refusal.requestId, at: refusal.at, refusal })),
+    ...requests.filter(isGranted).map((request) => ({ ...request, refusal: undefined })),
+    ...refused.map((refusal) => ({ ...refusal, refusal })),
   ].sort((a, b) => (a.at < b.at ? 1 : -1))
   return (
     <div role="log" aria-label="Attempts">
       <ol className="attempts">
-        {attempts.slice(0, SHOWN_MAX).map(({ key, at, refusal }) => (
-          <li key={key} className={refusal ? 'attempt-refused' : 'attempt-granted'}>
+        {attempts.slice(0, SHOWN_MAX).map(({ requestId, at, route, refusal }) => (
+          <li key={requestId} className={refusal ? 'attempt-refused' : 'attempt-granted'}>
             <time dateTime={at}>{clock(new Date(at))}</time>{' '}
-            {refusal ? <Refused client={client} refusal={refusal} /> : <strong>Token issued</strong>}
+            {refusal ? <Refused client={client} refusal={refusal} /> : <Granted route={route} />}
           </li>
         ))}
       </ol>
@@ -36,15 +36,14 @@ export function Attempts({ vendorId, client, refresh_ms }: AttemptsProps) {
   )
 }
 
-/** The service keeps only when the client last got a token. Two tokens within one refresh are shown as one. */
-function useGranted(lastUsedAt: string | null): string[] {
-  const [granted, setGranted] = useState<string[]>([])
-  useEffect(() => {
-    if (lastUsedAt === null) return
-    setGranted((known) => (known.includes(lastUsedAt) ? known : [lastUsedAt, ...known].slice(0, SHOWN_MAX)))
-  }, [lastUsedAt])
-  return granted
-}
+const Granted = ({ route }: { route: string }) =>
+  route === TOKEN_ROUTE ? (
+    <strong>Token issued</strong>
+  ) : (
+    <span>
+      <strong>Granted:</strong> <code>{route}</code>
+    </span>
+  )
 
 const Refused = ({ client: { secretHint }, refusal }: { client: OAuthClient; refusal: Refusal }) => (
   <span>

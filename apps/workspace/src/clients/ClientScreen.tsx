@@ -22,6 +22,7 @@ import { NoSuchClient } from './NoSuchClient.tsx'
 import { type Pair, pairOf } from './pair.ts'
 import { Refusals } from './Refusals.tsx'
 import { RenameClient } from './RenameClient.tsx'
+import { Requests } from './Requests.tsx'
 import { RevokeClient } from './RevokeClient.tsx'
 import { sentenceOf } from './rotation-words.ts'
 import { LastUsed, Status, useExpired } from './Status.tsx'
@@ -174,6 +175,7 @@ function ClientFacts({ client }: { client: OAuthClient }) {
       </dl>
       <ClientUsage client={client} />
       <Refusals clientId={client.clientId} />
+      <Requests clientId={client.clientId} />
       {client.status === 'Active' && <UseIt client={client} />}
     </>
   )

@@ -1,0 +1,174 @@
+import { Fragment, useState } from 'react'
+import { Link } from 'wouter'
+import type { ClientRequest } from '../api/contract.ts'
+import { clock, dateTime } from '../api/time.ts'
+import { useRequests } from '../api/usage.ts'
+import { SCREENS, useCompany } from '../shell/company.ts'
+import { Button } from '../ui/Button.tsx'
+import { Loaded, Skeleton } from '../ui/Loaded.tsx'
+import './usage.css'
+
+const SHOWN_AT_FIRST = 20
+const OUTCOMES = { all: 'All', granted: 'Granted', refused: 'Refused' } as const
+type Outcome = keyof typeof OUTCOMES
+const SERVICES = { auth: 'Authorization server', api: 'API' } as const
+
+export const isGranted = ({ status }: ClientRequest): boolean => status < 400
+
+/** A client's latest requests at both services, granted and refused. */
+export function Requests({ clientId }: { clientId: string }) {
+  const { vendorId } = useCompany()
+  const query = useRequests(vendorId, clientId)
+  return (
+    <section className="section" aria-labelledby="requests-title">
+      <h2 id="requests-title">Requests</h2>
+      <Loaded query={query} skeleton={<Skeleton lines={6} />}>
+        {({ requests, skipped }) => (
+          <>
+            {requests.length === 0 ? (
+              <p className="quiet">None on record.</p>
+            ) : (
+              <Found requests={requests} busy={query.isFetching} onRefresh={query.refetch} />
+            )}
+            <p className="small quiet">
+              The last 200, deleted 14 days after the newest. A request appears within seconds. Those that
+              prove nothing about their sender, such as one with a wrong secret, stay for 24 hours. If the
+              service loses its Redis, this list is lost.
+              {skipped > 0 && ` ${skipped} more could not be read.`}
+            </p>
+          </>
+        )}
+      </Loaded>
+    </section>
+  )
+}
+
+interface FoundProps {
+  requests: readonly ClientRequest[]
+  busy: boolean
+  onRefresh: () => unknown
+}
+
+function Found({ requests, busy, onRefresh }: FoundProps) {
+  const [outcome, setOutcome] = useState<Outcome>('all')
+  const [service, setService] = useState('')
+  const [all, setAll] = useState(false)
+  const atService = requests.filter((request) => service === '' || request.service === service)
+  const found = {
+    all: atService,
+    granted: atService.filter(isGranted),
+    refused: atService.filter((request) => !isGranted(request)),
+  }
+  const chosen = found[outcome]
+  return (
+    <>
+      <search className="requests-filter" aria-label="Filter the requests">
+        <fieldset className="filter">
+          <legend className="off-screen">Outcome</legend>
+          {Object.entries(OUTCOMES).map(([each, label]) => (
+            <label key={each} className="filter-item">
+              <input
+                type="radio"
+                name="outcome"
+                checked={outcome === each}
+                onChange={() => setOutcome(each as Outcome)}
+              />
+              <span>
+                {label} <span className="filter-count">{found[each as Outcome].length}</span>
+              </span>
+            </label>
+          ))}
+        </fieldset>
+        <select
+          className="input"
+          aria-label="Service"
+          value={service}
+          onChange={({ target: { value } }) => setService(value)}
+        >
+          <option value="">Both services</option>
+          {Object.entries(SERVICES).map(([each, label]) => (
+            <option key={each} value={each}>
+              {label}
+            </option>
+          ))}
+        </select>
+        <Button busy={busy} onClick={() => void onRefresh()}>
+          Refresh
+        </Button>
+      </search>
+      {chosen.length === 0 ? (
+        <p className="quiet">None of them.</p>
+      ) : (
+        <Table requests={chosen.slice(0, all ? chosen.length : SHOWN_AT_FIRST)} />
+      )}
+      {!all && chosen.length > SHOWN_AT_FIRST && (
+        <Button className="more" onClick={() => setAll(true)}>
+          Show all {chosen.length}
+        </Button>
+      )}
+    </>
+  )
+}
+
+const Table = ({ requests }: { requests: readonly ClientRequest[] }) => (
+  <table className="table table-stacked requests">
+    <thead>
+      <tr>
+        <th scope="col">Time</th>
+        <th scope="col">Answer</th>
+        <th scope="col">Request</th>
+        <th scope="col">From</th>
+        <th scope="col">Request id</th>
+      </tr>
+    </thead>
+    <tbody>
+      {requests.map((request) => (
+        <Row key={request.requestId} request={request} />
+      ))}
+    </tbody>
+  </table>
+)
+
+function Row({ request }: { request: ClientRequest }) {
+  const { requestId, at, route, status, address, code, explained } = request
+  const { to } = useCompany()
+  return (
+    <tr>
+      <th scope="row">
+        <time dateTime={at}>{timeOf(new Date(at))}</time>
+      </th>
+      <td className={isGranted(request) ? undefined : 'requests-refused'}>
+        {status} {code && <Breakable text={code} />}
+      </td>
+      <td>
+        <code>
+          <Breakable text={route} />
+        </code>
+      </td>
+      <td>{address && <code>{address}</code>}</td>
+      <td>
+        {explained ? (
+          <Link href={`${to(SCREENS.explain)}/${encodeURIComponent(requestId)}`}>
+            <span className="off-screen">Explain </span>
+            <code>{requestId}</code>
+          </Link>
+        ) : (
+          <code>{requestId}</code>
+        )}
+      </td>
+    </tr>
+  )
+}
+
+/** A narrow column breaks it after / and _, in place of within a word. */
+const Breakable = ({ text }: { text: string }) =>
+  text.split(/(?<=[/_])/).map((part, index) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: parts without identity.
+    <Fragment key={index}>
+      {part}
+      <wbr />
+    </Fragment>
+  ))
+
+const timeOf = (at: Date): string =>
+  at.toDateString() === new Date().toDateString() ? clock(at) : dateTime(at)

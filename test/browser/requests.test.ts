@@ -1,0 +1,114 @@
+import { strict as assert } from 'node:assert'
+import { eventually } from '../support/eventually.ts'
+import {
+  api,
+  assertAccessible,
+  assertFits,
+  createClient,
+  OWNER,
+  requestToken,
+  sessionToken,
+  testStack,
+  type Visit,
+  visit,
+} from '../support/workspace.ts'
+
+const CLIENTS = '/ven_acme/integrations/oauth2-clients'
+const DAILY = '/v1/analytics/ven_acme/daily'
+
+describe('workspace: the requests of a client', function () {
+  this.timeout(60_000)
+  let tab: Visit
+  afterEach(() => tab?.leave())
+
+  /** A client with a granted token, a granted read, a read that was refused, and a wrong secret, in that order. */
+  async function usedClient(name: string) {
+    const session = await sessionToken(OWNER)
+    const client = await createClient(session, { name, scopes: ['analytics:read', 'boost:read'] })
+    const { baseUrl } = await testStack()
+    const read = async (token: unknown, search = '') =>
+      fetch(`${baseUrl}${DAILY}${search}`, { headers: { authorization: `Bearer ${token}` } })
+    const { body } = await requestToken({ ...client, scope: 'analytics:read' })
+    await read(body.access_token)
+    const refused = (await read(body.access_token, '?from=never')).headers.get('x-request-id') ?? ''
+    await requestToken({ ...client, clientSecret: 'wrong' })
+    await untilListed(client.clientId, 4)
+    return { ...client, refused, again: () => requestToken({ ...client, scope: 'boost:read' }) }
+  }
+
+  const untilListed = async (clientId: string, count: number) => {
+    const token = await sessionToken(OWNER)
+    const path = `/v1/vendor/ven_acme/oauth-clients/${clientId}/requests`
+    await eventually(async () => (await api(path, { token })).requests.length === count, { every_ms: 100 })
+  }
+
+  it('lists them by time, answer, route, address and id, filtered by keyboard and fetched again', async () => {
+    const { clientId, again } = await usedClient('Listed')
+    tab = await visit({ as: OWNER, path: `${CLIENTS}/${clientId}`, width: 1440 })
+    const { page } = tab
+    const section = page.getByRole('region', { name: 'Requests', exact: true })
+    const rows = section.locator('tbody').getByRole('row')
+    await rows.first().waitFor()
+    const answers = () => section.locator('tbody tr td:nth-child(2)').allInnerTexts()
+    assert.deepEqual(await answers(), ['401 invalid_client', '422 invalid_input', '200', '200'])
+    const oldest = await rows.last().innerText()
+    assert.match(
+      oldest,
+      /\d\d:\d\d:\d\d[\s\S]*200[\s\S]*POST \/v1\/oauth\/token[\s\S]*(127\.0\.0\.1|::1)[\s\S]*-/,
+    )
+    await section.getByText('The last 200, deleted 14 days after the newest.').waitFor()
+    await section.getByRole('radio', { name: 'All 4' }).focus()
+    await page.keyboard.press('ArrowRight')
+    await section.getByRole('radio', { name: 'Granted 2' }).and(page.locator(':focus')).waitFor()
+    assert.deepEqual(await answers(), ['200', '200'])
+    await page.keyboard.press('ArrowRight')
+    assert.deepEqual(await answers(), ['401 invalid_client', '422 invalid_input'])
+    await section.getByLabel('Service').selectOption('API')
+    assert.deepEqual(await answers(), ['422 invalid_input'])
+    await section.getByRole('radio', { name: 'All 2' }).waitFor({ state: 'attached' })
+    await section.getByLabel('Service').selectOption('Authorization server')
+    assert.deepEqual(await answers(), ['401 invalid_client'])
+    await again()
+    await untilListed(clientId, 5)
+    await section.getByRole('button', { name: 'Refresh' }).press('Enter')
+    await section.getByRole('radio', { name: 'Granted 2' }).waitFor({ state: 'attached' })
+  })
+
+  it('leads from a refused request to its explanation, and from a granted one to none', async () => {
+    const { clientId, refused } = await usedClient('Explained')
+    tab = await visit({ as: OWNER, path: `${CLIENTS}/${clientId}` })
+    const { page } = tab
+    const section = page.getByRole('region', { name: 'Requests', exact: true })
+    await section.getByRole('link', { name: `Explain ${refused}` }).waitFor()
+    assert.equal(await section.getByRole('link').count(), 2)
+    await section.getByRole('link', { name: `Explain ${refused}` }).press('Enter')
+    await page.getByText('A field was invalid: ?from must be a date, YYYY-MM-DD.').first().waitFor()
+  })
+
+  for (const theme of ['light', 'dark'] as const)
+    it(`is accessible and fits every width in the ${theme} theme`, async () => {
+      const { clientId } = await usedClient(`Seen ${theme}`)
+      tab = await visit({ as: OWNER, path: `${CLIENTS}/${clientId}`, theme, width: 1440 })
+      const { page } = tab
+      const section = page.getByRole('region', { name: 'Requests', exact: true })
+      await section.getByText('401 invalid_client').waitFor()
+      for (const width of [1440, 860, 390, 320]) {
+        await page.setViewportSize({ width, height: 900 })
+        await assertFits(page)
+        await assertAccessible(page)
+        if (process.env.PICTURES)
+          await section.screenshot({ path: `${process.env.PICTURES}/requests-${theme}-${width}.png` })
+      }
+    })
+
+  it('shows 20 at first, and all when asked', async () => {
+    const { clientId, again } = await usedClient('Many')
+    for (let n = 0; n < 20; n += 1) await again()
+    await untilListed(clientId, 24)
+    tab = await visit({ as: OWNER, path: `${CLIENTS}/${clientId}` })
+    const section = tab.page.getByRole('region', { name: 'Requests', exact: true })
+    await section.getByRole('button', { name: 'Show all 24' }).click()
+    await section.getByRole('row').nth(24).waitFor()
+    assert.equal(await section.getByRole('row').count(), 25)
+  })
+})
