@@ -19,10 +19,8 @@ const SIZE_OF_COMMAND = 500
 /** A wrong secret proves nothing about who sent it, so it is kept apart and cannot displace anything else. */
 export const REFUSAL_KINDS = ['proven', 'unproven'] as const
 type Kind = (typeof REFUSAL_KINDS)[number]
-/** The refusals of each kind that are kept: the newest of a client. */
-export const REFUSALS_MAX: Record<Kind, number> = { proven: 200, unproven: 50 }
-/** The latest requests of a client that are kept, granted or refused: only such as certainly came from it. */
-export const REQUESTS_MAX = 200
+/** The newest of a client that are kept: refusals of each kind, and all answered requests that certainly came from it. */
+export const KEPT_MAX: Record<Kind | 'answered', number> = { answered: 200, proven: 200, unproven: 50 }
 /** How many times as many are kept of a company: it may have this many Active clients. */
 const CLIENTS_OF_COMPANY = 100
 /** How many times as many one process holds between two flushes. */
@@ -63,8 +61,8 @@ for _, list in ipairs(notes.refused) do
 end
 for _, log in ipairs(notes.answered) do
   local ofClient, ofCompany = log[1], log[2]
-  if redis.call('lpush', ofClient, unpack(log, 3)) > ${REQUESTS_MAX} then
-    redis.call('ltrim', ofClient, 0, ${REQUESTS_MAX - 1})
+  if redis.call('lpush', ofClient, unpack(log, 3)) > ${KEPT_MAX.answered} then
+    redis.call('ltrim', ofClient, 0, ${KEPT_MAX.answered - 1})
   end
   redis.call('pexpire', ofClient, ${redisLifetimes.requests_ms})
   if redis.call('zadd', ofCompany, notes.now_ms, ofClient) == 1 then
@@ -95,21 +93,8 @@ export interface AnsweredRequest {
 }
 
 /** A refused request as Redis keeps it, in JSON. `at_ms` is in milliseconds since the Unix epoch. */
-export interface RefusalRecord {
-  at_ms: number
-  clientId: string
-  requestId: string
-  route: string
-  status: number
-  code: string
-  reason: string
-  about?: string | undefined
-  /** Releases that knew no address may have written it. */
-  address?: string | undefined
-}
-
-/** Matches an entry of a client's log: its time, request id, status, address, error code or `-`, and route. */
-export const LOG_ENTRY = /^(\d{1,15}) (\S+) (\d{3}) (\S+) (\S+) ([A-Z]+ \/\S*)$/
+export type RefusalRecord = Omit<AnsweredRequest, 'vendorId' | 'proven' | 'address'> &
+  Record<'code' | 'reason', string> & { at_ms: number; address?: string | undefined }
 
 /** A record's place in an order: by time, then by id. Compared as text. */
 export const refusalPosition = (at_ms: number, requestId = ''): string =>
@@ -124,38 +109,28 @@ interface Use {
   refused: number
   vendorId: string
   /** Oldest first. */
-  answered: { at_ms: number; request: AnsweredRequest }[]
-  records: Record<Kind, RefusalRecord[]>
+  records: Record<Kind, RefusalRecord[]> & { answered: { at_ms: number; request: AnsweredRequest }[] }
 }
 
 export type ClientUsage = ReturnType<typeof createClientUsage>
 
 export function createClientUsage({ redis, clock }: { redis: Redis; clock: Clock }) {
   let uses = new Map<string, Use>()
-  let waiting = { answered: 0, proven: 0, unproven: 0 }
+  let waiting: typeof KEPT_MAX = { answered: 0, proven: 0, unproven: 0 }
 
   function entryOf(clientId: string): Use {
     const known = uses.get(clientId)
     if (known) return known
-    const records = { proven: [], unproven: [] }
-    const use: Use = {
-      tokens: 0,
-      scopes: new Set(),
-      addresses: new Map(),
-      refused: 0,
-      vendorId: '',
-      answered: [],
-      records,
-    }
+    const records = { answered: [], proven: [], unproven: [] }
+    const use: Use = { tokens: 0, scopes: new Set(), addresses: new Map(), refused: 0, vendorId: '', records }
     uses.set(clientId, use)
     return use
   }
 
   /** Keeps the newest of a client, as long as there is room. */
-  function keep<T>(kind: keyof typeof waiting, list: T[], one: T): void {
-    const max = kind === 'answered' ? REQUESTS_MAX : REFUSALS_MAX[kind]
-    if (list.length >= max) list.shift()
-    else if (waiting[kind] < max * CLIENTS_WAITING) waiting[kind] += 1
+  function keep<T>(kind: keyof typeof KEPT_MAX, list: T[], one: T): void {
+    if (list.length >= KEPT_MAX[kind]) list.shift()
+    else if (waiting[kind] < KEPT_MAX[kind] * CLIENTS_WAITING) waiting[kind] += 1
     else return
     list.push(one)
   }
@@ -178,7 +153,7 @@ export function createClientUsage({ redis, clock }: { redis: Redis; clock: Clock
       use.vendorId = vendorId
       const at_ms = clock.now()
       // Anyone can send the unproven, who must not push out anything else.
-      if (proven) keep('answered', use.answered, { at_ms, request })
+      if (proven) keep('answered', use.records.answered, { at_ms, request })
       if (code === undefined || reason === undefined) return
       use.refused += 1
       const kind = proven ? 'proven' : 'unproven'
@@ -197,11 +172,11 @@ export function createClientUsage({ redis, clock }: { redis: Redis; clock: Clock
       const now_ms = clock.now()
       let notes = nothing()
       for (const [index, client] of clients.entries()) {
-        const [, { addresses, refused, answered }] = client
+        const [, { addresses, refused, records }] = client
         noteCounts(client, notes, now_ms)
         notes.refused.push(...refusedOf(client))
-        if (answered.length > 0) notes.answered.push(answeredOf(client))
-        notes.size += 1 + addresses.size + refused + answered.length
+        if (records.answered.length > 0) notes.answered.push(answeredOf(client))
+        notes.size += 1 + addresses.size + refused + records.answered.length
         if (notes.size < SIZE_OF_COMMAND && index < clients.length - 1) continue
         const json = JSON.stringify({ ...notes, now_ms })
         notes = nothing()
@@ -244,8 +219,8 @@ const refusedOf = ([clientId, { vendorId, records }]: [clientId: string, Use]) =
   REFUSAL_KINDS.filter((kind) => records[kind].length > 0).map((kind) => ({
     ofClient: redisKeys.refusals(kind, clientId),
     ofCompany: redisKeys.refusals(kind, vendorId),
-    max: REFUSALS_MAX[kind],
-    maxOfCompany: REFUSALS_MAX[kind] * CLIENTS_OF_COMPANY,
+    max: KEPT_MAX[kind],
+    maxOfCompany: KEPT_MAX[kind] * CLIENTS_OF_COMPANY,
     records: redisKeys.refusal(vendorId, ''),
     noted: records[kind].map((record) => [
       refusalPosition(record.at_ms, record.requestId),
@@ -254,10 +229,10 @@ const refusedOf = ([clientId, { vendorId, records }]: [clientId: string, Use]) =
   }))
 
 /** A client's log, as WRITE takes it. Without JSON an entry is shorter, and quicker to write. */
-const answeredOf = ([clientId, { vendorId, answered }]: [clientId: string, Use]): string[] => [
+const answeredOf = ([clientId, { vendorId, records }]: [clientId: string, Use]): string[] => [
   redisKeys.requests(vendorId, clientId),
   redisKeys.requestLogs(vendorId),
-  ...answered.map(({ at_ms, request: { requestId, status, address, code = '-', route } }) => {
+  ...records.answered.map(({ at_ms, request: { requestId, status, address, code = '-', route } }) => {
     return `${at_ms} ${requestId} ${status} ${address} ${code} ${route}`
   }),
 ]

@@ -8,6 +8,7 @@ const ROUTES = [
   ['GET', `oauth-clients/cli_${'a'.repeat(22)}`],
   ['PATCH', `oauth-clients/cli_${'a'.repeat(22)}`],
   ['GET', `oauth-clients/cli_${'a'.repeat(22)}/usage`],
+  ['GET', `oauth-clients/cli_${'a'.repeat(22)}/requests`],
   ['POST', `oauth-clients/cli_${'a'.repeat(22)}/revoke`],
   ['GET', 'analytics/daily'],
   ['GET', 'activity'],

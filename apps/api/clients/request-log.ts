@@ -1,7 +1,10 @@
 import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import { LOG_ENTRY, REFUSALS_MAX, REQUESTS_MAX } from '#shared/usage/client-usage.ts'
+import { KEPT_MAX } from '#shared/usage/client-usage.ts'
 import { listPositions, readRefusals } from '#shared/usage/refusals.ts'
+
+/** Matches what client-usage.ts writes: time, request id, status, address, error code or `-`, and route. */
+const LOG_ENTRY = /^(\d{1,15}) (\S+) (\d{3}) (\S+) (\S+) ([A-Z]+ \/\S*)$/
 
 export interface RequestOfClient {
   at_ms: number
@@ -26,15 +29,15 @@ export async function readRequestLog(
   redis: Redis,
   { vendorId, clientId, now_ms }: { vendorId: string; clientId: string; now_ms: number },
 ): Promise<{ requests: RequestOfClient[]; skipped: number }> {
-  const limit = REFUSALS_MAX.proven + REFUSALS_MAX.unproven
+  const limit = KEPT_MAX.proven + KEPT_MAX.unproven
   const [texts, refused] = await Promise.all([
-    redis.lrange(redisKeys.requests(vendorId, clientId), 0, REQUESTS_MAX - 1),
+    redis.lrange(redisKeys.requests(vendorId, clientId), 0, KEPT_MAX.answered - 1),
     listPositions(redis, { of: clientId, after: undefined, limit, now_ms }),
   ])
   const explained = new Set(refused.map(([, requestId]) => requestId))
   const logged = texts.map((text) => parsed(text, explained)).filter((one) => one !== undefined)
   const known = new Set(logged.map(({ requestId }) => requestId))
-  const from_ms = logged.length < REQUESTS_MAX ? 0 : Math.min(...logged.map(({ at_ms }) => at_ms))
+  const from_ms = logged.length < KEPT_MAX.answered ? 0 : Math.min(...logged.map(({ at_ms }) => at_ms))
   const requestIds = refused
     .filter(([at_ms, requestId]) => at_ms >= from_ms && !known.has(requestId))
     .map(([, requestId]) => requestId)
