@@ -15,8 +15,7 @@ const COMMON = [
   '(%R~revoked:* %R~revocation:marker +get +mget)',
   '(%RW~revocation:tick +incr)',
   '+time ~rate:* +set +incrby +pttl',
-  '(~refusals:* +set +del +zadd +zrem +zcard +zpopmin +pexpire)',
-  '(~requests:* +lpush +ltrim +zadd +zcard +zpopmin +del +pexpire)',
+  '(~refusals:* ~requests:* +set +del +zadd +zrem +zcard +zpopmin +lpush +ltrim +pexpire)',
 ]
 
 export const REDIS_USER_RULES = {

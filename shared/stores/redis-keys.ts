@@ -33,7 +33,7 @@ export const redisKeys = {
     `refusals:${kind}:of:${clientOrVendorId}`,
   /** List, newest first: the latest requests of a company's client, in JSON. Lives for two weeks after the last one. */
   requests: (vendorId: string, clientId: string) => `requests:of:${vendorId}:${clientId}`,
-  /** Sorted set: the keys of a company's lists of requests, by when they were last written. Lives as long as they. */
+  /** Sorted set: the keys of a company's lists of requests, by when each began. Lives for a year after the last one began. */
   requestLogs: (vendorId: string) => `requests:logs:${vendorId}`,
 } as const
 
@@ -43,4 +43,5 @@ export const redisLifetimes = {
   revocationNonce_ms: 60 * SECOND_MS,
   refusals_ms: 24 * HOUR_MS,
   requests_ms: 14 * 24 * HOUR_MS,
+  requestLogs_ms: 365 * 24 * HOUR_MS,
 } as const

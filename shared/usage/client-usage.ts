@@ -23,6 +23,8 @@ type Kind = (typeof REFUSAL_KINDS)[number]
 export const KEPT_MAX: Record<Kind | 'answered', number> = { answered: 200, proven: 200, unproven: 50 }
 /** How many times as many are kept of a company: it may have this many Active clients. */
 const CLIENTS_OF_COMPANY = 100
+/** The logs of a company's clients that are kept: those that began last. As many again may be revoked by now. */
+const LOGS_OF_COMPANY = 2 * CLIENTS_OF_COMPANY
 /** How many times as many one process holds between two flushes. */
 const CLIENTS_WAITING = 50
 
@@ -61,14 +63,14 @@ for _, list in ipairs(notes.refused) do
 end
 for _, log in ipairs(notes.answered) do
   local ofClient, ofCompany = log[1], log[2]
-  if redis.call('lpush', ofClient, unpack(log, 3)) > ${KEPT_MAX.answered} then
-    redis.call('ltrim', ofClient, 0, ${KEPT_MAX.answered - 1})
-  end
+  local length = redis.call('lpush', ofClient, unpack(log, 3))
+  if length > ${KEPT_MAX.answered} then redis.call('ltrim', ofClient, 0, ${KEPT_MAX.answered - 1}) end
   redis.call('pexpire', ofClient, ${redisLifetimes.requests_ms})
-  if redis.call('zadd', ofCompany, notes.now_ms, ofClient) == 1 then
-    trim(ofCompany, ${CLIENTS_OF_COMPANY}, function(key) redis.call('del', key) end)
+  if length == #log - 2 then
+    redis.call('zadd', ofCompany, notes.now_ms, ofClient)
+    trim(ofCompany, ${LOGS_OF_COMPANY}, function(key) redis.call('del', key) end)
+    redis.call('pexpire', ofCompany, ${redisLifetimes.requestLogs_ms})
   end
-  redis.call('pexpire', ofCompany, ${redisLifetimes.requests_ms})
 end`
 
 /** A request of a known client that was answered. */

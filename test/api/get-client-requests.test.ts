@@ -180,25 +180,22 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
 
   it('is forgotten two weeks after the last request', async () => {
     await answered({})
-    for (const key of [logKey(), redisKeys.requestLogs(vendorId)]) {
-      const left_ms = await admin.pttl(key)
-      assert.ok(left_ms > 14 * DAY_MS - 60_000 && left_ms <= 14 * DAY_MS, `${key}: ${left_ms}`)
-    }
+    await admin.pexpire(logKey(), 1_000)
+    await answered({})
+    const left_ms = await admin.pttl(logKey())
+    assert.ok(left_ms > 14 * DAY_MS - 60_000 && left_ms <= 14 * DAY_MS, `${left_ms}`)
+    assert.ok((await admin.pttl(redisKeys.requestLogs(vendorId))) > 360 * DAY_MS)
   })
 
-  it('keeps the logs of 100 clients of a company: those that were used last', async () => {
-    const clients = Array.from({ length: 105 }, (_, n) => `cli_${String(n).padStart(22, '0')}`)
+  it('keeps the logs of 200 clients of a company: those that began last', async () => {
+    const clients = Array.from({ length: 205 }, (_, n) => `cli_${String(n).padStart(22, '0')}`)
     for (const id of clients) {
       api.clock.advance(1)
       await answered({ clientId: id })
     }
-    api.clock.advance(1)
-    await answered({ clientId: clients[5] as string })
-    await answered({})
     const kept = await Promise.all(clients.map((id) => admin.exists(logKey(id))))
-    const gone = clients.filter((_, n) => !kept[n])
-    assert.deepEqual(gone, [...clients.slice(0, 5), clients[6]])
-    assert.equal(await admin.zcard(redisKeys.requestLogs(vendorId)), 100)
+    assert.deepEqual(kept, [...Array(5).fill(0), ...Array(200).fill(1)])
+    assert.equal(await admin.zcard(redisKeys.requestLogs(vendorId)), 200)
   })
 
   it('takes at most 50 KB of Redis for a client, however long its addresses and codes are', async () => {
@@ -255,7 +252,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
   it('still counts tokens and records refusals for a Redis user without a right to the logs', async () => {
     await admin.call('ACL', 'SETUSER', 'auth', 'clearselectors')
     const { REDIS_USER_RULES } = await import('../../infra/database/redis-users.ts')
-    const before = REDIS_USER_RULES.auth.replace(/\(~requests:[^)]*\)/, '')
+    const before = REDIS_USER_RULES.auth.replace(' ~requests:*', '')
     assert.notEqual(before, REDIS_USER_RULES.auth)
     await admin.call('ACL', 'SETUSER', 'auth', 'clearselectors', ...aclWords(before))
     try {
