@@ -45,7 +45,9 @@ local function trim(order, max, forget)
   for i = 1, #oldest, 2 do forget(oldest[i]) end
 end
 for i = 1, #notes.counts, 2 do redis.call('hincrby', pending, notes.counts[i], notes.counts[i + 1]) end
-for _, field in ipairs(notes.seen) do redis.call('hset', pending, field, notes.now_ms) end
+local seen = {}
+for i, field in ipairs(notes.seen) do seen[2 * i - 1], seen[2 * i] = field, notes.now_ms end
+if #seen > 0 then redis.call('hset', pending, unpack(seen)) end
 for _, list in ipairs(notes.refused) do
   local function keyOf(position) return list.records .. string.match(position, ' (.*)') end
   for _, record in ipairs(list.noted) do
