@@ -96,7 +96,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
 
   it('lists a request with a revoked token', async () => {
     const token = await api.issuer.token({ clientId, vendorId })
-    await admin.set(redisKeys.revokedToken(decodeJwt(token).jti as string), '1')
+    await admin.set(redisKeys.revoked('token', decodeJwt(token).jti as string), '1')
     assert.equal((await daily(token)).status, 401)
     const [request] = await listedOf(1)
     assert.deepEqual([request?.status, request?.explained], [401, true])
