@@ -89,7 +89,7 @@ function addPersonCommands(person: Command, run: Run, progress: Progress): void 
     )
 }
 
-/** Refused requests expire within a day, so an absent Redis stops nothing. */
+/** Requests expire within two weeks, so an absent Redis stops nothing. */
 async function forgetInRedis(
   operator: Operator,
   company: { vendorId: string; clientIds: string[] },
@@ -100,7 +100,7 @@ async function forgetInRedis(
     await redisReady(redis, REDIS_WAIT_MS)
     await forgetRefusals(redis, company)
   } catch (error) {
-    progress(`Refused requests stay in Redis until they expire, within a day: ${(error as Error).message}`)
+    progress(`Requests stay in Redis until they expire, within 14 days: ${(error as Error).message}`)
   }
 }
 

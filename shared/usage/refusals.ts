@@ -64,7 +64,7 @@ export async function readRefusals(
 const FORGOTTEN_A_STEP = 500
 
 /**
- * Deletes the refused requests of a company and of its clients, a few at a time.
+ * Deletes the requests of a company and of its clients, the refused ones a few at a time.
  * @throws if Redis does not answer.
  */
 export async function forgetRefusals(
@@ -81,6 +81,8 @@ export async function forgetRefusals(
     }
     for (const clientId of clientIds) await redis.del(redisKeys.refusals(kind, clientId))
   }
+  await redis.del(redisKeys.requestLogs(vendorId))
+  for (const clientId of clientIds) await redis.del(redisKeys.requests(vendorId, clientId))
 }
 
 /** The newest refused requests of a client after some moment, and when the first of each kind was refused. */
