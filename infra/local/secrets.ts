@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { newClientId, newClientSecret } from '#shared/oauth/new-ids.ts'
@@ -12,12 +12,13 @@ const secretsSchema = z.object({
     postgres: z.string(),
     integration_auth: z.string(),
     integration_api: z.string(),
-    // A folder from before this role gets a new password at each start.
     integration_operator: z.string().default(() => newPassword()),
   }),
   redis: z.object({ admin: z.string(), auth: z.string(), api: z.string() }),
   /** 32 bytes in base64, which encrypt the private signing keys in the database. */
   keyEncryptionKey: z.string(),
+  /** Signs the heads of the activity log. */
+  logSigningKey: z.string().default(() => newLogSigningKey()),
   demoClient: z.object({ clientId: z.string(), clientSecret: z.string() }),
 })
 
@@ -28,7 +29,8 @@ export type LocalSecrets = z.infer<typeof secretsSchema>
 export async function localSecrets(dataDir: DataDir): Promise<LocalSecrets> {
   const file = dataDir.at(FILE)
   try {
-    return secretsSchema.parse(JSON.parse(await readFile(file, 'utf8')))
+    // What a folder of an older version lacks is generated now, and kept.
+    return await saveSecrets(dataDir, secretsSchema.parse(JSON.parse(await readFile(file, 'utf8'))))
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return saveSecrets(dataDir, newSecrets())
     throw new Failure(
@@ -47,6 +49,8 @@ async function saveSecrets(dataDir: DataDir, secrets: LocalSecrets): Promise<Loc
 }
 
 const newPassword = (): string => randomBytes(24).toString('base64url')
+const newLogSigningKey = (): string =>
+  generateKeyPairSync('ed25519').privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64')
 const newDemoClient = () => ({ clientId: newClientId(), clientSecret: newClientSecret() })
 
 const newSecrets = (): LocalSecrets => ({
@@ -58,5 +62,6 @@ const newSecrets = (): LocalSecrets => ({
   },
   redis: { admin: newPassword(), auth: newPassword(), api: newPassword() },
   keyEncryptionKey: randomBytes(32).toString('base64'),
+  logSigningKey: newLogSigningKey(),
   demoClient: newDemoClient(),
 })

@@ -124,6 +124,7 @@ async function bringUp(
   const services = await startServices(parts, options, {
     stores: { postgres, redis },
     keyEncryptionKey: running.keyEncryptionKey,
+    logSigningKey: secrets.logSigningKey,
     auditFile,
     ends,
   })
@@ -231,23 +232,24 @@ async function fill(
 interface ServicesOptions {
   stores: { postgres: Store; redis: Store }
   keyEncryptionKey: string
+  logSigningKey: string
   auditFile: string
   ends: ExitWatch
 }
 
-/** The authorization server must not get the OpenID provider's client secret. */
-const withoutOpenid = (env: Record<string, string>): Record<string, string> =>
-  Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('OPENID_')))
+/** The authorization server must not get the OpenID provider's client secret, nor the log's key. */
+const withoutSecretsOfApi = (env: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => !/^(OPENID_|LOG_SIGNING_KEY)/.test(name)))
 
 /** Each service gets its own database role and Redis user; only the authorization server gets the key encryption key. */
 async function startServices(
   parts: Parts,
   { settings, say, output, signal, watch, inspect }: LocalStackOptions,
-  { stores, keyEncryptionKey, auditFile, ends }: ServicesOptions,
+  { stores, keyEncryptionKey, logSigningKey, auditFile, ends }: ServicesOptions,
 ): Promise<LocalStack['services']> {
   const trusted = (await gatewayAddress()) ?? '127.0.0.1'
   const env = (service: 'auth' | 'api') => ({
-    ...(service === 'api' ? settings.serviceEnv : withoutOpenid(settings.serviceEnv)),
+    ...(service === 'api' ? settings.serviceEnv : withoutSecretsOfApi(settings.serviceEnv)),
     DATABASE_URL: stores.postgres.serviceUrl(service),
     REDIS_URL: stores.redis.serviceUrl(service),
     ISSUER: settings.issuer,
@@ -283,6 +285,7 @@ async function startServices(
   const api = await start('api', 'resource API', settings.apiPort, {
     JWKS_URL: `http://127.0.0.1:${settings.authPort}/v1/oauth/jwks`,
     METRICS_PORT: String(settings.apiMetricsPort),
+    LOG_SIGNING_KEY: logSigningKey,
   })
   return { auth, api }
 }

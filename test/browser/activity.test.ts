@@ -52,7 +52,7 @@ describe('workspace: Activity', function () {
     const download = await downloading
     assert.match(download.suggestedFilename(), /^activity_ven_acme_\d{4}-\d\d-\d\d\.csv$/)
     const [header, newest, ...others] = (await readFile(await download.path(), 'utf8')).split('\r\n')
-    assert.equal(header, 'at,action,subject,by,by_user_id,before,after,detail')
+    assert.equal(header, 'at,action,subject,by,by_user_id,before,after,detail,entry_id,log,head')
     assert.match(newest ?? '', new RegExp(`client.created,${clientId},.+,usr_`))
     assert.ok((newest ?? '').includes('""name"":""=1+1, \\""quoted\\""""'), newest)
     assert.ok(others.some((line) => line.includes('Demo client of the local stack')))

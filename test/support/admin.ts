@@ -68,7 +68,11 @@ export async function runAdmin(
   const stdin = Readable.from([Buffer.from(input)]) as unknown as NodeJS.ReadStream
   const code = await run(args, { env, stdin, stdout: into('stdout'), stderr: into('stderr') })
   const text = written.stdout.trim()
-  return { code, ...written, json: /^[[{]/.test(text) ? JSON.parse(text) : undefined }
+  return {
+    code,
+    ...written,
+    json: /^[[{]/.test(text) && !text.includes('\n{') ? JSON.parse(text) : undefined,
+  }
 }
 
 /** Runs it as `npm run admin -- ARGS` does: as a process of its own. */

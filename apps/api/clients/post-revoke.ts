@@ -1,10 +1,20 @@
+import { findRevocationReceipt } from '#shared/accounts/activity.ts'
+import { newestHead } from '#shared/accounts/activity-log.ts'
 import { revokeClient } from '#shared/oauth/client-changes.ts'
+import type { Queryable } from '#shared/stores/postgres.ts'
 import { type Route, route } from '../http/route.ts'
 import { knownClientId, noSuchClient, oneClientAnswer } from './client-answer.ts'
 import type { ClientDependencies } from './dependencies.ts'
 import { OAuthClient } from './schemas.ts'
 
-export const postRevoke = ({ db, redis, clock, revocation, manager: by }: ClientDependencies): Route =>
+export const postRevoke = ({
+  db,
+  redis,
+  clock,
+  revocation,
+  manager: by,
+  signReceipt,
+}: ClientDependencies): Route =>
   route({
     method: 'post',
     path: '/v1/vendor/:vendorId/oauth-clients/:clientId/revoke',
@@ -17,12 +27,23 @@ export const postRevoke = ({ db, redis, clock, revocation, manager: by }: Client
       'Once this response is sent, every new request from the client or with one of its tokens is refused. ' +
       'Revoking it again returns the same response.',
     by,
-    answers: { 200: { description: 'The client, now Revoked.', schema: OAuthClient } },
+    answers: {
+      200: {
+        description: 'The client, now Revoked.',
+        schema: OAuthClient,
+        headers: { 'Activity-Receipt': 'A JWS that says who revoked it and when: see /docs/activity.' },
+      },
+    },
     problems: ['not_found'],
-    async handle({ vendorId, session, params }) {
+    async handle({ vendorId, session, params }, ctx) {
       const clientId = knownClientId(params.clientId)
-      const client = await revokeClient(revocation, { vendorId, clientId, revokedBy: session.userId })
+      const { userId } = session
+      const act = { action: 'client.revoked', subject: clientId, vendorId, userId } as const
+      const receipt = signReceipt && (async (db: Queryable) => signReceipt(act, await newestHead(db)))
+      const client = await revokeClient(revocation, { vendorId, clientId, revokedBy: userId, receipt })
       if (!client) throw noSuchClient()
+      const kept = await findRevocationReceipt(db, { vendorId, clientId })
+      if (kept !== undefined) ctx.set('Activity-Receipt', kept)
       return oneClientAnswer({ db, redis, clock }, vendorId, client)
     },
   })

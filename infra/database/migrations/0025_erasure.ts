@@ -65,8 +65,8 @@ const ACTIVITY = `
   create index activity_of_erasures on activity (subject)
     where action in ('person.erased', 'company.erased') and operator is not null;
 
-  -- Looks at the next max_rows entries, and removes names and addresses from those about erased people, and all details
-  -- from those of erased companies. What happened, when, and to which subject stays. last_entry is null at the end.
+  -- Looks at the next max_rows entries, and removes the details of those about erased people, and of those of erased
+  -- companies. The log has only a salted hash of them, and loses the salt. What happened, when, and to which subject stays. last_entry is null at the end.
   create function erase_from_activity(after bigint, max_rows integer, out last_entry bigint, out erased integer)
   language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
   begin
@@ -79,7 +79,7 @@ const ACTIVITY = `
       from public.activity a where a.entry_id > after order by a.entry_id limit max_rows),
     blanked as (
       update public.activity a
-      set detail = case when s.of_company then '{}' else a.detail - 'name' - 'email' end
+      set detail = '{}', salt = null
       from step s
       where a.entry_id = s.entry_id and (s.of_company and a.detail <> '{}'
         or s.of_person and jsonb_exists_any(a.detail, array['name', 'email']))
