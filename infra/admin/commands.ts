@@ -9,11 +9,11 @@ export interface Outcome {
   exitCode?: number
 }
 
-/** Runs a command with the stores open, and prints its outcome. */
-export type Run = (work: (operator: Operator) => Promise<Outcome>) => Promise<void>
+/** Runs a command with the stores open, and prints its outcome, unless it has printed everything itself. */
+export type Run = (work: (operator: Operator) => Promise<Outcome | undefined>) => Promise<void>
 
 /** Prints the outcome of a command that needs no stores. */
-export type Print = (work: () => Promise<Outcome>) => Promise<void>
+export type Print = (work: () => Promise<Outcome | undefined>) => Promise<void>
 
 const GLOBAL_OPTIONS = { showGlobalOptions: true }
 const DESCRIPTION_INDENT = 6

@@ -3,6 +3,7 @@ import { ConfigError } from '#shared/process/config.ts'
 import { VERSION } from '#shared/process/version.ts'
 import { KeyCommandError } from '../key-command.ts'
 import { addAnalyticsCommands } from './analytics-commands.ts'
+import { addAuditCommands } from './audit-commands.ts'
 import { addClientCommands } from './client-commands.ts'
 import type { Print, Run } from './commands.ts'
 import { addConfigCommands } from './config-commands.ts'
@@ -36,7 +37,9 @@ export async function runAdmin(args: readonly string[], surroundings: Surroundin
   const asJson = (): boolean => program.opts().json
 
   const print: Print = async (work) => {
-    const { text, data, exitCode: code = 0 } = await work()
+    const outcome = await work()
+    if (!outcome) return
+    const { text, data, exitCode: code = 0 } = outcome
     stdout.write(asJson() ? `${JSON.stringify(data, null, 2)}\n` : `${text}\n`)
     exitCode = code
   }
@@ -64,6 +67,7 @@ export async function runAdmin(args: readonly string[], surroundings: Surroundin
   // npm runs scripts in the project's folder; INIT_CWD is the folder it was called from.
   addAnalyticsCommands(program, run, env.INIT_CWD ?? '.')
   addRestoreCommands(program, run, env.INIT_CWD ?? '.')
+  addAuditCommands(program, { run, print, stdout, callerFolder: env.INIT_CWD ?? '.' })
   addConfigCommands(program, print, env)
   addRedisUsersCommand(program, print)
 

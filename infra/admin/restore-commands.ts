@@ -107,7 +107,8 @@ async function askRedis<Found>(
   }
 }
 
-function momentOf(text: string): Date {
+/** @throws OperatorError if the time given by --since is none. */
+export function momentOf(text: string): Date {
   const moment = new Date(text)
   const [date = ''] = text.split('T')
   // A Date takes 31 November for 1 December.
