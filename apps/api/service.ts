@@ -71,8 +71,7 @@ export function createService({
   const logSigner = logSignerOf(config)
   const callbacks = callbacksOf({ config, clock, outside, metrics })
 
-  let draining = false
-  let reconciling: Reconciling | undefined
+  let [draining, reconciling]: [boolean, Reconciling?] = [false]
   const app = createApi({
     settings: appSettings(config),
     logSigner,
