@@ -1,32 +1,38 @@
 import { TimeoutError } from 'got'
 
-/** Why no answer came. Deliberately coarse, so that a test send cannot be used to scan other people's networks. */
-export type Failure =
-  | 'url_refused'
-  | 'name_not_found'
-  | 'name_unanswered'
-  | 'address_not_public'
-  | 'unreachable'
-  | 'connect_timeout'
-  | 'tls_timeout'
-  | 'not_tls'
-  | 'tls_version'
-  | 'tls_failed'
-  | 'client_certificate'
-  | 'certificate_expired'
-  | 'certificate_not_yet_valid'
-  | 'certificate_self_signed'
-  | 'certificate_unknown_issuer'
-  | 'certificate_wrong_host'
-  | 'certificate_refused'
-  | 'send_timeout'
-  | 'no_answer'
-  | 'interim_only'
-  | 'closed'
-  | 'not_http'
-  | 'headers_too_large'
-  | 'total_timeout'
-  | 'stopped'
+/**
+ * Why no answer came, and its line in the log of the test. Deliberately coarse, so that a test send cannot be used to
+ * scan other people's networks.
+ */
+export const FAILURE_LINES = {
+  url_refused: 'not sent: the saved URL is no longer allowed',
+  name_not_found: 'not sent: DNS has no address for the name',
+  name_unanswered: 'not sent: DNS did not answer',
+  address_not_public: 'not sent: an address of the host is not public',
+  unreachable: 'could not connect',
+  connect_timeout: 'could not connect in time',
+  tls_timeout: 'the TLS handshake did not finish in time',
+  not_tls: 'the receiver does not speak TLS',
+  tls_version: 'no common TLS version: 1.2 or later is required',
+  tls_failed: 'the TLS handshake failed',
+  client_certificate: 'the receiver asked for a client certificate',
+  certificate_expired: 'the certificate has expired',
+  certificate_not_yet_valid: 'the certificate is not valid yet',
+  certificate_self_signed: 'the certificate is self-signed',
+  certificate_unknown_issuer: 'the issuer of the certificate is unknown',
+  certificate_wrong_host: 'the certificate is for another host',
+  certificate_refused: 'the certificate is not acceptable',
+  send_timeout: 'the receiver did not read the event in time',
+  no_answer: 'no answer in time',
+  interim_only: 'the receiver sent interim responses but no final one',
+  closed: 'the receiver closed the connection without answering',
+  not_http: 'the answer is not HTTP/1.1',
+  headers_too_large: 'the headers of the answer are too large',
+  total_timeout: 'cancelled after 10 seconds',
+  stopped: 'the test was stopped',
+} as const
+
+export type Failure = keyof typeof FAILURE_LINES
 
 /** OpenSSL's verification errors by Node's names for them. */
 const CERTIFICATE_ERRORS: Record<string, Failure> = {

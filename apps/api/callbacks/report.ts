@@ -4,7 +4,7 @@ import { adviceOnFailure, adviceOnStatus } from './advice.ts'
 import type { CertificateFacts } from './certificate.ts'
 import type { BodyEnd, Exchange, ReceiverAnswer } from './exchange.ts'
 import { BODY_LIMIT_BYTES, BODY_TIMEOUT_MS } from './exchange.ts'
-import type { Failure } from './failures.ts'
+import { FAILURE_LINES, type Failure } from './failures.ts'
 import { shownBody, shownText } from './receiver-text.ts'
 import { judgeCallbackUrl } from './url-verdict.ts'
 
@@ -172,32 +172,4 @@ const BODY_NOTES: Record<BodyEnd, string | null> = {
   too_long: `the body was cut after ${BODY_LIMIT_BYTES / 1_024} KiB`,
   too_slow: `the body was cut after ${BODY_TIMEOUT_MS / 1_000} seconds`,
   broken: 'the connection broke before the body was complete',
-}
-
-const FAILURE_LINES: Record<Failure, string> = {
-  url_refused: 'not sent: the saved URL is no longer allowed',
-  name_not_found: 'not sent: DNS has no address for the name',
-  name_unanswered: 'not sent: DNS did not answer',
-  address_not_public: 'not sent: an address of the host is not public',
-  unreachable: 'could not connect',
-  connect_timeout: 'could not connect in time',
-  tls_timeout: 'the TLS handshake did not finish in time',
-  not_tls: 'the receiver does not speak TLS',
-  tls_version: 'no common TLS version: 1.2 or later is required',
-  tls_failed: 'the TLS handshake failed',
-  client_certificate: 'the receiver asked for a client certificate',
-  certificate_expired: 'the certificate has expired',
-  certificate_not_yet_valid: 'the certificate is not valid yet',
-  certificate_self_signed: 'the certificate is self-signed',
-  certificate_unknown_issuer: 'the issuer of the certificate is unknown',
-  certificate_wrong_host: 'the certificate is for another host',
-  certificate_refused: 'the certificate is not acceptable',
-  send_timeout: 'the receiver did not read the event in time',
-  no_answer: 'no answer in time',
-  interim_only: 'the receiver sent interim responses but no final one',
-  closed: 'the receiver closed the connection without answering',
-  not_http: 'the answer is not HTTP/1.1',
-  headers_too_large: 'the headers of the answer are too large',
-  total_timeout: 'cancelled after 10 seconds',
-  stopped: 'the test was stopped',
 }
