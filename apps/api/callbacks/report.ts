@@ -6,34 +6,8 @@ import type { BodyEnd, Exchange, ReceiverAnswer } from './exchange.ts'
 import { BODY_LIMIT_BYTES, BODY_TIMEOUT_MS } from './exchange.ts'
 import { FAILURE_LINES, type Failure } from './failures.ts'
 import { shownBody, shownText } from './receiver-text.ts'
+import type { TestResult } from './schemas.ts'
 import { judgeCallbackUrl } from './url-verdict.ts'
-
-export type Outcome = 'success' | 'receiver_failure' | 'unconfirmed'
-
-/** How long each phase took; null if it did not finish or was not needed. */
-export interface Timings {
-  dnsMs: number | null
-  connectMs: number | null
-  tlsMs: number | null
-  /** From the end of the TLS handshake to the first byte of the answer. */
-  firstByteMs: number | null
-}
-
-/** The result shown to the person. All text from the receiver is plain, redacted and cut to size. */
-export interface TestResult {
-  /** Whether a valid status line and its headers came back. */
-  delivered: boolean
-  status: number | null
-  outcome: Outcome
-  durationMs: number
-  timings: Timings
-  url: string
-  sentAt: string
-  /** null if no connection was made. */
-  receiver: { address: string; certificateExpiresAt: string | null } | null
-  log: string[]
-  advice: string
-}
 
 /** All measured facts about a test. */
 export interface TestFacts {
@@ -53,6 +27,7 @@ export interface TestFacts {
 
 const HEADERS_SHOWN = 30
 
+/** All text from the receiver is plain, redacted and cut to size. */
 export function testResult(facts: TestFacts): TestResult {
   const { exchange, url } = facts
   const answer = exchange?.answer ?? null
@@ -77,7 +52,7 @@ export function testResult(facts: TestFacts): TestResult {
   }
 }
 
-function timingsOf({ dnsMs, exchange }: TestFacts): Timings {
+function timingsOf({ dnsMs, exchange }: TestFacts): TestResult['timings'] {
   const { connecting, connected, secured, firstByte } = exchange?.moments ?? {}
   return {
     dnsMs: dnsMs === null ? null : Math.round(dnsMs),
@@ -103,7 +78,7 @@ function redirectTarget(answer: ReceiverAnswer, { url, judgeAddress }: TestFacts
 
 interface LogFacts {
   facts: TestFacts
-  timings: Timings
+  timings: TestResult['timings']
   certificate: CertificateFacts | null
   answer: ReceiverAnswer | null
   failure: Failure | null
@@ -130,7 +105,7 @@ function logOf({ facts, timings, certificate, answer, failure }: LogFacts): stri
   return answer ? [...lines, ...answerLines(answer, timings)] : lines
 }
 
-function answerLines(answer: ReceiverAnswer, timings: Timings): string[] {
+function answerLines(answer: ReceiverAnswer, timings: TestResult['timings']): string[] {
   const phrase = STATUS_CODES[answer.status]
   const time = timings.firstByteMs === null ? '' : ` (${timings.firstByteMs} ms)`
   const note = BODY_NOTES[answer.bodyEnd]

@@ -13,7 +13,7 @@ import type { AddressReason, AddressRule } from './address-verdict.ts'
 import { beginTest, endTest, findDestination, holdCallbackUrl, saveDestination } from './destinations.ts'
 import { judgeName } from './name-verdict.ts'
 import type { Resolve } from './resolver.ts'
-import { Callback, CallbackInput, CallbackTest } from './schemas.ts'
+import { Callback, CallbackInput, CallbackTest, type TestResult } from './schemas.ts'
 import type { TestSender } from './sender.ts'
 import { type CallbackUrl, hostToLog, judgeCallbackUrl } from './url-verdict.ts'
 
@@ -127,7 +127,7 @@ const postCallbackTest = ({ db, manager: by, sender, testLimit }: CallbackDepend
       if (!result && !caller.aborted)
         throw unavailable('The service is restarting. Send the test event again.')
       // Without a result the caller has disconnected, and no one reads the answer.
-      return result as z.infer<typeof CallbackTest>
+      return result as TestResult
     },
   })
 

@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { actor, instant, vendorId } from '../http/schemas.ts'
-import type { TestResult } from './report.ts'
 
 /** The value is not validated by a schema, but by the callback URL rules, each of which has its own code. */
 export const CallbackInput = z
@@ -47,6 +46,7 @@ export const CallbackTest = z
         dnsMs: milliseconds.nullable(),
         connectMs: milliseconds.nullable(),
         tlsMs: milliseconds.nullable(),
+        // From the end of the TLS handshake.
         firstByteMs: milliseconds.nullable(),
       })
       .meta({ description: 'How long each phase took; null if it did not finish or was not needed.' }),
@@ -62,4 +62,6 @@ export const CallbackTest = z
     }),
     advice: z.string().meta({ description: 'What to do next, in one sentence.' }),
   })
-  .meta({ id: 'CallbackTest' }) satisfies z.ZodType<TestResult>
+  .meta({ id: 'CallbackTest' })
+
+export type TestResult = z.infer<typeof CallbackTest>

@@ -3,8 +3,9 @@ import type { AddressReason, AddressRule } from './address-verdict.ts'
 import { type Exchange, exchange, type PeerRefusal } from './exchange.ts'
 import type { Failure } from './failures.ts'
 import { judgeName } from './name-verdict.ts'
-import { type TestResult, testResult } from './report.ts'
+import { testResult } from './report.ts'
 import type { Resolve } from './resolver.ts'
+import type { TestResult } from './schemas.ts'
 import { type CallbackUrl, judgeCallbackUrl } from './url-verdict.ts'
 
 /** The deadline from the DNS query to the end of the answer's body. */
