@@ -5,7 +5,7 @@ import { BODY_PROBLEMS } from '../../http/body.ts'
 import { patternOf, type RouteDescription, type Security } from '../../http/route.ts'
 import type { Answer, ApiDocument, Header, JsonSchema, Operation, Parameter } from './document-shape.ts'
 import { exampleOf } from './examples.ts'
-import { oauthPaths } from './oauth-paths.ts'
+import { headersOf, oauthPaths } from './oauth-paths.ts'
 import { schemaOf, shareComponents } from './shared-components.ts'
 
 const TAGS: Record<string, string> = {
@@ -77,7 +77,7 @@ export function createApiDocument({
   issuer: string
   apiResource: string
 }): ApiDocument {
-  const oauth = oauthPaths({ issuer, apiResource })
+  const oauth = oauthPaths({ issuer, resource: apiResource })
   const schemas: Record<string, JsonSchema> = { Problem: problemSchema(), ...oauth.schemas }
   const paths: ApiDocument['paths'] = { ...oauth.paths }
   for (const route of routes) {
@@ -252,9 +252,6 @@ const PROBLEM_HEADERS: Partial<Record<ProblemCode, readonly string[]>> = {
   unavailable: ['Retry-After'],
   bad_gateway: ['Retry-After'],
 }
-
-const headersOf = (names: readonly string[]): NonNullable<Answer['headers']> =>
-  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
 /** Every route can answer 500, and a gateway in front of it 502 and 504; the others are those that the route names. */
 function problems(codes: readonly ProblemCode[], names: readonly string[]): Record<string, Answer> {

@@ -38,31 +38,20 @@ const presentedToken = (by: Record<string, JsonSchema>): JsonSchema =>
     ['token'],
   )
 
-const metadataMembers = {
-  issuer: uri,
-  token_endpoint: uri,
-  token_endpoint_auth_methods_supported: texts,
-  token_endpoint_auth_signing_alg_values_supported: texts,
-  revocation_endpoint: uri,
-  revocation_endpoint_auth_methods_supported: texts,
-  revocation_endpoint_auth_signing_alg_values_supported: texts,
-  introspection_endpoint: uri,
-  introspection_endpoint_auth_methods_supported: texts,
-  revocations_uri: uri,
-  jwks_uri: uri,
-  grant_types_supported: texts,
-  response_types_supported: texts,
-  scopes_supported: texts,
-  service_documentation: uri,
-  protected_resources: texts,
-}
-const openIdMembers = {
-  subject_types_supported: texts,
-  id_token_signing_alg_values_supported: texts,
-}
+/** Every member is a URL or a list of words. */
+const membersOf = (metadata: object): JsonSchema =>
+  object(
+    Object.fromEntries(
+      Object.entries(metadata).map(([name, value]) => [name, Array.isArray(value) ? texts : uri]),
+    ),
+    Object.keys(metadata),
+  )
 
-/** Returns the schemas of the authorization server's part of the OpenAPI document. */
-export const oauthSchemas = (): Record<string, JsonSchema> => ({
+/**
+ * Returns the schemas of the authorization server's part of the OpenAPI document.
+ * @param metadata its metadata (RFC 8414), and what it adds for OpenID Connect.
+ */
+export const oauthSchemas = (metadata: { server: object; openId: object }): Record<string, JsonSchema> => ({
   TokenRequest: object(
     {
       grant_type: { type: 'string', enum: ['client_credentials'] },
@@ -139,11 +128,8 @@ export const oauthSchemas = (): Record<string, JsonSchema> => ({
     ),
     description: 'A public key (RFC 7517 §4): `crv`, `x` and `y` if EC; `n` and `e` if RSA.',
   },
-  ServerMetadata: object(metadataMembers, Object.keys(metadataMembers)),
+  ServerMetadata: membersOf(metadata.server),
   OpenIdMetadata: {
-    allOf: [
-      { $ref: '#/components/schemas/ServerMetadata' },
-      object(openIdMembers, Object.keys(openIdMembers)),
-    ],
+    allOf: [{ $ref: '#/components/schemas/ServerMetadata' }, membersOf(metadata.openId)],
   },
 })
