@@ -24,7 +24,7 @@ import { readApiConfig } from '../../apps/api/config.ts'
 import type { ApiDocument } from '../../apps/api/discovery/openapi/document-shape.ts'
 import { createHttpServer } from '../../apps/api/http/server.ts'
 import { createService, type ServiceOptions } from '../../apps/api/service.ts'
-import { insertSession, SESSION_LIFETIME_S } from '../../apps/api/sessions/sessions.ts'
+import { startSession } from '../../apps/api/sessions/sessions.ts'
 import { type CheckAnswer, createAnswerCheck } from './api-document.ts'
 import { createTestClock, type TestClock } from './clock.ts'
 import { API_RESOURCE, createTestIssuer, ISSUER, type TestIssuer } from './issuer.ts'
@@ -202,13 +202,7 @@ function people(
 ): Pick<TestApi, 'createCompany' | 'createPerson' | 'createSession' | 'createClient'> {
   async function createSession(userId: string): Promise<string> {
     const token = newSessionToken()
-    const now = clock.now()
-    await insertSession(db, {
-      tokenHash: hashSecret(token),
-      userId,
-      createdAt: new Date(now),
-      expiresAt: new Date(now + SESSION_LIFETIME_S * 1_000),
-    })
+    await startSession(db, { tokenHash: hashSecret(token), userId, now: new Date(clock.now()) })
     return token
   }
   return {

@@ -31,30 +31,30 @@ export interface SessionRecord {
   fenced: boolean
 }
 
-export interface NewSessionRecord {
+export interface SessionStart {
   tokenHash: Buffer
   userId: string
-  createdAt: Date
-  expiresAt: Date
-  /** Default: when it began. */
+  now: Date
+  /** Default: `now`. */
   authenticatedAt?: Date | undefined
   openid?: OpenidSession | undefined
   address?: string
   userAgent?: string
 }
 
-/** Returns the session's id. */
-export async function insertSession(db: Queryable, session: NewSessionRecord): Promise<string> {
-  const { rows } = await db.raw(
+/** Starts a session for someone admitted in the same transaction. Returns its id. */
+export async function startSession(transaction: Queryable, session: SessionStart): Promise<string> {
+  const { now } = session
+  const { rows } = await transaction.raw(
     `insert into sessions (token_hash, user_id, created_at, last_seen_at, expires_at, authenticated_at, address, user_agent,
        openid_issuer, openid_sid)
      values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning session_id as "sessionId"`,
     [
       session.tokenHash,
       session.userId,
-      session.createdAt,
-      session.createdAt,
-      session.expiresAt,
+      now,
+      now,
+      new Date(now.getTime() + SESSION_LIFETIME_S * 1_000),
       session.authenticatedAt ?? null,
       session.address?.slice(0, ADDRESS_MAX_CHARACTERS) ?? null,
       session.userAgent?.replaceAll('\0', '').slice(0, USER_AGENT_MAX_CHARACTERS) ?? null,
@@ -63,25 +63,6 @@ export async function insertSession(db: Queryable, session: NewSessionRecord): P
     ],
   )
   return rows[0].sessionId
-}
-
-export interface SessionStart {
-  tokenHash: Buffer
-  userId: string
-  now: Date
-  authenticatedAt?: Date | undefined
-  openid?: OpenidSession | undefined
-  address: string
-  userAgent: string
-}
-
-/** Starts a session for someone admitted in the same transaction. Returns its id. */
-export async function startSession(
-  transaction: Queryable,
-  { now, ...session }: SessionStart,
-): Promise<string> {
-  const expiresAt = new Date(now.getTime() + SESSION_LIFETIME_S * 1_000)
-  return insertSession(transaction, { ...session, createdAt: now, expiresAt })
 }
 
 /** @returns the live session and its user, or undefined. */

@@ -10,7 +10,7 @@ import {
   newUserId,
   newVendorId,
 } from '#shared/oauth/new-ids.ts'
-import { insertSession, SESSION_LIFETIME_S } from '../../../apps/api/sessions/sessions.ts'
+import { startSession } from '../../../apps/api/sessions/sessions.ts'
 
 export interface ClientSecret {
   clientId: string
@@ -31,12 +31,7 @@ export async function createCompany(db: Knex): Promise<Company> {
   await insertUser(db, { userId, name: 'Owner', email, passwordHash: await hashPassword(newClientSecret()) })
   await saveMembership(db, { vendorId, userId, role: 'owner', status: 'active' })
   const createdAt = new Date()
-  await insertSession(db, {
-    tokenHash: hashSecret(sessionToken),
-    userId,
-    createdAt,
-    expiresAt: new Date(createdAt.getTime() + SESSION_LIFETIME_S * 1_000),
-  })
+  await startSession(db, { tokenHash: hashSecret(sessionToken), userId, now: createdAt })
   const client = { clientId: newClientId(), clientSecret: newClientSecret() }
   await insertClient(db, {
     clientId: client.clientId,
