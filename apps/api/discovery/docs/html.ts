@@ -23,17 +23,11 @@ export const prose = (text: string): string => escaped(text).replaceAll(/`([^`]+
 
 /** @param rows cells of HTML. A wide table scrolls on its own, by keyboard too. */
 export const table = (headings: readonly string[], rows: readonly (readonly string[])[]): string =>
-  scrolling(
-    headings.join(', '),
-    `<table><thead><tr>${headings
-      .map((heading) => `<th scope="col">${escaped(heading)}</th>`)
-      .join('')}</tr></thead><tbody>${rows
-      .map((row) => `<tr>${row.map((cell) => `<td>${cell}</td>`).join('')}</tr>`)
-      .join('')}</tbody></table>`,
-  )
-
-export const scrolling = (label: string, html: string): string =>
-  `<div class="table" tabindex="0" role="group" aria-label="${escaped(label)}">${html}</div>`
+  `<div class="table" tabindex="0" role="group" aria-label="${escaped(headings.join(', '))}"><table><thead><tr>${headings
+    .map((heading) => `<th scope="col">${escaped(heading)}</th>`)
+    .join('')}</tr></thead><tbody>${rows
+    .map((row) => `<tr>${row.map((cell) => `<td>${cell}</td>`).join('')}</tr>`)
+    .join('')}</tbody></table></div>`
 
 /** A block of code with its name and, if the browser runs scripts, a button that copies it. */
 export function figure({

@@ -1,5 +1,5 @@
 import { Marked, type Tokens } from 'marked'
-import { escaped, figure, scrolling } from './html.ts'
+import { escaped, figure, table } from './html.ts'
 import { plainMarkdown } from './plain-markdown.ts'
 
 /** Languages of the examples, by the word that follows the fence. Their order is that of the choice. */
@@ -94,15 +94,10 @@ function createMarked({ hrefOf }: MarkdownOptions): Marked {
         const target = page === undefined ? href : hrefOf(page) + anchor
         return `<a href="${escaped(target)}">${this.parser.parseInline(tokens)}</a>`
       },
-      table(token) {
-        const row = (cells: Tokens.TableCell[], tag: string) =>
-          `<tr>${cells.map((cell) => `<${tag}>${this.parser.parseInline(cell.tokens)}</${tag.split(' ')[0]}>`).join('')}</tr>`
-        const label = token.header.map(({ text }) => text).join(', ')
-        return scrolling(
-          label,
-          `<table><thead>${row(token.header, 'th scope="col"')}</thead><tbody>${token.rows
-            .map((cells) => row(cells, 'td'))
-            .join('')}</tbody></table>`,
+      table({ header, rows }) {
+        return table(
+          header.map(({ text }) => text),
+          rows.map((cells) => cells.map(({ tokens }) => this.parser.parseInline(tokens))),
         )
       },
     },

@@ -132,7 +132,7 @@ export function createDocs(options: DocsOptions): {
   const script = asset('docs.js', 'text/javascript; charset=utf-8', read('docs.js'))
   const assets = [...fonts, styleAsset(fonts), script]
   const layout = layoutOf(options, assets)
-  const contentOf = remembered((topic: Topic) => renderTopic(topic, options, layout, renderMarkdown))
+  const contentOf = (topic: Topic) => renderTopic(topic, options, layout, renderMarkdown)
   const absolute = absoluteLayout(layout, options)
   const markdown = (topic: Topic): PublishedFile => ({
     type: 'text/markdown; charset=utf-8',
@@ -285,12 +285,3 @@ function styleAsset(fontAssets: readonly Asset[]): Asset {
 }
 
 const read = (file: string): string => readFileSync(new URL(file, import.meta.url), 'utf8')
-
-function remembered<K, V>(make: (key: K) => V): (key: K) => V {
-  const made = new Map<K, V>()
-  return (key) => {
-    const value = made.get(key) ?? make(key)
-    made.set(key, value)
-    return value
-  }
-}

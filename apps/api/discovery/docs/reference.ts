@@ -4,11 +4,16 @@ import type {
   ApiDocument,
   JsonSchema,
   Media,
-  Operation,
   Parameter,
   SecurityRequirement,
 } from '../openapi/document-shape.ts'
-import { answerOf, exampleIn, parameterOf } from '../openapi/shared-components.ts'
+import {
+  answerOf,
+  exampleIn,
+  operationsByTag,
+  type PathOperation,
+  parameterOf,
+} from '../openapi/shared-components.ts'
 import { oauthAnchor, problemAnchor } from './errors.ts'
 import { code, escaped, figure, prose, table } from './html.ts'
 import { OAUTH_ERRORS } from './oauth-errors.ts'
@@ -18,12 +23,8 @@ import { OAUTH_ERRORS } from './oauth-errors.ts'
  * @param errorsHref the address of the page of errors.
  */
 export function reference(document: ApiDocument, errorsHref: string): string {
-  const entries = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
-  )
-  const byTag = Map.groupBy(entries, ({ operation }) => operation.tags[0] ?? '')
   const descriptions = new Map(document.tags.map(({ name, description }) => [name, description]))
-  const operations = [...byTag].map(
+  const operations = [...operationsByTag(document)].map(
     ([tag, ofTag]) => `<h2 id="${slug(tag)}">${escaped(tag)}</h2>
 <p>${escaped(descriptions.get(tag) ?? '')}</p>
 ${contents(ofTag)}
@@ -33,22 +34,16 @@ ${ofTag.map((entry) => operationSection(entry, document, errorsHref)).join('\n')
   return `${operations.join('\n')}\n<h2 id="schemas">Schemas</h2>\n${schemas.join('\n')}`
 }
 
-const contents = (entries: readonly Entry[]): string =>
+const contents = (entries: readonly PathOperation[]): string =>
   `<ul>${entries
     .map(
       ({ method, path, operation }) =>
-        `<li><a href="#${operation.operationId}">${escaped(operation.summary)}</a> <span class="route">${method} ${code(path)}</span></li>`,
+        `<li><a href="#${operation.operationId}">${escaped(operation.summary)}</a> <span class="route">${method.toUpperCase()} ${code(path)}</span></li>`,
     )
     .join('')}</ul>`
 
-interface Entry {
-  path: string
-  method: string
-  operation: Operation
-}
-
 function operationSection(
-  { path, method, operation }: Entry,
+  { path, method, operation }: PathOperation,
   document: ApiDocument,
   errorsHref: string,
 ): string {
@@ -58,7 +53,7 @@ function operationSection(
     ([status, answer]) => [status, answerOf(document, answer)] as const,
   )
   return `<h3 id="${operationId}">${escaped(summary)}</h3>
-<p class="route"><b>${method}</b> <code>${escaped(path)}</code></p>
+<p class="route"><b>${method.toUpperCase()}</b> <code>${escaped(path)}</code></p>
 ${description === undefined ? '' : `<p>${prose(description)}</p>`}
 <p>${whoMay(operation.security ?? document.security)}</p>
 ${parameters.length ? `<h4>Parameters</h4>${table(['Name', 'In', 'Type', 'What it is'], parameters.map(parameterRow))}` : ''}

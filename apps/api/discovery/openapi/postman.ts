@@ -1,5 +1,5 @@
 import type { ApiDocument, Operation, Parameter } from './document-shape.ts'
-import { exampleIn, parameterOf } from './shared-components.ts'
+import { exampleIn, operationsByTag, type PathOperation, parameterOf } from './shared-components.ts'
 
 const SCHEMA = 'https://schema.getpostman.com/json/collection/v2.1.0/collection.json'
 /** Its operations are those of the issuer. */
@@ -20,11 +20,10 @@ const TIME = /"\d{4}-\d\d-\d\dT[\d:.]+Z"/g
  * the parameters of paths are variables of the collection. A token request keeps its token for the requests after it.
  */
 export function postmanCollection(document: ApiDocument, issuer: string): object {
-  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
-  )
-  const byTag = Map.groupBy(operations, ({ operation }) => operation.tags[0] ?? '')
-  const inPath = operations.flatMap(({ operation }) => parametersOf(document, operation, 'path'))
+  const byTag = operationsByTag(document)
+  const inPath = [...byTag.values()]
+    .flat()
+    .flatMap(({ operation }) => parametersOf(document, operation, 'path'))
   return {
     info: {
       name: document.info.title,
@@ -49,13 +48,7 @@ export function postmanCollection(document: ApiDocument, issuer: string): object
   }
 }
 
-interface Entry {
-  path: string
-  method: string
-  operation: Operation
-}
-
-function requestItem(document: ApiDocument, { path, method, operation }: Entry): object {
+function requestItem(document: ApiDocument, { path, method, operation }: PathOperation): object {
   const server = operation.tags[0] === OAUTH_TAG ? '{{issuer}}' : '{{base_url}}'
   const filled = path.replaceAll(/\{(\w+)\}/g, '{{$1}}')
   const query = parametersOf(document, operation, 'query').map(optionalField)

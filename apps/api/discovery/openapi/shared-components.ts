@@ -75,6 +75,21 @@ function nameOf(status: string, { description, content = {} }: Answer): string {
   return 'application/json' in content ? `OAuth_${status}_${codes}` : codes
 }
 
+export interface PathOperation {
+  path: string
+  /** In lower case. */
+  method: string
+  operation: Operation
+}
+
+/** Returns the operations by their tag. */
+export function operationsByTag({ paths }: Pick<ApiDocument, 'paths'>): Map<string, PathOperation[]> {
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  )
+  return Map.groupBy(operations, ({ operation }) => operation.tags[0] ?? '')
+}
+
 type Components = Pick<ApiDocument, 'components'>
 
 /** Returns the answer of an operation, also when it is a reference. */
