@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { gzipSync } from 'node:zlib'
-import type { TestResult } from '../../../apps/api/callbacks/report.ts'
+import type { TestResult } from '../../../apps/api/callbacks/schemas.ts'
 import { eventually } from '../../support/eventually.ts'
 import {
   answering,

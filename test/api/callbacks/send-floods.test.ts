@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process'
 import type { TLSSocket } from 'node:tls'
 import { promisify } from 'node:util'
 import { createGzip } from 'node:zlib'
-import type { TestResult } from '../../../apps/api/callbacks/report.ts'
+import type { TestResult } from '../../../apps/api/callbacks/schemas.ts'
 import { authority, startTlsReceiver } from '../../support/receivers.ts'
 
 const run = promisify(execFile)

@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
 import type { AddressRule } from '../../../apps/api/callbacks/address-verdict.ts'
-import type { TestResult } from '../../../apps/api/callbacks/report.ts'
+import type { TestResult } from '../../../apps/api/callbacks/schemas.ts'
 import { createCertificate } from '../../support/certificates.ts'
 import { eventually } from '../../support/eventually.ts'
 import {

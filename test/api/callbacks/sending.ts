@@ -1,7 +1,7 @@
 import { systemClock } from '#shared/process/clock.ts'
 import { type AddressRule, createAddressRule } from '../../../apps/api/callbacks/address-verdict.ts'
-import type { TestResult } from '../../../apps/api/callbacks/report.ts'
 import type { Resolution, Resolve } from '../../../apps/api/callbacks/resolver.ts'
+import type { TestResult } from '../../../apps/api/callbacks/schemas.ts'
 import { createTestSender, type TestSender } from '../../../apps/api/callbacks/sender.ts'
 import { authority } from '../../support/receivers.ts'
 
