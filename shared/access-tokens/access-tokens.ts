@@ -1,8 +1,10 @@
 import { type Bearer, bearerChallenge, bearerOf, type IncomingRequest } from './bearer.ts'
 import { rememberVerified } from './remembered.ts'
+import type { RevocationFeed } from './revocation-feed.ts'
 import type { SigningKeys } from './signing-keys.ts'
 import {
   createTokenVerification,
+  DESCRIPTIONS,
   type RefusalReason,
   type TokenClient,
   type VerifiedToken,
@@ -99,31 +101,8 @@ export interface AccessTokenOptions {
   /** The URL of the protected-resource metadata (RFC 9728 §5.1), if there is any. */
   resourceMetadata?: string
   /** A feed (revocation-feed.ts), or anything else that knows. Any answer but `live` refuses. */
-  revocation: {
-    ask(subject: {
-      clientId: string
-      jti: string
-      kid: string
-    }): Promise<'live' | 'undecided' | { revoked: 'client' | 'key' | 'token' }>
-  }
+  revocation: Pick<RevocationFeed, 'ask'>
   clock?: { now(): number }
-}
-
-/** The description that the caller gets (RFC 6750 §3.1): enough to fix an honest mistake. */
-const DESCRIPTIONS: Record<RefusalReason, string> = {
-  malformed: 'The token is not a well-formed JWT',
-  type: 'The token is not an access token (typ at+jwt)',
-  algorithm: 'The signing algorithm is not accepted',
-  unknown_key: 'The token is signed with an unknown key',
-  signature: 'The signature is invalid',
-  issuer: 'The token is from another issuer',
-  audience: 'The token is for another audience',
-  expired: 'The token has expired',
-  issued_in_future: 'The token was issued in the future',
-  not_yet_valid: 'The token is not valid yet',
-  claims: 'A required claim is missing or invalid',
-  lifetime: 'The token is valid for longer than 900 seconds',
-  revoked: 'The token, its client or its key was revoked',
 }
 
 const unavailable = (detail: string) =>

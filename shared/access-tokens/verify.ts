@@ -9,40 +9,42 @@ const TOKEN_LIMIT_CHARACTERS = 8_192
 const CLAIM_LIMIT_CHARACTERS = 200
 const REQUIRED_CLAIMS = ['iss', 'aud', 'sub', 'client_id', 'vendor_id', 'scope', 'iat', 'exp', 'jti']
 
-export interface VerifiedToken {
+/** Whose token it is, if its signature was right. */
+export interface TokenClient {
   clientId: string
   vendorId: string
+}
+
+export interface VerifiedToken extends TokenClient {
   scopes: readonly string[]
   jti: string
   kid: string
 }
 
-export type RefusalReason =
-  | 'malformed'
-  | 'type'
-  | 'algorithm'
-  | 'unknown_key'
-  | 'signature'
-  | 'issuer'
-  | 'audience'
-  | 'expired'
-  | 'issued_in_future'
-  | 'not_yet_valid'
-  | 'claims'
-  | 'lifetime'
-  | 'revoked'
+/** What the caller gets to read (RFC 6750 §3.1): enough to fix an honest mistake. */
+export const DESCRIPTIONS = {
+  malformed: 'The token is not a well-formed JWT',
+  type: 'The token is not an access token (typ at+jwt)',
+  algorithm: 'The signing algorithm is not accepted',
+  unknown_key: 'The token is signed with an unknown key',
+  signature: 'The signature is invalid',
+  issuer: 'The token is from another issuer',
+  audience: 'The token is for another audience',
+  expired: 'The token has expired',
+  issued_in_future: 'The token was issued in the future',
+  not_yet_valid: 'The token is not valid yet',
+  claims: 'A required claim is missing or invalid',
+  lifetime: 'The token is valid for longer than 900 seconds',
+  revoked: 'The token, its client or its key was revoked',
+} as const
+
+export type RefusalReason = keyof typeof DESCRIPTIONS
 
 /** `valid` holds until the token expires, as long as its key stays the same. `undecided`: the key is not known yet. */
 export type TokenVerdict =
   | { verdict: 'valid'; token: VerifiedToken; signingKey: SigningKey; expiresAt_s: number }
   | { verdict: 'refused'; reason: RefusalReason; client?: TokenClient }
   | { verdict: 'undecided' }
-
-/** Whose token it is, if its signature was right. */
-export interface TokenClient {
-  clientId: string
-  vendorId: string
-}
 
 export type VerifyToken = (token: string) => Promise<TokenVerdict>
 
