@@ -86,6 +86,9 @@ export function createOpenidProvider({
     return found
   }
 
+  const inTurn = <T extends object>(address: string, work: (found: Discovered) => Promise<T>) =>
+    inLine(addressSubject(address, 48), () => bounded(discovered().then(work)))
+
   return {
     async authorizationUrl({ state, nonce, codeVerifier, fresh }) {
       const { configuration } = await bounded(discovered())
@@ -101,27 +104,22 @@ export function createOpenidProvider({
       })
     },
     claims: (querystring, { state, nonce, codeVerifier, fresh }, { address }) =>
-      inLine(addressSubject(address, 48), () =>
-        bounded(
-          (async () => {
-            const { configuration } = await discovered()
-            const tokens = await openid.authorizationCodeGrant(
-              configuration,
-              new URL(`${redirectUri}?${querystring}`),
-              {
-                expectedState: state,
-                expectedNonce: nonce,
-                pkceCodeVerifier: codeVerifier,
-                ...(fresh && { maxAge: FRESH_MAX_AGE_S }),
-              },
-            )
-            const claims = tokens.claims()
-            if (!claims || !tokens.id_token) throw new OpenidRefusal('not_trusted', 'no_id_token')
-            judgeIdToken(tokens.id_token, claims, { clientId: settings.clientId, now_ms: clock.now() })
-            return completed(configuration, settings, { claims, accessToken: tokens.access_token })
-          })(),
-        ),
-      ),
+      inTurn(address, async ({ configuration }) => {
+        const tokens = await openid.authorizationCodeGrant(
+          configuration,
+          new URL(`${redirectUri}?${querystring}`),
+          {
+            expectedState: state,
+            expectedNonce: nonce,
+            pkceCodeVerifier: codeVerifier,
+            ...(fresh && { maxAge: FRESH_MAX_AGE_S }),
+          },
+        )
+        const claims = tokens.claims()
+        if (!claims || !tokens.id_token) throw new OpenidRefusal('not_trusted', 'no_id_token')
+        judgeIdToken(tokens.id_token, claims, { clientId: settings.clientId, now_ms: clock.now() })
+        return completed(configuration, settings, { claims, accessToken: tokens.access_token })
+      }),
     async signOutUrl() {
       if (!settings.signOut) return undefined
       const found = await within(SIGN_OUT_MAX_MS, discovered()).catch(() => undefined)
@@ -130,18 +128,12 @@ export function createOpenidProvider({
       return openid.buildEndSessionUrl(found.configuration, { post_logout_redirect_uri: `${baseUrl}/` })
     },
     logout: (token, { address }) =>
-      inLine(addressSubject(address, 48), () =>
-        bounded(
-          (async () => {
-            const { configuration, keys } = await discovered()
-            const { id_token_signing_alg_values_supported: listed = ['RS256'] } =
-              configuration.serverMetadata()
-            const algorithms = listed.filter((name) => PUBLIC_KEY_ALGORITHM.test(name))
-            const { issuer, clientId } = settings
-            return judgeLogoutToken(token, { keys, algorithms, issuer, clientId, now_ms: clock.now() })
-          })(),
-        ),
-      ),
+      inTurn(address, async ({ configuration, keys }) => {
+        const { id_token_signing_alg_values_supported: listed = ['RS256'] } = configuration.serverMetadata()
+        const algorithms = listed.filter((name) => PUBLIC_KEY_ALGORITHM.test(name))
+        const { issuer, clientId } = settings
+        return judgeLogoutToken(token, { keys, algorithms, issuer, clientId, now_ms: clock.now() })
+      }),
   }
 }
 
@@ -189,28 +181,25 @@ async function discover(settings: OpenidSettings): Promise<Discovered> {
   const loopback = isLoopback(settings)
   const allowed = (url: URL) => isAllowedUrl(url, { loopback })
   const fetch = boundedFetch(allowed)
-  const execute = loopback ? [openid.allowInsecureRequests] : []
-  const timeout = DEADLINE_MS / 1_000
-  const options = { [openid.customFetch]: fetch, execute, timeout }
-  const metadata = (
-    await openid.discovery(server, clientId, undefined, openid.None(), options)
-  ).serverMetadata()
+  const basic = openid.ClientSecretBasic(clientSecret)
+  const post = openid.ClientSecretPost(clientSecret)
+  const authenticate: openid.ClientAuth = (server, ...request) => {
+    const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
+    return (methods.includes('client_secret_basic') ? basic : post)(server, ...request)
+  }
+  const configuration = await openid.discovery(server, clientId, undefined, authenticate, {
+    [openid.customFetch]: fetch,
+    timeout: DEADLINE_MS / 1_000,
+    // By default, the library relies on TLS and skips the signature of an ID token from the token endpoint.
+    execute: [openid.enableNonRepudiationChecks, ...(loopback ? [openid.allowInsecureRequests] : [])],
+  })
+  const metadata = configuration.serverMetadata()
   // Discovery §4.3: an exact match. The generic issuer of a multi-tenant provider is not a tenant's.
   if (metadata.issuer !== issuer) throw new OpenidRefusal('not_trusted', 'another_issuer')
   for (const name of ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const) {
     const url = URL.parse(metadata[name] ?? '')
     if (!url || !allowed(url)) throw new OpenidRefusal('not_trusted', `no_usable_${name}`)
   }
-  const methods = metadata.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
-  const authentication = methods.includes('client_secret_basic')
-    ? openid.ClientSecretBasic(clientSecret)
-    : openid.ClientSecretPost(clientSecret)
-  const configuration = new openid.Configuration(metadata, clientId, undefined, authentication)
-  configuration.timeout = timeout
-  configuration[openid.customFetch] = fetch
-  for (const extension of execute) extension(configuration)
-  // By default, the library relies on TLS and skips the signature of an ID token from the token endpoint.
-  openid.enableNonRepudiationChecks(configuration)
   const keys = createRemoteJWKSet(new URL(metadata.jwks_uri ?? ''), {
     timeoutDuration: DEADLINE_MS,
     [customFetch]: fetch as typeof globalThis.fetch,

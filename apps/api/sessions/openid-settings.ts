@@ -4,27 +4,6 @@ import { type Env, LOOPBACK_HOST } from '#shared/process/config.ts'
 
 export type OpenidRole = 'admin' | 'member'
 
-/** The OpenID provider for signing in, and what its claims mean here. */
-export interface OpenidSettings {
-  /** Exactly as the provider calls itself. */
-  issuer: string
-  clientId: string
-  clientSecret: string
-  scope: string
-  /** What the sign-in page calls the provider. */
-  name: string
-  companyClaim: string
-  /** The company for each value of that claim. `any`: the value is the id of the company. */
-  companies: ReadonlyMap<string, string> | 'any'
-  roleClaim: string
-  roles: ReadonlyMap<string, OpenidRole>
-  /** Whether an address counts as verified without the claim `email_verified`. */
-  emailAlwaysVerified: boolean
-  linkByEmail: boolean
-  /** Whether signing out here leads on to signing out there. */
-  signOut: boolean
-}
-
 const ANY_COMPANY = '*'
 const NAME_MAX_CHARACTERS = 60
 
@@ -155,8 +134,11 @@ export function openidShapeFor(env: Env): typeof openidShape {
 
 type Values = z.infer<z.ZodObject<typeof openidShape>>
 
+/** The OpenID provider for signing in, and what its claims mean here. */
+export type OpenidSettings = NonNullable<ReturnType<typeof openidSettings>>
+
 /** @returns undefined when no provider is configured. */
-export function openidSettings(values: Values): OpenidSettings | undefined {
+export function openidSettings(values: Values) {
   const {
     OPENID_ISSUER: issuer,
     OPENID_CLIENT_ID: clientId,
@@ -171,6 +153,7 @@ export function openidSettings(values: Values): OpenidSettings | undefined {
     scope: values.OPENID_SCOPE,
     name: values.OPENID_NAME,
     companyClaim: values.OPENID_COMPANY_CLAIM,
+    /** The company for each value of that claim. `any`: the value is the id of the company. */
     companies: allowed,
     roleClaim: values.OPENID_ROLE_CLAIM,
     roles: values.OPENID_ROLES,
