@@ -16,33 +16,6 @@ import { type UnknownSetting, unknownSettings, withUnknown } from '../setting-na
 const HIGHEST_PORT = 65_535
 const DEFAULT_PORT = 8_080
 
-/** The settings of the local stack. Everything has a default. */
-export interface LocalSettings {
-  port: number
-  authPort: number
-  apiPort: number
-  authMetricsPort: number
-  apiMetricsPort: number
-  /** An absolute path. */
-  dataDir: string
-  /** Generated on the first start if undefined. */
-  demoPassword: string | undefined
-  /** The owner's URL of an existing Postgres; if undefined, one is started. */
-  databaseUrl: string | undefined
-  /** An existing Redis; if undefined, one is started. */
-  redisUrl: string | undefined
-  /** In base64. Generated on the first start if undefined. */
-  keyEncryptionKey: string | undefined
-  /** The address that callers use. Defaults to the gateway's own. */
-  issuer: string
-  apiResource: string
-  logLevel: string
-  /** Other settings passed on to the services, such as rate limits. */
-  serviceEnv: Record<string, string>
-  /** Variables that look like settings but are not. */
-  unknown: UnknownSetting[]
-}
-
 export const LOCAL_SHAPE = {
   PORT: portNumber
     .default(DEFAULT_PORT)
@@ -105,6 +78,9 @@ const NOT_PASSED_ON = new Set([
   'TRUSTED_PROXIES',
 ])
 
+/** The settings of the local stack. Everything has a default. `issuer` and `apiResource` default to the gateway. */
+export type LocalSettings = ReturnType<typeof settingsOf>
+
 /** @throws ConfigError that names every invalid or unknown variable. */
 export function localSettings(env: NodeJS.ProcessEnv): LocalSettings {
   const unknown = unknownSettings(env)
@@ -115,7 +91,7 @@ export function localSettings(env: NodeJS.ProcessEnv): LocalSettings {
   }
 }
 
-function settingsOf(env: NodeJS.ProcessEnv, unknown: UnknownSetting[]): LocalSettings {
+function settingsOf(env: NodeJS.ProcessEnv, unknown: UnknownSetting[]) {
   const given = readConfig(env, LOCAL_SHAPE)
   const { PORT, AUTH_PORT = PORT + 1, API_PORT = PORT + 2 } = given
   const { AUTH_METRICS_PORT = PORT + 3, API_METRICS_PORT = PORT + 4 } = given
@@ -133,10 +109,12 @@ function settingsOf(env: NodeJS.ProcessEnv, unknown: UnknownSetting[]): LocalSet
     demoPassword: given.DEMO_PASSWORD,
     databaseUrl: given.DATABASE_URL,
     redisUrl: given.REDIS_URL,
+    /** In base64. */
     keyEncryptionKey: given.KEY_ENCRYPTION_KEY?.map((key) => key.toString('base64')).join(','),
     issuer: given.ISSUER ?? baseUrl,
     apiResource: given.API_RESOURCE ?? baseUrl,
     logLevel: given.LOG_LEVEL,
+    /** Passed on to the services, such as rate limits. */
     serviceEnv: {
       DRAIN_DELAY_S: '0',
       ...Object.fromEntries(
@@ -144,7 +122,7 @@ function settingsOf(env: NodeJS.ProcessEnv, unknown: UnknownSetting[]): LocalSet
           (entry): entry is [string, string] => entry[1] !== undefined && isPassedOn(entry[0]),
         ),
       ),
-    },
+    } as Record<string, string>,
     unknown,
   }
 }

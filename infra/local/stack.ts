@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { systemClock } from '#shared/process/clock.ts'
-import { createPostgres } from '#shared/stores/postgres.ts'
+import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { migrate, NewerDatabase } from '../database/migrate.ts'
 import { AUDIT_FILE, type DataDir, openDataDir } from './data-dir.ts'
 import { type DemoClient, demoClient } from './demo-client.ts'
@@ -12,7 +12,7 @@ import type { Part, Parts } from './parts.ts'
 import { requireFreePort } from './ports.ts'
 import { writeRunning } from './running.ts'
 import { type LocalSecrets, localSecrets } from './secrets.ts'
-import { holdsOnlyOthers, type SeedResult, seed } from './seed/seed.ts'
+import { holdsOnlyOthers, seed } from './seed/seed.ts'
 import { type RunningService, startService } from './service.ts'
 import type { LocalSettings } from './settings.ts'
 import {
@@ -91,16 +91,10 @@ export async function startLocalStack(parts: Parts, options: LocalStackOptions):
   })
 }
 
-interface Opened {
-  dataDir: DataDir
-  secrets: LocalSecrets
-  ends: ExitWatch
-}
-
 async function bringUp(
   parts: Parts,
   options: LocalStackOptions,
-  { dataDir, secrets, ends }: Opened,
+  { dataDir, secrets, ends }: { dataDir: DataDir; secrets: LocalSecrets; ends: ExitWatch },
 ): Promise<LocalStack> {
   const { settings, say, signal } = options
   const [postgres, redis, pages] = await together(
@@ -190,7 +184,11 @@ async function migrateTo(
   { ownerUrl }: Store,
   { secrets, say }: { secrets: LocalSecrets; say: (line: string) => void },
 ): Promise<void> {
-  await refuseForeignDatabase(ownerUrl)
+  // A real installation, where demo users would be strangers with access.
+  if (await asOwner(ownerUrl, holdsOnlyOthers))
+    throw new Failure(
+      'The database of DATABASE_URL already has companies, none of them from the demo. npm start is only for demos: it would add demo users to it and change the passwords of its roles.',
+    )
   const { postgres: _, ...passwords } = secrets.postgres
   const names = await migrate({ ownerUrl, passwords }).catch((error) => {
     throw error instanceof NewerDatabase ? new Failure(error.message) : error
@@ -198,44 +196,28 @@ async function migrateTo(
   say(`Database: ${names.length > 0 ? `${names.length} migrations run` : 'up to date'}`)
 }
 
-/** Refuses a real installation, where demo users would be strangers with access. */
-async function refuseForeignDatabase(ownerUrl: string): Promise<void> {
-  const db = createPostgres({ url: ownerUrl, poolSize: 1, applicationName: 'integration-local' })
+async function asOwner<T>(url: string, work: (db: Database) => Promise<T>): Promise<T> {
+  const db = createPostgres({ url, poolSize: 1, applicationName: 'integration-local' })
   try {
-    if (await holdsOnlyOthers(db))
-      throw new Failure(
-        'The database of DATABASE_URL already has companies, none of them from the demo. npm start is only for demos: it would add demo users to it and change the passwords of its roles.',
-      )
+    return await work(db)
   } finally {
     await db.destroy()
   }
 }
 
 /** Adds the demo companies and the demo client. */
-async function fill(
+const fill = (
   { ownerUrl }: Store,
   { dataDir, secrets, options }: { dataDir: DataDir; secrets: LocalSecrets; options: LocalStackOptions },
-): Promise<{ seeded: SeedResult; client: DemoClient }> {
-  const db = createPostgres({ url: ownerUrl, poolSize: 1, applicationName: 'integration-local' })
-  try {
+) =>
+  asOwner(ownerUrl, async (db) => {
     const seeded = await seed({ db, clock: systemClock, password: options.settings.demoPassword })
     options.say(
       `Demo data: ${seeded.days > 0 ? `${seeded.days} days of analytics added for each company` : 'complete'}`,
     )
     const client = await demoClient({ db, dataDir, secrets, replace: options.newDemoClient ?? false })
     return { seeded, client }
-  } finally {
-    await db.destroy()
-  }
-}
-
-interface ServicesOptions {
-  stores: { postgres: Store; redis: Store }
-  keyEncryptionKey: string
-  logSigningKey: string
-  auditFile: string
-  ends: ExitWatch
-}
+  })
 
 /** The authorization server must not get the OpenID provider's client secret, nor the log's key. */
 const withoutSecretsOfApi = (env: Record<string, string>): Record<string, string> =>
@@ -245,7 +227,17 @@ const withoutSecretsOfApi = (env: Record<string, string>): Record<string, string
 async function startServices(
   parts: Parts,
   { settings, say, output, signal, watch, inspect }: LocalStackOptions,
-  { stores, keyEncryptionKey, logSigningKey, auditFile, ends }: ServicesOptions,
+  {
+    stores,
+    keyEncryptionKey,
+    logSigningKey,
+    auditFile,
+    ends,
+  }: Pick<LocalStack, 'stores' | 'auditFile'> & {
+    keyEncryptionKey: string
+    logSigningKey: string
+    ends: ExitWatch
+  },
 ): Promise<LocalStack['services']> {
   const trusted = (await gatewayAddress()) ?? '127.0.0.1'
   const env = (service: 'auth' | 'api') => ({
@@ -312,10 +304,7 @@ interface ExitWatch {
 
 function watchExits(parts: Parts): ExitWatch {
   const abort = new AbortController()
-  let fail: (sentence: string) => void = () => {}
-  const failed = new Promise<string>((resolve) => {
-    fail = resolve
-  })
+  const { promise: failed, resolve: fail } = Promise.withResolvers<string>()
   return {
     watch(name, ended) {
       void ended?.then((how) => {
