@@ -1,3 +1,4 @@
+import { within } from '#shared/process/within.ts'
 import type { AddressReason, AddressRule } from './address-verdict.ts'
 import { DNS_DEADLINE_MS, type Resolution, type Resolve } from './resolver.ts'
 
@@ -17,7 +18,9 @@ export async function judgeName(
   name: string,
   { resolve, judgeAddress, signal }: { resolve: Resolve; judgeAddress: AddressRule; signal?: AbortSignal },
 ): Promise<NameVerdict> {
-  const resolution = await resolveWithin(DNS_DEADLINE_MS, resolve, name, signal)
+  const answer = resolve(name, signal).catch(() => undefined)
+  // Ends by the deadline, whatever the resolver does.
+  const resolution = (await within(DNS_DEADLINE_MS, answer)) ?? NO_ANSWER
   if (resolution.failure !== null) return { kind: resolution.failure }
   const verdicts = resolution.addresses.map((address) => judgeAddress(address))
   const addresses = verdicts.flatMap((verdict) => (verdict.public ? [verdict.address] : []))
@@ -28,23 +31,3 @@ export async function judgeName(
 }
 
 const NO_ANSWER: Resolution = { addresses: [], complete: false, failure: 'no_answer' }
-
-/** Ends by the deadline, whatever the resolver does. */
-async function resolveWithin(
-  deadline_ms: number,
-  resolve: Resolve,
-  name: string,
-  signal: AbortSignal | undefined,
-): Promise<Resolution> {
-  const { promise: ended, resolve: end } = Promise.withResolvers<Resolution>()
-  const giveUp = () => end(NO_ANSWER)
-  const timer = setTimeout(giveUp, deadline_ms)
-  signal?.addEventListener('abort', giveUp)
-  if (signal?.aborted) giveUp()
-  try {
-    return await Promise.race([resolve(name, signal).catch(() => NO_ANSWER), ended])
-  } finally {
-    clearTimeout(timer)
-    signal?.removeEventListener('abort', giveUp)
-  }
-}

@@ -13,13 +13,11 @@ export interface CallbackUrl {
   /** The host for the activity log, with the port unless that is 443. */
   host: string
   port: number
-  path: string
   address: string | null
 }
 
 export type UrlVerdict =
   | { ok: true; url: CallbackUrl }
-  /** `addressReason` is set if the host is a non-public address. */
   /** `addressReason` says why the IP literal is not public; null for every other code. */
   | { ok: false; code: CallbackUrlProblemCode; sentence: string; addressReason: AddressReason | null }
 
@@ -133,8 +131,7 @@ function judgeParsed(url: URL, judgeAddress: AddressRule): UrlVerdict {
   }
   const code = refusedCredential(url)
   if (code) return refuse(code)
-  const path = `${url.pathname}${url.search}`
-  return { ok: true, url: { href: url.href, hostname, host: url.host, port, path, address } }
+  return { ok: true, url: { href: url.href, hostname, host: url.host, port, address } }
 }
 
 /** @param name as the parser returns it: lower case, Unicode as punycode. */

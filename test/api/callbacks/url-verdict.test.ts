@@ -65,7 +65,6 @@ describe('the verdict on a callback URL', () => {
         hostname: 'hooks.acme.com',
         host: 'hooks.acme.com:8443',
         port: 8443,
-        path: '/b?c=d',
         address: null,
       },
     })
