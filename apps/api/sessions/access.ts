@@ -16,12 +16,17 @@ export const SESSION_REALM = 'workspace'
 
 export type SessionAccess = Access<{ session: SessionState }>
 
-export interface SessionAccessDependencies {
+/** Dependencies of the routes for one's own sessions. */
+export interface SessionDependencies {
   db: Database
   clock: Clock
   cookie: SessionCookie
+  session: SessionAccess
   /** A session unused for this long has ended. */
   sessionIdle_ms: number
+}
+
+export interface SessionAccessDependencies extends Omit<SessionDependencies, 'session'> {
   limits: {
     /** Counts invalid session tokens by address. */
     guessesPerAddress: RateLimit

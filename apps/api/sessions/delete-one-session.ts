@@ -1,13 +1,12 @@
 import { Problem } from '#shared/problems/problems.ts'
-import type { Database } from '#shared/stores/postgres.ts'
 import { type Route, route } from '../http/route.ts'
 import { logSessionEnd } from '../http/session-end.ts'
-import type { SessionAccess } from './access.ts'
+import type { SessionDependencies } from './access.ts'
 import { deleteSessionOf } from './sessions.ts'
 
 const SESSION_ID = /^sid_[0-9a-f]{32}$/
 
-export const deleteOneSession = ({ db, session: by }: { db: Database; session: SessionAccess }): Route =>
+export const deleteOneSession = ({ db, session: by }: SessionDependencies): Route =>
   route({
     method: 'delete',
     path: '/v1/sessions/:sessionId',

@@ -1,10 +1,8 @@
 import { z } from 'zod'
 import { endSessions } from '#shared/accounts/people.ts'
-import type { Database } from '#shared/stores/postgres.ts'
 import { type Route, route } from '../http/route.ts'
 import { logSessionEnd } from '../http/session-end.ts'
-import type { SessionAccess } from './access.ts'
-import type { SessionCookie } from './cookie.ts'
+import type { SessionDependencies } from './access.ts'
 import type { ConfiguredOpenid } from './openid-configured.ts'
 import { deleteSession as endSession } from './sessions.ts'
 
@@ -26,12 +24,7 @@ export const deleteSession = ({
   cookie,
   session: by,
   configured,
-}: {
-  db: Database
-  cookie: SessionCookie
-  session: SessionAccess
-  configured: ConfiguredOpenid | undefined
-}): Route =>
+}: SessionDependencies & { configured: ConfiguredOpenid | undefined }): Route =>
   route({
     method: 'delete',
     path: '/v1/session',

@@ -1,19 +1,9 @@
-import type { Clock } from '#shared/process/clock.ts'
-import type { Database } from '#shared/stores/postgres.ts'
 import { type Route, route } from '../http/route.ts'
-import type { SessionAccess } from './access.ts'
+import type { SessionDependencies } from './access.ts'
 import { Session } from './schemas.ts'
 import { sessionAnswer } from './session-answer.ts'
 
-export const getSession = ({
-  db,
-  clock,
-  session: by,
-}: {
-  db: Database
-  clock: Clock
-  session: SessionAccess
-}): Route =>
+export const getSession = ({ db, clock, session: by }: SessionDependencies): Route =>
   route({
     method: 'get',
     path: '/v1/session',

@@ -1,8 +1,6 @@
-import type { Clock } from '#shared/process/clock.ts'
-import type { Database } from '#shared/stores/postgres.ts'
 import { page } from '../http/page.ts'
 import { type Route, route } from '../http/route.ts'
-import type { SessionAccess } from './access.ts'
+import type { SessionDependencies } from './access.ts'
 import { SessionPage, SessionQuery } from './schemas.ts'
 import { type ListedSession, listSessions } from './sessions.ts'
 
@@ -11,12 +9,7 @@ export const getSessions = ({
   clock,
   session: by,
   sessionIdle_ms: idle_ms,
-}: {
-  db: Database
-  clock: Clock
-  session: SessionAccess
-  sessionIdle_ms: number
-}): Route =>
+}: SessionDependencies): Route =>
   route({
     method: 'get',
     path: '/v1/sessions',

@@ -1,5 +1,5 @@
 import type { Route } from '../http/route.ts'
-import type { SessionAccess } from './access.ts'
+import type { SessionDependencies } from './access.ts'
 import { deleteOneSession } from './delete-one-session.ts'
 import { deleteSession } from './delete-session.ts'
 import { getSession } from './get-session.ts'
@@ -12,7 +12,7 @@ import { previewInvitation } from './preview-invitation.ts'
 import { putPassword } from './put-password.ts'
 
 export const createSessionRoutes = (
-  deps: InvitationDependencies & OpenidDependencies & { session: SessionAccess; sessionIdle_ms: number },
+  deps: InvitationDependencies & OpenidDependencies & SessionDependencies,
 ): Route[] => {
   const configured = configuredOpenid(deps)
   return [
