@@ -1,7 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { AddressRule } from './address-verdict.ts'
 import { adviceOnFailure, adviceOnStatus } from './advice.ts'
-import type { CertificateFacts } from './certificate.ts'
 import type { BodyEnd, Exchange, ReceiverAnswer } from './exchange.ts'
 import { BODY_LIMIT_BYTES, BODY_TIMEOUT_MS } from './exchange.ts'
 import { FAILURE_LINES, type Failure } from './failures.ts'
@@ -45,7 +44,7 @@ export function testResult(facts: TestFacts): TestResult {
     receiver: exchange?.peer
       ? { address: exchange.peer, certificateExpiresAt: certificate?.expiresAt?.toISOString() ?? null }
       : null,
-    log: logOf({ facts, timings, certificate, answer, failure }),
+    log: logOf(facts, timings, failure),
     advice: answer
       ? adviceOnStatus(answer.status, redirectTarget(answer, facts))
       : adviceOnFailure(failure ?? 'closed', { host: facts.host, certificate }),
@@ -76,18 +75,13 @@ function redirectTarget(answer: ReceiverAnswer, { url, judgeAddress }: TestFacts
   return shownText(href).join('\n') === href ? href : null
 }
 
-interface LogFacts {
-  facts: TestFacts
-  timings: TestResult['timings']
-  certificate: CertificateFacts | null
-  answer: ReceiverAnswer | null
-  failure: Failure | null
-}
-
 /** The steps of the test, one per line, then the receiver's answer. */
-function logOf({ facts, timings, certificate, answer, failure }: LogFacts): string[] {
+function logOf(
+  { exchange, host, port, addressCount }: TestFacts,
+  timings: TestResult['timings'],
+  failure: Failure | null,
+): string[] {
   const lines: string[] = []
-  const { exchange, host, port, addressCount } = facts
   if (addressCount !== null && addressCount > 0 && exchange) {
     lines.push(
       `${host} has ${addressCount} public ${addressCount === 1 ? 'address' : 'addresses'} (${timings.dnsMs} ms)`,
@@ -95,14 +89,13 @@ function logOf({ facts, timings, certificate, answer, failure }: LogFacts): stri
   }
   if (exchange?.peer) lines.push(`connected to ${exchange.peer}, port ${port} (${timings.connectMs} ms)`)
   if (timings.tlsMs !== null) {
-    const until = certificate?.expiresAt
-      ? `, certificate valid until ${certificate.expiresAt.toISOString()}`
-      : ''
+    const expiresAt = exchange?.certificate?.expiresAt
+    const until = expiresAt ? `, certificate valid until ${expiresAt.toISOString()}` : ''
     lines.push(`${exchange?.tlsVersion?.replace('TLSv', 'TLS ') ?? 'TLS'}${until} (${timings.tlsMs} ms)`)
     if (failure !== 'send_timeout') lines.push('sent POST with Content-Type: application/json')
   }
   if (failure) lines.push(FAILURE_LINES[failure])
-  return answer ? [...lines, ...answerLines(answer, timings)] : lines
+  return exchange?.answer ? [...lines, ...answerLines(exchange.answer, timings)] : lines
 }
 
 function answerLines(answer: ReceiverAnswer, timings: TestResult['timings']): string[] {
