@@ -15,10 +15,8 @@ export const LANGUAGES: Record<string, string> = {
 /** What other fenced blocks are. */
 const KINDS: Record<string, string> = {
   console: 'Shell',
-  env: '.env',
   http: 'HTTP',
   json: 'JSON',
-  nginx: 'nginx',
   regex: 'Regular expression',
 }
 

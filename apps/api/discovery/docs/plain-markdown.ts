@@ -52,7 +52,6 @@ function elementAsMarkdown(name: string, attributes: string, content: string): s
     case 'li':
       return `\n- ${content}`
     case 'p':
-    case 'ul':
     case 'table':
       return `\n\n${content}\n\n`
     case 'thead':

@@ -8,7 +8,6 @@ const BY_NAME: Record<string, unknown> = {
   callbackUrl: 'https://hooks.example.com/events',
   clientId: 'cli_4f1D2c3B5a69q78796a5w4',
   clientSecret: 'ias_shownOnce',
-  currency: 'EUR',
   email: 'owner@acme.example',
   entryId: '42',
   eventId: 'order-2026-11-20-0001',
@@ -18,7 +17,6 @@ const BY_NAME: Record<string, unknown> = {
   requestId: '0b9f6b52-3c1e-4f55-9f0e-6b8f6f1c1d2a',
   sessionId: 'sid_0123456789abcdef0123456789abcdef',
   sessionToken: 'returned-once',
-  status: 200,
   subject: 'cli_4f1D2c3B5a69q78796a5w4',
   url: 'https://hooks.example.com/events',
   userAgent: 'Mozilla/5.0',
@@ -52,6 +50,5 @@ export function exampleOf(schema: JsonSchema, schemas: Record<string, JsonSchema
   if (type === 'boolean') return true
   if (typeof BY_NAME[name] === type) return BY_NAME[name]
   if (type === 'integer' || type === 'number') return Math.max(1, typeof minimum === 'number' ? minimum : 1)
-  if (type === 'null') return null
   return BY_FORMAT[String(format)] ?? 'text'
 }
