@@ -77,7 +77,6 @@ export function createRevocationFeed({
   timeout_ms?: number
   pollEvery_ms?: number
 }): RevocationFeed {
-  const readPage = createPageReader({ issuer, keys, clock })
   const stopping = new AbortController()
   let copy: Copy | undefined
   let failure: string | undefined
@@ -95,7 +94,7 @@ export function createRevocationFeed({
       signal: stopping.signal,
     })
     const completeUntil_ms = sentAt_ms - ageOf(headers) * 1_000
-    const page = { ...(await readPage(text, copy)), completeUntil_ms }
+    const page = { ...(await readPage(text, copy, { issuer, keys, clock })), completeUntil_ms }
     const { iat = page.iat } = copy ?? {}
     copy = newer(copy, page)
     if (page.iat < iat) throw new Error('is older than the page before')
@@ -154,37 +153,31 @@ const both = (one: Revoked, other: Revoked): Revoked => ({
 })
 
 /**
- * Returns a function that verifies a page. It rejects a page that is not signed by a current key, or whose key the page
- * itself or the copy before lists as revoked: whoever stole a key may sign pages too.
+ * Verifies a page. It rejects one that is not signed by a current key, or whose key the page itself or the copy before
+ * lists as revoked: whoever stole a key may sign pages too.
  */
-function createPageReader({
-  issuer,
-  keys,
-  clock,
-}: {
-  issuer: string
-  keys: Pick<SigningKeys, 'find'>
-  clock: { now(): number }
-}): (text: string, copy: Copy | undefined) => Promise<Pick<Copy, 'revoked' | 'iat'>> {
-  return async (text, copy) => {
-    const { kid = '' } = decodeProtectedHeader(text)
-    const key = await keys.find(kid)
-    if (typeof key === 'string') throw new Error('is signed with an unknown key')
-    const { payload } = await jwtVerify(text, key.publicKey, {
-      algorithms: [key.alg],
-      typ: 'revocations+jwt',
-      issuer,
-      requiredClaims: ['iat'],
-      currentDate: new Date(clock.now()),
-    })
-    const { iat = Number.NaN } = payload
-    if (!(Math.abs(iat - clock.now() / 1_000) <= CLOCK_SKEW_S))
-      throw new Error(`was made more than ${CLOCK_SKEW_S} s from this clock`)
-    const revoked = { client: setOf(payload.clients), key: setOf(payload.keys), token: setOf(payload.tokens) }
-    if (revoked.key.has(digest(kid)) || copy?.revoked.key.has(digest(kid)))
-      throw new Error('is signed with a revoked key')
-    return { revoked, iat }
-  }
+async function readPage(
+  text: string,
+  copy: Copy | undefined,
+  { issuer, keys, clock }: { issuer: string; keys: Pick<SigningKeys, 'find'>; clock: { now(): number } },
+): Promise<Pick<Copy, 'revoked' | 'iat'>> {
+  const { kid = '' } = decodeProtectedHeader(text)
+  const key = await keys.find(kid)
+  if (typeof key === 'string') throw new Error('is signed with an unknown key')
+  const { payload } = await jwtVerify(text, key.publicKey, {
+    algorithms: [key.alg],
+    typ: 'revocations+jwt',
+    issuer,
+    requiredClaims: ['iat'],
+    currentDate: new Date(clock.now()),
+  })
+  const { iat = Number.NaN } = payload
+  if (!(Math.abs(iat - clock.now() / 1_000) <= CLOCK_SKEW_S))
+    throw new Error(`was made more than ${CLOCK_SKEW_S} s from this clock`)
+  const revoked = { client: setOf(payload.clients), key: setOf(payload.keys), token: setOf(payload.tokens) }
+  if (revoked.key.has(digest(kid)) || copy?.revoked.key.has(digest(kid)))
+    throw new Error('is signed with a revoked key')
+  return { revoked, iat }
 }
 
 /** @throws Error unless it is a list of digests: a page that cannot be read must not seem empty. */
