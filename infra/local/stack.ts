@@ -293,20 +293,14 @@ async function gatewayAddress(): Promise<string | undefined> {
   return usable ? GATEWAY_ADDRESS : undefined
 }
 
-interface ExitWatch {
-  /** Detects a part that exits without being stopped. */
-  watch(name: string, ended: Promise<string> | undefined): void
-  /** Resolves then, with a sentence that names the part. */
-  failed: Promise<string>
-  /** Aborted then, with that sentence as a Failure. */
-  signal: AbortSignal
-}
+type ExitWatch = ReturnType<typeof watchExits>
 
-function watchExits(parts: Parts): ExitWatch {
+/** Detects a part that exits without being stopped: `failed` resolves, and `signal` is aborted, with a sentence. */
+function watchExits(parts: Parts) {
   const abort = new AbortController()
   const { promise: failed, resolve: fail } = Promise.withResolvers<string>()
   return {
-    watch(name, ended) {
+    watch(name: string, ended: Promise<string> | undefined) {
       void ended?.then((how) => {
         if (parts.stopping) return
         const sentence = `${name} exited unexpectedly: ${how}`

@@ -57,10 +57,7 @@ export async function givenPostgres(url: string, secrets: LocalSecrets): Promise
   return { ...postgresAt(url, secrets), ...nothingToStop }
 }
 
-function postgresAt(
-  url: string,
-  secrets: LocalSecrets,
-): Pick<PostgresStore, 'ownerUrl' | 'operatorUrl' | 'serviceUrl'> {
+function postgresAt(url: string, secrets: LocalSecrets) {
   const urlOf = (role: Exclude<keyof LocalSecrets['postgres'], 'postgres'>): string => {
     const own = new URL(url)
     own.username = role
@@ -70,7 +67,7 @@ function postgresAt(
   return {
     ownerUrl: url,
     operatorUrl: urlOf('integration_operator'),
-    serviceUrl: (service) => urlOf(`integration_${service}`),
+    serviceUrl: (service: 'auth' | 'api') => urlOf(`integration_${service}`),
   }
 }
 
