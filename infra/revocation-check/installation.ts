@@ -1,10 +1,7 @@
 import got, { type Got } from 'got'
-import { decodeJwt } from 'jose'
 
 /** What the check knows of an installation. */
 export interface Installation {
-  baseUrl: string
-  apiUrl: string
   metadata: {
     issuer: string
     token_endpoint: string
@@ -18,21 +15,12 @@ export interface Installation {
   http: Got
 }
 
-export interface AccessTokenClaims {
-  aud: string
-  vendor_id: string
-  exp: number
-}
-
 /** What a daily read needs. */
 const SCOPE = 'analytics:read'
 const TIMEOUT_MS = 10_000
 
 /** Reads the metadata (RFC 8414) below a base URL. @throws Error that says what is wrong with the URL. */
-export async function discover(
-  baseUrl: string,
-  client: Installation['client'],
-): Promise<Omit<Installation, 'apiUrl'>> {
+export async function discover(baseUrl: string, client: Installation['client']): Promise<Installation> {
   const http = got.extend({
     throwHttpErrors: false,
     followRedirect: false,
@@ -46,11 +34,11 @@ export async function discover(
   // RFC 8414 §3.3. The secret goes to the endpoints that this document names.
   if (metadata.issuer !== baseUrl)
     throw new Error(`${url} is of another issuer, ${metadata.issuer}. Give that as the base URL.`)
-  return { baseUrl, metadata, client, http }
+  return { metadata, client, http }
 }
 
 /** @throws Error with what the token endpoint said. */
-export async function getToken({ metadata, client, http }: Omit<Installation, 'apiUrl'>): Promise<string> {
+export async function getToken({ metadata, client, http }: Installation): Promise<string> {
   const { statusCode, body } = await http.post(metadata.token_endpoint, {
     form: {
       grant_type: 'client_credentials',
@@ -71,6 +59,3 @@ export async function revokeToken({ metadata, client, http }: Installation, toke
   if (statusCode !== 200)
     throw new Error(`The revocation endpoint answered ${statusCode}: ${body.slice(0, 200)}`)
 }
-
-/** The claims of a token of ours, unverified. */
-export const decodeAccessToken = (token: string): AccessTokenClaims => decodeJwt<AccessTokenClaims>(token)

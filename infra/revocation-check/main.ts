@@ -1,6 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
+import { decodeJwt } from 'jose'
 import { checkRevocation, isLate, resultsTable } from './check.ts'
-import { decodeAccessToken, discover, getToken } from './installation.ts'
+import { discover, getToken } from './installation.ts'
 import { introspection, resourceApi, revocationsPage, type Verifier } from './verifiers.ts'
 
 const EXIT_LATE = 1
@@ -45,11 +46,10 @@ async function main(): Promise<number> {
   const [baseUrl = ''] = program.args
   const { api, count } = program.opts<{ api?: string; count: number }>()
   const client = { id: required('CLIENT_ID'), secret: required('CLIENT_SECRET') }
-  const found = await discover(baseUrl.replace(/\/$/, ''), client)
-  const { aud } = decodeAccessToken(await getToken(found))
-  const installation = { ...found, apiUrl: (api ?? aud).replace(/\/$/, '') }
+  const installation = await discover(baseUrl.replace(/\/$/, ''), client)
+  const { aud } = decodeJwt<{ aud: string }>(await getToken(installation))
   const { SERVICE_ID: id } = process.env
-  const verifiers: Verifier[] = [resourceApi(installation)]
+  const verifiers: Verifier[] = [resourceApi(installation, (api ?? aud).replace(/\/$/, ''))]
   if (id) verifiers.push(introspection(installation, { id, secret: required('SERVICE_SECRET') }))
   verifiers.push(await revocationsPage(installation, aud))
   const results = await checkRevocation(installation, verifiers, {

@@ -1,7 +1,8 @@
+import { decodeJwt } from 'jose'
 import { createAccessTokens, TokenRefused } from '#shared/access-tokens/access-tokens.ts'
 import { createRevocationFeed } from '#shared/access-tokens/revocation-feed.ts'
 import { createSigningKeys } from '#shared/access-tokens/signing-keys.ts'
-import { decodeAccessToken, type Installation } from './installation.ts'
+import type { Installation } from './installation.ts'
 
 /** One way to learn that a token was revoked. */
 export interface Verifier {
@@ -16,12 +17,12 @@ export interface Verifier {
 const BY_PAGE_MS = 3_000
 
 /** The resource API: accepts a token if it answers the read of its company's daily figures. */
-export function resourceApi({ apiUrl, http }: Installation): Verifier {
+export function resourceApi({ http }: Installation, apiUrl: string): Verifier {
   return {
     name: 'resource API',
     promised_ms: 0,
     async accepts(token) {
-      const { vendor_id } = decodeAccessToken(token)
+      const { vendor_id } = decodeJwt<{ vendor_id: string }>(token)
       const { statusCode, body } = await http(`${apiUrl}/v1/analytics/${vendor_id}/daily`, {
         headers: { authorization: `Bearer ${token}` },
       })

@@ -54,10 +54,10 @@ describe('npm run revocation-check', function () {
   })
 
   it('finds a verifier that goes on accepting', async () => {
-    const http = await discover(stack.baseUrl, client)
+    const installation = await discover(stack.baseUrl, client)
     const answers = [true, true, true, false]
     const slow = { name: 'slow', promised_ms: 0, accepts: async () => answers.shift() ?? false }
-    const [result] = await checkRevocation({ ...http, apiUrl: stack.baseUrl }, [slow], {
+    const [result] = await checkRevocation(installation, [slow], {
       count: 1,
       progress: () => {},
     })
