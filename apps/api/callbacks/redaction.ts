@@ -40,6 +40,9 @@ const WORD = /(?<![\w.~+/-])[\w.~+/-]{16,}={0,2}/g
 const NAMED_KEY_CHARACTERS = 16
 const UNNAMED_KEY_CHARACTERS = 32
 
+/** Where lower case, upper case and digits alternate: rarely in words, every other character in keys. */
+const CHANGE = /(?<=[a-z])[A-Z0-9]|(?<=[A-Z])[a-z0-9]|(?<=[0-9])[A-Za-z]/g
+
 /** Paths and URLs are judged segment by segment. */
 function shownWord(word: string, name: string): string {
   if (!word.startsWith('/')) return looksLikeKey(word, name) ? HIDDEN : word
@@ -55,39 +58,14 @@ function shownWord(word: string, name: string): string {
  */
 function looksLikeKey(word: string, name: string): boolean {
   if (word.length < NAMED_KEY_CHARACTERS) return false
-  const { changes, digits, mixed } = mixtureOf(word)
+  const changes = word.match(CHANGE)?.length ?? 0
+  const digits = word.match(/[0-9]/g)?.length ?? 0
   if (isCredentialName(name) || hasCredentialScheme(name)) {
     return changes * 3 >= word.length || (digits >= 2 && changes * 6 >= word.length)
   }
+  const mixed = /[a-z]/.test(word) && /[A-Z]/.test(word)
   const random = mixed && digits >= 2 && changes * 4 >= word.length
   return word.length >= UNNAMED_KEY_CHARACTERS && random && !isIdentifierName(name)
-}
-
-interface Mixture {
-  /** How often lower case, upper case and digits alternate: rarely in words, every other character in keys. */
-  changes: number
-  digits: number
-  /** Whether it has both lower and upper case. */
-  mixed: boolean
-}
-
-function mixtureOf(word: string): Mixture {
-  const seen = { small: 0, capital: 0, digit: 0, other: 0 }
-  let changes = 0
-  let previous: keyof typeof seen = 'other'
-  for (const character of word) {
-    const kind = kindOf(character)
-    seen[kind] += 1
-    if (kind !== previous && kind !== 'other' && previous !== 'other') changes += 1
-    previous = kind
-  }
-  return { changes, digits: seen.digit, mixed: seen.small > 0 && seen.capital > 0 }
-}
-
-function kindOf(character: string): 'small' | 'capital' | 'digit' | 'other' {
-  if (character >= 'a' && character <= 'z') return 'small'
-  if (character >= 'A' && character <= 'Z') return 'capital'
-  return character >= '0' && character <= '9' ? 'digit' : 'other'
 }
 
 /** `name: `, `name=`, `"name":"` or `name ` directly before the position where it is applied. */
