@@ -5,9 +5,9 @@ import type { RateLimit } from '#shared/stores/rate-limit.ts'
 import type { Access } from '../http/route.ts'
 import type { ApiContext } from '../http/state.ts'
 import type { SessionCookie } from './cookie.ts'
-import { createOpenidProvider, type OpenidProvider } from './openid-provider.ts'
+import { createOpenidProvider } from './openid-provider.ts'
 import type { OpenidSettings } from './openid-settings.ts'
-import { createOpenidTransactions, type OpenidTransactions } from './openid-transaction.ts'
+import { createOpenidTransactions } from './openid-transaction.ts'
 import type { SignInLimits } from './sign-in-limits.ts'
 
 export const CALLBACK_PATH = '/v1/session/openid/callback'
@@ -29,27 +29,15 @@ export interface OpenidDependencies {
 }
 
 /** The OpenID provider that people sign in with. */
-export interface ConfiguredOpenid {
-  settings: OpenidSettings
-  provider: OpenidProvider
-  transactions: OpenidTransactions
-}
+export type ConfiguredOpenid = NonNullable<ReturnType<typeof configuredOpenid>>
 
 /** Returns undefined if no provider is configured. */
-export function configuredOpenid({
-  db,
-  clock,
-  openid: settings,
-  baseUrl,
-}: OpenidDependencies): ConfiguredOpenid | undefined {
-  return (
-    settings && {
-      settings,
-      provider: createOpenidProvider({ settings, clock, baseUrl, redirectUri: baseUrl + CALLBACK_PATH }),
-      transactions: createOpenidTransactions({ db, clock, baseUrl, issuer: settings.issuer }),
-    }
-  )
-}
+export const configuredOpenid = ({ db, clock, openid: settings, baseUrl }: OpenidDependencies) =>
+  settings && {
+    settings,
+    provider: createOpenidProvider({ settings, clock, baseUrl, redirectUri: baseUrl + CALLBACK_PATH }),
+    transactions: createOpenidTransactions({ db, clock, baseUrl, issuer: settings.issuer }),
+  }
 
 /** Admits anyone whom `check` does not refuse, where a provider is configured. */
 export const whereConfigured = (
