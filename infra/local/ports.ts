@@ -59,7 +59,8 @@ export async function requireFreePort(port: number, variable: string): Promise<v
 /** The error codes of listening on ::1 without IPv6. */
 export const NO_IPV6: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL'])
 
-async function probe(port: number, host = '127.0.0.1'): Promise<number> {
+/** Listens for a moment, on any port if it is 0. Returns the port. @throws the system's error. */
+export async function probe(port: number, host = '127.0.0.1'): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, host, resolve))
   const address = server.address() as { port: number }

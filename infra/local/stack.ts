@@ -1,4 +1,3 @@
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { systemClock } from '#shared/process/clock.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
@@ -9,7 +8,7 @@ import { Failure } from './failure.ts'
 import { startGateway } from './gateway/gateway.ts'
 import { loadPages, type Pages } from './gateway/pages.ts'
 import type { Part, Parts } from './parts.ts'
-import { requireFreePort } from './ports.ts'
+import { probe, requireFreePort } from './ports.ts'
 import { writeRunning } from './running.ts'
 import { type LocalSecrets, localSecrets } from './secrets.ts'
 import { holdsOnlyOthers, seed } from './seed/seed.ts'
@@ -97,9 +96,11 @@ async function bringUp(
   { dataDir, secrets, ends }: { dataDir: DataDir; secrets: LocalSecrets; ends: ExitWatch },
 ): Promise<LocalStack> {
   const { settings, say, signal } = options
+  const { databaseUrl, redisUrl } = settings
+  const own = { dataDir, secrets, say }
   const [postgres, redis, pages] = await together(
-    started(parts, postgresOf(settings, { dataDir, secrets, say })),
-    started(parts, redisOf(settings, { dataDir, secrets, say })),
+    started(parts, databaseUrl ? givenPostgres(databaseUrl, secrets) : ownPostgres(own)),
+    started(parts, redisUrl ? givenRedis(redisUrl) : ownRedis(own)),
     options.watch ? watchedPages(parts, { dataDir, say }) : builtWorkspace(ROOT, say).then(loadPages),
   )
   ends.watch('Postgres', postgres.ended)
@@ -159,12 +160,6 @@ const watchedPages = async (
   say('Changes: a service restarts, a screen is updated in the open page')
   return pages
 }
-
-const postgresOf = async ({ databaseUrl }: LocalSettings, options: StoreOptions): Promise<PostgresStore> =>
-  databaseUrl ? givenPostgres(databaseUrl, options.secrets) : ownPostgres(options)
-
-const redisOf = async ({ redisUrl }: LocalSettings, options: StoreOptions): Promise<Store> =>
-  redisUrl ? givenRedis(redisUrl) : ownRedis(options)
 
 async function started<T extends Part>(parts: Parts, starting: Promise<T>): Promise<T> {
   const part = await starting
@@ -283,15 +278,11 @@ async function startServices(
 }
 
 /** Returns undefined if the system has only one loopback address. */
-async function gatewayAddress(): Promise<string | undefined> {
-  const probe = createServer()
-  const usable = await new Promise<boolean>((resolve) => {
-    probe.once('error', () => resolve(false))
-    probe.listen(0, GATEWAY_ADDRESS, () => resolve(true))
-  })
-  if (usable) await new Promise((resolve) => probe.close(resolve))
-  return usable ? GATEWAY_ADDRESS : undefined
-}
+const gatewayAddress = (): Promise<string | undefined> =>
+  probe(0, GATEWAY_ADDRESS).then(
+    () => GATEWAY_ADDRESS,
+    () => undefined,
+  )
 
 type ExitWatch = ReturnType<typeof watchExits>
 
