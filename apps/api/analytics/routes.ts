@@ -26,7 +26,7 @@ import { DailyAnalytics, DailyHeaders, DailyQuery } from './schemas.ts'
  */
 const COMPRESSED_MIN_BYTES = 8 * 1_024
 
-const CONDITIONAL = { 'Cache-Control': 'private, no-cache', ETag: 'Changes exactly when the response does.' }
+const CONDITIONAL = ['Cache-Control', 'ETag']
 
 const DAILY = {
   method: 'get',

@@ -29,12 +29,12 @@ export const postClient = ({
         description:
           'The client that an earlier request with this Idempotency-Key created, without its secret.',
         schema: CreatedOAuthClient,
-        headers: { Location: 'The path of the client.' },
+        headers: ['Location'],
       },
       201: {
         description: 'The new client, with its secret if it has one.',
         schema: CreatedOAuthClient,
-        headers: { Location: 'The path of the client.' },
+        headers: ['Location'],
       },
     },
     problems: ['client_limit_reached', 'idempotency_in_progress', 'idempotency_key_reused', 'rate_limited'],

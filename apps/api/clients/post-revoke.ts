@@ -31,7 +31,7 @@ export const postRevoke = ({
       200: {
         description: 'The client, now Revoked.',
         schema: OAuthClient,
-        headers: { 'Activity-Receipt': 'A JWS that says who revoked it and when: see /docs/activity.' },
+        headers: ['Activity-Receipt'],
       },
     },
     problems: ['not_found'],

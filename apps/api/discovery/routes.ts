@@ -7,17 +7,13 @@ import type { ApiRouter, ApiState } from '../http/state.ts'
 import { createDocs } from './docs/pages.ts'
 import { createApiDocument } from './openapi/document.ts'
 import type { ApiDocument } from './openapi/document-shape.ts'
+import { PUBLISHED } from './openapi/oauth-paths.ts'
 import { published } from './published.ts'
 import { securityTxt } from './security-txt.ts'
 
 const METADATA_PATH = '/.well-known/oauth-protected-resource'
 const ACTIVITY_KEYS_PATH = '/.well-known/activity-keys.json'
 const SECURITY_TXT_PATH = '/.well-known/security.txt'
-const PUBLISHED_HEADERS = {
-  'Cache-Control': 'It may be kept for five minutes.',
-  ETag: 'Changes exactly when the document does.',
-  'Access-Control-Allow-Origin': 'Any page may read it.',
-}
 
 const ResourceMetadata = z
   .object({
@@ -125,8 +121,8 @@ function metadataRoute({ issuer, apiResource }: Omit<DiscoveryDependencies, 'rou
     description: 'Names the authorization server whose tokens are accepted here, and the scopes.',
     by: anyone,
     answers: {
-      200: { description: 'The metadata.', schema: ResourceMetadata, headers: PUBLISHED_HEADERS },
-      304: { description: 'Unchanged: `If-None-Match` names its tag.', headers: PUBLISHED_HEADERS },
+      200: { description: 'The metadata.', schema: ResourceMetadata, headers: PUBLISHED },
+      304: { description: 'Unchanged: `If-None-Match` names its tag.', headers: PUBLISHED },
     },
     handler: published({ type: 'application/json', content: () => JSON.stringify(metadata) }),
   }

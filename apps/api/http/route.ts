@@ -46,8 +46,8 @@ export const anyone: Access<object> = { admit: async () => ({}), problems: [] }
 export interface Answer {
   description: string
   schema?: z.ZodType
-  /** Headers of this answer, with their descriptions. */
-  headers?: Record<string, string>
+  /** Names of its header fields, which the document describes once for all routes. */
+  headers?: readonly string[]
 }
 
 /** The published description of a route. */

@@ -17,7 +17,7 @@ const SignedOut = z
   .object({ signOutUrl: z.string().meta({ format: 'uri', description: 'At the provider.' }) })
   .meta({ id: 'SignedOut' })
 
-const CLEARED = { 'Set-Cookie': 'Removes the cookie, if there was one.' }
+const CLEARED = ['Set-Cookie']
 
 export const deleteSession = ({
   db,

@@ -108,7 +108,7 @@ const postOpenid = (
       201: {
         description: 'Started.',
         schema: StartedOpenid,
-        headers: { 'Set-Cookie': 'Ties the sign-in to this browser for ten minutes.' },
+        headers: ['Set-Cookie'],
       },
     },
     problems: ['forbidden', 'rate_limited', 'unavailable'],
@@ -141,7 +141,7 @@ const getCallback = (deps: OpenidDependencies, configured: ConfiguredOpenid | un
     answers: {
       303: {
         description: `To the workspace. The fragment is \`#sign-in=done\`, or the reason: ${OPENID_REFUSALS.join(', ')}.`,
-        headers: { Location: 'A page of the workspace.', 'Set-Cookie': 'The session.' },
+        headers: ['Location', 'Set-Cookie'],
       },
     },
     async handle({ configured }, ctx) {

@@ -78,9 +78,7 @@ export function postInvitation(deps: InvitationDependencies): Route {
       201: {
         description: 'Accepted and signed in.',
         schema: CreatedSession,
-        headers: {
-          'Set-Cookie': 'The session, if requested as a cookie, and a secret name for the browser.',
-        },
+        headers: ['Set-Cookie'],
       },
     },
     problems: ['invitation_not_valid', 'invalid_credentials', 'forbidden', 'rate_limited', 'unavailable'],

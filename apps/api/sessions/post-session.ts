@@ -28,9 +28,7 @@ export function postSession(deps: SignInDependencies): Route {
       201: {
         description: 'Signed in.',
         schema: CreatedSession,
-        headers: {
-          'Set-Cookie': 'The session, if requested as a cookie, and a secret name for the browser.',
-        },
+        headers: ['Set-Cookie'],
       },
     },
     problems: ['invalid_credentials', 'forbidden', 'rate_limited', 'unavailable'],

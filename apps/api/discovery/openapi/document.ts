@@ -225,11 +225,11 @@ function parameters(schema: z.ZodObject, place: 'query' | 'header', schemas: Sch
 
 function answers(route: RouteDescription, schemas: Schemas): Record<string, Answer> {
   return Object.fromEntries(
-    Object.entries(route.answers).map(([status, { description, schema, headers = {} }]) => [
+    Object.entries(route.answers).map(([status, { description, schema, headers = [] }]) => [
       status,
       {
         description,
-        headers: headersOf([...Object.keys(headers), ...deprecationNames(route)]),
+        headers: headersOf([...headers, ...deprecationNames(route)]),
         ...(schema && { content: contentOf(jsonSchema(schema, 'output', schemas)) }),
       },
     ]),

@@ -54,7 +54,7 @@ const unreadable = {
 }
 
 /** Header fields of a public document. */
-const PUBLISHED = ['Cache-Control', 'ETag', 'Access-Control-Allow-Origin']
+export const PUBLISHED = ['Cache-Control', 'ETag', 'Access-Control-Allow-Origin']
 
 const ifNoneMatch: Parameter = {
   name: 'If-None-Match',
