@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
-import { dateTime, near } from '../../apps/workspace/src/api/time.ts'
+import { dateTime, near, setZone } from '../../apps/workspace/src/api/time.ts'
 import { eventually } from '../support/eventually.ts'
 import { every, type Past, pastOf } from '../support/past-use.ts'
 import { closeReveal, revealed } from '../support/reveal.ts'
@@ -154,6 +154,8 @@ const rotationOf = async ({ old }: Pair) =>
   api(`/v1/vendor/ven_acme/oauth-clients/${old}/rotation`, { token: await sessionToken(OWNER) })
 
 describe('workspace: the rotation of a client', function () {
+  before(() => setZone('Europe/Berlin'))
+  after(() => setZone(undefined))
   this.timeout(60_000)
   let tab: Visit
   afterEach(() => tab?.leave())

@@ -8,14 +8,14 @@ export interface RangeChoiceProps {
   comparing: boolean
   /** The range that is on the page. */
   shown: DateRange | undefined
-  /** Where the company is; undefined until that is known. */
-  today: string | undefined
+  /** Where the company is. */
+  today: string
 }
 
 const presetName = (days: Preset): string => (days === 366 ? '12 months' : `${days} days`)
 
 /** Which days: a number of them back from today, or from one date to another. It stays in the address. */
-export function RangeChoice({ chosen, comparing, shown, today = '' }: RangeChoiceProps) {
+export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProps) {
   const [search, setSearch] = useSearchParams()
   const kept: Record<string, string> = comparing ? { compare: '' } : {}
   const own = useOwnRange({ chosen, shown, today, kept })

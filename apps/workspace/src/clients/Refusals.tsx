@@ -4,7 +4,7 @@ import type { Refusal } from '../api/contract.ts'
 import { dateTime } from '../api/time.ts'
 import { REFUSALS_READ, useRefusals } from '../api/usage.ts'
 import { SCREENS, useCompany } from '../shell/company.ts'
-import { Moment } from '../ui/Ago.tsx'
+import { Moment, Time } from '../ui/Ago.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { docsOfRefusal } from '../ui/docs.ts'
@@ -69,7 +69,7 @@ function Group({ group: { newest, earlier, firstAt, addresses } }: { group: Refu
           <ul className="earlier">
             {earlier.map(({ requestId, at, route, address }) => (
               <li key={requestId}>
-                {dateTime(new Date(at))} <code>{route}</code> {address && <code>{address}</code>}{' '}
+                <Time at={at} /> <code>{route}</code> {address && <code>{address}</code>}{' '}
                 <code>{requestId}</code>
               </li>
             ))}
