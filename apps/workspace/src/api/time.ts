@@ -56,6 +56,9 @@ export const day = (at: Date): string => formats.day.format(at)
 export const clock = (at: Date): string => formats.clock.format(at)
 export const clockShort = (at: Date): string => formats.clockShort.format(at)
 
+/** "on 22 Nov 2026 at 03:04", in a sentence. */
+export const onDay = (at: Date): string => `on ${day(at)} at ${clockShort(at)}`
+
 /** "22 Nov 2026, 03:04", and what the clock of this browser showed then, if that differs. */
 export function bothClocks(at: Date): string {
   const [there, own] = [dateTime(at), here.dateTime.format(at)]

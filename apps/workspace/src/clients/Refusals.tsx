@@ -1,7 +1,7 @@
 import { Fragment, type ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { Refusal } from '../api/contract.ts'
-import { dateTime } from '../api/time.ts'
+import { onDay } from '../api/time.ts'
 import { REFUSALS_READ, useRefusals } from '../api/usage.ts'
 import { SCREENS, useCompany } from '../shell/company.ts'
 import { Moment, Time } from '../ui/Ago.tsx'
@@ -111,7 +111,7 @@ export function RefusedRequest({ refusal, client, when, children }: RefusedReque
   return (
     <li>
       <p>
-        <span className="strong">{withLocalTimes(reason)}</span> {advice}
+        <span className="strong">{withTimes(reason)}</span> {advice}
       </p>
       <p className="small quiet">
         {when ?? (
@@ -153,5 +153,5 @@ export const RefusalCode = ({ refusal }: { refusal: Refusal }) => (
 )
 
 /** The service's sentence, with its times as they are written elsewhere on the screens. */
-export const withLocalTimes = (sentence: string): string =>
-  sentence.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (at) => dateTime(new Date(at)))
+export const withTimes = (sentence: string): string =>
+  sentence.replaceAll(/at (\d{4}-\d\d-\d\dT[\d:.]+Z)/g, (_, at) => onDay(new Date(at)))
