@@ -116,6 +116,9 @@ describe('workspace: Analytics', function () {
     assert.deepEqual(await shown(), ['"1 Feb 2026"', true])
     await first.focus()
     assert.deepEqual(await shown(), ['none', false])
+    await first.fill('')
+    await first.blur()
+    assert.deepEqual(await shown(), ['"Choose a day"', true])
   })
 
   it('compares the figures with the previous period, and keeps that in the address', async () => {
