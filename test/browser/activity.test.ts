@@ -187,7 +187,7 @@ describe('workspace: Activity', function () {
     await page.getByLabel('Kind').selectOption('Password reset')
     await page.waitForURL('**/activity?kind=person.password_reset')
     await items.nth(1).waitFor({ state: 'detached' })
-    await items.getByText('operator set a new password for Rita Reset and ended all sessions').waitFor()
+    await items.getByText(/^The operator set a new password for Rita Reset and ended all sessions/).waitFor()
     const downloading = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Export these as CSV' }).click()
     const csv = await readFile(await (await downloading).path(), 'utf8')

@@ -345,7 +345,7 @@ describe('workspace: the rotation of a client', function () {
     assert.equal(await page.getByText(/^Armed by/).count(), 0)
     await page.goto(`${tab.baseUrl}/ven_acme/activity?client=${pair.old}`)
     await page
-      .getByText('disarmed the revocation of the client Used again, because it was used again')
+      .getByText(/^The service disarmed the revocation of the client Used again, because it was used again/)
       .waitFor()
   })
 

@@ -110,7 +110,7 @@ function Day({ title, entries }: { title: string; entries: ActivityEntry[] }) {
               <Time at={entry.at} format={clockShort} />
             </span>
             <p>
-              <bdi className="strong">{entry.by.name}</bdi> <ActivityText entry={entry} />
+              <bdi className="strong">{doerOf(entry)}</bdi> <ActivityText entry={entry} />
               {today && (
                 <span className="quiet small">
                   {' · '}
@@ -125,6 +125,10 @@ function Day({ title, entries }: { title: string; entries: ActivityEntry[] }) {
     </section>
   )
 }
+
+/** What the service does itself has a reason. */
+const doerOf = ({ by, detail }: ActivityEntry): string =>
+  by.userId === null ? `The ${'reason' in detail ? 'service' : 'operator'}` : by.name
 
 function GivenScopes({ entry: { detail } }: { entry: ActivityEntry }) {
   if (!Array.isArray(detail.scopes)) return null
