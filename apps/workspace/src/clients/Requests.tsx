@@ -171,5 +171,4 @@ const Breakable = ({ text }: { text: string }) =>
     </Fragment>
   ))
 
-const timeOf = (at: Date): string =>
-  dateOf(at) === dateOf(new Date()) ? clock(at) : dateTime(at)
+const timeOf = (at: Date): string => (dateOf(at) === dateOf(new Date()) ? clock(at) : dateTime(at))
