@@ -216,10 +216,11 @@ export async function listMemberships(
   db: Queryable,
   userId: string,
 ): Promise<
-  { vendorId: string; name: string; role: Role; status: MembershipStatus; ownerName: string | null }[]
+  (Pick<Company, 'vendorId' | 'name' | 'timezone'> &
+    Pick<Membership, 'role' | 'status'> & { ownerName: string | null })[]
 > {
   const { rows } = await db.raw(
-    `select c.vendor_id as "vendorId", c.name, m.role, m.status,
+    `select c.vendor_id as "vendorId", c.name, c.timezone, m.role, m.status,
        (select u.name from memberships o join users u using (user_id)
         where o.vendor_id = c.vendor_id and o.role = 'owner') as "ownerName"
      from memberships m join companies c using (vendor_id) where m.user_id = ? order by c.name, c.vendor_id`,

@@ -18,7 +18,16 @@ describe('GET /v1/session', () => {
     assert.deepEqual(json, {
       expiresIn: 39_600,
       user: { userId, name, email },
-      companies: [{ vendorId, name: 'Acme', role: 'member', status: 'active', ownerName: null }],
+      companies: [
+        {
+          vendorId,
+          name: 'Acme',
+          timezone: 'Europe/Berlin',
+          role: 'member',
+          status: 'active',
+          ownerName: null,
+        },
+      ],
     })
   })
 

@@ -413,7 +413,16 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       assert.deepEqual(rest, {
         expiresIn: 43_200,
         user: { userId: invited.json.userId, name: 'Kim R.', email },
-        companies: [{ vendorId, name: 'Acme', role: 'admin', status: 'active', ownerName: owner.name }],
+        companies: [
+          {
+            vendorId,
+            name: 'Acme',
+            timezone: 'Europe/Berlin',
+            role: 'admin',
+            status: 'active',
+            ownerName: owner.name,
+          },
+        ],
       })
       assert.equal((await api.request('GET', '/v1/session', { token: sessionToken })).status, 200)
       assertProblem(await accept(tokenOf(invited), TEST_PASSWORD), 'invitation_not_valid')

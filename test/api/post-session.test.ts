@@ -32,6 +32,7 @@ describe('POST /v1/session', () => {
         {
           vendorId: acme.vendorId,
           name: 'Acme',
+          timezone: 'Europe/Berlin',
           role: 'owner',
           status: 'active',
           ownerName: person.name,
@@ -39,6 +40,7 @@ describe('POST /v1/session', () => {
         {
           vendorId: globex.vendorId,
           name: 'Globex',
+          timezone: 'Europe/Berlin',
           role: 'admin',
           status: 'suspended',
           ownerName: null,

@@ -43,6 +43,37 @@ describe('workspace: Activity', function () {
       .waitFor()
   })
 
+  it("shows every time on the company's clock, names it once, and shows the browser's own on hover", async () => {
+    const token = await sessionToken(OWNER)
+    const { clientId } = await createClient(token, { name: 'On the clock' })
+    tab = await visit({ sessionToken: token, path: '/ven_acme/activity', alone: true })
+    const { page, context } = tab
+    const devtools = await context.newCDPSession(page)
+    await devtools.send('Emulation.setTimezoneOverride', { timezoneId: 'Asia/Tokyo' })
+    for (const screen of [
+      'activity',
+      'analytics',
+      'integrations/oauth2-clients',
+      `integrations/oauth2-clients/${clientId}`,
+    ]) {
+      await page.goto(`${tab.baseUrl}/ven_acme/${screen}`)
+      const times = page.getByRole('main').locator('time[datetime*="T"]')
+      await times.first().waitFor({ state: 'attached' })
+      for (const time of await times.all()) {
+        const at = new Date((await time.getAttribute('datetime')) ?? '')
+        const title = await time.getAttribute('title')
+        assert.ok(
+          title?.startsWith(`${shownIn('Europe/Berlin', at)} (${shownIn('Asia/Tokyo', at)} your time)`),
+        )
+      }
+      assert.equal(await page.getByText('Europe/Berlin').count(), 1, screen)
+      assert.equal(await page.getByText('Asia/Tokyo').count(), 0, screen)
+    }
+    const added = page.getByRole('definition').filter({ hasText: 'Olivia Brandt' }).locator('time').first()
+    const at = new Date((await added.getAttribute('datetime')) ?? '')
+    assert.equal(await added.innerText(), shownIn('Europe/Berlin', at))
+  })
+
   it('exports all of the activity as CSV, including entries that are not loaded yet', async () => {
     const token = await sessionToken(OWNER)
     const { clientId } = await createClient(token, { name: '=1+1, "quoted"' })
@@ -156,7 +187,7 @@ describe('workspace: Activity', function () {
     await page.getByLabel('Kind').selectOption('Password reset')
     await page.waitForURL('**/activity?kind=person.password_reset')
     await items.nth(1).waitFor({ state: 'detached' })
-    await items.getByText('operator set a new password for Rita Reset and ended all sessions').waitFor()
+    await items.getByText(/^The operator set a new password for Rita Reset and ended all sessions/).waitFor()
     const downloading = page.waitForEvent('download')
     await page.getByRole('button', { name: 'Export these as CSV' }).click()
     const csv = await readFile(await (await downloading).path(), 'utf8')
@@ -199,3 +230,6 @@ async function count(token: string): Promise<number> {
   }
   return total
 }
+
+const shownIn = (timeZone: string, at: Date): string =>
+  at.toLocaleString('en-GB', { timeZone, dateStyle: 'medium', timeStyle: 'short' })

@@ -105,6 +105,21 @@ describe('workspace: Integrations, OAuth2 Clients', function () {
     assert.equal((await tab.page.content()).includes(clientSecret), false)
   })
 
+  for (const width of [390, 1440]) {
+    it(`shows a long name whole, since replacements differ at its end, ${width} px wide`, async () => {
+      const token = await sessionToken(OWNER)
+      const name = `${'Weekly payroll of every warehouse and shop, '.repeat(2)}${width} 2`
+      await createClient(token, { name })
+      tab = await visit({ sessionToken: token, path: CLIENTS, width })
+      const link = tab.page.getByRole('link', { name, exact: true })
+      await link.waitFor()
+      assert.deepEqual(
+        await link.evaluate((it) => [it.scrollWidth > it.clientWidth, it.scrollHeight > it.clientHeight]),
+        [false, false],
+      )
+    })
+  }
+
   it('requires a name and a scope for a new client, and preselects neither', async () => {
     tab = await visit({ as: OWNER, path: CLIENTS })
     await tab.page.getByRole('button', { name: 'Create client' }).click()

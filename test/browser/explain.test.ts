@@ -75,7 +75,7 @@ describe('workspace: explaining a refusal', function () {
     const requestId = await known((await requestToken(gone)).requestId)
     tab = await visit({ as: OWNER, path: `/ven_acme/explain/${requestId}` })
     await tab.page
-      .getByText(/^Olivia Brandt revoked the client at \d+ \w+ 20\d\d, \d\d:\d\d\./)
+      .getByText(/^Olivia Brandt revoked the client on \d+ \w+ 20\d\d at \d\d:\d\d\./)
       .first()
       .waitFor()
   })

@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert'
 import type { Page } from 'playwright-core'
-import { dateTime, near } from '../../apps/workspace/src/api/time.ts'
+import { clockShort, day, near, setZone } from '../../apps/workspace/src/api/time.ts'
 import { eventually } from '../support/eventually.ts'
 import { every, type Past, pastOf } from '../support/past-use.ts'
 import { closeReveal, revealed } from '../support/reveal.ts'
@@ -86,7 +86,10 @@ const STATES: {
       await past.putAway(replacement, 8 * HOUR)
       await past.used(replacement, every(10, 6 * HOUR, 4 * HOUR))
     },
-    says: ['Silent for longer than expected', /^The replacement has got no token for longer than expected/],
+    says: [
+      'No requests for longer than expected',
+      /^The replacement has got no token for longer than expected/,
+    ],
     step: 'Watch token requests move over',
   },
   {
@@ -154,6 +157,8 @@ const rotationOf = async ({ old }: Pair) =>
   api(`/v1/vendor/ven_acme/oauth-clients/${old}/rotation`, { token: await sessionToken(OWNER) })
 
 describe('workspace: the rotation of a client', function () {
+  before(() => setZone('Europe/Berlin'))
+  after(() => setZone(undefined))
   this.timeout(60_000)
   let tab: Visit
   afterEach(() => tab?.leave())
@@ -300,7 +305,7 @@ describe('workspace: the rotation of a client', function () {
     await page.getByText('Armed by you on ').waitFor()
     const { armed } = await rotationOf(pair)
     const [when, waits] = [
-      dateTime(new Date(armed.at)),
+      `${day(new Date(armed.at))} at ${clockShort(new Date(armed.at))}`,
       `The service revokes the old client at ${clockOf(safeFrom)} at the earliest, once the replacement is in use. Any use of the old client before then cancels this.`,
     ]
     await page.getByText(`Armed by you on ${when}`).waitFor()
@@ -340,7 +345,7 @@ describe('workspace: the rotation of a client', function () {
     assert.equal(await page.getByText(/^Armed by/).count(), 0)
     await page.goto(`${tab.baseUrl}/ven_acme/activity?client=${pair.old}`)
     await page
-      .getByText('disarmed the revocation of the client Used again, because it was used again')
+      .getByText(/^The service disarmed the revocation of the client Used again, because it was used again/)
       .waitFor()
   })
 

@@ -1,18 +1,22 @@
 import { strict as assert } from 'node:assert'
 import { filterOf, filtersIn, NO_FILTERS, searchFor } from '../../apps/workspace/src/activity/filters.ts'
+import { setZone } from '../../apps/workspace/src/api/time.ts'
 
 describe('workspace: the filters of Activity', () => {
+  before(() => setZone('Europe/Berlin'))
+  after(() => setZone(undefined))
+
   it('includes the whole last day of an activity filter', () => {
     const { from, to } = filterOf({ ...NO_FILTERS, from: '2026-11-22', to: '2026-11-22' })
-    assert.deepEqual([from, to], [new Date(2026, 10, 22).toISOString(), new Date(2026, 10, 23).toISOString()])
+    assert.deepEqual([from, to], ['2026-11-21T23:00:00.000Z', '2026-11-22T23:00:00.000Z'])
   })
 
   it('finds the day after the last one of a month and of a year', () => {
     for (const [day, next] of [
-      ['2026-02-28', new Date(2026, 2, 1)],
-      ['2026-12-31', new Date(2027, 0, 1)],
+      ['2026-02-28', '2026-02-28T23:00:00.000Z'],
+      ['2026-12-31', '2026-12-31T23:00:00.000Z'],
     ] as const) {
-      assert.equal(filterOf({ ...NO_FILTERS, to: day }).to, next.toISOString())
+      assert.equal(filterOf({ ...NO_FILTERS, to: day }).to, next)
     }
   })
 

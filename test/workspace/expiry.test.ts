@@ -1,5 +1,6 @@
 import { strict as assert } from 'node:assert'
 import type { OAuthClient } from '../../apps/workspace/src/api/contract.ts'
+import { setZone } from '../../apps/workspace/src/api/time.ts'
 import {
   daysAllowed,
   expiresAt,
@@ -31,9 +32,17 @@ describe('workspace: when clients expire', () => {
   it('turns a choice into a time: never, after so many days, or at the end of a day', () => {
     assert.equal(expiresAt({ lifetime: 'never', date: '' }, NOW), undefined)
     assert.equal(expiresAt({ lifetime: 90, date: '' }, NOW), from(90 * DAY_MS))
-    const chosen = new Date(expiresAt({ lifetime: 'date', date: '2027-01-31' }, NOW) as string)
-    assert.equal(chosen.getDate(), 31)
-    assert.equal(new Date(chosen.getTime() + 1_000).getDate(), 1)
+  })
+
+  it('lets a client work until the end of the last day where the company is', () => {
+    for (const [zone, end] of [
+      ['Pacific/Auckland', '2027-01-31T10:59:59.000Z'],
+      ['America/New_York', '2027-02-01T04:59:59.000Z'],
+    ] as const) {
+      setZone(zone)
+      assert.equal(expiresAt({ lifetime: 'date', date: '2027-01-31' }, NOW), end)
+    }
+    setZone(undefined)
   })
 
   it('allows days whose end is a day to two years ahead, whatever the hour', () => {

@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import type { Scope } from '#shared/oauth/scopes.ts'
 import type { ClientRotation, OAuthClient } from '../../apps/workspace/src/api/contract.ts'
-import { dateTime, near } from '../../apps/workspace/src/api/time.ts'
+import { near, onDay } from '../../apps/workspace/src/api/time.ts'
 import { nextName } from '../../apps/workspace/src/clients/client-name.ts'
 import { pairOf } from '../../apps/workspace/src/clients/pair.ts'
 import {
@@ -203,7 +203,7 @@ describe('the words of an armed revocation', () => {
 
   it('names the person who armed it', () => {
     const armed = { at: '2026-11-22T11:00:00.000Z', by: { userId: 'usr_1', name: 'Anton Weiss' } }
-    const when = dateTime(new Date(armed.at))
+    const when = onDay(new Date(armed.at)).slice('on '.length)
     assert.equal(armedBy(armed, 'usr_1'), `you on ${when}`)
     assert.equal(armedBy(armed, 'usr_2'), `Anton Weiss on ${when}`)
   })

@@ -1,6 +1,18 @@
 import { strict as assert } from 'node:assert'
+import { dayOf } from '#shared/analytics/calendar.ts'
 import { ApiProblem, retryIn } from '../../apps/workspace/src/api/request.ts'
-import { duration, relative } from '../../apps/workspace/src/api/time.ts'
+import {
+  bothClocks,
+  clockShort,
+  dateOf,
+  duration,
+  midnight,
+  near,
+  relative,
+  setZone,
+  since,
+  zone,
+} from '../../apps/workspace/src/api/time.ts'
 
 const NOW = new Date('2026-11-22T12:00:00Z')
 const at = (seconds: number) => relative(new Date(NOW.getTime() + seconds * 1_000), NOW)
@@ -41,4 +53,62 @@ describe('workspace: times in words', () => {
     assert.equal(limited(120), 'in about 2 minutes')
     assert.equal(limited(), 'in a while')
   })
+})
+
+describe('workspace: times of a company', () => {
+  const here = Intl.DateTimeFormat().resolvedOptions().timeZone
+  afterEach(() => setZone(undefined))
+
+  it('writes times as the clocks of the company show them', () => {
+    const now = new Date('2026-11-22T23:30:00Z')
+    for (const [timezone, date, clock] of [
+      ['Pacific/Auckland', '2026-11-23', '12:30'],
+      ['Pacific/Honolulu', '2026-11-22', '13:30'],
+      ['Asia/Kathmandu', '2026-11-23', '05:15'],
+    ] as const) {
+      setZone(timezone)
+      assert.deepEqual([dateOf(now), clockShort(now), zone()], [date, clock, timezone])
+    }
+    setZone('Europe/Berlin')
+    assert.equal(near(new Date('2026-11-21T23:30:00Z'), now), 'Sun 00:30')
+    assert.equal(since(new Date('2026-11-22T22:59:00Z'), now), 'Sun 23:59')
+  })
+
+  it('adds the clock of the browser only where it differs', () => {
+    const at = new Date('2026-11-22T12:00:00Z')
+    const own = bothClocks(at)
+    assert.doesNotMatch(own, /your time/)
+    setZone(here === 'Asia/Kathmandu' ? 'UTC' : 'Asia/Kathmandu')
+    assert.ok(bothClocks(at).endsWith(` (${own} your time)`))
+  })
+
+  it('keeps the clock of the browser where it does not know the zone of the company', () => {
+    setZone('Europe/Berlin')
+    setZone('Mars/Olympus')
+    assert.equal(zone(), here)
+  })
+
+  for (const timezone of [
+    'Europe/Berlin',
+    'America/New_York',
+    'America/Sao_Paulo',
+    'America/Havana',
+    'Africa/Cairo',
+    'Asia/Beirut',
+    'Asia/Kathmandu',
+    'Atlantic/Azores',
+    'Australia/Lord_Howe',
+    'Pacific/Auckland',
+    'Pacific/Apia',
+  ]) {
+    it(`begins each day when the service does, in ${timezone}`, () => {
+      setZone(timezone)
+      let { end_ms } = dayOf(timezone, Date.parse('2016-01-01T12:00Z'))
+      while (end_ms < Date.parse('2028-01-01')) {
+        const day = dayOf(timezone, end_ms)
+        assert.equal(midnight(day.date).getTime(), day.start_ms, day.date)
+        end_ms = day.end_ms
+      }
+    })
+  }
 })

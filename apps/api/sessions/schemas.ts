@@ -71,6 +71,7 @@ const session = {
     z.object({
       vendorId,
       name: z.string(),
+      timezone: z.string().meta({ examples: ['Europe/Berlin'] }),
       role: z.enum(['owner', 'admin', 'member']),
       status: z.enum(['active', 'suspended']),
       ownerName: z.string().nullable().meta({ description: 'Whom to ask for permission.' }),

@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect, useMemo } from 'react'
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
 import { useSignedIn } from './api/session.ts'
+import { setZone } from './api/time.ts'
 import { ClientScreen } from './clients/ClientScreen.tsx'
 import { ClientsScreen } from './clients/ClientsScreen.tsx'
 import { FirstEvent } from './clients/FirstEvent.tsx'
@@ -58,7 +59,11 @@ export function Shell({ vendorId }: { vendorId: string }) {
   const [location] = useLocation()
   useRestLoaded()
   const company = companies.find((each) => each.vendorId === vendorId)
-  const current = useMemo(() => company && currentCompany(company), [company])
+  const current = useMemo(() => {
+    // Before anything of the company is drawn.
+    setZone(company?.timezone)
+    return company && currentCompany(company)
+  }, [company])
   if (!current) return <UnknownCompany />
   return (
     <CompanyContext value={current}>

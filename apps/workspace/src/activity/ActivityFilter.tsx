@@ -4,6 +4,7 @@ import type { ActivityEntry, OAuthClient } from '../api/contract.ts'
 import { usePeople } from '../api/people.ts'
 import { useCompany } from '../shell/company.ts'
 import { Button } from '../ui/Button.tsx'
+import { DayInput } from '../ui/DayInput.tsx'
 import { type Filters, KINDS, NO_FILTERS } from './filters.ts'
 
 export interface ActivityFilterProps {
@@ -97,10 +98,8 @@ function DayChoice({ label, value, min, max, onChange }: DayChoiceProps) {
   return (
     <div className="activity-choice">
       <label htmlFor={id}>{label}</label>
-      <input
+      <DayInput
         id={id}
-        className="input"
-        type="date"
         value={value}
         min={min || undefined}
         max={max || undefined}

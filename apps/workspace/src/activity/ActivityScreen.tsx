@@ -1,10 +1,10 @@
 import { useSearchParams } from 'wouter'
 import { type ActivityFilter as Filter, readAllActivity, useActivity } from '../api/activity.ts'
 import type { ActivityEntry } from '../api/contract.ts'
-import { clockShort, dateTime, day } from '../api/time.ts'
+import { clockShort, day } from '../api/time.ts'
 import { useCompany } from '../shell/company.ts'
 import { Page } from '../shell/Page.tsx'
-import { Ago, useNow } from '../ui/Ago.tsx'
+import { Ago, Time, useNow } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { downloadCsv } from '../ui/csv.ts'
 import { FailureNotice } from '../ui/FailureNotice.tsx'
@@ -18,15 +18,13 @@ import { csvOfActivity } from './csv.ts'
 import { filterOf, filtersIn, searchFor } from './filters.ts'
 import './activity.css'
 
-const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
-
 export default function ActivityScreen() {
   const [search] = useSearchParams()
   return (
     <Page
       title="Activity"
       section="Company"
-      lede={`Who changed clients, the callback URL and people, and when. Times are in ${ZONE}.`}
+      lede="Who changed clients, the callback URL and people, and when."
       actions={<ExportButton filter={filterOf(filtersIn(search))} />}
     >
       <Entries />
@@ -108,11 +106,11 @@ function Day({ title, entries }: { title: string; entries: ActivityEntry[] }) {
       <ol>
         {entries.map((entry) => (
           <li key={entry.entryId} className={`activity-entry activity-${entry.action.split('.').at(-1)}`}>
-            <time className="activity-time" dateTime={entry.at} title={dateTime(new Date(entry.at))}>
-              {clockShort(new Date(entry.at))}
-            </time>
+            <span className="activity-time">
+              <Time at={entry.at} format={clockShort} />
+            </span>
             <p>
-              <bdi className="strong">{entry.by.name}</bdi> <ActivityText entry={entry} />
+              <bdi className="strong">{doerOf(entry)}</bdi> <ActivityText entry={entry} />
               {today && (
                 <span className="quiet small">
                   {' · '}
@@ -127,6 +125,10 @@ function Day({ title, entries }: { title: string; entries: ActivityEntry[] }) {
     </section>
   )
 }
+
+/** What the service does itself has a reason. */
+const doerOf = ({ by, detail }: ActivityEntry): string =>
+  by.userId === null ? `The ${'reason' in detail ? 'service' : 'operator'}` : by.name
 
 function GivenScopes({ entry: { detail } }: { entry: ActivityEntry }) {
   if (!Array.isArray(detail.scopes)) return null

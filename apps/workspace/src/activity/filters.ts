@@ -1,5 +1,5 @@
 import type { ActivityFilter } from '../api/activity.ts'
-import { isDay } from '../api/time.ts'
+import { daysLater, isDay, midnight } from '../api/time.ts'
 
 /** The kinds of entries, as they are called in the filter. */
 export const KINDS: Readonly<Record<string, string>> = {
@@ -25,7 +25,7 @@ export const KINDS: Readonly<Record<string, string>> = {
   'analytics.imported': 'Events imported',
 }
 
-/** What the address asks for; an empty text is any. `from` and `to` are days of this browser, both included. */
+/** What the address asks for; an empty text is any. `from` and `to` are days of the company, both included. */
 export interface Filters {
   person: string
   kind: string
@@ -40,8 +40,8 @@ const SHAPES: Record<keyof Filters, RegExp> = {
   person: /^(?:usr_[A-Za-z0-9]{1,60}|operator)$/,
   kind: /^[a-z]+\.[a-z_]+$/,
   client: /^cli_[A-Za-z0-9]{22}$/,
-  from: /^\d{4}-\d\d-\d\d$/,
-  to: /^\d{4}-\d\d-\d\d$/,
+  from: /^[12]\d{3}-\d\d-\d\d$/,
+  to: /^[12]\d{3}-\d\d-\d\d$/,
 }
 
 /** What cannot be meant is left out, since an address may be mistyped. */
@@ -52,8 +52,8 @@ export function filtersIn(search: URLSearchParams): Filters {
     if (SHAPES[name].test(text)) filters[name] = text
   }
   if (!Object.hasOwn(KINDS, filters.kind)) filters.kind = ''
-  if (!midnight(filters.from)) filters.from = ''
-  if (!midnight(filters.to)) filters.to = ''
+  if (!isDay(filters.from)) filters.from = ''
+  if (!isDay(filters.to)) filters.to = ''
   return filters
 }
 
@@ -61,19 +61,11 @@ export const searchFor = (filters: Filters): URLSearchParams =>
   new URLSearchParams(NAMES.filter((name) => filters[name]).map((name) => [name, filters[name]]))
 
 export function filterOf({ person, kind, client, from, to }: Filters): ActivityFilter {
-  const begin = midnight(from)
-  const end = midnight(to, 1)
   return {
     ...(person && { userId: person }),
     ...(kind && { action: kind }),
     ...(client && { clientId: client }),
-    ...(begin && { from: begin.toISOString() }),
-    ...(end && { to: end.toISOString() }),
+    ...(from && { from: midnight(from).toISOString() }),
+    ...(to && { to: midnight(daysLater(to, 1)).toISOString() }),
   }
-}
-
-/** When a day begins here. @param later counts days from it. */
-function midnight(day: string, later = 0): Date | undefined {
-  const [year = 0, month = 0, date = 0] = day.split('-').map(Number)
-  return year >= 1000 && isDay(day) ? new Date(year, month - 1, date + later) : undefined
 }

@@ -2,8 +2,10 @@ import { type ComponentType, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { useDailyAnalytics } from '../api/analytics.ts'
 import { type DailyAnalytics, METRICS, type Metric } from '../api/contract.ts'
+import { dateOf } from '../api/time.ts'
 import { useCompany } from '../shell/company.ts'
 import { Page } from '../shell/Page.tsx'
+import { Time } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { downloadCsv } from '../ui/csv.ts'
 import { DownloadIcon } from '../ui/icons.tsx'
@@ -15,12 +17,12 @@ import { csvOf } from './csv.ts'
 import { DailyTable } from './DailyTable.tsx'
 import { changeText, dateLong, dateShort, METRIC_NAMES, reportedDays, totalText } from './format.ts'
 import { RangeChoice } from './RangeChoice.tsx'
-import { DEFAULT_DAYS, lastDays, rangeBefore, rangeOf, todayIn } from './range.ts'
+import { DEFAULT_DAYS, lastDays, rangeBefore, rangeOf } from './range.ts'
 import './analytics.css'
 
 export interface AnalyticsScreenProps {
   /** In place of the figures while no event has been reported. */
-  FirstEvent: ComponentType<{ timezone: string }>
+  FirstEvent: ComponentType
 }
 
 export default function AnalyticsScreen({ FirstEvent }: AnalyticsScreenProps) {
@@ -44,24 +46,18 @@ function Analytics({ FirstEvent }: AnalyticsScreenProps) {
   const { vendorId } = useCompany()
   const [search] = useSearchParams()
   const chosen = rangeOf(search)
-  // The default range also tells the company's time zone, without which "today" is not known.
+  const today = dateOf(new Date())
   const standard = useDailyAnalytics(vendorId, undefined)
-  const timezone = standard.data?.range.timezone
-  const own = typeof chosen === 'number' ? timezone && lastDays(chosen, todayIn(timezone)) : chosen
-  const other = useDailyAnalytics(vendorId, chosen === DEFAULT_DAYS ? null : own || null)
+  const own = typeof chosen === 'number' ? lastDays(chosen, today) : chosen
+  const other = useDailyAnalytics(vendorId, chosen === DEFAULT_DAYS ? null : own)
   const query = chosen === DEFAULT_DAYS ? standard : other.data || !standard.error ? other : standard
   const comparing = search.has('compare')
   const shown = query.data?.range
   const before = useDailyAnalytics(vendorId, comparing && shown ? rangeBefore(shown) : null)
-  if (standard.data?.dataThrough === null) return <FirstEvent timezone={standard.data.range.timezone} />
+  if (standard.data?.dataThrough === null) return <FirstEvent />
   return (
     <>
-      <RangeChoice
-        chosen={chosen}
-        comparing={comparing}
-        shown={shown}
-        today={timezone && todayIn(timezone)}
-      />
+      <RangeChoice chosen={chosen} comparing={comparing} shown={shown} today={today} />
       <Loaded query={query} skeleton={<AnalyticsSkeleton />}>
         {(daily) => (
           <Daily
@@ -115,8 +111,7 @@ function Coverage({ daily, before }: DailyProps) {
         <>
           {' '}
           Compared with {rangeText(before.range)}: {reportedOf(before)}.
-          {daily.range.to === todayIn(daily.range.timezone) &&
-            ' Today is not over, so it counts only so far.'}
+          {daily.range.to === dateOf(new Date()) && ' Today is not over, so it counts only so far.'}
         </>
       )}
     </p>
@@ -162,20 +157,12 @@ function Totals({ daily, before, metric, onChoose }: TotalsProps) {
   )
 }
 
-function DataThrough({ daily: { dataThrough, range } }: { daily: DailyAnalytics }) {
-  if (!dataThrough) return null
-  const at = new Intl.DateTimeFormat('en-GB', {
-    dateStyle: 'medium',
-    timeStyle: 'short',
-    timeZone: range.timezone,
-  })
-  return (
+const DataThrough = ({ daily: { dataThrough } }: { daily: DailyAnalytics }) =>
+  dataThrough && (
     <p className="small quiet">
-      Newest event: <time dateTime={dataThrough}>{at.format(new Date(dataThrough))}</time>. All times are in{' '}
-      {range.timezone}.
+      Newest event: <Time at={dataThrough} />.
     </p>
   )
-}
 
 const AnalyticsSkeleton = () => (
   <div className="daily" aria-hidden="true">

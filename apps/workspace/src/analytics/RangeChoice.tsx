@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react'
 import { useSearchParams } from 'wouter'
+import { DayInput } from '../ui/DayInput.tsx'
 import { type DateRange, DEFAULT_DAYS, PRESETS, type Preset, rangeError } from './range.ts'
 
 export interface RangeChoiceProps {
@@ -8,14 +9,14 @@ export interface RangeChoiceProps {
   comparing: boolean
   /** The range that is on the page. */
   shown: DateRange | undefined
-  /** Where the company is; undefined until that is known. */
-  today: string | undefined
+  /** Where the company is. */
+  today: string
 }
 
 const presetName = (days: Preset): string => (days === 366 ? '12 months' : `${days} days`)
 
 /** Which days: a number of them back from today, or from one date to another. It stays in the address. */
-export function RangeChoice({ chosen, comparing, shown, today = '' }: RangeChoiceProps) {
+export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProps) {
   const [search, setSearch] = useSearchParams()
   const kept: Record<string, string> = comparing ? { compare: '' } : {}
   const own = useOwnRange({ chosen, shown, today, kept })
@@ -38,28 +39,20 @@ export function RangeChoice({ chosen, comparing, shown, today = '' }: RangeChoic
         ))}
       </fieldset>
       <div className="range-own">
-        <label>
-          <span className="off-screen">First day</span>
-          <input
-            className="input"
-            type="date"
-            value={own.from}
-            max={own.to || today}
-            onChange={(event) => own.change({ from: event.target.value })}
-          />
-        </label>
+        <DayInput
+          aria-label="First day"
+          value={own.from}
+          max={own.to || today}
+          onChange={(event) => own.change({ from: event.target.value })}
+        />
         <span aria-hidden="true">–</span>
-        <label>
-          <span className="off-screen">Last day</span>
-          <input
-            className="input"
-            type="date"
-            value={own.to}
-            min={own.from}
-            max={today}
-            onChange={(event) => own.change({ to: event.target.value })}
-          />
-        </label>
+        <DayInput
+          aria-label="Last day"
+          value={own.to}
+          min={own.from}
+          max={today}
+          onChange={(event) => own.change({ to: event.target.value })}
+        />
       </div>
       <label className="check range-compare">
         <input

@@ -1,4 +1,4 @@
-import { isDay } from '../api/time.ts'
+import { daysLater, isDay } from '../api/time.ts'
 
 export const PRESETS = [7, 30, 90, 366] as const
 export type Preset = (typeof PRESETS)[number]
@@ -12,29 +12,11 @@ export interface DateRange {
 
 const DAY_MS = 86_400_000
 
-/** Today's date where the company is. */
-export function todayIn(timezone: string, now = new Date()): string {
-  const parts = new Intl.DateTimeFormat('en', {
-    timeZone: timezone,
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-  })
-  const of = Object.fromEntries(parts.formatToParts(now).map(({ type, value }) => [type, value]))
-  return `${of.year}-${of.month}-${of.day}`
-}
-
 /** The `days` days that end with `to`. */
-export const lastDays = (days: number, to: string): DateRange => ({
-  from: new Date(Date.parse(to) - (days - 1) * DAY_MS).toISOString().slice(0, 10),
-  to,
-})
+export const lastDays = (days: number, to: string): DateRange => ({ from: daysLater(to, 1 - days), to })
 
 /** The range of the same length that ends the day before it. */
-export function rangeBefore(range: DateRange): DateRange {
-  const to = new Date(Date.parse(range.from) - DAY_MS).toISOString().slice(0, 10)
-  return lastDays(daysIn(range), to)
-}
+export const rangeBefore = (range: DateRange): DateRange => lastDays(daysIn(range), daysLater(range.from, -1))
 
 export const daysIn = ({ from, to }: DateRange): number => (Date.parse(to) - Date.parse(from)) / DAY_MS + 1
 

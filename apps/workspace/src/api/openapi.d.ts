@@ -359,6 +359,8 @@ export interface components {
                  */
                 vendorId: string;
                 name: string;
+                /** @example Europe/Berlin */
+                timezone: string;
                 /** @enum {string} */
                 role: "owner" | "admin" | "member";
                 /** @enum {string} */
@@ -385,6 +387,8 @@ export interface components {
                  */
                 vendorId: string;
                 name: string;
+                /** @example Europe/Berlin */
+                timezone: string;
                 /** @enum {string} */
                 role: "owner" | "admin" | "member";
                 /** @enum {string} */

@@ -1,8 +1,36 @@
 const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
-const DATE_TIME = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' })
-const DAY = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium' })
-const CLOCK = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })
-const CLOCK_SHORT = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short' })
+
+const HERE = Intl.DateTimeFormat().resolvedOptions().timeZone
+
+const formatsIn = (timeZone: string) => ({
+  timeZone,
+  dateTime: new Intl.DateTimeFormat('en-GB', { timeZone, dateStyle: 'medium', timeStyle: 'short' }),
+  day: new Intl.DateTimeFormat('en-GB', { timeZone, dateStyle: 'medium' }),
+  clock: new Intl.DateTimeFormat('en-GB', { timeZone, timeStyle: 'medium' }),
+  clockShort: new Intl.DateTimeFormat('en-GB', { timeZone, timeStyle: 'short' }),
+  weekDay: new Intl.DateTimeFormat('en-GB', { timeZone, weekday: 'short' }),
+  weekDayOfMonth: new Intl.DateTimeFormat('en-GB', { timeZone, weekday: 'short', day: 'numeric' }),
+  // Swedish dates are ISO 8601.
+  iso: new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' }),
+})
+
+const here = formatsIn(HERE)
+let formats = here
+
+/**
+ * Shows all times in a company's time zone from now on, and in the browser's without a company.
+ * @param timezone IANA name. One that this browser does not know is ignored.
+ */
+export function setZone(timezone: string | undefined): void {
+  try {
+    formats = timezone === undefined ? here : formatsIn(timezone)
+  } catch {
+    formats = here
+  }
+}
+
+/** The IANA name of the zone that times are shown in. */
+export const zone = (): string => formats.timeZone
 
 const UNITS = [
   ['year', 365 * 86_400],
@@ -23,35 +51,56 @@ export function relative(at: Date, now: Date): string {
   return 'just now'
 }
 
-export const dateTime = (at: Date): string => DATE_TIME.format(at)
-export const day = (at: Date): string => DAY.format(at)
-export const clock = (at: Date): string => CLOCK.format(at)
-export const clockShort = (at: Date): string => CLOCK_SHORT.format(at)
+export const dateTime = (at: Date): string => formats.dateTime.format(at)
+export const day = (at: Date): string => formats.day.format(at)
+export const clock = (at: Date): string => formats.clock.format(at)
+export const clockShort = (at: Date): string => formats.clockShort.format(at)
 
-const WEEK_DAY = new Intl.DateTimeFormat('en-GB', { weekday: 'short' })
-const WEEK_DAY_OF_MONTH = new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric' })
+/** "on 22 Nov 2026 at 03:04", in a sentence. */
+export const onDay = (at: Date): string => `on ${day(at)} at ${clockShort(at)}`
+
+/** "22 Nov 2026, 03:04", and what the clock of this browser showed then, if that differs. */
+export function bothClocks(at: Date): string {
+  const [there, own] = [dateTime(at), here.dateTime.format(at)]
+  return there === own ? there : `${there} (${own} your time)`
+}
+
 const WEEK_DAYS_CLEAR_MS = 6 * 86_400_000
 
 /** "Mon 9". */
-export const weekday = (at: Date): string => WEEK_DAY_OF_MONTH.format(at)
+export const weekday = (at: Date): string => formats.weekDayOfMonth.format(at)
 
 /** When something began that lasts: "14:00" today, "Sat 14:00" in the last six days, and before that a date. */
 export function since(at: Date, now: Date): string {
-  if (at.toDateString() === now.toDateString()) return clockShort(at)
+  if (dateOf(at) === dateOf(now)) return clockShort(at)
   if (now.getTime() - at.getTime() > WEEK_DAYS_CLEAR_MS) return day(at)
-  return `${WEEK_DAY.format(at)} ${clockShort(at)}`
+  return `${formats.weekDay.format(at)} ${clockShort(at)}`
 }
 
 /** As a date input has it, "2027-01-31". */
-export function dateOf(at: Date): string {
-  const part = (number: number, width: number) => String(number).padStart(width, '0')
-  return `${part(at.getFullYear(), 4)}-${part(at.getMonth() + 1, 2)}-${part(at.getDate(), 2)}`
+export const dateOf = (at: Date): string => formats.iso.format(at).slice(0, 10)
+
+/** When a day begins. @param date as a date input has it. */
+export function midnight(date: string): Date {
+  const begin = Date.parse(`${date}T00:00Z`)
+  const guess = begin - offset_ms(begin)
+  // The clocks may change between the guess and midnight, or at midnight itself. Then the day begins with the change.
+  const better = new Date(begin - offset_ms(guess))
+  return dateOf(better) < date ? new Date(guess) : better
 }
+
+/** How far the clocks are ahead of UTC. */
+const offset_ms = (at_ms: number): number =>
+  Date.parse(`${formats.iso.format(at_ms).replace(' ', 'T')}Z`) - Math.floor(at_ms / 1_000) * 1_000
+
+/** Counts whole days on from a date. */
+export const daysLater = (date: string, days: number): string =>
+  new Date(Date.parse(date) + days * 86_400_000).toISOString().slice(0, 10)
 
 /** "Tue 03:00" within six days of now, "22 Nov 2026, 03:00" before and after. */
 export const near = (at: Date, now: Date): string =>
   Math.abs(at.getTime() - now.getTime()) < WEEK_DAYS_CLEAR_MS
-    ? `${WEEK_DAY.format(at)} ${clockShort(at)}`
+    ? `${formats.weekDay.format(at)} ${clockShort(at)}`
     : dateTime(at)
 
 const DURATIONS = [

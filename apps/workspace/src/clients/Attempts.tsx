@@ -1,6 +1,7 @@
 import type { OAuthClient, Refusal } from '../api/contract.ts'
 import { clock } from '../api/time.ts'
 import { useRefusals, useRequests } from '../api/usage.ts'
+import { Time } from '../ui/Ago.tsx'
 import { causeWords } from './causes.ts'
 import { isGranted } from './Requests.tsx'
 import './failing.css'
@@ -27,7 +28,7 @@ export function Attempts({ vendorId, client, refresh_ms }: AttemptsProps) {
       <ol className="attempts">
         {attempts.slice(0, SHOWN_MAX).map(({ requestId, at, route, refusal }) => (
           <li key={requestId} className={refusal ? 'attempt-refused' : 'attempt-granted'}>
-            <time dateTime={at}>{clock(new Date(at))}</time>{' '}
+            <Time at={at} format={clock} />{' '}
             {refusal ? <Refused client={client} refusal={refusal} /> : <Granted route={route} />}
           </li>
         ))}

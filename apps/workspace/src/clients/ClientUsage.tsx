@@ -1,8 +1,8 @@
 import type { OAuthClient, ClientUsage as Usage } from '../api/contract.ts'
-import { dateTime, day } from '../api/time.ts'
+import { day } from '../api/time.ts'
 import { useUsage } from '../api/usage.ts'
 import { useCompany } from '../shell/company.ts'
-import { Ago } from '../ui/Ago.tsx'
+import { Ago, Time } from '../ui/Ago.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { BARS_HEIGHT, barsOf } from './bars.ts'
 import { UnusedScopes } from './UnusedScopes.tsx'
@@ -43,8 +43,13 @@ function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
     <>
       <p>
         {said}
-        {tokens > 0 &&
-          ` Busiest hour: ${dateTime(new Date(busiest.hour))}, ${busiest.tokens.toLocaleString('en')} ${plural(busiest.tokens, 'token')}.`}
+        {tokens > 0 && (
+          <>
+            {' '}
+            Busiest hour: <Time at={busiest.hour} />, {busiest.tokens.toLocaleString('en')}{' '}
+            {plural(busiest.tokens, 'token')}.
+          </>
+        )}
       </p>
       {tokens + refused > 0 && first && (
         <figure className="usage-chart">
@@ -58,7 +63,9 @@ function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
             <path className="usage-refused" d={bars((each) => each.refused)} />
           </svg>
           <figcaption>
-            <span>{day(new Date(first.hour))}</span>
+            <span>
+              <Time at={first.hour} format={day} />
+            </span>
             <span className="usage-legend">
               <span className="usage-key-tokens">Tokens per hour</span>
               {refused > 0 && <span className="usage-key-refused">Refused</span>}

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import { day } from '../api/time.ts'
-import { Field, Labelled } from '../ui/Field.tsx'
+import { DayInput } from '../ui/DayInput.tsx'
+import { Labelled } from '../ui/Field.tsx'
 import { daysAllowed, type Expiry, expiresAt, type Lifetime } from './expiry.ts'
 
 const OFFERED = [
@@ -54,16 +55,21 @@ export function ExpiryChoice({ expiry, before, onChange, error }: ExpiryChoicePr
         )}
       </Labelled>
       {lifetime === 'date' && (
-        <Field
+        <Labelled
           label="Last day"
           hint="It works until the end of this day. This cannot be changed later."
           error={error}
-          type="date"
-          name="expiry"
-          {...daysAllowed(now)}
-          value={date}
-          onChange={(event) => onChange({ lifetime, date: event.target.value })}
-        />
+        >
+          {(control) => (
+            <DayInput
+              {...control}
+              name="expiry"
+              {...daysAllowed(now)}
+              value={date}
+              onChange={(event) => onChange({ lifetime, date: event.target.value })}
+            />
+          )}
+        </Labelled>
       )}
     </div>
   )

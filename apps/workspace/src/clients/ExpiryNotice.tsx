@@ -1,8 +1,7 @@
 import { useLocation } from 'wouter'
 import type { OAuthClient } from '../api/contract.ts'
-import { dateTime } from '../api/time.ts'
 import { SCREENS, useCompany } from '../shell/company.ts'
-import { Ago, Moment, useTimed } from '../ui/Ago.tsx'
+import { Ago, Moment, Time, useTimed } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { expiresSoon } from './expiry.ts'
@@ -42,8 +41,7 @@ export function ExpiryNotice({ client, rotating = false }: { client: OAuthClient
         </>
       ) : (
         <>
-          From {dateTime(new Date(client.expiresAt))} on, its token requests are refused. The date cannot be
-          changed.{' '}
+          From <Time at={client.expiresAt} /> on, its token requests are refused. The date cannot be changed.{' '}
           {rotating ? 'Finish the rotation before then.' : 'Create a replacement and deploy it before then.'}
         </>
       )}

@@ -12,7 +12,7 @@ import { Fact } from '../ui/Fact.tsx'
 import { Field } from '../ui/Field.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
-import { RefusalCode, RefusedRequest, withLocalTimes } from './Refusals.tsx'
+import { RefusalCode, RefusedRequest, withTimes } from './Refusals.tsx'
 import './clients.css'
 import './usage.css'
 
@@ -89,7 +89,7 @@ function Explained({ refusal }: { refusal: Refusal }) {
   const client = useClient(vendorId, clientId).data
   return (
     <>
-      <Notice tone="info" title={withLocalTimes(reason)}>
+      <Notice tone="info" title={withTimes(reason)}>
         {advice}
       </Notice>
       <dl className="sheet">

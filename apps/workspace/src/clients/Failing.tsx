@@ -2,7 +2,7 @@ import { Link } from 'wouter'
 import type { OAuthClient } from '../api/contract.ts'
 import { dateOf, since } from '../api/time.ts'
 import { SCREENS, useCompany } from '../shell/company.ts'
-import { Moment, useTimed } from '../ui/Ago.tsx'
+import { Moment, Time, useTimed } from '../ui/Ago.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { causeWords } from './causes.ts'
 import './failing.css'
@@ -12,7 +12,7 @@ type Failing = NonNullable<OAuthClient['failing']>
 const Since = ({ failing }: { failing: Failing }) => {
   const at = new Date(failing.since)
   const text = useTimed((now) => since(at, now))
-  return <time dateTime={failing.since}>{text}</time>
+  return <Time at={failing.since} format={() => text} />
 }
 
 /** Marks a client in a list: "Failing since Sat 14:00: wrong secret". */

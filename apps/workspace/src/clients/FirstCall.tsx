@@ -1,3 +1,4 @@
+import { useEffect } from 'react'
 import type { OAuthClient } from '../api/contract.ts'
 import { clock } from '../api/time.ts'
 import { useRequests } from '../api/usage.ts'
@@ -7,12 +8,23 @@ import { isGranted } from './Requests.tsx'
 
 const WATCH_MS = 2_000
 
+export interface FirstCallProps {
+  vendorId: string
+  client: OAuthClient
+  /** Called at the first token. Must not change from one rendering to the next. */
+  onToken: () => void
+}
+
 /** What the service has seen of a new client, as it happens: a token, the call that it is for, and refused requests. */
-export function FirstCall({ vendorId, client }: { vendorId: string; client: OAuthClient }) {
+export function FirstCall({ vendorId, client, onToken }: FirstCallProps) {
   const requests = useRequests(vendorId, client.clientId, WATCH_MS).data?.requests ?? []
   const granted = requests.filter(isGranted)
   const token = granted.find(({ route }) => route === TOKEN_ROUTE)
   const call = granted.find(({ service }) => service === 'api')
+  const used = token !== undefined
+  useEffect(() => {
+    if (used) onToken()
+  }, [used, onToken])
   return (
     <div className={token ? 'watch watch-seen' : 'watch'}>
       <p className="watch-state" role="status">

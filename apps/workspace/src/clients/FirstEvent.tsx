@@ -10,7 +10,7 @@ import { UseIt } from './UseIt.tsx'
 import './clients.css'
 
 /** What there is before the first event: how to report one, with a client that may. */
-export function FirstEvent({ timezone }: { timezone: string }) {
+export function FirstEvent() {
   const { vendorId, to } = useCompany()
   const [, navigate] = useLocation()
   return (
@@ -18,7 +18,7 @@ export function FirstEvent({ timezone }: { timezone: string }) {
       <h2 id="first-event-title">Report your first event</h2>
       <p className="prose">
         Nothing has been reported yet. A client with <ScopeName scope="analytics:write" /> reports
-        impressions, clicks, orders and boost spend. They appear here within a minute, by day in {timezone}.{' '}
+        impressions, clicks, orders and boost spend. They appear here within a minute.{' '}
         <DocsLink to={DOCS.events}>How to report events</DocsLink>
       </p>
       <Loaded query={useActiveClients(vendorId)} skeleton={<Skeleton lines={3} />}>

@@ -1,10 +1,10 @@
 import { Fragment, type ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { Refusal } from '../api/contract.ts'
-import { dateTime } from '../api/time.ts'
+import { onDay } from '../api/time.ts'
 import { REFUSALS_READ, useRefusals } from '../api/usage.ts'
 import { SCREENS, useCompany } from '../shell/company.ts'
-import { Moment } from '../ui/Ago.tsx'
+import { Moment, Time } from '../ui/Ago.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { docsOfRefusal } from '../ui/docs.ts'
@@ -69,7 +69,7 @@ function Group({ group: { newest, earlier, firstAt, addresses } }: { group: Refu
           <ul className="earlier">
             {earlier.map(({ requestId, at, route, address }) => (
               <li key={requestId}>
-                {dateTime(new Date(at))} <code>{route}</code> {address && <code>{address}</code>}{' '}
+                <Time at={at} /> <code>{route}</code> {address && <code>{address}</code>}{' '}
                 <code>{requestId}</code>
               </li>
             ))}
@@ -111,7 +111,7 @@ export function RefusedRequest({ refusal, client, when, children }: RefusedReque
   return (
     <li>
       <p>
-        <span className="strong">{withLocalTimes(reason)}</span> {advice}
+        <span className="strong">{withTimes(reason)}</span> {advice}
       </p>
       <p className="small quiet">
         {when ?? (
@@ -153,5 +153,5 @@ export const RefusalCode = ({ refusal }: { refusal: Refusal }) => (
 )
 
 /** The service's sentence, with its times as they are written elsewhere on the screens. */
-export const withLocalTimes = (sentence: string): string =>
-  sentence.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (at) => dateTime(new Date(at)))
+export const withTimes = (sentence: string): string =>
+  sentence.replaceAll(/at (\d{4}-\d\d-\d\dT[\d:.]+Z)/g, (_, at) => onDay(new Date(at)))

@@ -1,9 +1,10 @@
 import { Fragment, useState } from 'react'
 import { Link } from 'wouter'
 import type { ClientRequest } from '../api/contract.ts'
-import { clock, dateTime } from '../api/time.ts'
+import { clock, dateOf, dateTime } from '../api/time.ts'
 import { useRequests } from '../api/usage.ts'
 import { SCREENS, useCompany } from '../shell/company.ts'
+import { Time } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import './usage.css'
@@ -135,7 +136,7 @@ function Row({ request }: { request: ClientRequest }) {
   return (
     <tr>
       <th scope="row">
-        <time dateTime={at}>{timeOf(new Date(at))}</time>
+        <Time at={at} format={timeOf} />
       </th>
       <td className={isGranted(request) ? undefined : 'requests-refused'}>
         {status} {code && <Breakable text={code} />}
@@ -170,5 +171,4 @@ const Breakable = ({ text }: { text: string }) =>
     </Fragment>
   ))
 
-const timeOf = (at: Date): string =>
-  at.toDateString() === new Date().toDateString() ? clock(at) : dateTime(at)
+const timeOf = (at: Date): string => (dateOf(at) === dateOf(new Date()) ? clock(at) : dateTime(at))

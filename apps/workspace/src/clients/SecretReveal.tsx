@@ -1,6 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useEffect, useState } from 'react'
-import type { OAuthClient } from '../api/contract.ts'
+import { type ReactNode, useCallback, useEffect, useState } from 'react'
 import { changeRotation } from '../api/rotation.ts'
 import { useSession } from '../api/session.ts'
 import { Button } from '../ui/Button.tsx'
@@ -12,7 +11,7 @@ import { download } from '../ui/download.ts'
 import { DownloadIcon } from '../ui/icons.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { AccessCode } from './AccessCode.tsx'
-import { FirstCall } from './FirstCall.tsx'
+import { FirstCall, type FirstCallProps } from './FirstCall.tsx'
 import { type Credential, type Reveal, setReveal, useReveal } from './reveal.ts'
 import type { Access } from './snippets.ts'
 import './clients.css'
@@ -40,6 +39,7 @@ function RevealDialog({ vendorId, client, credential: given, replaces }: Reveal)
   const { credential, saves } = revealedBy(given, clientId)
   const [saved, setSaved] = useState(saves === undefined)
   const [reminded, setReminded] = useState(false)
+  const forgive = useCallback(() => setReminded(false), [])
   useLeaveWarning(!saved)
   const access = { baseUrl: location.origin, vendorId, clientId, credential, scopes }
   const queryClient = useQueryClient()
@@ -81,7 +81,7 @@ function RevealDialog({ vendorId, client, credential: given, replaces }: Reveal)
           `Keep the ${saves} on servers, in a secret store${saves === 'secret' ? ' or an environment variable' : ''}. Never put it in a browser, a mobile app, source control, a log or a URL. `}
         {!('secret' in given) && <DocsLink to={DOCS.privateKey}>How to sign token requests</DocsLink>}
       </p>
-      <FirstUse vendorId={vendorId} client={client} saves={saves} />
+      <FirstUse vendorId={vendorId} client={client} saves={saves} onToken={forgive} />
       <footer className="dialog-foot reveal-foot">
         {saves && (
           <label className={reminded && !saved ? 'check check-wanted' : 'check'}>
@@ -156,15 +156,9 @@ function useLeaveWarning(active: boolean): void {
   }, [active])
 }
 
-interface FirstUseProps {
-  vendorId: string
-  client: OAuthClient
-  saves: string | undefined
-}
-
-function FirstUse({ vendorId, client, saves }: FirstUseProps) {
+function FirstUse({ saves, ...first }: FirstCallProps & { saves: string | undefined }) {
   const session = useSession()
-  if (session.state === 'signed-in') return <FirstCall vendorId={vendorId} client={client} />
+  if (session.state === 'signed-in') return <FirstCall {...first} />
   return (
     <Notice tone="warn" title="Your session has ended" live>
       {saves

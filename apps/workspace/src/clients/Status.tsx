@@ -1,6 +1,6 @@
 import type { OAuthClient } from '../api/contract.ts'
 import { day } from '../api/time.ts'
-import { Ago, useTimed } from '../ui/Ago.tsx'
+import { Ago, Time, useTimed } from '../ui/Ago.tsx'
 import { ScopeName } from '../ui/ScopeName.tsx'
 import { expiresSoon, hasExpired } from './expiry.ts'
 import { inOrder } from './scopes.ts'
@@ -22,7 +22,7 @@ export function Expires({ client }: { client: Dated }) {
   const soon = useTimed((now) => client.status === 'Active' && expiresSoon(client, now))
   if (client.expiresAt === null) return <span className="quiet">Never</span>
   if (expired) return <span className="status-expired">Expired</span>
-  if (!soon) return <time dateTime={client.expiresAt}>{day(new Date(client.expiresAt))}</time>
+  if (!soon) return <Time at={client.expiresAt} format={day} />
   return (
     <span className="status-warn">
       <Ago at={client.expiresAt} />

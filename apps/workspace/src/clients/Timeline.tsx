@@ -1,8 +1,8 @@
 import type { ClientRotation, ClientUsage, OAuthClient } from '../api/contract.ts'
-import { dateTime, near } from '../api/time.ts'
+import { near } from '../api/time.ts'
 import { useUsage } from '../api/usage.ts'
 import { useCompany } from '../shell/company.ts'
-import { Ago, useTimed } from '../ui/Ago.tsx'
+import { Ago, Time, useTimed } from '../ui/Ago.tsx'
 import { BARS_HEIGHT, barsOf } from './bars.ts'
 import { AddressList } from './Rehearsal.tsx'
 import { type Said, STATE_WORDS, sentenceOf } from './rotation-words.ts'
@@ -55,8 +55,8 @@ export function Timeline({ old, replacement, rotation }: TimelineProps) {
       />
       {rotation.evidenceSince && (
         <p className="small quiet">
-          Judged by the uses of the old client since {dateTime(new Date(rotation.evidenceSince))}. Several
-          machines behind one address count as one, so check those yourself.
+          Judged by the uses of the old client since <Time at={rotation.evidenceSince} />. Several machines
+          behind one address count as one, so check those yourself.
         </p>
       )}
       <p className="off-screen" role="status">

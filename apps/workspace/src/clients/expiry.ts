@@ -1,5 +1,5 @@
 import type { OAuthClient } from '../api/contract.ts'
-import { dateOf } from '../api/time.ts'
+import { dateOf, daysLater, midnight } from '../api/time.ts'
 
 const DAY_MS = 86_400_000
 /** A client that expires within this is marked wherever it is shown. */
@@ -33,8 +33,8 @@ export const lifetimeOf = ({ createdAt, expiresAt }: Dated & Pick<OAuthClient, '
 
 /** The first and the last day that can be chosen, as a date input has them. */
 export const daysAllowed = (now: Date): { min: string; max: string } => ({
-  min: dateIn(1, now),
-  max: dateIn(LONGEST_DAYS, now),
+  min: daysLater(dateOf(now), 1),
+  max: daysLater(dateOf(now), LONGEST_DAYS),
 })
 
 /** What is wrong with the chosen date, as a sentence. */
@@ -45,14 +45,11 @@ export function expiryError({ lifetime, date }: Expiry, now: Date): { expiry?: s
   return date < min || date > max ? { expiry: 'Choose a day from tomorrow to two years from now.' } : {}
 }
 
-/** When a client created now expires, in RFC 3339; undefined if never. A day counts to its end, here. */
+/** When a client created now expires, in RFC 3339; undefined if never. A day counts to its end. */
 export function expiresAt({ lifetime, date }: Expiry, now: Date): string | undefined {
   if (lifetime === 'never') return undefined
   const at_ms = lifetime === 'date' ? endOf(date).getTime() : now.getTime() + lifetime * DAY_MS
   return new Date(at_ms).toISOString()
 }
 
-const dateIn = (days: number, now: Date): string =>
-  dateOf(new Date(now.getFullYear(), now.getMonth(), now.getDate() + days))
-
-const endOf = (date: string): Date => new Date(`${date}T23:59:59`)
+const endOf = (date: string): Date => new Date(midnight(daysLater(date, 1)).getTime() - 1_000)

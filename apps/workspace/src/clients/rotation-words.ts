@@ -1,5 +1,5 @@
 import type { ClientRotation, OAuthClient } from '../api/contract.ts'
-import { dateTime, duration, near, relative } from '../api/time.ts'
+import { duration, near, onDay, relative } from '../api/time.ts'
 
 export type RotationState = ClientRotation['state']
 /** What the old client authenticates with. */
@@ -88,9 +88,9 @@ export const STATE_WORDS: Readonly<Record<RotationState, StateWords>> = {
     sentence: noRhythm,
   },
   replacement_silent: {
-    mark: 'Replacement silent',
+    mark: 'Replacement overdue',
     steps: WATCHED,
-    replacement: { tone: 'warn', said: 'Silent for longer than expected' },
+    replacement: { tone: 'warn', said: 'No requests for longer than expected' },
     warning: MAY_BE_USED,
     arms: true,
     sentence: () =>
@@ -235,6 +235,6 @@ function armedUntil({ state, safeFrom }: ClientRotation, now: Date): string {
     : 'as soon as the replacement is in use'
 }
 
-/** "you on 22 Nov 2026, 19:39". */
+/** "you on 22 Nov 2026 at 19:39". */
 export const armedBy = ({ at, by }: NonNullable<ClientRotation['armed']>, userId: string): string =>
-  `${by.userId === userId ? 'you' : by.name} on ${dateTime(new Date(at))}`
+  `${by.userId === userId ? 'you' : by.name} ${onDay(new Date(at))}`

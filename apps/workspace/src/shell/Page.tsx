@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useRef } from 'react'
 import { Link } from 'wouter'
+import { zone } from '../api/time.ts'
 import { BackIcon } from '../ui/icons.tsx'
 import { useCompany } from './company.ts'
 
@@ -50,6 +51,7 @@ export function Page({ title, heading, section, back, lede, actions, wide = fals
         {actions && <div className="page-actions">{actions}</div>}
       </header>
       {children}
+      <p className="page-zone small quiet">All times are in {zone()}.</p>
     </div>
   )
 }

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import { dateTime, relative } from '../api/time.ts'
+import { bothClocks, dateTime, relative } from '../api/time.ts'
 
 const TICK_MS = 1_000
 const listeners = new Set<() => void>()
@@ -28,10 +28,25 @@ function subscribe(listener: () => void): () => void {
 export const useTimed = <T extends string | boolean | undefined>(read: (now: Date) => T): T =>
   useSyncExternalStore(subscribe, () => read(now))
 
+/** A time of the company; pointing at it shows the browser's own. @param format of the text. */
+export const Time = ({
+  at,
+  format = dateTime,
+  by,
+}: {
+  at: string
+  format?: (at: Date) => string
+  by?: string
+}) => (
+  <time dateTime={at} title={`${bothClocks(new Date(at))}${by ? `, by ${by}` : ''}`}>
+    {format(new Date(at))}
+  </time>
+)
+
 /** "22 Nov 2026, 03:04 (3 minutes ago)", where there is room for both. */
 export const Moment = ({ at }: { at: string }) => (
   <>
-    {dateTime(new Date(at))} (<Ago at={at} />)
+    <Time at={at} /> (<Ago at={at} />)
   </>
 )
 
@@ -40,9 +55,5 @@ export function Ago({ at, by }: { at: string; by?: string }) {
   const date = new Date(at)
   // The text, not the time: a row is drawn again when it says something else, not once a second.
   const text = useTimed((now) => relative(date, now))
-  return (
-    <time dateTime={at} title={by ? `${dateTime(date)}, by ${by}` : dateTime(date)}>
-      {text}
-    </time>
-  )
+  return <Time at={at} format={() => text} {...(by && { by })} />
 }

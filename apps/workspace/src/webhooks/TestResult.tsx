@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import type { TestSendResult } from '../api/contract.ts'
 import { clock, day, relative } from '../api/time.ts'
-import { Ago } from '../ui/Ago.tsx'
+import { Ago, Time } from '../ui/Ago.tsx'
 import { Code } from '../ui/Code.tsx'
 import { Fact } from '../ui/Fact.tsx'
 import { verdictOf } from './outcome.ts'
@@ -56,7 +56,9 @@ function Tests({ results, shown, onChoose }: TestsProps) {
               aria-pressed={result === shown}
               onClick={() => onChoose(result)}
             >
-              <span className="test-time">{clock(new Date(result.sentAt))}</span>
+              <span className="test-time">
+                <Time at={result.sentAt} format={clock} />
+              </span>
               <span className="test-status">{result.status ?? '–'}</span>
               <span className="test-title">{title}</span>
               <span className="test-time">{Math.round(result.durationMs).toLocaleString('en')} ms</span>
