@@ -17,12 +17,15 @@ export interface LogHead extends LogRoot {
 /** A head is signed at least this often, so that its age tells whether the log still grows. */
 const HEAD_EVERY = `interval '1 hour'`
 
-/** Whether an entry waits for its place in the log, or the newest head is an hour old. */
+const TREE_SIZE = 'select coalesce(max(position) + 1, 0) as size from activity_tree where level = 0'
+
+/** Whether an entry waits for its place in the log, or the newest head lacks one or is an hour old. */
 export async function isRoundDue(db: Queryable): Promise<boolean> {
   const { rows } = await db.raw(
     `select exists (select from activity where leaf_index is null)
        or not exists (select from activity_heads where at > now() - ${HEAD_EVERY}
-                      and head_id = (select max(head_id) from activity_heads)) as due`,
+                      and head_id = (select max(head_id) from activity_heads)
+                      and tree_size = (${TREE_SIZE})) as due`,
   )
   return rows[0].due
 }
@@ -42,9 +45,7 @@ export async function readTree(db: Queryable): Promise<GrowingTree> {
 }
 
 async function readTreeSize(db: Queryable): Promise<number> {
-  const { rows } = await db.raw(
-    'select coalesce(max(position) + 1, 0) as size from activity_tree where level = 0',
-  )
+  const { rows } = await db.raw(TREE_SIZE)
   return rows[0].size
 }
 

@@ -230,10 +230,10 @@ export interface LogEntry {
 const LOG_ENTRY = `a.entry_id as "entryId", ${AT} as at, a.vendor_id as "vendorId", a.user_id as "userId", a.action,
   a.subject, a.detail, a.operator_hash as "operatorHash"`
 
-/** Committed entries that have no place in the log yet, oldest first. */
-export async function entriesWithoutLeaf(db: Queryable, limit: number): Promise<LogEntry[]> {
-  const { rows } = await db.raw(
-    `select ${LOG_ENTRY} from activity a where leaf_index is null order by entry_id limit ?`,
+/** Locks committed entries that have no place in the log yet, oldest first, so that none is erased after it is hashed. */
+export async function lockEntriesWithoutLeaf(transaction: Queryable, limit: number): Promise<LogEntry[]> {
+  const { rows } = await transaction.raw(
+    `select ${LOG_ENTRY} from activity a where leaf_index is null order by entry_id limit ? for no key update`,
     [limit],
   )
   return rows

@@ -6,6 +6,7 @@ import { extendLog } from '../../apps/api/activity/chain.ts'
 import { readApiConfig } from '../../apps/api/config.ts'
 import { verifyLog } from '../../infra/admin/audit.ts'
 import { appendEntries, newLogKey } from '../support/activity-log.ts'
+import { eventually } from '../support/eventually.ts'
 import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
 
 const VENDOR = 'ven_acme'
@@ -71,6 +72,36 @@ describe('the activity log', function () {
     }
     assert.deepEqual(heads, ['more', 'more', 2300, undefined])
     assert.deepEqual((await verify()).faults, [])
+  })
+
+  it('has a head for entries of exactly one round', async () => {
+    await extendLog(processes[0], undefined)
+    await owner.raw(
+      `insert into activity (vendor_id, action, subject) select ?, 'callback.saved', i::text
+       from generate_series(1, 1000) as i`,
+      [VENDOR],
+    )
+    await extendLog(processes[0], undefined)
+    assert.equal(((await extendLog(processes[0], undefined)) as { treeSize: number }).treeSize, 1000)
+    assert.equal(await extendLog(processes[0], undefined), undefined)
+  })
+
+  it('holds what an erasure that ends meanwhile leaves of an entry', async () => {
+    await appendEntries(owner, 1, VENDOR)
+    await owner.raw('update companies set erased_at = now()')
+    const erasure = await owner.transaction()
+    await erasure.raw('select erase_from_activity(0, 100)')
+    const extending = extendLog(processes[0], undefined)
+    await eventually(async () => {
+      const { rows } = await owner.raw(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      )
+      return rows.length === 1
+    })
+    await erasure.commit()
+    await extending
+    const { entries, faults } = await verify()
+    assert.deepEqual([entries, faults], [1, []])
   })
 
   it('gets a new head each hour, and none between without an entry', async () => {

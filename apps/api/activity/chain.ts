@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { entriesWithoutLeaf, giveLeaves, type Leaf } from '#shared/accounts/activity.ts'
+import { giveLeaves, type Leaf, lockEntriesWithoutLeaf } from '#shared/accounts/activity.ts'
 import { hashOfDetail, hashOfEntry } from '#shared/accounts/activity-leaf.ts'
 import {
   insertHead,
@@ -29,7 +29,7 @@ export async function extendLog(
   if (!(await isRoundDue(db))) return undefined
   return db.transaction(async (transaction) => {
     if (!(await lockLog(transaction))) return undefined
-    const entries = await entriesWithoutLeaf(transaction, ENTRIES_A_ROUND)
+    const entries = await lockEntriesWithoutLeaf(transaction, ENTRIES_A_ROUND)
     const tree = await readTree(transaction)
     const leaves: Leaf[] = []
     const nodes: TreeNode[] = []
