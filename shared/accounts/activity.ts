@@ -135,8 +135,11 @@ export async function wasRemoved(
   return rows[0]?.action === 'person.removed'
 }
 
-/** RFC 3339 in milliseconds, or in microseconds where they matter: entries older than the log have them. */
-const AT = `regexp_replace(to_char(a.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'), '000$', '') || 'Z'`
+/**
+ * RFC 3339 in milliseconds, or in microseconds where they matter: entries older than the log have them. The era tells a
+ * time moved to before Christ, which no filter would find, from the same time after.
+ */
+const AT = `regexp_replace(to_char(a.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US AD'), '(000|) AD$', 'Z')`
 
 /** The receipt of a client's revocation, if it was signed. */
 export async function findRevocationReceipt(

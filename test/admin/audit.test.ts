@@ -67,6 +67,10 @@ describe('npm run admin -- audit', function () {
       ['an action', `action = 'client.created'`],
       ['a time', `at = at + interval '1 millisecond'`],
       ['a time by a microsecond', `at = at + interval '1 microsecond'`],
+      [
+        'a time to before Christ',
+        `at = (to_char(at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS.US') || '+00 BC')::timestamptz`,
+      ],
       ['a company', `vendor_id = null, operator = 'Otto'`],
       ['a detail', `detail = jsonb_set(detail, '{after,name}', '"Neue Laden 3"')`],
       ['a detail that is taken out', `detail = '{}'`],
