@@ -1,4 +1,9 @@
-import { countWithoutLeaf, type LoggedEntry, listLoggedEntries } from '#shared/accounts/activity.ts'
+import {
+  countWithoutLeaf,
+  type LoggedEntry,
+  listLoggedEntries,
+  listUnexplainedErasures,
+} from '#shared/accounts/activity.ts'
 import {
   countPlaces,
   type LogHead,
@@ -56,10 +61,12 @@ export function verifyLog(
         ...(await listLoggedEntries(snapshot, { from: size, to: Number.MAX_SAFE_INTEGER })),
         ...(await listLoggedEntries(snapshot, { from: Number.MIN_SAFE_INTEGER, to: 0 })),
       ]
+      const erasures = await listUnexplainedErasures(snapshot)
       const waiting = await countWithoutLeaf(snapshot)
       const faults = [
         ...entries.ended(),
         ...beyond.map(added),
+        ...erasures.map(unexplained),
         ...heads.ended(size),
         ...(await checkSignatures(stored, keys)),
       ]
@@ -98,6 +105,12 @@ const added = (entry: LoggedEntry): Fault => ({
   kind: 'added',
   ...named(entry),
   text: `${named(entry).text} was put into the log.`,
+})
+
+const unexplained = (entry: LoggedEntry): Fault => ({
+  kind: 'changed',
+  ...named(entry),
+  text: `${named(entry).text} lost its detail, but no entry says that an operator erased it.`,
 })
 
 /** The tree is rebuilt from the entries' stored hashes, so an entry that does not match its hash is only one fault. */

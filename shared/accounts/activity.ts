@@ -272,16 +272,33 @@ export interface LoggedEntry extends LogEntry {
   operatorSalt: Buffer | null
 }
 
+const LOGGED_ENTRY = `${LOG_ENTRY}, a.leaf_index as "leafIndex", a.operator, a.salt, a.detail_hash as "detailHash",
+  a.operator_salt as "operatorSalt"`
+
 /** The entries at these places of the log, `to` exclusive, at most 5,000. Needs the rights of `integration_operator`. */
 export async function listLoggedEntries(
   db: Queryable,
   { from, to }: { from: number; to: number },
 ): Promise<LoggedEntry[]> {
   const { rows } = await db.raw(
-    `select ${LOG_ENTRY}, a.leaf_index as "leafIndex", a.operator, a.salt, a.detail_hash as "detailHash",
-       a.operator_salt as "operatorSalt"
-     from activity a where leaf_index >= ? and leaf_index < ? order by leaf_index limit 5000`,
+    `select ${LOGGED_ENTRY} from activity a where leaf_index >= ? and leaf_index < ? order by leaf_index limit 5000`,
     [from, to],
+  )
+  return rows
+}
+
+/**
+ * The entries whose detail is erased although no entry says that their subject or company was, at most 5,000. Needs the
+ * rights of `integration_operator`.
+ */
+export async function listUnexplainedErasures(db: Queryable): Promise<LoggedEntry[]> {
+  const { rows } = await db.raw(
+    `select ${LOGGED_ENTRY} from activity a where leaf_index is not null and salt is null and detail = '{}'
+       and not exists (select from activity e where e.subject = a.subject
+                       and e.action = 'person.erased' and e.operator is not null)
+       and not exists (select from activity e where e.subject = a.vendor_id
+                       and e.action = 'company.erased' and e.operator is not null)
+     order by leaf_index limit 5000`,
   )
   return rows
 }

@@ -144,6 +144,19 @@ describe('npm run admin -- audit', function () {
       assert.deepEqual(await found(), ['backdated 11'])
     })
 
+    it('finds heads that were dated back, so that an added entry seems older than they are', async () => {
+      await plant(`update activity_heads set at = at - interval '1 day'`)
+      await plant(`insert into activity (vendor_id, action, subject, at)
+                   values ('ven_acme', 'client.revoked', 'cli_x', now() - interval '2 hours')`)
+      await extend()
+      assert.deepEqual(await found(), ['signature', 'signature'])
+    })
+
+    it('names an entry whose detail was taken out like an erased one, though no entry says so', async () => {
+      await plant(`update activity set detail = '{}', salt = null where leaf_index = 3`)
+      assert.deepEqual(await found(), ['changed 3'])
+    })
+
     it('finds entries that get no place in the log', async () => {
       await plant(`insert into activity (vendor_id, action, subject, at)
                    values ('ven_acme', 'client.revoked', 'cli_x', now() - interval '2 minutes')`)
@@ -224,6 +237,9 @@ describe('npm run admin -- audit', function () {
 
     it('counts what was erased, and finds nothing wrong with it', async () => {
       const entryId = await entryAt(3)
+      await plant(`insert into activity (action, subject, operator)
+                   select 'person.erased', subject, 'Otto' from activity where leaf_index = 3`)
+      await extend()
       await plant(`update activity set detail = '{}', salt = null where entry_id = ${entryId}`)
       await plant(`update activity set operator = 'erased', operator_salt = null where operator is not null`)
       const { code, json } = await verify()
