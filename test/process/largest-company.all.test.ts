@@ -10,6 +10,7 @@ import { listPaths } from '../../apps/api/app.ts'
 import { createService } from '../../infra/admin/services.ts'
 import { startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
 import { startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
+import { eventually } from '../support/eventually.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { DAYS, fillLargestCompany, type LargestCompany } from '../support/largest-company.ts'
 import { testOperator } from '../support/operator.ts'
@@ -98,6 +99,9 @@ describe('the event loop, with the largest company that there can be', () => {
         { vendorId, userId: owner.userId, now_ms: api.clock.now() },
       )
       redis.disconnect()
+      // So that there are proofs, and no request is measured together with the work on the log.
+      const logged = async () => (await api.db('activity_heads').where('tree_size', '>', 200)).length > 0
+      await eventually(logged, { limit_ms: 60_000 })
     })
     after(() => api.stop())
 
@@ -134,7 +138,11 @@ describe('the event loop, with the largest company that there can be', () => {
       ],
       'GET /v1/vendor/:vendorId/oauth-clients': [page, { query: '?limit=200&status=Revoked' }],
       'GET /v1/vendor/:vendorId/people': [page],
-      'GET /v1/vendor/:vendorId/activity': [page, { query: '?limit=200&action=client.created' }],
+      'GET /v1/vendor/:vendorId/activity': [
+        page,
+        { query: '?limit=200&proof=true' },
+        { query: '?limit=200&action=client.created' },
+      ],
       'GET /v1/sessions': [page],
       'GET /v1/vendor/:vendorId/refusals': [
         page,
