@@ -106,14 +106,15 @@ export const createActivityRoutes = ({
 
 const SERVICE = { userId: null, name: 'service' }
 
-const isByService = (action: ActivityRecord['action'], { reason }: Record<string, unknown>): boolean =>
-  action === 'client.secret_found' || (action === 'client.revoked' && reason === 'secret_found')
+/** What the service does by itself has a reason. */
+const isByService = ({ action, userId, detail }: ActivityRecord): boolean =>
+  action === 'client.secret_found' || (userId === null && 'reason' in detail)
 
-const shown = ({ entryId, at, action, subject, detail, userId, userName }: ActivityRecord) => ({
-  entryId: String(entryId),
-  at,
-  by: isByService(action, detail) ? SERVICE : actorOf(userId, userName),
-  action,
-  subject,
-  detail,
+const shown = (record: ActivityRecord) => ({
+  entryId: String(record.entryId),
+  at: record.at,
+  by: isByService(record) ? SERVICE : actorOf(record.userId, record.userName),
+  action: record.action,
+  subject: record.subject,
+  detail: record.detail,
 })

@@ -126,9 +126,7 @@ function Day({ title, entries }: { title: string; entries: ActivityEntry[] }) {
   )
 }
 
-/** What the service does itself has a reason. */
-const doerOf = ({ by, detail }: ActivityEntry): string =>
-  by.userId === null ? `The ${'reason' in detail ? 'service' : 'operator'}` : by.name
+const doerOf = ({ by }: ActivityEntry): string => (by.userId === null ? `The ${by.name}` : by.name)
 
 function GivenScopes({ entry: { detail } }: { entry: ActivityEntry }) {
   if (!Array.isArray(detail.scopes)) return null

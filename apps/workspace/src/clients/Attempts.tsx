@@ -7,7 +7,7 @@ import { isGranted } from './Requests.tsx'
 import './failing.css'
 
 const SHOWN_MAX = 8
-export const TOKEN_ROUTE = 'POST /v1/oauth/token'
+const TOKEN_ROUTE = 'POST /v1/oauth/token'
 
 export interface AttemptsProps {
   vendorId: string

@@ -1,8 +1,9 @@
 import { useEffect } from 'react'
+import { useClient } from '../api/clients.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { clock } from '../api/time.ts'
 import { useRequests } from '../api/usage.ts'
-import { Attempts, TOKEN_ROUTE } from './Attempts.tsx'
+import { Attempts } from './Attempts.tsx'
 import { credentialName } from './credential.tsx'
 import { isGranted } from './Requests.tsx'
 
@@ -17,23 +18,23 @@ export interface FirstCallProps {
 
 /** What the service has seen of a new client, as it happens: a token, the call that it is for, and refused requests. */
 export function FirstCall({ vendorId, client, onToken }: FirstCallProps) {
+  // The list of clients learns of it too.
+  const tokenAt = useClient(vendorId, client.clientId, WATCH_MS).data?.lastUsedAt
   const requests = useRequests(vendorId, client.clientId, WATCH_MS).data?.requests ?? []
-  const granted = requests.filter(isGranted)
-  const token = granted.find(({ route }) => route === TOKEN_ROUTE)
-  const call = granted.find(({ service }) => service === 'api')
-  const used = token !== undefined
+  const call = requests.find((request) => isGranted(request) && request.service === 'api')
+  const used = Boolean(tokenAt)
   useEffect(() => {
     if (used) onToken()
   }, [used, onToken])
   return (
-    <div className={token ? 'watch watch-seen' : 'watch'}>
+    <div className={tokenAt ? 'watch watch-seen' : 'watch'}>
       <p className="watch-state" role="status">
         <span className="watch-dot" aria-hidden="true" />
-        {token
-          ? `Token issued at ${clock(new Date(token.at))}: the id and ${credentialName(client)} work.`
+        {tokenAt
+          ? `Token issued at ${clock(new Date(tokenAt))}: the id and ${credentialName(client)} work.`
           : 'Waiting for the first token request: run the curl command and see it arrive here.'}
       </p>
-      {token && (
+      {tokenAt && (
         <p className="small quiet" role="status">
           {call ? `Call granted at ${clock(new Date(call.at))}.` : waitingWords(client)}
         </p>

@@ -33,8 +33,8 @@ export function Requests({ clientId }: { clientId: string }) {
             )}
             <p className="small quiet">
               The last 200, deleted 14 days after the newest. A request appears within seconds. Those that
-              prove nothing about their sender, such as one with a wrong secret, stay for 24 hours. If the
-              service loses its Redis, this list is lost.
+              prove nothing about their sender, since authentication failed, stay for 24 hours. If the service
+              loses its Redis, this list is lost.
               {skipped > 0 && ` ${skipped} more could not be read.`}
             </p>
           </>
