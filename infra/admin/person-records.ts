@@ -65,8 +65,8 @@ export async function findPerson(db: Queryable, given: string): Promise<Person> 
 
 function wantedOf(given: string): Wanted {
   if (/^usr_[A-Za-z0-9]{1,60}$/.test(given)) return { userId: given, email: null, vendorId: null }
-  const [vendorId = null, address] = given.startsWith('ven_') ? given.split(':', 2) : []
-  return { userId: null, email: normalizedEmail(address ?? given), vendorId }
+  const [, vendorId = null, address = given] = /^(ven_[A-Za-z0-9]{1,60}):(.*)$/.exec(given) ?? []
+  return { userId: null, email: normalizedEmail(address), vendorId }
 }
 
 async function accountsOf(db: Queryable, { userId, email, vendorId }: Wanted): Promise<string[]> {
