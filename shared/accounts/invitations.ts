@@ -38,7 +38,7 @@ export async function replaceInvitation(
   )
 }
 
-/** @returns undefined if it never existed, was used or withdrawn, or is too old. */
+/** @returns undefined if it never existed, was used or withdrawn, or is too old, or the company is erased. */
 export async function findInvitation(
   db: Queryable,
   { tokenHash, now }: { tokenHash: Buffer; now: Date },
@@ -47,7 +47,7 @@ export async function findInvitation(
     `select i.vendor_id as "vendorId", i.user_id as "userId", i.email, i.name, i.role, i.expires_at as "expiresAt",
        c.name as "companyName", u.name as "invitedBy"
      from invitations i join companies c using (vendor_id) join users u on u.user_id = i.invited_by
-     where i.token_hash = ? and i.expires_at > ?`,
+     where i.token_hash = ? and i.expires_at > ? and c.erased_at is null`,
     [tokenHash, now],
   )
   return rows[0]

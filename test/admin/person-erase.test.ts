@@ -194,6 +194,15 @@ describe('admin person', function () {
       assert.equal((await api.request('GET', '/v1/session', { token: sessionToken })).status, 200)
     })
 
+    it('takes an address that begins like the id of a company for an address', async () => {
+      const { userId } = await api.createPerson({ vendorId, role: 'member' })
+      const email = 'ven_kim@people.example'
+      await api.db('users').where({ user_id: userId }).update({ email })
+      const { code, stdout, stderr } = await admin('person', 'erase', email)
+      assert.equal(code, 0, stderr)
+      assert.match(stdout, new RegExp(`^Erased: ${userId};`))
+    })
+
     it('erases in one company alone what is named with its id', async () => {
       const other = (await api.createCompany()).vendorId
       const otherOwner = await api.createPerson({ vendorId: other, role: 'owner' })

@@ -539,6 +539,18 @@ describe('/v1/vendor/{vendor_id}/people', () => {
       assertProblem(await accept(late, TEST_PASSWORD), 'invitation_not_valid')
     })
 
+    it('ends an invitation when its company is being erased', async () => {
+      const { vendorId } = await api.createCompany()
+      const { sessionToken } = await api.createPerson({ vendorId, role: 'owner' })
+      const invited = await api.request('POST', `/v1/vendor/${vendorId}/people`, {
+        token: sessionToken,
+        body: { name: 'Late', email: newEmail(), role: 'member' },
+      })
+      const token = tokenOf(invited)
+      await api.db('companies').where({ vendor_id: vendorId }).update({ erased_at: new Date() })
+      assertProblem(await accept(token, TEST_PASSWORD), 'invitation_not_valid')
+    })
+
     it('answers alike to every invalid token', async () => {
       const bodies = []
       for (const token of [`inv_${'a'.repeat(43)}`, 'x', '', '\0', admin.sessionToken]) {
