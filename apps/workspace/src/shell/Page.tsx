@@ -49,9 +49,9 @@ export function Page({ title, heading, section, back, lede, actions, wide = fals
           {lede && <p className="lede">{lede}</p>}
         </div>
         {actions && <div className="page-actions">{actions}</div>}
+        <p className="page-zone small quiet">All times are in {zone()}.</p>
       </header>
       {children}
-      <p className="page-zone small quiet">All times are in {zone()}.</p>
     </div>
   )
 }
