@@ -354,7 +354,7 @@ describe('workspace: signing in with the provider of the company', function () {
         text.replace(/ · (?:just now|\d+ \w+ ago)$/, ''),
       ),
       [
-        'operator unlinked the account of Kim R. from the OpenID provider',
+        'The operator unlinked the account of Kim R. from the OpenID provider',
         'Kim R. signed in with the OpenID provider, which changed the role from Admin to Member',
         'Kim R. linked this account to the OpenID provider',
         'Kim R. joined as Admin by signing in with the OpenID provider',

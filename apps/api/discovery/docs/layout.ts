@@ -46,8 +46,20 @@ export const sectionsOf = (html: string): Section[] =>
     text: plain(withoutExamples(body)),
   }))
 
-/** The pages are ours, and close what they open. */
-const withoutExamples = (html: string): string => html.replaceAll(/<(figure|fieldset)\b[\s\S]*?<\/\1>/g, ' ')
+const EXAMPLE = /<(figure|fieldset)\b/g
+
+function withoutExamples(html: string): string {
+  const texts: string[] = []
+  let from = 0
+  for (const { index, 1: name } of html.matchAll(EXAMPLE)) {
+    if (index < from) continue
+    texts.push(html.slice(from, index))
+    const end = html.indexOf(`</${name}>`, index)
+    if (end < 0) return texts.join(' ')
+    from = end
+  }
+  return [...texts, html.slice(from)].join(' ')
+}
 
 const plain = (html: string): string =>
   unescaped(html.replaceAll(/<[^<>]+>/g, ' '))
