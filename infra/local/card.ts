@@ -1,4 +1,5 @@
 import { relative } from 'node:path'
+import { styleText } from 'node:util'
 import { DEMO_COMPANIES, type DemoCompany, type DemoPerson } from './seed/companies.ts'
 import type { LocalStack } from './stack.ts'
 
@@ -6,14 +7,14 @@ const LABEL_WIDTH = 22
 const EMAIL_WIDTH = 26
 
 /**
- * Everything a person needs to start, printed under the `ready` line. On a terminal it shows the demo client's secret.
- * Elsewhere the output may end up in a file, so the command reads the secret from a file that only its owner can read.
+ * Everything a person needs to start, printed under the `ready` line. The output may end up in a file or on a shared
+ * screen, so the command reads the demo client's secret from a file that only its owner can read.
  */
-export function card(stack: LocalStack, { terminal }: { terminal: boolean }): string {
+export function card(stack: LocalStack): string {
   const people = DEMO_COMPANIES.flatMap((demo) => demo.people.map((person) => personText(person, demo)))
   return [
     '',
-    row('Workspace', stack.baseUrl),
+    row('Workspace', styleText('bold', stack.baseUrl)),
     row('Authorization server', stack.authUrl),
     row('Resource API', `${stack.apiUrl} (docs: ${stack.baseUrl}/docs)`),
     '',
@@ -25,7 +26,7 @@ export function card(stack: LocalStack, { terminal }: { terminal: boolean }): st
     row('Metrics', stack.metricsUrls.join(', ')),
     row('More', 'npm run admin -- --help'),
     '',
-    ...(stack.demoClient.revoked ? REVOKED : curlPair(stack, terminal)),
+    ...(stack.demoClient.revoked ? REVOKED : curlPair(stack)),
     '',
     'Ctrl-C stops everything.',
     '',
@@ -40,23 +41,24 @@ const personText = ({ email, role, status }: DemoPerson, { company }: DemoCompan
 const passwordText = ({ demoPassword }: LocalStack): string =>
   demoPassword === undefined
     ? 'set on the first start (change it with npm run admin -- password reset)'
-    : `${demoPassword}   (shown only once)`
+    : `${styleText('bold', demoPassword)}   (shown only once)`
 
 const REVOKED = [
   'The demo client was revoked. Create a client in the workspace, or start again with',
   '  npm start -- --new-demo-client',
 ]
 
-function curlPair({ baseUrl, demoClient }: LocalStack, terminal: boolean): string[] {
-  const { vendorId, clientId, clientSecret, secretFile } = demoClient
-  const secret = terminal
-    ? `-d client_secret=${clientSecret}`
-    : `--data-urlencode client_secret@${quoted(secretFile)}`
+function curlPair({ baseUrl, demoClient }: LocalStack): string[] {
+  const { vendorId, clientId, secretFile } = demoClient
   return [
-    `Get a token and read Acme's analytics with it (the secret is in ${shownPath(secretFile)}):`,
+    styleText('bold', `Get a token and read Acme's analytics with it`),
     '',
-    `  TOKEN=$(curl -sS ${baseUrl}/v1/oauth/token -d grant_type=client_credentials -d client_id=${clientId} ${secret} -d scope=analytics:read | sed -nE -e 's/.*"access_token":"([^"]+)".*/\\1/p' -e t -e 'w /dev/stderr')`,
-    `  curl -sS ${baseUrl}/v1/analytics/${vendorId}/daily -H "Authorization: Bearer \${TOKEN:?was not issued}"`,
+    `  TOKEN=$(curl -sS ${baseUrl}/v1/oauth/token \\`,
+    `      -d grant_type=client_credentials -d client_id=${clientId} \\`,
+    `      --data-urlencode client_secret@${quoted(secretFile)} -d scope=analytics:read |`,
+    `    sed -nE -e 's/.*"access_token":"([^"]+)".*/\\1/p' -e t -e 'w /dev/stderr')`,
+    `  curl -sS ${baseUrl}/v1/analytics/${vendorId}/daily \\`,
+    '      -H "Authorization: Bearer ${TOKEN:?was not issued}"',
   ]
 }
 

@@ -47,7 +47,7 @@ async function main(): Promise<number> {
       signal,
     })
     process.stdout.write(
-      `\nready ${stack.baseUrl}\n${card(stack, { terminal: process.stdout.isTTY ?? false })}`,
+      `\nready ${stack.baseUrl}\n${card(stack)}`,
     )
     const failure = await Promise.race([stack.failed, aborted(signal)])
     if (failure === undefined) return 0

@@ -12,19 +12,13 @@ import { openDataDir } from '../../infra/local/data-dir.ts'
 import { type LocalPostgres, startPostgres } from '../../infra/local/postgres.ts'
 import { type LocalRedis, startRedis } from '../../infra/local/redis.ts'
 import { localSecrets } from '../../infra/local/secrets.ts'
-import { shellWithCurl } from '../support/curl.ts'
+import { curlPair, shellWithCurl } from '../support/curl.ts'
 import { freePort } from '../support/ports.ts'
 import { removeFolder, type Start, startProcess, temporaryFolder } from '../support/start.ts'
 
 /*
  * Six starts on one data folder; each begins where the previous one stopped, crashed or was killed.
  */
-const curlPair = (output: string): string =>
-  output
-    .split('\n')
-    .filter((line) => line.includes('curl -sS'))
-    .join('\n')
-
 async function signIn(baseUrl: string, email: string, password: string) {
   const response = await fetch(`${baseUrl}/v1/session`, {
     method: 'POST',

@@ -28,6 +28,10 @@ const request = form.length > 0 ? { method: 'POST', headers, body: form.join('&'
 fetch(target, request).then(async (response) => process.stdout.write(await response.text()))
 `
 
+/** The two commands of the card, as one would paste them; nothing if it has none. */
+export const curlPair = (output: string): string =>
+  /^ +TOKEN=[\s\S]*?issued}"$/m.exec(output.replaceAll('\r', ''))?.[0] ?? ''
+
 /** Runs lines of shell that use curl. @returns their output. */
 export async function shellWithCurl(lines: string, cwd: string): Promise<string> {
   const bin = await mkdtemp(join(tmpdir(), 'integration-access-curl-'))
