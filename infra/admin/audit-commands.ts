@@ -106,7 +106,9 @@ function inWords(verdict: LogVerdict, keysFile: string | undefined): Outcome {
     ...(erased.length > 0
       ? [`${erased.length} entries are erased: ${erased.slice(0, FAULTS_SHOWN).join(', ')}.`]
       : []),
-    faults.length === 0 ? 'No entry was changed, removed, added or exchanged.' : `Faults found: ${faults.length}`,
+    faults.length === 0
+      ? 'No entry was changed, removed, added or exchanged.'
+      : `Faults found: ${faults.length}`,
     ...shown,
     ...(more > 0 ? [`- and ${more} more`] : []),
   ].join('\n')

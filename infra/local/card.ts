@@ -58,7 +58,7 @@ function curlPair({ baseUrl, demoClient }: LocalStack): string[] {
     `      --data-urlencode client_secret@${quoted(secretFile)} -d scope=analytics:read |`,
     `    sed -nE -e 's/.*"access_token":"([^"]+)".*/\\1/p' -e t -e 'w /dev/stderr')`,
     `  curl -sS ${baseUrl}/v1/analytics/${vendorId}/daily \\`,
-    '      -H "Authorization: Bearer ${TOKEN:?was not issued}"',
+    `      -H "Authorization: Bearer \${TOKEN:?was not issued}"`,
   ]
 }
 

@@ -46,9 +46,7 @@ async function main(): Promise<number> {
       output: process.stderr,
       signal,
     })
-    process.stdout.write(
-      `\nready ${stack.baseUrl}\n${card(stack)}`,
-    )
+    process.stdout.write(`\nready ${stack.baseUrl}\n${card(stack)}`)
     const failure = await Promise.race([stack.failed, aborted(signal)])
     if (failure === undefined) return 0
     complain(`${failure}\nStopping the rest.`)

@@ -110,7 +110,8 @@ async function addTheirs(db: Knex, vendorId: string, userId: string, now: Date):
   const most = Number.MAX_SAFE_INTEGER - 1e12
   await db.raw(
     `insert into analytics_daily (vendor_id, date, impressions, clicks, orders, units_sold, revenue_minor, boost_spend_minor, last_event_at)
-     select ?, ?::date + 1 - n, ?, ?, ?, ?, ?, ?, now() from generate_series(0, ?::int) as n`,
+     select ?, ?::date + 1 - n, ?, ?, ?, ?, ?, ?, now() from generate_series(0, ?::int) as n
+     on conflict (vendor_id, date) do nothing`,
     [vendorId, now, most, most, most, most, most, most, DAYS],
   )
   await db.raw(
