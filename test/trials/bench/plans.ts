@@ -9,8 +9,8 @@ import { POSTGRES_LOG, type ServiceName, type World } from './world.ts'
 /** Postgres plans a named statement anew for its first five runs and may then settle on one plan for all. */
 const REPEATS = 7
 /**
- * One row, one for each signing key, one for each restored backup, one for each partition or database, and none as
- * long as there is a partition for the day: these do not grow with the work.
+ * One row, one for each signing key, one for each restored backup, one for each partition, database or role, and none
+ * as long as there is a partition for the day: these do not grow with the work.
  */
 const NEVER_LARGE = new Set([
   'revocation_trust',
@@ -19,6 +19,7 @@ const NEVER_LARGE = new Set([
   'restore_fences',
   'pg_inherits',
   'pg_database',
+  'pg_authid',
   'analytics_events_default',
 ])
 
@@ -41,20 +42,22 @@ interface Explained {
 
 /**
  * EXPLAIN (ANALYZE, BUFFERS) of every statement that a service runs for these requests, as Postgres itself reports
- * them. The service is one more process of it whose database role has the service's rights and is explained, so that
- * nothing that is measured is slowed down.
+ * them. The service is one more process of it. New connections of its role are explained meanwhile, those that are
+ * measured are not.
  * @returns for each statement and each way to run it the plan that read the most.
  * @throws Error when one reads a whole table that grows.
  */
 export async function plansOf(world: World, name: ServiceName, requests: HttpRequest[]): Promise<Plan[]> {
   await fillTables(world)
-  const role = await createExplainedRole(world, name)
-  const server = await world.startService(name, { role, place: 'anywhere' })
+  const role = `integration_${name}`
   const since = new Date()
-  for (let repeat = 1; repeat <= REPEATS; repeat++) {
-    for (const request of requests) await (await send(server, request)).text()
-  }
-  await server.stop()
+  await explaining(world.db, role, async () => {
+    const server = await world.startService(name, { place: 'anywhere' })
+    for (let repeat = 1; repeat <= REPEATS; repeat++) {
+      for (const request of requests) await (await send(server, request)).text()
+    }
+    await server.stop()
+  })
   const found = await explainedSince(world, role, since)
   if (found.length === 0) throw new Error('no statement was explained')
   const scanned = found.filter(({ Plan }) => nodesOf(Plan).some(readsWholeTable))
@@ -75,30 +78,24 @@ function dearest(found: Explained[]): Explained[] {
   return [...byShape.values()]
 }
 
-async function createExplainedRole({ db, password }: World, name: ServiceName): Promise<string> {
-  const role = `bench_explained_${name}`
-  const { rows } = await db.raw('select from pg_roles where rolname = ?', [role])
-  if (rows.length > 0) return role
-  await create(db, role, { of: `integration_${name}`, password })
-  return role
+const EXPLAIN = {
+  session_preload_libraries: 'auto_explain',
+  'auto_explain.log_min_duration': '0',
+  'auto_explain.log_analyze': 'on',
+  'auto_explain.log_buffers': 'on',
+  'auto_explain.log_nested_statements': 'on',
+  'auto_explain.log_format': 'json',
+  'auto_explain.log_parameter_max_length': '0',
 }
 
-async function create(
-  db: Knex,
-  role: string,
-  { of, password }: { of: string; password: string },
-): Promise<void> {
-  await db.raw(`create role ${role} login password '${password}' in role ${of}`)
-  for (const setting of [
-    "session_preload_libraries = 'auto_explain'",
-    'auto_explain.log_min_duration = 0',
-    'auto_explain.log_analyze = on',
-    'auto_explain.log_buffers = on',
-    'auto_explain.log_nested_statements = on',
-    "auto_explain.log_format = 'json'",
-    'auto_explain.log_parameter_max_length = 0',
-  ])
-    await db.raw(`alter role ${role} set ${setting}`)
+async function explaining(db: Knex, role: string, work: () => Promise<void>): Promise<void> {
+  for (const [name, value] of Object.entries(EXPLAIN))
+    await db.raw(`alter role ${role} set ${name} = '${value}'`)
+  try {
+    await work()
+  } finally {
+    for (const name of Object.keys(EXPLAIN)) await db.raw(`alter role ${role} reset ${name}`)
+  }
 }
 
 async function explainedSince({ directory }: World, role: string, since: Date): Promise<Explained[]> {

@@ -20,8 +20,6 @@ export type ServiceName = 'auth' | 'api'
 export interface ServiceOptions {
   processes?: number
   place?: Place
-  /** The database role to be; its password is that of all. */
-  role?: string
   /** Default `info`, as in production. */
   logLevel?: 'info' | 'error'
   /** Where it serves its metrics. Default: nowhere. */
@@ -37,7 +35,6 @@ export interface World {
   api: Server
   /** What tokens are issued by and for. */
   issuer: string
-  password: string
   /** For floors that ask the stores, as users that may do anything. */
   stores: { BENCH_DATABASE_URL: string; BENCH_REDIS_URL: string }
   /** One more process, or cluster, of a service. */
@@ -69,7 +66,6 @@ export async function createWorld(servers: Servers): Promise<World> {
       auth,
       api,
       issuer: auth.url,
-      password,
       stores: floorStores,
       startService: start,
       stop,
@@ -112,14 +108,13 @@ function startService(
   {
     processes = 1,
     place,
-    role,
     logLevel = 'info',
     metricsPort,
     issuer,
   }: ServiceOptions & { issuer?: string | undefined } = {},
 ): Promise<Server> {
   const database = new URL(postgres.url('postgres'))
-  database.username = role ?? `integration_${name}`
+  database.username = `integration_${name}`
   database.password = password
   return servers.start({
     program: `apps/${name}/main.ts`,
