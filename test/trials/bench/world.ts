@@ -46,7 +46,7 @@ export interface World {
 export async function createWorld(servers: Servers): Promise<World> {
   const { directory } = servers
   const stores = await startStores(directory)
-  const { postgres, redis, password } = stores
+  const { postgres, redis } = stores
   const db = knex({ client: 'pg', connection: postgres.url('postgres'), pool: { min: 0, max: 2 } })
   async function stop(): Promise<void> {
     await db.destroy()
