@@ -20,8 +20,13 @@ export async function queryPrepared<Row extends unknown[]>(
   const connection = await db.client.acquireConnection()
   try {
     const named = db.userParams.pooled ? {} : { name }
-    const { rows } = await connection.query({ ...named, text, values, rowMode: 'array' })
-    return rows
+    const answer = Promise.withResolvers<Row[]>()
+    // Not by pg's own promise: that is resolved by a function which V8 puts among its old objects right away, so that each
+    // query and its rows would stay in memory until all of it is searched.
+    const answered = (error: Error | null, result: { rows: Row[] }) =>
+      error ? answer.reject(error) : answer.resolve(result.rows)
+    connection.query({ ...named, text, values, rowMode: 'array' }, answered)
+    return await answer.promise
   } finally {
     db.client.releaseConnection(connection)
   }
