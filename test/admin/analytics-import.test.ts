@@ -334,7 +334,7 @@ describe('analytics import', () => {
         }),
         { numRuns: RUNS },
       )
-    }).timeout(60_000)
+    })
   })
 
   describe('of what is not usable', () => {

@@ -16,8 +16,7 @@ const NAME = 'Goods Inimitable'
 const IDS = 12_000
 const SCOPES = { scopes: ['analytics:read' as const] }
 
-describe('admin company erase', function () {
-  this.timeout(120_000)
+describe('admin company erase', () => {
   let api: TestApi
   let auth: TestAuth
   let neighbour: string

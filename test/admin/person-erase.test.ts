@@ -11,8 +11,7 @@ const NAME = 'Unmistakable'
 const ADDRESS = 'kim@unmistakable.example'
 const PASSWORD = 'the first long password of a person'
 
-describe('admin person', function () {
-  this.timeout(60_000)
+describe('admin person', () => {
   let api: TestApi
   let vendorId: string
   let owner: Person

@@ -5,8 +5,7 @@ import { runAdmin } from '../support/admin.ts'
 import { startTestStack, type TestStack } from '../support/stack.ts'
 import { tokenRequest } from '../support/token-request.ts'
 
-describe('admin revoke', function () {
-  this.timeout(60_000)
+describe('admin revoke', () => {
   let stack: TestStack
   before(async () => {
     stack = await startTestStack()

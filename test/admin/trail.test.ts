@@ -125,8 +125,7 @@ describe('the trail of an operator', () => {
   ]
 
   for (const [args, expected, input] of commands)
-    it(`records ${args().slice(0, 2).join(' ')} with who did what, and says it on standard error`, async function () {
-      this.timeout(30_000)
+    it(`records ${args().slice(0, 2).join(' ')} with who did what, and says it on standard error`, async () => {
       const { code, stderr, added } = await having(args(), input)
       assert.equal(code, 0, stderr)
       assert.deepEqual(
@@ -270,8 +269,7 @@ describe('the trail of an operator', () => {
       ['restore', 'fence', '--since', '2026-01-31T09:00:00Z'],
       ['restore', 'confirm'],
     ])
-      it(`keeps ${args.slice(0, 2).join(' ')} from happening`, async function () {
-        this.timeout(30_000)
+      it(`keeps ${args.slice(0, 2).join(' ')} from happening`, async () => {
         await operator.db.raw(`update signing_keys set created_at = created_at - interval '11 minutes'`)
         const [{ kid }] = (await operator.db.raw('select kid from signing_keys where activates_at is null'))
           .rows

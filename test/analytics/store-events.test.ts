@@ -374,5 +374,5 @@ describe('storing events', () => {
       ),
       { numRuns: 40 },
     )
-  }).timeout(60_000)
+  })
 })

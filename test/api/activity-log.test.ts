@@ -11,8 +11,7 @@ import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
 
 const VENDOR = 'ven_acme'
 
-describe('the activity log', function () {
-  this.timeout(30_000)
+describe('the activity log', () => {
   let database: TestDatabase
   let owner: Database
   let processes: [Database, Database]

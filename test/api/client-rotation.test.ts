@@ -347,7 +347,7 @@ describe('the rotation of a client', () => {
       await api.redis.start()
       await Promise.all([redisReady(redis), redisReady(authRedis)])
       assert.deepEqual(await revokeNow(), [old])
-    }).timeout(30_000)
+    })
   })
 
   it('removes days of use after 100 days', async () => {

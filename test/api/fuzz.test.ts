@@ -72,7 +72,7 @@ describe('any input', () => {
         await answersWell('GET', `/v1/analytics/${one}/daily`, { token: accessToken })
         await answersWell(method, `/${one}/${two}`, { token })
       },
-    )).timeout(120_000)
+    ))
 
   it('answers any input in a query', () =>
     check(
@@ -89,7 +89,7 @@ describe('any input', () => {
         await answersWell('GET', `/v1/vendor/${vendorId}/oauth-clients?${search}`, { token })
         await answersWell('GET', `/v1/vendor/${vendorId}/activity?${search}`, { token })
       },
-    )).timeout(120_000)
+    ))
 
   it('answers any input in a cursor', () =>
     check(fc.jsonValue(), async (position) => {
@@ -97,7 +97,7 @@ describe('any input', () => {
       const { sessionToken: token } = owner
       await answersWell('GET', `/v1/vendor/${vendorId}/oauth-clients?cursor=${cursor}`, { token })
       await answersWell('GET', `/v1/vendor/${vendorId}/activity?cursor=${cursor}`, { token })
-    })).timeout(120_000)
+    }))
 
   it('answers any input in a body', () =>
     check(
@@ -112,7 +112,7 @@ describe('any input', () => {
         await answersWell('POST', `/v1/vendor/${vendorId}/oauth-clients`, { token: owner.sessionToken, body })
         await answersWell('POST', '/v1/session', { body })
       },
-    )).timeout(120_000)
+    ))
 
   it('answers any input in the fields of a sign-in', () =>
     fc.assert(
@@ -124,7 +124,7 @@ describe('any input', () => {
         await answersWell('DELETE', `/v1/sessions/${encodeURIComponent(email.toWellFormed())}`, { token })
       }),
       { numRuns: Math.ceil(RUNS / 5) },
-    )).timeout(120_000)
+    ))
 
   it('answers any input in a header field', () =>
     check(
@@ -149,7 +149,7 @@ describe('any input', () => {
           headers,
         })
       },
-    )).timeout(120_000)
+    ))
 
   it('answers any input as a token', () =>
     check(
@@ -167,5 +167,5 @@ describe('any input', () => {
         await answersWell('GET', `/v1/analytics/${vendorId}/daily`, { token })
         await answersWell('GET', '/v1/session', { token })
       },
-    )).timeout(120_000)
+    ))
 })

@@ -271,7 +271,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
     } finally {
       await api.redis.start()
     }
-  }).timeout(30_000)
+  })
 })
 
 /** A selector is one word. */

@@ -10,9 +10,7 @@ import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 
 const REDOCLY = join(createRequire(import.meta.url).resolve('@redocly/cli/package.json'), '../bin/cli.js')
 
-describe('GET /openapi.json', function () {
-  this.timeout(60_000)
-
+describe('GET /openapi.json', () => {
   it("passes Redocly's recommended rules", async () => {
     const folder = await mkdtemp(join(tmpdir(), 'integration-access-document-'))
     try {

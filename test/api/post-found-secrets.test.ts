@@ -310,7 +310,7 @@ describe('POST /v1/found-secrets', () => {
     const revoking = await startApi({ beside: api, env: { FOUND_SECRETS: 'revoke' } })
     await revoking.request('POST', PATH, { body: { secrets: [now.secret] } })
     for (const client of [before, now]) {
-      await eventually(async () => (await read(client.clientId)).status === 'Revoked', { limit_ms: 30_000 })
+      await eventually(async () => (await read(client.clientId)).status === 'Revoked')
       await eventually(async () => (await daily(client)) === 401)
       await eventually(async () => (await ask(client)) === 401)
     }

@@ -175,5 +175,5 @@ describe('POST /v1/vendor/{vendor_id}/oauth-clients/{client_id}/revoke', () => {
     assert.ok(performance.now() - started_ms >= PRODUCTION_TIMINGS.settle_ms - 50)
     await api.redis.start()
     await real.stop()
-  }).timeout(30_000)
+  })
 })

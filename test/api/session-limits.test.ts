@@ -224,7 +224,7 @@ describe('the places to have a password checked', () => {
       assertProblem(refused, 'unavailable')
       assert.equal(refused.headers.get('retry-after'), '2')
     }
-  }).timeout(60_000)
+  })
 
   it('never gives a stranger a place for known addresses, while each of the strangers’ is taken', async () => {
     const { inLine } = createPasswordWork()

@@ -205,7 +205,7 @@ describe(`GET ${PATH}`, () => {
   it('is 503 while the statement takes too long', async () => {
     const transaction = await lockedTokens()
     assertUnavailable(await fresh().finally(() => transaction.rollback()))
-  }).timeout(10_000)
+  })
 
   it('is 503 while the clock of this process is wrong, which would date it ahead', async () => {
     const behind = async () => Date.now() - HOUR_MS

@@ -50,7 +50,7 @@ describe('oidc-provider, as it is used', () => {
       for (const some of subsets(assigned))
         for (const [i, names] of orders(some).entries())
           await assertGranted(requestOf(assigned, { scope: names.join(' ') }), grants[i] as Grant)
-  }).timeout(20_000)
+  })
 
   it('refuses every scope that was not assigned, alone and in every place beside those that were', async () => {
     for (const assigned of subsets(SCOPES)) {
@@ -201,5 +201,5 @@ describe('oidc-provider, as it is used', () => {
     const args = ['--input-type=module-typescript', '--eval', program]
     const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8' })
     assert.deepEqual({ status, stdout, stderr }, { status: 0, stdout: '', stderr: '' })
-  }).timeout(20_000)
+  })
 })

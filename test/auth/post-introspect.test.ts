@@ -82,7 +82,7 @@ describe(`POST ${PATH}`, () => {
     const theirs = await tokenOf(other)
     await auth.revoke(other)
     assertInactive(await ask(theirs))
-  }).timeout(30_000)
+  })
 
   it('answers inactive for a token whose key is revoked', async () => {
     const beside = await startAuth({ beside: auth })
@@ -126,7 +126,7 @@ describe(`POST ${PATH}`, () => {
       `${header}.${payload}.${signature.slice(0, -4)}`,
     ])
       assertInactive(await ask(other))
-  }).timeout(20_000)
+  })
 
   describe('401 invalid_client', () => {
     let reference: AuthResponse

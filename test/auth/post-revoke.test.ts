@@ -16,8 +16,7 @@ describe('POST /v1/oauth/revoke', () => {
   /** What another process of the installation, such as the resource API, asks. */
   let elsewhere: { db: Database; redis: Redis; revocation: Revocation }
 
-  before(async function () {
-    this.timeout(30_000)
+  before(async () => {
     auth = await startAuth({ trusted: true })
     client = await auth.createClient()
     other = await auth.createClient()

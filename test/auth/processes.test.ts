@@ -33,8 +33,7 @@ async function tokenFrom(child: { port: number }, client: TestClient): Promise<R
   return fetch(`http://127.0.0.1:${child.port}/v1/oauth/token`, { method: 'POST', body })
 }
 
-describe('processes of the authorization server', function () {
-  this.timeout(40_000)
+describe('processes of the authorization server', () => {
   let auth: TestAuth
   let client: TestClient
   const children: ServiceChild[] = []

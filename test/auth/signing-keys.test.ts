@@ -256,7 +256,7 @@ describe('signing keys', () => {
       const kids = (await flooding).flat()
       assert.equal(first, old)
       assert.deepEqual(new Set(kids), new Set([old, next]))
-    }).timeout(20_000)
+    })
 
     it('publishes no revoked key from then on, whichever state it was in, but a key that signs and a standby key', async () => {
       const [retired] = (await published()) as [string]

@@ -204,7 +204,7 @@ describe('the usage of clients', () => {
     await assertSoon(async () => {
       assert.ok(await admin.hexists('usage:pending', `${client.clientId}|last`))
     })
-  }).timeout(30_000)
+  })
 
   it('flushes usage when the server closes', async () => {
     const other = await startAuth({ beside: auth })

@@ -332,8 +332,7 @@ const STATES: State[] = [
   },
 ]
 
-describe('workspace: accessible in both themes, and as wide as the window', function () {
-  this.timeout(60_000)
+describe('workspace: accessible in both themes, and as wide as the window', () => {
   let tab: Visit | undefined
   /** Whose tab it is. */
   let person: string | undefined
@@ -392,8 +391,7 @@ const SIZES = [
   [320, 568],
 ] as const
 
-describe('workspace: what axe does not see', function () {
-  this.timeout(60_000)
+describe('workspace: what axe does not see', () => {
   let tab: Visit
   afterEach(() => tab?.leave())
 

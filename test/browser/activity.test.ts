@@ -15,8 +15,7 @@ import {
   visit,
 } from '../support/workspace.ts'
 
-describe('workspace: Activity', function () {
-  this.timeout(60_000)
+describe('workspace: Activity', () => {
   let tab: Visit
   afterEach(() => tab?.leave())
 

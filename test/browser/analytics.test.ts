@@ -4,8 +4,7 @@ import type { Page } from 'playwright-core'
 import { eventually } from '../support/eventually.ts'
 import { api, assertFits, OWNER, sessionToken, type Visit, visit } from '../support/workspace.ts'
 
-describe('workspace: Analytics', function () {
-  this.timeout(60_000)
+describe('workspace: Analytics', () => {
   let tab: Visit
   afterEach(() => tab?.leave())
 

@@ -29,8 +29,7 @@ const publicPem = own.publicKey.export({ type: 'spki', format: 'pem' }).toString
 const thumbprintOf = (key: KeyObject) =>
   calculateJwkThumbprint(createPublicKey(key).export({ format: 'jwk' }) as JWK)
 
-describe('workspace: clients that have a key', function () {
-  this.timeout(60_000)
+describe('workspace: clients that have a key', () => {
   let tab: Visit
   let token: string
   before(async () => {
@@ -272,8 +271,7 @@ describe('workspace: clients that have a key', function () {
   })
 })
 
-describe('workspace: clients that expire', function () {
-  this.timeout(60_000)
+describe('workspace: clients that expire', () => {
   let tab: Visit
   let token: string
   before(async () => {

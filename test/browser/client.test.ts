@@ -14,8 +14,7 @@ import {
 
 const CLIENTS = '/ven_acme/integrations/oauth2-clients'
 
-describe('workspace: one client', function () {
-  this.timeout(60_000)
+describe('workspace: one client', () => {
   let tab: Visit
   afterEach(() => tab?.leave())
 

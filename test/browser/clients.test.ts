@@ -20,8 +20,7 @@ import {
 
 const CLIENTS = '/ven_acme/integrations/oauth2-clients'
 
-describe('workspace: Integrations, OAuth2 Clients', function () {
-  this.timeout(60_000)
+describe('workspace: Integrations, OAuth2 Clients', () => {
   let tab: Visit
   afterEach(() => tab?.leave())
 

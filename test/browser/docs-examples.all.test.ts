@@ -87,8 +87,7 @@ const unescaped = (html: string) =>
 const commandOf = ({ text }: Block): string | undefined =>
   /^(?:<\?php )?(?:\/\/|#) (.+)$/m.exec(text.split('\n')[0] ?? '')?.[1]
 
-describe('documentation: the examples, as they are printed', function () {
-  this.timeout(DEADLINE_MS)
+describe('documentation: the examples, as they are printed', () => {
   let folder: string
   let client: { clientId: string; clientSecret: string }
   const pages = new Map<string, Block[]>()

@@ -22,8 +22,7 @@ const PAGES = [
 /** Between them they have every part that has a colour. */
 const DARK = ['/docs', '/docs/token', '/docs/errors']
 
-describe('documentation: accessible in both themes, and as wide as the window', function () {
-  this.timeout(60_000)
+describe('documentation: accessible in both themes, and as wide as the window', () => {
   let tab: Visit
   afterEach(() => tab?.leave())
 
@@ -59,8 +58,7 @@ const keepTwoSections = (page: Page) =>
       element.remove()
   })
 
-describe('documentation', function () {
-  this.timeout(30_000)
+describe('documentation', () => {
   let tab: Visit
   afterEach(() => tab?.leave())
 
@@ -144,7 +142,7 @@ describe('documentation', function () {
   it('shows the documentation, and switches languages, without scripts', async () => {
     const { stack, browser } = await testWorkspace()
     const context = await browser.newContext({ javaScriptEnabled: false })
-    context.setDefaultTimeout(30_000)
+    context.setDefaultTimeout(60_000)
     const page = await context.newPage()
     await page.goto(`${stack.baseUrl}/docs/analytics`)
     assert.equal(await page.getByRole('searchbox').isVisible(), false)

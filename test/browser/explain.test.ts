@@ -12,8 +12,7 @@ import {
   visit,
 } from '../support/workspace.ts'
 
-describe('workspace: explaining a refusal', function () {
-  this.timeout(60_000)
+describe('workspace: explaining a refusal', () => {
   let tab: Visit
   let client: { clientId: string; clientSecret: string }
   before(async () => {

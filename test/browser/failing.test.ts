@@ -17,8 +17,7 @@ import {
 
 const CLIENTS = '/ven_acme/integrations/oauth2-clients'
 
-describe('workspace: clients that fail', function () {
-  this.timeout(60_000)
+describe('workspace: clients that fail', () => {
   let tab: Visit
   afterEach(() => tab?.leave())
 

@@ -15,8 +15,7 @@ import {
 
 const CLIENTS = '/ven_acme/integrations/oauth2-clients'
 
-describe('workspace: finding', function () {
-  this.timeout(60_000)
+describe('workspace: finding', () => {
   let tab: Visit
   let used: { clientId: string; clientSecret: string }
   let token: string

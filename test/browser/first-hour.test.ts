@@ -19,8 +19,7 @@ import {
 
 const CLIENTS = 'integrations/oauth2-clients'
 
-describe('workspace: the first hour', function () {
-  this.timeout(60_000)
+describe('workspace: the first hour', () => {
   let tab: Visit
   afterEach(() => tab?.leave())
 

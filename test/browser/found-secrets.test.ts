@@ -18,8 +18,7 @@ const NAME = 'Leaked export'
 const SOURCE =
   'github.com/acme-outfitters/warehouse-export/blob/9d1f0c2a7b6e5d4c3b2a19080f7e6d5c4b3a2910/config/.env'
 
-describe('workspace: a client secret that was found', function () {
-  this.timeout(90_000)
+describe('workspace: a client secret that was found', () => {
   let token: string
   let clientId: string
   let open: Visit[] = []

@@ -5,8 +5,7 @@ import { assertFocused, createClient, OWNER, sessionToken, type Visit, visit } f
 
 const CLIENTS = '/ven_acme/integrations/oauth2-clients'
 
-describe('workspace: by keyboard alone', function () {
-  this.timeout(60_000)
+describe('workspace: by keyboard alone', () => {
   let tab: Visit
   afterEach(() => tab?.leave())
 

@@ -12,8 +12,7 @@ const SLOWER = 4
 const LOADS = 8
 const SCREENS = ['integrations/oauth2-clients', 'integrations/webhooks', 'analytics', 'activity', 'people']
 
-describe('workspace: the page, while it loads', function () {
-  this.timeout(60_000)
+describe('workspace: the page, while it loads', () => {
   let tab: Visit
   afterEach(() => tab?.leave())
 

@@ -15,8 +15,7 @@ import {
 
 const CLIENTS = '/ven_acme/integrations/oauth2-clients'
 
-describe('workspace: the next person in the same tab', function () {
-  this.timeout(60_000)
+describe('workspace: the next person in the same tab', () => {
   let tab: Visit
   afterEach(() => tab?.leave())
 

@@ -15,8 +15,7 @@ import {
 const FIRST = 'a password to be changed'
 const SECOND = 'wrong donkey capacitor nail'
 
-describe('workspace: one’s own password and sessions', function () {
-  this.timeout(120_000)
+describe('workspace: one’s own password and sessions', () => {
   let tab: Visit
   let person: { email: string; userId: string; token: string }
   beforeEach(async () => {

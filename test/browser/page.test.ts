@@ -5,8 +5,7 @@ import { assertAccessible, OWNER, testWorkspace, type Visit, visit } from '../su
 
 const FIRST_LOAD_BYTES = 85_000
 
-describe('workspace: the page', function () {
-  this.timeout(60_000)
+describe('workspace: the page', () => {
   let tab: Visit
   afterEach(() => tab?.leave())
 

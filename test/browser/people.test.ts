@@ -17,8 +17,7 @@ const PEOPLE = '/ven_globex/people'
 const PASSWORD = 'a password of Kim'
 const OWNER_NAME = 'Grace Holloway'
 
-describe('workspace: people', function () {
-  this.timeout(120_000)
+describe('workspace: people', () => {
   const tabs: Visit[] = []
   const enter = async (options: Parameters<typeof visit>[0]) => {
     const tab = await visit(options)

@@ -16,8 +16,7 @@ import {
 const CLIENTS = '/ven_acme/integrations/oauth2-clients'
 const DAILY = '/v1/analytics/ven_acme/daily'
 
-describe('workspace: the requests of a client', function () {
-  this.timeout(60_000)
+describe('workspace: the requests of a client', () => {
   let tab: Visit
   afterEach(() => tab?.leave())
 

@@ -12,8 +12,7 @@ const SCREENS = [
   'explain/some-request',
 ]
 
-describe('workspace: whoever may not', function () {
-  this.timeout(60_000)
+describe('workspace: whoever may not', () => {
   let tab: Visit
   afterEach(() => tab?.leave())
 

@@ -156,10 +156,9 @@ const clockOf = (at: string): string => near(new Date(at), new Date())
 const rotationOf = async ({ old }: Pair) =>
   api(`/v1/vendor/ven_acme/oauth-clients/${old}/rotation`, { token: await sessionToken(OWNER) })
 
-describe('workspace: the rotation of a client', function () {
+describe('workspace: the rotation of a client', () => {
   before(() => setZone('Europe/Berlin'))
   after(() => setZone(undefined))
-  this.timeout(60_000)
   let tab: Visit
   afterEach(() => tab?.leave())
 

@@ -43,8 +43,7 @@ describe('the name of a browser', () => {
     assert.equal(browserOf(null), 'Unknown browser'))
 })
 
-describe('workspace: signing in and out', function () {
-  this.timeout(60_000)
+describe('workspace: signing in and out', () => {
   let tab: Visit
   afterEach(() => tab?.leave())
 
@@ -269,8 +268,7 @@ describe('workspace: signing in and out', function () {
   })
 })
 
-describe('workspace: signing in with the provider of the company', function () {
-  this.timeout(60_000)
+describe('workspace: signing in with the provider of the company', () => {
   let provider: TestOpenidProvider
   let service: TestApi
   let gateway: Gateway

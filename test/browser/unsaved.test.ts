@@ -6,8 +6,7 @@ import { api, GLOBEX_OWNER, OWNER, sessionToken, type Visit, visit } from '../su
 /** How long the browser is given to ask before it closes a tab. */
 const ASKED_WITHIN_MS = 20_000
 
-describe('workspace: what would be lost', function () {
-  this.timeout(60_000)
+describe('workspace: what would be lost', () => {
   let tab: Visit
   afterEach(() => tab?.leave())
 

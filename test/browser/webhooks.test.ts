@@ -21,8 +21,7 @@ import { assertAccessible, assertFits, type Visit, visit } from '../support/work
 const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 const found = (...addresses: string[]): Resolution => ({ addresses, complete: true, failure: null })
 
-describe('workspace: Integrations, Webhooks', function () {
-  this.timeout(60_000)
+describe('workspace: Integrations, Webhooks', () => {
   let service: TestApi
   let gateway: Gateway
   let tab: Visit

@@ -17,8 +17,7 @@ function imageOf(name: string): { copies: [from: string, to: string][]; command:
   return { copies, command: JSON.parse(/^CMD (.+)$/m.exec(stage)?.[1] ?? '[]') }
 }
 
-describe('what the images hold', function () {
-  this.timeout(30_000)
+describe('what the images hold', () => {
   for (const [name, args, expected] of [
     ['auth', [], /^The configuration is invalid:\n {2}DATABASE_URL: is required/],
     ['api', [], /^The configuration is invalid:\n {2}DATABASE_URL: is required/],

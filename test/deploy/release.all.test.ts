@@ -31,7 +31,7 @@ case $1 in
 esac`
 
 describe('npm run release', function () {
-  this.timeout(400_000)
+  this.timeout(1_200_000)
   let folder: string
   let repository: string
   let commit: string

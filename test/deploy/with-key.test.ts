@@ -13,8 +13,7 @@ const LAUNCHER = 'infra/deploy/with-key.ts'
 const MAIN = 'apps/auth/main.ts'
 const KEY = randomBytes(32).toString('base64')
 
-describe('KEY_ENCRYPTION_KEY_COMMAND', function () {
-  this.timeout(40_000)
+describe('KEY_ENCRYPTION_KEY_COMMAND', () => {
   let folder: string
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'integration-access-key-'))

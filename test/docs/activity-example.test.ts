@@ -13,8 +13,7 @@ const PAGE = join(import.meta.dirname, '../../apps/api/discovery/docs/pages/acti
 // biome-ignore lint/suspicious/noExplicitAny: an answer, to be changed.
 type Answer = any
 
-describe('documentation: how a company checks its activity', function () {
-  this.timeout(30_000)
+describe('documentation: how a company checks its activity', () => {
   let api: TestApi
   let folder: string
   let vendorId: string

@@ -9,13 +9,15 @@ const SHORT = [
   'both stores gone',
 ]
 const SEED = 20_633_011
-const LIMIT_MS = 200_000
+/** For busy machines: many times what it takes. */
+const LIMIT_MS = 900_000
+const RECOVERY_MAX_MS = 180_000
 /** Fewer requests than in `npm run faults`, of every kind and at every process. */
 const PAUSE_MS = 120
 
 describe('while stores and clocks fail', () => {
   it('nothing revoked is accepted, nothing acknowledged is lost, and everything recovers', async function () {
-    this.timeout(240_000)
+    this.timeout(1_100_000)
     const faults = SHORT.map((name) => FAULTS.find((fault) => fault.name === name))
     const { rows, violations, revocations, events } = await runFaults({
       seed: SEED,
@@ -24,6 +26,7 @@ describe('while stores and clocks fail', () => {
       pause_ms: PAUSE_MS,
       // On a busy machine an answer may be late; none at all is a violation even so.
       answerMax_ms: Number.POSITIVE_INFINITY,
+      recoveryMax_ms: RECOVERY_MAX_MS,
     })
     assert.deepEqual(violations, [])
     assert.deepEqual(

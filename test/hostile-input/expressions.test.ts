@@ -159,9 +159,8 @@ describe('the regular expressions of the product', () => {
     assert.deepEqual([...putTogether].sort(), Object.keys(PUT_TOGETHER).sort())
   })
 
-  it('detects a regular expression known to be bad', function () {
+  it('detects a regular expression known to be bad', () => {
     // Minutes of a busy core: a bad one is measured again and again before it is called bad.
-    this.timeout(240_000)
     for (const bad of [/(?:a+)+$/, /^a*a*$/, /a+$/])
       assert.notEqual(analyse(bad).reports.length, 0, String(bad))
     for (const [bad, length] of EVERYTHING ? BAD : BAD.slice(0, 1))

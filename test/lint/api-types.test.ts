@@ -7,9 +7,7 @@ import { join } from 'node:path'
 const ROOT = join(import.meta.dirname, '../..')
 const COMMITTED = join(ROOT, 'apps/workspace/src/api/openapi.d.ts')
 
-describe("the workspace's API types", function () {
-  this.timeout(30_000)
-
+describe("the workspace's API types", () => {
   it('matches the types to the OpenAPI document', () => {
     const folder = mkdtempSync(join(tmpdir(), 'integration-access-types-'))
     try {

@@ -39,9 +39,7 @@ async function lint(cases: Case[]): Promise<Map<string, string[]>> {
   }
 }
 
-describe('the layers', function () {
-  this.timeout(20_000)
-
+describe('the layers', () => {
   const forbidden: [file: string, from: string][] = [
     ['shared/accounts/new.ts', '../../apps/api/app.ts'],
     ['shared/accounts/new.ts', '../../infra/database/migrate.ts'],

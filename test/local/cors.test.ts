@@ -31,8 +31,7 @@ interface Operation {
   path: string
 }
 
-describe('what pages of other origins may read, at both services and the gateway', function () {
-  this.timeout(60_000)
+describe('what pages of other origins may read, at both services and the gateway', () => {
   let stack: TestStack
   let paths: string[]
   before(async () => {

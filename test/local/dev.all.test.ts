@@ -10,8 +10,7 @@ import { removeFolder, type Start, startProcess, temporaryFolder } from '../supp
 const ROOT = join(import.meta.dirname, '../..')
 
 /* It edits a copy of the sources, so that tests beside it are not disturbed. */
-describe('npm run dev', function () {
-  this.timeout(90_000)
+describe('npm run dev', () => {
   let folder: string
   let start: Start
   let browser: Browser
@@ -59,7 +58,7 @@ describe('npm run dev', function () {
         const answer = await fetch(start.baseUrl + path).catch(() => undefined)
         return (await answer?.text())?.includes(text) ?? false
       },
-      { limit_ms: 30_000, every_ms: 100, otherwise: () => `${path} never had ${text}:\n${start.stderr()}` },
+      { every_ms: 100, otherwise: () => `${path} never had ${text}:\n${start.stderr()}` },
     )
 
   for (const [what, path, name, from, to] of [

@@ -6,8 +6,7 @@ import { withTakenPort } from '../support/ports.ts'
 import { createEmptyDatabase } from '../support/servers.ts'
 import { removeFolder, startProcess, temporaryFolder } from '../support/start.ts'
 
-describe('the process of npm start that cannot', function () {
-  this.timeout(60_000)
+describe('the process of npm start that cannot', () => {
   let folder: string
   let dataDir: string
   beforeEach(async () => {

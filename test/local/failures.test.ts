@@ -14,8 +14,7 @@ import { processesOf, removeFolder, temporaryFolder } from '../support/start.ts'
 
 const ANOTHER_USER = 12_345
 
-describe('npm start that cannot', function () {
-  this.timeout(60_000)
+describe('npm start that cannot', () => {
   let folder: string
   let dataDir: string
   beforeEach(async () => {

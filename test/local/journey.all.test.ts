@@ -12,8 +12,7 @@ import { tokenRequest } from '../support/token-request.ts'
 
 const OWNER = { name: 'owner_of_journey', password: 'p@ss:word/?#' }
 
-describe('the whole stack on given stores, through its one address', function () {
-  this.timeout(60_000)
+describe('the whole stack on given stores, through its one address', () => {
   let database: EmptyDatabase
   let server: pg.Client
   let redis: TestRedis

@@ -90,8 +90,7 @@ function createRunner(variables: Map<string, string>) {
   }
 }
 
-describe('the Postman collection', function () {
-  this.timeout(120_000)
+describe('the Postman collection', () => {
   let stack: TestStack
   let collection: Collection
   before(async () => {

@@ -12,8 +12,7 @@ import { startTestStack, type TestStack } from '../support/stack.ts'
 
 const MAIN = join(import.meta.dirname, '../../infra/revocation-check/main.ts')
 
-describe('npm run revocation-check', function () {
-  this.timeout(120_000)
+describe('npm run revocation-check', () => {
   let stack: TestStack
   let client: { id: string; secret: string }
   before(async () => {

@@ -28,8 +28,7 @@ async function signIn(baseUrl: string, email: string, password: string) {
   return { status: response.status, body: await response.json() }
 }
 
-describe('npm start', function () {
-  this.timeout(90_000)
+describe('npm start', () => {
   let dataDir: string
   let start: Start
 

@@ -7,8 +7,7 @@ import { startRedis } from '../../infra/local/redis.ts'
 import { freePort, withTakenPort } from '../support/ports.ts'
 import { processesOf, removeFolder, temporaryFolder } from '../support/start.ts'
 
-describe('a Postgres of the local stack', function () {
-  this.timeout(30_000)
+describe('a Postgres of the local stack', () => {
   let folder: string
   before(async () => {
     folder = await temporaryFolder()
@@ -29,8 +28,7 @@ describe('a Postgres of the local stack', function () {
   })
 })
 
-describe('a store whose port is taken just before it listens', function () {
-  this.timeout(30_000)
+describe('a store whose port is taken just before it listens', () => {
   let folder: string
   before(async () => {
     folder = await temporaryFolder()

@@ -9,8 +9,7 @@ import { removeFolder, type Start, startProcess, temporaryFolder } from '../supp
 
 const CTRL_C = '\x03'
 
-describe('npm start in a terminal', function () {
-  this.timeout(90_000)
+describe('npm start in a terminal', () => {
   let folder: string
   let dataDir: string
   let start: Start

@@ -7,8 +7,7 @@ import { builtWorkspace } from '../../infra/local/workspace-build.ts'
 import { importsOf } from '../support/imports.ts'
 import { removeFolder, temporaryFolder } from '../support/start.ts'
 
-describe('the build of the workspace at a local start', function () {
-  this.timeout(30_000)
+describe('the build of the workspace at a local start', () => {
   let root: string
   let said: string[]
   const page = () => join(root, 'apps/workspace/index.html')

@@ -209,8 +209,7 @@ describe('a Redis that refuses', () => {
   })
 })
 
-describe('a service with a Redis that refuses it', function () {
-  this.timeout(40_000)
+describe('a service with a Redis that refuses it', () => {
   let api: TestApi
   let auth: TestAuth
   const children: ServiceChild[] = []

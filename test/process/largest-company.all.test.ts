@@ -88,7 +88,7 @@ describe('the event loop, with the largest company that there can be', () => {
     const outside = { resolve: async () => ({ addresses: ['192.0.2.1'], complete: true, failure: null }) }
 
     before(async function () {
-      this.timeout(120_000)
+      this.timeout(600_000)
       api = await startApi({ outside, env: { RATE_CALLBACK_TEST_PER_COMPANY: '1000/60' } })
       const { vendorId } = await api.createCompany()
       owner = await api.createPerson({ vendorId })
@@ -101,7 +101,7 @@ describe('the event loop, with the largest company that there can be', () => {
       redis.disconnect()
       // So that there are proofs, and no request is measured together with the work on the log.
       const logged = async () => (await api.db('activity_heads').where('tree_size', '>', 200)).length > 0
-      await eventually(logged, { limit_ms: 60_000 })
+      await eventually(logged)
     })
     after(() => api.stop())
 
@@ -211,7 +211,7 @@ describe('the event loop, with the largest company that there can be', () => {
         const requests = REQUESTS[route] ?? (route.startsWith('GET ') ? [{}] : [])
         assert.ok(requests.length > 0, 'name a request for this route, the most costly that it takes')
         for (const make of requests) await assertShort(api.url, route, make, given(route))
-      }).timeout(30_000)
+      })
 
     it('has a route for each listed request', () => {
       assert.deepEqual(
@@ -227,7 +227,7 @@ describe('the event loop, with the largest company that there can be', () => {
     let service: Awaited<ReturnType<typeof createService>>
     let redis: ReturnType<typeof createRedis>
     before(async function () {
-      this.timeout(120_000)
+      this.timeout(600_000)
       auth = await startAuth()
       const { vendorId } = await auth.createClient()
       redis = createRedis({ url: auth.redis.url('auth'), connectionName: 'test' })
@@ -293,7 +293,7 @@ describe('the event loop, with the largest company that there can be', () => {
         least_ms = Math.min(least_ms, read_ms)
       }
       assert.ok(least_ms <= REQUEST_MAX_MS, `a page took ${least_ms} ms of CPU on the main thread`)
-    }).timeout(60_000)
+    })
 
     it('holds up no event loop in any route of the authorization server', async () => {
       for (const route of auth.routes.filter((one) => !one.startsWith('HEAD '))) {
@@ -305,6 +305,6 @@ describe('the event loop, with the largest company that there can be', () => {
         Object.keys(REQUESTS).filter((route) => !auth.routes.includes(route)),
         [],
       )
-    }).timeout(30_000)
+    })
   })
 })

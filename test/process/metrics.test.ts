@@ -72,8 +72,7 @@ function selectorsIn(text: string): Series[] {
 const namesIn = (text: string): Set<string> =>
   new Set(text.match(/\b(?:integration_|nodejs_|process_(?:resident|cpu))\w+/g))
 
-describe('metrics', function () {
-  this.timeout(60_000)
+describe('metrics', () => {
   let auth: TestAuth
   let api: TestApi
   const children: ServiceChild[] = []

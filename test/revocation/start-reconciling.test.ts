@@ -56,7 +56,7 @@ describe('reconciling all the time', () => {
 
   const log = () => pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line)) })
   const until = (condition: () => boolean | Promise<boolean>) =>
-    eventually(condition, { limit_ms: 15_000, every_ms: 10, otherwise: () => JSON.stringify(lines) })
+    eventually(condition, { every_ms: 10, otherwise: () => JSON.stringify(lines) })
   const isTrusted = async () => (await api.ask({ clientId: 'cli_x' })) === 'live by redis'
 
   it('runs one round at a time until it is stopped, and stopping waits for the round', async () => {
@@ -223,8 +223,7 @@ describe('reconciling all the time', () => {
     assert.ok(TOKEN_MAX_MS >= (900 + 240) * 1_000)
   })
 
-  it('keeps the promise with production timings', async function () {
-    this.timeout(60_000)
+  it('keeps the promise with production timings', async () => {
     assert.deepEqual(
       [PRODUCTION_TIMINGS.lease_ms, PRODUCTION_TIMINGS.settle_ms, PRODUCTION_TIMINGS.entry_ms],
       [5_000, 6_000, 3_600_000],

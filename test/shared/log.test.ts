@@ -19,7 +19,7 @@ const run = (ending: string, stdout: 'pipe' | number) =>
        for (let i = 0; i < ${LINES}; i++) log.info({ i }, 'x'.repeat(100))
        ${ending}`,
     ],
-    { encoding: 'utf8', stdio: ['ignore', stdout, 'pipe'], timeout: 10_000 },
+    { encoding: 'utf8', stdio: ['ignore', stdout, 'pipe'], timeout: 120_000 },
   )
 
 const numbers = (text: string): number[] =>

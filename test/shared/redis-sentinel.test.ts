@@ -41,8 +41,7 @@ describe('a Redis that is named by Sentinel', () => {
   let directory: string
   let servers: [TestRedis, TestRedis]
 
-  before(async function () {
-    this.timeout(30_000)
+  before(async () => {
     directory = await mkdtemp(join(tmpdir(), 'sentinel-'))
     servers = await Promise.all([createTestRedis(), createTestRedis()])
     for (const server of servers)
@@ -133,8 +132,7 @@ describe('a Redis that is named by Sentinel', () => {
     let sentinel: ChildProcess
     let url: string
 
-    before(async function () {
-      this.timeout(30_000)
+    before(async () => {
       await replicate(servers[0], servers[1], { username: 'replication', password: 'replication' })
       const port = await freePort()
       sentinel = await startSentinel(directory, 'plain', [
@@ -148,8 +146,7 @@ describe('a Redis that is named by Sentinel', () => {
     })
     after(() => end(sentinel))
 
-    it('reaches the primary, as the user of the URL, and the replica once it has taken over', async function () {
-      this.timeout(40_000)
+    it('reaches the primary, as the user of the URL, and the replica once it has taken over', async () => {
       const redis = createRedis({ url, connectionName: 'test' })
       try {
         await redisReady(redis)

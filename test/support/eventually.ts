@@ -9,12 +9,12 @@ export interface EventuallyOptions {
 }
 
 /**
- * Waits until something holds: looks every 20 ms for 10 s, unless it is told otherwise.
+ * Waits until something holds: looks every 20 ms for a minute, unless it is told otherwise.
  * @throws AssertionError if it does not hold in time; whatever `holds` throws.
  */
 export async function eventually(
   holds: () => boolean | Promise<boolean>,
-  { otherwise = () => 'it never was', limit_ms = 10_000, every_ms = 20 }: EventuallyOptions = {},
+  { otherwise = () => 'it never was', limit_ms = 60_000, every_ms = 20 }: EventuallyOptions = {},
 ): Promise<void> {
   for (const end = performance.now() + limit_ms; !(await holds()); await sleep(every_ms))
     if (performance.now() > end) assert.fail(otherwise())

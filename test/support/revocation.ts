@@ -31,7 +31,7 @@ export const FAST: Readonly<RoundTimings> = Object.freeze({
 })
 
 /** Many times what it takes, for busy machines. */
-const UNTIL_TRUSTED_MS = 30_000
+const UNTIL_TRUSTED_MS = 120_000
 
 /** What one process of a service has: connections of its own, and nothing in common with another. */
 export interface TestProcess {
@@ -207,7 +207,7 @@ export async function restartEmpty(server: TestRedis): Promise<void> {
 }
 
 const SAVE_RETRY_MS = 10
-const SAVE_DEADLINE_MS = 5_000
+const SAVE_DEADLINE_MS = 60_000
 
 /** A server that a replica has just joined, or left, may be saving in the background already. */
 async function save(redis: Redis): Promise<void> {

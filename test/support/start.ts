@@ -7,8 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { freePorts } from './ports.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const READY_DEADLINE_MS = 60_000
-const END_DEADLINE_MS = 40_000
+const READY_DEADLINE_MS = 180_000
+const END_DEADLINE_MS = 120_000
 const POLL_MS = 50
 
 /** `npm start` as a person runs it: a process of its own with an environment. */

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { processesOf } from './start.ts'
 import { MEMORY } from './store-folder.ts'
 
-const END_DEADLINE_MS = 15_000
+const END_DEADLINE_MS = 60_000
 const POLL_MS = 100
 
 /** One run of the tests: nothing that it starts or creates outlives it. */

@@ -37,8 +37,7 @@ export function testStack(): Promise<TestStack> {
   return starting
 }
 
-after(async function () {
-  this.timeout(30_000)
+after(async () => {
   // A failed start has failed its tests. Here it would only keep the stores of all tests from ending.
   const [browser, stack] = await Promise.allSettled([launching, starting])
   if (browser.status === 'fulfilled') await browser.value?.close()
@@ -117,7 +116,7 @@ async function newTab(): Promise<Page> {
 }
 
 /** Long enough for a busy machine: a test that passes never waits for it. */
-const WAIT_MS = 30_000
+const WAIT_MS = 60_000
 
 /** By tests; a page itself listens to others. */
 const LISTENED_TO = ['pageerror', 'console', 'request', 'dialog']

@@ -53,8 +53,7 @@ const KEYS = {
 type Algorithm = keyof typeof KEYS
 const ALGORITHMS = Object.keys(KEYS) as Algorithm[]
 
-describe('workspace: the code to paste', function () {
-  this.timeout(DEADLINE_MS)
+describe('workspace: the code to paste', () => {
   let folder: string
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'integration-access-snippets-'))

@@ -5,8 +5,7 @@ import { startTestStack, type TestStack } from '../../support/stack.ts'
 // `npm run typecheck` generates it from the published document, and checks this file against it.
 import type { paths } from './openapi.d.ts'
 
-describe('a TypeScript client with the types of the published document', function () {
-  this.timeout(60_000)
+describe('a TypeScript client with the types of the published document', () => {
   let stack: TestStack
   before(async () => {
     stack = await startTestStack()

@@ -9,7 +9,7 @@ import { freePort } from '../../support/ports.ts'
 import { through } from '../../support/revocation.ts'
 import { createTcpProxy } from '../../support/tcp-proxy.ts'
 
-const DEADLINE_MS = 20_000
+const DEADLINE_MS = 120_000
 const POLL_MS = 100
 /** How long both take part in every commit before the primary is lost. */
 const BOTH_MS = 2_000

@@ -30,6 +30,8 @@ export interface RunOptions {
   pause_ms?: number
   /** A process that runs must answer by then. Default: 10 s; each request is given up after 14 s. */
   answerMax_ms?: number
+  /** After a fault every process answers well again by then, and Redis is trusted. Default: 15 s. */
+  recoveryMax_ms?: number
   /** Called with each fault that is over. */
   progress?(row: Row): void
   /** Aborted: everything is stopped where it is, and the run rejects. */
@@ -71,7 +73,7 @@ export async function runFaults(options: RunOptions): Promise<Outcome> {
 async function withTraffic(world: World, options: RunOptions): Promise<Outcome> {
   const { auth, api, db } = world
   const outside = world.outside.sites
-  const { pause_ms = PAUSE_MS } = options
+  const { pause_ms = PAUSE_MS, recoveryMax_ms = RECOVERY_MAX_MS } = options
   const random = createRandom(options.seed)
   const company = await createCompany(db)
   const recorder = createRecorder(options.answerMax_ms ?? ANSWER_MAX_MS)
@@ -95,7 +97,7 @@ async function withTraffic(world: World, options: RunOptions): Promise<Outcome> 
     const end_ms = performance.now() + options.limit_ms
     for (const fault of options.faults) {
       if (performance.now() > end_ms) break
-      const row = await suffer(fault, scene)
+      const row = await suffer(fault, scene, recoveryMax_ms)
       rows.push(row)
       options.progress?.(row)
     }
@@ -115,7 +117,7 @@ async function withTraffic(world: World, options: RunOptions): Promise<Outcome> 
   }
 }
 
-async function suffer(fault: Fault, scene: Scene): Promise<Row> {
+async function suffer(fault: Fault, scene: Scene, recoveryMax_ms: number): Promise<Row> {
   const { world, random, recorder } = scene
   const varied_ms = LASTS_MIN_MS + random.next() * (LASTS_MAX_MS - LASTS_MIN_MS)
   recorder.forget()
@@ -133,10 +135,10 @@ async function suffer(fault: Fault, scene: Scene): Promise<Row> {
   }
   const ended_ms = performance.now()
   recorder.during(`after ${fault.name}`)
-  await recovered(world, recorder, ended_ms)
+  await recovered(world, recorder, { since_ms: ended_ms, max_ms: recoveryMax_ms })
   await recorder.settled()
-  if (!(await world.trusted(RECOVERY_MAX_MS)))
-    recorder.violation(`Redis is not trusted again ${RECOVERY_MAX_MS} ms later`)
+  if (!(await world.trusted(recoveryMax_ms)))
+    recorder.violation(`Redis is not trusted again ${recoveryMax_ms} ms later`)
   for (const site of [...world.sites, ...world.outside.sites]) {
     const crash = site.crash()
     if (crash) recorder.violation(crash)
@@ -145,7 +147,11 @@ async function suffer(fault: Fault, scene: Scene): Promise<Row> {
 }
 
 /** Waits until every process answers everything well again; a violation if some do not in time. */
-async function recovered({ sites, outside }: World, recorder: Recorder, since_ms: number): Promise<void> {
+async function recovered(
+  { sites, outside }: World,
+  recorder: Recorder,
+  { since_ms, max_ms }: { since_ms: number; max_ms: number },
+): Promise<void> {
   const wanted = [...sites, ...outside.sites].flatMap(({ name, service }) =>
     ANSWERS[service].map((what) => `${what} at ${name}`),
   )
@@ -157,8 +163,8 @@ async function recovered({ sites, outside }: World, recorder: Recorder, since_ms
     const bad = later.filter(({ good, began_ms }) => !good && began_ms > now_ms - GOOD_FOR_MS).map(nameOf)
     const missing = [...wanted.filter((name) => !well.has(name)), ...new Set(bad)]
     if (missing.length === 0 && now_ms - since_ms >= GOOD_FOR_MS) return
-    if (now_ms - since_ms > RECOVERY_MAX_MS)
-      return recorder.violation(`not recovered after ${RECOVERY_MAX_MS} ms: ${missing.join(', ')}`)
+    if (now_ms - since_ms > max_ms)
+      return recorder.violation(`not recovered after ${max_ms} ms: ${missing.join(', ')}`)
   }
 }
 

@@ -7,7 +7,7 @@ import { createTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
 
 /** Rates that are counted but never reached. */
 const ROOMY = '100000000/60'
-const READY_DEADLINE_MS = 30_000
+const READY_DEADLINE_MS = 180_000
 const READY_POLL_MS = 50
 
 /** One process of a service of ours, or of somebody else who verifies our tokens. */

@@ -12,7 +12,7 @@ import { createPostgresServer, type PostgresServer } from './postgres-server.ts'
 import { createSite, type ServiceSite } from './site.ts'
 
 const ROLES = { integration_auth: 'auth-role', integration_api: 'api-role' }
-const RESTART_DEADLINE_MS = 20_000
+const RESTART_DEADLINE_MS = 120_000
 const TRUST_POLL_MS = 100
 
 /** Postgres, Redis, and two processes of each service, which reach the stores by proxies of their own. */
