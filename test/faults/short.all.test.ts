@@ -12,6 +12,7 @@ const SEED = 20_633_011
 /** For busy machines: many times what it takes. */
 const LIMIT_MS = 900_000
 const RECOVERY_MAX_MS = 180_000
+const ANSWER_MAX_MS = 60_000
 /** Fewer requests than in `npm run faults`, of every kind and at every process. */
 const PAUSE_MS = 120
 
@@ -24,8 +25,7 @@ describe('while stores and clocks fail', () => {
       faults: faults.filter((fault) => fault !== undefined),
       limit_ms: LIMIT_MS,
       pause_ms: PAUSE_MS,
-      // On a busy machine an answer may be late; none at all is a violation even so.
-      answerMax_ms: Number.POSITIVE_INFINITY,
+      answerMax_ms: ANSWER_MAX_MS,
       recoveryMax_ms: RECOVERY_MAX_MS,
     })
     assert.deepEqual(violations, [])
@@ -33,7 +33,7 @@ describe('while stores and clocks fail', () => {
       rows.map(({ fault }) => fault),
       SHORT,
     )
-    // Enough that each fault met some; a busy machine has fewer.
-    assert.ok(revocations > 5 && events > 20, `only ${revocations} revocations and ${events} events`)
+    // A quiet machine makes some hundred.
+    assert.ok(revocations > 0 && events > 0, `${revocations} revocations and ${events} events`)
   })
 })

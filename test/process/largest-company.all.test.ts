@@ -43,12 +43,18 @@ describe('the event loop, with the largest company that there can be', () => {
   const agent = new Agent({ keepAlive: true })
   after(() => agent.destroy())
 
-  function send(url: string, method: string, sent: Sent & { path: string }): Promise<number> {
+  /** @returns the CPU time in ms; undefined when a busy machine kept the stores longer than a request waits for them. */
+  async function send(
+    url: string,
+    method: string,
+    sent: Sent & { path: string },
+  ): Promise<number | undefined> {
     const { path, query = '', token, body, form, status = 200 } = sent
+    let isUnavailable = false
     const content = form
       ? new URLSearchParams(form as Record<string, string>).toString()
       : JSON.stringify(body)
-    return threadCpu_ms(async () => {
+    const time_ms = await threadCpu_ms(async () => {
       const { promise, resolve, reject } = Promise.withResolvers<{ got: number; answer: string }>()
       const headers = {
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
@@ -61,8 +67,10 @@ describe('the event loop, with the largest company that there can be', () => {
         .on('error', reject)
         .end(content)
       const { got, answer } = await promise
-      assert.equal(got, status, `${method} ${path}: ${answer.slice(0, 500)}`)
+      isUnavailable = got === 503
+      if (!isUnavailable) assert.equal(got, status, `${method} ${path}: ${answer.slice(0, 500)}`)
     })
+    return isUnavailable ? undefined : time_ms
   }
 
   async function assertShort(
@@ -73,10 +81,16 @@ describe('the event loop, with the largest company that there can be', () => {
   ): Promise<void> {
     const [method = '', path = ''] = route.split(' ')
     const times_ms: number[] = []
-    while (times_ms.length < TRIES && !times_ms.some((time_ms) => time_ms <= REQUEST_MAX_MS)) {
-      const sent = typeof make === 'function' ? await make() : make
-      times_ms.push(await send(url, method, { path, ...given, ...sent }))
-    }
+    const otherwise = () => `${route} answered with 503 for too long`
+    await eventually(
+      async () => {
+        const sent = typeof make === 'function' ? await make() : make
+        const time_ms = await send(url, method, { path, ...given, ...sent })
+        if (time_ms !== undefined) times_ms.push(time_ms)
+        return times_ms.length === TRIES || times_ms.some((took_ms) => took_ms <= REQUEST_MAX_MS)
+      },
+      { otherwise },
+    )
     const least_ms = Math.min(...times_ms)
     assert.ok(least_ms <= REQUEST_MAX_MS, `${route} took ${least_ms} ms of CPU on the main thread`)
   }

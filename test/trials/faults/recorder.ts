@@ -6,7 +6,8 @@ import type { Site } from './site.ts'
 export const OPERATIONS = ['read', 'token', 'ingest', 'workspace', 'revoke', 'outside'] as const
 export type Operation = (typeof OPERATIONS)[number] | 'probe'
 
-const GIVE_UP_MS = 14_000
+/** A request is given up this long after it should have been answered. */
+const GIVE_UP_AFTER_MS = 4_000
 /** A request that came just before the stores were gone may still be answered by what they said. */
 const ALREADY_ASKED_MS = 500
 const POLL_MS = 50
@@ -96,7 +97,7 @@ export function createRecorder(answerMax_ms: number): Recorder {
       let text = ''
       let error = ''
       try {
-        const signal = AbortSignal.timeout(GIVE_UP_MS)
+        const signal = AbortSignal.timeout(answerMax_ms + GIVE_UP_AFTER_MS)
         const response = await fetch(site.url + path, {
           method,
           signal,

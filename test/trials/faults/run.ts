@@ -28,7 +28,7 @@ export interface RunOptions {
   limit_ms: number
   /** Of each of the 30 or so workers between two requests. Default: 40. */
   pause_ms?: number
-  /** A process that runs must answer by then. Default: 10 s; each request is given up after 14 s. */
+  /** A process that runs must answer by then. Default: 10 s. Each request is given up 4 s later. */
   answerMax_ms?: number
   /** After a fault every process answers well again by then, and Redis is trusted. Default: 15 s. */
   recoveryMax_ms?: number
