@@ -5,6 +5,7 @@ import { writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { createAcme, runAdmin, startAdmin, type TestAdmin } from '../support/admin.ts'
 import { recount, storedDays } from '../support/analytics.ts'
+import { eventually } from '../support/eventually.ts'
 import { removeFolder, temporaryFolder } from '../support/start.ts'
 
 const HEADER = 'eventId,type,occurredAt\n'
@@ -122,9 +123,7 @@ describe('admin analytics import', () => {
         (await operator.db.raw("select sum(clicks) as n from analytics_daily where date >= '2021-01-01'"))
           .rows[0].n,
       )
-    const deadline = Date.now() + 30_000
-    while ((await stored()) === 0 && Date.now() < deadline)
-      await new Promise((resolve) => setTimeout(resolve, 5))
+    await eventually(async () => (await stored()) > 0, { every_ms: 5 })
     child.kill('SIGINT')
     const [code] = await once(child, 'close')
     assert.equal(code, 1)

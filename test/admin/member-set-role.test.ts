@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { lockMembers } from '#shared/accounts/people.ts'
 import { addPerson, createAcme, startAdmin, type TestAdmin } from '../support/admin.ts'
+import { eventually } from '../support/eventually.ts'
 
 describe('admin member set-role', () => {
   let operator: TestAdmin
@@ -63,8 +63,7 @@ describe('admin member set-role', () => {
           `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
         )
       ).rowCount > 0
-    const deadline = Date.now() + 10_000
-    while (!ended && !(await waits()) && Date.now() < deadline) await sleep(20)
+    await eventually(async () => ended || (await waits()))
     assert.equal(ended, false)
     assert.deepEqual(await roles(), { owner: 'owner', admin: 'admin', member: 'member' })
     await other.commit()

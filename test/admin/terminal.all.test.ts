@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { verifyPassword } from '#shared/accounts/passwords.ts'
 import { createAcme, PASSWORD, startAdmin, type TestAdmin } from '../support/admin.ts'
+import { eventually } from '../support/eventually.ts'
 import { removeFolder, temporaryFolder } from '../support/start.ts'
 
 const NEW = 'another, longer password'
@@ -33,11 +34,7 @@ describe('npm run admin at a terminal', () => {
     })
     const ended = new Promise<number | null>((resolve) => child.on('close', resolve))
     for (const [i, line] of lines.entries()) {
-      const deadline = Date.now() + 15_000
-      while (shown.split(/: /).length < i + 2) {
-        assert.ok(Date.now() < deadline, `no question:\n${shown}`)
-        await sleep(20)
-      }
+      await eventually(() => shown.split(/: /).length >= i + 2, { otherwise: () => `no question:\n${shown}` })
       // Raw mode is set right after the question.
       await sleep(100)
       child.stdin.write(line)

@@ -8,6 +8,7 @@ import { SumTooLargeError, storeEvents } from '#shared/analytics/ingest.ts'
 import { newVendorId } from '#shared/oauth/new-ids.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { recount, storedDays } from '../support/analytics.ts'
+import { eventually } from '../support/eventually.ts'
 import { createTestDatabase, type TestDatabase } from '../support/servers.ts'
 
 const HOUR_MS = 3_600_000
@@ -54,16 +55,17 @@ describe('storing events', () => {
 
   /** Resolves when `count` statements of the API wait for a lock. */
   async function blocked(count: number): Promise<number[]> {
-    for (const deadline = Date.now() + 10_000; ; ) {
+    let pids: number[] = []
+    await eventually(async () => {
       const { rows } = await owner.raw(
         `select pid from pg_stat_activity where datname = current_database() and application_name = ?
            and wait_event_type = 'Lock'`,
         [APPLICATION],
       )
-      if (rows.length >= count) return rows.map((row: { pid: number }) => row.pid)
-      assert.ok(Date.now() < deadline, `fewer than ${count} wait`)
-      await new Promise((resolve) => setTimeout(resolve, 5))
-    }
+      pids = rows.map((row: { pid: number }) => row.pid)
+      return pids.length >= count
+    })
+    return pids
   }
 
   /** As a sender does it: again, until there is an answer. A pool may first hand out a connection that was killed. */

@@ -8,6 +8,7 @@ import { redisReady } from '#shared/stores/redis-ready.ts'
 import { type AnsweredRequest, createClientUsage, refusalPosition } from '#shared/usage/client-usage.ts'
 import { explain as explanationOf } from '../../apps/api/refusals/reasons.ts'
 import { type ApiResponse, type Person, startApi, type TestApi } from '../support/api.ts'
+import { eventually } from '../support/eventually.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 const DAY_MS = 24 * 3_600_000
@@ -145,12 +146,9 @@ describe('the refused requests of clients', () => {
     await refusals.flush()
   }
   async function soon(response: ApiResponse): Promise<ApiResponse> {
-    const deadline = Date.now() + 10_000
-    for (;;) {
-      const explained = await explain(response.headers.get('x-request-id') ?? '')
-      if (explained.status === 200 || Date.now() > deadline) return explained
-      await new Promise((resolve) => setTimeout(resolve, 100))
-    }
+    const explained = () => explain(response.headers.get('x-request-id') ?? '')
+    await eventually(async () => (await explained()).status === 200, { every_ms: 100 })
+    return explained()
   }
   const daily = (token: string, search = '', company = vendorId) =>
     api.request('GET', `/v1/analytics/${company}/daily${search}`, { token })

@@ -4,6 +4,7 @@ import { request as httpRequest } from 'node:http'
 import { recount, storedDays } from '../support/analytics.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { assertStored, createSender, type Events, eventsOf, type Sender } from '../support/event-sender.ts'
+import { eventually } from '../support/eventually.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 
 const HOUR_MS = 3_600_000
@@ -341,16 +342,13 @@ describe('POST /v1/analytics/{vendor_id}/events', () => {
     const gate = await api.db.transaction()
     await gate.raw('lock table analytics_daily in exclusive mode')
     const answer = company.post({ events })
-    let killed = 0
-    for (const deadline = Date.now() + 10_000; killed === 0; ) {
-      assert.ok(Date.now() < deadline, 'nothing waits for the lock')
-      await new Promise((resolve) => setTimeout(resolve, 10))
+    await eventually(async () => {
       const { rows } = await api.db.raw(
         `select pg_terminate_backend(pid) from pg_stat_activity
          where datname = current_database() and wait_event_type = 'Lock' and application_name = 'integration-api'`,
       )
-      killed = rows.length
-    }
+      return rows.length > 0
+    })
     const response = await answer
     assertProblem(response, 'unavailable')
     assert.ok(Number(response.headers.get('retry-after')) > 0)

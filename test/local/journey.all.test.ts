@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { eventually } from '../support/eventually.ts'
 import {
   createEmptyDatabase,
   createTestRedis,
@@ -66,16 +66,10 @@ describe('the whole stack on given stores, through its one address', () => {
 
   /** A service's output comes a moment after its answer: lines are written together. */
   async function lineWith(...texts: string[]): Promise<string> {
-    const deadline = Date.now() + 5_000
-    for (;;) {
-      const found = stack
-        .serviceOutput()
-        .split('\n')
-        .find((line) => texts.every((text) => line.includes(text)))
-      if (found) return found
-      assert.ok(Date.now() < deadline, `no line tells of ${texts.join(' and ')}`)
-      await sleep(20)
-    }
+    const isIt = (line: string) => texts.every((text) => line.includes(text))
+    const found = () => stack.serviceOutput().split('\n').find(isIt)
+    await eventually(() => found() !== undefined, { otherwise: () => `no line has ${texts.join(' and ')}` })
+    return found() as string
   }
 
   it('goes from a sign-in to a client, a token, figures, and a revocation that holds at once', async () => {

@@ -13,6 +13,7 @@ import { type LocalPostgres, startPostgres } from '../../infra/local/postgres.ts
 import { type LocalRedis, startRedis } from '../../infra/local/redis.ts'
 import { localSecrets } from '../../infra/local/secrets.ts'
 import { curlPair, shellWithCurl } from '../support/curl.ts'
+import { eventually } from '../support/eventually.ts'
 import { freePort } from '../support/ports.ts'
 import { removeFolder, type Start, startProcess, temporaryFolder } from '../support/start.ts'
 
@@ -306,9 +307,7 @@ describe('npm start', () => {
     it('leaves nothing behind when it is killed itself', async () => {
       start.process.kill('SIGKILL')
       await start.ended()
-      const deadline = Date.now() + 20_000
-      while ((await start.running()).length > 0 && Date.now() < deadline) await sleep(50)
-      assert.deepEqual(await start.running(), [])
+      await eventually(async () => (await start.running()).length === 0)
     })
 
     it('ends at once, and names the part, when one dies while the next is starting', async () => {
@@ -334,12 +333,13 @@ async function auditedIn(
   auditFile: string,
   name: string,
 ): Promise<{ clientId: string; service: string; pid: number }> {
-  for (const deadline = Date.now() + 15_000; Date.now() < deadline; await sleep(100)) {
+  const found = async () => {
     const lines = (await readFile(auditFile, 'utf8')).trim().split('\n').filter(Boolean)
-    const found = lines.map((line) => JSON.parse(line)).find(({ event }) => event === name)
-    if (found) return found
+    return lines.map((line) => JSON.parse(line)).find(({ event }) => event === name)
   }
-  return assert.fail(`no ${name} in the audit trail`)
+  const otherwise = () => `no ${name} in the audit trail`
+  await eventually(async () => (await found()) !== undefined, { every_ms: 100, otherwise })
+  return found()
 }
 
 /** As a person would, in the company's list. */

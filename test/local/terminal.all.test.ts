@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { curlPair, shellWithCurl } from '../support/curl.ts'
+import { eventually } from '../support/eventually.ts'
 import { removeFolder, type Start, startProcess, temporaryFolder } from '../support/start.ts'
 
 const CTRL_C = '\x03'
@@ -33,8 +34,7 @@ describe('npm start in a terminal', () => {
   const type = (text: string) => start.process.stdin?.write(text)
 
   it('stops at Ctrl-C while it is still making its data', async () => {
-    const deadline = Date.now() + 15_000
-    while (!/Data: in/.test(start.stdout()) && Date.now() < deadline) await sleep(10)
+    await eventually(() => /Data: in/.test(start.stdout()))
     type(CTRL_C)
     await start.ended()
     assert.doesNotMatch(start.stdout(), /^ready/m)
