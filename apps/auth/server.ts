@@ -63,8 +63,9 @@ export function createListener(parts: {
     const exchange: Exchange = { request, context: readContext(request), path, query: rest.join('?') }
     void answer(exchange).then((given) => {
       if (!given) return
-      write(response, given, exchange)
+      // Before the client can go on: what it sends next is noted later.
       audit.answered(exchange, given.status)
+      write(response, given, exchange)
       metrics.answered({
         route: routes.has(path) ? path : 'unmatched',
         method: request.method ?? '',

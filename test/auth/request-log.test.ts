@@ -1,4 +1,5 @@
 import { strict as assert } from 'node:assert'
+import { ServerResponse } from 'node:http'
 import { Redis } from 'ioredis'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
 import { assertionFields, assertionOf, createKeyClient, newKeyPair } from '../support/assertions.ts'
@@ -45,6 +46,23 @@ describe('the log of a client’s requests to the authorization server', () => {
     assert.ok(Math.abs(Number(newest?.[0]) - at_ms) < 60_000)
     const all = (await texts(client)).join()
     for (const sent of [client.clientSecret, token, 'boost:write']) assert.ok(!all.includes(sent))
+  })
+
+  it('says when a request was answered by a time before the answer was sent, so that the next is later', async () => {
+    const { end } = ServerResponse.prototype
+    const began_ms = auth.clock.now()
+    // A busy machine may let the client go on before the process that answered does.
+    ServerResponse.prototype.end = function (this: ServerResponse, ...sent: Parameters<typeof end>) {
+      auth.clock.advance(60_000)
+      return end.apply(this, sent)
+    } as typeof end
+    try {
+      await auth.token(client)
+    } finally {
+      ServerResponse.prototype.end = end
+    }
+    const [request] = await logged(client, 1)
+    assert.ok(Number(request?.[0]) < began_ms + 60_000)
   })
 
   it('has no request that anyone could have sent', async () => {
