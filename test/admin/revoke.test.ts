@@ -17,16 +17,13 @@ describe('admin revoke', () => {
 
   const requestToken = () => tokenRequest(stack.baseUrl, stack.demoClient)
   /** Right after the key that signed was revoked, there is no other for a moment. */
-  async function token(): Promise<string> {
-    let token: string | undefined
-    await eventually(async () => {
+  const token = () =>
+    eventually(async () => {
       const response = await requestToken()
-      token = ((await response.json()) as { access_token?: string }).access_token
-      assert.equal(response.status, token === undefined ? 503 : 200)
-      return token !== undefined
+      const { access_token } = (await response.json()) as { access_token?: string }
+      assert.equal(response.status, access_token === undefined ? 503 : 200)
+      return access_token
     })
-    return token as unknown as string
-  }
   const statusOf = async (token: string) => {
     const headers = { Authorization: `Bearer ${token}` }
     return (await fetch(`${stack.baseUrl}/v1/analytics/ven_acme/daily`, { headers })).status

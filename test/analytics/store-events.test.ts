@@ -54,19 +54,15 @@ describe('storing events', () => {
   })
 
   /** Resolves when `count` statements of the API wait for a lock. */
-  async function blocked(count: number): Promise<number[]> {
-    let pids: number[] = []
-    await eventually(async () => {
+  const blocked = (count: number): Promise<number[]> =>
+    eventually(async () => {
       const { rows } = await owner.raw(
         `select pid from pg_stat_activity where datname = current_database() and application_name = ?
            and wait_event_type = 'Lock'`,
         [APPLICATION],
       )
-      pids = rows.map((row: { pid: number }) => row.pid)
-      return pids.length >= count
+      return rows.length >= count && rows.map((row: { pid: number }) => row.pid)
     })
-    return pids
-  }
 
   /** As a sender does it: again, until there is an answer. A pool may first hand out a connection that was killed. */
   async function repeated(db: Database, vendorId: string, events: AnalyticsEvent[]) {

@@ -146,9 +146,11 @@ describe('the refused requests of clients', () => {
     await refusals.flush()
   }
   async function soon(response: ApiResponse): Promise<ApiResponse> {
-    const explained = () => explain(response.headers.get('x-request-id') ?? '')
-    await eventually(async () => (await explained()).status === 200, { every_ms: 100 })
-    return explained()
+    const find = async () => {
+      const explained = await explain(response.headers.get('x-request-id') ?? '')
+      return explained.status === 200 && explained
+    }
+    return eventually(find, { every_ms: 100 })
   }
   const daily = (token: string, search = '', company = vendorId) =>
     api.request('GET', `/v1/analytics/${company}/daily${search}`, { token })

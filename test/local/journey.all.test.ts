@@ -68,8 +68,7 @@ describe('the whole stack on given stores, through its one address', () => {
   async function lineWith(...texts: string[]): Promise<string> {
     const isIt = (line: string) => texts.every((text) => line.includes(text))
     const found = () => stack.serviceOutput().split('\n').find(isIt)
-    await eventually(() => found() !== undefined, { otherwise: () => `no line has ${texts.join(' and ')}` })
-    return found() as string
+    return eventually(found, { otherwise: () => `no line has ${texts.join(' and ')}` })
   }
 
   it('goes from a sign-in to a client, a token, figures, and a revocation that holds at once', async () => {

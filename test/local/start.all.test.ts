@@ -338,8 +338,7 @@ async function auditedIn(
     return lines.map((line) => JSON.parse(line)).find(({ event }) => event === name)
   }
   const otherwise = () => `no ${name} in the audit trail`
-  await eventually(async () => (await found()) !== undefined, { every_ms: 100, otherwise })
-  return found()
+  return eventually(found, { every_ms: 100, otherwise })
 }
 
 /** As a person would, in the company's list. */

@@ -10,12 +10,16 @@ export interface EventuallyOptions {
 
 /**
  * Waits until something holds: looks every 20 ms for a minute, unless it is told otherwise.
+ * @returns the first answer of `holds` that is truthy.
  * @throws AssertionError if it does not hold in time; whatever `holds` throws.
  */
-export async function eventually(
-  holds: () => boolean | Promise<boolean>,
+export async function eventually<T>(
+  holds: () => T | Promise<T>,
   { otherwise = () => 'it never was', limit_ms = 60_000, every_ms = 20 }: EventuallyOptions = {},
-): Promise<void> {
-  for (const end = performance.now() + limit_ms; !(await holds()); await sleep(every_ms))
+): Promise<Exclude<T, undefined | false>> {
+  for (const end = performance.now() + limit_ms; ; await sleep(every_ms)) {
+    const answer = await holds()
+    if (answer) return answer as Exclude<T, undefined | false>
     if (performance.now() > end) assert.fail(otherwise())
+  }
 }

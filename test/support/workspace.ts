@@ -247,8 +247,8 @@ export async function untilExplained(token: string, requestId: string): Promise<
   })
 }
 
-const until = (what: string, isThere: () => Promise<boolean>): Promise<void> =>
-  eventually(isThere, { otherwise: () => `${what}: not seen within 10 s`, every_ms: 100 })
+const until = (what: string, isThere: () => Promise<boolean>) =>
+  eventually(isThere, { otherwise: () => `${what}: never seen`, every_ms: 100 })
 
 /**
  * Clicks what makes the service answer that the session has ended or that access is gone, and waits until the page says
