@@ -14,7 +14,7 @@ import { api, createClient, OWNER, requestToken, sessionToken, testWorkspace } f
 const run = promisify(execFile)
 const ROOT = join(import.meta.dirname, '../..')
 /** Go compiles its standard library when it is first used. */
-const DEADLINE_MS = 180_000
+const DEADLINE_MS = 280_000
 const ENV = {
   ...process.env,
   ...QUICK_START,
