@@ -11,7 +11,7 @@ import {
   newKeyPair,
   signJwt,
 } from '../support/assertions.ts'
-import { startAuth, type TestAuth } from '../support/auth.ts'
+import { refusalReasons, startAuth, type TestAuth } from '../support/auth.ts'
 import { asAdmin, restartEmpty } from '../support/revocation.ts'
 import { cutOffDatabase } from '../support/stores.ts'
 
@@ -42,7 +42,6 @@ describe('an assertion that is sent again', () => {
   })
 
   const assertion = (claims: object = {}) => assertionOf(client, auth.clock.now(), { ...claims })
-  const reasonsOf = ({ logLines }: TestAuth) => logLines.flatMap((line) => JSON.parse(line).reason ?? [])
 
   it('refuses a jti that this process or another has accepted, also under a new signature', async () => {
     const { jti, ...claims } = goodClaims(client, auth.clock.now())
@@ -50,7 +49,7 @@ describe('an assertion that is sent again', () => {
     for (const server of [auth, second]) {
       server.logLines.length = 0
       assert.equal((await send(server, await assertion({ ...claims, jti }))).status, 401)
-      assert.deepEqual(reasonsOf(server), ['assertion_replayed'])
+      assert.deepEqual(refusalReasons(server), ['assertion_replayed'])
     }
   })
 

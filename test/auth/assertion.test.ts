@@ -16,6 +16,7 @@ import {
 import {
   type AuthResponse,
   basic,
+  refusalReasons,
   startAuth,
   TEST_ISSUER,
   TEST_RESOURCE,
@@ -339,8 +340,7 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
         assert.equal(reference.status, 401)
         auth.logLines.length = 0
         assert.deepEqual(fingerprint(await attempt()), reference)
-        const reasons = auth.logLines.map((line) => JSON.parse(line).reason)
-        assert.deepEqual(reasons, [reason])
+        assert.deepEqual(refusalReasons(auth), [reason])
       })
 
     const twoWays: Record<string, () => Promise<[Fields, Record<string, string>]>> = {

@@ -18,7 +18,7 @@ describe('the audit log', () => {
   })
 
   const events = () =>
-    auth.logLines.map((line) => JSON.parse(line)).filter(({ event }) => event !== undefined)
+    auth.logLines.map((line) => JSON.parse(line)).filter(({ event, requestId }) => event && requestId)
   const only = () => {
     const [event, ...rest] = events()
     assert.deepEqual(rest, [])
