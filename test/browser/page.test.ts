@@ -226,11 +226,15 @@ async function timeless(as: string | undefined, answered: RegExp): Promise<Visit
   return tab
 }
 
-/** The other screens follow the first. */
+/** Waits until a screen that follows the first has its file, and that has run. */
 async function loaded(page: Page, file: string): Promise<void> {
-  await page.waitForFunction(
+  const found = await page.waitForFunction(
     (name) =>
-      performance.getEntriesByType('resource').some((entry) => new RegExp(`/${name}-.*js$`).test(entry.name)),
+      performance
+        .getEntriesByType('resource')
+        .map(({ name: url }) => url)
+        .find((url) => new RegExp(`/${name}-.*js$`).test(url)),
     file,
   )
+  await found.evaluate((url) => import(url as string))
 }
