@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { CallbackUrlProblemCode } from '#shared/problems/callback-url-problems.ts'
 import type { Resolution } from '../../apps/api/callbacks/resolver.ts'
 import { type ApiRequest, type Person, startApi, type TestApi } from '../support/api.ts'
+import { requestLines } from '../support/log.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
 import { REFUSED } from './callbacks/refused-urls.ts'
 
@@ -257,9 +258,7 @@ describe('PATCH /v1/vendor/{vendor_id}/callback-url', () => {
       api.logLines.length = 0
       assert.equal((await save(typed)).status, 422)
       assert.ok(!/hidden|hunter2|ses_|10\.0\.0\.1/.test(api.logLines.join('\n')))
-      const events = api.logLines
-        .map((line) => JSON.parse(line))
-        .filter(({ event, requestId }) => event && requestId)
+      const events = requestLines(api).filter(({ event }) => event)
       assert.deepEqual(
         events.map(({ event }) => event),
         ['callback.refused'],

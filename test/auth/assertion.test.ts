@@ -16,13 +16,13 @@ import {
 import {
   type AuthResponse,
   basic,
-  refusalReasons,
   startAuth,
   TEST_ISSUER,
   TEST_RESOURCE,
   type TestAuth,
   type TestClient,
 } from '../support/auth.ts'
+import { requestLines } from '../support/log.ts'
 
 const TOKEN_URL = `${TEST_ISSUER}/v1/oauth/token`
 type Fields = Record<string, string | undefined>
@@ -340,7 +340,8 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
         assert.equal(reference.status, 401)
         auth.logLines.length = 0
         assert.deepEqual(fingerprint(await attempt()), reference)
-        assert.deepEqual(refusalReasons(auth), [reason])
+        const reasons = requestLines(auth).map((line) => line.reason)
+        assert.deepEqual(reasons, [reason])
       })
 
     const twoWays: Record<string, () => Promise<[Fields, Record<string, string>]>> = {

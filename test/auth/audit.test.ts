@@ -2,6 +2,7 @@ import { strict as assert } from 'node:assert'
 import { decodeJwt } from 'jose'
 import { newClientId, newClientSecret } from '#shared/oauth/new-ids.ts'
 import { basic, startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
+import { requestLines } from '../support/log.ts'
 import { cutOffDatabase } from '../support/stores.ts'
 
 describe('the audit log', () => {
@@ -17,8 +18,7 @@ describe('the audit log', () => {
     auth.logLines.length = 0
   })
 
-  const events = () =>
-    auth.logLines.map((line) => JSON.parse(line)).filter(({ event, requestId }) => event && requestId)
+  const events = () => requestLines(auth).filter(({ event }) => event !== undefined)
   const only = () => {
     const [event, ...rest] = events()
     assert.deepEqual(rest, [])

@@ -12,6 +12,7 @@ import {
   type TestClient,
   tokenFields,
 } from '../support/auth.ts'
+import { requestLines } from '../support/log.ts'
 import { testOperator } from '../support/operator.ts'
 import { asAdmin } from '../support/revocation.ts'
 import { cutOffDatabase } from '../support/stores.ts'
@@ -212,8 +213,7 @@ describe(`POST ${PATH}`, () => {
     await ask(token)
     await auth.post(PATH, { ...fieldsOf(service), client_secret: `${service.serviceSecret}x`, token })
     await auth.post(PATH, { client_id: service.serviceSecret, client_secret: service.serviceSecret, token })
-    const lines = auth.logLines.map((line) => JSON.parse(line))
-    const [wrong, unknown] = lines.filter(({ event }) => event === 'request.refused')
+    const [wrong, unknown] = requestLines(auth)
     assert.deepEqual([wrong.clientId, wrong.reason], [service.serviceId, 'wrong_secret'])
     assert.deepEqual([unknown.clientId, unknown.reason], [undefined, 'unknown_client'])
     const log = auth.logLines.join('')

@@ -99,13 +99,6 @@ export interface TestAuthOptions {
   stores?: StoreClocks
 }
 
-/** Why each refused request was refused, by the log. Lines of the server's own, such as of its clock, do not count. */
-export const refusalReasons = ({ logLines }: TestAuth): string[] =>
-  logLines
-    .map((line) => JSON.parse(line))
-    .filter(({ event }) => event === 'request.refused')
-    .map(({ reason }) => reason)
-
 /** One process's worth of the authorization server on a free port, with a database and a Redis of its own. */
 export async function startAuth({
   beside,
