@@ -5,7 +5,9 @@ import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
 import { revokeArmed } from '../../apps/api/clients/armed-revocations.ts'
-import { drainUsage } from '../../apps/api/clients/usage.ts'
+import { readPendingOf } from '../../apps/api/clients/pending-usage.ts'
+import { drainUsage, holdUsage } from '../../apps/api/clients/usage.ts'
+import { eventually } from './eventually.ts'
 import type { TestStack } from './stack.ts'
 
 const MINUTE_MS = 60_000
@@ -26,6 +28,14 @@ export async function pastOf({ stores: { postgres, redis: store } }: TestStack):
   const redis = createRedis({ url: store.serviceUrl('api'), connectionName: 'test' })
   const authRedis = createRedis({ url: store.serviceUrl('auth'), connectionName: 'test' })
   await Promise.all([redisReady(redis), redisReady(authRedis)])
+  const revocation = createRevocation({ redis, db })
+  // While the service stores, `drainUsage` does nothing, and two uses that wait become one: the gap is lost.
+  const stored = (clientId: string) =>
+    eventually(async () => {
+      await drainUsage({ redis, db })
+      const { usage, whole } = await readPendingOf(redis, clientId)
+      return whole && usage.lastUsedAt_ms === undefined && (await db.transaction(holdUsage))
+    })
   const ago = (minutes: number) => Date.now() - minutes * MINUTE_MS
   return {
     async used(clientId, minutesAgo, address = '192.0.2.1') {
@@ -33,7 +43,7 @@ export async function pastOf({ stores: { postgres, redis: store } }: TestStack):
         const counter = createClientUsage({ redis: authRedis, clock: { now: () => ago(minutes) } })
         counter.issued(clientId, 'analytics:read', address)
         await counter.flush()
-        await drainUsage({ redis, db })
+        await stored(clientId)
       }
     },
     async putAway(clientId, minutesAgo) {
@@ -42,13 +52,7 @@ export async function pastOf({ stores: { postgres, redis: store } }: TestStack):
         new Date(ago(minutesAgo)),
       ])
     },
-    revokeArmed: () =>
-      revokeArmed({
-        db,
-        redis,
-        clock: systemClock,
-        revocation: createRevocation({ redis, db }),
-      }),
+    revokeArmed: () => revokeArmed({ db, redis, clock: systemClock, revocation }),
     async close() {
       redis.disconnect()
       authRedis.disconnect()
