@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { eventually } from '../../support/eventually.ts'
 import type { Fault, Scene } from './faults.ts'
 import { createLedger, recountAll } from './ledger.ts'
 import { createCompany } from './people.ts'
@@ -15,7 +16,6 @@ const GOOD_FOR_MS = 1_000
 const POLL_MS = 100
 const LASTS_MIN_MS = 3_000
 const LASTS_MAX_MS = 4_500
-const WARM_UP_MS = 2_000
 const PAUSE_MS = 40
 /** What each process of a service must answer well again. */
 const ANSWERS = { auth: ['token'], api: ['read', 'ingest', 'workspace'], outside: ['outside'] } as const
@@ -93,7 +93,10 @@ async function withTraffic(world: World, options: RunOptions): Promise<Outcome> 
   const scene: Scene = { world, random: random.named('faults'), recorder, traffic, revoked }
   const rows: Row[] = []
   try {
-    await sleep(WARM_UP_MS)
+    await eventually(() => revoked.count() > 0 && ledger.eventsAcknowledged.size > 0, {
+      limit_ms: recoveryMax_ms,
+      otherwise: () => 'nothing was revoked or reported before the first fault',
+    })
     const end_ms = performance.now() + options.limit_ms
     for (const fault of options.faults) {
       if (performance.now() > end_ms) break
