@@ -15,10 +15,12 @@ export type RedisWatch = ReturnType<typeof watchRedis>
  */
 export function watchRedis({ redis, log, name }: { redis: Redis; log: Log; name: string }) {
   let trouble: string | undefined
+  let closed = false
   let loggedAt_ms = Number.NEGATIVE_INFINITY
 
   /** Redis never puts a password into its errors. If several addresses failed, the first error represents all. */
   function report(error?: Error & { code?: string; errors?: Error[] }): void {
+    if (closed) return
     const text = error && (error.message || error.errors?.[0]?.message || error.code || error.name)
     const reason = text?.slice(0, REASON_MAX_CHARACTERS)
     const now_ms = performance.now()
@@ -40,6 +42,11 @@ export function watchRedis({ redis, log, name }: { redis: Redis; log: Log; name:
     trouble: () => trouble,
     /** Takes the outcome of a command that any process may send: its error, if it failed. */
     report,
+    /** Ends the connection. What its commands fail with from now on is no trouble of the server's. */
+    close(): void {
+      closed = true
+      redis.disconnect()
+    },
   }
 }
 
@@ -73,7 +80,7 @@ export function connectRedis(
     degraded: (): string[] => (all.some(({ trouble }) => trouble() !== undefined) ? ['redis'] : []),
     close(): void {
       clearInterval(probing)
-      for (const { redis } of all) redis.disconnect()
+      for (const watch of all) watch.close()
     },
   }
 }

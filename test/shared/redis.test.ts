@@ -8,6 +8,12 @@ import { redisReady } from '#shared/stores/redis-ready.ts'
 import { connectRedis, watchRedis } from '#shared/stores/redis-watch.ts'
 import { createTestRedis, type TestRedis } from '../support/servers.ts'
 
+function logOfEvents() {
+  const lines: { event?: string }[] = []
+  const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  return { lines, log }
+}
+
 describe('a connection to Redis', () => {
   let server: TestRedis
   let redis: Redis
@@ -33,8 +39,7 @@ describe('a connection to Redis', () => {
   })
 
   it('logs once that Redis cannot be used, however often it is tried again', async () => {
-    const lines: { event?: string }[] = []
-    const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
+    const { lines, log } = logOfEvents()
     const urls = { REDIS_URL: 'redis://127.0.0.1:1', REVOCATION_REDIS_URL: server.url('admin') }
     const connections = connectRedis(urls, { name: 'test', log })
     // Longer than the time between two probes.
@@ -44,6 +49,20 @@ describe('a connection to Redis', () => {
       lines.map(({ event }) => event),
       ['redis.unusable'],
     )
+  })
+
+  it('logs nothing of a command that fails because this process closed the connection', async () => {
+    const { lines, log } = logOfEvents()
+    const connections = connectRedis({ REDIS_URL: server.url('admin') }, { name: 'test', log })
+    await redisReady(connections.redis)
+    connections.close()
+    await assert.rejects(
+      connections.redis.ping().catch((error) => {
+        connections.ticked(error)
+        throw error
+      }),
+    )
+    assert.deepEqual(lines, [])
   })
 
   it('gives a command up before the whole connection when Redis does not answer', async () => {
