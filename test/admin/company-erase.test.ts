@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { createRedis } from '#shared/stores/redis.ts'
-import { redisReady } from '#shared/stores/redis-ready.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
 import { drainUsage } from '../../apps/api/clients/usage.ts'
 import { runAdmin } from '../support/admin.ts'
@@ -9,6 +7,7 @@ import { startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
 import { everything, holding } from '../support/everything.ts'
 import { staysAfterCompany } from '../support/kept.ts'
+import { connectedRedis } from '../support/redis.ts'
 
 const VENDOR = 'ven_unforgettable'
 const NAME = 'Goods Inimitable'
@@ -249,12 +248,10 @@ describe('admin company erase', () => {
   })
 
   it('drops what is counted of its clients later', async () => {
-    const [writer, drainer] = (['auth', 'api'] as const).map((user) =>
-      createRedis({ url: api.redis.url(user), connectionName: 'test' }),
-    )
+    const writer = await connectedRedis(api.redis.url('auth'))
+    const drainer = await connectedRedis(api.redis.url('api'))
     const [first] = clients
-    assert.ok(first && writer && drainer)
-    await Promise.all([redisReady(writer, 5_000), redisReady(drainer, 5_000)])
+    assert.ok(first)
     const whereAddress = async () => holding(await everything(api.db, api.redis), '192.0.2.7')
     const usage = createClientUsage({ redis: writer, clock: api.clock })
     usage.issued(first.clientId, 'analytics:read', '192.0.2.7')

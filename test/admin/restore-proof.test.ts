@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
-import { createRedis, type Redis } from '#shared/stores/redis.ts'
+import type { Redis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import { redisReady } from '#shared/stores/redis-ready.ts'
 import { provenByRedis, revokeAgain } from '../../infra/admin/restore.ts'
 import { testOperator } from '../support/operator.ts'
+import { connectedRedis } from '../support/redis.ts'
 import { createSubjects } from '../support/revocation.ts'
 import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from '../support/servers.ts'
 
@@ -17,8 +17,7 @@ describe('what Redis proves after a restore', () => {
   before(async () => {
     ;[database, server] = await Promise.all([createTestDatabase(), createTestRedis()])
     db = createPostgres({ url: database.ownerUrl, poolSize: 1, applicationName: 'test' })
-    redis = createRedis({ url: server.url('admin'), connectionName: 'test' })
-    await redisReady(redis)
+    redis = await connectedRedis(server.url('admin'))
   })
   after(async () => {
     redis.disconnect()

@@ -5,11 +5,10 @@ import { exportSPKI, importJWK } from 'jose'
 import { insertRevokedToken } from '#shared/revocation/records.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
-import { createRedis } from '#shared/stores/redis.ts'
-import { redisReady } from '#shared/stores/redis-ready.ts'
 import { type ApiResponse, startApi, TEST_TIMINGS, type TestApi } from '../support/api.ts'
 import type { TokenOptions } from '../support/issuer.ts'
 import { assertProblem } from '../support/problem.ts'
+import { connectedRedis } from '../support/redis.ts'
 
 const METADATA = 'resource_metadata="https://api.test/.well-known/oauth-protected-resource"'
 
@@ -324,8 +323,7 @@ describe('an access token at GET /v1/analytics/{vendor_id}/daily', () => {
         `insert into signing_keys values ('stolen', 'ES256', '{}', 'x', now(), now());
          insert into revoked_signing_keys values ('stolen', now())`,
       )
-      const redis = createRedis({ url: api.redis.url('admin'), connectionName: 'test' })
-      await redisReady(redis)
+      const redis = await connectedRedis(api.redis.url('admin'))
       await redis.set('revoked:key:stolen', '1')
       redis.disconnect()
       assertInvalidToken(await read(token), /revoked/)
@@ -358,8 +356,7 @@ async function revokeToken(
   { jti, clientId }: { jti: string; clientId: string },
 ): Promise<void> {
   const db = createPostgres({ url: api.database.authUrl, poolSize: 2, applicationName: 'test' })
-  const redis = createRedis({ url: api.redis.url('auth'), connectionName: 'test' })
-  await redisReady(redis)
+  const redis = await connectedRedis(api.redis.url('auth'))
   const revocation = createRevocation({ redis, db, timings: TEST_TIMINGS })
   await revocation.revoke({ kind: 'token', id: jti }, (transaction) =>
     insertRevokedToken(transaction, { jti, clientId, expiresAt: new Date(Date.now() + 900_000) }),

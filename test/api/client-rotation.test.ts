@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import type { Redis } from 'ioredis'
 import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
-import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
 import { revokeArmed } from '../../apps/api/clients/armed-revocations.ts'
 import { deleteOldUsage, drainUsage } from '../../apps/api/clients/usage.ts'
 import { type ApiResponse, type Person, startApi, TEST_TIMINGS, type TestApi } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
+import { connectedRedis } from '../support/redis.ts'
 
 const NIGHTS = 14
 const PATH = '/v1/vendor/{vendor_id}/oauth-clients/{client_id}/rotation'
@@ -26,11 +26,8 @@ describe('the rotation of a client', () => {
   before(async () => {
     api = await startApi()
     db = createPostgres({ url: api.database.apiUrl, poolSize: 4, applicationName: 'test' })
-    redis = createRedis({ url: api.redis.url('api'), connectionName: 'test' })
-    authRedis = createRedis({ url: api.redis.url('auth'), connectionName: 'test' })
-    await Promise.all([redisReady(redis), redisReady(authRedis)])
-    // Each test first makes a history of weeks: no command of it may meet a service's short limit.
-    for (const { options } of [redis, authRedis]) options.commandTimeout = 10_000
+    redis = await connectedRedis(api.redis.url('api'))
+    authRedis = await connectedRedis(api.redis.url('auth'))
     revocation = createRevocation({ redis, db, timings: TEST_TIMINGS })
   })
   beforeEach(async () => {

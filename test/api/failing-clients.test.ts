@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { Redis } from 'ioredis'
 import { createPostgres } from '#shared/stores/postgres.ts'
-import { createRedis } from '#shared/stores/redis.ts'
-import { redisReady } from '#shared/stores/redis-ready.ts'
 import { type AnsweredRequest, createClientUsage } from '#shared/usage/client-usage.ts'
 import { drainUsage } from '../../apps/api/clients/usage.ts'
 import { type Person, startApi, type TestApi } from '../support/api.ts'
+import { connectedRedis } from '../support/redis.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -18,13 +17,12 @@ describe('clients whose requests are only refused', () => {
   let vendorId: string
   let owner: Person
   let clientId: string
-  let redis: ReturnType<typeof createRedis>
+  let redis: Redis
   let admin: Redis
   let db: ReturnType<typeof createPostgres>
   before(async () => {
     api = await startApi()
-    redis = createRedis({ url: api.redis.url('auth'), connectionName: 'test' })
-    await redisReady(redis)
+    redis = await connectedRedis(api.redis.url('auth'))
     admin = new Redis(api.redis.url('admin'))
     admin.on('error', () => {})
     db = createPostgres({ url: api.database.apiUrl, applicationName: 'test', poolSize: 1 })
@@ -66,10 +64,8 @@ describe('clients whose requests are only refused', () => {
     await usage.flush()
     await drained()
   }
-  const apiRedis = () => createRedis({ url: api.redis.url('api'), connectionName: 'test' })
   async function drained(): Promise<void> {
-    const stored = apiRedis()
-    await redisReady(stored)
+    const stored = await connectedRedis(api.redis.url('api'))
     await drainUsage({ redis: stored, db })
     stored.disconnect()
   }

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { Redis } from 'ioredis'
 import { decodeJwt } from 'jose'
-import { createRedis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import { redisReady } from '#shared/stores/redis-ready.ts'
 import { type AnsweredRequest, createClientUsage } from '#shared/usage/client-usage.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertProblem } from '../support/problem.ts'
+import { connectedRedis } from '../support/redis.ts'
 
 const DAY_MS = 24 * 3_600_000
 
@@ -26,8 +25,7 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/requests', () => 
   let clientId: string
   before(async () => {
     api = await startApi()
-    redis = createRedis({ url: api.redis.url('auth'), connectionName: 'test' })
-    await redisReady(redis)
+    redis = await connectedRedis(api.redis.url('auth'))
     admin = new Redis(api.redis.url('admin'))
     admin.on('error', () => {})
   })

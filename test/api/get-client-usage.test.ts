@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import type { Redis } from 'ioredis'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
-import { createRedis } from '#shared/stores/redis.ts'
-import { redisReady } from '#shared/stores/redis-ready.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
 import { deleteOldUsage, drainUsage } from '../../apps/api/clients/usage.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { assertProblem } from '../support/problem.ts'
+import { connectedRedis } from '../support/redis.ts'
 import { asAdmin } from '../support/revocation.ts'
 
 const MINUTE_MS = 60_000
@@ -30,9 +29,8 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients/{client_id}/usage', () => {
   before(async () => {
     api = await startApi()
     db = createPostgres({ url: api.database.apiUrl, poolSize: 2, applicationName: 'test' })
-    redis = createRedis({ url: api.redis.url('api'), connectionName: 'test' })
-    authRedis = createRedis({ url: api.redis.url('auth'), connectionName: 'test' })
-    await Promise.all([redisReady(redis), redisReady(authRedis)])
+    redis = await connectedRedis(api.redis.url('api'))
+    authRedis = await connectedRedis(api.redis.url('auth'))
   })
   beforeEach(async () => {
     api.clock.set('2026-11-20T10:30:30Z')

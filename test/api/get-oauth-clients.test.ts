@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
-import { createRedis } from '#shared/stores/redis.ts'
-import { redisReady } from '#shared/stores/redis-ready.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
 import { drainUsage } from '../../apps/api/clients/usage.ts'
 import { type Person, startApi, type TestApi } from '../support/api.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
+import { connectedRedis } from '../support/redis.ts'
 
 describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
   let api: TestApi
@@ -183,9 +182,8 @@ describe('GET /v1/vendor/{vendor_id}/oauth-clients', () => {
   describe('last use and count', () => {
     it('shows last use and count as soon as Redis has them, and once stored', async () => {
       const db = createPostgres({ url: api.database.apiUrl, poolSize: 2, applicationName: 'test' })
-      const redis = createRedis({ url: api.redis.url('api'), connectionName: 'test' })
-      const authRedis = createRedis({ url: api.redis.url('auth'), connectionName: 'test' })
-      await Promise.all([redisReady(redis), redisReady(authRedis)])
+      const redis = await connectedRedis(api.redis.url('api'))
+      const authRedis = await connectedRedis(api.redis.url('auth'))
       const counter = createClientUsage({ redis: authRedis, clock: api.clock })
       const { clientId } = await api.createClient({ vendorId })
       const usage = async () => {

@@ -2,14 +2,13 @@ import assert from 'node:assert/strict'
 import { Redis } from 'ioredis'
 import { decodeJwt } from 'jose'
 import { insertRevokedToken } from '#shared/revocation/records.ts'
-import { createRedis } from '#shared/stores/redis.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
-import { redisReady } from '#shared/stores/redis-ready.ts'
 import { type AnsweredRequest, createClientUsage, refusalPosition } from '#shared/usage/client-usage.ts'
 import { explain as explanationOf } from '../../apps/api/refusals/reasons.ts'
 import { type ApiResponse, type Person, startApi, type TestApi } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { assertInvalid, assertProblem } from '../support/problem.ts'
+import { connectedRedis } from '../support/redis.ts'
 
 const DAY_MS = 24 * 3_600_000
 
@@ -100,12 +99,11 @@ describe('the refused requests of clients', () => {
   let vendorId: string
   let owner: Person
   let clientId: string
-  let redis: ReturnType<typeof createRedis>
+  let redis: Redis
   let admin: Redis
   before(async () => {
     api = await startApi()
-    redis = createRedis({ url: api.redis.url('auth'), connectionName: 'test' })
-    await redisReady(redis)
+    redis = await connectedRedis(api.redis.url('auth'))
     admin = new Redis(api.redis.url('admin'))
     admin.on('error', () => {})
   })

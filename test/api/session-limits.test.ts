@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createRedis } from '#shared/stores/redis.ts'
-import { redisReady } from '#shared/stores/redis-ready.ts'
 import { createPasswordWork } from '../../apps/api/sessions/password-check.ts'
 import { replacePassword } from '../../infra/admin/people.ts'
 import { type ApiResponse, startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { testOperator } from '../support/operator.ts'
 import { assertProblem } from '../support/problem.ts'
+import { connectedRedis } from '../support/redis.ts'
 
 const from = (address: string) => ({ 'x-forwarded-for': address })
 
@@ -89,8 +88,7 @@ describe('the limit of attempts on one account', () => {
   it('keeps failures of any number of addresses in 262,144 counters, whether or not there are such accounts', async () => {
     const { email } = await api.createPerson()
     for (const account of [email, 'nobody@people.example']) await signIn(account, 'wrong', '192.0.2.1')
-    const redis = createRedis({ url: api.redis.url('admin'), connectionName: 'test' })
-    await redisReady(redis)
+    const redis = await connectedRedis(api.redis.url('admin'))
     const keys = await redis.keys('rate:sign-in-strangers:*').finally(() => redis.disconnect())
     assert.equal(keys.length, 2)
     // 64 characters at three places.

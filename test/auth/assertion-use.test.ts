@@ -1,5 +1,4 @@
 import { strict as assert } from 'node:assert'
-import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { newClientId } from '#shared/oauth/new-ids.ts'
 import {
@@ -12,6 +11,7 @@ import {
   signJwt,
 } from '../support/assertions.ts'
 import { startAuth, type TestAuth } from '../support/auth.ts'
+import { eventually } from '../support/eventually.ts'
 import { requestLines } from '../support/log.ts'
 import { asAdmin, restartEmpty } from '../support/revocation.ts'
 import { cutOffDatabase } from '../support/stores.ts'
@@ -117,11 +117,13 @@ describe('an assertion that is sent again', () => {
 
   /** Waits until this process writes to Redis again. */
   async function backAgain(): Promise<void> {
-    for (let tries = 0; (await used()).length === 0; tries += 1) {
-      assert.ok(tries < 100, 'Redis is not used again after 10 s')
-      await sleep(100)
-      await send(auth, await assertion())
-    }
+    await eventually(
+      async () => {
+        await send(auth, await assertion())
+        return (await used()).length > 0
+      },
+      { every_ms: 100 },
+    )
   }
 })
 

@@ -1,12 +1,12 @@
 import { strict as assert } from 'node:assert'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Redis } from 'ioredis'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
-import { createRedis } from '#shared/stores/redis.ts'
-import { redisReady } from '#shared/stores/redis-ready.ts'
 import { storeClocks, watchClock } from '../../apps/auth/clock-watch.ts'
 import { startAuth, type TestAuth } from '../support/auth.ts'
 import { createTestClock } from '../support/clock.ts'
 import { eventually } from '../support/eventually.ts'
+import { connectedRedis } from '../support/redis.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -14,13 +14,12 @@ const HOUR_MS = 60 * MINUTE_MS
 describe('a wrong clock of the authorization server', () => {
   let auth: TestAuth
   let db: Database
-  let redis: ReturnType<typeof createRedis>
+  let redis: Redis
 
   before(async () => {
     auth = await startAuth({ trusted: true })
     db = createPostgres({ url: auth.database.authUrl, poolSize: 1, applicationName: 'test' })
-    redis = createRedis({ url: auth.redis.url('auth'), connectionName: 'test' })
-    await redisReady(redis)
+    redis = await connectedRedis(auth.redis.url('auth'))
   })
   after(async () => {
     redis.disconnect()

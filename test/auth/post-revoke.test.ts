@@ -3,10 +3,10 @@ import { generateKeyPairSync, sign } from 'node:crypto'
 import { decodeJwt } from 'jose'
 import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
-import { createRedis, type Redis } from '#shared/stores/redis.ts'
-import { redisReady } from '#shared/stores/redis-ready.ts'
+import type { Redis } from '#shared/stores/redis.ts'
 import { type AuthResponse, basic, startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
+import { connectedRedis } from '../support/redis.ts'
 
 const PATH = '/v1/oauth/revoke'
 
@@ -22,8 +22,7 @@ describe('POST /v1/oauth/revoke', () => {
     client = await auth.createClient()
     other = await auth.createClient()
     const db = createPostgres({ url: auth.database.apiUrl, poolSize: 2, applicationName: 'test' })
-    const redis = createRedis({ url: auth.redis.url('api'), connectionName: 'test' })
-    await redisReady(redis)
+    const redis = await connectedRedis(auth.redis.url('api'))
     elsewhere = { db, redis, revocation: createRevocation({ redis, db }) }
     await untilRedisIsTrusted(elsewhere.revocation)
   })

@@ -5,12 +5,11 @@ import { createLocalJWKSet, jwtVerify } from 'jose'
 import { markClientRevoked } from '#shared/oauth/clients.ts'
 import { createRevocation, type Revocation } from '#shared/revocation/revocation.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
-import { createRedis } from '#shared/stores/redis.ts'
-import { redisReady } from '#shared/stores/redis-ready.ts'
 import { markSigningKeyRevoked } from '../../infra/admin/keys.ts'
 import { startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
 import { eventually } from '../support/eventually.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
+import { connectedRedis } from '../support/redis.ts'
 
 const MAIN = 'apps/auth/main.ts'
 
@@ -82,8 +81,7 @@ describe('processes of the authorization server', () => {
 
     before(async () => {
       const db = createPostgres({ url: auth.database.ownerUrl, poolSize: 2, applicationName: 'test' })
-      const redis = createRedis({ url: auth.redis.url('api'), connectionName: 'test' })
-      await redisReady(redis)
+      const redis = await connectedRedis(auth.redis.url('api'))
       revocation = createRevocation({ redis, db })
       close = async () => {
         redis.disconnect()

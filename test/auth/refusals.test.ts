@@ -1,5 +1,4 @@
 import { strict as assert } from 'node:assert'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { newClientId } from '#shared/oauth/new-ids.ts'
 import { redisKeys } from '#shared/stores/redis-keys.ts'
@@ -12,6 +11,7 @@ import {
   newKeyPair,
 } from '../support/assertions.ts'
 import { startAuth, type TestAuth, type TestClient, tokenFields } from '../support/auth.ts'
+import { eventually } from '../support/eventually.ts'
 
 describe('what is noted of a refused request', () => {
   let auth: TestAuth
@@ -30,18 +30,18 @@ describe('what is noted of a refused request', () => {
     client = await auth.createClient()
   })
 
-  /** As it is found within three seconds, newest first; empty if nothing is noted by then. */
+  /** Waits for that many at least. @returns them, newest first. */
   async function noted(
     { clientId, vendorId }: TestClient,
     kind: 'proven' | 'unproven' = 'proven',
+    least = 1,
   ): Promise<RefusalRecord[]> {
-    for (let tries = 0; tries < 30; tries += 1) {
-      const positions = await redis.zrevrange(redisKeys.refusals(kind, clientId), 0, -1)
-      const keys = positions.map((position) => redisKeys.refusal(vendorId, position.split(' ')[1] ?? ''))
-      if (keys.length > 0) return (await redis.mget(keys)).map((text) => JSON.parse(text ?? 'null'))
-      await sleep(100)
-    }
-    return []
+    const positions = await eventually(async () => {
+      const found = await redis.zrevrange(redisKeys.refusals(kind, clientId), 0, -1)
+      return found.length >= least && found
+    })
+    const keys = positions.map((position) => redisKeys.refusal(vendorId, position.split(' ')[1] ?? ''))
+    return (await redis.mget(keys)).map((text) => JSON.parse(text ?? 'null'))
   }
 
   it('records what was wrong with a request of the client, under its request id', async () => {
@@ -95,11 +95,7 @@ describe('what is noted of a refused request', () => {
       })
     for (const [claims] of dates) await sent(signed, claims)
     await sent({ ...signed, keys: newKeyPair() }, { iat: now_s + 540 })
-    let records: RefusalRecord[] = []
-    for (let tries = 0; records.length < 4 && tries < 30; tries += 1) {
-      records = await noted(signed, 'unproven')
-      await sleep(100)
-    }
+    const records = await noted(signed, 'unproven', 4)
     const found = Object.fromEntries(records.map(({ reason, about }) => [reason, about]))
     for (const [, reason, seconds] of dates)
       assert.ok(Math.abs(Number(found[reason]) - seconds) <= 1, `${reason}: ${found[reason]}`)

@@ -1,18 +1,17 @@
 import { strict as assert } from 'node:assert'
 import { Redis } from 'ioredis'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
-import { createRedis } from '#shared/stores/redis.ts'
-import { redisReady } from '#shared/stores/redis-ready.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
 import { drainUsage } from '../../apps/api/clients/usage.ts'
 import { startAuth, type TestAuth, type TestClient } from '../support/auth.ts'
+import { connectedRedis } from '../support/redis.ts'
 
 const HOUR_MS = 3_600_000
 
 describe('the usage of clients', () => {
   let auth: TestAuth
   let db: Database
-  let redis: ReturnType<typeof createRedis>
+  let redis: Redis
   let authRedis: Redis
   let admin: Redis
   let client: TestClient
@@ -20,11 +19,10 @@ describe('the usage of clients', () => {
   before(async () => {
     auth = await startAuth()
     db = createPostgres({ url: auth.database.apiUrl, poolSize: 4, applicationName: 'test' })
-    redis = createRedis({ url: auth.redis.url('api'), connectionName: 'test' })
-    authRedis = createRedis({ url: auth.redis.url('auth'), connectionName: 'test' })
+    redis = await connectedRedis(auth.redis.url('api'))
+    authRedis = await connectedRedis(auth.redis.url('auth'))
     admin = new Redis(auth.redis.url('admin'))
     admin.on('error', () => {})
-    await Promise.all([redisReady(redis), redisReady(authRedis)])
   })
   after(async () => {
     redis.disconnect()

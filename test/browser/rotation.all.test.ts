@@ -171,9 +171,8 @@ describe('workspace: the rotation of a client', () => {
     const { clientId: old, clientSecret: secret } = await createClient(token, { name })
     const { clientId: replacement } = await createClient(token, { name: `${name} 2`, replaces: old })
     const pair = { old, secret, replacement }
-    const past = await pastOf((await testWorkspace()).stack)
+    await using past = await pastOf((await testWorkspace()).stack)
     await prepare(past, pair)
-    await past.close()
     tab = await visit({ sessionToken: token, path: `${CLIENTS}/${old}/rotate` })
     return { page: tab.page, pair }
   }
@@ -333,13 +332,12 @@ describe('workspace: the rotation of a client', () => {
     await page.getByRole('button', { name: /^Revoke when / }).click()
     await page.getByText('Armed by you on ').waitFor()
     assert.equal((await requestToken({ clientId: pair.old, clientSecret: pair.secret })).status, 200)
-    const past = await pastOf((await testWorkspace()).stack)
+    await using past = await pastOf((await testWorkspace()).stack)
     // The service does this each minute.
     await eventually(async () => {
       await past.revokeArmed()
       return (await rotationOf(pair)).armed === null
     })
-    await past.close()
     await page.getByText('In use now').waitFor()
     assert.equal(await page.getByText(/^Armed by/).count(), 0)
     await page.goto(`${tab.baseUrl}/ven_acme/activity?client=${pair.old}`)

@@ -5,7 +5,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { insertUser } from '#shared/accounts/people.ts'
 import { newClientSecret, newInvitationToken, newUserId } from '#shared/oauth/new-ids.ts'
-import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { listPaths } from '../../apps/api/app.ts'
 import { createService } from '../../infra/admin/services.ts'
@@ -15,6 +14,7 @@ import { eventually } from '../support/eventually.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { DAYS, fillLargestCompany, type LargestCompany } from '../support/largest-company.ts'
 import { testOperator } from '../support/operator.ts'
+import { connectedRedis } from '../support/redis.ts'
 import { threadCpu_ms } from '../support/thread-cpu.ts'
 
 /** In this time the process serves no one else, be it in one turn of the event loop or in several that are due. */
@@ -244,13 +244,12 @@ describe('the event loop, with the largest company that there can be', () => {
     let auth: TestAuth
     let client: TestClient
     let service: Awaited<ReturnType<typeof createService>>
-    let redis: ReturnType<typeof createRedis>
+    let redis: Redis
     before(async function () {
       this.timeout(600_000)
       auth = await startAuth()
       const { vendorId } = await auth.createClient()
-      redis = createRedis({ url: auth.redis.url('auth'), connectionName: 'test' })
-      await redisReady(redis)
+      redis = await connectedRedis(auth.redis.url('auth'))
       const owner = {
         userId: newUserId(),
         email: 'owner@people.example',

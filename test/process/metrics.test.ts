@@ -11,6 +11,7 @@ import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createMeasuringMiddleware, measureStoreWaits } from '../../apps/api/metrics.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 import { startAuth, type TestAuth, tokenFields } from '../support/auth.ts'
+import { eventually } from '../support/eventually.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
 import { freePort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
@@ -195,11 +196,12 @@ describe('metrics', () => {
     ['integration_found_secrets_total', 1],
   ] as const)
     it(`reports of the resource API: ${series}`, async () => {
-      for (let tries = 0; tries < 50 && seriesValue(scraped.api, series) !== expected; tries += 1) {
-        await sleep(200)
-        scraped.api = await scrape.api()
+      const isThere = () => seriesValue(scraped.api, series) === expected
+      const readAgain = async () => {
+        if (!isThere()) scraped.api = await scrape.api()
+        return isThere()
       }
-      assert.equal(seriesValue(scraped.api, series), expected, scraped.api)
+      await eventually(readAgain, { every_ms: 200, otherwise: () => scraped.api })
     })
 
   it('reports how old the last round is, and who decided', () => {

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { Redis } from 'ioredis'
 import { createMetrics } from '#shared/process/metrics.ts'
 import { rateLimits } from '#shared/stores/rate-limit.ts'
-import { createRedis } from '#shared/stores/redis.ts'
-import { redisReady } from '#shared/stores/redis-ready.ts'
+import { connectedRedis } from '../support/redis.ts'
 import { asAdmin } from '../support/revocation.ts'
 import { createTestRedis, type TestRedis } from '../support/servers.ts'
 
@@ -134,8 +133,7 @@ describe('the Redis users of the services', () => {
 
   for (const user of ['auth', 'api'] as const) {
     it(`judges what a script of ${user} does as if it came alone`, async () => {
-      const redis = createRedis({ url: server.url(user), connectionName: 'test' })
-      await redisReady(redis)
+      const redis = await connectedRedis(server.url(user))
       await asAdmin(server, (admin) => admin.set('revoked:client:c', '1'))
       try {
         for (const act of [
@@ -154,8 +152,7 @@ describe('the Redis users of the services', () => {
     })
 
     it(`lets ${user} count against a rate`, async () => {
-      const redis = createRedis({ url: server.url(user), connectionName: 'test' })
-      await redisReady(redis)
+      const redis = await connectedRedis(server.url(user))
       try {
         const limits = rateLimits(redis, createMetrics({ service: 'test' }))
         const policy = [`test-${user}`, { limit: 1, window_s: 60 }] as const

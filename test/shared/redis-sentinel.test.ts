@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { createRedis, type Redis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
@@ -117,7 +116,7 @@ describe('a Redis that is named by Sentinel', () => {
 
     it('reaches Redis through Sentinel over TLS with both sets of credentials', async () => {
       const credentials = 'sentinel_user=services&sentinel_password=s%25e%2Bcret'
-      await ready(`rediss+sentinel://${hosts}/${GROUP}?${credentials}`, 10_000)
+      await ready(`rediss+sentinel://${hosts}/${GROUP}?${credentials}`, 60_000)
     })
 
     for (const [title, scheme, credentials] of [
@@ -131,7 +130,13 @@ describe('a Redis that is named by Sentinel', () => {
 
   describe('when its primary is gone', () => {
     let sentinel: ChildProcess
+    let watcher: Redis
     let url: string
+    /** Before, Sentinel would promote none. */
+    const knowsReplica = async () => {
+      const replicas = (await watcher.call('SENTINEL', 'REPLICAS', GROUP)) as string[][]
+      return replicas.some((fields) => fields.join(' ').includes('master-link-status ok'))
+    }
 
     before(async () => {
       await replicate(servers[0], servers[1], { username: 'replication', password: 'replication' })
@@ -142,10 +147,15 @@ describe('a Redis that is named by Sentinel', () => {
         ...WATCHING,
         `sentinel down-after-milliseconds ${GROUP} 500`,
       ])
+      watcher = createRedis({ url: `redis://127.0.0.1:${port}`, connectionName: 'test' })
+      await redisReady(watcher)
       // The first address has nobody.
       url = `redis+sentinel://api:${passwordOf(servers[0], 'api')}@127.0.0.1:1,127.0.0.1:${port}/${GROUP}`
     })
-    after(() => end(sentinel))
+    after(async () => {
+      watcher.disconnect()
+      await end(sentinel)
+    })
 
     it('reaches the primary, as the user of the URL, and the replica once it has taken over', async () => {
       const redis = createRedis({ url, connectionName: 'test' })
@@ -153,8 +163,7 @@ describe('a Redis that is named by Sentinel', () => {
         await redisReady(redis)
         assert.ok(await leadsTo(redis, servers[0]))
         await assert.rejects(redis.flushall(), /NOPERM/)
-        // A replica is only promoted once Sentinel has met it.
-        await sleep(1_000)
+        await eventually(knowsReplica)
         await servers[0].stop('SIGKILL')
         await eventually(() => leadsTo(redis, servers[1]))
       } finally {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { calculateJwkThumbprint, type JWK } from 'jose'
 import knex, { type Knex } from 'knex'
 import { pino } from 'pino'
@@ -24,6 +23,7 @@ import { createHttpServer } from '../../apps/auth/server.ts'
 import { createAuthService } from '../../apps/auth/service.ts'
 import { checkOfAuthorizationServer } from './api-document.ts'
 import { createTestClock, type TestClock } from './clock.ts'
+import { eventually } from './eventually.ts'
 import { createTestDatabase, createTestRedis, type TestDatabase, type TestRedis } from './servers.ts'
 
 export const TEST_ISSUER = 'https://issuer.test'
@@ -193,11 +193,13 @@ async function startReconciler(database: TestDatabase, redis: TestRedis) {
   const timings = { ...ROUND_TIMINGS, settle_ms: 100, round_ms: 100 }
   const reconciling = startReconciling({ redis: connection, db, log: pino({ level: 'silent' }), timings })
   const revocation = createRevocation({ redis: connection, db })
-  for (let tries = 0; revocation.counts().redis === 0; tries += 1) {
-    if (tries === 100) throw new Error('Redis is not trusted after 10 s')
-    await sleep(100)
-    await revocation.ask({ clientId: 'anyone' })
-  }
+  await eventually(
+    async () => {
+      await revocation.ask({ clientId: 'anyone' })
+      return revocation.counts().redis > 0
+    },
+    { every_ms: 100, otherwise: () => 'Redis is not trusted' },
+  )
   return {
     async stop() {
       await reconciling.stop()

@@ -1,33 +1,30 @@
 import { systemClock } from '#shared/process/clock.ts'
 import { createRevocation } from '#shared/revocation/revocation.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
-import { createRedis } from '#shared/stores/redis.ts'
-import { redisReady } from '#shared/stores/redis-ready.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
 import { revokeArmed } from '../../apps/api/clients/armed-revocations.ts'
 import { readPendingOf } from '../../apps/api/clients/pending-usage.ts'
 import { drainUsage, holdUsage } from '../../apps/api/clients/usage.ts'
 import { eventually } from './eventually.ts'
+import { connectedRedis } from './redis.ts'
 import type { TestStack } from './stack.ts'
 
 const MINUTE_MS = 60_000
 
-export interface Past {
+export interface Past extends AsyncDisposable {
   /** Counts and stores a token of the client for each time, in minutes ago and oldest first, as the services do. */
   used(clientId: string, minutesAgo: number[], address?: string): Promise<void>
   /** Puts a replacement's secret away in the past, so that what it did since counts. */
   putAway(clientId: string, minutesAgo: number): Promise<void>
   /** Disarms or revokes what is armed, as the service does each minute. */
   revokeArmed(): Promise<unknown>
-  close(): Promise<void>
 }
 
 /** What the clients of a stack did before it was started. */
 export async function pastOf({ stores: { postgres, redis: store } }: TestStack): Promise<Past> {
   const db = createPostgres({ url: postgres.serviceUrl('api'), poolSize: 2, applicationName: 'test' })
-  const redis = createRedis({ url: store.serviceUrl('api'), connectionName: 'test' })
-  const authRedis = createRedis({ url: store.serviceUrl('auth'), connectionName: 'test' })
-  await Promise.all([redisReady(redis), redisReady(authRedis)])
+  const redis = await connectedRedis(store.serviceUrl('api'))
+  const authRedis = await connectedRedis(store.serviceUrl('auth'))
   const revocation = createRevocation({ redis, db })
   // While the service stores, `drainUsage` does nothing, and two uses that wait become one: the gap is lost.
   const stored = (clientId: string) =>
@@ -53,7 +50,7 @@ export async function pastOf({ stores: { postgres, redis: store } }: TestStack):
       ])
     },
     revokeArmed: () => revokeArmed({ db, redis, clock: systemClock, revocation }),
-    async close() {
+    async [Symbol.asyncDispose]() {
       redis.disconnect()
       authRedis.disconnect()
       await db.destroy()
