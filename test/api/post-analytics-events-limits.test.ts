@@ -177,7 +177,7 @@ describe('slow bodies at POST /v1/analytics/{vendor_id}/events', () => {
 
 describe('a call to POST /v1/analytics/{vendor_id}/events that does not say how long its body is', () => {
   it('reserves a mebibyte for a body of unknown length, and others wait when there is none left', async () => {
-    const api = await startApi()
+    await using api = await startApi()
     const { click } = eventsOf(api)
     const small = JSON.stringify({ events: [click()] })
     const send = async ({ vendorId, token }: Sender, body: string | ReadableStream) =>
@@ -219,6 +219,5 @@ describe('a call to POST /v1/analytics/{vendor_id}/events that does not say how 
       return first === 'waits' && answers.every(({ status }) => status === 200)
     }
     await eventually(waitsForRoom, { otherwise: () => 'the room was never full' })
-    await api.stop()
   })
 })

@@ -2,6 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import Mocha from 'mocha'
 
+const LEFT_OPEN_MS = 10_000
+
 /**
  * A line on standard error for each file when it has run, and the failures at the end. The numbers of passed and failed
  * tests go to the file that the option `totals` names.
@@ -38,6 +40,8 @@ export default class Reporter extends Mocha.reporters.Base {
       const { passes, failures, pending } = this.stats
       const { totals } = options.reporterOptions ?? {}
       if (totals) writeFileSync(totals, `${passes} ${failures + pending}\n`)
+      // What a failed test left open would keep the process from ending.
+      if (failures > 0) setTimeout(() => process.exit(1), LEFT_OPEN_MS).unref()
     })
   }
 }
