@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { insertUser } from '#shared/accounts/people.ts'
 import { newClientSecret, newInvitationToken, newUserId } from '#shared/oauth/new-ids.ts'
-import { redisReady } from '#shared/stores/redis-ready.ts'
 import { listPaths } from '../../apps/api/app.ts'
 import { createService } from '../../infra/admin/services.ts'
 import { startApi, TEST_PASSWORD, type TestApi } from '../support/api.ts'
@@ -111,8 +110,7 @@ describe('the event loop, with the largest company that there can be', () => {
       const { vendorId } = await api.createCompany()
       owner = await api.createPerson({ vendorId })
       // Which gives up no command, as a service would: what was lost would be missed.
-      const redis = new Redis(api.redis.url('api'))
-      await redisReady(redis)
+      const redis = await connectedRedis(api.redis.url('api'))
       company = await fillLargestCompany(
         { db: api.db, redis },
         { vendorId, userId: owner.userId, now_ms: api.clock.now() },
