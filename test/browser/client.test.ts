@@ -1,4 +1,5 @@
 import { strict as assert } from 'node:assert'
+import type { Locator } from 'playwright-core'
 import {
   assertAccessible,
   assertFits,
@@ -30,7 +31,8 @@ describe('workspace: one client', () => {
     const { page } = tab
     await page.getByText(`ends in …${client.clientSecret.slice(-4)}`).waitFor()
     await page.getByText('3 tokens issued, 1 request refused.').waitFor()
-    await page.getByRole('img', { name: /^Tokens and refused requests per hour/ }).waitFor()
+    const chart = page.getByRole('img', { name: /^Tokens and refused requests per hour/ })
+    await assertNoneHidden(chart)
     const addresses = page.getByRole('table', { name: 'Where token requests came from' })
     await addresses.getByRole('row').nth(1).waitFor()
     const refusal = page.getByRole('listitem').filter({ hasText: 'The client secret was wrong.' })
@@ -78,3 +80,15 @@ describe('workspace: one client', () => {
     await page.getByText('renamed the client Before to After, <b>bold</b>').waitFor()
   })
 })
+
+/** The one refused request is not drawn over the tokens of its hour. */
+async function assertNoneHidden(chart: Locator): Promise<void> {
+  const hidden = await chart.evaluate((svg) => {
+    const tokens = svg.querySelector<SVGPathElement>('.usage-tokens')
+    const refused = svg.querySelector<SVGPathElement>('.usage-refused')?.getBBox()
+    if (!tokens || !refused?.height) return 'not drawn'
+    const middle = new DOMPoint(refused.x + refused.width / 2, refused.y + refused.height / 2)
+    return tokens.isPointInFill(middle)
+  })
+  assert.equal(hidden, false)
+}

@@ -4,7 +4,8 @@ import { useUsage } from '../api/usage.ts'
 import { useCompany } from '../shell/company.ts'
 import { Ago, Time } from '../ui/Ago.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
-import { BARS_HEIGHT, barsOf } from './bars.ts'
+import { BARS_HEIGHT } from './bars.ts'
+import { HourBars, mostInAnHour } from './HourBars.tsx'
 import { UnusedScopes } from './UnusedScopes.tsx'
 import './usage.css'
 
@@ -35,8 +36,6 @@ function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
     hour: '',
     tokens: 0,
   })
-  const most = Math.max(1, ...hours.map((each) => Math.max(each.tokens, each.refused)))
-  const bars = (count: (each: Usage['hours'][number]) => number) => barsOf(hours.map(count), most)
   const said = `${tokens === 0 ? 'No' : tokens.toLocaleString('en')} ${plural(tokens, 'token')} issued, ${refused === 0 ? 'no' : refused.toLocaleString('en')} ${plural(refused, 'request')} refused.`
   const first = hours[0]
   return (
@@ -59,8 +58,7 @@ function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
             role="img"
             aria-label={`Tokens and refused requests per hour. ${said}`}
           >
-            <path className="usage-tokens" d={bars((each) => each.tokens)} />
-            <path className="usage-refused" d={bars((each) => each.refused)} />
+            <HourBars hours={hours} most={mostInAnHour(hours)} />
           </svg>
           <figcaption>
             <span>

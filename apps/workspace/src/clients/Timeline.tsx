@@ -3,7 +3,8 @@ import { near } from '../api/time.ts'
 import { useUsage } from '../api/usage.ts'
 import { useCompany } from '../shell/company.ts'
 import { Ago, Time, useTimed } from '../ui/Ago.tsx'
-import { BARS_HEIGHT, barsOf } from './bars.ts'
+import { BARS_HEIGHT } from './bars.ts'
+import { HourBars, mostInAnHour } from './HourBars.tsx'
 import { AddressList } from './Rehearsal.tsx'
 import { type Said, STATE_WORDS, sentenceOf } from './rotation-words.ts'
 import { type Axis, axisOf, HOUR_MS } from './timeline-axis.ts'
@@ -26,7 +27,7 @@ export function Timeline({ old, replacement, rotation }: TimelineProps) {
   const after = useUsage(vendorId, replacement.clientId, HISTORY_MS).data
   const minute = useTimed((now) => now.toISOString().slice(0, 16))
   const axis = axisOf(rotation, new Date(`${minute}Z`))
-  const most = Math.max(...[before, after].flatMap((usage) => usage?.hours.map(busiest) ?? []))
+  const most = Math.max(...[before, after].map((usage) => mostInAnHour(usage?.hours ?? [])))
   const words = STATE_WORDS[rotation.state]
   const lane = { axis, most }
   const awaited = old.status === 'Active' ? rotation : undefined
@@ -66,8 +67,6 @@ export function Timeline({ old, replacement, rotation }: TimelineProps) {
   )
 }
 
-const busiest = ({ tokens, refused }: Hour): number => Math.max(tokens, refused)
-
 /** Where each day begins, and where now is. */
 const Grid = ({ axis: { days, now, x } }: { axis: Axis }) => (
   <>
@@ -94,11 +93,6 @@ interface LaneProps {
 function Lane({ place, client, usage, axis, most, awaited, ...words }: LaneProps) {
   const { tone, said } = words.said ?? { tone: 'idle', said: client.status }
   const hours = usage?.hours ?? []
-  const bars = (of: 'tokens' | 'refused') =>
-    barsOf(
-      hours.map((hour) => hour[of]),
-      most,
-    )
   return (
     <section className={`lane tone-${tone}`} aria-label={`${place}: ${client.name}`}>
       <p className="lane-head">
@@ -117,8 +111,7 @@ function Lane({ place, client, usage, axis, most, awaited, ...words }: LaneProps
           viewBox={`0 0 ${hours.length} ${BARS_HEIGHT}`}
           preserveAspectRatio="none"
         >
-          <path className="usage-tokens" d={bars('tokens')} />
-          <path className="usage-refused" d={bars('refused')} />
+          <HourBars hours={hours} most={most} />
         </svg>
         {awaited && <Awaited axis={axis} rotation={awaited} />}
       </svg>
