@@ -32,6 +32,7 @@ describe('workspace: one client', () => {
     await page.getByText(`ends in …${client.clientSecret.slice(-4)}`).waitFor()
     await page.getByText('3 tokens issued, 1 request refused.').waitFor()
     const chart = page.getByRole('img', { name: /^Tokens and refused requests per hour/ })
+    await chart.waitFor()
     await assertNoneHidden(chart)
     const addresses = page.getByRole('table', { name: 'Where token requests came from' })
     await addresses.getByRole('row').nth(1).waitFor()

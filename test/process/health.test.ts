@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createServer, type Server } from 'node:tls'
 import { isDeepStrictEqual } from 'node:util'
-import { pino } from 'pino'
 import { listen } from '#shared/process/http-server.ts'
 import type { Log } from '#shared/process/log.ts'
 import { createLease } from '#shared/revocation/lease.ts'
@@ -16,6 +15,7 @@ import { startAuth, type TestAuth } from '../support/auth.ts'
 import { createCertificate } from '../support/certificates.ts'
 import { eventually } from '../support/eventually.ts'
 import { API_RESOURCE, ISSUER } from '../support/issuer.ts'
+import { keptLog, silentLog } from '../support/log.ts'
 import { freePort } from '../support/ports.ts'
 import { type ServiceChild, startServiceChild } from '../support/process.ts'
 import { asAdmin, FAST } from '../support/revocation.ts'
@@ -115,8 +115,7 @@ describe('a Redis that refuses', () => {
 
   /** What the log says of a connection by this URL, and what the watch tells. */
   async function watched(url: string, within: (lines: Record<string, unknown>[]) => boolean) {
-    const lines: Record<string, unknown>[] = []
-    const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
+    const { log, lines } = keptLog()
     const connection = createRedis({ url, connectionName: 'test' })
     const watch = ticking(connection, log, 25)
     await eventually(() => within(lines), { otherwise: () => 'nothing was logged' })
@@ -141,8 +140,7 @@ describe('a Redis that refuses', () => {
     })
 
   it('logs a refused Redis password once while it lasts, and once when it ends', async () => {
-    const lines: Record<string, unknown>[] = []
-    const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
+    const { log, lines } = keptLog()
     const url = redis.url('api').replace(':c@', ':hunter2@')
     const connection = createRedis({ url, connectionName: 'test' })
     const watch = ticking(connection, log, 10)
@@ -167,8 +165,7 @@ describe('a Redis that refuses', () => {
   ] as const)
     it(`reports one refusing Redis of two as degraded, by name: ${name}`, async () => {
       const urls = { REDIS_URL: redis.url('api'), REVOCATION_REDIS_URL: redis.url('api') }
-      const lines: Record<string, unknown>[] = []
-      const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
+      const { log, lines } = keptLog()
       const wrong = redis.url('api').replace(':c@', ':hunter2@')
       const connections = connectRedis({ ...urls, [name]: wrong }, { name: 'test', log })
       try {
@@ -196,7 +193,7 @@ describe('a Redis that refuses', () => {
 
   it('stays degraded until Redis permits, though only the other is asked about revocations', async () => {
     await mayDo(...narrow)
-    const log = pino({ level: 'silent' })
+    const log = silentLog()
     const urls = { REDIS_URL: narrowUrl(), REVOCATION_REDIS_URL: redis.url('api') }
     const connections = connectRedis(urls, { name: 'test', log })
     try {

@@ -1,18 +1,12 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pino } from 'pino'
 import { createMetrics } from '#shared/process/metrics.ts'
 import { addressSubject, rateLimitHeaders, rateLimits } from '#shared/stores/rate-limit.ts'
 import { createRedis, type Redis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { connectRedis, watchRedis } from '#shared/stores/redis-watch.ts'
+import { keptLog, silentLog } from '../support/log.ts'
 import { createTestRedis, type TestRedis } from '../support/servers.ts'
-
-function logOfEvents() {
-  const lines: { event?: string }[] = []
-  const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
-  return { lines, log }
-}
 
 describe('a connection to Redis', () => {
   let server: TestRedis
@@ -39,7 +33,7 @@ describe('a connection to Redis', () => {
   })
 
   it('logs once that Redis cannot be used, however often it is tried again', async () => {
-    const { lines, log } = logOfEvents()
+    const { log, lines } = keptLog()
     const urls = { REDIS_URL: 'redis://127.0.0.1:1', REVOCATION_REDIS_URL: server.url('admin') }
     const connections = connectRedis(urls, { name: 'test', log })
     // Longer than the time between two probes.
@@ -52,7 +46,7 @@ describe('a connection to Redis', () => {
   })
 
   it('logs nothing of a command that fails because this process closed the connection', async () => {
-    const { lines, log } = logOfEvents()
+    const { log, lines } = keptLog()
     const connections = connectRedis({ REDIS_URL: server.url('admin') }, { name: 'test', log })
     await redisReady(connections.redis)
     connections.close()
@@ -84,7 +78,7 @@ describe('a connection to Redis', () => {
   })
 
   it('keeps 200 characters of the reason why Redis cannot be used', async () => {
-    const watch = watchRedis({ redis, log: pino({ level: 'silent' }), name: 'redis' })
+    const watch = watchRedis({ redis, log: silentLog(), name: 'redis' })
     await redis.eval(`return redis.error_reply(string.rep('x', 300))`, 0).catch(watch.report)
     assert.equal(watch.trouble()?.length, 200)
   })

@@ -3,6 +3,13 @@ import type { Log } from '#shared/process/log.ts'
 
 export const silentLog = (): Log => pino({ level: 'silent' })
 
+/** Returns a log of level info and up, and the lines that it was given, as objects. */
+export function keptLog() {
+  const lines: Record<string, unknown>[] = []
+  const log: Log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  return { log, lines }
+}
+
 /** Returns what was logged of requests, as objects. What a server logs by itself, as of its clock, has no request id. */
 export const requestLines = ({ logLines }: { logLines: string[] }) =>
   logLines.map((line) => JSON.parse(line)).filter(({ requestId }) => requestId)

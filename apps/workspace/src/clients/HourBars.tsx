@@ -8,7 +8,10 @@ type Hour = ClientUsage['hours'][number]
 export const mostInAnHour = (hours: readonly Hour[]): number =>
   Math.max(0, ...hours.map(({ tokens, refused }) => tokens + refused))
 
-/** Tokens per hour, and on top of them the requests that were refused. @param most in an hour of any chart to this scale */
+/**
+ * Tokens per hour, and on top of them the requests that were refused.
+ * @param most the most in an hour of any chart that is drawn to this scale
+ */
 export function HourBars({ hours, most }: { hours: readonly Hour[]; most: number }) {
   const tokens = hours.map((hour) => hour.tokens)
   const refused = hours.map((hour) => hour.refused)

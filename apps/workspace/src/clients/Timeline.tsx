@@ -27,7 +27,7 @@ export function Timeline({ old, replacement, rotation }: TimelineProps) {
   const after = useUsage(vendorId, replacement.clientId, HISTORY_MS).data
   const minute = useTimed((now) => now.toISOString().slice(0, 16))
   const axis = axisOf(rotation, new Date(`${minute}Z`))
-  const most = Math.max(...[before, after].map((usage) => mostInAnHour(usage?.hours ?? [])))
+  const most = mostInAnHour([before, after].flatMap((usage) => usage?.hours ?? []))
   const words = STATE_WORDS[rotation.state]
   const lane = { axis, most }
   const awaited = old.status === 'Active' ? rotation : undefined
