@@ -3,17 +3,29 @@ import { execFile } from 'node:child_process'
 import { createPublicKey } from 'node:crypto'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { exportJWK, generateKeyPair, type JWK } from 'jose'
 import * as oauth from 'oauth4webapi'
 import * as openid from 'openid-client'
+import { type DebianProgram, debianProgram } from '../../infra/local/debian-program.ts'
 import { startAuth, TEST_ISSUER, type TestAuth } from '../support/auth.ts'
+import { shellWithCurl } from '../support/curl.ts'
 
 const SCOPE = 'analytics:read'
 const run = promisify(execFile)
 
-/** Makes a key pair, and asks for a token with nothing but OpenSSL and curl. */
+const OPENSSL: DebianProgram = {
+  title: 'OpenSSL',
+  names: ['openssl'],
+  package: 'openssl',
+  linksTo: ['libssl3'],
+  versionOption: 'version',
+  isUsable: (version) => version.startsWith('OpenSSL '),
+  missing: (why) => `There is no openssl: ${why}`,
+}
+
+/** Signs an assertion, and asks for a token with nothing but OpenSSL, curl and what every Debian has. */
 const SHELL = `
 b64url() { openssl base64 -A | tr '+/' '-_' | tr -d '='; }
 now=$(date +%s)
@@ -23,7 +35,8 @@ claims=$(printf '{"iss":"%s","sub":"%s","aud":"%s","iat":%d,"exp":%d,"jti":"%s"}
 # OpenSSL writes the two numbers of the signature in DER; a JWT has them side by side.
 signature=$(printf '%s.%s' "$header" "$claims" | openssl dgst -sha256 -sign private.pem |
   openssl asn1parse -inform DER | sed -n 's/.*INTEGER *://p' |
-  while read -r number; do printf '%64s' "$number" | tr ' ' 0; done | xxd -r -p | b64url)
+  while read -r number; do printf '%64s' "$number" | tr ' ' 0; done |
+  perl -ne 'print pack "H*", $_' | b64url)
 curl -sS "$TOKEN_URL" -d grant_type=client_credentials -d scope="$SCOPE" \\
   -d client_assertion_type=urn:ietf:params:oauth:client-assertion-type:jwt-bearer \\
   -d client_assertion="$header.$claims.$signature"
@@ -73,29 +86,26 @@ describe('libraries that sign client assertions', () => {
     assert.equal(await revokedTokens(), before + 1)
   })
 
-  it('OpenSSL and curl in a shell get a token', async function () {
+  it('OpenSSL and curl in a shell get a token', async () => {
+    const { command: openssl, env } = await debianProgram(OPENSSL)
     const directory = await mkdtemp(join(tmpdir(), 'assertion-'))
-    const inside = { cwd: directory }
+    const variables = { ...process.env, ...env, PATH: `${dirname(openssl)}:${process.env.PATH}` }
+    const inside = { cwd: directory, env: variables }
     try {
-      for (const program of ['openssl', 'curl', 'xxd'])
-        await run('sh', ['-c', `command -v ${program}`]).catch(() => this.skip())
       await run(
-        'openssl',
+        openssl,
         ['ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', 'private.pem'],
         inside,
       )
-      await run('openssl', ['ec', '-in', 'private.pem', '-pubout', '-out', 'public.pem'], inside)
+      await run(openssl, ['ec', '-in', 'private.pem', '-pubout', '-out', 'public.pem'], inside)
       const pem = await readFile(join(directory, 'public.pem'))
       const publicKey = createPublicKey(pem).export({ format: 'jwk' }) as JWK
       const { clientId } = await auth.createClient({ publicKey })
-      const env = { CLIENT_ID: clientId, ISSUER: TEST_ISSUER, SCOPE, TOKEN_URL: endpoints().token_endpoint }
+      const asked = { CLIENT_ID: clientId, ISSUER: TEST_ISSUER, SCOPE, TOKEN_URL: endpoints().token_endpoint }
       // A number of the signature may begin with zeros.
       for (let times = 0; times < 5; times += 1) {
-        const { stdout } = await run('sh', ['-c', SHELL], {
-          ...inside,
-          env: { PATH: process.env.PATH, ...env },
-        })
-        assert.equal(JSON.parse(stdout).scope, SCOPE, stdout)
+        const answer = await shellWithCurl(SHELL, directory, { ...variables, ...asked })
+        assert.equal(JSON.parse(answer).scope, SCOPE, answer)
       }
     } finally {
       await rm(directory, { recursive: true })

@@ -32,15 +32,20 @@ fetch(target, request).then(async (response) => process.stdout.write(await respo
 export const curlPair = (output: string): string =>
   /^ +TOKEN=[\s\S]*?issued}"$/m.exec(output.replaceAll('\r', ''))?.[0] ?? ''
 
-/** Runs lines of shell that use curl. @returns their output. */
-export async function shellWithCurl(lines: string, cwd: string): Promise<string> {
+/** Runs lines of shell that use curl, with these variables beside the process's own. @returns their output. */
+export async function shellWithCurl(
+  lines: string,
+  cwd: string,
+  variables: NodeJS.ProcessEnv = {},
+): Promise<string> {
   const bin = await mkdtemp(join(tmpdir(), 'integration-access-curl-'))
   try {
     if (!(await onPath('curl'))) {
       await writeFile(join(bin, 'curl'), SUBSTITUTE)
       await chmod(join(bin, 'curl'), 0o700)
     }
-    const env = { ...process.env, PATH: `${bin}:${process.env.PATH}` }
+    const env = { ...process.env, ...variables }
+    env.PATH = `${bin}:${env.PATH}`
     const { stdout } = await run('sh', ['-ec', lines], { cwd, env })
     return stdout
   } finally {
