@@ -78,7 +78,7 @@ async function erase(
 
 /**
  * Removes the names of everyone and everything erased from the activity. Returns the number of entries that had any.
- * What remains, and why, is in 0025_erasure.ts.
+ * What remains, and why, is in 0006_erasure.sql.
  */
 async function eraseFromActivity(db: Queryable, progress: Progress): Promise<number> {
   const done = tally(progress)

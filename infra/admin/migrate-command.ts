@@ -1,5 +1,5 @@
 import { ConfigError, readConfig } from '#shared/process/config.ts'
-import { BusyDatabase, migrate, NewerDatabase } from '../database/migrate.ts'
+import { BusyDatabase, migrate, OtherVersion } from '../database/migrate.ts'
 import { MIGRATE_SHAPE } from '../database/migrate-settings.ts'
 import { OperatorError, ownerDatabaseUrl } from './operator.ts'
 
@@ -9,14 +9,10 @@ import { OperatorError, ownerDatabaseUrl } from './operator.ts'
  */
 try {
   const given = readConfig(process.env, MIGRATE_SHAPE)
-  let fence = ''
   const names = await migrate({
     ownerUrl: await ownerDatabaseUrl(process.env),
     waiting: () => {
       process.stderr.write('Waiting for transactions that use a table to be changed…\n')
-    },
-    fenced: (why) => {
-      fence = `All access is blocked until you run "npm run admin -- restore confirm": ${why}.\n`
     },
     passwords: {
       integration_auth: given.INTEGRATION_AUTH_PASSWORD,
@@ -25,11 +21,9 @@ try {
     },
   })
   const done = names.length > 0 ? `Ran ${names.join(', ')}.` : 'The database is up to date.'
-  process.stdout.write(`${done}\n${fence}`)
+  process.stdout.write(`${done}\n`)
 } catch (error) {
-  const known = [OperatorError, ConfigError, NewerDatabase, BusyDatabase].some(
-    (type) => error instanceof type,
-  )
+  const known = [OperatorError, ConfigError, OtherVersion, BusyDatabase].some((type) => error instanceof type)
   const { message } = error as Error
   process.stderr.write(
     `${known ? message : `The migration failed: ${message || 'the database does not answer'}`}\n`,

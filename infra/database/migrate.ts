@@ -1,13 +1,11 @@
-import { readdir } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import knex from 'knex'
-import { markSchema, readSchema } from '#shared/stores/database-checks.ts'
+import { markSchema } from '#shared/stores/database-checks.ts'
 import { IDLE_IN_TRANSACTION_MAX_MS, STATEMENT_MAX_MS } from '#shared/stores/postgres.ts'
 import { LOCK_NOT_AVAILABLE, sqlState } from '#shared/stores/postgres-errors.ts'
 
-/** The migration that introduced fences. */
-const FENCES = 13
 /**
  * A table change waits for all current users of the table, and all later ones wait for the change. So it yields to a
  * long transaction, such as a dump, and tries again.
@@ -16,8 +14,8 @@ const LOCK_MAX_MS = 300
 const TRY_AGAIN_MS = 1_000
 const TRY_MAX_MS = 10 * 60_000
 
-/** A newer version has migrated the database. `message` is a sentence for a person. */
-export class NewerDatabase extends Error {}
+/** Another version made the database, and this one cannot migrate it. `message` is a sentence for a person. */
+export class OtherVersion extends Error {}
 
 /** Other transactions blocked a table change for ten minutes. `message` is a sentence for a person. */
 export class BusyDatabase extends Error {}
@@ -33,11 +31,6 @@ export interface MigrateOptions {
   waiting?: () => void
   /** Default: the migrations of this release. */
   directory?: string
-  /**
-   * If set, a database that predates fences and has clients, but no connected service, is fenced, because it may be a
-   * restored backup. This is then called with the reason. If unset, such a database counts as complete.
-   */
-  fenced?: (why: string) => void
 }
 
 /**
@@ -51,7 +44,6 @@ export async function migrate({
   passwords,
   directory = join(import.meta.dirname, 'migrations'),
   waiting = () => {},
-  fenced,
 }: MigrateOptions): Promise<string[]> {
   const db = knex({
     client: 'pg',
@@ -62,16 +54,13 @@ export async function migrate({
   })
   try {
     return await alone(db, async () => {
-      await refuseNewerDatabase(db, await newestMigration(directory))
-      const beforeFences = ((await readSchema(db))?.newest ?? 0) < FENCES
+      await refuseOtherVersion(db, directory)
       const names = await runMissing(db, { directory, waiting })
       await closeDatabase(db)
-      const why = fenced && beforeFences ? await fenceUnused(db) : undefined
       const newest = await newestMigration(directory)
       await givingWay(() => markSchema(db, newest), waiting)
       for (const [role, password] of Object.entries(passwords ?? {}))
         if (password !== undefined) await allowLogin(db, role, password)
-      if (why !== undefined) fenced?.(why)
       return names
     })
   } finally {
@@ -84,12 +73,22 @@ async function runMissing(
   db: knex.Knex,
   { directory, waiting }: { directory: string; waiting: () => void },
 ): Promise<string[]> {
-  const source = { directory, loadExtensions: ['.ts'] }
-  const [, missing] = await db.migrate.list(source)
+  const migrations = { migrationSource: sqlFiles(directory) }
+  const [, missing]: [unknown, string[]] = await db.migrate.list(migrations)
   // Not latest(), which runs all in one transaction and would hold the locks of the first until the end.
-  for (const _ of missing) await givingWay(() => db.migrate.up(source), waiting)
-  return missing.map(({ file }: { file: string }) => file)
+  for (const _ of missing) await givingWay(() => db.migrate.up(migrations), waiting)
+  return missing
 }
+
+/** A migration is a file of SQL. None is undone: a mistake is mended by the next one. */
+const sqlFiles = (directory: string): knex.Knex.MigrationSource<string> => ({
+  getMigrations: async () => (await readdir(directory)).filter((name) => name.endsWith('.sql')).sort(),
+  getMigrationName: (name) => name,
+  async getMigration(name) {
+    const sql = await readFile(join(directory, name), 'utf8')
+    return { up: (db) => db.raw(sql), down: () => Promise.reject(new Error(`${name} cannot be undone`)) }
+  },
+})
 
 /** @throws BusyDatabase if a lock was not available in time. */
 async function givingWay(change: () => Promise<unknown>, waiting: () => void): Promise<void> {
@@ -114,33 +113,22 @@ async function newestMigration(directory: string): Promise<number> {
   return Math.max(...numbers.filter(Number.isInteger))
 }
 
-/** @throws NewerDatabase if the schema is newer than this code. */
-async function refuseNewerDatabase(db: knex.Knex, known: number): Promise<void> {
+/** @throws OtherVersion if the database has a migration that this version does not. */
+async function refuseOtherVersion(db: knex.Knex, directory: string): Promise<void> {
   if (!(await db.schema.hasTable('knex_migrations'))) return
-  const { rows } = await db.raw('select max(name) as newest from knex_migrations')
-  if (Number.parseInt(rows[0].newest ?? '0', 10) > known)
-    throw new NewerDatabase(
-      `This database was migrated by a newer version (migration ${rows[0].newest}): run that version, or restore a backup of this one.`,
+  const known = await readdir(directory)
+  const { rows } = await db.raw('select name from knex_migrations where name <> all(?) order by name desc', [
+    known,
+  ])
+  const [unknown] = rows
+  if (unknown?.name.endsWith('.ts'))
+    throw new OtherVersion(
+      'This database was made before the first release, and cannot be upgraded: drop it and create an empty one (for npm start, delete the folder .data, or what DATA_DIR names).',
     )
-}
-
-/**
- * Raises a fence, unless there are no clients yet or a service is connected.
- * @returns the reason of the current fence, even if a killed run raised it; undefined if there is none.
- */
-async function fenceUnused(db: knex.Knex): Promise<string | undefined> {
-  const why =
-    'this database is from a version without fences and no service was using it, so it may be a backup'
-  await db.raw(
-    `insert into restore_fences (reason)
-     select ? where exists (select from oauth_clients) and not exists (
-       select from pg_stat_activity
-       where datname = current_database() and usename in ('integration_auth', 'integration_api'))
-     on conflict do nothing`,
-    [why],
-  )
-  const { rows } = await db.raw('select reason from restore_fences where lowered_at is null')
-  return rows[0]?.reason
+  if (unknown)
+    throw new OtherVersion(
+      `This database was migrated by a newer version (migration ${unknown.name}): run that version, or restore a backup of this one.`,
+    )
 }
 
 /**

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { systemClock } from '#shared/process/clock.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
-import { migrate, NewerDatabase } from '../database/migrate.ts'
+import { migrate, OtherVersion } from '../database/migrate.ts'
 import { AUDIT_FILE, type DataDir, openDataDir } from './data-dir.ts'
 import { type DemoClient, demoClient } from './demo-client.ts'
 import { Failure } from './failure.ts'
@@ -186,7 +186,7 @@ async function migrateTo(
     )
   const { postgres: _, ...passwords } = secrets.postgres
   const names = await migrate({ ownerUrl, passwords }).catch((error) => {
-    throw error instanceof NewerDatabase ? new Failure(error.message) : error
+    throw error instanceof OtherVersion ? new Failure(error.message) : error
   })
   say(`Database: ${names.length > 0 ? `${names.length} migrations run` : 'up to date'}`)
 }

@@ -1,13 +1,13 @@
 import type { Queryable } from './postgres.ts'
 
 /** The newest migration that this code needs: the number that its file's name begins with. */
-export const SCHEMA_NEEDED = 26
+export const SCHEMA_NEEDED = 7
 
 /**
  * The oldest `SCHEMA_NEEDED` of a release that still runs on this schema. A migration that takes away what an older
  * release uses (the contracting half of a change) raises it to the number that release lacks.
  */
-export const SCHEMA_SERVES_FROM = 12
+export const SCHEMA_SERVES_FROM = 7
 
 /** Kept as the comment of a table, which every role may read and every dump includes. */
 const MARK = /^integration schema (\d{1,9}), serves (\d{1,9})$/

@@ -1,15 +1,13 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import knex, { type Knex } from 'knex'
-import { FENCED } from '#shared/revocation/records.ts'
-import { markSchema } from '#shared/stores/database-checks.ts'
+import knex from 'knex'
 import { migrate } from '../../infra/database/migrate.ts'
-import { createClient } from '../support/auth.ts'
 import { createEmptyDatabase, type EmptyDatabase } from '../support/servers.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const MIGRATIONS = { directory: join(ROOT, 'infra/database/migrations'), loadExtensions: ['.ts'] }
 
 describe('npm run migrate', () => {
   let database: EmptyDatabase
@@ -25,15 +23,10 @@ describe('npm run migrate', () => {
       encoding: 'utf8',
     })
 
-  /** Undoes this migration, and before it those that came after. */
-  async function backTo(db: Knex, name: string): Promise<void> {
-    for (let undone = ''; !undone.endsWith(name); ) [, [undone]] = await db.migrate.down(MIGRATIONS)
-  }
-
   it('runs each migration once', () => {
     const first = run({ DATABASE_URL: database.ownerUrl })
     assert.equal(first.status, 0, first.stderr)
-    assert.match(first.stdout, /^Ran 0001_companies_and_people\.ts, 0002_oauth\.ts, /)
+    assert.match(first.stdout, /^Ran 0001_people\.sql, 0002_clients\.sql, /)
     assert.equal(run({ DATABASE_URL: database.ownerUrl }).stdout, 'The database is up to date.\n')
   })
 
@@ -71,105 +64,25 @@ describe('npm run migrate', () => {
     assert.deepEqual(await migrate({ ownerUrl }), [])
   })
 
-  it('goes back to nothing and forward again, each migration by itself', async () => {
-    const { ownerUrl } = database
-    const names = await migrate({ ownerUrl })
-    const db = knex({ client: 'pg', connection: ownerUrl, pool: { min: 0, max: 1 } })
-    const made = async () => {
-      const { rows } = await db.raw(
-        `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relname not like 'knex%'
-         union all select proname from pg_proc where pronamespace = 'public'::regnamespace
-         union all select typname from pg_type where typnamespace = 'public'::regnamespace and typtype = 'e'
-         order by name`,
-      )
-      return rows.map(({ name }: { name: string }) => name)
-    }
-    try {
-      const before = await made()
-      for (const name of names.toReversed()) {
-        const [, undone] = await db.migrate.down(MIGRATIONS)
-        assert.equal(undone.length, 1, name)
-      }
-      assert.deepEqual(await made(), [])
-      assert.deepEqual(await migrate({ ownerUrl }), names)
-      assert.deepEqual(await made(), before)
-    } finally {
-      await db.destroy()
-    }
-  })
-
-  describe('on a database from before restore fences', () => {
-    let owner: Knex
-    beforeEach(async () => {
-      await migrate({ ownerUrl: database.ownerUrl, passwords: { integration_api: 'api-role' } })
-      owner = knex({ client: 'pg', connection: database.ownerUrl, pool: { min: 0, max: 1 } })
-      await createClient(owner, {})
-      await backTo(owner, '0013_restore_fences.ts')
-      await markSchema(owner, 12)
-    })
-    afterEach(() => owner.destroy())
-
-    const fenced = async () => (await owner.raw(`select ${FENCED} as fenced`)).rows[0].fenced
-    const env = () => ({ DATABASE_URL: database.ownerUrl })
-    /** @returns why the run says that access is refused. */
-    const runInProcess = async () => {
-      const whys: string[] = []
-      await migrate({ ownerUrl: database.ownerUrl, fenced: (why) => whys.push(why) })
-      return whys
-    }
-
-    it('refuses all access if it has clients and no service uses it, as a restored backup', async () => {
-      const { stdout } = run(env())
-      assert.match(
-        stdout,
-        /^Ran 0013.*\nAll access is blocked until you run "npm run admin -- restore confirm": .*backup/s,
-      )
-      assert.equal(await fenced(), true)
-      assert.deepEqual(await runInProcess(), [])
-      assert.equal(await fenced(), true)
-    })
-
-    it('refuses all access after a run killed before it had said so', async () => {
-      await migrate({ ownerUrl: database.ownerUrl })
-      await markSchema(owner, 12)
-      assert.equal((await runInProcess()).length, 1)
-    })
-
-    it('reports the fence after a run killed when it had raised it', async () => {
-      assert.equal((await runInProcess()).length, 1)
-      await markSchema(owner, 12)
-      assert.match((await runInProcess()).join(), /^this database is from a version without fences/)
-    })
-
-    it('allows access if a service uses the database', async () => {
-      const url = Object.assign(new URL(database.ownerUrl), {
-        username: 'integration_api',
-        password: 'api-role',
-      })
-      const service = knex({ client: 'pg', connection: url.href, pool: { min: 1, max: 1 } })
-      await service.raw('select')
-      assert.deepEqual(await runInProcess(), [])
-      await service.destroy()
-      assert.equal(await fenced(), false)
-    })
-  })
-
   it('waits for a transaction that uses a table, and meanwhile blocks no one', async () => {
     const { ownerUrl } = database
     await migrate({ ownerUrl })
+    const directory = await mkdtemp(join(tmpdir(), 'integration-migrations-'))
+    await cp(join(ROOT, 'infra/database/migrations'), directory, { recursive: true })
+    await writeFile(join(directory, '9001_free.sql'), 'create table free ()')
+    await writeFile(join(directory, '9002_locked.sql'), 'alter table revoked_tokens add column later text')
     const db = knex({ client: 'pg', connection: ownerUrl, pool: { min: 0, max: 2 } })
-    await backTo(db, '0014_openid_identities.ts')
     const reader = await db.transaction()
     await reader.raw('select from revoked_tokens')
     const { promise: waiting, resolve } = Promise.withResolvers<void>()
-    const ran = migrate({ ownerUrl, waiting: resolve })
+    const ran = migrate({ ownerUrl, directory, waiting: resolve })
     await waiting
     await db.raw('select from revoked_tokens')
     // The migration before has ended with its own transaction, and holds no lock.
-    const { rows } = await db.raw(`select to_regclass('openid_identities') is not null as committed`)
+    const { rows } = await db.raw(`select to_regclass('free') is not null as committed`)
     await reader.rollback()
-    assert.deepEqual((await ran).slice(0, 2), ['0014_openid_identities.ts', '0015_lost_tokens.ts'])
-    await db.destroy()
+    assert.deepEqual(await ran, ['9001_free.sql', '9002_locked.sql'])
+    await Promise.all([db.destroy(), rm(directory, { recursive: true })])
     assert.deepEqual(rows, [{ committed: true }])
   })
 
@@ -178,15 +91,31 @@ describe('npm run migrate', () => {
     await migrate({ ownerUrl })
     const db = knex({ client: 'pg', connection: ownerUrl, pool: { min: 0, max: 1 } })
     await db('knex_migrations').insert({
-      name: '9000_of_the_future.ts',
+      name: '9000_of_the_future.sql',
       batch: 9,
       migration_time: new Date(),
     })
     await db.destroy()
     await assert.rejects(migrate({ ownerUrl }), {
       message:
-        'This database was migrated by a newer version (migration 9000_of_the_future.ts): run that version, or restore a backup of this one.',
+        'This database was migrated by a newer version (migration 9000_of_the_future.sql): run that version, or restore a backup of this one.',
     })
+  })
+
+  it('refuses a database from before the first release, and changes nothing in it', async () => {
+    const { ownerUrl } = database
+    await migrate({ ownerUrl })
+    const db = knex({ client: 'pg', connection: ownerUrl, pool: { min: 0, max: 1 } })
+    await db('knex_migrations').update({ name: db.raw(`replace(name, '.sql', '.ts')`) })
+    const before = await db('knex_migrations').orderBy('id')
+    const { status, stderr } = run({ DATABASE_URL: ownerUrl })
+    assert.equal(status, 1)
+    assert.equal(
+      stderr,
+      'This database was made before the first release, and cannot be upgraded: drop it and create an empty one (for npm start, delete the folder .data, or what DATA_DIR names).\n',
+    )
+    assert.deepEqual(await db('knex_migrations').orderBy('id'), before)
+    await db.destroy()
   })
 
   it('says that the database does not answer, without its password', () => {

@@ -3,21 +3,20 @@ import { dumped } from './dump.ts'
 import { pooled } from './pooler.ts'
 import { promotion } from './promotion.ts'
 import { pointInTime } from './recovery.ts'
-import { released } from './release.ts'
 import { upgraded } from './upgrade.ts'
 
 /*
  * What takes too long for every run of the tests, or needs what not every machine has: recovery of Postgres to a point
  * in time, promotion of an asynchronous standby, a dump restored on another server (apt-get install postgresql), an
- * upgrade under load (from the commit before the newest migration: git), and the services behind PgBouncer in
- * transaction mode (apt-get install pgbouncer). `npm run test:stores -- NAME` runs one of them.
+ * upgrade under load (of this release to migrations made up for it), and the services behind PgBouncer in
+ * transaction mode (apt-get install pgbouncer). `npm run test:stores -- NAME` runs one of them. The second release adds
+ * another: the release before and the new one on one database, before, during and after the migration.
  */
 const parts = {
   recovery: pointInTime,
   promotion,
   dump: dumped,
   upgrade: upgraded,
-  release: released,
   pooler: pooled,
 }
 const only = process.argv[2]

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -30,19 +30,13 @@ const CONTRACT = `
   alter table oauth_clients drop column purpose;
   alter table analytics_events drop column source;
   alter table revoked_tokens drop column reason;`
-const SQL: Record<string, string> = { '9001_expand.ts': EXPAND, '9002_contract.ts': CONTRACT }
+const SQL: Record<string, string> = { '9001_expand.sql': EXPAND, '9002_contract.sql': CONTRACT }
 
 /** The migrations of this release, and so many of a next one. */
 async function nextRelease(names: string[]): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'integration-access-migrations-'))
   await cp(MIGRATIONS, folder, { recursive: true })
-  // The migrations of this release are modules of its package.
-  await symlink(join(MIGRATIONS, '../../../node_modules'), join(folder, 'node_modules'))
-  for (const name of names)
-    await writeFile(
-      join(folder, name),
-      `export const up = (db) => db.raw(${JSON.stringify(SQL[name])})\nexport const down = async () => {}\n`,
-    )
+  for (const name of names) await writeFile(join(folder, name), SQL[name] ?? '')
   return folder
 }
 
@@ -78,8 +72,8 @@ export async function upgraded(): Promise<Check[]> {
     await sleep(SETTLED_MS)
     return readiness()
   }
-  const expanded = await migrateBesideReader(['9001_expand.ts'], SCHEMA_NEEDED)
-  const contracted = await migrateBesideReader(['9001_expand.ts', '9002_contract.ts'], SCHEMA_NEEDED + 1)
+  const expanded = await migrateBesideReader(['9001_expand.sql'], SCHEMA_NEEDED)
+  const contracted = await migrateBesideReader(['9001_expand.sql', '9002_contract.sql'], SCHEMA_NEEDED + 1)
   await load.stop()
   const { rows } = await owner.raw('select count(*) as stored from analytics_events')
   await services.stop()

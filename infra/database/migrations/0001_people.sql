@@ -1,0 +1,135 @@
+-- Roles belong to the whole server, not to one database: another database's migration may have made them.
+do $$
+declare
+  wanted text;
+begin
+  perform pg_advisory_xact_lock(hashtext('integration roles'));
+  foreach wanted in array array['integration_auth', 'integration_api', 'integration_operator'] loop
+    if not exists (select from pg_roles where rolname = wanted) then
+      execute format('create role %I nologin', wanted);
+    end if;
+  end loop;
+end $$;
+
+create table companies (
+  vendor_id  text primary key check (vendor_id ~ '^ven_[A-Za-z0-9]{1,60}$'),
+  name       text not null check (char_length(name) between 1 and 200),
+  timezone   text not null,
+  currency   text not null check (currency ~ '^[A-Z]{3}$'),
+  created_at timestamptz not null default now(),
+  -- The row of an erased company stays: its clients must stay known as revoked, and no other may get its id.
+  erased_at  timestamptz
+);
+
+-- An address is no identity: companies that invite the same address may each have an account for it.
+create table users (
+  user_id       text primary key check (user_id ~ '^usr_[A-Za-z0-9]{1,60}$'),
+  -- null: the account has ended, and its address is free.
+  email         text check (email = lower(email) and char_length(email) between 3 and 254),
+  name          text not null check (char_length(name) between 1 and 200),
+  password_hash text not null check (password_hash like '$argon2id$%'),
+  created_at    timestamptz not null default now()
+);
+create index users_by_email on users (email);
+
+create table memberships (
+  vendor_id text not null references companies,
+  user_id   text not null references users,
+  role      text not null check (role in ('owner', 'admin', 'member')),
+  status    text not null default 'active' check (status in ('active', 'suspended')),
+  primary key (user_id, vendor_id),
+  check (not (role = 'owner' and status = 'suspended'))
+);
+create unique index one_owner_per_company on memberships (vendor_id) where role = 'owner';
+create index memberships_by_company on memberships (vendor_id);
+
+create table sessions (
+  token_hash       bytea primary key check (octet_length(token_hash) = 32),
+  user_id          text not null references users,
+  created_at       timestamptz not null,
+  expires_at       timestamptz not null,
+  -- names a session to its user; it cannot be used in place of the token
+  session_id       text not null default 'sid_' || replace(gen_random_uuid()::text, '-', '') unique,
+  last_seen_at     timestamptz not null default now(),
+  -- When the person last proved who they are. null: when the session began.
+  authenticated_at timestamptz,
+  address          text check (char_length(address) <= 60),
+  user_agent       text check (char_length(user_agent) <= 200),
+  -- The OpenID provider that began the session. null: another way of signing in did.
+  openid_issuer    text check (char_length(openid_issuer) between 1 and 2000),
+  -- Names the person's session at the provider, which may end it. null: the provider does not name its sessions.
+  openid_sid       text check (char_length(openid_sid) between 1 and 255),
+  constraint sessions_sid_of_issuer check (openid_sid is null or openid_issuer is not null)
+);
+create index sessions_by_user on sessions (user_id);
+create index sessions_by_expiry on sessions (expires_at);
+create index sessions_by_use on sessions (last_seen_at);
+create index sessions_by_openid_sid on sessions (openid_sid) where openid_sid is not null;
+
+-- Places that a person has lately signed in from: failures elsewhere must not lock that person out.
+create table sign_in_addresses (
+  user_id text not null references users,
+  address text not null check (char_length(address) <= 60),
+  last_at timestamptz not null,
+  primary key (user_id, address)
+);
+create index sign_in_addresses_by_time on sign_in_addresses (last_at);
+comment on column sign_in_addresses.address is
+  'An address, or "browser:" and the hash of the secret that the browser keeps, or "everywhere".';
+
+-- An invitation ends by being accepted, withdrawn, replaced or late.
+create table invitations (
+  token_hash bytea primary key check (octet_length(token_hash) = 32),
+  vendor_id  text not null references companies,
+  -- Names the invitation in the list of people. Someone without an account gets it as user id.
+  user_id    text not null unique check (user_id ~ '^usr_[A-Za-z0-9]{1,60}$'),
+  email      text not null check (email = lower(email) and char_length(email) between 3 and 254),
+  name       text not null check (char_length(name) between 1 and 200),
+  role       text not null check (role in ('admin', 'member')),
+  invited_by text not null references users,
+  created_at timestamptz not null,
+  expires_at timestamptz not null,
+  unique (vendor_id, email)
+);
+create index invitations_by_expiry on invitations (expires_at);
+
+-- Who somebody is at an OpenID provider. The subject alone identifies; addresses and names change.
+create table openid_identities (
+  issuer     text not null check (char_length(issuer) between 1 and 2000),
+  subject    text not null check (char_length(subject) between 1 and 255),
+  user_id    text not null references users,
+  created_at timestamptz not null default now(),
+  primary key (issuer, subject),
+  unique (user_id, issuer)
+);
+
+-- Turns an email address into the name under which failed sign-ins are logged. One row.
+create table account_log_key (
+  only_row boolean primary key default true check (only_row),
+  key      bytea not null default
+    sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8')) check (octet_length(key) = 32)
+);
+insert into account_log_key default values;
+
+-- Seals the cookie of a sign-in that is under way at the provider. One row.
+create table openid_cookie_key (
+  only_row boolean primary key default true check (only_row),
+  key      bytea not null default
+    sha256(convert_to(gen_random_uuid()::text || gen_random_uuid()::text, 'UTF8')) check (octet_length(key) = 32)
+);
+insert into openid_cookie_key default values;
+
+-- Waits for an erasure in progress, so that none is followed by a client or a member.
+create function company_is_not_erased() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  erased timestamptz;
+begin
+  select erased_at into erased from public.companies where vendor_id = new.vendor_id for key share;
+  if erased is not null then
+    raise exception 'company % is erased', new.vendor_id using errcode = 'check_violation';
+  end if;
+  return new;
+end $$;
+create trigger company_is_not_erased before insert on memberships
+  for each row execute function company_is_not_erased();

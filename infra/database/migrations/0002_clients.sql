@@ -1,0 +1,199 @@
+create table oauth_clients (
+  client_id           text primary key check (client_id ~ '^cli_[A-Za-z0-9]{22}$'),
+  vendor_id           text not null references companies,
+  name                text not null check (char_length(name) between 1 and 100),
+  scopes              text[] not null check (
+    scopes <@ array['catalog:write', 'analytics:read', 'boost:read', 'analytics:write', 'boost:write']
+    and array_position(scopes, null) is null
+  ),
+  -- SHA-256. null: the client has a key.
+  secret_hash         bytea check (octet_length(secret_hash) = 32),
+  -- the secret's last four characters
+  secret_hint         text check (secret_hint ~ '^[0-9A-Za-z]{4}$'),
+  -- The public JWK (RFC 7517) of a client that signs assertions (RFC 7523). It has no secret.
+  public_key          jsonb check (
+    jsonb_typeof(public_key) = 'object'
+    and not jsonb_exists_any(public_key, array['d', 'k', 'p', 'q', 'dp', 'dq', 'qi', 'oth'])
+  ),
+  -- RFC 7638, SHA-256
+  key_thumbprint      text check (key_thumbprint ~ '^[0-9A-Za-z_-]{43}$'),
+  -- From then on it gets no tokens. null: never
+  expires_at          timestamptz check (isfinite(expires_at) and expires_at > created_at),
+  -- the client that this one takes over from
+  replaces            text check (replaces <> client_id),
+  status              text not null default 'Active' check (status in ('Active', 'Revoked')),
+  created_at          timestamptz not null default now(),
+  created_by          text references users,
+  revoked_at          timestamptz,
+  revoked_by          text references users,
+  -- When someone reported the client's secret. It decides nothing: only revoking ends access.
+  secret_found_at     timestamptz,
+  -- Where, as the finder says: a stranger's words, in ASCII and without a secret. null: not said
+  secret_found_source text check (
+    char_length(secret_found_source) between 1 and 200
+    and secret_found_source ~ '^[ -~]+$'
+    and secret_found_source !~* '(ias|ses|inv)_[0-9a-z]{16}'
+  ),
+  unique (vendor_id, client_id),
+  foreign key (vendor_id, replaces) references oauth_clients (vendor_id, client_id),
+  check ((status = 'Revoked') = (revoked_at is not null)),
+  check (revoked_by is null or revoked_at is not null),
+  constraint oauth_clients_one_way check ((secret_hash is null) <> (public_key is null)),
+  constraint oauth_clients_key_named check ((public_key is null) = (key_thumbprint is null)),
+  constraint oauth_clients_hint_of_secret check (secret_hint is null or secret_hash is not null),
+  constraint oauth_clients_found_secret check (secret_found_at is null or secret_hash is not null),
+  constraint oauth_clients_found_source check (secret_found_source is null or secret_found_at is not null)
+);
+create index oauth_clients_by_company on oauth_clients (vendor_id, created_at desc, client_id desc);
+create index oauth_clients_by_revocation on oauth_clients (revoked_at) where revoked_at is not null;
+create index oauth_clients_by_replaced on oauth_clients (replaces) where replaces is not null;
+create unique index one_active_replacement on oauth_clients (replaces)
+  where replaces is not null and status = 'Active';
+create index oauth_clients_by_secret on oauth_clients (secret_hash) where secret_hash is not null;
+create index oauth_clients_by_finding on oauth_clients (vendor_id)
+  where secret_found_at is not null and status = 'Active';
+create trigger company_is_not_erased before insert on oauth_clients
+  for each row execute function company_is_not_erased();
+
+-- A client never changes, but for its label and its one revocation, which nothing undoes.
+create function oauth_client_only_revokes() returns trigger language plpgsql as $$
+begin
+  if old.status = 'Revoked' and (new.status, new.revoked_at, new.revoked_by)
+     is distinct from (old.status, old.revoked_at, old.revoked_by) then
+    raise exception 'client % is revoked permanently', old.client_id using errcode = 'check_violation';
+  end if;
+  if (new.client_id, new.vendor_id, new.scopes, new.secret_hash, new.secret_hint, new.replaces, new.created_at,
+      new.created_by, new.public_key, new.key_thumbprint, new.expires_at)
+     is distinct from
+     (old.client_id, old.vendor_id, old.scopes, old.secret_hash, old.secret_hint, old.replaces, old.created_at,
+      old.created_by, old.public_key, old.key_thumbprint, old.expires_at) then
+    raise exception 'client % can only be renamed or revoked', old.client_id using errcode = 'check_violation';
+  end if;
+  return new;
+end $$;
+create trigger oauth_client_only_revokes before update on oauth_clients
+  for each row execute function oauth_client_only_revokes();
+
+-- The service says that a client is revoked; since when, the database says.
+create function stamp_client_revocation() returns trigger language plpgsql as $$
+begin
+  new.revoked_at := clock_timestamp();
+  return new;
+end $$;
+create trigger stamp_client_revocation before update on oauth_clients
+  for each row when (new.status = 'Revoked' and new.revoked_at is null)
+  execute function stamp_client_revocation();
+
+-- A stranger's words about an erased company's client go. That the secret was found stays.
+create function found_secret_stays_found() returns trigger language plpgsql as $$
+begin
+  if new.status = 'Revoked' and new.secret_found_at = old.secret_found_at and new.secret_found_source is null then
+    return new;
+  end if;
+  raise exception 'the secret of client % is already marked as found', old.client_id
+    using errcode = 'check_violation';
+end $$;
+create trigger found_secret_stays_found before update on oauth_clients for each row
+  when (old.secret_found_at is not null and (new.secret_found_at, new.secret_found_source)
+        is distinct from (old.secret_found_at, old.secret_found_source))
+  execute function found_secret_stays_found();
+
+-- Marks the Active clients that have these secrets and are not marked yet, and returns them. The API can neither
+-- read a hash nor mark a client in any other way. One statement whatever is found, and locks in one order.
+create function mark_found_secrets(hashes bytea[], sources text[])
+  returns table (client_id text, vendor_id text, name text, source text)
+language sql security definer set search_path = pg_catalog, pg_temp as $$
+  with found as (
+    select c.client_id, reported.source
+    from unnest(hashes, sources) as reported (secret_hash, source)
+      join public.oauth_clients c on c.secret_hash = reported.secret_hash
+    where c.status = 'Active' and c.secret_found_at is null
+    order by c.client_id
+    for no key update of c
+  )
+  update public.oauth_clients c
+  set secret_found_at = clock_timestamp(), secret_found_source = found.source
+  from found where c.client_id = found.client_id
+  returning c.client_id, c.vendor_id, c.name, c.secret_found_source
+$$;
+
+create table client_creation_keys (
+  vendor_id       text not null references companies,
+  user_id         text not null references users,
+  idempotency_key text not null check (char_length(idempotency_key) between 1 and 255),
+  request_hash    bytea not null check (octet_length(request_hash) = 32),
+  client_id       text not null references oauth_clients,
+  created_at      timestamptz not null,
+  primary key (vendor_id, user_id, idempotency_key)
+);
+create index client_creation_keys_by_time on client_creation_keys (created_at);
+
+create table client_rotation (
+  client_id          text primary key references oauth_clients,
+  -- when the secret of this client was no longer shown to the person who created it
+  secret_put_away_at timestamptz,
+  -- since when this client is to be revoked once its next expected use has passed without it, and for whom
+  armed_at           timestamptz,
+  armed_by           text references users,
+  check ((armed_at is null) = (armed_by is null))
+);
+create index client_rotation_armed on client_rotation (armed_at) where armed_at is not null;
+
+create table client_usage (
+  client_id    text primary key references oauth_clients,
+  last_used_at timestamptz not null
+);
+create table client_usage_hourly (
+  client_id text not null references oauth_clients,
+  hour      timestamptz not null,
+  tokens    bigint not null check (tokens >= 0),
+  refused   bigint not null default 0 check (refused >= 0),
+  primary key (client_id, hour)
+);
+create index client_usage_hourly_by_hour on client_usage_hourly (hour);
+create table client_usage_by_minute (
+  client_id text not null references oauth_clients,
+  minute    timestamptz not null,
+  tokens    bigint not null check (tokens >= 0),
+  refused   bigint not null check (refused >= 0),
+  primary key (client_id, minute)
+);
+create index client_usage_by_minute_by_minute on client_usage_by_minute (minute);
+-- When a client got tokens on a day (UTC), to the minute; the hourly counts end after two weeks.
+create table client_usage_daily (
+  client_id     text not null references oauth_clients,
+  day           date not null,
+  first_used_at timestamptz not null,
+  last_used_at  timestamptz not null check (last_used_at >= first_used_at),
+  -- the longest time without a token that ended on this day, in seconds; it may have begun days before
+  longest_gap_s integer not null check (longest_gap_s >= 0),
+  primary key (client_id, day)
+);
+create index client_usage_daily_by_day on client_usage_daily (day);
+create table client_scope_usage (
+  client_id    text not null references oauth_clients,
+  scope        text not null check (char_length(scope) <= 60),
+  last_used_at timestamptz not null,
+  primary key (client_id, scope)
+);
+create table client_address_usage (
+  client_id     text not null references oauth_clients,
+  address       text not null check (char_length(address) <= 60),
+  tokens        bigint not null check (tokens >= 0),
+  last_seen_at  timestamptz not null,
+  first_seen_at timestamptz,
+  longest_gap_s integer not null default 0 check (longest_gap_s >= 0),
+  primary key (client_id, address)
+);
+create index client_address_usage_by_time on client_address_usage (last_seen_at);
+
+-- One destination a company. It is replaced, never removed.
+create table callback_destinations (
+  vendor_id    text primary key references companies,
+  callback_url text not null check (callback_url like 'https://%' and octet_length(callback_url) <= 2048),
+  verified     boolean not null,
+  updated_at   timestamptz not null,
+  updated_by   text not null references users,
+  -- A test event is being sent until then; null when its end was noted.
+  test_until   timestamptz
+);

@@ -1,0 +1,117 @@
+-- The functions below erase only what an operator's entry in the activity names. So no erasure goes unrecorded, and the
+-- right to call them is neither a right to delete anything else nor to change what was recorded.
+-- Looks at the next max_rows entries, and removes the details of those about erased people, and of those of erased
+-- companies. The log has only a salted hash of them, and loses the salt. What happened, when, and to which subject stays. last_entry is null at the end.
+create function erase_from_activity(after bigint, max_rows integer, out last_entry bigint, out erased integer)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  with step as materialized (
+    select a.entry_id,
+      exists (select from public.companies c where c.vendor_id = a.vendor_id and c.erased_at is not null)
+        as of_company,
+      exists (select from public.activity e where e.subject = a.subject
+        and e.action = 'person.erased' and e.operator is not null) as of_person
+    from public.activity a where a.entry_id > after order by a.entry_id limit max_rows),
+  blanked as (
+    update public.activity a
+    set detail = '{}', salt = null
+    from step s
+    where a.entry_id = s.entry_id and (s.of_company and a.detail <> '{}'
+      or s.of_person and jsonb_exists_any(a.detail, array['name', 'email']))
+    returning a.entry_id)
+  select max(step.entry_id), (select count(*) from blanked) into last_entry, erased from step;
+end $$;
+
+-- Ends the account. Its row stays, nameless, since clients and the activity refer to it.
+create function erase_person(person text, unusable_hash text) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if not exists (select from public.activity
+                 where subject = person and action = 'person.erased' and operator is not null) then
+    raise exception 'no entry of the activity says that % is erased', person using errcode = 'check_violation';
+  end if;
+  -- The lock of shared/accounts/people.ts: a sign-in under way has its session already, or finds no account.
+  perform pg_advisory_xact_lock(hashtextextended('password of ' || person, 0));
+  if exists (select from public.memberships where user_id = person and role = 'owner') then
+    raise exception '% owns a company', person using errcode = 'check_violation';
+  end if;
+  delete from public.memberships where user_id = person;
+  delete from public.sessions where user_id = person;
+  delete from public.sign_in_addresses where user_id = person;
+  delete from public.openid_identities where user_id = person;
+  delete from public.client_creation_keys where user_id = person;
+  delete from public.invitations where user_id = person;
+  update public.users set email = null, name = 'Erased person', password_hash = unusable_hash
+    where user_id = person;
+end $$;
+
+-- Begins the erasure: no one is a member any more, and no client can be created. Returns who was a member.
+create function erase_company(vendor text) returns setof text
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  if not exists (select from public.activity
+                 where subject = vendor and action = 'company.erased' and operator is not null) then
+    raise exception 'no entry of the activity says that % is erased', vendor using errcode = 'check_violation';
+  end if;
+  perform from public.companies where vendor_id = vendor for update;
+  update public.companies set name = 'Erased company', timezone = 'UTC', currency = 'XXX',
+    erased_at = coalesce(erased_at, clock_timestamp()) where vendor_id = vendor;
+  return query delete from public.memberships where vendor_id = vendor returning user_id;
+end $$;
+
+create function assert_company_erased(vendor text) returns void
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if not exists (select from public.companies where vendor_id = vendor and erased_at is not null)
+     or exists (select from public.oauth_clients where vendor_id = vendor and status = 'Active') then
+    raise exception '% is not being erased, or has Active clients', vendor using errcode = 'check_violation';
+  end if;
+end $$;
+
+-- Deletes at most max_rows rows of the first table that has any. Returns nothing when none is left.
+create function erase_company_rows(vendor text, max_rows integer) returns table (relation text, erased integer)
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+  perform public.assert_company_erased(vendor);
+  -- The revision comes after the days, since deleting a day makes a new one.
+  foreach relation in array array['invitations', 'client_creation_keys', 'callback_destinations', 'analytics_daily',
+                                  'analytics_revisions', 'analytics_event_ids'] loop
+    execute format('delete from public.%1$I where ctid = any (array(
+      select ctid from public.%1$I where vendor_id = $1 limit $2))', relation) using vendor, max_rows;
+    get diagnostics erased = row_count;
+    if erased > 0 then return next; return; end if;
+  end loop;
+  foreach relation in array array['client_usage', 'client_usage_hourly', 'client_usage_by_minute',
+                                  'client_usage_daily', 'client_scope_usage', 'client_address_usage',
+                                  'client_rotation'] loop
+    execute format('delete from public.%1$I where ctid = any (array(
+      select u.ctid from public.oauth_clients c join public.%1$I u using (client_id)
+      where c.vendor_id = $1 limit $2))', relation) using vendor, max_rows;
+    get diagnostics erased = row_count;
+    if erased > 0 then return next; return; end if;
+  end loop;
+  relation := 'oauth_clients';
+  update public.oauth_clients set name = 'Erased client', secret_found_source = null where ctid = any (array(
+    select ctid from public.oauth_clients
+    where vendor_id = vendor and (name <> 'Erased client' or secret_found_source is not null) limit max_rows));
+  get diagnostics erased = row_count;
+  if erased > 0 then return next; end if;
+end $$;
+
+-- Deletes the company's events from some blocks of a partition, which has no index to find them by.
+create function erase_analytics_events(vendor text, partition text, first_block bigint, blocks integer)
+  returns integer
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  erased integer;
+begin
+  perform public.assert_company_erased(vendor);
+  if not exists (select from pg_inherits where inhparent = 'public.analytics_events'::regclass
+                 and inhrelid = to_regclass(format('public.%I', partition))) then
+    return 0;
+  end if;
+  execute format('delete from public.%I where ctid >= %L::tid and ctid < %L::tid and vendor_id = $1', partition,
+    format('(%s,0)', first_block), format('(%s,0)', first_block + blocks)) using vendor;
+  get diagnostics erased = row_count;
+  return erased;
+end $$;
