@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
+import { listFoundClients } from '#shared/oauth/clients.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { hasSecretChecksum, newClientSecret } from '#shared/oauth/new-ids.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
@@ -290,6 +291,17 @@ describe('POST /v1/found-secrets', () => {
       clientId,
     ])
     await assert.rejects(again, { code: '23514' })
+  })
+
+  it('has what was found first revoked first, so that no flood of reports keeps a client Active', async () => {
+    const clients = []
+    for (let i = 0; i < 3; i += 1) clients.push(await api.createClient({ vendorId }))
+    for (const { secret } of clients) await report({ secrets: [secret] })
+    const found = await listFoundClients(api.db, { limit: 1_000 })
+    assert.deepEqual(
+      found.filter((client) => client.vendorId === vendorId).map(({ clientId }) => clientId),
+      clients.map(({ clientId }) => clientId),
+    )
   })
 
   it('revokes at both services, with FOUND_SECRETS=revoke, what is marked now or was before, and nothing else', async () => {

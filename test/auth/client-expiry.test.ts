@@ -50,6 +50,23 @@ describe('a client that expires', () => {
     )
   })
 
+  it('gives a client with a key its last token before the time as well', async () => {
+    const client = await createKeyClient(auth, { expiresAt: new Date(auth.clock.now() + HOUR_MS) })
+    const ask = async () => {
+      const fields = assertionFields(await assertionOf(client, auth.clock.now()))
+      return (await auth.token(client, { client_id: undefined, client_secret: undefined, ...fields })).status
+    }
+    auth.clock.advance(HOUR_MS - 1)
+    assert.equal(await ask(), 200)
+    auth.clock.advance(1)
+    auth.logLines.length = 0
+    assert.equal(await ask(), 401)
+    assert.deepEqual(
+      requestLines(auth).map(({ reason }) => reason),
+      ['expired_client'],
+    )
+  })
+
   it('refuses it at the revocation endpoint as well, while its live token runs out', async () => {
     const client = await expiring(HOUR_MS)
     auth.clock.advance(HOUR_MS - 1_000)

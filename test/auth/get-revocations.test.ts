@@ -98,6 +98,21 @@ describe(`GET ${PATH}`, () => {
     for (const [name, value] of Object.entries(expected)) assert.equal(response.headers.get(name), value)
   })
 
+  it('is dated before its statement, which may take a while', async () => {
+    const asked_ms = auth.clock.now()
+    const transaction = await auth.db.transaction()
+    await transaction.raw('lock table revoked_tokens in access exclusive mode')
+    const page = fresh()
+    await eventually(async () => {
+      const { rows } = await auth.db.raw('select 1 from pg_locks where not granted and database is not null')
+      return rows.length > 0
+    })
+    auth.clock.advance(30_000)
+    await transaction.rollback()
+    const answer = await page.finally(() => auth.clock.advance(-30_000))
+    assert.equal(claimsOf(answer).iat, Math.floor(asked_ms / 1_000))
+  })
+
   it('lists what is revoked in sorted order, as digests that give no id away', async () => {
     const clients = await Promise.all([1, 2, 3, 4, 5].map(() => auth.createClient()))
     for (const client of clients) await auth.markRevoked(client)

@@ -256,6 +256,13 @@ describe(`POST ${PATH} without a store`, () => {
     await auth.db.raw('delete from revoked_signing_keys')
   })
 
+  it('is 503 while the service can be read, but not whether the token was revoked', async () => {
+    const transaction = await auth.db.transaction()
+    await transaction.raw('lock table revoked_tokens in access exclusive mode')
+    const { status } = await ask().finally(() => transaction.rollback())
+    assert.equal(status, 503)
+  })
+
   // No reconciler runs here: it would raise a fence of its own for a database that is elsewhere.
   for (const [why, sql, undo] of [
     [

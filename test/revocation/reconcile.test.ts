@@ -567,6 +567,9 @@ describe('a round of the reconciler', () => {
         await sleep(FAST.round_ms)
         const why = `the database has forgotten the revocation of ${id}`
         assert.deepEqual(await api.reconciler.round(), { outcome: 'fenced', why })
+        assert.deepEqual(await owner('restore_fences').select('reason', 'lowered_at'), [
+          { reason: why, lowered_at: null },
+        ])
         assert.equal(await isFollowed(), false)
       })
 
