@@ -119,6 +119,15 @@ describe('an OpenID provider', () => {
     assertOutcome(await withIdToken((claims) => provider.idToken(claims)), 'done')
   })
 
+  it('takes no sign-in for later than now, whatever the provider’s clock says', async () => {
+    const ahead_s = now_s() + 3_600
+    const { user } = await all.sessionOf(
+      await withIdToken((claims) => provider.idToken({ ...claims, auth_time: ahead_s })),
+    )
+    const [session] = await api.db('sessions').where({ user_id: user.userId })
+    assert.ok(session.authenticated_at.getTime() <= session.created_at.getTime())
+  })
+
   it('refuses an ID token that cannot be trusted', async () => {
     const stranger = (await generateKeyPair('ES256')).privateKey
     const secret = new TextEncoder().encode(OPENID_CLIENT.secret)
