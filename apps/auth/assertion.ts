@@ -43,13 +43,13 @@ export type Assertions = ReturnType<typeof createAssertions>
  */
 export function createAssertions(parts: { redis: Redis; clock: Clock; issuer: string }) {
   const { redis, clock, issuer } = parts
-  // Libraries send either. Whoever is sent an assertion for one of them could only use it here, once.
+  // Libraries send either, or what they call. Whoever is sent an assertion for one of them could only use it here, once.
   const audiences: readonly unknown[] = [issuer, `${issuer}/v1/oauth/token`]
   const used = new Map<string, number>()
 
   async function verify(
     { text, header, claims }: Assertion,
-    clientId: string,
+    { clientId, path }: { clientId: string; path: string },
     record: ClientCredentials | undefined,
   ): Promise<Refusal | undefined> {
     const alg = algOf(header)
@@ -67,7 +67,8 @@ export function createAssertions(parts: { redis: Redis; clock: Clock; issuer: st
     const { iss, sub, aud, jti } = claims
     if (iss !== clientId || sub !== clientId) return invalidClient('assertion_wrong_subject')
     const [audience, ...others] = [aud].flat()
-    if (!audiences.includes(audience) || others.length > 0) return invalidClient('assertion_wrong_audience')
+    const isHere = audiences.includes(audience) || audience === issuer + path
+    if (!isHere || others.length > 0) return invalidClient('assertion_wrong_audience')
     const untimely = judgeDates(claims, clock.now() / 1_000)
     if (untimely) return untimely
     if (typeof jti !== 'string' || !jti || jti.length > JTI_MAX_CHARACTERS)

@@ -52,7 +52,7 @@ export function createAuthenticate(parts: {
     const record = remembered ?? (await read(clientId).catch(unread))
     if (record instanceof Refusal) return record
     const refusal = await (assertion
-      ? assertions.verify(assertion, clientId, record)
+      ? assertions.verify(assertion, { clientId, path: exchange.path }, record)
       : judgeSecret(secret, record))
     if (record) exchange.client = { record, proven: !refusal }
     if (!refusal) return record as ClientCredentials

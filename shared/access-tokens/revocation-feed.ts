@@ -13,6 +13,8 @@ const PAGE_LIMIT_BYTES = 8 * 1_024 * 1_024
 const COPY_LIFE_MS = 10_000
 /** How far the issuer's clock may be from this one. */
 const CLOCK_SKEW_S = 130
+/** How much faster than the issuer's a clock may go. Quartz that nothing corrects is ten times as exact. */
+const DRIFT = 0.001
 const DIGEST_BYTES = 12
 const DIGEST_CHARACTERS = 16
 const KINDS = ['client', 'key', 'token'] as const
@@ -78,6 +80,7 @@ export function createRevocationFeed({
   pollEvery_ms?: number
 }): RevocationFeed {
   const stopping = new AbortController()
+  const madeAt_ms = createArrivals()
   let copy: Copy | undefined
   let failure: string | undefined
   let timer: NodeJS.Timeout | undefined
@@ -93,11 +96,15 @@ export function createRevocationFeed({
       timeout_ms,
       signal: stopping.signal,
     })
-    const completeUntil_ms = sentAt_ms - ageOf(headers) * 1_000
-    const page = { ...(await readPage(text, copy, { issuer, keys, clock })), completeUntil_ms }
+    const receivedAt_ms = monotonic()
+    const age_ms = ageOf(headers) * 1_000
+    const content = await readPage(text, copy, { issuer, keys, clock })
+    const late_ms = sentAt_ms - madeAt_ms(content.iat, receivedAt_ms)
+    const page = { ...content, completeUntil_ms: sentAt_ms - Math.max(age_ms, late_ms) }
     const { iat = page.iat } = copy ?? {}
     copy = newer(copy, page)
     if (page.iat < iat) throw new Error('is older than the page before')
+    if (late_ms > COPY_LIFE_MS) throw new Error('arrives later than pages did before')
   }
 
   async function keepFresh(): Promise<void> {
@@ -126,6 +133,21 @@ export function createRevocationFeed({
       const kind = KINDS.find((each) => revoked[each].has(digest(ids[each])))
       return kind ? { revoked: kind } : 'live'
     },
+  }
+}
+
+/**
+ * Returns when a page was made, by the clock that counts ages: as long after its `iat` as the page that came soonest.
+ * So a page that was held back is as old as it is, even if nothing says so and each page is held back as long.
+ */
+function createArrivals(): (iat_s: number, receivedAt_ms: number) => number {
+  let soonest_ms = Number.POSITIVE_INFINITY
+  let since_ms = 0
+  return (iat_s, receivedAt_ms) => {
+    const after_ms = receivedAt_ms - iat_s * 1_000
+    soonest_ms = Math.min(after_ms, soonest_ms + (receivedAt_ms - since_ms) * DRIFT)
+    since_ms = receivedAt_ms
+    return iat_s * 1_000 + soonest_ms
   }
 }
 

@@ -79,6 +79,7 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
 
     const accepted: Record<string, { claims?: () => object; header?: object; fields?: () => Fields }> = {
       'the token endpoint as audience': { claims: () => ({ aud: TOKEN_URL }) },
+      'the endpoint that is called as audience': { claims: () => ({ aud: TEST_ISSUER + path }) },
       'a list of one audience': { claims: () => ({ aud: [TEST_ISSUER] }) },
       'typ JWT': { header: { typ: 'JWT' } },
       'typ client-authentication+jwt': { header: { typ: 'client-authentication+jwt' } },
@@ -196,6 +197,13 @@ for (const path of ['/v1/oauth/token', '/v1/oauth/revoke']) {
       ],
       'another server as audience': [
         async () => sendAssertion(await assertion({ aud: 'https://other.test' })),
+        'assertion_wrong_audience',
+      ],
+      'another endpoint of this server as audience': [
+        async () => {
+          const elsewhere = path === '/v1/oauth/token' ? '/v1/oauth/revoke' : '/v1/oauth/introspect'
+          return sendAssertion(await assertion({ aud: TEST_ISSUER + elsewhere }))
+        },
         'assertion_wrong_audience',
       ],
       'the API as audience': [

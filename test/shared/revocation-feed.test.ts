@@ -143,6 +143,48 @@ describe('the revocation feed', () => {
     assert.deepEqual(await feed.ask(REVOKED), BY_CLIENT)
   })
 
+  it('counts the time for which a page was held back, though nothing says so, and each page is newer', async () => {
+    await feed.start()
+    const made: string[] = []
+    for (let second = 0; second < 12; second += 1) {
+      pass(1_000)
+      made.push(await pages.signed())
+    }
+    const late = async (page: string | undefined) => {
+      pages.answer = (response) => void response.end(page)
+      await pages.polled()
+    }
+    // Ten seconds late: the last moment at which a copy decides.
+    await late(made[1])
+    assert.equal(await feed.ask(CLIENT), 'live')
+    pass(1_000)
+    await late(made[1])
+    assert.equal(await feed.ask(CLIENT), 'undecided')
+    await late(made[2])
+    assert.equal(await feed.ask(CLIENT), 'live')
+    for (let second = 0; second < 5; second += 1) {
+      pass(2_000)
+      made.push(await pages.signed())
+      await late(made[3 + second])
+      assert.equal(await feed.ask(CLIENT), 'undecided')
+    }
+    assert.equal(warnings.at(-1), 'arrives later than pages did before')
+    await late(undefined)
+    pages.answer = undefined
+    await pages.polled()
+    assert.equal(await feed.ask(CLIENT), 'live')
+  })
+
+  it('bears a clock that goes faster than that of the issuer, as quartz does', async () => {
+    await feed.start()
+    for (let day = 0; day < 30; day += 1) {
+      pass(24 * 3_600_000)
+      now_ms += 8_640
+      await pages.polled()
+    }
+    assert.equal(await feed.ask(CLIENT), 'live')
+  })
+
   it('counts ages by a clock that cannot be set', async () => {
     await feed.start()
     pages.answer = unavailable
