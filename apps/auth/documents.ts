@@ -41,7 +41,7 @@ export const createGetDocument =
   }
 
 /**
- * GET /v1/oauth/jwks. A thief can sign for verifiers that know only the key set, so each published key is asked about:
+ * GET /v1/oauth/jwks, and /.well-known/jwks.json. A thief can sign for verifiers that know only the key set, so each published key is asked about:
  * none is here once its revocation was answered. While neither store can say, the set is as it was.
  */
 export const createGetKeys = (keys: KeyRing, { ask }: Pick<Revocation, 'ask'>): Handler =>

@@ -141,12 +141,14 @@ function createRoutes(
   const metadata = JSON.stringify(serverMetadata({ issuer, resource }))
   const algorithms = () => new Set(keys.live().map(({ key }) => key.alg))
   const openId = () => JSON.stringify(openIdMetadata({ issuer, resource }, algorithms()))
+  const getKeys = get(createGetKeys(keys, revocation))
   return new Map([
     ['/v1/oauth/token', post(createPostToken({ ...all, limit: tokens }))],
     ['/v1/oauth/revoke', post(createPostRevoke({ ...all, limit: revocations, companyLimit }))],
     ['/v1/oauth/introspect', post(createPostIntrospect({ ...all, limit: introspections }))],
     ['/v1/oauth/revocations', get(createGetRevocations(all))],
-    ['/v1/oauth/jwks', get(createGetKeys(keys, revocation))],
+    ['/v1/oauth/jwks', getKeys],
+    ['/.well-known/jwks.json', getKeys],
     ['/.well-known/oauth-authorization-server', get(createGetDocument(() => metadata))],
     ['/.well-known/openid-configuration', get(createGetDocument(openId))],
     ['/healthz', get(getHealth)],

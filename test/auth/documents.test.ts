@@ -6,8 +6,10 @@ import { startAuth, TEST_ISSUER, TEST_RESOURCE, type TestAuth } from '../support
 
 const METADATA = '/.well-known/oauth-authorization-server'
 const OPENID_METADATA = '/.well-known/openid-configuration'
+const JWKS_ALIAS = '/.well-known/jwks.json'
 const GET_ROUTES = [
   '/v1/oauth/jwks',
+  JWKS_ALIAS,
   '/v1/oauth/revocations',
   METADATA,
   OPENID_METADATA,
@@ -50,9 +52,25 @@ describe('what answers on the authorization server', () => {
       for (const key of json.keys)
         assert.deepEqual(Object.keys(key).sort(), ['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y'])
     })
+
+    it('answers the same at /.well-known/jwks.json, where some libraries look', async () => {
+      for (const method of ['GET', 'HEAD']) {
+        const [keys, alias] = await Promise.all([raw(method, '/v1/oauth/jwks'), raw(method, JWKS_ALIAS)])
+        assert.equal(alias.status, 200)
+        assert.equal(alias.text, keys.text)
+        for (const name of [
+          'content-type',
+          'content-length',
+          'cache-control',
+          'etag',
+          'access-control-allow-origin',
+        ])
+          assert.equal(alias.headers[name], keys.headers[name], name)
+      }
+    })
   })
 
-  for (const path of ['/v1/oauth/jwks', METADATA, OPENID_METADATA]) {
+  for (const path of ['/v1/oauth/jwks', JWKS_ALIAS, METADATA, OPENID_METADATA]) {
     it(`answers ${path} with 304 to its own tag, and 412 to another in If-Match (RFC 9110 §13.1)`, async () => {
       const { headers } = await auth.request('GET', path)
       const tag = headers.get('etag') ?? ''

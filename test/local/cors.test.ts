@@ -6,6 +6,7 @@ const ELSEWHERE = 'https://pages.example'
 const PUBLIC = new Set([
   '/v1/oauth/jwks',
   '/v1/oauth/revocations',
+  '/.well-known/jwks.json',
   '/.well-known/oauth-authorization-server',
   '/.well-known/openid-configuration',
   '/.well-known/oauth-protected-resource',

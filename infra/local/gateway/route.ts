@@ -12,10 +12,13 @@ export const ROUTES: readonly Route[] = [
   // Where clients look for the authorization server's metadata (RFC 8414 §3 and §5).
   { path: '/.well-known/oauth-authorization-server', match: 'exact', to: 'auth' },
   { path: '/.well-known/openid-configuration', match: 'exact', to: 'auth' },
+  // Where libraries look for its keys that read no metadata.
+  { path: '/.well-known/jwks.json', match: 'exact', to: 'auth' },
   { path: '/v1/oauth/', match: 'prefix', to: 'auth' },
   { path: '/v1/', match: 'prefix', to: 'api' },
   { path: '/.well-known/', match: 'prefix', to: 'api' },
   { path: '/openapi.json', match: 'exact', to: 'api' },
+  { path: '/openapi/', match: 'prefix', to: 'api' },
   { path: '/llms.txt', match: 'exact', to: 'api' },
   { path: '/docs', match: 'exact', to: 'api' },
   { path: '/docs/', match: 'prefix', to: 'api' },

@@ -225,6 +225,12 @@ const readKeys = publicDocument(
   'no key could be read yet',
 )
 
+const readKeysAlias: Operation = {
+  ...readKeys,
+  operationId: 'readKeysAtWellKnownPath',
+  summary: 'Read the same keys where libraries look that read no metadata',
+}
+
 const readMetadata = (
   rfc: string,
   about: Omit<About, 'summary'>,
@@ -255,6 +261,7 @@ export function oauthPaths(server: { issuer: string; resource: string }): {
       '/v1/oauth/introspect': { post: introspectToken },
       '/v1/oauth/revocations': { get: readRevocations },
       '/v1/oauth/jwks': { get: readKeys },
+      '/.well-known/jwks.json': { get: readKeysAlias },
       '/.well-known/oauth-authorization-server': {
         get: readMetadata(
           'RFC 8414',
