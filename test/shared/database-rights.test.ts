@@ -87,6 +87,7 @@ const RIGHTS: Record<string, string[]> = {
     'select revoked_tokens *',
     'select sessions *',
     'select sign_in_addresses *',
+    'select usage_writers *',
     'select users *',
     'update activity leaf_index, salt, detail_hash',
     'update analytics_daily *',

@@ -186,6 +186,15 @@ create table client_address_usage (
   primary key (client_id, address)
 );
 create index client_address_usage_by_time on client_address_usage (last_seen_at);
+-- One row a process that counts uses. It removes its row when it ends with everything stored.
+create table usage_writers (
+  writer     uuid primary key,
+  -- the last batch that was stored, so that none is counted twice
+  batch      bigint not null,
+  flushed_at timestamptz not null default clock_timestamp(),
+  -- when it last had to drop uses
+  lost_at    timestamptz
+);
 
 -- One destination a company. It is replaced, never removed.
 create table callback_destinations (

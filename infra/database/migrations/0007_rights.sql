@@ -30,6 +30,7 @@ grant select (client_id, vendor_id, name, scopes, secret_hint, key_thumbprint, e
 grant execute on function mark_found_secrets to integration_api;
 grant select, insert, update, delete on client_creation_keys, client_usage_hourly, client_usage_by_minute,
   client_usage_daily, client_address_usage to integration_api;
+grant select on usage_writers to integration_api;
 grant select, insert, update on client_usage, client_scope_usage, client_rotation, callback_destinations
   to integration_api;
 
