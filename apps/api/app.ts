@@ -12,7 +12,6 @@ import type { RateLimit } from '#shared/stores/rate-limit.ts'
 import type { Redis } from '#shared/stores/redis.ts'
 import type { ClientUsage } from '#shared/usage/client-usage.ts'
 import { createAccessTokenAccess } from './access-tokens/access.ts'
-import type { LogSigner } from './activity/log-key.ts'
 import { createActivityRoutes } from './activity/routes.ts'
 import { createAnalyticsRoutes } from './analytics/routes.ts'
 import { type CallbackDependencies, createCallbackRoutes } from './callbacks/routes.ts'
@@ -64,8 +63,6 @@ export interface ApiDependencies {
     /** For security.txt. */
     securityContact: string | undefined
   }
-  /** Undefined without a LOG_SIGNING_KEY. */
-  logSigner: LogSigner | undefined
   log: Log
   clock: Clock
   pools: ApiPools
@@ -123,7 +120,6 @@ function createRouters(deps: ApiDependencies) {
     apiResource,
     routes,
     clock: deps.clock,
-    activityKeys: deps.logSigner?.publicKeys,
     securityContact,
   })
   const { decisions: db } = pools
@@ -203,7 +199,6 @@ function workspaceRoutes(deps: ApiDependencies): Route[] {
       clock,
       revocation,
       manager,
-      signReceipt: deps.logSigner?.signReceipt,
       creationsPerCompany: limits.clientCreationsPerCompany,
     }),
     ...createFoundSecretRoutes({ db, metrics, perAddress: limits.foundSecretsPerAddress }),

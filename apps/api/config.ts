@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import { addressRangeList, commonShape, httpUrl, integer, rate, readConfig } from '#shared/process/config.ts'
-import { logSigningKeys } from './activity/log-key.ts'
 import { EVENT_RETENTION_DAYS_DEFAULT, EVENT_RETENTION_DAYS_MIN } from './analytics/housekeeping.ts'
 import {
   type OpenidSettings,
@@ -33,12 +32,6 @@ export const apiShape = {
       description:
         'where to report vulnerabilities, published in `/.well-known/security.txt` and `/docs/security`; without it there is no `security.txt`, since RFC 9116 requires a contact',
     }),
-  LOG_SIGNING_KEY: logSigningKeys.optional().meta({
-    secret: true,
-    fallback: 'none',
-    description:
-      'signs the heads of the activity log: an Ed25519 key (PKCS #8, base64), or several separated by commas, of which the first signs and all are published. Without one, heads are not signed. Keep it where the owner of the database cannot read it',
-  }),
   EVENT_RETENTION_DAYS: integer(EVENT_RETENTION_DAYS_MIN, 3_650, EVENT_RETENTION_DAYS_DEFAULT).meta({
     unit: 'days',
     description: 'how long individual events are kept; daily figures are kept permanently',

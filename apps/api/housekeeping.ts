@@ -6,8 +6,6 @@ import type { Metrics } from '#shared/process/metrics.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import type { Redis } from '#shared/stores/redis.ts'
-import { extendLog } from './activity/chain.ts'
-import type { LogSigner } from './activity/log-key.ts'
 import { keepEventsInOrder } from './analytics/housekeeping.ts'
 import { revokeArmed } from './clients/armed-revocations.ts'
 import { CREATION_KEY_LIFETIME_MS, deleteExpiredCreations } from './clients/creation-keys.ts'
@@ -15,7 +13,6 @@ import { deleteOldUsage, drainUsage } from './clients/usage.ts'
 import { revokeFoundClients } from './found-secrets/revoke-found.ts'
 import { endExpiredSessions } from './sessions/session-events.ts'
 
-const LOG_EVERY_MS = 1_000
 const USAGE_EVERY_MS = 60_000
 const REVOKE_FOUND_EVERY_MS = 2_000
 const ARMED_EVERY_MS = 60_000
@@ -33,8 +30,6 @@ export interface HousekeepingDependencies {
   clock: Clock
   log: Log
   metrics: Metrics
-  /** Without one, heads of the activity log are not signed. */
-  logSigner?: LogSigner | undefined
   /** How long events are kept; daily figures are kept permanently. */
   eventRetention_days: number
   /** Revokes clients whose secret was found. Without it they are only marked. */
@@ -42,8 +37,8 @@ export interface HousekeepingDependencies {
 }
 
 /**
- * What any process does beside the requests: extends the activity log each second, stores usage and revokes armed
- * clients each minute, and removes what has expired. It may run in every process at once, and a failure only means that it is done later.
+ * What any process does beside the requests: stores usage and revokes armed clients each minute, and removes what has
+ * expired. It may run in every process at once, and a failure only means that it is done later.
  * @returns a function that stops it once the work in progress is done.
  */
 export function startHousekeeping({
@@ -53,7 +48,6 @@ export function startHousekeeping({
   clock,
   log,
   metrics: { counter },
-  logSigner,
   eventRetention_days,
   revokesFound,
 }: HousekeepingDependencies): () => Promise<void> {
@@ -66,9 +60,6 @@ export function startHousekeeping({
     log.warn({ fields }, 'usage in Redis that cannot be read was dropped')
   }
   const endings = [
-    repeat(LOG_EVERY_MS, 'extending the activity log', async () => {
-      while (!ending && (await extendLogOnce()) === 'more');
-    }),
     repeat(USAGE_EVERY_MS, 'storing usage', () => drainUsage({ redis, db, skipped })),
     repeat(ARMED_EVERY_MS, 'revoking armed clients', async () => {
       const clientIds = await revokeArmed({ db, redis, clock, revocation, ending: () => ending })
@@ -92,17 +83,6 @@ export function startHousekeeping({
         ]
       : []),
   ]
-
-  /** Each head is logged, so that a tail cut off later is missed. */
-  async function extendLogOnce() {
-    const head = await extendLog(db, logSigner)
-    if (head && head !== 'more') {
-      const { treeSize, rootHash } = head
-      const root = { treeSize, rootHash: rootHash.toString('base64url') }
-      log.info({ event: 'activity.head', ...root }, 'the activity log has a new head')
-    }
-    return head
-  }
 
   async function keepEvents(): Promise<void> {
     const { created, dropped, forgottenIds } = await keepEventsInOrder(db, { eventRetention_days })

@@ -13,7 +13,6 @@ import { redisReady } from '#shared/stores/redis-ready.ts'
 import { connectRedis, type RedisConnections } from '#shared/stores/redis-watch.ts'
 import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
-import { createLogSigner } from './activity/log-key.ts'
 import { type ApiDependencies, type ApiPools, createApi } from './app.ts'
 import { type AddressRule, createAddressRule } from './callbacks/address-verdict.ts'
 import { createResolver, type Resolve } from './callbacks/resolver.ts'
@@ -68,13 +67,11 @@ export function createService({
   const roundMarked = measureRoundAge(metrics)
   const usage = createClientUsage({ redis, clock })
   const signingKeys = createSigningKeys({ url: config.JWKS_URL, clock, log })
-  const logSigner = logSignerOf(config)
   const callbacks = callbacksOf({ config, clock, outside, metrics })
 
   let [draining, reconciling]: [boolean, Reconciling?] = [false]
   const app = createApi({
     settings: appSettings(config),
-    logSigner,
     log,
     clock,
     pools,
@@ -115,7 +112,6 @@ export function createService({
         clock,
         log,
         metrics,
-        logSigner,
         eventRetention_days: config.EVENT_RETENTION_DAYS,
         ...(config.FOUND_SECRETS === 'revoke' && { revokesFound: revocation }),
       })
@@ -136,9 +132,6 @@ export function createService({
     },
   }
 }
-
-const logSignerOf = ({ LOG_SIGNING_KEY: keys, API_RESOURCE: issuer }: ApiConfig) =>
-  keys && createLogSigner(keys, { issuer })
 
 const appSettings = (config: ApiConfig): ApiDependencies['settings'] => ({
   issuer: config.ISSUER,

@@ -67,7 +67,7 @@ export async function runAdmin(args: readonly string[], surroundings: Surroundin
   // npm runs scripts in the project's folder; INIT_CWD is the folder it was called from.
   addAnalyticsCommands(program, run, env.INIT_CWD ?? '.')
   addRestoreCommands(program, run, env.INIT_CWD ?? '.')
-  addAuditCommands(program, { run, print, stdout, callerFolder: env.INIT_CWD ?? '.' })
+  addAuditCommands(program, { run, stdout })
   addConfigCommands(program, print, env)
   addRedisUsersCommand(program, print)
 

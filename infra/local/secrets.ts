@@ -1,4 +1,4 @@
-import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { newClientId, newClientSecret } from '#shared/oauth/new-ids.ts'
@@ -17,8 +17,6 @@ const secretsSchema = z.object({
   redis: z.object({ admin: z.string(), auth: z.string(), api: z.string() }),
   /** 32 bytes in base64, which encrypt the private signing keys in the database. */
   keyEncryptionKey: z.string(),
-  /** Signs the heads of the activity log. */
-  logSigningKey: z.string().default(() => newLogSigningKey()),
   demoClient: z.object({ clientId: z.string(), clientSecret: z.string() }),
 })
 
@@ -49,8 +47,6 @@ async function saveSecrets(dataDir: DataDir, secrets: LocalSecrets): Promise<Loc
 }
 
 const newPassword = (): string => randomBytes(24).toString('base64url')
-const newLogSigningKey = (): string =>
-  generateKeyPairSync('ed25519').privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64')
 const newDemoClient = () => ({ clientId: newClientId(), clientSecret: newClientSecret() })
 
 const newSecrets = (): LocalSecrets => ({
@@ -62,6 +58,5 @@ const newSecrets = (): LocalSecrets => ({
   },
   redis: { admin: newPassword(), auth: newPassword(), api: newPassword() },
   keyEncryptionKey: randomBytes(32).toString('base64'),
-  logSigningKey: newLogSigningKey(),
   demoClient: newDemoClient(),
 })

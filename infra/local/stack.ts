@@ -119,7 +119,6 @@ async function bringUp(
   const services = await startServices(parts, options, {
     stores: { postgres, redis },
     keyEncryptionKey: running.keyEncryptionKey,
-    logSigningKey: secrets.logSigningKey,
     auditFile,
     ends,
   })
@@ -214,9 +213,9 @@ const fill = (
     return { seeded, client }
   })
 
-/** The authorization server must not get the OpenID provider's client secret, nor the log's key. */
+/** The authorization server must not get the OpenID provider's client secret. */
 const withoutSecretsOfApi = (env: Record<string, string>): Record<string, string> =>
-  Object.fromEntries(Object.entries(env).filter(([name]) => !/^(OPENID_|LOG_SIGNING_KEY)/.test(name)))
+  Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('OPENID_')))
 
 /** Each service gets its own database role and Redis user; only the authorization server gets the key encryption key. */
 async function startServices(
@@ -225,12 +224,10 @@ async function startServices(
   {
     stores,
     keyEncryptionKey,
-    logSigningKey,
     auditFile,
     ends,
   }: Pick<LocalStack, 'stores' | 'auditFile'> & {
     keyEncryptionKey: string
-    logSigningKey: string
     ends: ExitWatch
   },
 ): Promise<LocalStack['services']> {
@@ -272,7 +269,6 @@ async function startServices(
   const api = await start('api', 'resource API', settings.apiPort, {
     JWKS_URL: `http://127.0.0.1:${settings.authPort}/v1/oauth/jwks`,
     METRICS_PORT: String(settings.apiMetricsPort),
-    LOG_SIGNING_KEY: logSigningKey,
   })
   return { auth, api }
 }

@@ -135,24 +135,8 @@ export async function wasRemoved(
   return rows[0]?.action === 'person.removed'
 }
 
-/**
- * RFC 3339 in milliseconds, or in microseconds where they matter: entries older than the log have them. The era tells a
- * time moved to before Christ, which no filter would find, from the same time after.
- */
-const AT = `regexp_replace(to_char(a.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US AD'), '(000|) AD$', 'Z')`
-
-/** The receipt of a client's revocation, if it was signed. */
-export async function findRevocationReceipt(
-  db: Queryable,
-  { vendorId, clientId }: { vendorId: string; clientId: string },
-): Promise<string | undefined> {
-  const { rows } = await db.raw(
-    `select detail->>'receipt' as receipt from activity
-     where vendor_id = ? and subject = ? and action = 'client.revoked' order by entry_id limit 1`,
-    [vendorId, clientId],
-  )
-  return rows[0]?.receipt ?? undefined
-}
+/** RFC 3339 in milliseconds. */
+const AT = `to_char(a.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
 export interface ActivityRecord {
   entryId: number
@@ -163,14 +147,6 @@ export interface ActivityRecord {
   /** null: an operator, or the service. */
   userId: string | null
   userName: string | null
-  /** null: the entry has no place in the log yet. */
-  leafIndex: number | null
-  /** null without a place in the log, and once the detail is erased. */
-  salt: Buffer | null
-  /** null without a place in the log. */
-  detailHash: Buffer | null
-  /** null: no operator did it. */
-  operatorHash: Buffer | null
 }
 
 export interface ActivityFilter {
@@ -209,8 +185,7 @@ export async function listActivity(
   if (to !== undefined) conditions.push(['a.at < ?', to])
   const { rows } = await db.raw(
     `select a.entry_id as "entryId", ${AT} as at, a.action, a.subject, a.detail, a.user_id as "userId",
-       u.name as "userName", a.leaf_index as "leafIndex", a.salt, a.detail_hash as "detailHash",
-       a.operator_hash as "operatorHash"
+       u.name as "userName"
      from activity a left join users u using (user_id)
      where ${conditions.map(([sql]) => sql).join(' and ')} order by a.entry_id desc limit ?`,
     [...conditions.map(([, value]) => value as string), limit],
@@ -218,101 +193,22 @@ export async function listActivity(
   return rows
 }
 
-/** An entry as the log covers it. */
-export interface LogEntry {
-  entryId: number
-  at: string
+/** An entry of any company, or of the service as a whole. */
+export type ExportedEntry = Omit<ActivityRecord, 'userName'> & {
   vendorId: string | null
-  userId: string | null
-  action: string
-  subject: string
-  detail: Record<string, unknown>
-  operatorHash: Buffer | null
-}
-
-const LOG_ENTRY = `a.entry_id as "entryId", ${AT} as at, a.vendor_id as "vendorId", a.user_id as "userId", a.action,
-  a.subject, a.detail, a.operator_hash as "operatorHash"`
-
-/** Locks committed entries that have no place in the log yet, oldest first, so that none is erased after it is hashed. */
-export async function lockEntriesWithoutLeaf(transaction: Queryable, limit: number): Promise<LogEntry[]> {
-  const { rows } = await transaction.raw(
-    `select ${LOG_ENTRY} from activity a where leaf_index is null order by entry_id limit ? for no key update`,
-    [limit],
-  )
-  return rows
-}
-
-export interface Leaf {
-  entryId: number
-  leafIndex: number
-  salt: Buffer
-  detailHash: Buffer
-}
-
-export async function giveLeaves(transaction: Queryable, leaves: readonly Leaf[]): Promise<void> {
-  await transaction.raw(
-    `update activity a set leaf_index = l.leaf_index, salt = l.salt, detail_hash = l.detail_hash
-     from unnest(?::bigint[], ?::bigint[], ?::bytea[], ?::bytea[]) as l (entry_id, leaf_index, salt, detail_hash)
-     where a.entry_id = l.entry_id`,
-    [
-      leaves.map(({ entryId }) => entryId),
-      leaves.map(({ leafIndex }) => leafIndex),
-      leaves.map(({ salt }) => salt),
-      leaves.map(({ detailHash }) => detailHash),
-    ] as never,
-  )
-}
-
-/** An entry with everything that its hash was made from. Salts are null in an erased entry. */
-export interface LoggedEntry extends LogEntry {
-  leafIndex: number
   operator: string | null
-  salt: Buffer | null
-  detailHash: Buffer
-  operatorSalt: Buffer | null
 }
 
-const LOGGED_ENTRY = `${LOG_ENTRY}, a.leaf_index as "leafIndex", a.operator, a.salt, a.detail_hash as "detailHash",
-  a.operator_salt as "operatorSalt"`
-
-/** The entries at these places of the log, `to` exclusive, at most 5,000. Needs the rights of `integration_operator`. */
-export async function listLoggedEntries(
+/** Entries after this one, oldest first, at most `limit`. Needs the rights of `integration_operator`. */
+export async function listEntriesAfter(
   db: Queryable,
-  { from, to }: { from: number; to: number },
-): Promise<LoggedEntry[]> {
+  { entryId, since, limit }: { entryId: number; since: Date; limit: number },
+): Promise<ExportedEntry[]> {
   const { rows } = await db.raw(
-    `select ${LOGGED_ENTRY} from activity a where leaf_index >= ? and leaf_index < ? order by leaf_index limit 5000`,
-    [from, to],
+    `select a.entry_id as "entryId", ${AT} as at, a.vendor_id as "vendorId", a.user_id as "userId", a.operator, a.action,
+       a.subject, a.detail
+     from activity a where entry_id > ? and at >= ? order by entry_id limit ?`,
+    [entryId, since, limit],
   )
   return rows
-}
-
-/**
- * The entries whose detail is erased although no entry says that their subject or company was, at most 5,000. Needs the
- * rights of `integration_operator`.
- */
-export async function listUnexplainedErasures(db: Queryable): Promise<LoggedEntry[]> {
-  const { rows } = await db.raw(
-    `select ${LOGGED_ENTRY} from activity a where leaf_index is not null and salt is null and detail = '{}'
-       and not exists (select from activity e where e.subject = a.subject
-                       and e.action = 'person.erased' and e.operator is not null)
-       and not exists (select from activity e where e.subject = a.vendor_id
-                       and e.action = 'company.erased' and e.operator is not null)
-     order by leaf_index limit 5000`,
-  )
-  return rows
-}
-
-/** Where the log has the first entry from this time on; undefined if it has none. */
-export async function firstLeafSince(db: Queryable, since: Date): Promise<number | undefined> {
-  const { rows } = await db.raw('select min(leaf_index) as first from activity where at >= ?', [since])
-  return rows[0].first ?? undefined
-}
-
-/** Returns how many entries have had no place in the log for a minute. */
-export async function countWithoutLeaf(db: Queryable): Promise<number> {
-  const { rows } = await db.raw(
-    `select count(*) as waiting from activity where leaf_index is null and at < now() - interval '1 minute'`,
-  )
-  return rows[0].waiting
 }

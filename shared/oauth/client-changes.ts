@@ -40,7 +40,6 @@ class NoSuchClient extends Error {}
  * Revokes a client and adds the activity entry. Once it resolves, no process of either service accepts the client
  * or a token of it. Revoking it again changes nothing and gives the same promise again.
  * @param client.revokedBy null: the service, because the secret was found.
- * @param client.receipt Signs the receipt that the activity keeps.
  * @param client.check throws in the transaction of the revocation if it must not happen after all.
  * @returns undefined when the company has no such client.
  */
@@ -50,13 +49,11 @@ export async function revokeClient(
     vendorId,
     clientId,
     revokedBy,
-    receipt: sign,
     check = async () => {},
   }: {
     vendorId: string
     clientId: string
     revokedBy: Actor | null
-    receipt?: ((transaction: Queryable) => Promise<string>) | undefined
     check?: (transaction: Queryable) => Promise<void>
   },
 ): Promise<ClientRecord | undefined> {
@@ -74,8 +71,7 @@ export async function revokeClient(
       if (changed) {
         const entry = { vendorId, ...doneBy(revokedBy), action: 'client.revoked', subject: clientId } as const
         const reason = revokedBy === null && { reason: 'secret_found' }
-        const receipt = sign && { receipt: await sign(transaction) }
-        await appendActivity(transaction, { ...entry, detail: { name: record.name, ...reason, ...receipt } })
+        await appendActivity(transaction, { ...entry, detail: { name: record.name, ...reason } })
       }
       return record
     })

@@ -384,7 +384,7 @@ describe('discovery', () => {
     it('serves a page for each topic, at a stable address', () => {
       assert.deepEqual([...pages.keys()].sort(), [
         '/docs',
-        ...'activity analytics changelog errors events found-secrets rate-limits reference revocation rotation scopes security token verify versioning webhooks'
+        ...'analytics changelog errors events found-secrets rate-limits reference revocation rotation scopes security token verify versioning webhooks'
           .split(' ')
           .map((topic) => `/docs/${topic}`),
       ])

@@ -23,7 +23,7 @@ const EXCEPTIONS: [why: string, pattern: RegExp][] = [
     'clients are asked about by their ids, which are unique everywhere',
     /as asked \(client_id, jti, kid, place\)/,
   ],
-  ['the log is over the activity of all companies', /\bleaf_index\b/],
+  ['the export is of the activity of all companies', /where entry_id > \S+ and at >= /],
   ['a client authenticates by its id alone', /from oauth_clients where client_id = any/],
   [
     'usage is counted by client ids, of all companies at once',

@@ -6,7 +6,6 @@ import type { Manager } from '../http/manager.ts'
 import { nextCursor, page, pageParameters } from '../http/page.ts'
 import { type Access, type Route, route } from '../http/route.ts'
 import { actor, actorOf, instant } from '../http/schemas.ts'
-import { LogHead, LogPlace, readPlaces } from './proofs.ts'
 
 const time = (description: string) =>
   z.iso
@@ -41,10 +40,6 @@ const ActivityQuery = z.strictObject({
     .meta({ description: 'Only entries about this client.' }),
   from: time('Only entries at or after this time.'),
   to: time('Only entries before this time.'),
-  proof: z
-    .literal('true', 'must be true')
-    .optional()
-    .meta({ description: 'Also prove what the log holds: `log` and `head`.' }),
 })
 
 const ActivityEntry = z
@@ -59,15 +54,10 @@ const ActivityEntry = z
     detail: z
       .record(z.string(), z.unknown())
       .meta({ description: 'Details of the change, with `before` and `after` values where they apply.' }),
-    log: LogPlace.nullable()
-      .optional()
-      .meta({ description: 'Null for a second or two, until the log holds it.' }),
   })
   .meta({ id: 'ActivityEntry' })
 
-const ActivityPage = z
-  .object({ entries: z.array(ActivityEntry), nextCursor, head: LogHead.nullable().optional() })
-  .meta({ id: 'ActivityPage' })
+const ActivityPage = z.object({ entries: z.array(ActivityEntry), nextCursor }).meta({ id: 'ActivityPage' })
 
 export const createActivityRoutes = ({
   db,
@@ -82,11 +72,11 @@ export const createActivityRoutes = ({
     operationId: 'listActivity',
     tag: 'Activity',
     summary: 'List the activity of a company',
-    description: 'Newest first. Entries are never changed or removed, which `proof` proves.',
+    description: 'Newest first. Entries are never changed or removed.',
     by: manager,
     query: ActivityQuery,
     answers: { 200: { description: 'A page of entries.', schema: ActivityPage } },
-    async handle({ vendorId, query: { limit, cursor, userId, clientId, proof, ...filter } }) {
+    async handle({ vendorId, query: { limit, cursor, userId, clientId, ...filter } }) {
       const records = await listActivity(db, {
         vendorId,
         before: cursor?.[0],
@@ -96,10 +86,7 @@ export const createActivityRoutes = ({
         ...filter,
       })
       const { rows, nextCursor } = page(records, limit, ({ entryId }) => [entryId])
-      if (!proof) return { entries: rows.map(shown), nextCursor }
-      const { head, places } = await readPlaces(db, rows)
-      const entries = rows.map((row) => ({ ...shown(row), log: places.get(row.entryId) ?? null }))
-      return { entries, nextCursor, head }
+      return { entries: rows.map(shown), nextCursor }
     },
   }),
 ]

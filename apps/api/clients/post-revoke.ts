@@ -1,20 +1,10 @@
-import { findRevocationReceipt } from '#shared/accounts/activity.ts'
-import { newestHead } from '#shared/accounts/activity-log.ts'
 import { revokeClient } from '#shared/oauth/client-changes.ts'
-import type { Queryable } from '#shared/stores/postgres.ts'
 import { type Route, route } from '../http/route.ts'
 import { knownClientId, noSuchClient, oneClientAnswer } from './client-answer.ts'
 import type { ClientDependencies } from './dependencies.ts'
 import { OAuthClient } from './schemas.ts'
 
-export const postRevoke = ({
-  db,
-  redis,
-  clock,
-  revocation,
-  manager: by,
-  signReceipt,
-}: ClientDependencies): Route =>
+export const postRevoke = ({ db, redis, clock, revocation, manager: by }: ClientDependencies): Route =>
   route({
     method: 'post',
     path: '/v1/vendor/:vendorId/oauth-clients/:clientId/revoke',
@@ -31,19 +21,13 @@ export const postRevoke = ({
       200: {
         description: 'The client, now Revoked.',
         schema: OAuthClient,
-        headers: ['Activity-Receipt'],
       },
     },
     problems: ['not_found'],
-    async handle({ vendorId, session, params }, ctx) {
+    async handle({ vendorId, session, params }) {
       const clientId = knownClientId(params.clientId)
-      const { userId } = session
-      const act = { action: 'client.revoked', subject: clientId, vendorId, userId } as const
-      const receipt = signReceipt && (async (db: Queryable) => signReceipt(act, await newestHead(db)))
-      const client = await revokeClient(revocation, { vendorId, clientId, revokedBy: userId, receipt })
+      const client = await revokeClient(revocation, { vendorId, clientId, revokedBy: session.userId })
       if (!client) throw noSuchClient()
-      const kept = await findRevocationReceipt(db, { vendorId, clientId })
-      if (kept !== undefined) ctx.set('Activity-Receipt', kept)
       return oneClientAnswer({ db, redis, clock }, vendorId, client)
     },
   })

@@ -12,7 +12,6 @@ import { published } from './published.ts'
 import { securityTxt } from './security-txt.ts'
 
 const METADATA_PATH = '/.well-known/oauth-protected-resource'
-const ACTIVITY_KEYS_PATH = '/.well-known/activity-keys.json'
 const SECURITY_TXT_PATH = '/.well-known/security.txt'
 
 const ResourceMetadata = z
@@ -35,8 +34,6 @@ export interface DiscoveryDependencies {
 
 interface PublishingDependencies extends DiscoveryDependencies {
   clock: Clock
-  /** The keys that verify the heads of the activity log, as a JWK Set, if there are any. */
-  activityKeys: (() => Promise<object>) | undefined
   /** Without one there is no security.txt. */
   securityContact: string | undefined
 }
@@ -61,7 +58,7 @@ export function createDiscovery(deps: PublishingDependencies): {
   /** Answers 404 with a page to a browser that asks for a page of the documentation that there is not. */
   missingPage: Middleware<ApiState>
 } {
-  const { issuer, apiResource, routes, clock, securityContact: contact, activityKeys } = deps
+  const { issuer, apiResource, routes, clock, securityContact: contact } = deps
   const getMetadata = metadataRoute({ issuer, apiResource })
   let document: ApiDocument | undefined
   const openapi = () => {
@@ -71,11 +68,6 @@ export function createDiscovery(deps: PublishingDependencies): {
   const { pathname } = new URL(resourceMetadataUrl(apiResource))
   const { files, missing } = createDocs({ openapi, issuer, apiResource, securityContact: contact })
   files.set('/openapi.json', { type: 'application/json', content: () => JSON.stringify(openapi()) })
-  if (activityKeys)
-    files.set(ACTIVITY_KEYS_PATH, {
-      type: 'application/jwk-set+json',
-      content: async () => JSON.stringify(await activityKeys()),
-    })
   const router = routerOf([
     getMetadata,
     ...(pathname === METADATA_PATH ? [] : [{ ...getMetadata, path: pathname }]),

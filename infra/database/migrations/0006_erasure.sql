@@ -1,7 +1,7 @@
 -- The functions below erase only what an operator's entry in the activity names. So no erasure goes unrecorded, and the
 -- right to call them is neither a right to delete anything else nor to change what was recorded.
 -- Looks at the next max_rows entries, and removes the details of those about erased people, and of those of erased
--- companies. The log has only a salted hash of them, and loses the salt. What happened, when, and to which subject stays. last_entry is null at the end.
+-- companies. What happened, when, and to which subject stays. last_entry is null at the end.
 create function erase_from_activity(after bigint, max_rows integer, out last_entry bigint, out erased integer)
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -14,7 +14,7 @@ begin
     from public.activity a where a.entry_id > after order by a.entry_id limit max_rows),
   blanked as (
     update public.activity a
-    set detail = '{}', salt = null
+    set detail = '{}'
     from step s
     where a.entry_id = s.entry_id and (s.of_company and a.detail <> '{}'
       or s.of_person and jsonb_exists_any(a.detail, array['name', 'email']))

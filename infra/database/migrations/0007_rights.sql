@@ -46,11 +46,8 @@ grant select on analytics_revisions to integration_api;
 grant execute on function remember_which_are_new, create_analytics_event_partitions, drop_old_analytics_events,
   forget_old_analytics_event_ids to integration_api;
 
-grant select (entry_id, vendor_id, user_id, action, subject, detail, at, leaf_index, salt, detail_hash, operator_hash),
-  insert (vendor_id, user_id, action, subject, detail), update (leaf_index, salt, detail_hash)
-  on activity to integration_api;
-grant select, insert on activity_tree to integration_api;
-grant select, insert (tree_size, root_hash, signed) on activity_heads to integration_api;
+grant select (entry_id, vendor_id, user_id, action, subject, detail, at),
+  insert (vendor_id, user_id, action, subject, detail) on activity to integration_api;
 
 -- No token of a session or an invitation, no secret's hash, and no entry in a person's name. A client can be revoked, but
 -- not created. A private key is stored encrypted, so reading or planting one takes KEY_ENCRYPTION_KEY too.
@@ -86,9 +83,7 @@ grant execute on function remember_which_are_new to integration_operator;
 grant select, insert on analytics_events, analytics_event_ids to integration_operator;
 grant select, insert, update on analytics_daily to integration_operator;
 
-grant select (entry_id, vendor_id, user_id, operator, action, subject, detail, at, leaf_index, salt, detail_hash,
-    operator_salt, operator_hash),
+grant select (entry_id, vendor_id, user_id, operator, action, subject, detail, at),
   insert (vendor_id, action, subject, detail, operator) on activity to integration_operator;
-grant select on activity_tree, activity_heads to integration_operator;
 grant execute on function erase_from_activity, erase_person, erase_company, erase_company_rows, erase_analytics_events
   to integration_operator;

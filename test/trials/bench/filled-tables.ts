@@ -23,7 +23,7 @@ export async function fillTables(world: World): Promise<void> {
   const { db } = world
   await addCompanies(db, COMPANIES, DAYS)
   await addClientsOfMany(db, CLIENTS)
-  for (const add of [addUsage, addPeople, addTheirs, addHeads, addRevokedTokens, addEvents]) await add(db)
+  for (const add of [addUsage, addPeople, addTheirs, addRevokedTokens, addEvents]) await add(db)
   await analyze(db)
 }
 
@@ -73,15 +73,6 @@ async function addTheirs(db: Knex): Promise<void> {
     `insert into client_creation_keys
      select vendor_id, (select min(user_id) from users), client_id, sha256(''), client_id, now()
      from oauth_clients limit ?`,
-    [ROWS],
-  )
-}
-
-/** Heads of the activity log from before its first. */
-async function addHeads(db: Knex): Promise<void> {
-  await db.raw(
-    `insert into activity_heads (head_id, tree_size, root_hash, at) overriding system value
-     select -n, 0, sha256(''), now() - n * interval '1 hour' from generate_series(1, ?::int) as n`,
     [ROWS],
   )
 }

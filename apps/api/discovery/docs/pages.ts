@@ -58,11 +58,6 @@ const GROUPS: readonly TopicGroup[] = [
         title: 'Report a found secret',
         words: 'For anyone who finds a client secret, and for secret scanners.',
       },
-      {
-        slug: 'activity',
-        title: 'Check the activity',
-        words: 'Prove that no entry of your company was changed.',
-      },
       { slug: 'verify', title: 'Verify a token', words: 'For a service that receives access tokens itself.' },
     ],
   },

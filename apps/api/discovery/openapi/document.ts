@@ -24,7 +24,6 @@ const text = (example: string): JsonSchema => ({ type: 'string', examples: [exam
 
 /** Header fields of answers, once for all operations. */
 const HEADERS: Record<string, Header> = {
-  'Activity-Receipt': field('A JWS that says who did it and when: see /docs/activity.', text('eyJhbGci…')),
   'Cache-Control': field('For how long the answer may be kept.', text('public, max-age=300')),
   'WWW-Authenticate': field(
     'How to authenticate, and what was wrong (RFC 6750 §3, RFC 9110 §11.6.1).',

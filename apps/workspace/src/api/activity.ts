@@ -24,30 +24,25 @@ const companyPath = (vendorId: string) => `/v1/vendor/${encodeURIComponent(vendo
 async function readPage(
   vendorId: string,
   filter: ActivityFilter,
-  { limit, cursor, proof, signal }: { limit: number; cursor: string; proof?: 'true'; signal?: AbortSignal },
+  { limit, cursor, signal }: { limit: number; cursor: string; signal?: AbortSignal },
 ): Promise<ActivityPage> {
   const query = new URLSearchParams({
     ...filter,
     limit: String(limit),
     ...(cursor && { cursor }),
-    ...(proof && { proof }),
   })
   return asMe<ActivityPage>(`${companyPath(vendorId)}/activity?${query}`, { signal })
 }
 
-/** An entry and the head of the log that its proof leads to. */
-export type ProvenEntry = ActivityEntry & { head: NonNullable<ActivityPage['head']> | null }
-
-/** All that the filter lets through, newest first, with the proofs. */
-export async function readAllActivity(vendorId: string, filter: ActivityFilter): Promise<ProvenEntry[]> {
-  const entries: ProvenEntry[] = []
+/** All that the filter lets through, newest first, on all pages. */
+export async function readAllActivity(vendorId: string, filter: ActivityFilter): Promise<ActivityEntry[]> {
+  const entries: ActivityEntry[] = []
   for (let cursor: string | null = ''; cursor !== null; ) {
     const page: ActivityPage = await readPage(vendorId, filter, {
       limit: LARGEST_PAGE,
       cursor,
-      proof: 'true',
     })
-    entries.push(...page.entries.map((entry) => ({ ...entry, head: page.head ?? null })))
+    entries.push(...page.entries)
     cursor = page.nextCursor
   }
   return entries

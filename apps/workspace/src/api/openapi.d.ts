@@ -836,7 +836,6 @@ export interface components {
             entries: components["schemas"]["ActivityEntry"][];
             /** @description Send it as `cursor` to get the next page; null on the last page. */
             nextCursor: string | null;
-            head?: components["schemas"]["LogHead"] | null;
         };
         ActivityEntry: {
             entryId: string;
@@ -850,26 +849,6 @@ export interface components {
             detail: {
                 [key: string]: unknown;
             };
-            /** @description Null for a second or two, until the log holds it. */
-            log?: components["schemas"]["LogPlace"] | null;
-        };
-        /** @description Proves that `head` covers the entry (RFC 9162 §2.1.3). */
-        LogPlace: {
-            /** Format: int64 */
-            index: number;
-            /** @description Null once the detail is erased. */
-            salt: string | null;
-            detailHash: string;
-            operatorHash: string | null;
-            /** @description Hashes, separated by dots. */
-            proof: string;
-        };
-        /** @description The log of all entries. `signed` is a JWS of the same. */
-        LogHead: {
-            /** Format: int64 */
-            treeSize: number;
-            rootHash: string;
-            signed: string | null;
         };
         PersonPage: {
             people: components["schemas"]["Person"][];
