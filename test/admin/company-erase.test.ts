@@ -104,7 +104,7 @@ describe('admin company erase', () => {
       )
     }
     for (const [table, columns] of [
-      ['client_usage', 'select client_id, now()'],
+      ['client_usage', 'select client_id, now(), now()'],
       ['client_usage_hourly', 'select client_id, now(), 1'],
       ['client_usage_by_minute', 'select client_id, now(), 1, 0'],
       ['client_usage_daily', 'select client_id, now(), now(), now(), 0'],

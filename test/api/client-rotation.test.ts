@@ -309,7 +309,7 @@ describe('the rotation of a client', () => {
       // A day or two ahead of the database, where it is safe by the process's clock.
       const days = Math.floor((Date.now() - api.clock.now()) / 86_400_000) + 2
       for (const [table, columns] of [
-        ['client_usage', ['last_used_at']],
+        ['client_usage', ['first_used_at', 'last_used_at']],
         ['client_usage_hourly', ['hour']],
         ['client_usage_daily', ['first_used_at', 'last_used_at']],
         ['client_address_usage', ['first_seen_at', 'last_seen_at']],

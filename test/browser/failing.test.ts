@@ -116,9 +116,10 @@ describe('workspace: clients that fail', () => {
 async function usedUntilYesterday(clientId: string): Promise<void> {
   const { stores } = await testStack()
   const db = createPostgres({ url: stores.postgres.ownerUrl, poolSize: 1, applicationName: 'test' })
-  await db.raw(`insert into client_usage (client_id, last_used_at) values (?, now() - interval '26 hours')`, [
-    clientId,
-  ])
+  await db.raw(
+    `insert into client_usage select id, at, at from (values (?, now() - interval '26 hours')) as use (id, at)`,
+    [clientId],
+  )
   for (const address of ['127.0.0.1', '::1'])
     await db.raw(
       `insert into client_address_usage (client_id, address, tokens, last_seen_at)

@@ -96,7 +96,7 @@ async function createManyClients(): Promise<string> {
       sha256(n::text::bytea), user_id, now() - case when n < 40 then n * interval '1 second' else n * interval '8 days' end,
       case when n = 54 then 'cli_' || left(md5('55'), 22) end
     from generate_series(1, 60) as n, memberships where vendor_id = 'ven_manyclients';
-    insert into client_usage select client_id, now() - interval '11 months' from oauth_clients
+    insert into client_usage select client_id, now() - interval '11 months', now() - interval '11 months' from oauth_clients
       where vendor_id = 'ven_manyclients' and created_at < now() - interval '1 day';
     insert into client_usage_hourly select client_id, date_trunc('hour', now()), 1234567, 0 from oauth_clients
       where vendor_id = 'ven_manyclients' and created_at < now() - interval '1 day'`)

@@ -56,7 +56,7 @@ export async function fillLargestCompany(
 async function addUsage(db: Knex, vendorId: string, now: Date): Promise<void> {
   const ofEach = (sql: string, ...values: (Date | number)[]) =>
     db.raw(`${sql} where vendor_id = ?`, [...values, vendorId])
-  await ofEach('insert into client_usage select client_id, ? from oauth_clients', now)
+  await ofEach('insert into client_usage select client_id, ?, ? from oauth_clients', now, now)
   await ofEach(
     `insert into client_usage_hourly
      select client_id, date_trunc('hour', ?::timestamptz) - n * interval '1 hour', 60, 1

@@ -84,7 +84,9 @@ async function store(transaction: Queryable, clients: [clientId: string, Pending
     STORE_DAYS,
     lines(({ minutes }) => daysOfUse(minutesUsed(minutes)).map(dayToStore)),
   )
-  const used = lines(({ lastUsedAt_ms: at }) => (at === undefined ? [] : [{ at }]))
+  const used = lines(({ lastUsedAt_ms: at, hours }) =>
+    at === undefined ? [] : [{ at, tokens: tokensIn(hours) }],
+  )
   await write(STORE_LAST_USE, used)
   await write(
     storeCounts('client_usage_hourly', 'hour'),
@@ -104,6 +106,9 @@ async function store(transaction: Queryable, clients: [clientId: string, Pending
   await write(STORE_ADDRESSES, seen)
   await write(KEEP_LATEST_ADDRESSES, seen)
 }
+
+const tokensIn = (hours: PendingUsage['hours']): number =>
+  [...hours.values()].reduce((sum, { tokens }) => sum + tokens, 0)
 
 const dayToStore = ({ day_ms, firstUsedAt_ms, lastUsedAt_ms, longestGap_ms, before_ms }: NewDay) => ({
   at: day_ms,
@@ -139,10 +144,14 @@ const STORE_DAYS = `
     longest_gap_s = greatest(d.longest_gap_s, excluded.longest_gap_s)`
 
 const STORE_LAST_USE = `
-  insert into client_usage (client_id, last_used_at)
-  select c.client_id, to_timestamp(u.at / 1000) ${from()}
+  insert into client_usage as l (client_id, first_used_at, last_used_at, longest_quiet_s)
+  select c.client_id, to_timestamp(u.at / 1000), to_timestamp(u.at / 1000), case when u.tokens > 1 then 0 end
+  ${from(', tokens bigint')}
   on conflict (client_id) do update
-  set last_used_at = greatest(client_usage.last_used_at, excluded.last_used_at)`
+  set first_used_at = least(l.first_used_at, excluded.first_used_at),
+    last_used_at = greatest(l.last_used_at, excluded.last_used_at),
+    longest_quiet_s = greatest(l.longest_quiet_s, 0,
+      extract(epoch from excluded.last_used_at - l.last_used_at)::integer)`
 
 const storeCounts = (table: string, width: string) => `
   insert into ${table} (client_id, ${width}, tokens, refused)

@@ -140,8 +140,11 @@ create table client_rotation (
 create index client_rotation_armed on client_rotation (armed_at) where armed_at is not null;
 
 create table client_usage (
-  client_id    text primary key references oauth_clients,
-  last_used_at timestamptz not null
+  client_id       text primary key references oauth_clients,
+  first_used_at   timestamptz not null,
+  last_used_at    timestamptz not null check (last_used_at >= first_used_at),
+  -- the longest time between two tokens, in seconds; null: it got one
+  longest_quiet_s integer check (longest_quiet_s >= 0)
 );
 create table client_usage_hourly (
   client_id text not null references oauth_clients,

@@ -30,7 +30,7 @@ export async function fillTables(world: World): Promise<void> {
 /** As if every client had been used in each of the last hours. */
 async function addUsage(db: Knex): Promise<void> {
   await db.raw(
-    'insert into client_usage select client_id, now() from oauth_clients limit ? on conflict do nothing',
+    'insert into client_usage select client_id, now(), now() from oauth_clients limit ? on conflict do nothing',
     [CLIENTS],
   )
   await db.raw(
