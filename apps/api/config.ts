@@ -1,5 +1,12 @@
 import { z } from 'zod'
-import { addressRangeList, commonShape, httpUrl, integer, rate, readConfig } from '#shared/process/config.ts'
+import {
+  addressRangeList,
+  commonShape,
+  httpUrl,
+  integer,
+  rate,
+  readServiceConfig,
+} from '#shared/process/config.ts'
 import { EVENT_RETENTION_DAYS_DEFAULT, EVENT_RETENTION_DAYS_MIN } from './analytics/housekeeping.ts'
 import {
   type OpenidSettings,
@@ -86,7 +93,7 @@ export type ApiConfig = Readonly<z.infer<z.ZodObject<typeof apiShape>>> & {
 
 /** @throws ConfigError naming every variable that is missing or wrong. */
 export function readApiConfig(env: Record<string, string | undefined>): ApiConfig {
-  const config = readConfig(env, { ...apiShape, ...openidShapeFor(env) })
+  const config = readServiceConfig(env, { ...apiShape, ...openidShapeFor(env) })
   const JWKS_URL = config.JWKS_URL ?? `${config.ISSUER}/v1/oauth/jwks`
   return Object.freeze({ ...config, JWKS_URL, openid: openidSettings(config) })
 }

@@ -1,11 +1,10 @@
 import { systemClock } from '#shared/process/clock.ts'
 import { runService } from '#shared/process/service-process.ts'
-import { apiShape, readApiConfig } from './config.ts'
+import { readApiConfig } from './config.ts'
 import { createHttpServer } from './http/server.ts'
 
 await runService(process.env, process.argv.slice(2), {
   name: 'api',
-  shape: apiShape,
   readConfig: readApiConfig,
   createHttpServer,
   async load() {

@@ -1,5 +1,12 @@
 import { z } from 'zod'
-import { between, commonShape, integer, keyEncryptionKey, rate, readConfig } from '#shared/process/config.ts'
+import {
+  between,
+  commonShape,
+  integer,
+  keyEncryptionKey,
+  rate,
+  readServiceConfig,
+} from '#shared/process/config.ts'
 
 export const authShape = {
   ...commonShape,
@@ -35,4 +42,4 @@ export type AuthConfig = Readonly<z.infer<z.ZodObject<typeof authShape>>>
 
 /** @throws ConfigError naming every variable that is missing or wrong. */
 export const readAuthConfig = (env: Record<string, string | undefined>): AuthConfig =>
-  readConfig(env, authShape)
+  readServiceConfig(env, authShape)

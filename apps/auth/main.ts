@@ -1,11 +1,10 @@
 import { systemClock } from '#shared/process/clock.ts'
 import { runService } from '#shared/process/service-process.ts'
-import { authShape, readAuthConfig } from './config.ts'
+import { readAuthConfig } from './config.ts'
 import { createHttpServer } from './server.ts'
 
 await runService(process.env, process.argv.slice(2), {
   name: 'auth',
-  shape: authShape,
   readConfig: readAuthConfig,
   createHttpServer,
   async load() {

@@ -5,9 +5,7 @@ import { Argument, type Command } from 'commander'
 import { commonShape, readConfig, storesWithoutTls } from '#shared/process/config.ts'
 import { type SettingReference, settingsOf } from '#shared/process/setting-reference.ts'
 import { MIGRATE_SHAPE } from '../database/migrate-settings.ts'
-import { KEY_COMMAND_SHAPE } from '../key-command.ts'
 import { LOCAL_SHAPE } from '../local/settings.ts'
-import { unknownSettings, withUnknown } from '../setting-names.ts'
 import { command, group, type Outcome, type Print } from './commands.ts'
 import { OPERATOR_SHAPE } from './operator.ts'
 
@@ -46,36 +44,24 @@ async function check(
   service: ServiceName,
   env: NodeJS.ProcessEnv,
 ): Promise<{ text: string; exitCode: number }> {
-  const problems = await node(['main.ts', '--check'], { service, env }).then(
-    () => undefined,
-    ({ code, stderr }: { code?: unknown; stderr: string }) => {
-      if (code !== EXIT_CONFIG) throw new Error(stderr)
-      return stderr.trim()
-    },
-  )
-  const unknown = unknownSettings(env)
-  if (problems !== undefined || unknown.length > 0)
-    return { text: withUnknown(problems ?? 'The configuration is invalid:', unknown), exitCode: EXIT_CONFIG }
+  try {
+    await node(['main.ts', '--check'], { service, env })
+  } catch (error) {
+    const { code, stderr } = error as { code?: unknown; stderr: string }
+    if (code !== EXIT_CONFIG) throw new Error(stderr)
+    return { text: stderr.trim(), exitCode: EXIT_CONFIG }
+  }
   const { DATABASE_URL, REDIS_URL, REVOCATION_REDIS_URL } = commonShape
   const stores = readConfig(env, { DATABASE_URL, REDIS_URL, REVOCATION_REDIS_URL })
   const plain = storesWithoutTls(stores).map((name) => `  ${name}: leads to another machine without TLS`)
   return { text: ['The settings are usable.', ...plain].join('\n'), exitCode: 0 }
 }
 
-/** Runs a program of a service, so that this one need not load the service's code. It gets its key as in production. */
+/** Runs a program of a service, so that this one need not load the service's code. */
 const node = (
   [program = '', ...args]: string[],
   { service, env = {} }: { service: ServiceName; env?: NodeJS.ProcessEnv },
-) =>
-  run(
-    process.execPath,
-    [
-      ...(service === 'auth' ? [join(ROOT, 'infra/deploy/with-key.ts')] : []),
-      join(ROOT, 'apps', service, program),
-      ...args,
-    ],
-    { env },
-  )
+) => run(process.execPath, [join(ROOT, 'apps', service, program), ...args], { env })
 
 async function settingsOfService(service: ServiceName): Promise<SettingReference[]> {
   return JSON.parse((await node(['settings.ts'], { service })).stdout)
@@ -88,10 +74,7 @@ async function reference(): Promise<Outcome> {
     [ofAuth, ofApi].every((settings) => settings.some((other) => isDeepStrictEqual(other, setting)))
   const sections: [title: string, settings: SettingReference[]][] = [
     ['Both services', ofAuth.filter(isCommon)],
-    [
-      'The authorization server',
-      [...ofAuth.filter((setting) => !isCommon(setting)), ...settingsOf(KEY_COMMAND_SHAPE)],
-    ],
+    ['The authorization server', ofAuth.filter((setting) => !isCommon(setting))],
     ['The resource API', ofApi.filter((setting) => !isCommon(setting))],
     ['The migration (`npm run migrate`)', settingsOf(MIGRATE_SHAPE)],
     ['The admin command (`npm run admin`)', settingsOf(OPERATOR_SHAPE)],
@@ -102,9 +85,9 @@ async function reference(): Promise<Outcome> {
 
 const PREFACE = `# Settings
 
-Every setting is an environment variable. A program with invalid settings lists all of them and exits with code 78. At startup, likely misspellings are logged.
+Every setting is an environment variable. A program with invalid settings lists all of them and exits with code 78. So does a service with a variable that begins like its settings but is none, such as an unknown \`RATE_…\` or \`OPENID_…\`.
 
-A setting marked with * is a secret. Instead, \`<NAME>_FILE\` may name a file that contains it. Rates are \`limit/seconds\`. \`npm run admin -- config check auth\` (or \`api\`) checks an environment without starting anything, and lists every unknown \`RATE_…\` or \`OPENID_…\` variable too.
+A setting marked with * is a secret. Instead, \`<NAME>_FILE\` may name a file that contains it. Rates are \`limit/seconds\`. \`npm run admin -- config check auth\` (or \`api\`) checks an environment without starting anything.
 
 \`npm run admin -- config reference\` generates this page from the code that reads the settings.
 `

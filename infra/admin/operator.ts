@@ -7,7 +7,6 @@ import { createRevocation, type Revocation } from '#shared/revocation/revocation
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
 import { createRedis, type Redis } from '#shared/stores/redis.ts'
 import { MIGRATE_SHAPE } from '../database/migrate-settings.ts'
-import { KEY_COMMAND_SHAPE, withKey } from '../key-command.ts'
 import { AUDIT_FILE } from '../local/data-dir.ts'
 import { type RunningStack, readRunning } from '../local/running.ts'
 
@@ -63,7 +62,7 @@ const KEY_SHAPE = {
 }
 
 /** The settings of `npm run admin`. */
-export const OPERATOR_SHAPE = { ...STORES_SHAPE, ...KEY_SHAPE, ...KEY_COMMAND_SHAPE }
+export const OPERATOR_SHAPE = { ...STORES_SHAPE, ...KEY_SHAPE }
 
 const STATEMENT_TIMEOUT_MS = 30_000
 
@@ -79,7 +78,7 @@ export async function operatorStores(env: NodeJS.ProcessEnv): Promise<OperatorSt
       databaseUrl: given.DATABASE_URL,
       redisUrl: given.REVOCATION_REDIS_URL ?? given.REDIS_URL,
       usageRedisUrl: given.REDIS_URL ?? given.REVOCATION_REDIS_URL,
-      keyEncryptionKey: async () => readConfig(await withKey(env), KEY_SHAPE).KEY_ENCRYPTION_KEY,
+      keyEncryptionKey: async () => readConfig(env, KEY_SHAPE).KEY_ENCRYPTION_KEY,
     }
   }
   const dataDir = resolve(given.DATA_DIR)
@@ -162,7 +161,7 @@ export function createOperator(
       const keys = await keyEncryptionKey()
       if (keys) return keys
       throw new OperatorError(
-        'Set KEY_ENCRYPTION_KEY too (or KEY_ENCRYPTION_KEY_COMMAND), to the value that the authorization server uses. It encrypts the new key.',
+        'Set KEY_ENCRYPTION_KEY too (or KEY_ENCRYPTION_KEY_FILE), to the value that the authorization server uses. It encrypts the new key.',
       )
     },
     async close() {

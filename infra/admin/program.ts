@@ -1,7 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { ConfigError } from '#shared/process/config.ts'
 import { VERSION } from '#shared/process/version.ts'
-import { KeyCommandError } from '../key-command.ts'
 import { addAnalyticsCommands } from './analytics-commands.ts'
 import { addAuditCommands } from './audit-commands.ts'
 import { addClientCommands } from './client-commands.ts'
@@ -108,6 +107,6 @@ function checkedName(name: string): string {
 /** Returns only the message of a library's error. An AggregateError of several addresses has no message of its own. */
 function sentenceOf(error: unknown): string {
   const { message, errors } = error as AggregateError
-  if ([OperatorError, ConfigError, KeyCommandError].some((type) => error instanceof type)) return message
+  if (error instanceof OperatorError || error instanceof ConfigError) return message
   return `The command failed: ${message || (errors ?? []).map((each: Error) => each.message).join(', ')}`
 }

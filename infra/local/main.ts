@@ -3,6 +3,7 @@ import { ConfigError } from '#shared/process/config.ts'
 import { card } from './card.ts'
 import { sentence } from './failure.ts'
 import { Parts } from './parts.ts'
+import { EXIT_CONFIG } from './service.ts'
 import { localSettings } from './settings.ts'
 import { type LocalStackOptions, startLocalStack } from './stack.ts'
 
@@ -12,7 +13,6 @@ import { type LocalStackOptions, startLocalStack } from './stack.ts'
  */
 const SIGNALS_PER_STOP = ['start', 'dev'].includes(process.env.npm_lifecycle_event ?? '') ? 2 : 1
 const EXIT_USAGE = 64
-const EXIT_CONFIG = 78
 const EXIT_FORCED = 130
 
 const say = (line: string): void => {
@@ -24,7 +24,6 @@ const complain = (text: string): void => {
 
 async function main(): Promise<number> {
   const { settings, ...options } = readOrExit()
-  for (const unknown of settings.unknown) say(unknown.sentence)
   const parts = new Parts()
   const stopped = new AbortController()
   onStopSignal({
@@ -54,7 +53,7 @@ async function main(): Promise<number> {
   } catch (error) {
     if (stopped.signal.aborted) return 0
     complain(sentence(error, settings.dataDir))
-    return 1
+    return error instanceof ConfigError ? EXIT_CONFIG : 1
   } finally {
     await parts.stop()
     if (stopped.signal.aborted) say('Stopped')

@@ -1,8 +1,11 @@
+import { ConfigError } from '#shared/process/config.ts'
 import { serviceEnvironment } from '../service-environment.ts'
 import { type Child, endsWithParent, startChild } from './child.ts'
 import { Failure } from './failure.ts'
 import { printedLevel, routeOutput } from './service-output.ts'
 
+/** EX_CONFIG of sysexits.h. */
+export const EXIT_CONFIG = 78
 const READY_DEADLINE_MS = 60_000
 const READY_POLL_MS = 50
 /** Longer than a service needs to drain. */
@@ -40,7 +43,7 @@ export interface RunningService {
 /**
  * Starts a service as its own process, which also exits when this process does, because the channel between them closes.
  * Resolves once it is ready.
- * @throws Failure with its last output if it exits before that, or is not ready in time.
+ * @throws ConfigError if it refuses its settings, or Failure with its last output if it exits or is not ready in time.
  */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   const { program, port, env, output, logLevel, auditFile, watch, inspect } = options
@@ -84,6 +87,7 @@ async function becomesReady(url: string, child: Child, { name, signal }: Service
   for (;;) {
     signal?.throwIfAborted()
     const end = child.end()
+    if (end === `exit code ${EXIT_CONFIG}`) throw new ConfigError(child.output())
     if (end !== undefined) throw new Failure(`${name} did not start (${explained(end)})${lastWords(child)}`)
     if (Date.now() > deadline) throw new Failure(`${name} did not become ready${lastWords(child)}`)
     if (await answersOk(`${url}/readyz`)) return

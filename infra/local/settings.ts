@@ -11,7 +11,6 @@ import {
   readConfig,
   storeUrl,
 } from '#shared/process/config.ts'
-import { type UnknownSetting, unknownSettings, withUnknown } from '../setting-names.ts'
 
 const HIGHEST_PORT = 65_535
 const DEFAULT_PORT = 8_080
@@ -79,26 +78,16 @@ const NOT_PASSED_ON = new Set([
 ])
 
 /** The settings of the local stack. Everything has a default. `issuer` and `apiResource` default to the gateway. */
-export type LocalSettings = ReturnType<typeof settingsOf>
+export type LocalSettings = ReturnType<typeof localSettings>
 
-/** @throws ConfigError that names every invalid or unknown variable. */
-export function localSettings(env: NodeJS.ProcessEnv): LocalSettings {
-  const unknown = unknownSettings(env)
-  try {
-    return settingsOf(env, unknown)
-  } catch (error) {
-    throw new ConfigError(withUnknown((error as Error).message, unknown), { cause: error })
-  }
-}
-
-function settingsOf(env: NodeJS.ProcessEnv, unknown: UnknownSetting[]) {
+/** @throws ConfigError that names every invalid variable. */
+export function localSettings(env: NodeJS.ProcessEnv) {
   const given = readConfig(env, LOCAL_SHAPE)
   const { PORT, AUTH_PORT = PORT + 1, API_PORT = PORT + 2 } = given
   const { AUTH_METRICS_PORT = PORT + 3, API_METRICS_PORT = PORT + 4 } = given
   requireDistinctPorts([PORT, AUTH_PORT, API_PORT, AUTH_METRICS_PORT, API_METRICS_PORT])
   const baseUrl = `http://localhost:${PORT}`
-  const isPassedOn = (name: string): boolean =>
-    !NOT_PASSED_ON.has(name.replace(/_FILE$/, '')) && !unknown.some(({ variable }) => variable === name)
+  const isPassedOn = (name: string): boolean => !NOT_PASSED_ON.has(name.replace(/_FILE$/, ''))
   return {
     port: PORT,
     authPort: AUTH_PORT,
@@ -123,7 +112,6 @@ function settingsOf(env: NodeJS.ProcessEnv, unknown: UnknownSetting[]) {
         ),
       ),
     } as Record<string, string>,
-    unknown,
   }
 }
 

@@ -213,9 +213,11 @@ const fill = (
     return { seeded, client }
   })
 
-/** The authorization server must not get the OpenID provider's client secret. */
-const withoutSecretsOfApi = (env: Record<string, string>): Record<string, string> =>
-  Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('OPENID_')))
+/** Each service refuses settings of the other, and the authorization server must not get the API's secrets. */
+const OF_OTHER_SERVICE = {
+  auth: /^(?:OPENID_|RATE_(?!TOKEN_|INTROSPECTIONS_))/,
+  api: /^(?:ROTATE_KEYS_|RATE_(?:TOKEN|INTROSPECTIONS)_)/,
+}
 
 /** Each service gets its own database role and Redis user; only the authorization server gets the key encryption key. */
 async function startServices(
@@ -233,7 +235,9 @@ async function startServices(
 ): Promise<LocalStack['services']> {
   const trusted = (await gatewayAddress()) ?? '127.0.0.1'
   const env = (service: 'auth' | 'api') => ({
-    ...(service === 'api' ? settings.serviceEnv : withoutSecretsOfApi(settings.serviceEnv)),
+    ...Object.fromEntries(
+      Object.entries(settings.serviceEnv).filter(([name]) => !OF_OTHER_SERVICE[service].test(name)),
+    ),
     DATABASE_URL: stores.postgres.serviceUrl(service),
     REDIS_URL: stores.redis.serviceUrl(service),
     ISSUER: settings.issuer,

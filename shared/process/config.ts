@@ -1,7 +1,6 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { BlockList, isIP } from 'node:net'
 import { z } from 'zod'
-import { misspeltSettings } from './misspelt.ts'
 
 /** A process's settings are invalid. `message` lists every problem, one per line, and contains no value. */
 export class ConfigError extends Error {}
@@ -9,15 +8,20 @@ export class ConfigError extends Error {}
 export type Env = Record<string, string | undefined>
 
 const SECRET_FILE_MAX_BYTES = 64 * 1_024
+/** Names of variables that begin so are meant for a service, so an unknown one is a typo or has been removed. */
+const SERVICE_PREFIX = /^(?:KEY_ENCRYPTION|OPENID|RATE|ROTATE_KEYS|TRUSTED)_/
 
 /**
  * Reads a process's settings from its environment, once. A setting whose schema says `secret` in its metadata may
  * instead be in the file that `<NAME>_FILE` names; a line break at the end of that file is ignored.
- * @throws ConfigError naming every variable that is missing, wrong or misspelt, all at once, without its value.
+ * @throws ConfigError naming every variable that is missing or wrong, all at once, without its value.
  */
-export function readConfig<T extends z.ZodRawShape>(env: Env, shape: T): Readonly<z.infer<z.ZodObject<T>>> {
+export function readConfig<T extends z.ZodRawShape>(
+  env: Env,
+  shape: T,
+  problems: string[] = [],
+): Readonly<z.infer<z.ZodObject<T>>> {
   const given: Record<string, string> = {}
-  const problems: string[] = []
   for (const [name, schema] of Object.entries(shape)) {
     const value = env[name]
     const file = z.globalRegistry.get(schema)?.secret ? env[`${name}_FILE`] : undefined
@@ -37,8 +41,19 @@ export function readConfig<T extends z.ZodRawShape>(env: Env, shape: T): Readonl
     problems.push(`${name}: ${name in given ? message : 'is required'}`)
   }
   if (result.success && problems.length === 0) return Object.freeze(result.data)
-  problems.push(...misspeltSettings(env, Object.keys(shape)).map(({ sentence }) => sentence))
   throw new ConfigError(`The configuration is invalid:\n  ${problems.join('\n  ')}`)
+}
+
+/** Reads a service's settings. @throws ConfigError also for a variable that looks like a setting but is none. */
+export function readServiceConfig<T extends z.ZodRawShape>(env: Env, shape: T) {
+  const unknown = Object.keys(env).filter(
+    (name) => SERVICE_PREFIX.test(name) && !(name.replace(/_FILE$/, '') in shape),
+  )
+  return readConfig(
+    env,
+    shape,
+    unknown.map((name) => `${name}: is not a setting of this service`),
+  )
 }
 
 /** @throws the system's error, or Error when the file is empty or too large to be a secret. */

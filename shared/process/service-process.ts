@@ -1,12 +1,10 @@
 import cluster, { type Worker } from 'node:cluster'
 import type { RequestListener, Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { z } from 'zod'
 import { type CommonConfig, ConfigError, type Env, storesWithoutTls } from './config.ts'
 import { drain, listen } from './http-server.ts'
 import { createLog, type Log } from './log.ts'
 import { createMetrics, type Metrics, serveMetrics } from './metrics.ts'
-import { misspeltSettings } from './misspelt.ts'
 import { within } from './within.ts'
 
 /** What one process of a service does. */
@@ -23,7 +21,6 @@ export interface Service {
 /** What is a service's own: its settings, its HTTP server, and what its processes do. */
 export interface ServiceProgram<Config extends CommonConfig> {
   name: 'auth' | 'api'
-  shape: z.ZodRawShape
   readConfig: (env: Env) => Config
   createHttpServer: (listener: RequestListener) => Server
   /** Imports what a process serves with. The first of several serves nothing, and saves 25 MiB. */
@@ -53,7 +50,7 @@ export async function runService<Config extends CommonConfig>(
   try {
     const config = program.readConfig(env)
     if (args.length > 0 && args.join() !== '--check') throw new ConfigError('The only argument is --check.')
-    if (args.length === 0) await run(env, config, program)
+    if (args.length === 0) await run(config, program)
     else await program.load()
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
@@ -61,13 +58,11 @@ export async function runService<Config extends CommonConfig>(
   }
 }
 
-async function run<C extends CommonConfig>(env: Env, config: C, program: ServiceProgram<C>): Promise<void> {
-  const { name, shape, createHttpServer, load } = program
+async function run<C extends CommonConfig>(config: C, program: ServiceProgram<C>): Promise<void> {
+  const { name, createHttpServer, load } = program
   const { METRICS_HOST, METRICS_PORT, PROCESSES } = config
   const log = createLog({ service: name, level: config.LOG_LEVEL })
   if (cluster.isPrimary) {
-    for (const { sentence, ...misspelt } of misspeltSettings(env, Object.keys(shape)))
-      log.warn({ event: 'setting.unknown', ...misspelt }, sentence)
     for (const variable of storesWithoutTls(config))
       log.warn({ event: 'store.unencrypted', variable }, `${variable}: leads to another machine without TLS`)
   }

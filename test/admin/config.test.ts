@@ -69,15 +69,16 @@ describe('npm run admin -- config', () => {
   })
 
   it('exits with 78 and names what is wrong, missing and unknown, and no value', async () => {
-    const env = { ...USABLE, ISSUER: 'http://auth.example.com', REDIS_URL: '', RATE_API_PRE_CLIENT: '9/9' }
+    const { KEY_ENCRYPTION_KEY: _, ...usable } = USABLE
+    const env = { ...usable, ISSUER: 'http://auth.example.com', REDIS_URL: '', RATE_API_PRE_CLIENT: '9/9' }
     const { code, stdout } = await runAdmin(['config', 'check', 'api'], { env })
     assert.equal(code, 78)
     assert.equal(
       stdout,
       `The configuration is invalid:
+  RATE_API_PRE_CLIENT: is not a setting of this service
   REDIS_URL: is required
   ISSUER: must be https; http is allowed only for a loopback host
-  RATE_API_PRE_CLIENT: is not a known setting; did you mean RATE_API_PER_CLIENT?
 `,
     )
   })

@@ -56,8 +56,6 @@ describe('what the images hold', () => {
       'shared/revocation',
       'shared/http',
       'apps/auth',
-      'infra/key-command.ts',
-      'infra/deploy/with-key.ts',
     ])
   })
 

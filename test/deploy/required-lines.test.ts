@@ -43,19 +43,7 @@ const SERVED: [line: string, without: string][] = [
 
 /** The lines that keep each file's program safe, or up, and what it does without them. */
 const REQUIRED: Record<string, [line: string, without: string][]> = {
-  'systemd/integration-auth.service': [
-    ...UNIT,
-    [
-      'ExecStart=/opt/integration/node_modules/.bin/node infra/deploy/with-key.ts apps/auth/main.ts',
-      'does not run KEY_ENCRYPTION_KEY_COMMAND',
-    ],
-  ],
-  'Containerfile.auth': [
-    [
-      'CMD ["node", "infra/deploy/with-key.ts", "apps/auth/main.ts"]',
-      'does not run KEY_ENCRYPTION_KEY_COMMAND',
-    ],
-  ],
+  'systemd/integration-auth.service': UNIT,
   'systemd/integration-api.service': UNIT,
   'kubernetes/base/auth.yaml': SERVED,
   'kubernetes/base/api.yaml': SERVED,

@@ -11,16 +11,15 @@ import {
   publicUrl,
   rate,
   readConfig,
+  readServiceConfig,
   storesWithoutTls,
 } from '#shared/process/config.ts'
-import { misspeltSettings } from '#shared/process/misspelt.ts'
 import { settingsOf } from '#shared/process/setting-reference.ts'
 import { apiShape } from '../../apps/api/config.ts'
 import { authShape } from '../../apps/auth/config.ts'
 import { OPERATOR_SHAPE } from '../../infra/admin/operator.ts'
 import { MIGRATE_SHAPE } from '../../infra/database/migrate-settings.ts'
-import { LOCAL_SHAPE, localSettings } from '../../infra/local/settings.ts'
-import { SETTING_NAMES, unknownSettings } from '../../infra/setting-names.ts'
+import { LOCAL_SHAPE } from '../../infra/local/settings.ts'
 
 /** @returns the problems, a line each, without the heading. */
 function problemsOf(env: Record<string, string>, shape: z.ZodRawShape): string[] {
@@ -192,67 +191,34 @@ describe('the settings', () => {
   })
 
   describe('that do not exist', () => {
-    for (const [variable, didYouMean] of [
-      ['RATE_TOKEN_PER_CLIENTS', 'RATE_TOKEN_PER_CLIENT'],
-      ['RATE_TOKEN_PRE_CLIENT', 'RATE_TOKEN_PER_CLIENT'],
-      ['TRUSTED_PROXYS', 'TRUSTED_PROXIES'],
-      ['DATABSE_URL', 'DATABASE_URL'],
-      ['DATABSE_URL_FILE', 'DATABASE_URL'],
-      ['database_url', 'DATABASE_URL'],
-      ['RATE_OF_SOMETHING_ELSE', undefined],
-    ] as const)
-      it(`${variable} is named${didYouMean ? `, and ${didYouMean} with it` : ''}`, () => {
-        const found = unknownSettings({ [variable]: 'x' })
-        const hint = didYouMean ? `; did you mean ${didYouMean}?` : ''
-        assert.deepEqual(found, [{ variable, sentence: `${variable}: is not a known setting${hint}` }])
+    for (const name of ['RATE_OTHER', 'OPENID_ISSUER_FILE', 'KEY_ENCRYPTION_KEY_COMMAND', 'TRUSTED_PROXYS'])
+      it(`refuses ${name} at a service, by name and beside other problems`, () => {
+        const env = { PROCESSES: '0', [name]: 'hunter2' }
+        assert.throws(() => readServiceConfig(env, { PROCESSES: integer(1, 9, 1) }), {
+          message: `The configuration is invalid:
+  ${name}: is not a setting of this service
+  PROCESSES: must be between 1 and 9`,
+        })
       })
 
-    it('reports no unknown setting among other programs’ variables', () => {
-      const env = [
-        'PATH',
-        'HOSTNAME',
-        'REDIS_SERVICE_HOST',
-        'REDIS_PORT',
-        'DATABASE_NAME',
-        'SORT',
-        'npm_config_x',
-      ]
-      assert.deepEqual(unknownSettings(Object.fromEntries(env.map((name) => [name, 'x']))), [])
+    it('takes variables of other programs', () => {
+      const others = ['PATH', 'HOSTNAME', 'REDIS_SERVICE_HOST', 'REDIS_PORT', 'DATABASE_NAME', 'npm_config_x']
+      const env = Object.fromEntries(others.map((name) => [name, 'x']))
+      assert.deepEqual(readServiceConfig(env, { PROCESSES: integer(1, 9, 1) }), { PROCESSES: 1 })
     })
 
-    it('reports no known setting as unknown', () => {
-      assert.deepEqual(unknownSettings(Object.fromEntries([...SETTING_NAMES].map((name) => [name, 'x']))), [])
-    })
+    for (const [service, shape] of Object.entries({ authShape, apiShape }))
+      it(`takes each setting of ${service}, and each secret’s file`, () => {
+        const names = Object.keys(shape).flatMap((name) => [name, `${name}_FILE`])
+        const env = Object.fromEntries(names.map((name) => [name, 'x']))
+        assert.throws(
+          () => readServiceConfig(env, shape),
+          (error: Error) => error instanceof ConfigError && !/is not a setting/.test(error.message),
+        )
+      })
   })
 
   const shapes = { authShape, apiShape, LOCAL_SHAPE, MIGRATE_SHAPE, OPERATOR_SHAPE }
-
-  it('reads the names of all settings from the reference, and no others', () => {
-    const names = new Set(Object.values(shapes).flatMap((shape) => Object.keys(shape)))
-    assert.deepEqual([...SETTING_NAMES].sort(), [...names].sort())
-  })
-
-  it('names a misspelt setting among those that are missing or invalid', () => {
-    const shape = { DATABASE_URL: z.string(), PROCESSES: integer(1, 9, 1) }
-    assert.deepEqual(problemsOf({ DATABSE_URL: 'x', PROCESSES: '0' }, shape), [
-      'DATABASE_URL: is required',
-      'PROCESSES: must be between 1 and 9',
-      'DATABSE_URL: is not a known setting; did you mean DATABASE_URL?',
-    ])
-    assert.throws(() => localSettings({ PORT: 'x', RATE_API_PRE_CLIENT: '9/9', RATE_OTHER: '1/1' }), {
-      name: 'Error',
-      message: `The configuration is invalid:
-  PORT: must be a whole number
-  RATE_API_PRE_CLIENT: is not a known setting; did you mean RATE_API_PER_CLIENT?
-  RATE_OTHER: is not a known setting`,
-    })
-  })
-
-  for (const [name, shape] of Object.entries(shapes))
-    it(`takes no other program’s setting for a misspelt one of ${name}`, () => {
-      const env = Object.fromEntries(SETTING_NAMES.map((setting) => [setting, 'x']))
-      assert.deepEqual(misspeltSettings(env, Object.keys(shape)), [])
-    })
 
   for (const [name, shape] of Object.entries(shapes))
     for (const setting of settingsOf(shape))
