@@ -124,7 +124,7 @@ function createRouters(deps: ApiDependencies) {
   })
   const { decisions: db } = pools
   const health = createHealthRoutes({ db, keysUsable: signingKeys.usable, draining, degraded, metrics })
-  return { routers: [routerOf(routes, apiResource), discovery, health], missingPage }
+  return { routers: [routerOf(routes), discovery, health], missingPage }
 }
 
 const createRoutes = (deps: ApiDependencies): Route[] => [...integratorRoutes(deps), ...workspaceRoutes(deps)]

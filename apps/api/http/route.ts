@@ -5,7 +5,6 @@ import { failsIfMatch } from '#shared/http/entity-tag.ts'
 import type { Scope } from '#shared/oauth/scopes.ts'
 import { Problem, type ProblemCode } from '#shared/problems/problems.ts'
 import { type BodyOptions, bodyReader } from './body.ts'
-import { type Deprecation, deprecationFields } from './deprecation.ts'
 import { send } from './fields.ts'
 import { headersReader, queryReader } from './input.ts'
 import { createRouter } from './routes.ts'
@@ -68,7 +67,6 @@ export interface RouteDescription extends ServedRoute {
   answers: Record<number, Answer>
   /** Problems besides those of `by` and of the input. */
   problems?: readonly ProblemCode[]
-  deprecated?: Deprecation
 }
 
 export interface Route extends RouteDescription {
@@ -191,16 +189,13 @@ export const patternOf = (path: string): string => path.replaceAll(/:(\w+)/g, '{
 
 /** Serves the routes, and tells the middlewares around them which one matched. */
 export function routerOf(
-  routes: readonly Pick<Route, 'method' | 'path' | 'deadline' | 'deprecated' | 'handler'>[],
-  apiResource = '',
+  routes: readonly Pick<Route, 'method' | 'path' | 'deadline' | 'handler'>[],
 ): ApiRouter {
   const router = createRouter()
   for (const route of routes) {
-    const fields = route.deprecated && deprecationFields(route.deprecated, apiResource)
     const matched: MatchedRoute = { ...route, pattern: patternOf(route.path) }
     router[route.method](route.path, (ctx, next) => {
       ctx.state.route = matched
-      if (fields) ctx.state.fields.push(...fields)
       return route.handler(ctx, next)
     })
   }

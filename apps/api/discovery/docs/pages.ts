@@ -68,7 +68,7 @@ const GROUPS: readonly TopicGroup[] = [
       { slug: 'reference', title: 'Reference', words: 'Every route and schema.' },
       {
         slug: 'versioning',
-        title: 'Versions and deprecation',
+        title: 'Versions',
         words: 'What can change, what cannot, and how a route ends.',
       },
       { slug: 'changelog', title: 'Changes', words: 'What changed for integrators.' },

@@ -35,7 +35,6 @@ export interface Operation {
   tags: string[]
   summary: string
   description: string
-  deprecated?: true
   /** Default: that of the document. */
   security?: SecurityRequirement[]
   parameters?: (Parameter | Reference)[]

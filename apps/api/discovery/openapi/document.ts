@@ -47,13 +47,6 @@ const HEADERS: Record<string, Header> = {
   'Set-Cookie': field('The session, if it is kept in a cookie.', text('__Host-session=…; HttpOnly')),
 }
 
-/** Those of a deprecated route, published once there is one. */
-const DEPRECATION_HEADERS: Record<string, Header> = {
-  Deprecation: field('Since when the route is deprecated (RFC 9745).', text('@1798761600')),
-  Sunset: field('From when it may no longer answer (RFC 8594).', text('Sat, 01 Jan 2028 00:00:00 GMT')),
-  Link: field('The policy.', text('<https://api.example.com/docs/versioning>; rel="deprecation sunset"')),
-}
-
 /** Scopes in words, for the authorization screen of tools that read the document. */
 const SCOPE_DESCRIPTIONS: Record<(typeof SCOPES)[number], string> = {
   'catalog:write': 'Change the catalog',
@@ -109,7 +102,7 @@ export function createApiDocument({
     components: {
       schemas,
       ...shared,
-      headers: { ...HEADERS, ...(routes.some(({ deprecated }) => deprecated) && DEPRECATION_HEADERS) },
+      headers: HEADERS,
       securitySchemes: {
         client: {
           type: 'http',
@@ -152,7 +145,6 @@ function operation(path: string, route: RouteDescription, schemas: Schemas): Ope
     body,
     publishedBody = body,
     bodyType,
-    deprecated,
   } = route
   const all = [
     ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => pathParameter(name)),
@@ -163,10 +155,7 @@ function operation(path: string, route: RouteDescription, schemas: Schemas): Ope
     operationId,
     tags: [tag],
     summary,
-    description: deprecated
-      ? `Deprecated since ${deprecated.since}; it may end on ${deprecated.until}. ${deprecated.instead} ${description}`
-      : description,
-    ...(deprecated && { deprecated: true as const }),
+    description,
     ...securityOf(by.security),
     ...(all.length > 0 && { parameters: all }),
     ...(publishedBody && {
@@ -175,7 +164,7 @@ function operation(path: string, route: RouteDescription, schemas: Schemas): Ope
         content: contentOf(jsonSchema(publishedBody, 'input', schemas), bodyType),
       },
     }),
-    responses: { ...answers(route, schemas), ...problems(problemsOf(route), deprecationNames(route)) },
+    responses: { ...answers(route, schemas), ...problems(problemsOf(route)) },
   }
 }
 
@@ -228,15 +217,12 @@ function answers(route: RouteDescription, schemas: Schemas): Record<string, Answ
       status,
       {
         description,
-        headers: headersOf([...headers, ...deprecationNames(route)]),
+        headers: headersOf(headers),
         ...(schema && { content: contentOf(jsonSchema(schema, 'output', schemas)) }),
       },
     ]),
   )
 }
-
-const deprecationNames = ({ deprecated }: RouteDescription): string[] =>
-  deprecated ? Object.keys(DEPRECATION_HEADERS) : []
 
 /** Header fields of a problem, besides those of every answer. */
 const PROBLEM_HEADERS: Partial<Record<ProblemCode, readonly string[]>> = {
@@ -253,7 +239,7 @@ const PROBLEM_HEADERS: Partial<Record<ProblemCode, readonly string[]>> = {
 }
 
 /** Every route can answer 500, and a gateway in front of it 502 and 504; the others are those that the route names. */
-function problems(codes: readonly ProblemCode[], names: readonly string[]): Record<string, Answer> {
+function problems(codes: readonly ProblemCode[]): Record<string, Answer> {
   const byStatus = Map.groupBy(
     [...codes, 'internal' as const, 'bad_gateway' as const, 'gateway_timeout' as const],
     (code) => PROBLEMS[code].status,
@@ -263,7 +249,7 @@ function problems(codes: readonly ProblemCode[], names: readonly string[]): Reco
       status,
       {
         description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' '),
-        headers: headersOf([...names, ...codes.flatMap((code) => PROBLEM_HEADERS[code] ?? [])]),
+        headers: headersOf(codes.flatMap((code) => PROBLEM_HEADERS[code] ?? [])),
         content: {
           'application/problem+json': {
             schema: { $ref: '#/components/schemas/Problem' },
