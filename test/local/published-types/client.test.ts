@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import createClient from 'openapi-fetch'
-import { startTestStack, type TestStack } from '../../support/stack.ts'
 // `npm run typecheck` generates it from the published document, and checks this file against it.
-import type { paths } from './openapi.d.ts'
+import type { paths } from '../../../apps/workspace/src/api/openapi.d.ts'
+import { startTestStack, type TestStack } from '../../support/stack.ts'
 
 describe('a TypeScript client with the types of the published document', () => {
   let stack: TestStack
