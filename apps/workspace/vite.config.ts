@@ -3,6 +3,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, gzip } from 'node:zlib'
+import tailwind from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
 
@@ -15,7 +16,7 @@ const COMPRESSIBLE = /\.(?:html|js|css|svg)$/
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react(), preloadedFonts(), compressed()],
+  plugins: [react(), tailwind(), preloadedFonts(), compressed()],
   build: {
     outDir: 'dist',
     emptyOutDir: true,

@@ -174,7 +174,7 @@ const STATES: State[] = [
     name: 'analytics',
     as: OWNER,
     path: '/ven_acme/analytics',
-    reach: (page) => page.locator('canvas').waitFor(),
+    reach: (page) => page.locator('.chart ol').waitFor(),
   },
   {
     name: 'activity',
@@ -464,7 +464,7 @@ describe('workspace: what axe does not see', () => {
   it('keeps no bar and never scrolls sideways at 400 % zoom', async () => {
     tab = await visit({ as: OWNER, path: '/ven_acme/analytics', width: 320, height: 256 })
     const { page } = tab
-    await page.locator('canvas').waitFor()
+    await page.locator('.chart ol').waitFor()
     await assertFits(page)
     await page.evaluate(() => window.scrollTo(0, 600))
     for (const bar of ['.rail', '.nav']) {
@@ -477,7 +477,7 @@ describe('workspace: what axe does not see', () => {
     tab = await visit({ as: OWNER, path: '/ven_acme/analytics' })
     const { page } = tab
     await page.emulateMedia({ forcedColors: 'active' })
-    await page.locator('canvas').waitFor()
+    await page.locator('.chart ol').waitFor()
     const outlined = (selector: string) =>
       page
         .locator(selector)

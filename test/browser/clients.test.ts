@@ -57,8 +57,10 @@ describe('workspace: Integrations, OAuth2 Clients', () => {
     await page.getByText('It is not known whether a replacement is in use').waitFor()
     // Created and revoked; nothing shows that it was deployed or watched.
     assert.deepEqual(
-      await page.locator('.step').evaluateAll((steps) => steps.map((step) => step.className)),
-      ['step step-done', 'step step-now', 'step step-later', 'step step-done'],
+      await page
+        .locator('.step')
+        .evaluateAll((steps) => steps.map((step) => (step as HTMLElement).dataset.state)),
+      ['done', 'now', 'later', 'done'],
     )
     assert.deepEqual((await requestToken(old)).body.error, 'invalid_client')
     const refused = await api('/v1/analytics/ven_acme/daily', { token: token.body.access_token as string })

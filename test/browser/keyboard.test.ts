@@ -51,8 +51,8 @@ describe('workspace: by keyboard alone', () => {
     await tab.page.getByRole('tab', { name: 'curl' }).focus()
     await tab.page.keyboard.press('ArrowRight')
     await tab.page.getByRole('region', { name: '.env file' }).waitFor()
-    await tab.page.keyboard.press('End')
-    await tab.page.getByRole('region', { name: 'PHP program' }).waitFor()
+    await tab.page.keyboard.press('Home')
+    await tab.page.getByRole('region', { name: 'curl command' }).waitFor()
   })
 
   it('opens a row’s menu by keyboard, and returns the focus to it from the dialog', async () => {

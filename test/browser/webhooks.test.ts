@@ -152,16 +152,6 @@ describe('workspace: Integrations, Webhooks', () => {
     )
   })
 
-  it('shows a way to try a receiver locally, with a command that sends it the test event', async () => {
-    const steps = tab.page.getByRole('list').filter({ hasText: 'Start a receiver.' })
-    assert.match(
-      await steps.getByRole('region', { name: 'local test' }).innerText(),
-      new RegExp(`^curl -i -X POST 'http://localhost:3000/events'[\\s\\S]*"vendorId":"${vendorId}"`),
-    )
-    await steps.getByText('Give it a public HTTPS address with a tunnel').waitFor()
-    await looksRight()
-  })
-
   it('sends a test event to the saved destination while another is typed, and keeps the result on the page', async () => {
     let event = ''
     const { url } = await receiver(

@@ -288,7 +288,7 @@ export async function assertFits(page: Page): Promise<void> {
   const outside = await page.evaluate(async () => {
     const { documentElement: root } = document
     const frame = () => new Promise((resolve) => requestAnimationFrame(resolve))
-    // What follows its place's size, such as the chart, needs a frame or two.
+    // What follows its place’s size needs a frame or two.
     for (let frames = 0; frames < 30 && root.scrollWidth > root.clientWidth; frames++) await frame()
     if (root.scrollWidth <= root.clientWidth) return []
     const scrolls = (element: Element | null): boolean =>

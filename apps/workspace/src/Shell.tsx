@@ -1,5 +1,6 @@
 import { type ReactNode, useEffect, useMemo } from 'react'
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
+import { CompanyContext, currentCompany, SCREENS, useCompany } from './api/company.ts'
 import { useSignedIn } from './api/session.ts'
 import { setZone } from './api/time.ts'
 import { ClientScreen } from './clients/ClientScreen.tsx'
@@ -11,14 +12,12 @@ import { AccountMenu } from './shell/AccountMenu.tsx'
 import { CompanyMenu } from './shell/CompanyMenu.tsx'
 import { Connection } from './shell/Connection.tsx'
 import { CrashBoundary } from './shell/CrashBoundary.tsx'
-import { CompanyContext, currentCompany, SCREENS, useCompany } from './shell/company.ts'
 import { deferred } from './shell/deferred.tsx'
 import { NoAccess } from './shell/NoAccess.tsx'
 import { NotFound, UnknownCompany } from './shell/NotFound.tsx'
 import { Brand } from './ui/Brand.tsx'
 import { ActivityIcon, ChartIcon, KeyIcon, PeopleIcon, WebhookIcon } from './ui/icons.tsx'
 import { Skeleton } from './ui/Loaded.tsx'
-import './shell/shell.css'
 
 const OUTLINE = (
   <div className="page">
@@ -71,9 +70,9 @@ export function Shell({ vendorId }: { vendorId: string }) {
         Skip to the content
       </a>
       <div className="shell">
-        <header className="rail">
+        <header className="rail max-desk:flex-row max-desk:items-center max-desk:bg-paper max-desk:px-4 max-desk:py-2 low:static low:flex-wrap">
           <Link
-            className="rail-brand"
+            className="mx-2 self-start text-inherit no-underline max-desk:m-0 max-desk:self-center max-desk:[&_.brand-name]:hidden"
             href={current.to(SCREENS.clients)}
             aria-label="Integration Access, home"
           >
@@ -84,7 +83,11 @@ export function Shell({ vendorId }: { vendorId: string }) {
           {current.mayManage && <Navigation />}
           <AccountMenu />
         </header>
-        <main id="main" className="main" tabIndex={-1}>
+        <main
+          id="main"
+          className="min-w-0 px-[clamp(24px,4vw,72px)] pt-10 pb-24 focus:shadow-none focus:outline-none max-desk:px-4 max-desk:pt-6 max-desk:pb-28 low:pb-8"
+          tabIndex={-1}
+        >
           <FoundSecrets />
           <CrashBoundary key={location}>{current.mayManage ? <Screens /> : <NoAccess />}</CrashBoundary>
         </main>
@@ -133,20 +136,26 @@ function Screens() {
   )
 }
 
+const NAV_GROUP = 'px-3 pt-2.5 pb-1 text-[13px] font-normal tracking-normal text-ink-3 max-desk:off-screen'
+const NAV_LIST = 'max-desk:grid max-desk:auto-cols-[minmax(0,1fr)] max-desk:grid-flow-col'
+
 function Navigation() {
   return (
-    <nav className="nav" aria-label="Workspace">
-      <h2 id="nav-integrations" className="nav-group">
+    <nav
+      className="mb-auto grid gap-0.5 max-desk:fixed max-desk:inset-x-0 max-desk:bottom-0 max-desk:z-10 max-desk:m-0 max-desk:grid-cols-[2fr_3fr] max-desk:gap-0 max-desk:border-t max-desk:border-line-strong max-desk:bg-paper max-desk:pb-[env(safe-area-inset-bottom)] low:static low:order-1 low:-mx-4 low:-mb-2 low:basis-[calc(100%+32px)] low:border-line low:p-0"
+      aria-label="Workspace"
+    >
+      <h2 id="nav-integrations" className={NAV_GROUP}>
         Integrations
       </h2>
-      <ul aria-labelledby="nav-integrations">
+      <ul className={NAV_LIST} aria-labelledby="nav-integrations">
         <NavItem screen="clients" icon={<KeyIcon />} label="OAuth2 Clients" short="Clients" />
         <NavItem screen="webhooks" icon={<WebhookIcon />} label="Callback URL" short="Callback" />
       </ul>
-      <h2 id="nav-company" className="nav-group">
+      <h2 id="nav-company" className={NAV_GROUP}>
         Company
       </h2>
-      <ul aria-labelledby="nav-company">
+      <ul className={NAV_LIST} aria-labelledby="nav-company">
         <NavItem screen="analytics" icon={<ChartIcon />} label="Analytics" />
         <NavItem screen="activity" icon={<ActivityIcon />} label="Activity" />
         <NavItem screen="people" icon={<PeopleIcon />} label="People" />
@@ -171,11 +180,15 @@ function NavItem({ screen, icon, label, short = label }: NavItemProps) {
   const here = within(screen) || (screen === 'clients' && within('explain'))
   return (
     <li>
-      <Link className="nav-item" href={href} aria-current={here ? 'page' : undefined} aria-label={label}>
+      <Link
+        className="nav-item flex min-h-10 items-center gap-[11px] rounded-md px-3 py-1.5 text-ink-2 no-underline hover:bg-sunk hover:text-ink aria-[current]:bg-mark aria-[current]:font-[620] aria-[current]:text-mark-ink max-desk:min-h-[58px] max-desk:flex-col max-desk:justify-center max-desk:gap-0.5 max-desk:rounded-none max-desk:px-0.5 max-desk:text-[13px] low:min-h-12"
+        href={href}
+        aria-current={here ? 'page' : undefined}
+        aria-label={label}
+      >
         {icon}
-        <span className="nav-label" data-short={short}>
-          {label}
-        </span>
+        <span className="max-desk:hidden">{label}</span>
+        <span className="desk:hidden">{short}</span>
       </Link>
     </li>
   )

@@ -1,7 +1,7 @@
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { QueryClientProvider } from '@tanstack/react-query'
 import { Route, Switch } from 'wouter'
-import { ApiProblem } from './api/request.ts'
-import { subscribe, useSession } from './api/session.ts'
+import { queryClient } from './api/query.ts'
+import { useSession } from './api/session.ts'
 import { SecretReveal } from './clients/SecretReveal.tsx'
 import { Shell } from './Shell.tsx'
 import { SignIn } from './session/SignIn.tsx'
@@ -9,22 +9,6 @@ import { ChooseCompany } from './shell/ChooseCompany.tsx'
 import { FindRefusal } from './shell/FindRefusal.tsx'
 import { Announcer } from './ui/Announcer.tsx'
 import { Toaster } from './ui/Toaster.tsx'
-
-const RETRIES = 2
-
-const queryClient = new QueryClient({
-  defaultOptions: {
-    queries: {
-      staleTime: 5_000,
-      retry: (failures, error) => failures < RETRIES && !(error instanceof ApiProblem && error.status < 500),
-    },
-  },
-})
-
-// Data of one session is gone before the next.
-subscribe((session) => {
-  if (session.state === 'signed-out') queryClient.clear()
-})
 
 /** Everything behind the sign-in; a file of its own, so that signing in does not wait for it. */
 export default function Workspace() {

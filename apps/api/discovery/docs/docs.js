@@ -42,7 +42,7 @@ function clientOfTab() {
       history.replaceState(null, '', location.pathname + location.search)
       sessionStorage.setItem('client', text)
       const language = new URLSearchParams(text).get('language')
-      if (/^[a-z]{2,4}$/.test(language)) localStorage.setItem('language', language)
+      if (language !== null && /^[a-z]{2,4}$/.test(language)) localStorage.setItem('language', language)
     }
     text ??= sessionStorage.getItem('client')
   } catch {}

@@ -1,8 +1,7 @@
 import { useId, useMemo } from 'react'
 import { useAllClients } from '../api/clients.ts'
 import type { ActivityEntry, OAuthClient } from '../api/contract.ts'
-import { usePeople } from '../api/people.ts'
-import { useCompany } from '../shell/company.ts'
+import { usePeople } from '../api/resources.ts'
 import { Button } from '../ui/Button.tsx'
 import { DayInput } from '../ui/DayInput.tsx'
 import { type Filters, KINDS, NO_FILTERS } from './filters.ts'
@@ -26,7 +25,10 @@ export function ActivityFilter({ filters, entries, onFilter }: ActivityFilterPro
   const change = (part: Partial<Filters>) => onFilter({ ...filters, ...part })
   const filtered = Object.values(filters).some((text) => text !== '')
   return (
-    <search className="activity-filter" aria-label="Filter the activity">
+    <search
+      className="grid grid-cols-[repeat(5,minmax(0,1fr))_auto] items-end gap-x-3.5 gap-y-2.5 pb-5 max-[1000px]:grid-cols-3 max-phone:grid-cols-2 max-[361px]:grid-cols-1"
+      aria-label="Filter the activity"
+    >
       <Choice
         label="Person"
         any="Everyone"
@@ -59,6 +61,9 @@ export function ActivityFilter({ filters, entries, onFilter }: ActivityFilterPro
   )
 }
 
+const CHOICE =
+  'grid min-w-0 gap-1 *:[label]:text-[13px] *:[label]:text-ink-3 [&_.input]:h-[42px] max-phone:nth-3:col-span-full'
+
 interface ChoiceProps {
   label: string
   /** The option that filters nothing. */
@@ -71,7 +76,7 @@ interface ChoiceProps {
 function Choice({ label, any, value, options, onChange }: ChoiceProps) {
   const id = useId()
   return (
-    <div className="activity-choice">
+    <div className={CHOICE}>
       <label htmlFor={id}>{label}</label>
       <select id={id} className="input" value={value} onChange={(event) => onChange(event.target.value)}>
         <option value="">{any}</option>
@@ -96,7 +101,7 @@ interface DayChoiceProps {
 function DayChoice({ label, value, min, max, onChange }: DayChoiceProps) {
   const id = useId()
   return (
-    <div className="activity-choice">
+    <div className={CHOICE}>
       <label htmlFor={id}>{label}</label>
       <DayInput
         id={id}
@@ -110,8 +115,7 @@ function DayChoice({ label, value, min, max, onChange }: DayChoiceProps) {
 }
 
 function usePeopleOptions(chosen: string, entries: readonly ActivityEntry[]): Option[] {
-  const { vendorId } = useCompany()
-  const { data: people } = usePeople(vendorId)
+  const { data: people } = usePeople()
   return useMemo(() => {
     // Who is only invited has done nothing yet.
     const members = people?.filter(({ status }) => status !== 'invited') ?? []
@@ -128,8 +132,7 @@ function usePeopleOptions(chosen: string, entries: readonly ActivityEntry[]): Op
 }
 
 function useClientOptions(chosen: string): Option[] {
-  const { vendorId } = useCompany()
-  const { data: clients } = useAllClients(vendorId)
+  const { data: clients } = useAllClients()
   return useMemo(() => {
     if (!clients) return chosen ? [{ value: chosen, label: chosen }] : []
     const named = Map.groupBy(clients, ({ name }) => name)

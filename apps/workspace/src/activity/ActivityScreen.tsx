@@ -1,8 +1,8 @@
 import { useSearchParams } from 'wouter'
-import { type ActivityFilter as Filter, readAllActivity, useActivity } from '../api/activity.ts'
+import { useCompany } from '../api/company.ts'
 import type { ActivityEntry } from '../api/contract.ts'
+import { type ActivityFilter as Filter, readAllActivity, useActivity } from '../api/resources.ts'
 import { clockShort, day } from '../api/time.ts'
-import { useCompany } from '../shell/company.ts'
 import { Page } from '../shell/Page.tsx'
 import { Ago, Time, useNow } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
@@ -16,7 +16,6 @@ import { ActivityFilter } from './ActivityFilter.tsx'
 import { ActivityText } from './ActivityText.tsx'
 import { csvOfActivity } from './csv.ts'
 import { filterOf, filtersIn, searchFor } from './filters.ts'
-import './activity.css'
 
 export default function ActivityScreen() {
   const [search] = useSearchParams()
@@ -33,12 +32,11 @@ export default function ActivityScreen() {
 }
 
 function Entries() {
-  const { vendorId } = useCompany()
   const [search, setSearch] = useSearchParams()
   const filters = filtersIn(search)
   const filter = filterOf(filters)
   const filtered = Object.keys(filter).length > 0
-  const query = useActivity(vendorId, filter)
+  const query = useActivity(filter)
   const entries = query.data?.pages.flatMap((page) => page.entries) ?? []
   return (
     <>
@@ -49,7 +47,7 @@ function Entries() {
       />
       <Loaded query={query} skeleton={<Skeleton lines={9} />}>
         {() => (
-          <div aria-busy={query.isPlaceholderData} className="activity-list">
+          <div aria-busy={query.isPlaceholderData} className="aria-busy:opacity-60">
             {entries.length === 0 && (
               <p className="empty-line">
                 {filtered
@@ -97,19 +95,33 @@ const byDay = (entries: ActivityEntry[]): [string, ActivityEntry[]][] => [
   ...Map.groupBy(entries, (entry) => day(new Date(entry.at))),
 ]
 
+/** What was added and what was taken away, by the last part of its action. */
+const EDGES: Readonly<Record<string, string>> = {
+  created: 'border-good',
+  invited: 'border-good',
+  joined: 'border-good',
+  revoked: 'border-bad',
+  secret_found: 'border-bad',
+  password_reset: 'border-bad',
+  removed: 'border-bad',
+  withdrawn: 'border-bad',
+}
+
 function Day({ title, entries }: { title: string; entries: ActivityEntry[] }) {
   const now = useNow()
   const today = title === day(now)
   return (
-    <section className="activity-day">
-      <h2>{today ? 'Today' : title}</h2>
-      <ol>
+    <section className="grid grid-cols-[minmax(0,1fr)] gap-x-6 gap-y-2 border-t border-line-strong py-5 min-[721px]:grid-cols-[160px_minmax(0,1fr)]">
+      <h2 className="text-[15px]">{today ? 'Today' : title}</h2>
+      <ol className="grid gap-3.5">
         {entries.map((entry) => (
-          <li key={entry.entryId} className={`activity-entry activity-${entry.action.split('.').at(-1)}`}>
-            <span className="activity-time">
+          <li key={entry.entryId} className="grid grid-cols-[52px_minmax(0,1fr)] gap-4">
+            <span className="pt-px font-mono text-[14px] text-ink-3">
               <Time at={entry.at} format={clockShort} />
             </span>
-            <p>
+            <p
+              className={`border-s-3 ps-4 ${EDGES[entry.action.split('.')[1] ?? ''] ?? 'border-line-strong'}`}
+            >
               <bdi className="strong">{doerOf(entry)}</bdi> <ActivityText entry={entry} />
               {today && (
                 <span className="quiet small">
@@ -131,7 +143,7 @@ const doerOf = ({ by }: ActivityEntry): string => (by.userId === null ? `The ${b
 function GivenScopes({ entry: { detail } }: { entry: ActivityEntry }) {
   if (!Array.isArray(detail.scopes)) return null
   return (
-    <span className="activity-detail small">
+    <span className="small flex flex-wrap gap-x-3 text-ink-3">
       {detail.scopes.map((scope) => (
         <code key={scope}>{scope}</code>
       ))}

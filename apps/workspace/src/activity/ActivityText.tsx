@@ -1,7 +1,7 @@
 import { Fragment, type ReactNode } from 'react'
 import { Link } from 'wouter'
+import { roleName, SCREENS, useCompany } from '../api/company.ts'
 import type { ActivityEntry } from '../api/contract.ts'
-import { roleName, SCREENS, useCompany } from '../shell/company.ts'
 
 /** What happened, as the rest of a sentence that begins with who did it. */
 export function ActivityText({ entry }: { entry: ActivityEntry }): ReactNode {

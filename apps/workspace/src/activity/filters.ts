@@ -1,4 +1,4 @@
-import type { ActivityFilter } from '../api/activity.ts'
+import type { ActivityFilter } from '../api/resources.ts'
 import { daysLater, isDay, midnight } from '../api/time.ts'
 
 /** The kinds of entries, as they are called in the filter. */

@@ -1,9 +1,8 @@
 import { type ComponentType, useState } from 'react'
 import { useSearchParams } from 'wouter'
-import { useDailyAnalytics } from '../api/analytics.ts'
 import { type DailyAnalytics, METRICS, type Metric } from '../api/contract.ts'
+import { useDailyAnalytics } from '../api/resources.ts'
 import { dateOf } from '../api/time.ts'
-import { useCompany } from '../shell/company.ts'
 import { Page } from '../shell/Page.tsx'
 import { Time } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
@@ -18,7 +17,6 @@ import { DailyTable } from './DailyTable.tsx'
 import { changeText, dateLong, dateShort, METRIC_NAMES, reportedDays, totalText } from './format.ts'
 import { RangeChoice } from './RangeChoice.tsx'
 import { DEFAULT_DAYS, lastDays, rangeBefore, rangeOf } from './range.ts'
-import './analytics.css'
 
 export interface AnalyticsScreenProps {
   /** In place of the figures while no event has been reported. */
@@ -43,17 +41,16 @@ export default function AnalyticsScreen({ FirstEvent }: AnalyticsScreenProps) {
 }
 
 function Analytics({ FirstEvent }: AnalyticsScreenProps) {
-  const { vendorId } = useCompany()
   const [search] = useSearchParams()
   const chosen = rangeOf(search)
   const today = dateOf(new Date())
-  const standard = useDailyAnalytics(vendorId, undefined)
+  const standard = useDailyAnalytics(undefined)
   const own = typeof chosen === 'number' ? lastDays(chosen, today) : chosen
-  const other = useDailyAnalytics(vendorId, chosen === DEFAULT_DAYS ? null : own)
+  const other = useDailyAnalytics(chosen === DEFAULT_DAYS ? null : own)
   const query = chosen === DEFAULT_DAYS ? standard : other.data || !standard.error ? other : standard
   const comparing = search.has('compare')
   const shown = query.data?.range
-  const before = useDailyAnalytics(vendorId, comparing && shown ? rangeBefore(shown) : null)
+  const before = useDailyAnalytics(comparing && shown ? rangeBefore(shown) : null)
   if (standard.data?.dataThrough === null) return <FirstEvent />
   return (
     <>
@@ -82,11 +79,14 @@ function Daily({ daily, before, pending }: DailyProps & { pending: boolean }) {
   const { range, vendorId } = daily
   const later = useLater()
   return (
-    <div className={pending ? 'daily daily-pending' : 'daily'} aria-busy={pending}>
+    <div
+      className="daily grid gap-6 transition-opacity duration-160 aria-busy:opacity-45 [&>*]:min-w-0"
+      aria-busy={pending}
+    >
       <Coverage daily={daily} before={before} />
       <Totals daily={daily} before={before} metric={metric} onChoose={setMetric} />
       <Chart daily={daily} before={before} metric={metric} />
-      <div className="daily-foot">
+      <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-3">
         <DataThrough daily={daily} />
         <Button
           icon={<DownloadIcon />}
@@ -104,7 +104,7 @@ function Daily({ daily, before, pending }: DailyProps & { pending: boolean }) {
 function Coverage({ daily, before }: DailyProps) {
   const provisional = daily.days.filter(({ status }) => status === 'provisional').length
   return (
-    <p className="coverage small">
+    <p className="small -mb-3 text-ink-2">
       <span className="strong">{rangeText(daily.range)}</span>: {reportedOf(daily)}
       {provisional > 0 && `, ${provisional} of them provisional`}.
       {before && (
@@ -126,6 +126,11 @@ const rangeText = ({ from, to }: DailyAnalytics['range']): string =>
 const reportedOf = ({ days }: DailyAnalytics): string =>
   `${reportedDays(days)} of ${days.length === 1 ? '1 day' : `${days.length} days`} reported`
 
+const TOTALS =
+  'totals grid grid-cols-6 border-y border-line-strong max-[1180px]:grid-cols-3 max-phone:grid-cols-2'
+const TOTAL =
+  'total grid min-h-[78px] content-start gap-1 border-e border-line px-3 pt-3.5 pb-3 last:border-e-0 has-checked:bg-sheet has-checked:shadow-[inset_0_4px_0_var(--mark)] has-focus-visible:outline-2 has-focus-visible:-outline-offset-2 has-focus-visible:outline-ink max-[1180px]:nth-[-n+4]:border-b max-[1180px]:nth-of-type-[3n]:border-e-0 max-phone:nth-of-type-[n]:border-e max-phone:nth-of-type-[2n]:border-e-0'
+
 interface TotalsProps extends DailyProps {
   metric: Metric
   onChoose: (metric: Metric) => void
@@ -133,10 +138,10 @@ interface TotalsProps extends DailyProps {
 
 function Totals({ daily, before, metric, onChoose }: TotalsProps) {
   return (
-    <fieldset className="totals">
+    <fieldset className={TOTALS}>
       <legend className="off-screen">Totals; choose what the chart shows</legend>
       {METRICS.map((each) => (
-        <label key={each} className="total">
+        <label key={each} className={`${TOTAL} hover:bg-sheet`}>
           <input
             type="radio"
             name="metric"
@@ -145,10 +150,13 @@ function Totals({ daily, before, metric, onChoose }: TotalsProps) {
             onChange={() => onChoose(each)}
           />
           <span className="small quiet">{METRIC_NAMES[each]}</span>
-          <span className="total-value">{totalText(each, daily)}</span>
+          <span className="wrap text-[clamp(16px,0.7rem+0.6vw,20px)] font-[620] tracking-[-0.01em]">
+            {totalText(each, daily)}
+          </span>
           {before && (
-            <span className="total-before">
-              <span>{changeText(each, daily, before)}</span> <span>from {totalText(each, before)}</span>
+            <span className="flex flex-wrap gap-x-2 text-[13px] text-ink-3">
+              <span className="font-[620] text-ink">{changeText(each, daily, before)}</span>{' '}
+              <span>from {totalText(each, before)}</span>
             </span>
           )}
         </label>
@@ -165,13 +173,13 @@ const DataThrough = ({ daily: { dataThrough } }: { daily: DailyAnalytics }) =>
   )
 
 const AnalyticsSkeleton = () => (
-  <div className="daily" aria-hidden="true">
-    <p className="coverage small">&nbsp;</p>
-    <div className="totals">
+  <div className="grid gap-6" aria-hidden="true">
+    <p className="small -mb-3">&nbsp;</p>
+    <div className={TOTALS}>
       {METRICS.map((metric) => (
-        <div key={metric} className="total total-skeleton" />
+        <div key={metric} className={TOTAL} />
       ))}
     </div>
-    <div className="chart chart-skeleton" />
+    <div className="h-[300px] bg-sunk" />
   </div>
 )

@@ -1,7 +1,6 @@
-import { useEffect, useRef, useState } from 'react'
+import { type PointerEvent, useState } from 'react'
 import type { DailyAnalytics, Day, Metric } from '../api/contract.ts'
-import { dateLong, METRIC_NAMES, metricText } from './format.ts'
-import { createPlot, type Plot } from './plot.ts'
+import { dateLong, dateShort, METRIC_NAMES, metricShort, metricText } from './format.ts'
 
 export interface ChartProps {
   daily: DailyAnalytics
@@ -15,64 +14,142 @@ export interface ChartProps {
  * days by keyboard and reads them out.
  */
 export function Chart({ daily, before, metric }: ChartProps) {
-  const place = useRef<HTMLDivElement>(null)
-  const plot = useRef<Plot>(undefined)
   const [index, setIndex] = useState<number>()
-  const day = index === undefined ? undefined : daily.days[index]
-
-  useEffect(() => {
-    const drawn = createPlot(place.current as HTMLDivElement, { daily, before, metric, onPoint: setIndex })
-    plot.current = drawn
-    return () => drawn.destroy()
-  }, [daily, before, metric])
-
-  const at = index ?? daily.days.length - 1
+  const { days, currency } = daily
+  const at = index ?? days.length - 1
   const earlier = before?.days[at]
-  const text = [daily.days[at] as Day, ...(earlier ? [earlier] : [])]
-    .map((each) => said(each, metric, daily.currency))
+  const text = [days[at] as Day, ...(earlier ? [earlier] : [])]
+    .map((each) => said(each, metric, currency))
     .join('; ')
-
-  function choose(next: number): void {
-    setIndex(next)
-    plot.current?.point(next)
-  }
-
   return (
     <figure className="chart">
-      <figcaption className="chart-head">
-        <p className="chart-readout" aria-hidden="true">
-          {day ? text : `${METRIC_NAMES[metric]} per day`}
+      <figcaption className="flex flex-wrap items-baseline justify-between gap-x-6 gap-y-1.5 pb-2">
+        <p className="chart-readout font-[620]" aria-hidden="true">
+          {index === undefined ? `${METRIC_NAMES[metric]} per day` : text}
         </p>
-        <ul className="legend">
+        <ul className="flex flex-wrap gap-x-[18px] gap-y-0.5 text-[13px] text-ink-2">
           <Mark of="final">Final</Mark>
           <Mark of="provisional">Provisional: can change for 72 hours</Mark>
           <Mark of="missing">Not reported</Mark>
           {before && <Mark of="before">Previous period</Mark>}
         </ul>
       </figcaption>
-      <div className="chart-box">
-        <div className="chart-place" ref={place} aria-hidden="true" />
-        {daily.days.every(({ status }) => status === 'missing') && (
-          <p className="chart-empty">Nothing was reported in this range.</p>
+      <div className="relative">
+        <Bars daily={daily} before={before} metric={metric} at={index} onPoint={setIndex} />
+        {days.every(({ status }) => status === 'missing') && (
+          <p className="pointer-events-none absolute inset-0 grid place-items-center font-[580]">
+            Nothing was reported in this range.
+          </p>
         )}
         <input
-          className="chart-slider"
+          className="chart-slider pointer-events-none absolute inset-x-[52px] end-5 -bottom-1.5 m-0 accent-link opacity-0 focus-visible:opacity-100"
           type="range"
           aria-label={`${METRIC_NAMES[metric]}, day by day`}
           aria-valuetext={text}
           min={0}
-          max={daily.days.length - 1}
+          max={days.length - 1}
           value={at}
-          onChange={(event) => choose(Number(event.target.value))}
-          onFocus={() => choose(at)}
+          onChange={(event) => setIndex(Number(event.target.value))}
+          onFocus={() => setIndex(at)}
         />
       </div>
     </figure>
   )
 }
 
+interface BarsProps extends ChartProps {
+  /** The day that is pointed at. */
+  at: number | undefined
+  onPoint: (index: number | undefined) => void
+}
+
+const LABELS_MOST = 16
+const LABEL_STEPS = [1, 2, 3, 7, 14, 28, 56, 91]
+
+const HERE = 'bg-linear-to-b from-ink to-ink bg-size-[2px_100%] bg-center bg-no-repeat'
+
+function Bars({ daily: { days, currency }, before, metric, at, onPoint }: BarsProps) {
+  const figures = [...days, ...(before?.days ?? [])].flatMap((day) => day[metric] ?? [])
+  const most = Math.max(1, 1.05 * Math.max(0, ...figures))
+  const share = (value: number | null) => `${(100 * (value ?? most)) / most}%`
+  const step = LABEL_STEPS.find((each) => days.length / each <= LABELS_MOST) ?? days.length
+  const point = ({ clientX, currentTarget }: PointerEvent) => {
+    const { left, width } = currentTarget.getBoundingClientRect()
+    onPoint(Math.min(days.length - 1, Math.max(0, Math.floor(((clientX - left) / width) * days.length))))
+  }
+  return (
+    <div
+      className="relative mt-3 mr-5 mb-[34px] ml-[52px] h-[254px] text-[12px] text-ink-3"
+      aria-hidden="true"
+    >
+      {figures.length > 0 &&
+        linesOf(most).map((value) => (
+          <p
+            key={value}
+            className="absolute inset-x-0 border-b border-line"
+            style={{ insetBlockEnd: share(value) }}
+          >
+            <span className="absolute end-full -bottom-2.5 me-1">{metricShort(metric, value, currency)}</span>
+          </p>
+        ))}
+      <ol className="absolute inset-0 flex" onPointerMove={point} onPointerLeave={() => onPoint(undefined)}>
+        {days.map((day, index) => (
+          <li
+            key={day.date}
+            className={`relative flex flex-1 items-end justify-center ${index === at ? HERE : ''}`}
+          >
+            <span
+              className={`forced-color-adjust-none day-mark-${day.status} ${day.status === 'missing' ? 'w-full outline-0' : 'w-[72%] max-w-12'}`}
+              style={{ blockSize: share(day[metric]) }}
+            />
+            {index % step === 0 && (
+              <span
+                className={`absolute top-full whitespace-nowrap ${index % (3 * step) ? 'max-phone:hidden' : ''}`}
+              >
+                {dateShort(day.date)}
+              </span>
+            )}
+          </li>
+        ))}
+      </ol>
+      {before && (
+        <svg
+          className="pointer-events-none absolute size-full fill-none stroke-(--chart-before) stroke-2 [&_path]:[vector-effect:non-scaling-stroke]"
+          viewBox={`0 0 ${days.length} ${most}`}
+          preserveAspectRatio="none"
+          aria-hidden="true"
+        >
+          <path
+            d={lineOf(
+              before.days.map((day) => day[metric]),
+              most,
+            )}
+          />
+        </svg>
+      )}
+    </div>
+  )
+}
+
+/** Round figures up to the highest, at most six of them. */
+function linesOf(most: number): number[] {
+  const power = 10 ** Math.floor(Math.log10(most / 5))
+  const step = [1, 2, 5, 10].map((each) => each * power).find((each) => most / each <= 6) ?? most
+  return Array.from({ length: Math.floor(most / step) + 1 }, (_, line) => line * step)
+}
+
+/** Through the middle of each day, with a gap where nothing is known. */
+const lineOf = (values: readonly (number | null)[], most: number): string =>
+  values
+    .map(
+      (value, day) =>
+        value !== null && `${(values[day - 1] ?? null) === null ? 'M' : 'L'}${day + 0.5},${most - value}`,
+    )
+    .filter(Boolean)
+    .join('')
+
 const Mark = ({ of, children }: { of: string; children: string }) => (
-  <li>
+  <li className="flex items-center gap-[7px]">
     <span className={`day-mark day-mark-${of}`} aria-hidden="true" />
     {children}
   </li>

@@ -9,6 +9,9 @@ const STATUS_WORDS: Record<Day['status'], string> = {
   missing: 'Not reported',
 }
 
+const SCROLLED =
+  'daily-table relative overflow-x-auto [&_.day-mark]:me-2 [&_:is(th,td)]:py-2 [&_:is(th,td)]:ps-0 [&_:is(th,td)]:pe-4 [&_:is(th,td)]:whitespace-nowrap [&_tbody_th]:sticky [&_tbody_th]:start-0 [&_tbody_th]:bg-paper'
+
 /** A longer range shows the rest on request. */
 const DAYS_AT_FIRST = 31
 
@@ -20,7 +23,7 @@ export function DailyTable({ daily }: { daily: DailyAnalytics }) {
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable by keyboard. */}
-      <section className="daily-table" aria-label="Day by day" tabIndex={0}>
+      <section className={SCROLLED} aria-label="Day by day" tabIndex={0}>
         <table className="table">
           <thead>
             <tr>
@@ -41,7 +44,7 @@ export function DailyTable({ daily }: { daily: DailyAnalytics }) {
         </table>
       </section>
       {shown.length < days.length && (
-        <Button className="daily-more" onClick={() => setAll(true)}>
+        <Button className="justify-self-start" onClick={() => setAll(true)}>
           Show all {days.length} days
         </Button>
       )}
@@ -52,17 +55,17 @@ export function DailyTable({ daily }: { daily: DailyAnalytics }) {
 function DayRow({ day, currency }: { day: Day; currency: string }) {
   const { weekday, short, year } = dateParts(day.date)
   return (
-    <tr className={`day-${day.status}`}>
+    <tr className={day.status === 'missing' ? 'text-ink-3' : undefined}>
       <th scope="row">
         <time dateTime={day.date}>
-          <span className="roomy">{weekday} </span>
+          <span className="max-phone:hidden">{weekday} </span>
           {short}
-          <span className="roomy"> {year}</span>
+          <span className="max-phone:hidden"> {year}</span>
         </time>
       </th>
       <td>
         <span className={`day-mark day-mark-${day.status}`} aria-hidden="true" />
-        <span className="day-status">{STATUS_WORDS[day.status]}</span>
+        <span className="max-phone:off-screen">{STATUS_WORDS[day.status]}</span>
       </td>
       {METRICS.map((metric) => (
         <td key={metric} className="number">

@@ -21,12 +21,13 @@ export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProp
   const kept: Record<string, string> = comparing ? { compare: '' } : {}
   const own = useOwnRange({ chosen, shown, today, kept })
   return (
-    <div className="range">
-      <fieldset className="segments">
+    <div className="mb-5 flex flex-wrap items-center gap-x-6 gap-y-2.5">
+      <fieldset className="flex rounded-md border border-control bg-sheet max-phone:w-full">
         <legend className="off-screen">Range</legend>
         {PRESETS.map((days) => (
-          <label key={days} className="segment">
+          <label key={days} className="segment max-phone:flex-1">
             <input
+              className="peer"
               type="radio"
               name="days"
               checked={chosen === days}
@@ -34,18 +35,22 @@ export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProp
                 setSearch(days === DEFAULT_DAYS ? kept : { days: String(days), ...kept }, { replace: true })
               }
             />
-            <span>{presetName(days)}</span>
+            <span className="block rounded-sm px-3.5 py-2 text-center whitespace-nowrap peer-checked:bg-mark peer-checked:font-[620] peer-checked:text-mark-ink peer-focus-visible:outline-2 peer-focus-visible:outline-offset-3 peer-focus-visible:outline-ink in-[.segment:not(:last-child)]:border-e in-[.segment:not(:last-child)]:border-line max-phone:px-1">
+              {presetName(days)}
+            </span>
           </label>
         ))}
       </fieldset>
-      <div className="range-own">
+      <div className="flex items-center gap-2 max-phone:w-full max-phone:flex-wrap [&_.input]:w-[152px] max-phone:[&_.input]:w-full max-phone:[&_.input]:min-w-0 max-phone:[&>.day-input]:min-w-0 max-phone:[&>.day-input]:flex-[1_1_150px]">
         <DayInput
           aria-label="First day"
           value={own.from}
           max={own.to || today}
           onChange={(event) => own.change({ from: event.target.value })}
         />
-        <span aria-hidden="true">–</span>
+        <span className="max-phone:hidden" aria-hidden="true">
+          –
+        </span>
         <DayInput
           aria-label="Last day"
           value={own.to}
@@ -54,7 +59,7 @@ export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProp
           onChange={(event) => own.change({ to: event.target.value })}
         />
       </div>
-      <label className="check range-compare">
+      <label className="check font-[400]">
         <input
           type="checkbox"
           checked={comparing}
@@ -67,7 +72,7 @@ export function RangeChoice({ chosen, comparing, shown, today }: RangeChoiceProp
         />
         <span>Compare with the previous period</span>
       </label>
-      <p className="range-error" role="status">
+      <p className="basis-full text-[13px] text-bad empty:hidden" role="status">
         {own.error}
       </p>
     </div>

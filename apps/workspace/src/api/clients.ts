@@ -1,174 +1,203 @@
-import {
-  type InfiniteData,
-  type QueryClient,
-  useInfiniteQuery,
-  useQuery,
-  useQueryClient,
-} from '@tanstack/react-query'
+import type { InfiniteData } from '@tanstack/react-query'
 import { useEffect, useMemo } from 'react'
-import type { ClientPage, CreatedClient, NewClient, OAuthClient } from './contract.ts'
-import { rotationKey } from './rotation.ts'
+import { useCompany } from './company.ts'
+import type {
+  ClientPage,
+  ClientRequests,
+  ClientRotation,
+  ClientRotationChange,
+  ClientUsage,
+  CreatedClient,
+  NewClient,
+  OAuthClient,
+  Refusal,
+  RefusalPage,
+} from './contract.ts'
+import { companyPath, queryClient, reread, usePages, useRead } from './query.ts'
 import { asMe } from './session.ts'
 
-const LIST_REFRESH_MS = 20_000
-const CLIENT_REFRESH_MS = 10_000
-const FOUND_REFRESH_MS = 30_000
-/** One request counts up to so many entries once. */
-const FOUND_MAX = 50
-
 /** The most that the API answers at once; it allows fewer Active clients than that. */
-const PAGE = 200
+const PAGE = '200'
+/** As many refusals as the service keeps of those that certainly came from the client. */
+export const REFUSALS_READ = 200
+export const COMPANY_REFUSALS_SHOWN = 20
 
-const clientsPath = (vendorId: string) => `/v1/vendor/${encodeURIComponent(vendorId)}/oauth-clients`
-const clientPath = (vendorId: string, clientId: string) =>
-  `${clientsPath(vendorId)}/${encodeURIComponent(clientId)}`
-
-const listKey = (vendorId: string) => ['clients', vendorId] as const
-const clientKey = (vendorId: string, clientId: string) => ['client', vendorId, clientId] as const
-
-function useClientPages(
-  vendorId: string,
-  wanted: { status: OAuthClient['status']; secretFound?: 'true' },
-  { limit = PAGE, refresh_ms, enabled }: { limit?: number; refresh_ms: number | false; enabled: boolean },
-) {
-  return useInfiniteQuery({
-    queryKey: [...listKey(vendorId), wanted],
-    queryFn: ({ pageParam, signal }) => {
-      const query = new URLSearchParams({
-        limit: String(limit),
-        ...wanted,
-        ...(pageParam && { cursor: pageParam }),
-      })
-      return asMe<ClientPage>(`${clientsPath(vendorId)}?${query}`, { signal })
-    },
-    initialPageParam: '',
-    getNextPageParam: (page) => page.nextCursor,
-    refetchInterval: refresh_ms,
-    enabled,
-  })
-}
+const CLIENTS = 'oauth-clients'
 
 /** Every Active client, newest first. */
-export const useActiveClients = (vendorId: string, enabled = true) =>
-  useClientPages(vendorId, { status: 'Active' }, { refresh_ms: LIST_REFRESH_MS, enabled })
+export const useActiveClients = () =>
+  usePages<ClientPage>([CLIENTS], { search: { status: 'Active', limit: PAGE }, refresh_ms: 20_000 })
 
-/** The newest Active clients whose secret was reported as found. */
-export function useFoundClients(vendorId: string, enabled: boolean): OAuthClient[] {
-  const { data } = useClientPages(
-    vendorId,
-    { status: 'Active', secretFound: 'true' },
-    { limit: FOUND_MAX, refresh_ms: FOUND_REFRESH_MS, enabled },
-  )
+/** The newest Active clients whose secret was reported as found. One request counts up to 50 entries once. */
+export function useFoundClients(): OAuthClient[] {
+  const search = { status: 'Active', secretFound: 'true', limit: '50' }
+  const { data } = usePages<ClientPage>([CLIENTS], { search, refresh_ms: 30_000 })
   // One that was revoked on this page stays in the list until it is read again.
-  return data?.pages.flatMap(({ clients }) => clients).filter(({ status }) => status === 'Active') ?? []
+  return clientsIn(data).filter(({ status }) => status === 'Active')
 }
 
 /**
  * Every client, newest first in each status, so that any of them can be found. Revoked clients never change, so their
  * older pages load once, in the background; `complete` says whether all of them are loaded.
- * @param enabled false when this person may not see clients: nothing is requested.
  */
-export function useAllClients(vendorId: string, enabled = true) {
-  const active = useActiveClients(vendorId, enabled)
-  const revoked = useClientPages(vendorId, { status: 'Revoked' }, { refresh_ms: false, enabled })
+export function useAllClients() {
+  const active = useActiveClients()
+  const revoked = usePages<ClientPage>([CLIENTS], { search: { status: 'Revoked', limit: PAGE } })
   const { hasNextPage, isFetching, isError, fetchNextPage } = revoked
   useEffect(() => {
     if (hasNextPage && !isFetching && !isError) void fetchNextPage()
   }, [hasNextPage, isFetching, isError, fetchNextPage])
   const data = useMemo(() => {
     if (!active.data || !revoked.data) return undefined
-    const known = [...active.data.pages, ...revoked.data.pages].flatMap(({ clients }) => clients)
+    const known = [...clientsIn(active.data), ...clientsIn(revoked.data)]
     // Between two refreshes, one that was just revoked is in both.
     return [...new Map(known.map((client) => [client.clientId, client])).values()]
   }, [active.data, revoked.data])
-  const failed = active.error ? active : revoked.error ? revoked : active
   return {
     data,
     complete: revoked.data !== undefined && !hasNextPage,
-    error: failed.error,
+    error: active.error ?? revoked.error,
     isFetching: active.isFetching || revoked.isFetching,
-    fetchStatus: data ? active.fetchStatus : active.data ? revoked.fetchStatus : active.fetchStatus,
+    fetchStatus: !data && active.data ? revoked.fetchStatus : active.fetchStatus,
     refetch: () => Promise.all([active.refetch(), revoked.refetch()]),
   }
 }
 
+const clientsIn = (data: InfiniteData<ClientPage> | undefined): OAuthClient[] =>
+  data?.pages.flatMap(({ clients }) => clients) ?? []
+
 /** @param clientId null: nothing is requested. */
-export function useClient(vendorId: string, clientId: string | null, refresh_ms = CLIENT_REFRESH_MS) {
-  const queryClient = useQueryClient()
-  return useQuery({
-    queryKey: clientKey(vendorId, clientId ?? ''),
+export function useClient(clientId: string | null, refresh_ms = 10_000) {
+  const { vendorId } = useCompany()
+  return useRead<OAuthClient>([CLIENTS, clientId ?? ''], {
     enabled: clientId !== null,
-    queryFn: async ({ signal }) => {
-      const client = await asMe<OAuthClient>(clientPath(vendorId, clientId ?? ''), { signal })
-      showInLists(queryClient, vendorId, client)
-      return client
-    },
-    placeholderData: () => (clientId === null ? undefined : knownFromList(queryClient, vendorId, clientId)),
-    refetchInterval: refresh_ms,
+    placeholder: () =>
+      listsOf(vendorId)
+        .flatMap(([, list]) => clientsIn(list))
+        .find((known) => known.clientId === clientId),
+    onRead: (client) => showInLists(vendorId, client),
+    refresh_ms,
   })
 }
 
-function knownFromList(
-  queryClient: QueryClient,
-  vendorId: string,
-  clientId: string,
-): OAuthClient | undefined {
-  return queryClient
-    .getQueriesData<InfiniteData<ClientPage>>({ queryKey: listKey(vendorId) })
-    .flatMap(([, data]) => data?.pages.flatMap((page) => page.clients) ?? [])
-    .find((client) => client.clientId === clientId)
+/** What a client did: 14 days by hour. */
+export const useUsage = (clientId: string, refresh_ms = 30_000) =>
+  useRead<ClientUsage>([CLIENTS, clientId, 'usage'], { refresh_ms })
+
+/** A client's latest requests, newest first. */
+export const useRequests = (clientId: string, refresh_ms = 30_000) =>
+  useRead<ClientRequests>([CLIENTS, clientId, 'requests'], { refresh_ms })
+
+/** The newest of a client's refused requests of the last 24 hours. */
+export const useRefusals = (clientId: string, refresh_ms = 30_000) =>
+  useRead<RefusalPage>(['refusals'], { search: { clientId, limit: String(REFUSALS_READ) }, refresh_ms })
+
+/** The newest refused requests of all clients of the company in the last 24 hours. */
+export const useCompanyRefusals = () =>
+  useRead<RefusalPage>(['refusals'], {
+    search: { limit: String(COMPANY_REFUSALS_SHOWN) },
+    refresh_ms: 30_000,
+  })
+
+/** Why a request of one of the company's clients was refused. It never changes. */
+export const useRefusal = (requestId: string) =>
+  useRead<Refusal>(['refusals', requestId], { staleTime: Number.POSITIVE_INFINITY })
+
+const NOTHING_KNOWN: ClientRotation = {
+  replacementId: null,
+  state: 'unknown',
+  evidenceSince: null,
+  lastUsedAt: null,
+  longestGapSeconds: null,
+  expectedNextUseAt: null,
+  safeFrom: null,
+  secretPutAwayAt: null,
+  addresses: [],
+  refusedSinceRevoke: 0,
+  refusedAddresses: [],
+  ifRevokedNow: { addresses: 0, tokensAnHour: 0 },
+  armed: null,
 }
 
 /**
- * The secret in the answer is the caller's to show and forget: it must not enter a cache, which is why this is no
- * mutation of the query library.
+ * Whether a client can be revoked, as the service judges it. `unknown` while the service does not answer: what it said
+ * before may no longer be true. Undefined while it loads.
+ */
+export function useRotation(clientId: string, refresh_ms = 10_000): ClientRotation | undefined {
+  const { data, isError, fetchStatus } = useRead<ClientRotation>([CLIENTS, clientId, 'rotation'], {
+    refresh_ms,
+  })
+  if (isError || fetchStatus === 'paused') return { ...NOTHING_KNOWN, armed: data?.armed ?? null }
+  return data
+}
+
+/**
+ * The secret in the answer is the caller's to show and forget: it must not enter the cache.
  * @param idempotencyKey makes it safe to send the same creation again; a repeat is answered without the secret.
  */
-export const createClient = (
+export async function createClient(
   vendorId: string,
-  client: NewClient,
+  body: NewClient,
   idempotencyKey: string,
-): Promise<CreatedClient> =>
-  asMe<CreatedClient>(clientsPath(vendorId), {
+): Promise<CreatedClient> {
+  const headers = { 'Idempotency-Key': idempotencyKey }
+  const created = await asMe<CreatedClient>(companyPath(vendorId, [CLIENTS]), {
     method: 'POST',
-    body: client,
-    headers: { 'Idempotency-Key': idempotencyKey },
+    body,
+    headers,
   })
-
-export const renameClient = (vendorId: string, clientId: string, name: string): Promise<OAuthClient> =>
-  asMe<OAuthClient>(clientPath(vendorId, clientId), { method: 'PATCH', body: { name } })
-
-export const revokeClient = (vendorId: string, clientId: string): Promise<OAuthClient> =>
-  asMe<OAuthClient>(`${clientPath(vendorId, clientId)}/revoke`, { method: 'POST' })
-
-/** Keeps the lists from contradicting what another screen has just learned about a client. */
-function showInLists(queryClient: QueryClient, vendorId: string, client: OAuthClient): void {
-  queryClient.setQueriesData<InfiniteData<ClientPage>>({ queryKey: listKey(vendorId) }, (data) =>
-    data
-      ? {
-          ...data,
-          pages: data.pages.map((page) => ({
-            ...page,
-            clients: page.clients.map((known) => (known.clientId === client.clientId ? client : known)),
-          })),
-        }
-      : data,
-  )
+  const { clientSecret: _, ...client } = created
+  clientChanged(vendorId, client)
+  return created
 }
 
-/**
- * Shows the client's new state everywhere at once, then reloads the lists and the activity.
- * @param client never as it was created: its secret must not enter the cache.
- */
-export function clientChanged(
-  queryClient: QueryClient,
+export const renameClient = async (vendorId: string, clientId: string, name: string): Promise<void> =>
+  clientChanged(
+    vendorId,
+    await asMe<OAuthClient>(companyPath(vendorId, [CLIENTS, clientId]), { method: 'PATCH', body: { name } }),
+  )
+
+export const revokeClient = async (vendorId: string, clientId: string): Promise<void> =>
+  clientChanged(
+    vendorId,
+    await asMe<OAuthClient>(companyPath(vendorId, [CLIENTS, clientId, 'revoke']), { method: 'POST' }),
+  )
+
+/** Arms or disarms the revocation of a client, or says that the secret of its replacement is no longer shown. */
+export async function changeRotation(
   vendorId: string,
-  client: OAuthClient & { clientSecret?: never },
-): void {
-  queryClient.setQueryData(clientKey(vendorId, client.clientId), client)
-  showInLists(queryClient, vendorId, client)
+  clientId: string,
+  body: ClientRotationChange,
+): Promise<void> {
+  const path = [CLIENTS, clientId, 'rotation']
+  const changed = await asMe<ClientRotation>(companyPath(vendorId, path), { method: 'PATCH', body })
+  queryClient.setQueryData([vendorId, ...path, undefined], changed)
+  void reread(vendorId, 'activity')
+}
+
+const isList = ({ queryKey }: { queryKey: readonly unknown[] }) =>
+  queryKey[1] === CLIENTS && queryKey.length === 3
+
+const listsOf = (vendorId: string) =>
+  queryClient.getQueriesData<InfiniteData<ClientPage>>({ queryKey: [vendorId, CLIENTS], predicate: isList })
+
+/** Keeps the lists from contradicting what another screen has just learned about a client. */
+function showInLists(vendorId: string, client: OAuthClient): void {
+  for (const [key, list] of listsOf(vendorId)) {
+    const pages = list?.pages.map((page) => ({
+      ...page,
+      clients: page.clients.map((known) => (known.clientId === client.clientId ? client : known)),
+    }))
+    if (pages) queryClient.setQueryData(key, { ...list, pages })
+  }
+}
+
+/** Shows the client's new state everywhere at once, then reloads the lists and the activity. */
+export function clientChanged(vendorId: string, client: OAuthClient & { clientSecret?: never }): void {
+  queryClient.setQueryData([vendorId, CLIENTS, client.clientId, undefined], client)
+  showInLists(vendorId, client)
   // What was judged before the change must not be shown after it.
-  void queryClient.resetQueries({ queryKey: rotationKey(vendorId, client.clientId) })
-  void queryClient.invalidateQueries({ queryKey: listKey(vendorId) })
-  void queryClient.invalidateQueries({ queryKey: ['activity', vendorId] })
+  void queryClient.resetQueries({ queryKey: [vendorId, CLIENTS, client.clientId, 'rotation'] })
+  void queryClient.invalidateQueries({ queryKey: [vendorId, CLIENTS], predicate: isList })
+  void reread(vendorId, 'activity')
 }

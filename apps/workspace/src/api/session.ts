@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import type { SessionAnswer, SignedOut } from './contract.ts'
+import type { InvitationPreview, SessionAnswer, SignedOut } from './contract.ts'
 import { ApiProblem, type ApiRequest, request } from './request.ts'
 
 /*
@@ -73,6 +73,10 @@ function expire(): void {
 /** @throws ApiProblem `invalid_credentials` or `rate_limited`, or NoAnswer. */
 export const signIn = (email: string, password: string): Promise<void> =>
   begin('/v1/session', { email, password })
+
+/** @throws ApiProblem `invitation_not_valid` or `rate_limited`, or NoAnswer. */
+export const previewInvitation = (token: string, signal: AbortSignal): Promise<InvitationPreview> =>
+  request<InvitationPreview>('/v1/invitation/preview', { method: 'POST', body: { token }, signal })
 
 /**
  * Joins the company of an invitation and signs in.

@@ -1,8 +1,8 @@
-import { useQueryClient } from '@tanstack/react-query'
+import { changeRotation } from '../api/clients.ts'
+import { useCompany } from '../api/company.ts'
 import type { ClientRotation, OAuthClient } from '../api/contract.ts'
-import { changeRotation, rotationKey } from '../api/rotation.ts'
+import { reread } from '../api/query.ts'
 import { useSignedIn } from '../api/session.ts'
-import { useCompany } from '../shell/company.ts'
 import { useNow } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { FailureNotice } from '../ui/FailureNotice.tsx'
@@ -15,7 +15,6 @@ import { armedBy, armedWords, armingWords, STATE_WORDS } from './rotation-words.
 export function ArmRevocation({ old, rotation }: { old: OAuthClient; rotation: ClientRotation }) {
   const { vendorId } = useCompany()
   const { user } = useSignedIn()
-  const queryClient = useQueryClient()
   const now = useNow()
   const submission = useSubmission((error) => ({
     title: 'It is not known whether that changed anything',
@@ -27,9 +26,9 @@ export function ArmRevocation({ old, rotation }: { old: OAuthClient; rotation: C
   const toggle = () =>
     submission.run(async () => {
       try {
-        await changeRotation(queryClient, vendorId, { clientId, change: { armed: !armed } })
+        await changeRotation(vendorId, clientId, { armed: !armed })
       } catch (error) {
-        void queryClient.invalidateQueries({ queryKey: rotationKey(vendorId, clientId) })
+        void reread(vendorId, 'oauth-clients', clientId, 'rotation')
         throw error
       }
     })

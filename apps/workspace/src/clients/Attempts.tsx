@@ -1,33 +1,34 @@
+import { useRefusals, useRequests } from '../api/clients.ts'
 import type { OAuthClient, Refusal } from '../api/contract.ts'
 import { clock } from '../api/time.ts'
-import { useRefusals, useRequests } from '../api/usage.ts'
 import { Time } from '../ui/Ago.tsx'
 import { causeWords } from './causes.ts'
 import { isGranted } from './Requests.tsx'
-import './failing.css'
 
 const SHOWN_MAX = 8
 const TOKEN_ROUTE = 'POST /v1/oauth/token'
 
 export interface AttemptsProps {
-  vendorId: string
   client: OAuthClient
   refresh_ms: number
 }
 
 /** A new client's requests as they come; for a refused one, the one thing to change. Newest first. */
-export function Attempts({ vendorId, client, refresh_ms }: AttemptsProps) {
-  const requests = useRequests(vendorId, client.clientId, refresh_ms).data?.requests ?? []
-  const refused = useRefusals(vendorId, client.clientId, refresh_ms).data?.refusals ?? []
+export function Attempts({ client, refresh_ms }: AttemptsProps) {
+  const requests = useRequests(client.clientId, refresh_ms).data?.requests ?? []
+  const refused = useRefusals(client.clientId, refresh_ms).data?.refusals ?? []
   const attempts = [
     ...requests.filter(isGranted).map((request) => ({ ...request, refusal: undefined })),
     ...refused.map((refusal) => ({ ...refusal, refusal })),
   ].sort((a, b) => (a.at < b.at ? 1 : -1))
   return (
     <div role="log" aria-label="Attempts">
-      <ol className="attempts">
+      <ol className="grid gap-1.5 not-empty:py-2.5 [&_time]:text-ink-3 [&_time]:tabular-nums">
         {attempts.slice(0, SHOWN_MAX).map(({ requestId, at, route, refusal }) => (
-          <li key={requestId} className={refusal ? 'attempt-refused' : 'attempt-granted'}>
+          <li
+            key={requestId}
+            className={`grid grid-cols-[auto_minmax(0,1fr)] gap-3 ${refusal ? '[&_strong]:text-bad' : '[&_strong]:text-good'}`}
+          >
             <Time at={at} format={clock} />{' '}
             {refusal ? <Refused client={client} refusal={refusal} /> : <Granted route={route} />}
           </li>

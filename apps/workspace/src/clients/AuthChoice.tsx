@@ -23,6 +23,9 @@ const WAYS = [
   },
 ] as const
 
+const OPTION =
+  'choice-option grid cursor-pointer grid-cols-[auto_1fr] items-start gap-3 border-b border-line px-1 py-[9px] hover:bg-sunk has-checked:bg-mark-soft [&_input]:mt-0.5'
+
 export interface AuthChoiceProps {
   way: Way
   onChange: (way: Way) => void
@@ -34,15 +37,15 @@ export interface AuthChoiceProps {
 export function AuthChoice({ way, onChange, error, onRetype }: AuthChoiceProps) {
   const id = useId()
   return (
-    <fieldset className="choice" aria-describedby={`${id}note`}>
+    <fieldset className="choice grid min-w-0 gap-2.5" aria-describedby={`${id}note`}>
       <legend>How will it authenticate?</legend>
       <p className="small quiet" id={`${id}note`}>
         With a key pair, it signs each token request, and we hold nothing that could be used in its place.
         This cannot be changed later.
       </p>
-      <div className="choice-group">
+      <div className="grid">
         {WAYS.map((each) => (
-          <label key={each.way} className="choice-option">
+          <label key={each.way} className={OPTION}>
             <input
               type="radio"
               name="way"
@@ -50,7 +53,7 @@ export function AuthChoice({ way, onChange, error, onRetype }: AuthChoiceProps) 
               checked={way === each.way}
               onChange={() => onChange(each.way)}
             />
-            <span className="choice-words">
+            <span className="grid">
               <span className="strong">{each.title}</span>
               <span className="small quiet">{each.text}</span>
             </span>

@@ -1,9 +1,8 @@
 import { useEffect, useState } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
-import { useClient } from '../api/clients.ts'
+import { useClient, useRotation } from '../api/clients.ts'
+import { SCREENS, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
-import { useRotation } from '../api/rotation.ts'
-import { SCREENS, useCompany } from '../shell/company.ts'
 import { Page } from '../shell/Page.tsx'
 import { Moment, useNow } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
@@ -28,12 +27,11 @@ import { sentenceOf } from './rotation-words.ts'
 import { LastUsed, Status, useExpired } from './Status.tsx'
 import { inOrder, SCOPE_WORDS } from './scopes.ts'
 import { UseIt } from './UseIt.tsx'
-import './clients.css'
 
 export function ClientScreen({ clientId }: { clientId: string }) {
   const company = useCompany()
   const back = { to: company.to(SCREENS.clients), label: 'OAuth2 Clients' }
-  const query = useClient(company.vendorId, clientId)
+  const query = useClient(clientId)
   const client = query.data
   const pair = usePair(client)
   const [revoking, setRevoking] = useRevoking()
@@ -95,19 +93,18 @@ function useRevoking(): [boolean, (revoking: boolean) => void] {
 
 /** The rotation that the client is in, once what it replaces and what replaces it are known. */
 function usePair(client: OAuthClient | undefined): Pair | undefined {
-  const { vendorId } = useCompany()
-  const successor = useClient(vendorId, client?.replacedBy ?? null).data
-  const predecessor = useClient(vendorId, client?.replaces ?? null).data
+  const successor = useClient(client?.replacedBy ?? null).data
+  const predecessor = useClient(client?.replaces ?? null).data
   const others = [successor, predecessor]
   return client && pairOf(client, (clientId) => others.find((other) => other?.clientId === clientId))
 }
 
 function InRotation({ client, pair: { role, other } }: { client: OAuthClient; pair: Pair }) {
-  const { vendorId, to } = useCompany()
+  const { to } = useCompany()
   const now = useNow()
   const [, navigate] = useLocation()
   const old = role === 'old' ? client : other
-  const rotation = useRotation(vendorId, old.clientId)
+  const rotation = useRotation(old.clientId)
   return (
     <Notice
       tone="info"
@@ -164,9 +161,9 @@ function ClientFacts({ client }: { client: OAuthClient }) {
           <Link href={`${to(SCREENS.activity)}?client=${client.clientId}`}>View activity</Link>
         </Fact>
         <Fact name="Scopes">
-          <ul className="scope-list">
+          <ul>
             {inOrder(client.scopes).map((scope) => (
-              <li key={scope}>
+              <li key={scope} className="scope-list flex flex-wrap gap-x-3 [&_code]:text-ink-3">
                 <span>{SCOPE_WORDS[scope].title}</span> <ScopeName scope={scope} />
               </li>
             ))}

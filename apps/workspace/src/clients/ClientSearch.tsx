@@ -23,11 +23,11 @@ export function ClientSearch({ wanted, counts, complete, onWant }: ClientSearchP
   }
 
   return (
-    <search className="find">
-      <div className="find-field">
+    <search className="mb-1.5 flex flex-wrap items-center gap-x-5 gap-y-2">
+      <div className="relative flex-[0_1_300px] max-desk:flex-[1_1_100%]">
         <input
           ref={input}
-          className="input"
+          className="peer input min-h-[38px] pe-10"
           type="search"
           aria-label="Search by name or client id"
           aria-keyshortcuts="/"
@@ -39,7 +39,10 @@ export function ClientSearch({ wanted, counts, complete, onWant }: ClientSearchP
           onChange={(event) => onWant({ typed: event.target.value })}
           onKeyDown={leave}
         />
-        <span className="key" aria-hidden="true">
+        <span
+          className="key pointer-events-none absolute end-2.5 top-2 peer-not-placeholder-shown:hidden peer-focus:hidden [@media(hover:none)]:hidden"
+          aria-hidden="true"
+        >
           /
         </span>
       </div>
@@ -61,10 +64,10 @@ export function ClientSearch({ wanted, counts, complete, onWant }: ClientSearchP
           ),
         )}
       </fieldset>
-      <label className="find-sort">
+      <label className="hidden max-[1000px]:block">
         <span className="off-screen">Sort by</span>
         <select
-          className="input"
+          className="input min-h-[38px]"
           value={`${reversed ? '-' : ''}${order}`}
           onChange={({ target: { value } }) =>
             onWant({ order: value.replace('-', '') as Order, reversed: value.startsWith('-') })

@@ -1,18 +1,15 @@
+import { useUsage } from '../api/clients.ts'
 import type { OAuthClient, ClientUsage as Usage } from '../api/contract.ts'
 import { day } from '../api/time.ts'
-import { useUsage } from '../api/usage.ts'
-import { useCompany } from '../shell/company.ts'
 import { Ago, Time } from '../ui/Ago.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { BARS_HEIGHT } from './bars.ts'
 import { HourBars, mostInAnHour } from './HourBars.tsx'
 import { UnusedScopes } from './UnusedScopes.tsx'
-import './usage.css'
 
 /** Tokens and refusals of the last 14 days, their addresses, and the unused scopes. */
 export function ClientUsage({ client }: { client: OAuthClient }) {
-  const { vendorId } = useCompany()
-  const query = useUsage(vendorId, client.clientId)
+  const query = useUsage(client.clientId)
   return (
     <section className="section" aria-labelledby="usage-title">
       <h2 id="usage-title">The last 14 days</h2>
@@ -28,6 +25,9 @@ export function ClientUsage({ client }: { client: OAuthClient }) {
     </section>
   )
 }
+
+const LEGEND = 'flex flex-wrap justify-between gap-x-5 gap-y-1 text-[13px] text-ink-3'
+const KEY = 'before:me-1.5 before:inline-block before:size-2.5 before:forced-color-adjust-none'
 
 function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
   const tokens = hours.reduce((sum, each) => sum + each.tokens, 0)
@@ -51,8 +51,9 @@ function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
         )}
       </p>
       {tokens + refused > 0 && first && (
-        <figure className="usage-chart">
+        <figure className="grid gap-2">
           <svg
+            className="h-24 w-full border-b border-line-strong"
             viewBox={`0 0 ${hours.length} ${BARS_HEIGHT}`}
             preserveAspectRatio="none"
             role="img"
@@ -60,13 +61,13 @@ function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
           >
             <HourBars hours={hours} most={mostInAnHour(hours)} />
           </svg>
-          <figcaption>
+          <figcaption className={LEGEND}>
             <span>
               <Time at={first.hour} format={day} />
             </span>
-            <span className="usage-legend">
-              <span className="usage-key-tokens">Tokens per hour</span>
-              {refused > 0 && <span className="usage-key-refused">Refused</span>}
+            <span className={LEGEND}>
+              <span className={`${KEY} before:bg-bar`}>Tokens per hour</span>
+              {refused > 0 && <span className={`${KEY} before:bg-bad`}>Refused</span>}
             </span>
             <span>now</span>
           </figcaption>
@@ -78,8 +79,8 @@ function HourlyTokens({ hours }: Pick<Usage, 'hours'>) {
 
 function Addresses({ addresses }: Pick<Usage, 'addresses'>) {
   return (
-    <table className="table usage-addresses">
-      <caption>Where token requests came from</caption>
+    <table className="table max-w-[640px] max-phone:[&_:is(th,td)]:pe-3">
+      <caption className="py-2 text-start text-ink-2">Where token requests came from</caption>
       <thead>
         <tr>
           <th scope="col">Address</th>
@@ -92,7 +93,7 @@ function Addresses({ addresses }: Pick<Usage, 'addresses'>) {
       <tbody>
         {addresses.map(({ address, tokens, lastSeenAt }) => (
           <tr key={address}>
-            <th scope="row">
+            <th scope="row" className="wrap">
               <code>{address}</code>
             </th>
             <td className="number">{tokens.toLocaleString('en')}</td>

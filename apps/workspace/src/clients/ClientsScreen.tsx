@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'react'
 import { useLocation, useSearchParams } from 'wouter'
 import { useAllClients } from '../api/clients.ts'
+import { SCREENS, useCompany } from '../api/company.ts'
 import { draftOf } from '../session/drafts.ts'
-import { SCREENS, useCompany } from '../shell/company.ts'
 import { Page } from '../shell/Page.tsx'
 import { Button } from '../ui/Button.tsx'
 import { PlusIcon } from '../ui/icons.tsx'
@@ -14,7 +14,6 @@ import { creationDraft } from './creation.ts'
 import { SOON_DAYS } from './expiry.ts'
 import { FirstClient } from './FirstClient.tsx'
 import { findClients, searchFor, VIEWS, type Wanted, wantedBy } from './find-clients.ts'
-import './clients.css'
 
 export function ClientsScreen() {
   const company = useCompany()
@@ -55,11 +54,10 @@ function useCreating(vendorId: string): [boolean, (creating: boolean) => void] {
 }
 
 function ClientList({ onCreate }: { onCreate: () => void }) {
-  const { vendorId } = useCompany()
   const [search, setSearch] = useSearchParams()
   const wanted = wantedBy(search)
   const want = (part: Partial<Wanted>) => setSearch(searchFor({ ...wanted, ...part }), { replace: true })
-  const query = useAllClients(vendorId)
+  const query = useAllClients()
   return (
     <Loaded query={query} skeleton={<ClientsTableSkeleton />}>
       {(all) => {

@@ -1,8 +1,8 @@
 import { memo, type ReactNode, useEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
+import { useRotation } from '../api/clients.ts'
+import { SCREENS, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
-import { useRotation } from '../api/rotation.ts'
-import { SCREENS, useCompany } from '../shell/company.ts'
 import { Ago } from '../ui/Ago.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
 import { useGrowing } from '../ui/growing.ts'
@@ -35,6 +35,13 @@ const ROWS_A_STEP = 14
 const JUDGED_MOST = 20
 const JUDGED_MS = 60_000
 
+/** Rows are drawn a screenful at a time, so no cell may widen a column. Each fits its longest text; names get the rest. */
+const CELL = {
+  proof: 'desk:w-[130px] max-[1360px]:hidden',
+  tokens: 'number desk:w-[152px] max-[1120px]:hidden',
+  added: 'desk:w-[120px] max-[1000px]:hidden',
+}
+
 export function ClientsTable({ clients, find, wanted, onWant }: ClientsTableProps) {
   const [revoking, setRevoking] = useState<OAuthClient>()
   const fresh = useFresh()
@@ -47,42 +54,43 @@ export function ClientsTable({ clients, find, wanted, onWant }: ClientsTableProp
   const rows = clients.slice(0, shown).map((client) => ({ client, ...pairOf(client, find) }))
   const judged = rows.filter(({ role }) => role === 'old').slice(0, JUDGED_MOST)
   const statusTold = wanted.view === 'all' || wanted.view === 'revoked'
+  const idCell = statusTold ? 'desk:w-[255px] max-[1760px]:hidden' : 'desk:w-[255px] max-[1640px]:hidden'
   const expiryTold = wanted.view === 'expiring' || clients.some(({ expiresAt }) => expiresAt !== null)
   return (
     <>
-      <table className="table table-stacked clients-table">
+      <table className="table table-stacked desk:table-fixed [&_tbody_:is(th,td)]:align-middle [&_tbody_:is(th,td)]:whitespace-nowrap [&_thead_th]:align-baseline desk:[&_tbody_:is(th,td):not(.row-actions)]:py-2.5 max-desk:[&_tbody_td]:text-ink-2">
         <caption className="off-screen">OAuth2 clients</caption>
         <thead>
           <tr>
             <Sortable order="name" wanted={wanted} onWant={onWant}>
               Client
             </Sortable>
-            <th scope="col" className="id-cell">
+            <th scope="col" className={idCell}>
               Client id
             </th>
-            <th scope="col" className="proof-cell">
+            <th scope="col" className={CELL.proof}>
               Secret or key
             </th>
-            <th scope="col" className="scopes-cell">
+            <th scope="col" className="desk:w-[158px]">
               Scopes
             </th>
             {statusTold && (
-              <th scope="col" className="status-cell">
+              <th scope="col" className="desk:w-24">
                 Status
               </th>
             )}
-            <Sortable order="used" wanted={wanted} onWant={onWant} className="used-cell">
+            <Sortable order="used" wanted={wanted} onWant={onWant} className="desk:w-[120px]">
               Last used
             </Sortable>
-            <th scope="col" className="number tokens-cell">
+            <th scope="col" className={CELL.tokens}>
               Tokens, 24 h
             </th>
             {expiryTold && (
-              <Sortable order="expires" wanted={wanted} onWant={onWant} className="expires-cell">
+              <Sortable order="expires" wanted={wanted} onWant={onWant} className="desk:w-[120px]">
                 Expires
               </Sortable>
             )}
-            <Sortable order="added" wanted={wanted} onWant={onWant} className="added-cell">
+            <Sortable order="added" wanted={wanted} onWant={onWant} className={CELL.added}>
               Added
             </Sortable>
             <th scope="col" className="row-actions">
@@ -97,6 +105,7 @@ export function ClientsTable({ clients, find, wanted, onWant }: ClientsTableProp
               {...row}
               judged={judged.includes(row)}
               statusTold={statusTold}
+              idCell={idCell}
               expiryTold={expiryTold}
               fresh={row.client.clientId === fresh}
               onRevoke={setRevoking}
@@ -127,11 +136,11 @@ function Sortable({ order, wanted, onWant, className, children }: SortableProps)
     >
       <button
         type="button"
-        className="sort"
+        className="cursor-pointer border-0 bg-transparent p-0 hover:text-ink hover:underline hover:underline-offset-[3px] in-aria-[sort]:font-[620] in-aria-[sort]:text-ink"
         onClick={() => onWant({ order, reversed: here && !wanted.reversed })}
       >
         {children}
-        <span className="sort-mark" aria-hidden="true">
+        <span className="inline-block w-[1.2em] text-center" aria-hidden="true">
           {here ? (ascending ? '↑' : '↓') : ''}
         </span>
       </button>
@@ -142,6 +151,7 @@ function Sortable({ order, wanted, onWant, className, children }: SortableProps)
 interface ClientRowProps extends Partial<Pair> {
   client: OAuthClient
   statusTold: boolean
+  idCell: string
   expiryTold: boolean
   /** The state of its rotation is shown. */
   judged: boolean
@@ -151,7 +161,7 @@ interface ClientRowProps extends Partial<Pair> {
 }
 
 const ClientRow = memo((props: ClientRowProps) => {
-  const { client, role, other, judged, statusTold, expiryTold, fresh, onRevoke } = props
+  const { client, role, other, judged, statusTold, idCell, expiryTold, fresh, onRevoke } = props
   const { to } = useCompany()
   const [, navigate] = useLocation()
   const row = useRef<HTMLTableRowElement>(null)
@@ -161,53 +171,55 @@ const ClientRow = memo((props: ClientRowProps) => {
   const href = `${to(SCREENS.clients)}/${client.clientId}`
   const revoked = client.status === 'Revoked'
   return (
-    <tr
-      ref={row}
-      className={[revoked && 'row-off', fresh && 'row-new'].filter(Boolean).join(' ') || undefined}
-    >
-      <th scope="row" className="client-cell">
-        <Link className="client-name" href={href} title={client.name}>
+    <tr ref={row} className={fresh ? 'row-new bg-mark-soft' : undefined}>
+      <th scope="row" className={fresh ? 'ps-2.5 shadow-[inset_3px_0_0_var(--mark)]' : undefined}>
+        <Link
+          className={`wrap block whitespace-normal decoration-line-strong ${revoked ? 'font-[500] text-ink-3' : 'font-[620] text-ink'}`}
+          href={href}
+          title={client.name}
+        >
           <bdi>{client.name}</bdi>
         </Link>
         <FoundMark client={client} />
         <FailingMark client={client} />
       </th>
-      <td className="id-cell">
-        <span className="client-id">
+      <td className={idCell}>
+        <span className="-my-2 inline-flex items-center gap-0.5 text-[13px] text-ink-3">
           <code>{client.clientId}</code>
           <CopyButton text={client.clientId} what={`client id of ${client.name}`} />
         </span>
       </td>
-      <td data-label="Secret or key" className="proof-cell">
+      <td className={CELL.proof}>
         <CredentialHint client={client} />
       </td>
-      <td data-label="Scopes">
+      <td>
         <ScopesInBrief scopes={client.scopes} />
       </td>
       {statusTold && (
-        <td data-label="Status">
+        <td data-label="Status" className="[&_time]:block [&_time]:text-[13px]">
           <Status client={client} />
           {client.revokedAt && <Ago at={client.revokedAt} by={client.revokedBy?.name ?? ''} />}
         </td>
       )}
-      <td data-label="Last used">
+      <td className="max-desk:has-[time]:before:content-['Used_']">
         <LastUsed client={client} />
         {role && other && <PairNote client={client} role={role} other={other} />}
         {judged && <PairState client={client} />}
       </td>
-      <td data-label="Tokens, 24 h" className="number tokens-cell">
+      <td className={CELL.tokens}>
         <Sparkline counts={client.tokensByDay} />
-        <span className="tokens-count">{client.tokensIssued24h.toLocaleString('en')}</span>
+        <span className="inline-block min-w-[9ch]">{client.tokensIssued24h.toLocaleString('en')}</span>
       </td>
       {expiryTold && (
         <td
-          data-label="Expires"
-          className={client.expiresAt === null ? 'expires-cell never' : 'expires-cell'}
+          className={
+            client.expiresAt === null ? 'max-desk:hidden' : "max-desk:has-[time]:before:content-['Expires_']"
+          }
         >
           <Expires client={client} />
         </td>
       )}
-      <td data-label="Added" className="added-cell">
+      <td data-label="Added" className={CELL.added}>
         <Ago at={client.createdAt} by={client.createdBy.name} />
       </td>
       <td className="row-actions">
@@ -237,7 +249,7 @@ function PairNote({ client, role, other }: Pair & { client: OAuthClient }) {
   const { to } = useCompany()
   const old = role === 'old' ? client : other
   return (
-    <Link className="pair-note" href={`${to(SCREENS.clients)}/${old.clientId}/rotate`}>
+    <Link className="block text-[13px]" href={`${to(SCREENS.clients)}/${old.clientId}/rotate`}>
       {role === 'old' ? 'Being replaced' : 'Taking over'}
       <span className="off-screen">
         {role === 'old' ? ' by ' : ' from '}
@@ -249,9 +261,8 @@ function PairNote({ client, role, other }: Pair & { client: OAuthClient }) {
 
 /** What the service says of its rotation. */
 function PairState({ client: { clientId } }: { client: OAuthClient }) {
-  const { vendorId } = useCompany()
-  const rotation = useRotation(vendorId, clientId, JUDGED_MS)
-  return rotation && <span className="pair-state">{STATE_WORDS[rotation.state].mark}</span>
+  const rotation = useRotation(clientId, JUDGED_MS)
+  return rotation && <span className="block text-[13px]">{STATE_WORDS[rotation.state].mark}</span>
 }
 
 const ROWS = Array.from({ length: 12 }, (_, row) => row)

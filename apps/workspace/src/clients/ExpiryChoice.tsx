@@ -23,7 +23,7 @@ export function ExpiryChoice({ expiry, before, onChange, error }: ExpiryChoicePr
   const other = typeof before === 'number' && !OFFERED.some(({ days }) => days === before)
   const at = lifetime === 'date' ? undefined : expiresAt(expiry, now)
   return (
-    <div className="expiry-choice">
+    <div className="grid grid-cols-[repeat(auto-fit,minmax(200px,1fr))] items-start gap-x-4 gap-y-[18px]">
       <Labelled
         label="Expires"
         hint={

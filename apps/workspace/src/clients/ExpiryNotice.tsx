@@ -1,6 +1,6 @@
 import { useLocation } from 'wouter'
+import { SCREENS, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
-import { SCREENS, useCompany } from '../shell/company.ts'
 import { Ago, Moment, Time, useTimed } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Notice } from '../ui/Notice.tsx'

@@ -1,10 +1,15 @@
 import { type FormEvent, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { useAllClients, useClient } from '../api/clients.ts'
+import {
+  COMPANY_REFUSALS_SHOWN,
+  useAllClients,
+  useClient,
+  useCompanyRefusals,
+  useRefusal,
+} from '../api/clients.ts'
+import { SCREENS, useCompany } from '../api/company.ts'
 import type { Refusal } from '../api/contract.ts'
-import { COMPANY_REFUSALS_SHOWN, useCompanyRefusals, useRefusal } from '../api/refusals.ts'
 import { requestIdIn } from '../api/request-id.ts'
-import { SCREENS, useCompany } from '../shell/company.ts'
 import { Page } from '../shell/Page.tsx'
 import { Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
@@ -12,9 +17,8 @@ import { Fact } from '../ui/Fact.tsx'
 import { Field } from '../ui/Field.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { Notice } from '../ui/Notice.tsx'
+import { say } from '../ui/say.tsx'
 import { RefusalCode, RefusedRequest, withTimes } from './Refusals.tsx'
-import './clients.css'
-import './usage.css'
 
 /** Takes the id of a request and says why it was refused, and what to do. */
 export default function ExplainScreen({ requestId }: { requestId: string | undefined }) {
@@ -47,7 +51,11 @@ function RequestIdForm({ requestId }: { requestId: string | undefined }) {
   }
 
   return (
-    <form className="explain-form" onSubmit={submit} noValidate>
+    <form
+      className="flex max-w-[720px] flex-wrap items-start gap-x-2.5 gap-y-1 [&_.button]:mt-7 [&_.button]:min-h-[42px] max-phone:[&_.button]:mt-0 max-phone:[&_.button]:w-full [&_.field]:flex-[1_1_320px]"
+      onSubmit={submit}
+      noValidate
+    >
       <Field
         label="Request id"
         hint="Every response has it in its X-Request-Id header; errors of the API also have it as requestId."
@@ -67,10 +75,13 @@ function RequestIdForm({ requestId }: { requestId: string | undefined }) {
 }
 
 function Explanation({ requestId }: { requestId: string }) {
-  const { vendorId } = useCompany()
-  const query = useRefusal(vendorId, requestId)
+  const query = useRefusal(requestId)
   return (
-    <section className="section explanation" aria-labelledby="explanation-title" aria-live="polite">
+    <section
+      className="section mt-5 [&_.notice+.sheet]:mt-0"
+      aria-labelledby="explanation-title"
+      aria-live="polite"
+    >
       <h2 id="explanation-title">{query.data ? 'Why it was refused' : 'This request'}</h2>
       <Loaded
         query={query}
@@ -85,8 +96,8 @@ function Explanation({ requestId }: { requestId: string }) {
 
 function Explained({ refusal }: { refusal: Refusal }) {
   const { reason, advice, at, clientId, route } = refusal
-  const { vendorId, to } = useCompany()
-  const client = useClient(vendorId, clientId).data
+  const { to } = useCompany()
+  const client = useClient(clientId).data
   return (
     <>
       <Notice tone="info" title={withTimes(reason)}>
@@ -117,11 +128,7 @@ function Unknown({ onTryAgain }: { onTryAgain: () => unknown }) {
   return (
     <Notice
       tone="info"
-      title={
-        <>
-          No refused request with this id in <bdi>{name}</bdi>
-        </>
-      }
+      title={say`No refused request with this id in ${name}`}
       live
       actions={<Button onClick={() => void onTryAgain()}>Try again</Button>}
     >
@@ -140,9 +147,9 @@ function Unknown({ onTryAgain }: { onTryAgain: () => unknown }) {
 
 /** Without an id at hand: the refusals of all clients. */
 function Latest() {
-  const { vendorId, to } = useCompany()
-  const query = useCompanyRefusals(vendorId)
-  const clients = useAllClients(vendorId).data
+  const { to } = useCompany()
+  const query = useCompanyRefusals()
+  const clients = useAllClients().data
   const clientOf = (clientId: string) => ({
     name: clients?.find((client) => client.clientId === clientId)?.name ?? clientId,
     href: `${to(SCREENS.clients)}/${clientId}`,
@@ -156,7 +163,7 @@ function Latest() {
             <p className="quiet">No request from your clients was refused in the last 24 hours.</p>
           ) : (
             <>
-              <ul className="lined refusals">
+              <ul className="lined">
                 {refusals.map((refusal) => (
                   <RefusedRequest
                     key={refusal.requestId}

@@ -1,11 +1,10 @@
 import { Link } from 'wouter'
+import { SCREENS, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { dateOf, since } from '../api/time.ts'
-import { SCREENS, useCompany } from '../shell/company.ts'
 import { Moment, Time, useTimed } from '../ui/Ago.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { causeWords } from './causes.ts'
-import './failing.css'
 
 type Failing = NonNullable<OAuthClient['failing']>
 
@@ -52,7 +51,7 @@ export function FailingNotice({ client }: { client: OAuthClient }) {
         {!failing.senderKnown &&
           ' Anyone who knows the client id can send such requests, so check whether the address is yours.'}
       </p>
-      <p className="failing-links">
+      <p className="flex flex-wrap gap-x-5 gap-y-1 [&>a]:font-semibold">
         <a href="#refusals-title">What to change</a>
         <WhatChanged from={lastUsedAt ?? client.createdAt} to={failing.since} />
       </p>

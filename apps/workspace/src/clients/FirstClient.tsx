@@ -24,11 +24,17 @@ const STEPS = [
 /** What there is before the first client. */
 export function FirstClient({ onCreate }: { onCreate: () => void }) {
   return (
-    <section className="first" aria-labelledby="first-title">
+    <section
+      className="grid justify-items-start gap-6 border-y border-line py-8"
+      aria-labelledby="first-title"
+    >
       <h2 id="first-title">No clients yet</h2>
-      <ol className="first-steps">
-        {STEPS.map(({ title, text, docs }) => (
-          <li key={title}>
+      <ol className="grid w-full grid-cols-[repeat(auto-fit,minmax(220px,1fr))] gap-x-8 gap-y-5">
+        {STEPS.map(({ title, text, docs }, step) => (
+          <li key={title} className="grid content-start gap-1 border-t-3 border-ink pt-3.5">
+            <span className="font-mono text-ink-3" aria-hidden="true">
+              {step + 1}
+            </span>
             <span className="strong">{title}</span>
             <span className="quiet">
               {text} {docs && <DocsLink to={docs.to}>{docs.label}</DocsLink>}

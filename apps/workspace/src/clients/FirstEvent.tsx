@@ -1,27 +1,30 @@
 import { useLocation } from 'wouter'
 import { useActiveClients } from '../api/clients.ts'
-import { SCREENS, useCompany } from '../shell/company.ts'
+import { SCREENS, useCompany } from '../api/company.ts'
 import { Button } from '../ui/Button.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { DOCS } from '../ui/docs.ts'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { ScopeName } from '../ui/ScopeName.tsx'
+import { say } from '../ui/say.tsx'
 import { UseIt } from './UseIt.tsx'
-import './clients.css'
 
 /** What there is before the first event: how to report one, with a client that may. */
 export function FirstEvent() {
-  const { vendorId, to } = useCompany()
+  const { to } = useCompany()
   const [, navigate] = useLocation()
   return (
-    <section className="first-event" aria-labelledby="first-event-title">
+    <section
+      className="grid justify-items-start gap-4 [&>.section]:w-full"
+      aria-labelledby="first-event-title"
+    >
       <h2 id="first-event-title">Report your first event</h2>
       <p className="prose">
         Nothing has been reported yet. A client with <ScopeName scope="analytics:write" /> reports
         impressions, clicks, orders and boost spend. They appear here within a minute.{' '}
         <DocsLink to={DOCS.events}>How to report events</DocsLink>
       </p>
-      <Loaded query={useActiveClients(vendorId)} skeleton={<Skeleton lines={3} />}>
+      <Loaded query={useActiveClients()} skeleton={<Skeleton lines={3} />}>
         {({ pages }) => {
           const writer = pages
             .flatMap(({ clients }) => clients)
@@ -29,11 +32,7 @@ export function FirstEvent() {
           return writer ? (
             <UseIt
               client={{ ...writer, scopes: ['analytics:write'] }}
-              title={
-                <>
-                  Report with <bdi>{writer.name}</bdi>
-                </>
-              }
+              title={say`Report with ${writer.name}`}
             />
           ) : (
             <Button variant="primary" onClick={() => navigate(`${to(SCREENS.clients)}?new`)}>

@@ -1,25 +1,24 @@
 import { Link } from 'wouter'
 import { useFoundClients } from '../api/clients.ts'
+import { SCREENS, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
-import { SCREENS, useCompany } from '../shell/company.ts'
 import { Ago, Moment } from '../ui/Ago.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { DOCS } from '../ui/docs.ts'
 import { Fact } from '../ui/Fact.tsx'
 import { Notice } from '../ui/Notice.tsx'
-import './found.css'
 
 const SHOWN_MAX = 3
 
 /** On every screen, until the clients are revoked. The source is a stranger's text, so it never becomes a link. */
 export function FoundSecrets() {
-  const { vendorId, mayManage, to } = useCompany()
-  const found = useFoundClients(vendorId, mayManage)
+  const { to } = useCompany()
+  const found = useFoundClients()
   const [first] = found
   if (!first) return null
   const more = found.length - SHOWN_MAX
   return (
-    <div className="page page-wide found">
+    <div className="page max-w-[1480px] mb-7 [&_li]:mb-1">
       <Notice
         tone="bad"
         live

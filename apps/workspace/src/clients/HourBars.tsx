@@ -1,6 +1,5 @@
 import type { ClientUsage } from '../api/contract.ts'
 import { barsOf } from './bars.ts'
-import './usage.css'
 
 type Hour = ClientUsage['hours'][number]
 
@@ -17,8 +16,8 @@ export function HourBars({ hours, most }: { hours: readonly Hour[]; most: number
   const refused = hours.map((hour) => hour.refused)
   return (
     <>
-      <path className="usage-tokens" d={barsOf(tokens, most)} />
-      <path className="usage-refused" d={barsOf(refused, most, tokens)} />
+      <path className="usage-tokens fill-bar" d={barsOf(tokens, most)} />
+      <path className="usage-refused fill-bad" d={barsOf(refused, most, tokens)} />
     </>
   )
 }

@@ -1,19 +1,12 @@
 import { Link } from 'wouter'
-import { SCREENS, useCompany } from '../shell/company.ts'
+import { SCREENS, useCompany } from '../api/company.ts'
 import { Notice } from '../ui/Notice.tsx'
+import { say } from '../ui/say.tsx'
 
 export function NoSuchClient({ clientId }: { clientId: string }) {
   const { name, to } = useCompany()
   return (
-    <Notice
-      tone="info"
-      title={
-        <>
-          No client with this id in <bdi>{name}</bdi>
-        </>
-      }
-      live
-    >
+    <Notice tone="info" title={say`No client with this id in ${name}`} live>
       <p>
         <code className="wrap">{clientId}</code> may be mistyped, or belong to another company.
       </p>

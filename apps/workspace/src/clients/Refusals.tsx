@@ -1,23 +1,22 @@
 import { Fragment, type ReactNode } from 'react'
 import { Link } from 'wouter'
+import { REFUSALS_READ, useRefusals } from '../api/clients.ts'
+import { SCREENS, useCompany } from '../api/company.ts'
 import type { Refusal } from '../api/contract.ts'
 import { onDay } from '../api/time.ts'
-import { REFUSALS_READ, useRefusals } from '../api/usage.ts'
-import { SCREENS, useCompany } from '../shell/company.ts'
 import { Moment, Time } from '../ui/Ago.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { docsOfRefusal } from '../ui/docs.ts'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { groupsOf, type RefusalGroup } from './refusal-groups.ts'
-import './usage.css'
 
 const ADDRESSES_SHOWN = 3
 
 /** Which of a client's requests were refused in the last 24 hours, why, and what to do about it. */
 export function Refusals({ clientId }: { clientId: string }) {
-  const { vendorId, to } = useCompany()
-  const query = useRefusals(vendorId, clientId)
+  const { to } = useCompany()
+  const query = useRefusals(clientId)
   return (
     <section className="section" aria-labelledby="refusals-title">
       <h2 id="refusals-title">Refused requests</h2>
@@ -27,7 +26,7 @@ export function Refusals({ clientId }: { clientId: string }) {
             <p className="quiet">None in the last 24 hours.</p>
           ) : (
             <>
-              <ul className="lined refusals">
+              <ul className="lined">
                 {groupsOf(refusals).map((group) => (
                   <Group key={group.newest.requestId} group={group} />
                 ))}
@@ -62,13 +61,13 @@ function Group({ group: { newest, earlier, firstAt, addresses } }: { group: Refu
     <RefusedRequest refusal={newest} when={when}>
       {times > 1 && (
         <details className="small">
-          <summary>
+          <summary className="mt-1 w-fit cursor-pointer">
             The {earlier.length === 1 ? 'earlier one' : `${earlier.length} earlier ones`}
             <span className="off-screen">: {newest.reason}</span>
           </summary>
-          <ul className="earlier">
+          <ul className="my-1.5 max-h-[220px] overflow-y-auto ps-4">
             {earlier.map(({ requestId, at, route, address }) => (
-              <li key={requestId}>
+              <li key={requestId} className="wrap py-[3px]">
                 <Time at={at} /> <code>{route}</code> {address && <code>{address}</code>}{' '}
                 <code>{requestId}</code>
               </li>
@@ -109,7 +108,7 @@ export interface RefusedRequestProps {
 export function RefusedRequest({ refusal, client, when, children }: RefusedRequestProps) {
   const { requestId, at, route, address, reason, advice } = refusal
   return (
-    <li>
+    <li className="grid gap-1 py-3">
       <p>
         <span className="strong">{withTimes(reason)}</span> {advice}
       </p>
@@ -130,7 +129,7 @@ export function RefusedRequest({ refusal, client, when, children }: RefusedReque
           </>
         )}
       </p>
-      <p className="small refusal-facts">
+      <p className="small flex flex-wrap items-center gap-x-5 gap-y-1 [&_code]:wrap">
         <code>{route}</code>
         <RefusalCode refusal={refusal} />
         <span className="with-copy">

@@ -2,7 +2,6 @@ import type { ReactNode } from 'react'
 import type { ClientRotation } from '../api/contract.ts'
 import { Ago } from '../ui/Ago.tsx'
 import { rehearsed } from './rotation-words.ts'
-import './rotate.css'
 
 type Address = ClientRotation['addresses'][number]
 
@@ -18,7 +17,7 @@ const ORDER = Object.keys(MOVE_WORDS)
 export function Rehearsal({ rotation }: { rotation: ClientRotation | undefined }) {
   if (!rotation) return <p className="quiet">Looking up what would fail …</p>
   return (
-    <section className="rehearsal" aria-label="If revoked now">
+    <section className="grid gap-1" aria-label="If revoked now">
       <p className="strong">{rehearsed(rotation)}</p>
       <AddressList rotation={rotation} />
     </section>
@@ -37,10 +36,10 @@ export function AddressList({
   const more = addresses.length - SHOWN
   if (addresses.length === 0) return null
   return (
-    <ul className="addresses small">
+    <ul className="small">
       {addresses.slice(0, SHOWN).map((one) => (
-        <li key={one.address}>
-          <code>{one.address}</code>
+        <li key={one.address} className="flex flex-wrap items-baseline gap-x-2.5 py-0.5">
+          <code className="wrap">{one.address}</code>
           {rotation.replacementId !== null && <span>{MOVE_WORDS[one.move]}</span>}
           <span className="quiet">
             last used <Ago at={one.lastUsedAt} />

@@ -1,8 +1,7 @@
-import { useQueryClient } from '@tanstack/react-query'
-import { clientChanged, renameClient } from '../api/clients.ts'
+import { renameClient } from '../api/clients.ts'
+import { useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { ApiProblem, Offline } from '../api/request.ts'
-import { useCompany } from '../shell/company.ts'
 import { Field } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { useForm } from '../ui/form.ts'
@@ -13,12 +12,11 @@ import { credentialName } from './credential.tsx'
 /** A name is only a label: nothing that decides access changes with it. */
 export function RenameClient({ client, onClose }: { client: OAuthClient; onClose: () => void }) {
   const { vendorId } = useCompany()
-  const queryClient = useQueryClient()
   const form = useForm<'name'>({
     submission: useSubmission(explained),
     check: ({ name }) => nameError(name),
     async send({ name }) {
-      clientChanged(queryClient, vendorId, await renameClient(vendorId, client.clientId, name))
+      await renameClient(vendorId, client.clientId, name)
       onClose()
     },
     refused: fieldErrors,

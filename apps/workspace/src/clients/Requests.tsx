@@ -1,13 +1,12 @@
 import { Fragment, useState } from 'react'
 import { Link } from 'wouter'
+import { useRequests } from '../api/clients.ts'
+import { SCREENS, useCompany } from '../api/company.ts'
 import type { ClientRequest } from '../api/contract.ts'
 import { clock, dateOf, dateTime } from '../api/time.ts'
-import { useRequests } from '../api/usage.ts'
-import { SCREENS, useCompany } from '../shell/company.ts'
 import { Time } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
-import './usage.css'
 
 const SHOWN_AT_FIRST = 20
 const OUTCOMES = { all: 'All', granted: 'Granted', refused: 'Refused' } as const
@@ -18,8 +17,7 @@ export const isGranted = ({ status }: ClientRequest): boolean => status < 400
 
 /** A client's latest requests at both services, granted and refused. */
 export function Requests({ clientId }: { clientId: string }) {
-  const { vendorId } = useCompany()
-  const query = useRequests(vendorId, clientId)
+  const query = useRequests(clientId)
   return (
     <section className="section" aria-labelledby="requests-title">
       <h2 id="requests-title">Requests</h2>
@@ -63,7 +61,10 @@ function Found({ requests, busy, onRefresh }: FoundProps) {
   const chosen = found[outcome]
   return (
     <>
-      <search className="requests-filter" aria-label="Filter the requests">
+      <search
+        className="flex flex-wrap items-center gap-x-3.5 gap-y-2 [&_.input]:ms-auto [&_.input]:w-auto"
+        aria-label="Filter the requests"
+      >
         <fieldset className="filter">
           <legend className="off-screen">Outcome</legend>
           {Object.entries(OUTCOMES).map(([each, label]) => (
@@ -112,7 +113,7 @@ function Found({ requests, busy, onRefresh }: FoundProps) {
 }
 
 const Table = ({ requests }: { requests: readonly ClientRequest[] }) => (
-  <table className="table table-stacked requests">
+  <table className="table table-stacked text-[14px] [&_td:nth-child(n+4)]:wrap [&_td:nth-child(n+4)]:min-w-[13ch] [&_tbody_th]:whitespace-nowrap">
     <thead>
       <tr>
         <th scope="col">Time</th>
@@ -138,7 +139,7 @@ function Row({ request }: { request: ClientRequest }) {
       <th scope="row">
         <Time at={at} format={timeOf} />
       </th>
-      <td className={isGranted(request) ? undefined : 'requests-refused'}>
+      <td className={isGranted(request) ? undefined : 'text-bad'}>
         {status} {code && <Breakable text={code} />}
       </td>
       <td>

@@ -1,14 +1,13 @@
-import { useQueryClient } from '@tanstack/react-query'
-import { clientChanged, revokeClient, useClient } from '../api/clients.ts'
+import { revokeClient, useClient, useRotation } from '../api/clients.ts'
+import { useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
-import { useRotation } from '../api/rotation.ts'
-import { useCompany } from '../shell/company.ts'
 import { Ago, useNow } from '../ui/Ago.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { docsOfOAuthError } from '../ui/docs.ts'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { useForm } from '../ui/form.ts'
 import { Notice } from '../ui/Notice.tsx'
+import { say } from '../ui/say.tsx'
 import { useSubmission } from '../ui/submit.ts'
 import { useToast } from '../ui/Toaster.tsx'
 import { checkTypedName, TypedName } from '../ui/TypedName.tsx'
@@ -27,11 +26,7 @@ export function RevokeClient(props: RevokeClientProps) {
   const form = useRevocation(props)
   return (
     <FormDialog
-      title={
-        <>
-          Revoke <bdi>{client.name}</bdi>?
-        </>
-      }
+      title={say`Revoke ${client.name}?`}
       description="This cannot be undone. A revoked client never works again; you would have to create a new one."
       onClose={onClose}
       form={form}
@@ -61,7 +56,7 @@ export function RevokeClient(props: RevokeClientProps) {
         readOnly={form.busy}
         error={form.errors.confirmation}
       />
-      <p className="revoke-progress" role="status">
+      <p className="-my-2 min-h-[22px] text-ink-2 empty:-mt-[30px] empty:mb-0" role="status">
         {form.busy && 'Revoking. Waiting until every server refuses it, which can take up to 6 seconds.'}
       </p>
     </FormDialog>
@@ -70,9 +65,8 @@ export function RevokeClient(props: RevokeClientProps) {
 
 /** What speaks against doing it now, and what would fail. */
 function Evidence({ client: { clientId } }: { client: OAuthClient }) {
-  const { vendorId } = useCompany()
   const now = useNow()
-  const rotation = useRotation(vendorId, clientId)
+  const rotation = useRotation(clientId)
   const warning = rotation && STATE_WORDS[rotation.state].warning
   return (
     <>
@@ -87,8 +81,7 @@ function Evidence({ client: { clientId } }: { client: OAuthClient }) {
 }
 
 function LastUse({ client }: { client: OAuthClient }) {
-  const { vendorId } = useCompany()
-  const { lastUsedAt, tokensIssued24h } = useClient(vendorId, client.clientId).data ?? client
+  const { lastUsedAt, tokensIssued24h } = useClient(client.clientId).data ?? client
   if (!lastUsedAt) return <>It has never been used.</>
   return (
     <>
@@ -104,7 +97,6 @@ function LastUse({ client }: { client: OAuthClient }) {
 
 function useRevocation({ client, onClose, onRevoked }: RevokeClientProps) {
   const { vendorId } = useCompany()
-  const queryClient = useQueryClient()
   const toast = useToast()
   const submission = useSubmission((error) => ({
     title: 'It is not revoked yet',
@@ -114,14 +106,10 @@ function useRevocation({ client, onClose, onRevoked }: RevokeClientProps) {
     submission,
     check: checkTypedName(client.name, client.clientId),
     async send() {
-      clientChanged(queryClient, vendorId, await revokeClient(vendorId, client.clientId))
+      await revokeClient(vendorId, client.clientId)
       onClose()
       onRevoked?.()
-      toast(
-        <>
-          <bdi>{client.name}</bdi> is revoked
-        </>,
-      )
+      toast(say`${client.name} is revoked`)
     },
   })
 }

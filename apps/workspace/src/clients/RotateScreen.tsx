@@ -1,10 +1,9 @@
 import { type ReactNode, useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
-import { useClient } from '../api/clients.ts'
+import { useClient, useRotation } from '../api/clients.ts'
+import { SCREENS, useCompany } from '../api/company.ts'
 import type { ClientRotation, OAuthClient } from '../api/contract.ts'
-import { useRotation } from '../api/rotation.ts'
 import { useSignedIn } from '../api/session.ts'
-import { SCREENS, useCompany } from '../shell/company.ts'
 import { Page } from '../shell/Page.tsx'
 import { useNow } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
@@ -24,8 +23,6 @@ import { refusedSince, rehearsed, STATE_WORDS, type StepState, sentenceOf } from
 import { Scopes } from './Status.tsx'
 import { Timeline } from './Timeline.tsx'
 import { scopesWanted, UNUSED_DAYS } from './unused-scopes.ts'
-import './clients.css'
-import './rotate.css'
 
 const WATCH_MS = 3_000
 
@@ -34,9 +31,9 @@ const WATCH_MS = 3_000
  * left and anyone who manages the company's clients can resume it: deploying takes its time.
  */
 export default function RotateScreen({ clientId }: { clientId: string }) {
-  const { vendorId, to } = useCompany()
+  const { to } = useCompany()
   const back = { to: `${to(SCREENS.clients)}/${clientId}`, label: 'Back to the client' }
-  const query = useClient(vendorId, clientId, WATCH_MS)
+  const query = useClient(clientId, WATCH_MS)
   const [creating, setCreating] = useState(false)
   const [search] = useSearchParams()
   const create = () => setCreating(true)
@@ -89,9 +86,8 @@ interface WithReplacementProps {
 
 /** With the service's judgement. Without a replacement there is nothing to judge. */
 function WithReplacement({ old, replacementId, onCreate }: WithReplacementProps) {
-  const { vendorId } = useCompany()
-  const query = useClient(vendorId, replacementId, WATCH_MS)
-  const rotation = useRotation(vendorId, old.clientId, WATCH_MS)
+  const query = useClient(replacementId, WATCH_MS)
+  const rotation = useRotation(old.clientId, WATCH_MS)
   const skeleton = <Skeleton lines={10} />
   return (
     <Loaded query={query} skeleton={skeleton}>
@@ -142,7 +138,7 @@ function Steps({ old, to, onCreate }: StepsProps) {
   const steps = STATE_WORDS[to?.rotation.state ?? 'no_replacement'].steps
   const [before, after] = [credentialName(old), credentialName(to?.replacement ?? old)]
   return (
-    <ol className="steps">
+    <ol className="steps max-w-[840px]">
       <Step number={1} title="Create a replacement" state={to ? 'done' : 'now'}>
         {to ? (
           <p>
@@ -214,13 +210,28 @@ interface StepProps {
   children: ReactNode
 }
 
+const MARKS = {
+  done: 'border-ink bg-ink text-paper forced-colors:border-[Highlight]',
+  now: 'border-mark bg-mark text-mark-ink forced-colors:border-[Highlight]',
+  later: 'border-line-strong text-ink-3',
+}
+
 function Step({ number, title, state, children }: StepProps) {
   return (
-    <li className={`step step-${state}`} aria-current={state === 'now' ? 'step' : undefined}>
-      <span className="step-mark" aria-hidden="true">
+    <li
+      className={`group step relative grid grid-cols-[36px_minmax(0,1fr)] gap-4 pb-9 not-last:before:absolute not-last:before:inset-y-10 not-last:before:start-[17px] not-last:before:bottom-1 not-last:before:w-0.5 ${state === 'done' ? 'step-done not-last:before:bg-ink' : 'not-last:before:bg-line'}`}
+      data-state={state}
+      aria-current={state === 'now' ? 'step' : undefined}
+    >
+      <span
+        className={`step-mark grid size-9 place-items-center rounded-full border-2 font-[620] ${MARKS[state]}`}
+        aria-hidden="true"
+      >
         {state === 'done' ? <CheckIcon /> : number}
       </span>
-      <div className="step-body">
+      <div
+        className={`grid justify-items-start gap-3 pt-1.5 [&_code]:wrap [&>*]:max-w-full [&>p]:max-w-[66ch] ${state === 'later' ? '[&_h2]:text-ink-3 [&>p]:text-ink-3' : ''}`}
+      >
         <h2>
           {title}
           {state === 'done' && <span className="off-screen">, done</span>}
@@ -247,7 +258,7 @@ function NoReplacement({ old, onCreate }: { old: OAuthClient; onCreate: () => vo
         <p>
           Left out, because no token had {left.length === 1 ? 'it' : 'them'} in {UNUSED_DAYS} days:{' '}
           {left.map((scope) => (
-            <code key={scope} className="scope-left">
+            <code key={scope} className="not-first-of-type:before:content-[',_']">
               {scope}
             </code>
           ))}

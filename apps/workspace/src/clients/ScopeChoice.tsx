@@ -21,18 +21,24 @@ export function ScopeChoice({ scopes, onChange, error, proof }: ScopeChoiceProps
   const toggle = (scope: Scope, on: boolean) =>
     onChange(SCOPES.filter((each) => (each === scope ? on : scopes.includes(each))))
   return (
-    <fieldset className={error ? 'choice field-wrong' : 'choice'} aria-describedby={`${id}note`}>
+    <fieldset
+      className={`choice grid min-w-0 gap-2.5 ${error ? 'field-wrong' : ''}`}
+      aria-describedby={`${id}note`}
+    >
       <legend>Scopes</legend>
       <p className="small quiet">
         Choose only what it needs. Scopes cannot be changed later, and they limit what a stolen {proof} can
         do.
       </p>
       {SCOPE_GROUPS.map((group) => (
-        <div key={group.title} className="choice-group">
-          <p className="choice-group-title">{group.title}</p>
+        <div key={group.title} className="grid">
+          <p className="border-b border-line-strong pb-1 text-[13px] text-ink-3">{group.title}</p>
           {group.scopes.map((scope) => (
-            <div key={scope} className="choice-option">
-              <label>
+            <div
+              key={scope}
+              className="choice-option grid grid-cols-[1fr_auto] items-start gap-x-3 gap-y-0.5 border-b border-line hover:bg-sunk has-checked:bg-mark-soft max-[461px]:grid-cols-1 [&>.docs-link]:px-1 [&>.docs-link]:py-2.5 [&>.docs-link]:text-[14px] [&>.docs-link]:text-ink-2 max-[461px]:[&>.docs-link]:pt-0 max-[461px]:[&>.docs-link]:pb-[9px] max-[461px]:[&>.docs-link]:ps-[34px]"
+            >
+              <label className="grid cursor-pointer grid-cols-[auto_1fr] gap-3 px-1 py-[9px] max-[461px]:pb-0.5 [&_input]:mt-0.5">
                 <input
                   type="checkbox"
                   name="scope"
@@ -40,7 +46,7 @@ export function ScopeChoice({ scopes, onChange, error, proof }: ScopeChoiceProps
                   checked={scopes.includes(scope)}
                   onChange={(event) => toggle(scope, event.target.checked)}
                 />
-                <span className="choice-words">
+                <span className="grid">
                   <span className="strong">{SCOPE_WORDS[scope].title}</span>
                   <span className="small quiet">{SCOPE_WORDS[scope].text}</span>
                 </span>

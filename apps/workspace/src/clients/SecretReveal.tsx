@@ -1,6 +1,6 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useCallback, useEffect, useState } from 'react'
-import { changeRotation } from '../api/rotation.ts'
+import { changeRotation } from '../api/clients.ts'
+import { CompanyContext } from '../api/company.ts'
 import { useSession } from '../api/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
@@ -10,11 +10,11 @@ import { DOCS } from '../ui/docs.ts'
 import { download } from '../ui/download.ts'
 import { DownloadIcon } from '../ui/icons.tsx'
 import { Notice } from '../ui/Notice.tsx'
+import { say } from '../ui/say.tsx'
 import { AccessCode } from './AccessCode.tsx'
 import { FirstCall, type FirstCallProps } from './FirstCall.tsx'
 import { type Credential, type Reveal, setReveal, useReveal } from './reveal.ts'
 import type { Access } from './snippets.ts'
-import './clients.css'
 
 /** Shows a new client's secret or private key, the only time that anyone sees it, and waits for its first use. */
 export function SecretReveal() {
@@ -34,7 +34,8 @@ const revealedBy = (
     : { credential: { keyFile: 'private-key.pem', algorithm } }
 }
 
-function RevealDialog({ vendorId, client, credential: given, replaces }: Reveal) {
+function RevealDialog({ company, client, credential: given, replaces }: Reveal) {
+  const { vendorId } = company
   const { clientId, scopes } = client
   const { credential, saves } = revealedBy(given, clientId)
   const [saved, setSaved] = useState(saves === undefined)
@@ -42,22 +43,16 @@ function RevealDialog({ vendorId, client, credential: given, replaces }: Reveal)
   const forgive = useCallback(() => setReminded(false), [])
   useLeaveWarning(!saved)
   const access = { baseUrl: location.origin, vendorId, clientId, credential, scopes }
-  const queryClient = useQueryClient()
   function done(): void {
     setReveal(undefined)
     if (!replaces) return
-    const putAway = { clientId: replaces.clientId, change: { secretPutAway: true } } as const
     // Without it, the service takes tokens of the first five minutes for trials.
-    changeRotation(queryClient, vendorId, putAway).catch(() => undefined)
+    changeRotation(vendorId, replaces.clientId, { secretPutAway: true }).catch(() => undefined)
   }
   return (
     <Dialog
       size="wide"
-      title={
-        <>
-          <bdi>{client.name}</bdi> is ready
-        </>
-      }
+      title={say`${client.name} is ready`}
       description={
         saves
           ? `Save its ${saves} now. It is offered only once. No one, not even support, can show it again.`
@@ -67,9 +62,9 @@ function RevealDialog({ vendorId, client, credential: given, replaces }: Reveal)
       held={!saved}
       onHeld={() => setReminded(true)}
     >
-      <dl className="reveal">
+      <dl className="grid grid-cols-[auto_minmax(0,1fr)] items-center gap-x-4 gap-y-2.5 max-[621px]:grid-cols-1 max-[621px]:gap-1 [&_code]:wrap [&_code]:min-w-0 [&_code]:text-[13px] [&_dt]:text-ink-3">
         <dt>Client id</dt>
-        <dd>
+        <dd className={BOX}>
           <code>{clientId}</code>
           <CopyButton text={clientId} what="client id" labelled />
         </dd>
@@ -81,15 +76,20 @@ function RevealDialog({ vendorId, client, credential: given, replaces }: Reveal)
           `Keep the ${saves} on servers, in a secret store${saves === 'secret' ? ' or an environment variable' : ''}. Never put it in a browser, a mobile app, source control, a log or a URL. `}
         {!('secret' in given) && <DocsLink to={DOCS.privateKey}>How to sign token requests</DocsLink>}
       </p>
-      <FirstUse vendorId={vendorId} client={client} saves={saves} onToken={forgive} />
-      <footer className="dialog-foot reveal-foot">
+      <CompanyContext value={company}>
+        <FirstUse client={client} saves={saves} onToken={forgive} />
+      </CompanyContext>
+      <footer className="dialog-foot justify-between">
         {saves && (
           <label className={reminded && !saved ? 'check check-wanted' : 'check'}>
             <input type="checkbox" checked={saved} onChange={(event) => setSaved(event.target.checked)} />
             <span>I have saved the {saves}</span>
           </label>
         )}
-        <span className="reveal-remind" role="status">
+        <span
+          className="flex-1 text-[13px] max-[621px]:not-empty:-order-1 max-[621px]:not-empty:basis-full"
+          role="status"
+        >
           {reminded && !saved && `Tick the box first: once this is closed, the ${saves} is gone.`}
         </span>
         <Button
@@ -104,6 +104,9 @@ function RevealDialog({ vendorId, client, credential: given, replaces }: Reveal)
     </Dialog>
   )
 }
+
+const BOX =
+  'flex items-center justify-between gap-3 rounded-md border border-line py-1.5 ps-3 pe-1.5 max-[621px]:mb-2 max-[621px]:flex-wrap'
 
 /** What the client proves its identity with. A private key is not shown: its file is what is needed. */
 function Proof({ credential, client }: Pick<Reveal, 'credential' | 'client'>) {
@@ -129,7 +132,7 @@ function Proof({ credential, client }: Pick<Reveal, 'credential' | 'client'>) {
         </Saved>
       )}
       <dt>Key thumbprint</dt>
-      <dd>
+      <dd className={BOX}>
         <code>{client.keyThumbprint}</code>
       </dd>
     </>
@@ -139,7 +142,9 @@ function Proof({ credential, client }: Pick<Reveal, 'credential' | 'client'>) {
 const Saved = ({ name, text, children }: { name: string; text: string; children: ReactNode }) => (
   <>
     <dt>{name}</dt>
-    <dd className="reveal-secret">
+    <dd
+      className={`${BOX} border-transparent bg-mark font-[560] text-mark-ink forced-colors:border-2 forced-colors:border-[Highlight]`}
+    >
       <code>{text}</code>
       {children}
     </dd>

@@ -1,14 +1,12 @@
+import { useUsage } from '../api/clients.ts'
 import type { ClientRotation, ClientUsage, OAuthClient } from '../api/contract.ts'
 import { near } from '../api/time.ts'
-import { useUsage } from '../api/usage.ts'
-import { useCompany } from '../shell/company.ts'
 import { Ago, Time, useTimed } from '../ui/Ago.tsx'
 import { BARS_HEIGHT } from './bars.ts'
 import { HourBars, mostInAnHour } from './HourBars.tsx'
 import { AddressList } from './Rehearsal.tsx'
 import { type Said, STATE_WORDS, sentenceOf } from './rotation-words.ts'
 import { type Axis, axisOf, HOUR_MS } from './timeline-axis.ts'
-import './usage.css'
 
 const HISTORY_MS = 10_000
 
@@ -22,9 +20,8 @@ export interface TimelineProps {
 
 /** Both clients on one axis, as it happens: when each got tokens, when the old one is expected next, and from where. */
 export function Timeline({ old, replacement, rotation }: TimelineProps) {
-  const { vendorId } = useCompany()
-  const before = useUsage(vendorId, old.clientId, HISTORY_MS).data
-  const after = useUsage(vendorId, replacement.clientId, HISTORY_MS).data
+  const before = useUsage(old.clientId, HISTORY_MS).data
+  const after = useUsage(replacement.clientId, HISTORY_MS).data
   const minute = useTimed((now) => now.toISOString().slice(0, 16))
   const axis = axisOf(rotation, new Date(`${minute}Z`))
   const most = mostInAnHour([before, after].flatMap((usage) => usage?.hours ?? []))
@@ -32,14 +29,14 @@ export function Timeline({ old, replacement, rotation }: TimelineProps) {
   const lane = { axis, most }
   const awaited = old.status === 'Active' ? rotation : undefined
   return (
-    <div className="timeline">
-      <svg className="timeline-days" aria-hidden="true">
+    <div className="grid w-full gap-5 border border-line bg-sheet p-4 [&_line]:stroke-line [&_text]:fill-ink-3 [&_text]:text-[12px]">
+      <svg className="-mb-4 h-[34px] w-full overflow-visible" aria-hidden="true">
         {axis.days.map(({ at_ms, name, monday }) => (
-          <text key={at_ms} className={monday ? '' : 'day-minor'} x={axis.x(at_ms)} y="12">
+          <text key={at_ms} className={monday ? '' : 'max-[621px]:hidden'} x={axis.x(at_ms)} y="12">
             {name}
           </text>
         ))}
-        <text className="timeline-now" x={axis.x(axis.now.getTime())} y="30" textAnchor="middle">
+        <text x={axis.x(axis.now.getTime())} y="30" textAnchor="middle">
           now
         </text>
       </svg>
@@ -48,9 +45,9 @@ export function Timeline({ old, replacement, rotation }: TimelineProps) {
       <AddressList
         rotation={rotation}
         track={({ lastUsedAt }) => (
-          <svg className="track" aria-hidden="true">
+          <svg className="block h-3.5 w-full border-b border-line-strong" aria-hidden="true">
             <Grid axis={axis} />
-            <circle cx={axis.x(Date.parse(lastUsedAt))} cy="50%" r="4" />
+            <circle className="fill-ink-2" cx={axis.x(Date.parse(lastUsedAt))} cy="50%" r="4" />
           </svg>
         )}
       />
@@ -73,7 +70,7 @@ const Grid = ({ axis: { days, now, x } }: { axis: Axis }) => (
     {days.map(({ at_ms }) => (
       <line key={at_ms} x1={x(at_ms)} x2={x(at_ms)} y2="100%" />
     ))}
-    <line className="timeline-now" x1={x(now.getTime())} x2={x(now.getTime())} y2="100%" />
+    <line className="stroke-ink!" x1={x(now.getTime())} x2={x(now.getTime())} y2="100%" />
   </>
 )
 
@@ -94,16 +91,19 @@ function Lane({ place, client, usage, axis, most, awaited, ...words }: LaneProps
   const { tone, said } = words.said ?? { tone: 'idle', said: client.status }
   const hours = usage?.hours ?? []
   return (
-    <section className={`lane tone-${tone}`} aria-label={`${place}: ${client.name}`}>
-      <p className="lane-head">
+    <section className={`grid gap-1 tone-${tone}`} aria-label={`${place}: ${client.name}`}>
+      <p className="flex flex-wrap items-baseline gap-x-2.5 py-0.5">
         <span className="small quiet">{place}</span>
         <bdi className="strong">{client.name}</bdi>
-        <span className="lane-said">
+        <span className="ms-auto flex items-center gap-2 font-[580] text-(--tone,inherit)">
           <span className="watch-dot" aria-hidden="true" />
           {said}
         </span>
       </p>
-      <svg className="track" aria-hidden="true">
+      <svg
+        className="block h-16 w-full border-b border-line-strong [&_.usage-refused]:stroke-bad [&_path]:stroke-bar [&_path]:[vector-effect:non-scaling-stroke] [&_text]:[paint-order:stroke] [&_text]:stroke-sheet [&_text]:stroke-[4px]"
+        aria-hidden="true"
+      >
         <Grid axis={axis} />
         <svg
           aria-hidden="true"
@@ -144,13 +144,13 @@ function Awaited({ axis: { now, x }, rotation }: { axis: Axis; rotation: ClientR
   return (
     <>
       <line
-        className="track-wait"
+        className="stroke-(--chart-before)! stroke-[10px]"
         x1={x(Date.parse(lastUsedAt))}
         x2={x(Date.parse(safeFrom))}
         y1="100%"
         y2="100%"
       />
-      <circle className="track-expected" cx={at} cy="60%" r="5" />
+      <circle className="track-expected fill-sheet stroke-(--chart-before) stroke-2" cx={at} cy="60%" r="5" />
       <text x={at} y="14" {...side}>
         {near(expected, now)}
       </text>

@@ -1,6 +1,6 @@
 import { useLocation } from 'wouter'
+import { SCREENS, useCompany } from '../api/company.ts'
 import type { ClientUsage, OAuthClient } from '../api/contract.ts'
-import { SCREENS, useCompany } from '../shell/company.ts'
 import { Button } from '../ui/Button.tsx'
 import { Notice } from '../ui/Notice.tsx'
 import { credentialName } from './credential.tsx'

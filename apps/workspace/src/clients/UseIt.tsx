@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
+import { useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
-import { useCompany } from '../shell/company.ts'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { DOCS } from '../ui/docs.ts'
 import { AccessCode } from './AccessCode.tsx'

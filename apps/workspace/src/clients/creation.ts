@@ -1,11 +1,10 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 import type { Scope } from '#shared/oauth/scopes.ts'
 import { clientChanged, createClient } from '../api/clients.ts'
+import { useCompany } from '../api/company.ts'
 import type { NewClient, OAuthClient } from '../api/contract.ts'
 import { ApiProblem, Offline } from '../api/request.ts'
 import { draftOf, keepDraft } from '../session/drafts.ts'
-import { useCompany } from '../shell/company.ts'
 import { useForm } from '../ui/form.ts'
 import { type Failure, OFFLINE, useSubmission } from '../ui/submit.ts'
 import type { Way } from './AuthChoice.tsx'
@@ -47,8 +46,8 @@ function firstDraft({ replaces, scopes }: CreationOptions): Draft {
 /** The form that creates a client, and shows its secret or key once when it has. */
 export function useCreation(options: CreationOptions) {
   const { onClose, replaces, scopes: given } = options
-  const { vendorId } = useCompany()
-  const queryClient = useQueryClient()
+  const company = useCompany()
+  const { vendorId } = company
   const key = creationDraft(vendorId, replaces)
   const [draft, setDraft] = useState<Draft>(() => {
     const kept = draftOf(key)
@@ -84,12 +83,11 @@ export function useCreation(options: CreationOptions) {
       const input = { ...draft, name, publicKey, replaces: replaces?.clientId }
       const { body, idempotencyKey, credential } = await request(input)
       const { clientSecret, ...client } = await createClient(vendorId, body, idempotencyKey)
-      clientChanged(queryClient, vendorId, client)
-      if (replaces) clientChanged(queryClient, vendorId, { ...replaces, replacedBy: client.clientId })
+      if (replaces) clientChanged(vendorId, { ...replaces, replacedBy: client.clientId })
       const revealed = credential ?? (clientSecret === null ? undefined : { secret: clientSecret })
       if (!revealed) return setLost(client)
       close()
-      setReveal({ vendorId, client, credential: revealed, replaces })
+      setReveal({ company, client, credential: revealed, replaces })
     },
     refused: fieldErrors,
   })

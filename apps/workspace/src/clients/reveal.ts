@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react'
+import type { CurrentCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import type { KeyAlgorithm } from './key-pair.ts'
 
@@ -11,7 +12,7 @@ export type Credential =
 
 /** A secret or private key that is new. Held here, and nowhere else, until the dialog that shows it is closed. */
 export interface Reveal {
-  vendorId: string
+  company: CurrentCompany
   client: OAuthClient
   credential: Credential
   /** Named when the client takes another's place. */

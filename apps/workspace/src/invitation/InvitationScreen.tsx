@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect, useState } from 'react'
 import type { InvitationPreview } from '../api/contract.ts'
-import { previewInvitation } from '../api/invitation.ts'
 import { ApiProblem, retryIn } from '../api/request.ts'
+import { previewInvitation } from '../api/session.ts'
 import { Brand } from '../ui/Brand.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Divider } from '../ui/Divider.tsx'

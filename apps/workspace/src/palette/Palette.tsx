@@ -2,10 +2,10 @@ import { Dialog as Primitive } from 'radix-ui'
 import { type KeyboardEvent, useId, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useAllClients } from '../api/clients.ts'
+import { type CurrentCompany, SCREENS, useCompany } from '../api/company.ts'
 import type { OAuthClient } from '../api/contract.ts'
 import { requestIdIn } from '../api/request-id.ts'
 import { signOut, useSignedIn } from '../api/session.ts'
-import { type CurrentCompany, SCREENS, useCompany } from '../shell/company.ts'
 import { DOCS } from '../ui/docs.ts'
 import { finds } from '../ui/find.ts'
 import { CloseIcon } from '../ui/icons.tsx'
@@ -41,9 +41,9 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   return (
     <Primitive.Root open onOpenChange={(open) => !open && onClose()}>
       <Primitive.Portal>
-        <div className="dialog-place palette-place">
+        <div className="dialog-place items-start">
           <Primitive.Content
-            className="dialog palette"
+            className="dialog mt-[min(12vh,120px)] max-w-[620px] gap-0 self-start overflow-hidden p-0 max-desk:mt-0 max-desk:min-h-0"
             aria-describedby={undefined}
             onCloseAutoFocus={(event) => {
               event.preventDefault()
@@ -91,9 +91,9 @@ function Commands({ onRun }: { onRun: (command: Command) => void }) {
 
   return (
     <>
-      <div className="palette-head">
+      <div className="flex items-center border-b border-line-strong pe-2 focus-within:shadow-[inset_0_-3px_0_var(--mark)]">
         <input
-          className="palette-input"
+          className="min-w-0 flex-1 border-0 bg-transparent px-5 py-4 text-[17px] placeholder:text-ink-3 focus-visible:shadow-none focus-visible:outline-none"
           role="combobox"
           aria-label="Search or jump to"
           aria-expanded="true"
@@ -114,7 +114,12 @@ function Commands({ onRun }: { onRun: (command: Command) => void }) {
           <CloseIcon />
         </Primitive.Close>
       </div>
-      <div className="palette-list" role="listbox" id={`${id}list`} aria-label="Results">
+      <div
+        className="max-h-[min(52vh,480px)] overflow-auto p-1.5"
+        role="listbox"
+        id={`${id}list`}
+        aria-label="Results"
+      >
         {groups.map(({ title, commands }) => (
           // biome-ignore lint/a11y/useSemanticElements: a listbox has no other groups.
           <div key={title} role="group" aria-label={title}>
@@ -127,7 +132,7 @@ function Commands({ onRun }: { onRun: (command: Command) => void }) {
                 key={command.key}
                 id={id + command.key}
                 role="option"
-                className="palette-item"
+                className="palette-item flex min-h-[38px] cursor-pointer items-baseline justify-between gap-x-4 gap-y-1.5 rounded-md px-2.5 py-2 [&>bdi]:min-w-0"
                 aria-selected={command === here}
                 // A browser also says so when the list moves under a pointer that rests.
                 onMouseMove={({ movementX, movementY }) => {
@@ -136,13 +141,15 @@ function Commands({ onRun }: { onRun: (command: Command) => void }) {
                 onClick={() => onRun(command)}
               >
                 <bdi>{command.title}</bdi>
-                {command.note && <code>{command.note}</code>}
+                {command.note && (
+                  <code className="flex-none text-[13px] text-ink-3 max-desk:hidden">{command.note}</code>
+                )}
               </div>
             ))}
           </div>
         ))}
       </div>
-      <p className={flat.length === 0 ? 'palette-none' : 'off-screen'} role="status">
+      <p className={flat.length === 0 ? 'px-5 py-[18px] text-ink-2' : 'off-screen'} role="status">
         {flat.length === 0 ? 'Nothing found.' : typed && foundText(count, flat.length)}
       </p>
     </>
@@ -236,7 +243,7 @@ const screensOf = ({ to }: CurrentCompany, navigate: (to: string) => void): Comm
   FOUND_SCREENS.map(([key, title, words]) => ({ key, title, words, run: () => navigate(to(SCREENS[key])) }))
 
 function useClientCommands(company: CurrentCompany, navigate: (to: string) => void): Group[] {
-  const { data } = useAllClients(company.vendorId, company.mayManage)
+  const { data } = useAllClients()
   const clients = [...(data ?? [])].sort((a, b) => rank(a) - rank(b))
   const active = new Set(clients.filter(({ status }) => status === 'Active').map(({ clientId }) => clientId))
   // Its rotation is that of the client that it replaces.

@@ -22,13 +22,13 @@ export function PaletteButton() {
     <>
       <button
         type="button"
-        className="palette-button"
+        className="palette-button -mt-2.5 flex min-h-[38px] cursor-pointer items-center gap-2.5 rounded-md border border-line bg-transparent py-1.5 ps-3 pe-2.5 text-start text-[14px] text-ink-3 hover:border-control hover:text-ink max-desk:m-0 max-desk:border-transparent max-desk:p-2 max-desk:text-ink"
         aria-keyshortcuts={ON_MAC ? 'Meta+K' : 'Control+K'}
         onClick={() => setOpen(true)}
       >
         <SearchIcon />
-        <span className="palette-words">Search</span>
-        <span className="key">{ON_MAC ? '⌘K' : 'Ctrl K'}</span>
+        <span className="flex-1 max-desk:off-screen">Search</span>
+        <span className="key max-desk:hidden">{ON_MAC ? '⌘K' : 'Ctrl K'}</span>
       </button>
       {open && <Palette onClose={() => setOpen(false)} />}
     </>

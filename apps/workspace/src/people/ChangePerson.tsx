@@ -1,8 +1,7 @@
-import { useQueryClient } from '@tanstack/react-query'
 import type { FormEvent, ReactNode } from 'react'
+import { useCompany } from '../api/company.ts'
 import type { Person } from '../api/contract.ts'
-import { changePerson, peopleChanged, removePerson } from '../api/people.ts'
-import { useCompany } from '../shell/company.ts'
+import { changePerson, removePerson } from '../api/resources.ts'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { useSubmission } from '../ui/submit.ts'
 import { useToast } from '../ui/Toaster.tsx'
@@ -95,7 +94,6 @@ export interface ChangePersonProps {
 /** Says what a change of someone's place in the company leads to, and makes it. */
 export function ChangePerson({ person, change, onClose }: ChangePersonProps) {
   const { vendorId } = useCompany()
-  const queryClient = useQueryClient()
   const toast = useToast()
   const { title, facts, button, danger, done, send } = CHANGES[change]
   const name = <bdi>{person.name}</bdi>
@@ -104,7 +102,6 @@ export function ChangePerson({ person, change, onClose }: ChangePersonProps) {
     event.preventDefault()
     return run(async () => {
       await send(vendorId, person.userId)
-      await peopleChanged(queryClient, vendorId)
       onClose()
       toast(done(name))
     })

@@ -1,16 +1,16 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
+import { useCompany } from '../api/company.ts'
 import type { Person } from '../api/contract.ts'
-import { changePerson, peopleChanged } from '../api/people.ts'
 import { ApiProblem } from '../api/request.ts'
+import { changePerson } from '../api/resources.ts'
 import { checkSession, signIn, useSignedIn } from '../api/session.ts'
 import { leaveForProvider, useSignInMethods } from '../session/openid.ts'
-import { useCompany } from '../shell/company.ts'
 import { Button } from '../ui/Button.tsx'
 import { FailureNotice } from '../ui/FailureNotice.tsx'
 import { Field } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { useForm } from '../ui/form.ts'
+import { say } from '../ui/say.tsx'
 import { useSubmission } from '../ui/submit.ts'
 import { useToast } from '../ui/Toaster.tsx'
 import { checkTypedName, TypedName } from '../ui/TypedName.tsx'
@@ -28,11 +28,7 @@ export function HandOver(props: HandOverProps) {
   const form = useHandingOver(props)
   return (
     <FormDialog
-      title={
-        <>
-          Hand <bdi>{company}</bdi> over to <bdi>{to.name}</bdi>?
-        </>
-      }
+      title={say`Hand ${company} over to ${to.name}?`}
       description="You cannot undo this: only the new owner can hand it back."
       onClose={onClose}
       form={form}
@@ -94,7 +90,6 @@ function SignInAgain() {
 
 function useHandingOver({ to, onClose }: HandOverProps) {
   const { vendorId } = useCompany()
-  const queryClient = useQueryClient()
   const toast = useToast()
   const { user } = useSignedIn()
   const [again, setAgain] = useState(false)
@@ -110,13 +105,9 @@ function useHandingOver({ to, onClose }: HandOverProps) {
         if (error instanceof ApiProblem && error.code === 'recent_sign_in_required') setAgain(true)
         throw error
       }
-      await Promise.all([peopleChanged(queryClient, vendorId), checkSession()])
+      await checkSession()
       onClose()
-      toast(
-        <>
-          <bdi>{to.name}</bdi> is now the owner
-        </>,
-      )
+      toast(say`${to.name} is now the owner`)
     },
   })
   return { ...form, again }

@@ -1,10 +1,9 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
+import { useCompany } from '../api/company.ts'
 import type { InvitedPerson, Person } from '../api/contract.ts'
-import { invitePerson, peopleChanged } from '../api/people.ts'
 import { ApiProblem } from '../api/request.ts'
+import { invitePerson } from '../api/resources.ts'
 import { draftOf, keepDraft } from '../session/drafts.ts'
-import { useCompany } from '../shell/company.ts'
 import { Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
 import { CopyButton } from '../ui/CopyButton.tsx'
@@ -12,6 +11,7 @@ import { Dialog } from '../ui/Dialog.tsx'
 import { Field } from '../ui/Field.tsx'
 import { FormDialog } from '../ui/FormDialog.tsx'
 import { type FieldErrors, useForm } from '../ui/form.ts'
+import { say } from '../ui/say.tsx'
 import { useSubmission } from '../ui/submit.ts'
 import { explained } from './explained.ts'
 import { roleWords } from './roles.ts'
@@ -77,12 +77,15 @@ function InvitationForm(props: InvitationFormProps) {
 
 function RoleChoice({ role, onChange }: { role: InvitableRole; onChange: (role: InvitableRole) => void }) {
   return (
-    <fieldset className="role-choice">
-      <legend>Role</legend>
+    <fieldset className="grid min-w-0">
+      <legend className="pb-2">Role</legend>
       {(['admin', 'member'] as const).map((each) => (
-        <label key={each} className="role-option">
+        <label
+          key={each}
+          className="flex cursor-pointer gap-3 border-t border-line px-1 py-2.5 hover:bg-sunk has-checked:bg-mark-soft"
+        >
           <input type="radio" name="role" checked={role === each} onChange={() => onChange(each)} />
-          <span>
+          <span className="grid">
             <span className="strong">{roleWords(each).name}</span>
             <span className="small quiet">{roleWords(each).may}</span>
           </span>
@@ -95,16 +98,12 @@ function RoleChoice({ role, onChange }: { role: InvitableRole; onChange: (role: 
 function InvitationLink({ invited, onClose }: { invited: InvitedPerson; onClose: () => void }) {
   return (
     <Dialog
-      title={
-        <>
-          A link for <bdi>{invited.name}</bdi>
-        </>
-      }
+      title={say`A link for ${invited.name}`}
       description="Copy it now: it is shown only once. If you lose it, create a new one."
       onClose={onClose}
     >
-      <div className="invitation-link">
-        <code>{invited.invitationUrl}</code>
+      <div className="flex items-center justify-between gap-3 rounded-md bg-mark py-2.5 ps-3.5 pe-2.5 text-mark-ink">
+        <code className="wrap min-w-0">{invited.invitationUrl}</code>
         <CopyButton text={invited.invitationUrl} what="invitation link" labelled />
       </div>
       <ul className="facts">
@@ -142,7 +141,6 @@ interface Draft {
 
 function useInvitation({ again, onInvited, onClose }: InvitationFormProps) {
   const { vendorId } = useCompany()
-  const queryClient = useQueryClient()
   const key = invitationDraft(vendorId)
   const [first] = useState<Draft>(() => {
     if (again) return { ...again, role: again.role === 'admin' ? 'admin' : 'member' }
@@ -169,7 +167,6 @@ function useInvitation({ again, onInvited, onClose }: InvitationFormProps) {
     async send({ name, email }) {
       const invited = await invitePerson(vendorId, { name, email, role })
       keepDraft(key, undefined)
-      void peopleChanged(queryClient, vendorId)
       onInvited(invited)
     },
     refused: fieldErrors,

@@ -1,20 +1,20 @@
 import { useState } from 'react'
+import { useCompany } from '../api/company.ts'
 import type { Person } from '../api/contract.ts'
-import { usePeople } from '../api/people.ts'
+import { usePeople } from '../api/resources.ts'
 import { useSignedIn } from '../api/session.ts'
 import { draftOf } from '../session/drafts.ts'
 import { useSignInMethods } from '../session/openid.ts'
-import { useCompany } from '../shell/company.ts'
 import { Page } from '../shell/Page.tsx'
 import { Button } from '../ui/Button.tsx'
 import { PlusIcon } from '../ui/icons.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
+import { say } from '../ui/say.tsx'
 import { type Change, ChangePerson } from './ChangePerson.tsx'
 import { HandOver } from './HandOver.tsx'
 import { InvitePerson, invitationDraft } from './InvitePerson.tsx'
 import { PeopleTable } from './PeopleTable.tsx'
 import { ROLES } from './roles.ts'
-import './people.css'
 
 /** What the owner is about to do. */
 type Doing =
@@ -25,7 +25,7 @@ type Doing =
 export default function PeopleScreen() {
   const { vendorId, role, ownerName } = useCompany()
   const { user } = useSignedIn()
-  const people = usePeople(vendorId)
+  const people = usePeople()
   const [doing, setDoing] = useState<Doing | undefined>(() =>
     draftOf(invitationDraft(vendorId)) === undefined ? undefined : { what: 'invite' },
   )
@@ -41,18 +41,11 @@ export default function PeopleScreen() {
       title="People"
       section="Company"
       lede={
-        owns && methods?.builtInAccounts === false ? (
-          <>
-            Who belongs to your company, and what each may do. New people join by signing in with{' '}
-            <bdi>{methods.openid?.name}</bdi>.
-          </>
-        ) : owns ? (
-          'Who belongs to your company, and what each may do.'
-        ) : (
-          <>
-            Who belongs to your company. Only its owner, <bdi>{ownerName}</bdi>, can change this.
-          </>
-        )
+        owns && methods?.builtInAccounts === false
+          ? say`Who belongs to your company, and what each may do. New people join by signing in with ${methods.openid?.name}.`
+          : owns
+            ? 'Who belongs to your company, and what each may do.'
+            : say`Who belongs to your company. Only its owner, ${ownerName}, can change this.`
       }
       actions={
         invites && (

@@ -22,7 +22,7 @@ export interface PeopleTableProps {
 
 export function PeopleTable({ people, me, actions }: PeopleTableProps) {
   return (
-    <table className="table table-stacked people-table">
+    <table className="table table-stacked [&_:is(th,td)]:align-middle">
       <caption className="off-screen">People</caption>
       <thead>
         <tr>
@@ -40,10 +40,10 @@ export function PeopleTable({ people, me, actions }: PeopleTableProps) {
       <tbody>
         {people.map((person) => (
           <tr key={person.userId}>
-            <th scope="row">
+            <th scope="row" className="strong">
               <bdi>{person.name}</bdi>
             </th>
-            <td className="person-email">{person.email}</td>
+            <td className="wrap text-ink-2 max-desk:w-full max-desk:pe-11">{person.email}</td>
             <td>
               {roleWords(person.role).name}
               {person.userId === me && <span className="quiet"> (you)</span>}
@@ -67,7 +67,7 @@ function PersonStatus({ person: { status, expiresAt } }: { person: Person }) {
   if (status === 'active') return <span className="status status-active">Active</span>
   if (status === 'suspended') return <span className="status status-warn">Suspended</span>
   return (
-    <span className="status status-invited">
+    <span className="status text-ink-2">
       <span>
         Invited
         {expiresAt && (

@@ -1,10 +1,10 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { useRef } from 'react'
 import { useLocation } from 'wouter'
 import type { ListedSession } from '../api/contract.ts'
+import { queryClient } from '../api/query.ts'
 import { ApiProblem } from '../api/request.ts'
+import { endSession, useSessions } from '../api/resources.ts'
 import { signOutEverywhere } from '../api/session.ts'
-import { endSession, useSessions } from '../api/sessions.ts'
 
 import { Ago, Moment } from '../ui/Ago.tsx'
 import { Button } from '../ui/Button.tsx'
@@ -72,7 +72,6 @@ function OneSession({
   session: ListedSession
   onEnded: () => void
 }) {
-  const queryClient = useQueryClient()
   const { busy, failure, run } = useSubmission((error) => ({
     title: 'This session may not have ended',
     text: `${(error as Error).message} Try again.`,

@@ -25,13 +25,19 @@ export function AccountMenu() {
     <>
       <Menu
         trigger={
-          <button type="button" className="account">
-            <span className="avatar" aria-hidden="true">
+          <button
+            type="button"
+            className="flex cursor-pointer items-center gap-[11px] rounded-md border-0 bg-transparent p-2 text-start hover:bg-sunk data-[state=open]:bg-sunk max-desk:p-1 desk:mt-auto"
+          >
+            <span
+              className="grid size-9 flex-none place-items-center rounded-full border border-control text-[13px] font-[620]"
+              aria-hidden="true"
+            >
               {initials(user.name)}
             </span>
-            <span className="account-text">
-              <bdi className="account-name">{user.name}</bdi>
-              <span className="account-email">{user.email}</span>
+            <span className="grid min-w-0 leading-[1.3] max-desk:off-screen [&>*]:truncate">
+              <bdi className="font-[580]">{user.name}</bdi>
+              <span className="text-[13px] text-ink-3">{user.email}</span>
             </span>
           </button>
         }

@@ -1,13 +1,13 @@
 import { useEffect } from 'react'
 import { Link, Redirect } from 'wouter'
+import { roleName, SCREENS } from '../api/company.ts'
 import { signOut, useSignedIn } from '../api/session.ts'
 import { Brand } from '../ui/Brand.tsx'
 import { Button } from '../ui/Button.tsx'
 import { Divider } from '../ui/Divider.tsx'
 import { ForwardIcon } from '../ui/icons.tsx'
-import { roleName, SCREENS } from './company.ts'
+import { say } from '../ui/say.tsx'
 import '../session/session.css'
-import './shell.css'
 
 /** The start: straight to the company when there is one, else the choice. */
 export function ChooseCompany() {
@@ -32,13 +32,7 @@ export function Companies({ title, note }: { title: string; note?: string }) {
       </header>
       <main className="sign-in-body">
         <h1>{title}</h1>
-        <p className="lede">
-          {note ?? (
-            <>
-              Signed in as <bdi>{user.name}</bdi>.
-            </>
-          )}
-        </p>
+        <p className="lede">{note ?? say`Signed in as ${user.name}.`}</p>
         {companies.length === 0 && (
           <p>You do not belong to any company. Ask the owner of yours for an invitation.</p>
         )}
@@ -46,10 +40,10 @@ export function Companies({ title, note }: { title: string; note?: string }) {
           {companies.map((company) => (
             <li key={company.vendorId}>
               <Link
-                className="companies-item"
+                className="flex items-center justify-between gap-3 px-2 py-3.5 text-inherit no-underline hover:bg-mark-soft"
                 href={`/${encodeURIComponent(company.vendorId)}/${SCREENS.clients}`}
               >
-                <span>
+                <span className="grid">
                   <bdi className="strong">{company.name}</bdi>
                   <span className="small quiet">{roleName(company)}</span>
                 </span>

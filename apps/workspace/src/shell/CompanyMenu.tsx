@@ -1,8 +1,11 @@
 import { useLocation } from 'wouter'
+import { roleName, useCompany } from '../api/company.ts'
 import { useSignedIn } from '../api/session.ts'
 import { ChevronIcon } from '../ui/icons.tsx'
 import { Menu, MenuChoice, MenuLabel } from '../ui/Menu.tsx'
-import { roleName, useCompany } from './company.ts'
+
+const PLACE =
+  'flex w-full items-center justify-between gap-2 rounded-md border px-3 py-[9px] text-start max-desk:w-auto max-desk:min-w-0 max-desk:flex-1 max-desk:py-1'
 
 /** The company whose screens these are; a menu when there are several to choose from. */
 export function CompanyMenu() {
@@ -10,12 +13,13 @@ export function CompanyMenu() {
   const { companies } = useSignedIn()
   const [location, navigate] = useLocation()
   const name = (
-    <span className="company-text">
-      <bdi className="company-name">{company.name}</bdi>
+    <span className="grid min-w-0 leading-[1.3]">
+      <bdi className="truncate font-[620]">{company.name}</bdi>
       <span className="small quiet">{roleName(company)}</span>
     </span>
   )
-  if (companies.length === 1) return <div className="company">{name}</div>
+  if (companies.length === 1)
+    return <div className={`${PLACE} border-line max-desk:border-transparent max-desk:px-0`}>{name}</div>
 
   // The same screen of the other company, but not the same client.
   const sameScreen = (vendorId: string) =>
@@ -27,7 +31,11 @@ export function CompanyMenu() {
     <Menu
       align="start"
       trigger={
-        <button type="button" className="company company-button" title="Choose another company">
+        <button
+          type="button"
+          className={`${PLACE} cursor-pointer border-control bg-sheet hover:border-ink max-desk:px-2.5`}
+          title="Choose another company"
+        >
           {name}
           <ChevronIcon />
         </button>

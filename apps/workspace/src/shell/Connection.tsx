@@ -18,7 +18,7 @@ export function Connection() {
   return (
     <div className="connection" role="status">
       {!online && (
-        <p>
+        <p className="fixed inset-x-0 bottom-0 z-35 flex items-center justify-center gap-2.5 bg-ink px-4 py-2 text-[14px] text-paper max-desk:bottom-[59px] low:bottom-0">
           <OfflineIcon />
           You are offline. What you see may be out of date, and changes are not sent.
         </p>

@@ -1,8 +1,8 @@
 import { Redirect } from 'wouter'
-import { useCompanyOfRefusal } from '../api/refusals.ts'
+import { currentCompany, SCREENS } from '../api/company.ts'
+import { useCompanyOfRefusal } from '../api/resources.ts'
 import { useSignedIn } from '../api/session.ts'
 import { Opening } from '../ui/Opening.tsx'
-import { currentCompany, SCREENS } from './company.ts'
 
 /** From `/explain/{request_id}`, which names no company, to the screen of the company whose client it was. */
 export function FindRefusal({ requestId }: { requestId: string | undefined }) {

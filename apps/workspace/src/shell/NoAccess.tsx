@@ -1,8 +1,8 @@
 import { useState } from 'react'
+import { useCompany } from '../api/company.ts'
 import { checkSession } from '../api/session.ts'
 import { Button } from '../ui/Button.tsx'
 import { LockIcon } from '../ui/icons.tsx'
-import { useCompany } from './company.ts'
 import { Page } from './Page.tsx'
 
 /** In place of every screen, for members and whoever is suspended: whom to ask, by name. */
@@ -12,9 +12,9 @@ export function NoAccess() {
   const owner = ownerName === null ? 'the owner' : <bdi className="strong">{ownerName}</bdi>
   return (
     <Page title={suspended ? 'You are suspended' : 'You have no access yet'}>
-      <section className="no-access">
+      <section className="flex max-w-[720px] gap-4 border-y border-line py-[22px]">
         <LockIcon />
-        <div>
+        <div className="grid gap-4">
           {suspended ? (
             <p>
               Your membership in <bdi>{name}</bdi> is suspended, so you cannot see anything in it. Ask {owner}
@@ -44,7 +44,7 @@ function CheckAgain() {
     setUnchanged(true)
   }
   return (
-    <p className="page-actions">
+    <p className="page-actions items-center">
       <Button busy={checking} onClick={() => void check()}>
         Check again
       </Button>

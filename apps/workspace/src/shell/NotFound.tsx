@@ -1,6 +1,6 @@
 import { Link } from 'wouter'
+import { SCREENS, useCompany } from '../api/company.ts'
 import { Companies } from './ChooseCompany.tsx'
-import { SCREENS, useCompany } from './company.ts'
 import { Page } from './Page.tsx'
 
 export function NotFound() {

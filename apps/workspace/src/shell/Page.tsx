@@ -1,8 +1,8 @@
 import { type ReactNode, useEffect, useRef } from 'react'
 import { Link } from 'wouter'
+import { useCompany } from '../api/company.ts'
 import { zone } from '../api/time.ts'
 import { BackIcon } from '../ui/icons.tsx'
-import { useCompany } from './company.ts'
 
 let first = true
 
@@ -19,6 +19,8 @@ export interface PageProps {
   children: ReactNode
 }
 
+const CRUMB = 'crumb inline-flex min-h-6 items-center gap-1 justify-self-start text-[14px]'
+
 /** A screen: names the document, and takes the focus to its heading when one comes to it from another. */
 export function Page({ title, heading, section, back, lede, actions, wide = false, children }: PageProps) {
   const company = useCompany()
@@ -32,16 +34,16 @@ export function Page({ title, heading, section, back, lede, actions, wide = fals
     first = false
   }, [])
   return (
-    <div className={wide ? 'page page-wide' : 'page'}>
-      <header className="page-head">
-        <div className="page-title">
+    <div className={wide ? 'page max-w-[1480px]' : 'page'}>
+      <header className="mb-4 flex flex-wrap items-end justify-between gap-x-6 gap-y-4 max-desk:mb-[22px]">
+        <div className="grid min-w-0 flex-[1_1_340px] gap-1.5">
           {back ? (
-            <Link className="crumb" href={back.to}>
+            <Link className={`${CRUMB} -ms-1.5 pe-1.5 text-link`} href={back.to}>
               <BackIcon />
               {back.label}
             </Link>
           ) : (
-            section && <p className="crumb">{section}</p>
+            section && <p className={`${CRUMB} text-ink-3`}>{section}</p>
           )}
           <h1 ref={headingRef} tabIndex={-1}>
             {heading ?? title}
@@ -49,7 +51,7 @@ export function Page({ title, heading, section, back, lede, actions, wide = fals
           {lede && <p className="lede">{lede}</p>}
         </div>
         {actions && <div className="page-actions">{actions}</div>}
-        <p className="page-zone small quiet">All times are in {zone()}.</p>
+        <p className="small quiet -mt-2 basis-full">All times are in {zone()}.</p>
       </header>
       {children}
     </div>

@@ -4,16 +4,11 @@ import type { ReactNode } from 'react'
 export interface TabsProps {
   label: string
   tabs: readonly { id: string; title: string; content: ReactNode }[]
-  onChoose?: (id: string) => void
 }
 
-export function Tabs({ label, tabs, onChoose }: TabsProps) {
+export function Tabs({ label, tabs }: TabsProps) {
   return (
-    <Primitive.Root
-      className="tabs"
-      defaultValue={tabs[0]?.id ?? ''}
-      {...(onChoose && { onValueChange: onChoose })}
-    >
+    <Primitive.Root className="tabs" defaultValue={tabs[0]?.id ?? ''}>
       <Primitive.List className="tabs-list" aria-label={label}>
         {tabs.map(({ id, title }) => (
           <Primitive.Trigger key={id} className="tabs-tab" value={id}>

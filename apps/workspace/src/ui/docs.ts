@@ -18,13 +18,17 @@ export const DOCS = {
 /**
  * The documentation with a client's ids and scopes in its examples. They are in the fragment, which no server gets, and
  * none of them is a secret.
- * @param language as in the fences of the documentation's examples.
  */
-export const docsOfClient = (
-  { clientId, vendorId, scopes }: { clientId: string; vendorId: string; scopes: readonly Scope[] },
-  language: string,
-): string =>
-  `${DOCS.start}#${new URLSearchParams({ client: clientId, company: vendorId, scope: scopes.join(' '), language })}`
+export const docsOfClient = ({
+  clientId,
+  vendorId,
+  scopes,
+}: {
+  clientId: string
+  vendorId: string
+  scopes: readonly Scope[]
+}): string =>
+  `${DOCS.start}#${new URLSearchParams({ client: clientId, company: vendorId, scope: scopes.join(' ') })}`
 
 export const docsOfScope = (scope: Scope): string => `/docs/scopes#${scope}`
 

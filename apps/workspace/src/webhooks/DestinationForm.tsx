@@ -1,11 +1,10 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useRef, useState } from 'react'
 import { CALLBACK_URL_PROBLEMS } from '#shared/problems/callback-url-problems.ts'
-import { saveDestination } from '../api/callbacks.ts'
+import { useCompany } from '../api/company.ts'
 import type { CallbackDestination } from '../api/contract.ts'
 import { ApiProblem, Offline } from '../api/request.ts'
+import { saveDestination } from '../api/resources.ts'
 import { keepDraft } from '../session/drafts.ts'
-import { useCompany } from '../shell/company.ts'
 import { Button } from '../ui/Button.tsx'
 import { DocsLink } from '../ui/DocsLink.tsx'
 import { DOCS } from '../ui/docs.ts'
@@ -29,7 +28,7 @@ export function DestinationForm({ destination, typed, onType, unsaved }: Destina
       <h2 id="change-title">
         {destination.callbackUrl ? 'Change the callback URL' : 'Set the callback URL'}
       </h2>
-      <form className="destination-form" onSubmit={form.submit} noValidate>
+      <form className="grid max-w-[820px] gap-3" onSubmit={form.submit} noValidate>
         <Field
           label="Callback URL"
           hint={form.hint}
@@ -45,7 +44,7 @@ export function DestinationForm({ destination, typed, onType, unsaved }: Destina
           value={typed}
           onChange={(event) => form.type(event.target.value)}
         />
-        <div className="destination-actions">
+        <div className="flex flex-wrap items-center gap-2.5">
           <Button
             type="submit"
             variant="primary"
@@ -59,7 +58,7 @@ export function DestinationForm({ destination, typed, onType, unsaved }: Destina
               Discard changes
             </Button>
           )}
-          {unsaved && typed.trim() !== '' && <span className="unsaved">Not saved</span>}
+          {unsaved && typed.trim() !== '' && <span className="text-[13px] text-warn">Not saved</span>}
         </div>
       </form>
     </section>
@@ -78,7 +77,6 @@ const HINT = (
 
 function useSaving({ destination, typed, onType, unsaved }: DestinationFormProps) {
   const { vendorId } = useCompany()
-  const queryClient = useQueryClient()
   const toast = useToast()
   const inputRef = useRef<HTMLInputElement>(null)
   const [tried, setTried] = useState(false)
@@ -104,7 +102,7 @@ function useSaving({ destination, typed, onType, unsaved }: DestinationFormProps
     if (checkUrl(typed, { whole: true }).state !== 'fine') return inputRef.current?.focus()
     setJudged(typed)
     const saved = await run(async () => {
-      const { callbackUrl } = await saveDestination(queryClient, vendorId, typed.trim())
+      const { callbackUrl } = await saveDestination(vendorId, typed.trim())
       onType(callbackUrl ?? '')
       keepDraft(draftKey(vendorId), undefined)
       setTried(false)

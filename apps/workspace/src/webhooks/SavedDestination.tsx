@@ -6,6 +6,7 @@ import { DocsLink } from '../ui/DocsLink.tsx'
 import { DOCS } from '../ui/docs.ts'
 import { FailureNotice } from '../ui/FailureNotice.tsx'
 import { SendIcon } from '../ui/icons.tsx'
+import { say } from '../ui/say.tsx'
 import { verdictOf } from './outcome.ts'
 import type { TestSend } from './test-send.ts'
 
@@ -21,15 +22,18 @@ export function SavedDestination({ destination, unsaved, test }: SavedDestinatio
   const { callbackUrl } = destination
   const [newest] = test.results
   return (
-    <section className="section section-first saved" aria-labelledby="saved-title">
+    <section
+      className="section section-first border border-s-4 border-line border-s-mark bg-sheet px-6 pt-[22px] pb-6 max-phone:p-4"
+      aria-labelledby="saved-title"
+    >
       <h2 id="saved-title">Saved callback URL</h2>
       {callbackUrl ? (
         <Url url={callbackUrl} />
       ) : (
-        <p className="saved-none">None yet. Save one below to test it.</p>
+        <p className="text-ink-2">None yet. Save one below to test it.</p>
       )}
       {callbackUrl && <Facts destination={destination} newest={newest} />}
-      <div className="saved-test">
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-2 pt-1">
         <Button
           icon={<SendIcon />}
           busy={test.startedAt !== undefined}
@@ -42,7 +46,7 @@ export function SavedDestination({ destination, unsaved, test }: SavedDestinatio
           {test.startedAt !== undefined ? (
             <Sending startedAt={test.startedAt} />
           ) : unsaved && callbackUrl ? (
-            <strong className="saved-unsaved">
+            <strong className="inline-block bg-mark px-2 py-[3px] font-[580] text-mark-ink forced-colors:border-2 forced-colors:border-[Highlight]">
               Goes to the saved callback URL, not to your unsaved edit.
             </strong>
           ) : (
@@ -60,10 +64,10 @@ function Url({ url }: { url: string }) {
   const { host } = new URL(url)
   const [before, after] = [url.slice(0, url.indexOf(host)), url.slice(url.indexOf(host) + host.length)]
   return (
-    <p className="saved-url">
+    <p className="wrap flex items-start justify-between gap-2 text-[17px] [&_.copy]:-mt-[5px]">
       <code>
         <span className="quiet">{before}</span>
-        <span className="saved-host">{host}</span>
+        <span className="strong">{host}</span>
         <span className="quiet">{after}</span>
       </code>
       <CopyButton text={url} what="saved callback URL" />
@@ -80,7 +84,7 @@ interface FactsProps {
 function Facts({ destination: { callbackUrl, verified, updatedAt, updatedBy }, newest }: FactsProps) {
   const resolved = verified || (newest?.url === callbackUrl && newest.receiver !== null)
   return (
-    <p className="saved-facts small">
+    <p className="small flex flex-wrap gap-x-5 gap-y-1">
       {resolved ? (
         <span className="status status-active">Resolves to public addresses</span>
       ) : (
@@ -91,12 +95,7 @@ function Facts({ destination: { callbackUrl, verified, updatedAt, updatedBy }, n
       {updatedAt && (
         <span className="quiet">
           Saved <Ago at={updatedAt} />
-          {updatedBy && (
-            <>
-              {' '}
-              by <bdi>{updatedBy.name}</bdi>
-            </>
-          )}
+          {updatedBy && say`by ${updatedBy.name}`}
         </span>
       )}
     </p>
@@ -107,12 +106,17 @@ function Facts({ destination: { callbackUrl, verified, updatedAt, updatedBy }, n
 function Outcome({ result }: { result: TestSendResult }) {
   const { tone, title } = verdictOf(result)
   return (
-    <div className={`outcome tone-${tone}`} role="status">
-      <p className="outcome-status">{result.status ?? '—'}</p>
+    <div
+      className={`tone-${tone} flex items-center gap-5 rounded-xs bg-tone-soft px-5 py-4 max-phone:gap-3.5 max-phone:px-4 max-phone:py-3.5`}
+      role="status"
+    >
+      <p className="font-mono text-[34px] leading-none font-semibold tracking-[-0.02em] text-tone max-phone:text-[26px]">
+        {result.status ?? '—'}
+      </p>
       <div>
-        <p className="outcome-title">{title}</p>
+        <p className="font-[640] text-tone">{title}</p>
         {tone !== 'good' && <p>{result.advice}</p>}
-        <p className="small outcome-more">
+        <p className="small flex flex-wrap gap-x-[18px]">
           <a href="#result-title">Details</a> <DocsLink to={DOCS.testResult}>What each result means</DocsLink>
         </p>
       </div>

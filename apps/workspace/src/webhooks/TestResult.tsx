@@ -21,7 +21,7 @@ export function TestResults({ results, vendorId, saved }: TestResultsProps) {
   const [chosen, setChosen] = useState<{ result: TestSendResult; among: number }>()
   const shown = chosen?.among === results.length ? chosen.result : (results[0] as TestSendResult)
   return (
-    <section className="section result" aria-labelledby="result-title">
+    <section className="section [&_h3]:mt-2.5" aria-labelledby="result-title">
       <h2 id="result-title" tabIndex={-1}>
         {shown === results[0] ? 'Last test' : `Test at ${clock(new Date(shown.sentAt))}`}
       </h2>
@@ -52,16 +52,18 @@ function Tests({ results, shown, onChoose }: TestsProps) {
           <li key={result.sentAt}>
             <button
               type="button"
-              className={`test tone-${tone}`}
+              className={`test tone-${tone} grid min-h-10 w-full cursor-pointer grid-cols-[auto_3ch_minmax(0,1fr)_auto] gap-x-4 gap-y-1 border-0 bg-transparent px-2.5 py-2 text-start hover:not-aria-pressed:bg-sunk`}
               aria-pressed={result === shown}
               onClick={() => onChoose(result)}
             >
-              <span className="test-time">
+              <span className="font-mono text-[13px] text-ink-3">
                 <Time at={result.sentAt} format={clock} />
               </span>
-              <span className="test-status">{result.status ?? '–'}</span>
-              <span className="test-title">{title}</span>
-              <span className="test-time">{Math.round(result.durationMs).toLocaleString('en')} ms</span>
+              <span className="font-mono font-semibold text-tone">{result.status ?? '–'}</span>
+              <span>{title}</span>
+              <span className="font-mono text-[13px] text-ink-3">
+                {Math.round(result.durationMs).toLocaleString('en')} ms
+              </span>
             </button>
           </li>
         )

@@ -7,6 +7,10 @@ const PHASES = [
   ['firstByteMs', 'Wait for answer'],
 ] as const
 
+const PHASE =
+  'w-px pe-4 text-start font-normal whitespace-nowrap max-phone:w-[104px] max-phone:pe-2 max-phone:whitespace-normal'
+const FIGURE = 'number w-px ps-4 whitespace-nowrap max-phone:ps-2'
+
 /** Where the time of a test went: one bar a phase, each beginning where the one before it ended. */
 export function Waterfall({ result: { timings, durationMs } }: { result: TestSendResult }) {
   let begin = 0
@@ -18,16 +22,21 @@ export function Waterfall({ result: { timings, durationMs } }: { result: TestSen
   })
   const whole = Math.max(durationMs, begin, 1)
   return (
-    <table className="waterfall">
+    <table className="w-full max-w-[620px] border-collapse [&_td]:py-[3px]">
       <caption className="off-screen">Timings of the test</caption>
       <tbody>
         {rows.map(({ title, length, begin: start }) => (
           <tr key={title}>
-            <th scope="row">{title}</th>
-            <td className="waterfall-track" aria-hidden="true">
+            <th scope="row" className={PHASE}>
+              {title}
+            </th>
+            <td
+              className="relative min-w-20 bg-[linear-gradient(var(--line),var(--line))] bg-size-[100%_1px] bg-position-[0_50%] bg-no-repeat max-phone:min-w-8"
+              aria-hidden="true"
+            >
               {length !== null && (
                 <span
-                  className="waterfall-bar"
+                  className="absolute inset-y-1.5 min-w-0.5 bg-bar forced-color-adjust-none"
                   style={{
                     insetInlineStart: `${(100 * start) / whole}%`,
                     inlineSize: `${(100 * length) / whole}%`,
@@ -35,13 +44,15 @@ export function Waterfall({ result: { timings, durationMs } }: { result: TestSen
                 />
               )}
             </td>
-            <td className="number">{length === null ? '–' : milliseconds(length)}</td>
+            <td className={FIGURE}>{length === null ? '–' : milliseconds(length)}</td>
           </tr>
         ))}
-        <tr className="waterfall-whole">
-          <th scope="row">Total</th>
+        <tr className="[&>*]:pt-2 [&>*]:font-[620]">
+          <th scope="row" className={PHASE}>
+            Total
+          </th>
           <td aria-hidden="true" />
-          <td className="number">{milliseconds(durationMs)}</td>
+          <td className={FIGURE}>{milliseconds(durationMs)}</td>
         </tr>
       </tbody>
     </table>

@@ -1,8 +1,8 @@
 import { useState } from 'react'
-import { useDestination } from '../api/callbacks.ts'
+import { useCompany } from '../api/company.ts'
 import type { CallbackDestination } from '../api/contract.ts'
+import { useDestination } from '../api/resources.ts'
 import { draftOf } from '../session/drafts.ts'
-import { useCompany } from '../shell/company.ts'
 import { Page } from '../shell/Page.tsx'
 import { Loaded, Skeleton } from '../ui/Loaded.tsx'
 import { useLater } from '../ui/later.ts'
@@ -11,7 +11,6 @@ import { SavedDestination } from './SavedDestination.tsx'
 import { TestResults } from './TestResult.tsx'
 import { useTestSend } from './test-send.ts'
 import { WhatArrives } from './WhatArrives.tsx'
-import './webhooks.css'
 
 export default function WebhooksScreen() {
   return (
@@ -26,15 +25,14 @@ export default function WebhooksScreen() {
 }
 
 const DestinationSkeleton = () => (
-  <div className="webhook-skeleton">
+  <div className="grid gap-12">
     <Skeleton lines={3} />
     <Skeleton lines={3} />
   </div>
 )
 
 function Destination() {
-  const { vendorId } = useCompany()
-  const query = useDestination(vendorId)
+  const query = useDestination()
   return (
     <Loaded query={query} skeleton={<DestinationSkeleton />}>
       {(destination) => <Known destination={destination} />}

@@ -1,8 +1,8 @@
-import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { sendTestEvent } from '../api/callbacks.ts'
 import type { TestSendResult } from '../api/contract.ts'
+import { queryClient } from '../api/query.ts'
 import { ApiProblem, Offline, retryIn } from '../api/request.ts'
+import { sendTestEvent } from '../api/resources.ts'
 import { type Failure, useSubmission } from '../ui/submit.ts'
 
 /** How many tests of this visit stay listed. */
@@ -19,7 +19,6 @@ export interface TestSend {
 
 /** The tests of this company stay listed until the session ends, for comparing. */
 export function useTestSend(vendorId: string): TestSend {
-  const queryClient = useQueryClient()
   const key = ['callback-test', vendorId]
   const [results, setResults] = useState(() => queryClient.getQueryData<TestSendResult[]>(key) ?? [])
   const { failure, startedAt, run } = useSubmission(explained)

@@ -1,5 +1,5 @@
 import { createContext, useContext } from 'react'
-import type { Company } from '../api/contract.ts'
+import type { Company } from './contract.ts'
 
 export interface CurrentCompany extends Company {
   /** The owner, and admins who are not suspended. */

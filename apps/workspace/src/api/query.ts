@@ -1,0 +1,85 @@
+import { type InfiniteData, QueryClient, useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useCompany } from './company.ts'
+import { ApiProblem } from './request.ts'
+import { asMe, subscribe } from './session.ts'
+
+const RETRIES = 2
+
+/** What the screens have read of one session. A new secret must not enter it, so nothing that answers one is a query. */
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 5_000,
+      retry: (failures, error) => failures < RETRIES && !(error instanceof ApiProblem && error.status < 500),
+    },
+  },
+})
+
+// Data of one session is gone before the next.
+subscribe((session) => {
+  if (session.state === 'signed-out') queryClient.clear()
+})
+
+type Search = Record<string, string>
+
+/** The path of a company's resource. What is in `search` and empty is left out. */
+export function companyPath(vendorId: string, path: readonly string[], search: Search = {}): string {
+  const query = new URLSearchParams(Object.entries(search).filter(([, value]) => value !== ''))
+  const at = ['', 'v1', 'vendor', ...[vendorId, ...path].map(encodeURIComponent)].join('/')
+  return query.size > 0 ? `${at}?${query}` : at
+}
+
+interface ReadOptions<T> {
+  search?: Search | undefined
+  refresh_ms?: number | false
+  /** Default: whether this person may manage the company. */
+  enabled?: boolean
+  staleTime?: number
+  /** Shown until the answer is there, such as what was read for another search. */
+  placeholder?: (before: T | undefined) => T | undefined
+  /** Called with each answer. */
+  onRead?: (answer: T) => void
+}
+
+/** A placeholder: what was read before. */
+export const before = <T>(read: T | undefined): T | undefined => read
+
+/** Reads a resource of the company, again and again. The company, the path and the search are its key. */
+export function useRead<T>(path: readonly string[], options: ReadOptions<T> = {}) {
+  const { vendorId, mayManage } = useCompany()
+  const { search, refresh_ms = false, enabled = mayManage, placeholder, onRead, ...rest } = options
+  return useQuery<T, Error, T, unknown[]>({
+    queryKey: [vendorId, ...path, search],
+    queryFn: async ({ signal }) => {
+      const answer = await asMe<T>(companyPath(vendorId, path, search), { signal })
+      onRead?.(answer)
+      return answer
+    },
+    ...(placeholder && { placeholderData: placeholder as never }),
+    refetchInterval: refresh_ms,
+    enabled,
+    ...rest,
+  })
+}
+
+/** Reads a list of the company page by page. */
+export function usePages<T extends { nextCursor: string | null }>(
+  path: readonly string[],
+  { search, refresh_ms = false, placeholder }: ReadOptions<InfiniteData<T, string>> = {},
+) {
+  const { vendorId, mayManage } = useCompany()
+  return useInfiniteQuery<T, Error, InfiniteData<T, string>, unknown[], string>({
+    queryKey: [vendorId, ...path, search],
+    queryFn: ({ pageParam, signal }) =>
+      asMe<T>(companyPath(vendorId, path, { ...search, cursor: pageParam }), { signal }),
+    initialPageParam: '',
+    getNextPageParam: (page) => page.nextCursor,
+    ...(placeholder && { placeholderData: placeholder }),
+    refetchInterval: refresh_ms,
+    enabled: mayManage,
+  })
+}
+
+/** Reads it again where it is shown. Resolves when that is done. */
+export const reread = (vendorId: string, ...path: string[]): Promise<void> =>
+  queryClient.invalidateQueries({ queryKey: [vendorId, ...path] })
