@@ -4,7 +4,7 @@ import { join } from 'node:path'
 const RUNBOOK = readFileSync(join(import.meta.dirname, 'runbook/failures.md'), 'utf8')
 
 /** A row of the runbook's table of the log that is about an event: service, level and fields, then "yes" if audited. */
-const EVENT_ROW = /^\| `([a-z_]+\.[a-z_]+)` \|[^|]*\|[^|]*\|[^|]*\| (yes )?\|/gm
+const EVENT_ROW = /^\| `([a-z_]+\.[a-z_]+|activity)` \|[^|]*\|[^|]*\|[^|]*\| (yes )?\|/gm
 
 const rows = [...RUNBOOK.matchAll(EVENT_ROW)].map(([, name = '', audited]) => ({ name, audited }))
 

@@ -51,7 +51,7 @@ export function createService({
   revocationTimings: timings = ROUND_TIMINGS,
   metrics = createMetrics({ service: 'api' }),
 }: ServiceOptions): Service {
-  const pools = createPools(config)
+  const pools = createPools(config, log)
   const connections = connectRedis(config, { name: NAME, log })
   const { redis, revocationRedis } = connections
   const revocation = createRevocation({
@@ -218,14 +218,14 @@ function callbacksOf({
  * Pools that share nothing, so that whoever waits in one (for a lock, a slow statement) takes no connection of
  * another. `DATABASE_POOL_SIZE` is their sum: three for decisions, and of the rest at most half for the workspace.
  */
-function createPools({
-  DATABASE_URL: url,
-  DATABASE_POOL_SIZE: size,
-  DATABASE_POOLER: pooler,
-}: ApiConfig): ApiPools {
+function createPools(
+  { DATABASE_URL: url, DATABASE_POOL_SIZE: size, DATABASE_POOLER: pooler }: ApiConfig,
+  log: Log,
+): ApiPools {
+  const activityLog = (entry: object) => log.info({ event: 'activity', ...entry }, 'recorded in the activity')
   const workspace = Math.floor((size - DECISIONS_POOL_SIZE) / 2)
   const pool = (poolSize: number, applicationName: string) =>
-    createPostgres({ url, poolSize, applicationName, pooled: pooler === 'transaction' })
+    createPostgres({ url, poolSize, applicationName, pooled: pooler === 'transaction', activityLog })
   return {
     decisions: pool(DECISIONS_POOL_SIZE, `${NAME} decisions`),
     workspace: pool(workspace, `${NAME} workspace`),

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { open, rm, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { appendActivity, type Operator } from '#shared/accounts/activity.ts'
+import { type Operator, record } from '#shared/accounts/activity.ts'
 import { type Company, findCompany } from '#shared/accounts/people.ts'
 import { createDateOf } from '#shared/analytics/calendar.ts'
 import { datesClosedToImports } from '#shared/analytics/daily.ts'
@@ -144,8 +144,7 @@ function recordImport(
   db: Database,
   { vendorId, by, file }: Pick<ImportOptions, 'vendorId' | 'by' | 'file'>,
 ): Promise<void> {
-  const act = { vendorId, operator: by, action: 'analytics.imported', subject: vendorId } as const
-  return appendActivity(db, { ...act, detail: { file: basename(file) } })
+  return record(db, { vendorId, by }, 'analytics.imported', vendorId, { file: basename(file) })
 }
 
 async function sizeOf(file: string): Promise<number> {

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
 import type { Command } from 'commander'
-import { appendActivity } from '#shared/accounts/activity.ts'
+import { record } from '#shared/accounts/activity.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import { forgetRefusals } from '#shared/usage/refusals.ts'
 import { command, group, type Run } from './commands.ts'
@@ -63,8 +63,7 @@ function addPersonCommands(person: Command, run: Run, progress: Progress): void 
     .action((given: string) =>
       run(async ({ db, by }) => {
         const found = await findPerson(db, given)
-        const act = { vendorId: null, operator: by, action: 'person.exported' } as const
-        for (const subject of found.ids) await appendActivity(db, { ...act, subject })
+        for (const userId of found.ids) await record(db, { vendorId: null, by }, 'person.exported', userId)
         const data = await exportPerson(db, found)
         return { text: JSON.stringify(data, null, 2), data }
       }),

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { appendActivity, type Operator } from '#shared/accounts/activity.ts'
+import { type Operator, record } from '#shared/accounts/activity.ts'
 import { unusableHash } from '#shared/accounts/passwords.ts'
 import { endAccountWithoutCompany, lockMembers } from '#shared/accounts/people.ts'
 import { revokeClient } from '#shared/oauth/client-changes.ts'
@@ -72,7 +72,7 @@ async function erase(
   { userId, vendorIds, by }: { userId: string; vendorIds: (string | null)[]; by: Operator },
 ): Promise<void> {
   for (const vendorId of vendorIds.length > 0 ? vendorIds : [null])
-    await appendActivity(transaction, { vendorId, operator: by, action: 'person.erased', subject: userId })
+    await record(transaction, { vendorId, by }, 'person.erased', userId)
   await transaction.raw('select erase_person(?, ?)', [userId, unusableHash()])
 }
 
@@ -192,8 +192,7 @@ function beginErasure(
 ): Promise<number> {
   return db.transaction(async (transaction) => {
     await lockMembers(transaction, vendorId)
-    const act = { vendorId, operator: by, action: 'company.erased', subject: vendorId } as const
-    await appendActivity(transaction, act)
+    await record(transaction, { vendorId, by }, 'company.erased', vendorId)
     const { rows } = await transaction.raw('select erase_company(?) as "userId"', [vendorId])
     const userIds = rows.map(({ userId }: { userId: string }) => userId)
     return erasePeople(transaction, { vendorId, userIds, elsewhere, by })

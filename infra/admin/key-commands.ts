@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { appendActivity } from '#shared/accounts/activity.ts'
+import { record } from '#shared/accounts/activity.ts'
 import {
   listSigningKeys,
   type SigningAlg,
@@ -92,8 +92,7 @@ export function addKeyCommands(program: Command, run: Run): void {
         await operator.revocation().revoke({ kind: 'key', id: kid }, async (transaction) => {
           if (!(await markSigningKeyRevoked(transaction, kid, systemClock.now())))
             throw new OperatorError(`There is no key ${kid}.`)
-          const act = { vendorId: null, operator: operator.by, action: 'signing_key.revoked' } as const
-          await appendActivity(transaction, { ...act, subject: kid })
+          await record(transaction, { vendorId: null, by: operator.by }, 'signing_key.revoked', kid)
         })
         const key = (await listSigningKeys(operator.db)).find((stored) => stored.kid === kid)
         return {

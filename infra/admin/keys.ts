@@ -1,4 +1,4 @@
-import { appendActivity, type Operator } from '#shared/accounts/activity.ts'
+import { type Operator, record } from '#shared/accounts/activity.ts'
 import {
   afterAll,
   encryptPrivateKey,
@@ -57,13 +57,8 @@ export async function rotateSigningKey(
     await activate(transaction, next.kid, activatesAt)
     const standby = await newSigningKey({ ...options, activatesAt: null })
     await insertSigningKey(transaction, standby)
-    await appendActivity(transaction, {
-      vendorId: null,
-      operator: by,
-      action: 'signing_key.rotated',
-      subject: next.kid,
-      detail: { standby: standby.kid, alg: standby.alg },
-    })
+    const detail = { standby: standby.kid, alg: standby.alg }
+    await record(transaction, { vendorId: null, by }, 'signing_key.rotated', next.kid, detail)
     return { active: { ...next, activatesAt }, standby }
   })
 }
@@ -117,8 +112,7 @@ export async function reencryptSigningKeys(
         encryptPrivateKey(opened.privateKey, key.kid, keys),
         key.kid,
       ])
-      const act = { vendorId: null, operator: by, action: 'signing_key.reencrypted' } as const
-      await appendActivity(transaction, { ...act, subject: key.kid })
+      await record(transaction, { vendorId: null, by }, 'signing_key.reencrypted', key.kid)
       rewritten.push(key.kid)
     }
   })

@@ -111,7 +111,7 @@ async function localStack(dataDir: string): Promise<RunningStack> {
 /** Dependencies of an operator's command. */
 export interface Operator {
   db: Database
-  /** The operator named in the activity, and the records made in that name. */
+  /** The operator named in the activity. */
   by: Actor
   /** @throws OperatorError without REDIS_URL. */
   revocation(): Revocation
@@ -135,13 +135,14 @@ export function osUser(): string {
 
 export function createOperator(
   { databaseUrl, redisUrl, usageRedisUrl, keyEncryptionKey }: OperatorStores,
-  name = osUser(),
+  { name = osUser(), activityLog = () => {} }: { name?: string; activityLog?: (entry: object) => void } = {},
 ): Operator {
   const db = createPostgres({
     url: databaseUrl,
     poolSize: 2,
     applicationName: 'integration-admin',
     statementTimeout_ms: STATEMENT_TIMEOUT_MS,
+    activityLog,
   })
   const closing: (() => void)[] = []
   function connectRedis(url = redisUrl): Redis {
@@ -153,7 +154,7 @@ export function createOperator(
   }
   return {
     db,
-    by: { name, entryIds: [] },
+    by: { name },
     redis: () => connectRedis(),
     usageRedis: () => connectRedis(usageRedisUrl),
     revocation: () => createRevocation({ redis: connectRedis(), db }),

@@ -1,4 +1,4 @@
-import { type ActivityAction, appendActivity, type Operator } from '#shared/accounts/activity.ts'
+import { type ActivityAction, type Operator, record } from '#shared/accounts/activity.ts'
 import { isLinked, removeIdentities } from '#shared/accounts/openid-identities.ts'
 import { hashPassword } from '#shared/accounts/passwords.ts'
 import {
@@ -76,13 +76,7 @@ export async function createCompany(
     db.transaction(async (transaction) => {
       await insertCompany(transaction, company)
       await person.store(transaction)
-      await appendActivity(transaction, {
-        vendorId,
-        operator: by,
-        action: 'company.created',
-        subject: vendorId,
-        detail: { name: company.name },
-      })
+      await record(transaction, { vendorId, by }, 'company.created', vendorId, { name: company.name })
       await addPerson(transaction, { vendorId, user: person.user, role: 'owner', by })
     }),
   )
@@ -184,7 +178,7 @@ export async function replacePassword(
     await resetPassword(transaction, { userId: user.userId, passwordHash })
     // Also for someone whom the guesses of strangers kept out.
     await knowEverywhere(transaction, { userId: user.userId, now: new Date() })
-    await recordForCompanies(transaction, { user, action: 'person.password_reset', operator: by })
+    await recordForCompanies(transaction, { user, action: 'person.password_reset', by })
   })
   return shownUser(user)
 }
@@ -192,12 +186,12 @@ export async function replacePassword(
 /** Records the act in the activity of each of the user's companies, or without a company if there is none. */
 async function recordForCompanies(
   transaction: Queryable,
-  { user, ...act }: { user: User; action: ActivityAction; operator: Operator },
+  { user, action, by }: { user: User; action: ActivityAction; by: Operator },
 ): Promise<void> {
   const { userId, name, email } = user
   const vendorIds = (await listMemberships(transaction, userId)).map(({ vendorId }) => vendorId).sort()
   for (const vendorId of vendorIds.length > 0 ? vendorIds : [null])
-    await appendActivity(transaction, { ...act, vendorId, subject: userId, detail: { name, email } })
+    await record(transaction, { vendorId, by }, action, userId, { name, email })
 }
 
 /**
@@ -218,7 +212,7 @@ export async function unlinkMember(
       throw new OperatorError(`${user.email} is not linked to an OpenID provider.`)
     await endSessions(transaction, userId)
     await endAccountWithoutCompany(transaction, userId)
-    await recordForCompanies(transaction, { user, action: 'person.unlinked', operator: by })
+    await recordForCompanies(transaction, { user, action: 'person.unlinked', by })
     return shownUser(user)
   })
 }

@@ -14,7 +14,7 @@ import { addPeopleCommands } from './people-commands.ts'
 import { addRedisUsersCommand } from './redis-users-command.ts'
 import { addRestoreCommands } from './restore-commands.ts'
 import { addServiceCommands } from './service-commands.ts'
-import { auditLines, writeAudit } from './trail.ts'
+import { createTrail } from './trail.ts'
 
 const EXIT_REFUSED = 1
 const EXIT_USAGE = 64
@@ -44,15 +44,11 @@ export async function runAdmin(args: readonly string[], surroundings: Surroundin
   }
   const run: Run = async (work) => {
     const stores = await operatorStores(env)
-    const operator = createOperator(stores, program.opts().as)
+    const activityLog = createTrail({ auditFile: stores.auditFile, stderr })
+    const operator = createOperator(stores, { name: program.opts().as, activityLog })
     try {
       await print(() => work(operator))
     } finally {
-      // Also after a failure, since earlier changes may have been committed.
-      const lines = await auditLines(operator).catch((error: Error) => [
-        `The records of this command could not be read back: ${error.message}`,
-      ])
-      writeAudit(lines, { auditFile: stores.auditFile, stderr })
       await operator.close()
     }
   }

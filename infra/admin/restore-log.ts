@@ -96,8 +96,7 @@ function take(
   if (at < since) return
   if (event === 'client.revoked' && clientId) evidence.clients.add(clientId)
   else if (event === 'signing_key.revoked' && kid) evidence.keys.add(kid)
-  else if (event === 'operator.acted' && ERASED.test(`${action} ${subject}`))
-    evidence.erased.add(`${subject}`)
+  else if (event === 'activity' && ERASED.test(`${action} ${subject}`)) evidence.erased.add(`${subject}`)
   else if (event === 'token.revoked' && jti) {
     if (at.getTime() + TOKEN_MAX_MS > now_ms) evidence.tokens.add(jti)
   } else takeChange(evidence.changes, line)

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { appendActivity, type Operator } from '#shared/accounts/activity.ts'
+import { type Operator, record } from '#shared/accounts/activity.ts'
 import { markClientRevoked } from '#shared/oauth/clients.ts'
 import { listSigningKeys } from '#shared/oauth/signing-keys.ts'
 import { heldEntries, idsOf, insertLostTokens, lostAmong } from '#shared/revocation/held.ts'
@@ -60,14 +60,11 @@ async function readPlaces(db: Queryable): Promise<{ place: string; confirmedPlac
   return rows[0]
 }
 
-const database = { vendorId: null, subject: 'database' } as const
-
 /** Raises a fence if there is none. Once it resolves, every process of both services refuses all access. */
 export async function keepFenced(db: Database, { since, by }: { since: Date; by: Operator }): Promise<void> {
   await db.transaction(async (transaction) => {
     await raiseFence(transaction, 'an operator: admin restore fence')
-    const act = { ...database, operator: by, action: 'database.fenced' } as const
-    await appendActivity(transaction, { ...act, detail: { since } })
+    await record(transaction, { vendorId: null, by }, 'database.fenced', 'database', { since })
   })
   await everyProcessFenced(db)
 }
@@ -119,9 +116,8 @@ export async function revokeAgain(
     const tokens = await insertLostTokens(transaction, all('tokens'))
     const { rowCount: sessions } = await transaction.raw('delete from sessions')
     const { rowCount: invitations } = await transaction.raw('delete from invitations')
-    const act = { ...database, operator: by, action: 'database.repaired' } as const
     const counts = { clients: clients.length, tokens: tokens.length, sessions, invitations }
-    await appendActivity(transaction, { ...act, detail: { ...counts, keys } })
+    await record(transaction, { vendorId: null, by }, 'database.repaired', 'database', { ...counts, keys })
     return { clients, keys, tokens }
   })
 }
@@ -138,8 +134,7 @@ async function revokeClients(
   )
   for (const { clientId, vendorId, name } of rows as RevokedAgain['clients']) {
     await markClientRevoked(db, { vendorId, clientId, revokedBy: null })
-    const entry = { vendorId, operator: by, action: 'client.revoked', subject: clientId } as const
-    await appendActivity(db, { ...entry, detail: { name } })
+    await record(db, { vendorId, by }, 'client.revoked', clientId, { name })
   }
   return rows
 }
@@ -173,7 +168,7 @@ export async function confirmDatabase(
        confirmed_at = greatest(clock_timestamp(), to_timestamp(? / 1000.0))`,
       [(seen?.confirmedAt_ms ?? 0) + 1],
     )
-    await appendActivity(transaction, { ...database, operator: by, action: 'database.confirmed' })
+    await record(transaction, { vendorId: null, by }, 'database.confirmed', 'database')
   })
   return fence
 }

@@ -1,4 +1,4 @@
-import { appendActivity, type Operator } from '#shared/accounts/activity.ts'
+import { type Operator, record } from '#shared/accounts/activity.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import { newClientSecret, newServiceId } from '#shared/oauth/new-ids.ts'
 import type { Database } from '#shared/stores/postgres.ts'
@@ -32,8 +32,7 @@ export async function createService(
       [newServiceId(), name, hashSecret(serviceSecret)],
     )
     const [service] = rows
-    const act = { vendorId: null, operator: by, action: 'service.created' } as const
-    await appendActivity(transaction, { ...act, subject: service.serviceId, detail: { name } })
+    await record(transaction, { vendorId: null, by }, 'service.created', service.serviceId, { name })
     return { ...service, serviceSecret }
   })
 }
@@ -62,9 +61,8 @@ export async function revokeService(
     ])
     const [service] = rows
     if (!service) throw new OperatorError(`There is no service ${serviceId}.`)
-    const act = { vendorId: null, operator: by, action: 'service.revoked' } as const
     if (rowCount === 1)
-      await appendActivity(transaction, { ...act, subject: serviceId, detail: { name: service.name } })
+      await record(transaction, { vendorId: null, by }, 'service.revoked', serviceId, { name: service.name })
     return service
   })
 }

@@ -47,7 +47,7 @@ export async function demoClient({
           secretHash: hashSecret(client.clientSecret),
           secretHint: secretHint(client.clientSecret),
         },
-        createdBy: { name: 'npm start', entryIds: [] },
+        createdBy: { name: 'npm start' },
         createdAt: new Date(),
       }),
     )

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { systemClock } from '#shared/process/clock.ts'
 import { createPostgres, type Database } from '#shared/stores/postgres.ts'
+import { createTrail } from '../admin/trail.ts'
 import { migrate, OtherVersion } from '../database/migrate.ts'
 import { AUDIT_FILE, type DataDir, openDataDir } from './data-dir.ts'
 import { type DemoClient, demoClient } from './demo-client.ts'
@@ -190,8 +191,17 @@ async function migrateTo(
   say(`Database: ${names.length > 0 ? `${names.length} migrations run` : 'up to date'}`)
 }
 
-async function asOwner<T>(url: string, work: (db: Database) => Promise<T>): Promise<T> {
-  const db = createPostgres({ url, poolSize: 1, applicationName: 'integration-local' })
+async function asOwner<T>(
+  url: string,
+  work: (db: Database) => Promise<T>,
+  activityLog = (_entry: object): void => {},
+): Promise<T> {
+  const db = createPostgres({
+    url,
+    poolSize: 1,
+    applicationName: 'integration-local',
+    activityLog,
+  })
   try {
     return await work(db)
   } finally {
@@ -204,14 +214,18 @@ const fill = (
   { ownerUrl }: Store,
   { dataDir, secrets, options }: { dataDir: DataDir; secrets: LocalSecrets; options: LocalStackOptions },
 ) =>
-  asOwner(ownerUrl, async (db) => {
-    const seeded = await seed({ db, clock: systemClock, password: options.settings.demoPassword })
-    options.say(
-      `Demo data: ${seeded.days > 0 ? `${seeded.days} days of analytics added for each company` : 'complete'}`,
-    )
-    const client = await demoClient({ db, dataDir, secrets, replace: options.newDemoClient ?? false })
-    return { seeded, client }
-  })
+  asOwner(
+    ownerUrl,
+    async (db) => {
+      const seeded = await seed({ db, clock: systemClock, password: options.settings.demoPassword })
+      options.say(
+        `Demo data: ${seeded.days > 0 ? `${seeded.days} days of analytics added for each company` : 'complete'}`,
+      )
+      const client = await demoClient({ db, dataDir, secrets, replace: options.newDemoClient ?? false })
+      return { seeded, client }
+    },
+    createTrail({ auditFile: dataDir.at(AUDIT_FILE), stderr: process.stderr }),
+  )
 
 /** Each service refuses settings of the other, and the authorization server must not get the API's secrets. */
 const OF_OTHER_SERVICE = {

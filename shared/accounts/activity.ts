@@ -1,3 +1,4 @@
+import type { Knex } from 'knex'
 import type { Queryable } from '#shared/stores/postgres.ts'
 
 export const ACTIVITY_ACTIONS = [
@@ -40,85 +41,56 @@ export type ServiceAction =
 /** Someone who uses the admin command. */
 export interface Operator {
   name: string
-  /** The entries in this name so far, including those of transactions that were rolled back. */
-  entryIds: number[]
 }
 
 /** The id of a user, or an operator. */
 export type Actor = string | Operator
 
-/** `userId` is null for what the service did on its own. */
-type DoneBy = { userId: string | null } | { operator: Operator }
+/** `vendorId` is null for the service as a whole, and for an account that belongs to no company. */
+type Author =
+  /** `by` is null for what the service did on its own. */
+  { vendorId: string; by: Actor | null } | { vendorId: string | null; by: Operator }
 
-/** @param actor null: the service. */
-export const doneBy = (actor: Actor | null): DoneBy =>
-  actor === null || typeof actor === 'string' ? { userId: actor } : { operator: actor }
-
-interface Act {
-  /** The id of the client, person, company, key or service, the host of the callback, or `database`. */
-  subject: string
-  detail?: Record<string, unknown>
-}
-
-export type ActivityEntry =
-  | (Act & DoneBy & { vendorId: string; action: ActivityAction })
-  /** `vendorId` is null for the service as a whole, and for an account that belongs to no company. */
-  | (Act & { operator: Operator; vendorId: string | null; action: ActivityAction | ServiceAction })
-
-/** Appends an entry; call it in the transaction of the change that it records. */
-export async function appendActivity(db: Queryable, entry: ActivityEntry): Promise<void> {
-  const { vendorId, action, subject, detail = {} } = entry
-  const values = [vendorId, action, subject, JSON.stringify(detail)]
-  if ('userId' in entry) {
-    await db.raw(
-      'insert into activity (vendor_id, action, subject, detail, user_id) values (?, ?, ?, ?, ?)',
-      [...values, entry.userId],
-    )
-    return
-  }
-  const { name, entryIds } = entry.operator
+/**
+ * Appends an entry to the activity. Call it in the transaction of the change that it records. Once that is committed, the
+ * entry goes to the `activityLog` of the database too.
+ * @param subject The id of the client, person, company, key or service, the host of the callback, or `database`.
+ */
+export async function record(
+  db: Queryable,
+  { vendorId, by }: Author,
+  action: ActivityAction | ServiceAction,
+  subject: string,
+  detail: Record<string, unknown> = {},
+): Promise<void> {
+  const [userId, operator] = typeof by === 'string' || by === null ? [by, null] : [null, by.name]
+  // Each role may write one of the columns.
+  const [column, author] = operator === null ? ['user_id', userId] : ['operator', operator]
   const { rows } = await db.raw(
-    `insert into activity (vendor_id, action, subject, detail, operator) values (?, ?, ?, ?, ?)
-     returning entry_id as "entryId"`,
-    [...values, name],
+    `insert into activity as a (vendor_id, ${column}, action, subject, detail) values (?, ?, ?, ?, ?)
+     returning a.entry_id as "entryId", ${AT} as at`,
+    [vendorId, author, action, subject, JSON.stringify(detail)] as string[],
   )
-  entryIds.push(rows[0].entryId)
-}
-
-export interface OperatorAct {
-  at: Date
-  operator: string
-  /** null: it concerns no company. */
-  vendorId: string | null
-  action: ActivityAction | ServiceAction
-  subject: string
-}
-
-/** The committed entries of an operator, oldest first. Needs the rights of `integration_operator`. */
-export async function listOperatorActs(db: Queryable, { entryIds }: Operator): Promise<OperatorAct[]> {
-  const { rows } = await db.raw(
-    `select at, operator, vendor_id as "vendorId", action, subject from activity
-     where entry_id = any(?::bigint[]) order by entry_id`,
-    [entryIds],
-  )
-  return rows
+  const entry = { ...rows[0], vendorId, userId, operator, action, subject, detail }
+  logOnceCommitted(db, loggedEntry(entry))
 }
 
 /**
- * Appends the entry `address.claimed` unless the company has one about this user. Nobody of the company did it, so it
- * has no author. Returns whether it appended one.
+ * Records `address.claimed` unless the company has such an entry about this user. Nobody of the company did it, so it
+ * has no author. Returns whether it was recorded.
  */
-export async function appendAddressClaim(
+export async function recordAddressClaim(
   transaction: Queryable,
   { vendorId, userId, detail }: { vendorId: string; userId: string; detail: Record<string, unknown> },
 ): Promise<boolean> {
   const action: ActivityAction = 'address.claimed'
-  const { rowCount } = await transaction.raw(
-    `insert into activity (vendor_id, action, subject, detail) select ?, ?, ?, ?
-     where not exists (select from activity where vendor_id = ? and subject = ? and action = ?)`,
-    [vendorId, action, userId, JSON.stringify(detail), vendorId, userId, action],
+  const { rows } = await transaction.raw(
+    'select from activity where vendor_id = ? and subject = ? and action = ? limit 1',
+    [vendorId, userId, action],
   )
-  return rowCount === 1
+  if (rows.length > 0) return false
+  await record(transaction, { vendorId, by: null }, action, userId, detail)
+  return true
 }
 
 /** Whether the last thing that happened to the membership of this address in the company was its removal. */
@@ -197,6 +169,24 @@ export async function listActivity(
 export type ExportedEntry = Omit<ActivityRecord, 'userName'> & {
   vendorId: string | null
   operator: string | null
+}
+
+const FREE_TEXT = new Set(['name', 'email', 'source', 'file'])
+
+/** An entry as a line of the log has it: without what may name a person or come from a stranger, and without nulls. */
+export const loggedEntry = (entry: ExportedEntry): Record<string, unknown> =>
+  JSON.parse(
+    JSON.stringify(entry, (member, value) => (value === null || FREE_TEXT.has(member) ? undefined : value)),
+  )
+
+/** Logs an entry once `db` and every transaction around it is committed, and never if one of them is rolled back. */
+function logOnceCommitted(db: Queryable, entry: Record<string, unknown>): void {
+  // A savepoint inherits no parameters of its database.
+  const { executionPromise, parentTransaction, userParams } = db as Knex.Transaction
+  const proceed = () =>
+    parentTransaction ? logOnceCommitted(parentTransaction, entry) : userParams.activityLog?.(entry)
+  if (db.isTransaction) executionPromise.then(proceed, () => {})
+  else proceed()
 }
 
 /** Entries after this one, oldest first, at most `limit`. Needs the rights of `integration_operator`. */

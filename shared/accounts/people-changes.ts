@@ -1,5 +1,5 @@
 import type { Queryable } from '#shared/stores/postgres.ts'
-import { type Actor, appendActivity, doneBy } from './activity.ts'
+import { type Actor, record } from './activity.ts'
 import { withdrawInvitationTo } from './invitations.ts'
 import {
   deleteMembership,
@@ -43,21 +43,17 @@ export async function changePerson(
   if ((before.role === 'owner' || after.role === 'owner') && !staysOwner) return 'owner_required'
   if (before.role === after.role && before.status === after.status) return { member, formerOwner: undefined }
   const formerOwner = after.role === 'owner' ? await findOwner(transaction, vendorId) : undefined
-  const tell = (who: User, detail: object) =>
-    appendActivity(transaction, {
-      vendorId,
-      ...doneBy(by),
-      action: 'person.changed',
-      subject: who.userId,
-      detail: { name: who.name, ...detail, ...(through && { through }) },
-    })
+  const recordChange = ({ userId, name }: User, change: object) => {
+    const detail = { name, ...change, ...(through && { through }) }
+    return record(transaction, { vendorId, by }, 'person.changed', userId, detail)
+  }
   if (formerOwner) {
     const admin = { role: 'admin', status: 'active' } as const
     await saveMembership(transaction, { vendorId, userId: formerOwner.userId, ...admin })
-    await tell(formerOwner, { before: { role: 'owner', status: 'active' }, after: admin })
+    await recordChange(formerOwner, { before: { role: 'owner', status: 'active' }, after: admin })
   }
   await saveMembership(transaction, { vendorId, userId, ...after })
-  await tell(member, { before, after })
+  await recordChange(member, { before, after })
   return { member: { ...member, ...after }, formerOwner }
 }
 
@@ -68,13 +64,7 @@ export async function addPerson(
 ): Promise<void> {
   const { userId, name, email } = user
   await saveMembership(transaction, { vendorId, userId, role, status: 'active' })
-  await appendActivity(transaction, {
-    vendorId,
-    ...doneBy(by),
-    action: 'person.added',
-    subject: userId,
-    detail: { name, email, role },
-  })
+  await record(transaction, { vendorId, by }, 'person.added', userId, { name, email, role })
 }
 
 /**
@@ -93,13 +83,6 @@ export async function removePerson(
   const { name, email, role } = member
   // A link that is still out would bring the person back.
   await withdrawInvitationTo(transaction, { vendorId, email })
-  const detail = { name, email, role }
-  await appendActivity(transaction, {
-    vendorId,
-    ...doneBy(by),
-    action: 'person.removed',
-    subject: userId,
-    detail,
-  })
+  await record(transaction, { vendorId, by }, 'person.removed', userId, { name, email, role })
   return ended
 }

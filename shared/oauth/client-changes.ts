@@ -1,4 +1,4 @@
-import { type Actor, appendActivity, doneBy } from '#shared/accounts/activity.ts'
+import { type Actor, record } from '#shared/accounts/activity.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Database, Queryable } from '#shared/stores/postgres.ts'
 import {
@@ -27,8 +27,7 @@ export async function createClient(
     ...(expiresAt && { expiresAt: expiresAt.toISOString() }),
     ...('keyThumbprint' in authenticatesBy && { keyThumbprint: authenticatesBy.keyThumbprint }),
   }
-  const entry = { vendorId, ...doneBy(createdBy), action: 'client.created', subject: clientId } as const
-  await appendActivity(transaction, { ...entry, detail })
+  await record(transaction, { vendorId, by: createdBy }, 'client.created', clientId, detail)
 }
 
 /** The tables of clients name no operator. */
@@ -65,15 +64,14 @@ export async function revokeClient(
         clientId,
         revokedBy: userIdOf(revokedBy),
       })
-      const record = await findClient(transaction, { vendorId, clientId })
+      const client = await findClient(transaction, { vendorId, clientId })
       // Thrown, since a normal return counts as revoked.
-      if (!record) throw new NoSuchClient()
+      if (!client) throw new NoSuchClient()
       if (changed) {
-        const entry = { vendorId, ...doneBy(revokedBy), action: 'client.revoked', subject: clientId } as const
-        const reason = revokedBy === null && { reason: 'secret_found' }
-        await appendActivity(transaction, { ...entry, detail: { name: record.name, ...reason } })
+        const detail = { name: client.name, ...(revokedBy === null && { reason: 'secret_found' }) }
+        await record(transaction, { vendorId, by: revokedBy }, 'client.revoked', clientId, detail)
       }
-      return record
+      return client
     })
   } catch (error) {
     if (error instanceof NoSuchClient) return undefined
@@ -92,13 +90,7 @@ export async function renameClient(
   const before = await setClientName(transaction, { vendorId, clientId, name })
   if (before !== undefined && before !== name) {
     const detail = { before: { name: before }, after: { name } }
-    await appendActivity(transaction, {
-      vendorId,
-      userId,
-      action: 'client.renamed',
-      subject: clientId,
-      detail,
-    })
+    await record(transaction, { vendorId, by: userId }, 'client.renamed', clientId, detail)
   }
   return findClient(transaction, { vendorId, clientId })
 }
@@ -107,10 +99,8 @@ export async function renameClient(
 export function reportFoundSecrets(db: Database, secrets: readonly FoundSecret[]): Promise<FoundClient[]> {
   return db.transaction(async (transaction) => {
     const found = await markFoundSecrets(transaction, secrets)
-    for (const { vendorId, clientId, name, source } of found) {
-      const entry = { vendorId, ...doneBy(null), action: 'client.secret_found', subject: clientId } as const
-      await appendActivity(transaction, { ...entry, detail: { name, source } })
-    }
+    for (const { vendorId, clientId, name, source } of found)
+      await record(transaction, { vendorId, by: null }, 'client.secret_found', clientId, { name, source })
     return found
   })
 }

@@ -52,6 +52,8 @@ export function createPostgres(parts: {
    * nothing outlasts a transaction: statements are not prepared, and the role's own settings limit them.
    */
   pooled?: boolean
+  /** Given each entry of the activity that is committed. */
+  activityLog?: (entry: Record<string, unknown>) => void
 }): Database {
   const { url, poolSize, applicationName, statementTimeout_ms = STATEMENT_MAX_MS, pooled = false } = parts
   return knex({
@@ -82,7 +84,7 @@ export function createPostgres(parts: {
         created(null)
       },
     } as Knex.PoolConfig,
-    userParams: { pooled },
+    userParams: { pooled, activityLog: parts.activityLog },
   } as Knex.Config)
 }
 

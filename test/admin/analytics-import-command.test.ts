@@ -37,7 +37,7 @@ describe('admin analytics import', () => {
     const { code, stdout, stderr } = await importing(await fileOf(HEADER + click('a') + click('a')))
     assert.equal(stdout, '2 lines: 1 stored, 1 already known, 0 refused.\n')
     const { event, action, vendorId } = JSON.parse(stderr)
-    assert.deepEqual([event, action, vendorId], ['operator.acted', 'analytics.imported', 'ven_acme'])
+    assert.deepEqual([event, action, vendorId], ['activity', 'analytics.imported', 'ven_acme'])
     assert.equal(code, 0)
   })
 

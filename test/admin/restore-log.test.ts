@@ -46,7 +46,7 @@ describe('the log of a service after a restore', () => {
   })
 
   it('proves who was erased from the moment on, and takes nothing for an id that is none', async () => {
-    const act = { time: NOW_MS, event: 'operator.acted', action: 'person.erased' }
+    const act = { time: NOW_MS, event: 'activity', action: 'person.erased' }
     const { erased } = await evidenceOf(
       { ...act, subject: 'usr_before', time: SINCE_MS - 1 },
       { ...act, subject: 'usr_kim' },

@@ -142,7 +142,7 @@ describe('the trail of an operator', () => {
           subject,
         })),
         added.map(({ vendorId, action, subject }) => ({
-          event: 'operator.acted',
+          event: 'activity',
           by: ME,
           osUser: ME,
           action,
@@ -315,8 +315,8 @@ describe('the trail of an operator', () => {
     assert.deepEqual(
       linesOf(text).map(({ event, action, vendorId }) => [event, action, vendorId]),
       [
-        ['operator.acted', 'person.password_reset', 'ven_acme'],
-        ['operator.acted', 'person.password_reset', 'ven_globex'],
+        ['activity', 'person.password_reset', 'ven_acme'],
+        ['activity', 'person.password_reset', 'ven_globex'],
       ],
     )
     assert.ok(!text.includes(NEW_PASSWORD) && !text.includes('owner@acme.example'))

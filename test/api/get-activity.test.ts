@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { appendActivity } from '#shared/accounts/activity.ts'
+import { record } from '#shared/accounts/activity.ts'
 import { type Person, startApi, type TestApi } from '../support/api.ts'
 import { testOperator } from '../support/operator.ts'
 import { assertInvalid } from '../support/problem.ts'
@@ -46,24 +46,14 @@ describe('GET /v1/vendor/{vendor_id}/activity', () => {
   })
 
   it('names the operator where there is no user', async () => {
-    await appendActivity(api.db, {
-      vendorId,
-      operator: testOperator(),
-      action: 'client.revoked',
-      subject: 'cli_x',
-    })
+    await record(api.db, { vendorId, by: testOperator() }, 'client.revoked', 'cli_x')
     assert.deepEqual((await list()).json.entries[0].by, { userId: null, name: 'operator' })
   })
 
   it('goes through all pages without a double or a gap, and never to another company', async () => {
     const other = await api.createCompany()
     const append = (company: string, index: number) =>
-      appendActivity(api.db, {
-        vendorId: company,
-        userId: owner.userId,
-        action: 'callback.saved',
-        subject: `${company}-${index}`,
-      })
+      record(api.db, { vendorId: company, by: owner.userId }, 'callback.saved', `${company}-${index}`)
     // Neighbours at the edge of a page are of one company, or of two.
     for (const index of [0, 1, 2, 3]) await append(vendorId, index)
     for (const index of [4, 5, 6])
@@ -92,12 +82,12 @@ describe('GET /v1/vendor/{vendor_id}/activity', () => {
     const other = await api.createPerson({ vendorId, role: 'admin' })
     const client = `cli_${'a'.repeat(22)}`
     const entries = [
-      { userId: owner.userId, action: 'client.created', subject: client },
-      { userId: other.userId, action: 'client.revoked', subject: client },
-      { operator: testOperator(), action: 'client.revoked', subject: 'cli_other' },
-      { userId: other.userId, action: 'callback.saved', subject: 'hooks.example' },
+      { by: owner.userId, action: 'client.created', subject: client },
+      { by: other.userId, action: 'client.revoked', subject: client },
+      { by: testOperator(), action: 'client.revoked', subject: 'cli_other' },
+      { by: other.userId, action: 'callback.saved', subject: 'hooks.example' },
     ] as const
-    for (const entry of entries) await appendActivity(api.db, { vendorId, ...entry })
+    for (const { by, action, subject } of entries) await record(api.db, { vendorId, by }, action, subject)
     // One entry a day, the newest on the 4th.
     await api.db.raw(
       `update activity set at = timestamptz '2026-11-01T12:00:00Z' + (entry_id - first) * interval '1 day'

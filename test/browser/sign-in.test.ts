@@ -1,7 +1,7 @@
 import { strict as assert } from 'node:assert'
 import { join } from 'node:path'
 import type { Page, Route } from 'playwright-core'
-import { appendActivity } from '#shared/accounts/activity.ts'
+import { record } from '#shared/accounts/activity.ts'
 import { browserOf } from '../../apps/workspace/src/session/user-agent.ts'
 import { type Gateway, startGateway } from '../../infra/local/gateway/gateway.ts'
 import { loadPages } from '../../infra/local/gateway/pages.ts'
@@ -336,13 +336,12 @@ describe('workspace: signing in with the provider of the company', () => {
     assert.deepEqual(cookies, [{ name: 'session', httpOnly: true, sameSite: 'Strict' }])
     assert.deepEqual(await everythingStored(page), NOTHING)
     const { user_id: userId } = await service.db('users').where({ email: 'kim@acme.example' }).first()
-    const entry = { vendorId: 'ven_acme', subject: userId }
+    const kim = { vendorId: 'ven_acme', by: userId }
     const before = { role: 'admin', status: 'active' }
     const detail = { name: 'Kim R.', before, after: { ...before, role: 'member' }, through: 'openid' }
-    await appendActivity(service.db, { ...entry, userId, action: 'person.linked', detail })
-    await appendActivity(service.db, { ...entry, userId, action: 'person.changed', detail })
-    const operator = testOperator()
-    await appendActivity(service.db, { ...entry, action: 'person.unlinked', detail, operator })
+    await record(service.db, kim, 'person.linked', userId, detail)
+    await record(service.db, kim, 'person.changed', userId, detail)
+    await record(service.db, { ...kim, by: testOperator() }, 'person.unlinked', userId, detail)
     await page.reload()
     await page.getByRole('heading', { name: 'Activity', level: 1 }).waitFor()
     const said = page.getByRole('main').getByRole('listitem')

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { appendActivity } from '#shared/accounts/activity.ts'
+import { record } from '#shared/accounts/activity.ts'
 import { CALLBACK_URL_PROBLEMS, type CallbackUrlProblemCode } from '#shared/problems/callback-url-problems.ts'
 import { Problem, unavailable } from '#shared/problems/problems.ts'
 import type { Clock } from '#shared/process/clock.ts'
@@ -81,8 +81,10 @@ function patchCallback({ db, clock, manager: by, resolve, judgeAddress }: Callba
         await saveDestination(transaction, saved)
         // Only the host, because the rest of the URL may be a secret of the receiver's.
         const before = former === undefined ? null : { host: new URL(former).host }
-        const entry = { vendorId, userId, action: 'callback.saved', subject: host } as const
-        await appendActivity(transaction, { ...entry, detail: { before, after: { host } } })
+        await record(transaction, { vendorId, by: userId }, 'callback.saved', host, {
+          before,
+          after: { host },
+        })
       })
       return shown(db, vendorId)
     },

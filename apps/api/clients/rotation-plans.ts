@@ -1,4 +1,4 @@
-import { appendActivity } from '#shared/accounts/activity.ts'
+import { record } from '#shared/accounts/activity.ts'
 import type { ClientRecord } from '#shared/oauth/clients.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 
@@ -54,8 +54,7 @@ export async function armRevocation(
     [clientId, at, userId],
   )
   if (rowCount === 0) return
-  const action = 'client.revocation_armed'
-  await appendActivity(transaction, { vendorId, userId, action, subject: clientId, detail: { name } })
+  await record(transaction, { vendorId, by: userId }, 'client.revocation_armed', clientId, { name })
 }
 
 /** Why the service disarms a revocation. */
@@ -75,14 +74,9 @@ export async function disarmRevocation(
     [clientId],
   )
   if (rowCount === 0) return
-  const act =
-    'userId' in by ? { ...by, detail: { name } } : { userId: null, detail: { name, reason: by.why } }
-  await appendActivity(transaction, {
-    vendorId,
-    action: 'client.revocation_disarmed',
-    subject: clientId,
-    ...act,
-  })
+  const author = { vendorId, by: 'userId' in by ? by.userId : null }
+  const reason = 'why' in by && { reason: by.why }
+  await record(transaction, author, 'client.revocation_disarmed', clientId, { name, ...reason })
 }
 
 /** Some Active clients whose revocation is armed. In another order each time, so that none waits for the others. */

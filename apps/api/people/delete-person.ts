@@ -1,4 +1,4 @@
-import { appendActivity } from '#shared/accounts/activity.ts'
+import { record } from '#shared/accounts/activity.ts'
 import { withdrawInvitation } from '#shared/accounts/invitations.ts'
 import { removePerson } from '#shared/accounts/people-changes.ts'
 import { type Route, route } from '../http/route.ts'
@@ -26,13 +26,8 @@ export const deletePerson = ({ db, owner: by }: PeopleDependencies): Route =>
         if (!withdrawn)
           return orRefuse(await removePerson(transaction, { vendorId, userId, by: session.userId }))
         const { name, email, role } = withdrawn
-        const entry = {
-          vendorId,
-          userId: session.userId,
-          action: 'invitation.withdrawn',
-          subject: userId,
-        } as const
-        await appendActivity(transaction, { ...entry, detail: { name, email, role } })
+        const author = { vendorId, by: session.userId }
+        await record(transaction, author, 'invitation.withdrawn', userId, { name, email, role })
         return []
       })
       for (const sessionId of ended)

@@ -1,4 +1,4 @@
-import { appendActivity } from '#shared/accounts/activity.ts'
+import { record } from '#shared/accounts/activity.ts'
 import { INVITATION_LIFETIME_MS, listInvitations, replaceInvitation } from '#shared/accounts/invitations.ts'
 import { listMembers, normalizedEmail, PEOPLE_MAX } from '#shared/accounts/people.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
@@ -58,8 +58,8 @@ export const postPerson = ({ db, clock, owner: by, baseUrl, builtInAccounts }: P
         }
         const made = { tokenHash: hashSecret(token), invitedBy: session.userId, createdAt: now }
         await replaceInvitation(transaction, { ...invitation, ...made })
-        const entry = { vendorId, userId: session.userId, action: 'person.invited', subject: userId } as const
-        await appendActivity(transaction, { ...entry, detail: { name, email, role } })
+        const author = { vendorId, by: session.userId }
+        await record(transaction, author, 'person.invited', userId, { name, email, role })
       })
       // A fragment is never sent to a server, so no log contains it.
       return { ...invitationAnswer(invitation), invitationUrl: `${baseUrl}/invitation#${token}` }

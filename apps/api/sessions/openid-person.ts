@@ -1,4 +1,4 @@
-import { appendActivity, wasRemoved } from '#shared/accounts/activity.ts'
+import { record, wasRemoved } from '#shared/accounts/activity.ts'
 import { listInvitations, withdrawInvitationTo } from '#shared/accounts/invitations.ts'
 import { addIdentity, findUserByIdentity } from '#shared/accounts/openid-identities.ts'
 import { unusableHash } from '#shared/accounts/passwords.ts'
@@ -79,9 +79,8 @@ async function linked(
   // Whoever created the account chose its password and may still be signed in.
   const ended = await resetPassword(transaction, { userId, passwordHash: unusableHash() })
   const { name, email } = user
-  const entry = { userId, action: 'person.linked', subject: userId, detail: { name, email } } as const
-  for (const also of await listMemberships(transaction, userId))
-    await appendActivity(transaction, { ...entry, vendorId: also.vendorId })
+  for (const { vendorId } of await listMemberships(transaction, userId))
+    await record(transaction, { vendorId, by: userId }, 'person.linked', userId, { name, email })
   return { user, ended: ended.map((sessionId) => ({ userId, sessionId, why: 'account_linked' })) }
 }
 
@@ -98,7 +97,7 @@ async function newUser(transaction: Queryable, { claimed, now }: Admission, emai
   await addIdentity(transaction, { issuer, subject, userId })
   await saveMembership(transaction, { vendorId, userId, role, status: 'active' })
   const detail = { name, email, role, through: 'openid' }
-  await appendActivity(transaction, { vendorId, userId, action: 'person.joined', subject: userId, detail })
+  await record(transaction, { vendorId, by: userId }, 'person.joined', userId, detail)
   return user
 }
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { appendActivity, appendAddressClaim } from '#shared/accounts/activity.ts'
+import { record, recordAddressClaim } from '#shared/accounts/activity.ts'
 import { passwordFault } from '#shared/accounts/guessable-passwords.ts'
 import { type Invitation, useInvitation } from '#shared/accounts/invitations.ts'
 import { isLinked } from '#shared/accounts/openid-identities.ts'
@@ -114,7 +114,7 @@ async function addMember(
   if (userId === invitedId) await insertUser(transaction, { userId, name, email, passwordHash })
   if (!member) await saveMembership(transaction, { vendorId, userId, role: invited, status: 'active' })
   const detail = { name, email, role: member?.role ?? invited }
-  await appendActivity(transaction, { vendorId, userId, action: 'person.joined', subject: userId, detail })
+  await record(transaction, { vendorId, by: userId }, 'person.joined', userId, detail)
   return true
 }
 
@@ -130,7 +130,7 @@ async function endUnproven(transaction: Queryable, accounts: readonly Account[])
     const detail = { name, email }
     let isFirst = false
     for (const { vendorId } of await listMemberships(transaction, userId))
-      if (await appendAddressClaim(transaction, { vendorId, userId, detail })) isFirst = true
+      if (await recordAddressClaim(transaction, { vendorId, userId, detail })) isFirst = true
     if (!isFirst) continue
     for (const sessionId of await endSessions(transaction, userId))
       ended.push({ userId, sessionId, why: 'address_claimed' })

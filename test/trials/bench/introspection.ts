@@ -16,7 +16,7 @@ async function besideTokenRequests(bench: Bench): Promise<Measurement> {
   const { db, auth } = await bench.world()
   const { serviceId, serviceSecret } = await createService(db, {
     name: 'bench',
-    by: { name: 'bench', entryIds: [] },
+    by: { name: 'bench' },
   })
   const clients = await addClientsOfMany(db, TOKENS)
   const tokens: string[] = []

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { record } from '#shared/accounts/activity.ts'
+import { createPostgres, type Database, type Queryable } from '#shared/stores/postgres.ts'
+import { startApi, type TestApi } from '../support/api.ts'
+
+describe('the activity in the log', () => {
+  let api: TestApi
+  let vendorId: string
+  before(async () => {
+    api = await startApi()
+    vendorId = (await api.createCompany()).vendorId
+  })
+  after(() => api.stop())
+
+  it('has a line for each entry, with everything but free text', async () => {
+    const owner = await api.createPerson({ vendorId })
+    const path = `/v1/vendor/${vendorId}/oauth-clients`
+    const send = (method: string, to: string, body?: object) =>
+      api.request(method, to, { token: owner.sessionToken, body })
+    const { clientId } = (await send('POST', path, { name: 'Kim’s laptop', scopes: ['boost:read'] })).json
+    await send('PATCH', `${path}/${clientId}`, { name: 'Laptop of Kim' })
+    await send('POST', `${path}/${clientId}/revoke`)
+    const { entries } = (await send('GET', `/v1/vendor/${vendorId}/activity`)).json
+    const lines = api.logLines.map((line) => JSON.parse(line)).filter(({ event }) => event === 'activity')
+    assert.deepEqual(
+      lines.map(({ level, entryId, at, ...line }) => [level, String(entryId), at, line.detail]),
+      entries.toReversed().map(({ entryId, at }: Record<string, string>, index: number) => {
+        const detail = [{ scopes: ['boost:read'] }, { before: {}, after: {} }, {}][index]
+        return [30, entryId, at, detail]
+      }),
+    )
+    for (const line of lines)
+      assert.deepEqual([line.vendorId, line.userId, line.subject], [vendorId, owner.userId, clientId])
+    assert.ok(!JSON.stringify(api.logLines).includes('Kim'))
+  })
+
+  describe('a transaction', () => {
+    const subjects: unknown[] = []
+    let db: Database
+    before(() => {
+      db = createPostgres({
+        url: api.database.apiUrl,
+        poolSize: 2,
+        applicationName: 'test',
+        activityLog: ({ subject }) => subjects.push(subject),
+      })
+    })
+    after(() => db.destroy())
+
+    const add = (to: Queryable, subject: string) =>
+      record(to, { vendorId, by: null }, 'client.secret_found', subject)
+    const failed = () => {
+      throw new Error('rolled back')
+    }
+
+    it('has lines once it is committed, and none if it or one around it is rolled back', async () => {
+      const rolledBack = db.transaction(async (outer) => {
+        await add(outer, 'outer')
+        await outer.transaction((inner) => add(inner, 'inner'))
+        failed()
+      })
+      await assert.rejects(rolledBack, /rolled back/)
+      await db.transaction(async (outer) => {
+        const partly = outer.transaction((inner) => add(inner, 'savepoint').then(failed))
+        await assert.rejects(partly, /rolled back/)
+        await outer.transaction((inner) => add(inner, 'released savepoint'))
+        await add(outer, 'committed')
+        assert.deepEqual(subjects, [])
+      })
+      await add(db, 'alone')
+      assert.deepEqual(subjects.toSorted(), ['alone', 'committed', 'released savepoint'])
+    })
+  })
+})
