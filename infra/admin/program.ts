@@ -62,7 +62,7 @@ export async function runAdmin(args: readonly string[], surroundings: Surroundin
   // npm runs scripts in the project's folder; INIT_CWD is the folder it was called from.
   addAnalyticsCommands(program, run, env.INIT_CWD ?? '.')
   addRestoreCommands(program, run, env.INIT_CWD ?? '.')
-  addAuditCommands(program, { run, stdout })
+  addAuditCommands(program, { run, stdout, callerFolder: env.INIT_CWD ?? '.' })
   addConfigCommands(program, print, env)
   addRedisUsersCommand(program, print)
 

@@ -166,21 +166,29 @@ export async function listActivity(
 }
 
 /** An entry of any company, or of the service as a whole. */
-export type ExportedEntry = Omit<ActivityRecord, 'userName'> & {
+export type ExportedEntry = Omit<ActivityRecord, 'userName' | 'action'> & {
+  action: ActivityAction | ServiceAction
   vendorId: string | null
   operator: string | null
 }
 
+/** An entry as a line of the log has it. Nothing is null: what has no value is left out. */
+export type LoggedEntry = Pick<ExportedEntry, 'entryId' | 'at' | 'action' | 'subject' | 'detail'> &
+  Partial<Record<'vendorId' | 'userId' | 'operator', string>>
+
 const FREE_TEXT = new Set(['name', 'email', 'source', 'file'])
 
-/** An entry as a line of the log has it: without what may name a person or come from a stranger, and without nulls. */
-export const loggedEntry = (entry: ExportedEntry): Record<string, unknown> =>
-  JSON.parse(
+/** Leaves out of an entry, or a line, what may name a person or come from a stranger, and what is no part of an entry. */
+export function loggedEntry(from: ExportedEntry | LoggedEntry): LoggedEntry {
+  const { entryId, at, vendorId, userId, operator, action, subject, detail } = from
+  const entry = { entryId, at, vendorId, userId, operator, action, subject, detail }
+  return JSON.parse(
     JSON.stringify(entry, (member, value) => (value === null || FREE_TEXT.has(member) ? undefined : value)),
   )
+}
 
 /** Logs an entry once `db` and every transaction around it is committed, and never if one of them is rolled back. */
-function logOnceCommitted(db: Queryable, entry: Record<string, unknown>): void {
+function logOnceCommitted(db: Queryable, entry: LoggedEntry): void {
   // A savepoint inherits no parameters of its database.
   const { executionPromise, parentTransaction, userParams } = db as Knex.Transaction
   const proceed = () =>
@@ -189,16 +197,23 @@ function logOnceCommitted(db: Queryable, entry: Record<string, unknown>): void {
   else proceed()
 }
 
-/** Entries after this one, oldest first, at most `limit`. Needs the rights of `integration_operator`. */
-export async function listEntriesAfter(
+/** Entries with these ids, or all after one of them, oldest first. Needs the rights of `integration_operator`. */
+export async function listEntries(
   db: Queryable,
-  { entryId, since, limit }: { entryId: number; since: Date; limit: number },
+  {
+    after = 0,
+    since = new Date(0),
+    ids = null,
+    limit,
+  }: { after?: number; since?: Date; ids?: number[] | null; limit: number },
 ): Promise<ExportedEntry[]> {
   const { rows } = await db.raw(
     `select a.entry_id as "entryId", ${AT} as at, a.vendor_id as "vendorId", a.user_id as "userId", a.operator, a.action,
        a.subject, a.detail
-     from activity a where entry_id > ? and at >= ? order by entry_id limit ?`,
-    [entryId, since, limit],
+     from public.activity a
+     where a.entry_id > ? and a.at >= ? and (?::bigint[] is null or a.entry_id = any(?::bigint[]))
+     order by a.entry_id limit ?`,
+    [after, since, ids, ids, limit] as never,
   )
   return rows
 }

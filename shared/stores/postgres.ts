@@ -53,7 +53,7 @@ export function createPostgres(parts: {
    */
   pooled?: boolean
   /** Given each entry of the activity that is committed. */
-  activityLog?: (entry: Record<string, unknown>) => void
+  activityLog?: (entry: object) => void
 }): Database {
   const { url, poolSize, applicationName, statementTimeout_ms = STATEMENT_MAX_MS, pooled = false } = parts
   return knex({

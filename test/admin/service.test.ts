@@ -37,7 +37,7 @@ describe('admin service', () => {
       { vendor_id, by, action, subject, detail },
       { vendor_id: null, by: 'Ada', action: 'service.created', subject: id, detail: { name: 'Boost' } },
     )
-    assert.match(stderr, /"event":"operator\.acted".*"action":"service\.created"/)
+    assert.match(stderr, /"event":"activity".*"action":"service\.created"/)
   })
 
   it('revoke is final, and recorded once', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { record } from '#shared/accounts/activity.ts'
+import { type LoggedEntry, record } from '#shared/accounts/activity.ts'
 import { createPostgres, type Database, type Queryable } from '#shared/stores/postgres.ts'
 import { startApi, type TestApi } from '../support/api.ts'
 
@@ -42,7 +42,7 @@ describe('the activity in the log', () => {
         url: api.database.apiUrl,
         poolSize: 2,
         applicationName: 'test',
-        activityLog: ({ subject }) => subjects.push(subject),
+        activityLog: (entry) => subjects.push((entry as LoggedEntry).subject),
       })
     })
     after(() => db.destroy())

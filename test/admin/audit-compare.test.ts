@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { readFile, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { addPerson, createAcme, PASSWORD, startAdmin } from '../support/admin.ts'
+
+const add = (id: number, action = 'x', at = 'at') =>
+  `insert into activity (entry_id, operator, action, subject, at) overriding system value
+   select ${id}, 'Eve', '${action}', subject, ${at} from activity where entry_id = 6;`
+const SHADOW = `create schema shadow; create table shadow.activity as table activity; delete from activity where entry_id = 6;
+  grant usage on schema shadow to public; grant select on shadow.activity to public;
+  do $$ begin execute format('alter database %I set search_path = shadow, public', current_database()); end $$`
+const BLANK = `update activity set detail = '{}' where entry_id = 6;`
+
+describe('admin audit compare', () => {
+  const file = join(tmpdir(), `integration-access-activity-${process.pid}.ndjson`)
+  let operator: Awaited<ReturnType<typeof startAdmin>>
+  const run = (...args: string[]) => operator.admin(args, PASSWORD)
+  beforeEach(async () => {
+    operator = await startAdmin()
+    await createAcme(operator)
+    await addPerson(operator, 'kim@acme.example', 'member')
+    const service = await run('service', 'create', '--name', 'Boost')
+    await operator.db.raw(`select nextval('activity_entry_id_seq')`)
+    const change = await run('member', 'set-role', 'ven_acme', 'kim@acme.example', 'admin')
+    await writeFile(file, `${service.stderr}${change.stderr}`)
+  })
+  afterEach(() => operator.stop())
+
+  it('finds no difference, in any order of the lines, and after an erasure', async () => {
+    const { stderr } = await run('person', 'erase', 'kim@acme.example')
+    const lines = `${await readFile(file, 'utf8')}${stderr}no line`.split('\n')
+    await writeFile(file, [...lines.toReversed(), ...lines].join('\n'))
+    assert.equal((await run('audit', 'compare', file)).stdout, 'The database has what the file says.\n')
+  })
+
+  for (const [what, sql, expected] of [
+    ['removed', 'delete from activity where entry_id = 6', '6 is not in the database.'],
+    ['removed, and shown to the operator elsewhere', SHADOW, '6 is not in the database.'],
+    ['changed', `update activity set operator = 'Eve' where entry_id = 6`, '6 was changed.'],
+    ['emptied as if erased', `${BLANK} ${add(99, 'person.erased')}`, '6 was changed.'],
+    ['doubled', `alter table activity drop constraint activity_pkey; ${add(6)}`, '6 was changed.'],
+    ['added', add(9_007_199_254_740_991), '9007199254740991 is not in the log.'],
+    ['added, and dated earlier', add(5, 'x', `'2020-01-01'`), '5 is not in the log.'],
+    ['hidden by a policy', `${add(9)} alter table activity enable row level security`, 'row-level security'],
+    ['behind a view', 'alter table activity rename to a; create view activity as table a', 'is not a table.'],
+  ] as const)
+    it(`finds an entry that is ${what}`, async () => {
+      await operator.db.raw(sql)
+      const { code, stdout, stderr } = await run('audit', 'compare', file)
+      assert.deepEqual([code, `${stdout}${stderr}`.includes(expected)], [1, true], `${stdout}${stderr}`)
+    })
+})
