@@ -9,7 +9,7 @@ import { Failure } from './failure.ts'
 import { startGateway } from './gateway/gateway.ts'
 import { loadPages, type Pages } from './gateway/pages.ts'
 import type { Part, Parts } from './parts.ts'
-import { probe, requireFreePort } from './ports.ts'
+import { requireFreePort } from './ports.ts'
 import { writeRunning } from './running.ts'
 import { type LocalSecrets, localSecrets } from './secrets.ts'
 import { holdsOnlyOthers, seed } from './seed/seed.ts'
@@ -27,8 +27,6 @@ import {
 import { builtWorkspace } from './workspace-build.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** The gateway's source address, which lets the services trust only its headers on this machine. */
-const GATEWAY_ADDRESS = '127.0.0.2'
 
 export interface LocalStackOptions {
   settings: LocalSettings
@@ -130,7 +128,6 @@ async function bringUp(
     api: { host: '127.0.0.1', port: settings.apiPort },
     pages,
     apiResource: settings.apiResource,
-    localAddress: await gatewayAddress(),
   })
   parts.add(gateway, await writeRunning(dataDir, running))
   return {
@@ -247,7 +244,6 @@ async function startServices(
     ends: ExitWatch
   },
 ): Promise<LocalStack['services']> {
-  const trusted = (await gatewayAddress()) ?? '127.0.0.1'
   const env = (service: 'auth' | 'api') => ({
     ...Object.fromEntries(
       Object.entries(settings.serviceEnv).filter(([name]) => !OF_OTHER_SERVICE[service].test(name)),
@@ -256,7 +252,7 @@ async function startServices(
     REDIS_URL: stores.redis.serviceUrl(service),
     ISSUER: settings.issuer,
     API_RESOURCE: settings.apiResource,
-    TRUSTED_PROXIES: trusted,
+    TRUSTED_PROXIES: '127.0.0.1',
   })
   const start = async (service: 'auth' | 'api', name: string, port: number, own: Record<string, string>) => {
     const folder = join(ROOT, 'apps', service)
@@ -290,13 +286,6 @@ async function startServices(
   })
   return { auth, api }
 }
-
-/** Returns undefined if the system has only one loopback address. */
-const gatewayAddress = (): Promise<string | undefined> =>
-  probe(0, GATEWAY_ADDRESS).then(
-    () => GATEWAY_ADDRESS,
-    () => undefined,
-  )
 
 type ExitWatch = ReturnType<typeof watchExits>
 

@@ -107,29 +107,13 @@ describe('the gateway: where a path goes', () => {
     })
   }
 
-  it('takes a target in absolute form, and the host in it in place of Host (RFC 9112 §3.2.2)', async () => {
-    for (const target of ['http://api.test:8080/v1/session?x=1', 'HTTP://api.test:8080/v1/session?x=1'])
-      await gateway.raw(`GET ${target} HTTP/1.1\r\nHost: other.test\r\nConnection: close\r\n\r\n`)
-    assert.deepEqual(
-      gateway.received.map(({ service, url, headers }) => [service, url, headers.host]),
-      Array(2).fill(['api', '/v1/session?x=1', 'api.test:8080']),
-    )
-    assert.match(
-      await gateway.raw('GET http://api.test HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'),
-      /^HTTP\/1.1 200 /,
-    )
-  })
-
-  it('refuses two Host fields, and none but with HTTP/1.0 (RFC 9112 §3.2)', async () => {
+  it('refuses two Host fields, and none (RFC 9112 §3.2)', async () => {
     for (const fields of ['Host: a\r\nHost: b\r\n', 'Host: a\r\nHost: a\r\n', '']) {
-      const target = fields === '' ? '/v1/session' : 'http://a/v1/session'
-      const answer = await gateway.raw(`GET ${target} HTTP/1.1\r\n${fields}Connection: close\r\n\r\n`)
+      const answer = await gateway.raw(`GET /v1/session HTTP/1.1\r\n${fields}Connection: close\r\n\r\n`)
       assert.match(answer, /^HTTP\/1\.1 400 /)
       assert.match(answer, /\r\nX-Request-Id: /)
     }
     assert.equal(gateway.received.length, 0)
-    assert.match(await gateway.raw('GET /v1/session HTTP/1.0\r\n\r\n'), /^HTTP\/1\.1 200 /)
-    assert.match(gateway.received[0]?.headers.host ?? '', /^127\.0\.0\.1:\d+$/)
   })
 
   it('refuses another method on a page', async () => {
@@ -164,6 +148,7 @@ describe('the gateway: where a path goes', () => {
     '/..%2f..%2fetc/passwd',
     '/../../etc/passwd',
     '//evil.example/',
+    'http://evil.example/v1/session',
     'http://evil.example/v1/../session',
     'http://evil.example//v1/oauth/token',
     'http://user@evil.example/v1/session',
@@ -183,13 +168,6 @@ describe('the gateway: where a path goes', () => {
       assert.equal(gateway.received.length, 0)
     })
   }
-
-  it('answers OPTIONS * itself: it is about no resource (RFC 9110 §9.3.7)', async () => {
-    const answer = await gateway.raw('OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
-    assert.match(answer, /^HTTP\/1\.1 204 /)
-    assert.match(answer, /\r\nX-Request-Id: /)
-    assert.equal(gateway.received.length, 0)
-  })
 
   it('opens no tunnel', async () => {
     const answer = await gateway.raw('CONNECT 127.0.0.1:22 HTTP/1.1\r\nHost: x\r\n\r\n')

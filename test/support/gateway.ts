@@ -19,7 +19,6 @@ export interface Received {
   rawHeaders: string[]
   headers: IncomingMessage['headers']
   body: string
-  peer: string
 }
 
 export interface TestGateway {
@@ -40,7 +39,7 @@ export const SCRIPT = `console.log('${'a script that is worth compressing, '.rep
 
 /** The gateway in front of two services that tell what they got, with a small workspace. */
 export async function startTestGateway(
-  options: { idleTimeout_ms?: number; localAddress?: string; apiResource?: string } = {},
+  options: { idleTimeout_ms?: number; apiResource?: string } = {},
 ): Promise<TestGateway> {
   const directory = await mkdtemp(join(tmpdir(), 'integration-access-pages-'))
   await writeFiles(directory, {
@@ -58,8 +57,7 @@ export async function startTestGateway(
       let body = ''
       for await (const chunk of request) body += chunk
       const { method = '', url = '', rawHeaders, headers } = request
-      const peer = request.socket.remoteAddress ?? ''
-      received.push({ service, method, url, rawHeaders, headers, body, peer })
+      received.push({ service, method, url, rawHeaders, headers, body })
       response.setHeader('X-Service', service)
       response.end(service)
     })

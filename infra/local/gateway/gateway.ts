@@ -1,19 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import {
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-  type ServerResponse,
-  STATUS_CODES,
-} from 'node:http'
+import { type RequestListener, type Server, STATUS_CODES } from 'node:http'
 import { createHttpServer, drain, listen } from '#shared/process/http-server.ts'
 import { STRICT_TRANSPORT_SECURITY } from '../../workspace-headers.ts'
 import { errorCode } from '../failure.ts'
 import { NO_IPV6 } from '../ports.ts'
 import { type Refusal, refuse } from './answer.ts'
 import type { Pages } from './pages.ts'
-import { createProxy, type ReverseProxy, type Upstream } from './proxy.ts'
-import { destinationOf, originForm, pathOf } from './route.ts'
+import { createForward, type Upstream } from './proxy.ts'
+import { destinationOf, pathOf } from './route.ts'
 
 /** The deadline for a whole request. Below the proxy's limit, so a slow caller is reported. */
 const LIMITS = {
@@ -23,6 +17,8 @@ const LIMITS = {
   requireHostHeader: false,
 }
 const DRAIN_DEADLINE_MS = 10_000
+/** Longer than a service's slowest answer. */
+const IDLE_TIMEOUT_MS = 30_000
 
 export interface GatewayOptions {
   port: number
@@ -31,7 +27,6 @@ export interface GatewayOptions {
   pages: Pages
   /** The API's identifier, which is the base URL of the page that explains its problems. */
   apiResource: string
-  localAddress?: string | undefined
   idleTimeout_ms?: number
 }
 
@@ -48,8 +43,7 @@ export interface Gateway {
  * @throws the system's error if the port is in use.
  */
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
-  const proxy = createProxy(options)
-  const handle = createHandler(options, proxy)
+  const handle = createHandler(options)
   const onIPv4 = await startServer(handle, '127.0.0.1', options.port)
   const { port } = onIPv4.address() as { port: number }
   const onIPv6 = await startServer(handle, '::1', port).catch((error) => {
@@ -62,49 +56,36 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     port,
     async stop() {
       await Promise.all(servers.map((server) => drain(server, DRAIN_DEADLINE_MS)))
-      proxy.close()
     },
     kill() {
       for (const server of servers) server.close().closeAllConnections()
-      proxy.close()
     },
   }
 }
 
-function createHandler(
-  { auth, api, pages, apiResource }: GatewayOptions,
-  proxy: ReverseProxy,
-): RequestListener {
+function createHandler({
+  auth,
+  api,
+  pages,
+  apiResource,
+  idleTimeout_ms = IDLE_TIMEOUT_MS,
+}: GatewayOptions): RequestListener {
+  const forward = createForward(idleTimeout_ms)
   // Callers then come through a proxy that terminates TLS. HSTS must not be sent over plain HTTP (RFC 6797 §7.2).
   const byTls = apiResource.startsWith('https:')
   return (incoming, response) => {
     if (byTls) response.setHeader('Strict-Transport-Security', STRICT_TRANSPORT_SECURITY)
+    const { url: target = '', method, headersDistinct } = incoming
     const requestId = randomUUID()
-    const { target, host } = originForm(incoming.url ?? '')
-    incoming.url = target
     const answer = (refusal: Refusal) => refuse(response, refusal, { target, requestId, apiResource })
-    const ownHost = hostOf(incoming)
-    const context = { requestId, host: host ?? ownHost, refuse: answer }
     const destination = destinationOf(target)
-    if (ownHost === undefined) answer(NOT_ONE_HOST)
-    else if (target === '*' && incoming.method === 'OPTIONS') noOperation(response, requestId)
+    if (headersDistinct.host?.length !== 1) answer(NOT_ONE_HOST)
     else if (destination === undefined) answer(NOT_A_PATH)
-    else if (destination === 'auth') proxy.forward(incoming, response, auth, context)
-    else if (destination === 'api') proxy.forward(incoming, response, api, context)
-    else if (incoming.method !== 'GET' && incoming.method !== 'HEAD') answer(ONLY_PAGES)
+    else if (destination === 'auth') forward(incoming, response, auth, { requestId, refuse: answer })
+    else if (destination === 'api') forward(incoming, response, api, { requestId, refuse: answer })
+    else if (method !== 'GET' && method !== 'HEAD') answer(ONLY_PAGES)
     else if (!pages.answer(incoming, response, pathOf(target), requestId)) answer(NO_SUCH_FILE)
   }
-}
-
-/** `OPTIONS *` asks the server as a whole, and only whether it is there (RFC 9110 §9.3.7). */
-const noOperation = (response: ServerResponse, requestId: string): void =>
-  void response.writeHead(204, { 'X-Request-Id': requestId }).end()
-
-/** Returns undefined unless there is exactly one Host field. HTTP/1.0 knows none (RFC 9112 §3.2). */
-function hostOf({ headersDistinct, httpVersion, socket }: IncomingMessage): string | undefined {
-  const hosts = headersDistinct.host ?? []
-  if (hosts.length === 0 && httpVersion === '1.0') return `${socket.localAddress}:${socket.localPort}`
-  return hosts.length === 1 ? hosts[0] : undefined
 }
 
 const NOT_ONE_HOST: Refusal = {

@@ -31,19 +31,6 @@ const HIDDEN_SEPARATOR = /%(?:2f|5c|00)/i
 /** The characters that RFC 3986 allows in a path, and complete percent-encodings. */
 const PATH = /^\/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-Fa-f]{2})*$/
 
-/** The absolute form, by which a proxy is asked: a scheme, an authority without a user, and the rest. */
-const ABSOLUTE_FORM = /^https?:\/\/((?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]+)?)(?=[/?]|$)(.*)$/i
-
-/**
- * A request target in origin form. The absolute form has to be accepted, and its host counts in place of the Host field
- * (RFC 9112 §3.2.2). Whatever is neither is returned as it is, and goes nowhere.
- */
-export function originForm(target: string): { target: string; host?: string | undefined } {
-  const [, host, rest = ''] = ABSOLUTE_FORM.exec(target) ?? []
-  if (host === undefined) return { target }
-  return { target: rest.startsWith('/') ? rest : `/${rest}`, host }
-}
-
 /**
  * The addresses of the workspace's screens, as a regular expression that JavaScript and nginx read alike. A last segment
  * with a dot is a file. Every other path is answered with 404, so that a mistyped API path is not taken for a page.
