@@ -1,9 +1,11 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
-import { access, constants } from 'node:fs/promises'
-import { delimiter, join } from 'node:path'
+import { access, chown, constants, stat } from 'node:fs/promises'
+import { delimiter, dirname, join } from 'node:path'
 import { within } from '#shared/process/within.ts'
+import { Failure } from './failure.ts'
 
 const OUTPUT_KEPT_CHARACTERS = 4_000
+const NOBODY = 65534
 
 /** A child process in its own session, so that Ctrl-C in the terminal does not reach it. */
 export interface Child {
@@ -67,12 +69,47 @@ function killGroup(child: ChildProcess): void {
 }
 
 /**
- * Wraps the command so that the kernel sends it `signal` if this process dies without stopping it. Where that is not
- * available (outside Linux), the next start finds and stops the process.
+ * Wraps the command so that the kernel sends it `signal` if this process dies without stopping it. That is not
+ * available outside Linux.
  */
 export async function endsWithParent(signal: 'INT' | 'TERM', command: string[]): Promise<string[]> {
   if (process.platform !== 'linux' || !(await onPath('setpriv'))) return command
   return ['setpriv', '--pdeathsig', signal, ...command]
+}
+
+const isRoot = (): boolean => process.getuid?.() === 0
+
+/** Lets an unprivileged child own these files. */
+export async function giveAway(...paths: string[]): Promise<void> {
+  if (isRoot()) await Promise.all(paths.map((path) => chown(path, NOBODY, NOBODY)))
+}
+
+/**
+ * Wraps the command so that root runs it as the user nobody. Postgres insists on that, and the services need no rights.
+ * If that user cannot reach `needed`, such as below /root, it gets a capability to read everything, but can write only
+ * its own files. access(2) honours a capability only with no_setuid_fixup.
+ */
+export async function unprivileged(command: string[], ...needed: string[]): Promise<string[]> {
+  if (!isRoot()) return command
+  if (!(await onPath('setpriv')))
+    throw new Failure('setpriv is missing, which starts Postgres and the services as another user than root.')
+  const reachable = (await Promise.all(needed.map((path) => isOpenToAll(dirname(path))))).every(Boolean)
+  const nobody = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups']
+  return [...nobody, ...(reachable ? [] : LEAVE_TO_READ), ...command]
+}
+
+const LEAVE_TO_READ = [
+  '--securebits=+no_setuid_fixup',
+  '--inh-caps=+dac_read_search',
+  '--ambient-caps=+dac_read_search',
+]
+
+/** Whether every user can enter a folder and all on the way to it. */
+async function isOpenToAll(folder: string): Promise<boolean> {
+  const { mode } = await stat(folder)
+  if ((mode & 0o001) === 0) return false
+  const parent = dirname(folder)
+  return parent === folder || isOpenToAll(parent)
 }
 
 export async function onPath(...names: string[]): Promise<string | undefined> {

@@ -1,16 +1,22 @@
-import { chmod, mkdir, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { chmod, mkdir, open, readdir, readFile, realpath, rename, rm, stat, statfs } from 'node:fs/promises'
+import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { errorCode, Failure } from './failure.ts'
 
-const LOCK_FILE = 'lock'
 /** The events of both services and of the admin command, one JSON object per line. */
 export const AUDIT_FILE = 'audit.ndjson'
-const SQLITE_BUSY = 5
+/** A folder with one of these is the local stack's own. */
+const OWN_NAMES = ['secrets.json', 'postgres']
 const MIB = 1_048_576
 /** A new Postgres needs about 60 MiB with its first log files. Redis and the rest need very little. */
 const ROOM_FOR_FIRST_START_MIB = 160
 const ROOM_FOR_START_MIB = 48
+/** The Postgres of a stack that was killed stops within a second or two. */
+const END_DEADLINE_MS = 5_000
+const END_POLL_MS = 100
 
 /** The folder with all data of the local stack. Only one stack can use it at a time. */
 export interface DataDir {
@@ -29,28 +35,28 @@ export async function openDataDir(
   { roomNeeded_MiB }: { roomNeeded_MiB?: number } = {},
 ): Promise<DataDir> {
   const names = await usableFolder(path)
-  const lock = takeLock(path)
+  await requireOwner(path)
+  const lock = await takeLock(path)
   try {
-    await requireOwner(path)
-    // Postgres then runs as another user and needs access. Everything inside is closed to others anyway.
+    await requireNoPostgres(path)
+    // Postgres, Redis and the services then run as another user. Everything inside is closed to others anyway.
     if (process.getuid?.() === 0) await chmod(path, 0o711)
     const first = !names.includes('postgres')
     await requireRoom(path, roomNeeded_MiB ?? (first ? ROOM_FOR_FIRST_START_MIB : ROOM_FOR_START_MIB))
   } catch (error) {
-    lock.close()
+    lock?.close()
     throw error
   }
-  return { path, at: (name) => join(path, name), release: () => lock.close() }
+  return { path, at: (name) => join(path, name), release: () => void lock?.close() }
 }
 
-/** Returns its entries, which always include the lock file. */
+/** Returns the names of its entries. */
 async function usableFolder(path: string): Promise<string[]> {
   try {
     await mkdir(path, { recursive: true, mode: 0o700 })
     const names = await readdir(path)
-    if (names.length > 0 && !names.includes(LOCK_FILE))
+    if (names.length > 0 && !OWN_NAMES.some((name) => names.includes(name)))
       throw new Failure(`DATA_DIR ${path} contains other files: set it to a new or empty folder.`)
-    await (await open(join(path, LOCK_FILE), 'a', 0o600)).close()
     return names
   } catch (error) {
     const reason = WHY_UNUSABLE[errorCode(error) ?? '']
@@ -70,26 +76,52 @@ const WHY_UNUSABLE: Record<string, string> = {
 }
 
 /**
- * SQLite's exclusive lock is the operating system's lock on an open file. Only one process can hold it, and it ends with
- * the process, however that exits. The file stays empty.
+ * Listens on a name of Linux's abstract sockets, which only one process can do and which leaves nothing behind, however
+ * the process ends.
  */
-function takeLock(path: string): DatabaseSync {
-  const lock = new DatabaseSync(join(path, LOCK_FILE))
+async function takeLock(path: string): Promise<Server | undefined> {
+  if (process.platform !== 'linux') return undefined
+  const lock = createServer((socket) => socket.destroy())
+  const name = createHash('sha256')
+    .update(await realpath(path))
+    .digest('hex')
   try {
-    lock.exec('pragma locking_mode = exclusive; begin exclusive')
-    return lock
+    await once(lock.listen(`\0integration-${name}`), 'listening')
+    return lock.unref()
   } catch (error) {
-    lock.close()
-    if ((error as { errcode?: number }).errcode !== SQLITE_BUSY) throw error
+    if (errorCode(error) !== 'EADDRINUSE') throw error
     throw new Failure(
       `Another local stack is running on DATA_DIR ${path}: stop it first, or choose another DATA_DIR and PORT.`,
     )
   }
 }
 
+/**
+ * Postgres lets one server use its folder and refuses while the process of its pid file runs, whatever that is by now.
+ * So a file whose number belongs to another program is removed.
+ */
+async function requireNoPostgres(path: string): Promise<void> {
+  // Elsewhere Postgres alone decides.
+  if (process.platform !== 'linux') return
+  const directory = join(path, 'postgres')
+  const pidFile = join(directory, 'postmaster.pid')
+  const pid = Number.parseInt(await readFile(pidFile, 'utf8').catch(() => ''), 10)
+  const isRunning = async () =>
+    (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0').includes(directory)
+  const deadline = Date.now() + END_DEADLINE_MS
+  while (await isRunning()) {
+    if (Date.now() > deadline)
+      throw new Failure(
+        `A Postgres (process ${pid}) of an earlier stack still runs on DATA_DIR ${path}: stop it.`,
+      )
+    await sleep(END_POLL_MS)
+  }
+  await rm(pidFile, { force: true })
+}
+
 /** Root could write here, but the owner could not use the files afterwards. */
 async function requireOwner(path: string): Promise<void> {
-  const { uid } = await stat(join(path, LOCK_FILE))
+  const { uid } = await stat(path)
   if (uid === process.getuid?.() || process.getuid === undefined) return
   throw new Failure(
     `DATA_DIR ${path} belongs to another user (uid ${uid}): start as that user, or set DATA_DIR to another folder.`,

@@ -1,16 +1,15 @@
 import { execFile } from 'node:child_process'
-import { chown, mkdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import { type Child, endsWithParent, onPath, startChild, storeEnvironment } from './child.ts'
+import { type Child, endsWithParent, giveAway, startChild, storeEnvironment, unprivileged } from './child.ts'
 import { errorCode, Failure } from './failure.ts'
 
 const run = promisify(execFile)
 const START_DEADLINE_MS = 60_000
 const STOP_DEADLINE_MS = 30_000
 const ANSWER_POLL_MS = 50
-const NOBODY = 65534
 
 export interface LocalPostgres {
   port: number
@@ -61,7 +60,7 @@ export async function startPostgres({
     ...settings,
   })
   const server = [postgres, '-D', directory, ...flags.flatMap(([k, v]) => ['-c', `${k}=${v}`])]
-  const [command, ...args] = await unprivileged(await endsWithParent('INT', server), directory)
+  const [command, ...args] = await unprivileged(await endsWithParent('INT', server), postgres, directory)
   const child = startChild(command as string, args, { env: storeEnvironment() })
   const url = (database: string) =>
     `postgres://postgres:${encodeURIComponent(password)}@127.0.0.1:${port}/${database}`
@@ -127,7 +126,7 @@ async function initialise(initdb: string, directory: string, password: string): 
   await rm(unfinished, { recursive: true, force: true })
   await mkdir(unfinished, { recursive: true, mode: 0o700 })
   await writeFile(passwordFile, password, { mode: 0o600 })
-  if (isRoot()) await Promise.all([unfinished, passwordFile].map((path) => chown(path, NOBODY, NOBODY)))
+  await giveAway(unfinished, passwordFile)
   try {
     const [command, ...args] = await unprivileged(
       [
@@ -142,6 +141,7 @@ async function initialise(initdb: string, directory: string, password: string): 
         '--auth=scram-sha-256',
         `--pwfile=${passwordFile}`,
       ],
+      initdb,
       directory,
     )
     await run(command as string, args, { cwd: dirname(directory), env: storeEnvironment() })
@@ -154,37 +154,6 @@ async function initialise(initdb: string, directory: string, password: string): 
     await rm(passwordFile, { force: true })
     await rm(unfinished, { recursive: true, force: true })
   }
-}
-
-const isRoot = (): boolean => process.getuid?.() === 0
-
-/**
- * Postgres refuses to run as root, so root starts it as the user nobody. Where that user has no access, such as below
- * /root, it gets a capability to read everything, but can write only its own files. access(2) honours a capability only
- * with no_setuid_fixup.
- */
-async function unprivileged(command: string[], directory: string): Promise<string[]> {
-  if (!isRoot()) return command
-  if (!(await onPath('setpriv')))
-    throw new Failure('Postgres does not run as root, and setpriv is missing: start as an ordinary user.')
-  const nobody = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups']
-  const { postgres } = await binaries()
-  const open = (await openToAll(postgres)) && (await openToAll(dirname(directory)))
-  return open ? [...nobody, ...command] : [...nobody, ...LEAVE_TO_PASS, ...command]
-}
-
-const LEAVE_TO_PASS = [
-  '--securebits=+no_setuid_fixup',
-  '--inh-caps=+dac_read_search',
-  '--ambient-caps=+dac_read_search',
-]
-
-/** Whether every user can enter all folders on the way to a path, and use the files there. */
-async function openToAll(path: string): Promise<boolean> {
-  const { mode } = await stat(path)
-  if ((mode & 0o001) === 0) return false
-  const parent = dirname(path)
-  return parent === path || openToAll(parent)
 }
 
 async function answers(url: string, child: Child): Promise<void> {

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { REDIS_USER_RULES } from '../database/redis-users.ts'
-import { type Child, endsWithParent, startChild, storeEnvironment } from './child.ts'
+import { type Child, endsWithParent, giveAway, startChild, storeEnvironment, unprivileged } from './child.ts'
 import { Failure } from './failure.ts'
 import { redisServer } from './redis-binary.ts'
 
@@ -38,7 +38,9 @@ export async function startRedis({ directory, port, passwords }: LocalRedisOptio
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const file = join(directory, CONFIGURATION_FILE)
   await writeFile(file, configuration({ directory, port, passwords }), { mode: 0o600 })
-  const [command, ...args] = await endsWithParent('TERM', [server.command, file])
+  await giveAway(directory, file)
+  const ending = await endsWithParent('TERM', [server.command, file])
+  const [command, ...args] = await unprivileged(ending, server.command, directory)
   const child = startChild(command as string, args, { env: { ...storeEnvironment(), ...server.env } })
   const url = (user: RedisUser) => redisUrl({ user, password: passwords[user], port })
   try {

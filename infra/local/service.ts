@@ -1,6 +1,6 @@
 import { ConfigError } from '#shared/process/config.ts'
 import { serviceEnvironment } from '../service-environment.ts'
-import { type Child, endsWithParent, startChild } from './child.ts'
+import { type Child, endsWithParent, startChild, unprivileged } from './child.ts'
 import { Failure } from './failure.ts'
 import { printedLevel, routeOutput } from './service-output.ts'
 
@@ -53,7 +53,8 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
   ]
   const node = [process.execPath, ...flags, program]
   // Unlike a service, Node's watcher does not exit when the channel closes.
-  const [command = '', ...args] = watch ? await endsWithParent('TERM', node) : node
+  const ending = watch ? await endsWithParent('TERM', node) : node
+  const [command = '', ...args] = await unprivileged(ending, process.execPath, program)
   const child = startChild(command, args, {
     env: {
       ...serviceEnvironment(),

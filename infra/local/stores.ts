@@ -3,7 +3,6 @@ import { createRedis } from '#shared/stores/redis.ts'
 import { redisReady } from '#shared/stores/redis-ready.ts'
 import type { DataDir } from './data-dir.ts'
 import { Failure } from './failure.ts'
-import { stopLeftoverPostgres, stopLeftoverRedis } from './leftovers.ts'
 import { onFreePort } from './ports.ts'
 import { startPostgres } from './postgres.ts'
 import { startRedis } from './redis.ts'
@@ -98,8 +97,6 @@ const nothingToStop = { stop: async () => {}, kill: async () => {} }
 
 export async function ownPostgres({ dataDir, secrets, say }: StoreOptions): Promise<PostgresStore> {
   const directory = dataDir.at('postgres')
-  if (await stopLeftoverPostgres(directory))
-    say('Postgres: stopped the one that an earlier stack left behind')
   const server = await onFreePort((port) =>
     startPostgres({
       directory,
@@ -125,8 +122,6 @@ export async function ownPostgres({ dataDir, secrets, say }: StoreOptions): Prom
 
 export async function ownRedis({ dataDir, secrets, say }: StoreOptions): Promise<Store> {
   const directory = dataDir.at('redis')
-  if (await stopLeftoverRedis(directory, secrets.redis.admin))
-    say('Redis: stopped the one that an earlier stack left behind')
   await redisServer(say)
   const server = await onFreePort((port) => startRedis({ directory, port, passwords: secrets.redis }))
   say(`Redis: on 127.0.0.1:${server.port}`)

@@ -99,8 +99,7 @@ describe('npm start that cannot', () => {
   it("does not touch another user's data", async () => {
     if (process.getuid?.() === 0) {
       await mkdir(dataDir)
-      await writeFile(join(dataDir, 'lock'), '')
-      await chown(join(dataDir, 'lock'), ANOTHER_USER, ANOTHER_USER)
+      await chown(dataDir, ANOTHER_USER, ANOTHER_USER)
       await expectStartToFail(/^DATA_DIR .* belongs to another user \(uid 12345\): start as that user/)
     } else {
       dataDir = '/root/data'
@@ -110,14 +109,12 @@ describe('npm start that cannot', () => {
 
   it('says that its secrets were damaged, and leaves them', async () => {
     await mkdir(dataDir)
-    await writeFile(join(dataDir, 'lock'), '')
     await writeFile(join(dataDir, 'secrets.json'), '{"half')
     await expectStartToFail(/secrets\.json cannot be read, and the data beside it is useless without it/)
   })
 
   it('says that another version of Postgres made the data', async () => {
     await mkdir(join(dataDir, 'postgres'), { recursive: true })
-    await writeFile(join(dataDir, 'lock'), '')
     await writeFile(join(dataDir, 'postgres/PG_VERSION'), '12\n')
     await expectStartToFail(
       /^The data in .* was made by Postgres 12, which Postgres 18 cannot read: set DATA_DIR/,

@@ -9,16 +9,13 @@ import pg from 'pg'
 import { markClientRevoked } from '#shared/oauth/clients.ts'
 import { createPostgres } from '#shared/stores/postgres.ts'
 import { openDataDir } from '../../infra/local/data-dir.ts'
-import { type LocalPostgres, startPostgres } from '../../infra/local/postgres.ts'
-import { type LocalRedis, startRedis } from '../../infra/local/redis.ts'
 import { localSecrets } from '../../infra/local/secrets.ts'
 import { curlPair, shellWithCurl } from '../support/curl.ts'
 import { eventually } from '../support/eventually.ts'
-import { freePort } from '../support/ports.ts'
 import { removeFolder, type Start, startProcess, temporaryFolder } from '../support/start.ts'
 
 /*
- * Six starts on one data folder; each begins where the previous one stopped, crashed or was killed.
+ * Five starts on one data folder; each begins where the previous one stopped, crashed or was killed.
  */
 async function signIn(baseUrl: string, email: string, password: string) {
   const response = await fetch(`${baseUrl}/v1/session`, {
@@ -61,8 +58,10 @@ describe('npm start', () => {
 
   describe('the first time, after a very first start that was cut short', () => {
     before(async () => {
+      const folder = await openDataDir(dataDir)
+      await localSecrets(folder)
+      folder.release()
       await mkdir(join(dataDir, 'postgres.unfinished/base'), { recursive: true })
-      await writeFile(join(dataDir, 'lock'), '', { mode: 0o600 })
       await writeFile(join(dataDir, 'postgres.unfinished/PG_VERSION'), '18\n')
       start = await startProcess({ dataDir, command: ['npm', 'start', '--silent'] })
       await start.ready()
@@ -144,6 +143,14 @@ describe('npm start', () => {
       }
       const status = await readFile(`/proc/${await pidOf(start, /native\/bin\/postgres/)}/status`, 'utf8')
       assert.match(status, /^CapEff:\t0+$/m)
+    })
+
+    it('runs no store and no service as root', async () => {
+      const running = await start.running()
+      for (const pattern of [/bin\/postgres -D/, /redis-server|valkey-server/, /auth\/main/, /api\/main/]) {
+        const { pid, command } = running.find(({ command }) => pattern.test(command)) ?? {}
+        assert.match(await readFile(`/proc/${pid}/status`, 'utf8'), /^Uid:\t(?!0\t)\d+/m, command)
+      }
     })
 
     it('gives each service only what it needs', async () => {
@@ -251,36 +258,8 @@ describe('npm start', () => {
     })
   })
 
-  describe('beside a Postgres and a Redis that run on its data still', () => {
-    let left: [LocalPostgres, LocalRedis]
-    let elsewhere: string
-    let stranger: LocalRedis
-    before(async () => {
-      const folder = await openDataDir(dataDir)
-      const secrets = await localSecrets(folder)
-      const postgres = { directory: folder.at('postgres'), password: secrets.postgres.postgres }
-      const redis = { directory: folder.at('redis'), passwords: secrets.redis }
-      left = [
-        await startPostgres({ ...postgres, port: await freePort() }),
-        await startRedis({ ...redis, port: await freePort() }),
-      ]
-      elsewhere = await temporaryFolder()
-      stranger = await startRedis({ ...redis, directory: elsewhere, port: await freePort() })
-      folder.release()
-      await startAgain()
-    })
-    after(async () => {
-      await stranger.stop('SIGKILL')
-      await removeFolder(elsewhere)
-    })
-
-    it('stops a Postgres and a Redis that still run on its data, and nothing else', async () => {
-      assert.match(start.stdout(), /Postgres: stopped the one that an earlier stack left behind/)
-      assert.match(start.stdout(), /Redis: stopped the one that an earlier stack left behind/)
-      await Promise.all(left.map(({ ended }) => ended))
-      const end = await Promise.race([stranger.ended, Promise.resolve('runs')])
-      assert.equal(end, 'runs')
-    })
+  describe('after the demo client was revoked', () => {
+    before(() => startAgain())
 
     it('says that the demo client was revoked, and makes no other', () => {
       assert.match(start.stdout(), /The demo client was revoked/)
