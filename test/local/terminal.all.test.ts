@@ -39,7 +39,7 @@ describe('npm start in a terminal', () => {
     await start.ended()
     assert.doesNotMatch(start.stdout(), /^ready/m)
     assert.doesNotMatch(start.stdout(), /could not/)
-    assert.equal((await stat(join(dataDir, 'lock'))).mode & 0o077, 0)
+    assert.equal((await stat(join(dataDir, 'secrets.json'))).mode & 0o077, 0)
   })
 
   it('shows commands there that work and hold no secret, and ends cleanly at one Ctrl-C', async () => {
