@@ -14,62 +14,69 @@ import type { Database } from '#shared/stores/postgres.ts'
 import { TokenKey } from './token-key.ts'
 
 const TIMES = {
-  /** A retired key is still good, so a rotation need not be noticed quickly. */
-  poll_ms: 15_000,
-  /** While nothing can sign, and for tokens whose key is not known. */
+  /** So that a key which another process stored is known well within `fresh_ms`. */
+  poll_ms: 5_000,
+  /** While nothing can sign. */
   pollUnable_ms: 1_000,
+  /** For how long a key that a read did not find counts as unknown. */
+  fresh_ms: 10_000,
   /** How long the key set waits for the standby key that takes the place of a withdrawn key. */
   rereadWait_ms: 2_000,
+}
+
+/** What this process knows of the table. A snapshot never changes: it is replaced. */
+interface Snapshot {
+  /** The rows that count. */
+  readonly stored: readonly StoredSigningKey[]
+  /** Those of `stored` that are published, decrypted once. */
+  readonly opened: ReadonlyMap<string, TokenKey>
+  readonly unreadable: ReadonlySet<string>
+  readonly signer: TokenKey | undefined
+  /** When the read began that found these keys. Long ago once one is withdrawn: what followed it is not known. */
+  readonly readAt_ms: number
 }
 
 /** The signing keys of this process: one that signs, and all that are published. */
 export type KeyRing = ReturnType<typeof createKeyRing>
 
+const EMPTY: Snapshot = {
+  stored: [],
+  opened: new Map(),
+  unreadable: new Set(),
+  signer: undefined,
+  readAt_ms: Number.NEGATIVE_INFINITY,
+}
+
 const NONE_OPENS =
   'No signing key can be decrypted. Is KEY_ENCRYPTION_KEY the one that they were stored with?'
 
 export function createKeyRing(parts: SigningKeyOptions & { db: Database; log: Log } & Partial<typeof TIMES>) {
-  const { db, log, clock, poll_ms, pollUnable_ms, rereadWait_ms } = { ...TIMES, ...parts }
-  let stored: readonly StoredSigningKey[] = []
-  /** Those of `stored` that are published, decrypted once. */
-  let opened: ReadonlyMap<string, TokenKey> = new Map()
-  let unreadable: ReadonlySet<string> = new Set()
-  let signer: TokenKey | undefined
+  const { db, log, clock, poll_ms, pollUnable_ms, fresh_ms, rereadWait_ms } = { ...TIMES, ...parts }
+  let snapshot = EMPTY
   let reading: Promise<void> | undefined
+  let triedAt_ms = Number.NEGATIVE_INFINITY
   /** The read that follows the latest withdrawal, or the end of the wait for it. */
   let reread: Promise<void> | undefined
-  let withdrawals = 0
-  let triedAt_ms = Number.NEGATIVE_INFINITY
-  /** When the latest read that worked began. */
-  let readAt_ms = Number.NEGATIVE_INFINITY
 
-  const live = () => liveKeys(stored, clock.now())
-
-  /** Derives the keys' states from what is stored and the current time. */
-  function apply(): void {
-    const states = live()
-    const published = states.flatMap(({ key }) => opened.get(key.kid) ?? [])
-    const before = signer?.kid
-    opened = new Map(published.map((key) => [key.kid, key]))
-    signer = opened.get(states.find(({ state }) => state === 'active')?.key.kid ?? '')
-    if (signer?.kid !== before) log.info({ event: 'signing_key.active', kid: signer?.kid }, 'signing key')
+  function replaceBy(next: Snapshot): void {
+    const kid = next.signer?.kid
+    if (kid !== snapshot.signer?.kid) log.info({ event: 'signing_key.active', kid }, 'signing key')
+    snapshot = next
   }
 
   async function load(): Promise<void> {
-    const startedAt_ms = performance.now()
-    const before = withdrawals
+    const before = snapshot
+    const readAt_ms = performance.now()
     // Never at the start, when this process's clock has not been compared with others yet.
-    if (dueStandby(stored, parts)) await rotateWhenDue(db, parts)
+    if (dueStandby(before.stored, parts)) await rotateWhenDue(db, parts)
     const rows = await ensureSigningKeys(db, parts)
-    // They may be from before the revocation. Another read follows.
-    if (withdrawals !== before) return
-    const read = openLive(rows, opened, parts)
-    for (const kid of read.unreadable)
+    // A key was withdrawn meanwhile, and the rows may be from before its revocation. Another read follows.
+    if (snapshot !== before) return
+    const next = snapshotAt(clock.now(), { ...openLive(rows, before.opened, parts), readAt_ms })
+    for (const kid of next.unreadable)
       log.error({ event: 'signing_key.unreadable', kid }, 'the signing key cannot be decrypted')
-    if (!read.live.some(({ state }) => state === 'active')) throw new ConfigError(NONE_OPENS)
-    ;({ usable: stored, opened, unreadable } = read)
-    readAt_ms = startedAt_ms
-    apply()
+    if (!next.signer) throw new ConfigError(NONE_OPENS)
+    replaceBy(next)
   }
 
   /** Reads the table, unless that was tried within `every_ms`; waits for a read that is under way. Never rejects. */
@@ -79,7 +86,7 @@ export function createKeyRing(parts: SigningKeyOptions & { db: Database; log: Lo
       reading = load()
         .catch((error: Error) => {
           log.warn({ event: 'signing_keys.not_read', error: error.message }, 'signing keys not read')
-          if (stored.length > 0) apply()
+          replaceBy(snapshotAt(clock.now(), snapshot))
         })
         .finally(() => {
           reading = undefined
@@ -90,55 +97,57 @@ export function createKeyRing(parts: SigningKeyOptions & { db: Database; log: Lo
 
   return {
     /** undefined before the start. */
-    signer: () => signer,
+    signer: () => snapshot.signer,
     /**
      * The JWK set (RFC 7517 §5) as JSON; undefined before the start. After a withdrawal it waits up to 2 s for the table
      * to be read again, so that it has the new standby key. Never rejects.
      */
     async jwks() {
       await reread
+      const { stored, opened } = snapshot
       const keys = [...opened.values()].map(({ publicJwk }) => publicJwk)
       return stored.length > 0 ? JSON.stringify({ keys }) : undefined
     },
     /** The usable keys in their current states; empty before the start. */
-    live,
+    live: () => liveKeys(snapshot.stored, clock.now()),
     /**
-     * The key of this id that a live token may have been signed with. An id that is not known waits until this process
-     * has read the table again, which it does at most once a second: another may have stored the key a moment ago.
-     * `unreadable`: the table has such a key and this process cannot open it, or the table could not be read. Never
-     * rejects.
+     * Returns the key of this id that a live token may have been signed with, undefined if a read of the last 10 s did
+     * not find it. It never waits, since a stranger can name any key. `unreadable`: the table has such a key and this
+     * process cannot open it, or has not read the table for longer, or not since it withdrew a key.
      */
-    async find(kid: string): Promise<TokenKey | 'unreadable' | undefined> {
-      const asked_ms = performance.now()
-      while (!opened.has(kid) && triedAt_ms < asked_ms) {
-        await sleep(Math.max(0, triedAt_ms + pollUnable_ms - performance.now()))
-        await refresh(pollUnable_ms)
-      }
-      const known = opened.get(kid)
-      if (known) return known
-      return unreadable.has(kid) || readAt_ms < asked_ms ? 'unreadable' : undefined
+    find(kid: string): TokenKey | 'unreadable' | undefined {
+      const { opened, unreadable, readAt_ms } = snapshot
+      const isFresh = performance.now() - readAt_ms <= fresh_ms
+      return opened.get(kid) ?? (unreadable.has(kid) || !isFresh ? 'unreadable' : undefined)
     },
     /**
      * Withdraws a key that was found to be revoked, at once, even without Postgres. Returns the standby key, which signs
      * instead of it; undefined when there is none and none can be made. Never rejects.
      */
     async withdraw(kid: string): Promise<TokenKey | undefined> {
-      if (opened.has(kid)) {
+      if (snapshot.opened.has(kid)) {
         const revokedAt = new Date(clock.now())
-        stored = stored.map((key) => (key.kid === kid ? { ...key, revokedAt } : key))
-        apply()
-        withdrawals += 1
+        const stored = snapshot.stored.map((key) => (key.kid === kid ? { ...key, revokedAt } : key))
+        replaceBy(snapshotAt(clock.now(), { ...snapshot, stored, readAt_ms: EMPTY.readAt_ms }))
         const refreshed = Promise.resolve(reading).then(() => refresh(0))
         reread = Promise.race([refreshed, sleep(rereadWait_ms, undefined, { ref: false })])
-        if (!signer) await refreshed
+        if (!snapshot.signer) await refreshed
       }
-      return signer
+      return snapshot.signer
     },
     /** Reads the table. @throws ConfigError when no stored key opens; whatever the database throws. */
     start: load,
-    /** Reads the table again if 15 s have passed, or nothing can sign. To be called about once a second. */
-    poll: () => void refresh(signer ? poll_ms : pollUnable_ms),
+    /** Reads the table again if 5 s have passed, or nothing can sign. To be called about once a second. */
+    poll: () => void refresh(snapshot.signer ? poll_ms : pollUnable_ms),
   }
+}
+
+/** Returns what follows from the keys at this time: those that are still published, and the one that signs. */
+function snapshotAt(now_ms: number, keys: Omit<Snapshot, 'signer'>): Snapshot {
+  const live = liveKeys(keys.stored, now_ms)
+  const published = live.flatMap(({ key }) => keys.opened.get(key.kid) ?? [])
+  const opened = new Map(published.map((key) => [key.kid, key]))
+  return { ...keys, opened, signer: opened.get(live.find(({ state }) => state === 'active')?.key.kid ?? '') }
 }
 
 /**
@@ -152,10 +161,9 @@ function openLive(
 ) {
   const opened = new Map(known)
   const unreadable = new Set<string>()
-  for (let usable = rows; ; usable = usable.filter(({ kid }) => !unreadable.has(kid))) {
-    const live = liveKeys(usable, clock.now())
-    const closed = live.filter(({ key }) => !opened.has(key.kid))
-    if (closed.length === 0) return { usable, live, opened, unreadable }
+  for (let stored = rows; ; stored = stored.filter(({ kid }) => !unreadable.has(kid))) {
+    const closed = liveKeys(stored, clock.now()).filter(({ key }) => !opened.has(key.kid))
+    if (closed.length === 0) return { stored, opened, unreadable }
     for (const { key } of closed) {
       const open = openSigningKey(key, encryptionKey)
       if (open) opened.set(key.kid, new TokenKey(open))

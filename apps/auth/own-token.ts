@@ -14,7 +14,7 @@ export const createReadOwnToken =
   (keys: KeyRing, issuer: string, audience: string) => async (token: string) => {
     try {
       const { kid } = decodeProtectedHeader(token)
-      const key = typeof kid === 'string' ? await keys.find(kid) : undefined
+      const key = typeof kid === 'string' ? keys.find(kid) : undefined
       if (key === 'unreadable' || key === undefined) return key
       const { payload: claims } = await jwtVerify<Claims>(token, key.keyObject(), {
         algorithms: [key.alg],

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { SignJWT } from 'jose'
 import { pino } from 'pino'
 import {
   ensureSigningKeys,
+  insertSigningKey,
   listSigningKeys,
+  newSigningKey,
   rotateWhenDue,
   type SigningAlg,
   STANDBY_MIN_MS,
@@ -230,21 +231,17 @@ describe('ROTATE_KEYS_EVERY_DAYS', () => {
   })
 
   describe('in a whole server', () => {
-    /** Has the server read its keys again: it does for a token whose key it does not know. */
-    async function readAgain(server: TestAuth): Promise<void> {
-      const { clientId, clientSecret } = await auth.createClient()
-      const header = { alg: 'HS256', kid: 'unknown' }
-      const token = await new SignJWT({}).setProtectedHeader(header).sign(Buffer.alloc(32))
-      const fields = { client_id: clientId, client_secret: clientSecret, token }
-      assert.equal((await server.post('/v1/oauth/revoke', fields)).status, 200)
-    }
     async function statesAfter(given: TestAuthOptions): Promise<unknown[]> {
       auth.clock.advance(DAYS * DAY_MS)
+      const extra = await newSigningKey({ ...options(), activatesAt: null })
+      await insertSigningKey(auth.db, extra)
       const server = await startAuth({ beside: auth, ...given })
       try {
-        assert.equal((await stored()).length, 2)
-        await readAgain(server)
-        return (await states()).map(([, state]) => state)
+        assert.equal((await stored()).length, 3)
+        // Having found a revoked key among its own, it answers once it has read the table again.
+        await revoke(extra.kid)
+        assert.equal((await server.request('GET', '/v1/oauth/jwks')).status, 200)
+        return (await states()).flatMap(([kid, state]) => (kid === extra.kid ? [] : [state]))
       } finally {
         await server.stop()
       }

@@ -1,4 +1,5 @@
 import { strict as assert } from 'node:assert'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { newClientSecret, newServiceId } from '#shared/oauth/new-ids.ts'
 import { insertRevokedSigningKey } from '#shared/revocation/recent.ts'
@@ -127,6 +128,21 @@ describe(`POST ${PATH}`, () => {
       `${header}.${payload}.${signature.slice(0, -4)}`,
     ])
       assertInactive(await ask(other))
+  })
+
+  it('answers inactive at once for a token whose key is unknown, without a look at the table', async () => {
+    const { kid: _, ...header } = decodeProtectedHeader(await tokenOf(client))
+    const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
+    const inTheWay = await auth.db.transaction()
+    await inTheWay.raw('lock table signing_keys in access exclusive mode')
+    try {
+      const answers = [1, 2, 3, 4, 5].map((i) => ask(`${encode({ ...header, kid: `k${i}` })}.e30.AA`))
+      const first = await Promise.race([Promise.all(answers), sleep(2_000, [])])
+      assert.equal(first.length, answers.length, 'it waits')
+      first.forEach(assertInactive)
+    } finally {
+      await inTheWay.rollback()
+    }
   })
 
   describe('401 invalid_client', () => {

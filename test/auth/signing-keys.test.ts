@@ -373,10 +373,11 @@ describe('signing keys', () => {
       end()
       await db.destroy()
     })
-    const start = async (poll: { poll_ms: number; pollUnable_ms: number; rereadWait_ms?: number }) => {
-      const keys = createKeyRing({ db, log: silentLog(), ...options(), ...poll })
+    type Times = Record<'poll_ms' | 'pollUnable_ms', number>
+    const start = async (times: Times & { rereadWait_ms?: number; fresh_ms?: number }) => {
+      const keys = createKeyRing({ db, log: silentLog(), ...options(), ...times })
       await keys.start()
-      const polling = setInterval(keys.poll, poll.pollUnable_ms)
+      const polling = setInterval(keys.poll, times.pollUnable_ms)
       end = () => clearInterval(polling)
       return keys
     }
@@ -421,34 +422,46 @@ describe('signing keys', () => {
     it('forgets a key with its private half once it is gone', async () => {
       const keys = await start({ poll_ms: 20, pollUnable_ms: 20 })
       const [old = ''] = keys.live().map(({ key }) => key.kid)
-      assert.equal(typeof (await keys.find(old)), 'object')
+      assert.equal(typeof (keys.find(old)), 'object')
       auth.clock.advance(STANDBY_MIN_MS)
       await rotateSigningKey(auth.db, options())
       await eventually(() => keys.signer()?.kid !== old)
       auth.clock.advance(KEEP_RETIRED_MS)
       await eventually(async () => !(await kidsOf(keys)).includes(old))
-      assert.equal(await keys.find(old), undefined)
+      assert.equal(keys.find(old), undefined)
     })
 
-    it('calls a key unknown only after a successful read that began after the question', async () => {
-      const keys = await start({ poll_ms: HOUR_MS, pollUnable_ms: 50 })
-      assert.equal(await keys.find('other'), undefined)
+    it('calls a key unknown while its last read is fresh, and knows one that another process stores', async () => {
+      const keys = await start({ poll_ms: 20, pollUnable_ms: 20, fresh_ms: 1_000 })
+      assert.equal(keys.find('other'), undefined)
       await auth.db.raw('truncate signing_keys cascade')
       await (await another()).stop()
       const [stored] = (await listSigningKeys(auth.db)) as [StoredSigningKey]
-      const found = await keys.find(stored.kid)
-      assert.ok(typeof found === 'object' && found.kid === stored.kid)
+      await eventually(() => keys.find(stored.kid) !== undefined)
+      assert.equal(keys.find('other'), undefined)
       await auth.db.raw('revoke select on signing_keys from integration_auth')
-      assert.equal(await keys.find('other'), 'unreadable')
+      assert.equal(keys.find('other'), undefined)
+      await eventually(() => keys.find('other') === 'unreadable')
+      assert.equal(typeof keys.find(stored.kid), 'object')
       await auth.db.raw('grant select on signing_keys to integration_auth')
-      assert.equal(await keys.find('other'), undefined)
+      await eventually(() => keys.find('other') === undefined)
+    })
+
+    it('calls no key unknown between a withdrawal and the next read', async () => {
+      const keys = await start({ poll_ms: HOUR_MS, pollUnable_ms: 20 })
+      const [revoked = '', next = ''] = await kidsOf(keys)
+      const release = await holdReads()
+      await keys.withdraw(revoked)
+      assert.equal(keys.find('other'), 'unreadable')
+      assert.equal(typeof keys.find(next), 'object')
+      await release()
+      await eventually(() => keys.find('other') === undefined)
     })
 
     it('reads the table again after a withdrawal, even if a read from before the revocation is under way', async () => {
-      const keys = await start({ poll_ms: HOUR_MS, pollUnable_ms: 20, rereadWait_ms: MINUTE_MS })
+      const keys = await start({ poll_ms: 20, pollUnable_ms: 20, rereadWait_ms: MINUTE_MS })
       const [revoked = '', next] = await kidsOf(keys)
       const release = await holdReads()
-      const finding = keys.find('other')
       await eventually(readIsHeld)
       await markSigningKeyRevoked(auth.db, revoked, auth.clock.now())
       assert.equal((await keys.withdraw(revoked))?.kid, next)
@@ -457,7 +470,6 @@ describe('signing keys', () => {
       const [signer, standby, ...others] = await published
       assert.deepEqual([signer, others], [next, []])
       assert.ok(standby !== undefined && standby !== revoked)
-      await finding
     })
 
     it('does not publish a withdrawn key again when a read from before the revocation ends', async () => {
@@ -465,12 +477,12 @@ describe('signing keys', () => {
       const [revoked = '', next] = await kidsOf(keys)
       const release = await holdReads()
       const seen: unknown[] = []
-      const finding = keys.find('other').then(() => seen.push(keys.signer()?.kid))
+      const reading = keys.start().then(() => seen.push(keys.signer()?.kid))
       await eventually(readIsHeld)
       await auth.db.raw('revoke select on revoked_signing_keys from integration_auth')
       await keys.withdraw(revoked)
       await release()
-      await finding
+      await reading
       assert.deepEqual(seen, [next])
       assert.ok(!(await kidsOf(keys)).includes(revoked))
     })
