@@ -1,10 +1,11 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ClientCredentials } from '#shared/oauth/client-credentials.ts'
-import { CLIENT_ID_PATTERN, hashSecret } from '#shared/oauth/ids.ts'
+import { hashSecret } from '#shared/oauth/ids.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
+import type { Standing } from '#shared/revocation/subject.ts'
 import { addressSubject, type RateLimit } from '#shared/stores/rate-limit.ts'
-import type { Assertions } from './assertion.ts'
+import type { Assertion, Assertions } from './assertion.ts'
 import type { ClientRecords } from './client-records.ts'
 import type { ClockWatch } from './clock-watch.ts'
 import type { PresentedCredentials } from './credentials.ts'
@@ -37,27 +38,26 @@ export function createAuthenticate(parts: {
   assertions: Assertions
   clock: Clock
   clockWatch: Pick<ClockWatch, 'isRight'>
-  fail: Fail
+  countFailure: CountFailure
 }) {
-  const { clients, revocation, keys, assertions, clock, clockWatch, fail } = parts
-  const read = async (clientId: string) =>
-    CLIENT_ID_PATTERN.test(clientId) ? clients.read(clientId) : undefined
-  const unread = () => unavailable('client_record_not_read')
+  const { clients, revocation, keys, assertions, clock, clockWatch, countFailure } = parts
+  const recordNotRead = () => unavailable('client_record_not_read')
 
   /** Returns the record if the credentials prove that they are its client's, or how authentication failed. */
-  async function match(exchange: Exchange, credentials: PresentedCredentials) {
+  async function verifyCredentials(exchange: Exchange, credentials: PresentedCredentials) {
     const { clientId, secret, assertion } = credentials
     if (assertion && !clockWatch.isRight()) return unavailable('clock_wrong')
     const remembered = clients.remembered(clientId)
-    const record = remembered ?? (await read(clientId).catch(unread))
+    const record = remembered ?? (await clients.read(clientId).catch(recordNotRead))
     if (record instanceof Refusal) return record
     const refusal = await (assertion
       ? assertions.verify(assertion, { clientId, path: exchange.path }, record)
       : judgeSecret(secret, record))
     if (record) exchange.client = { record, proven: !refusal }
     if (!refusal) return record as ClientCredentials
-    // A secret and a key never change: this is only as slow as for a client that is not known.
-    return (remembered && (await read(clientId).then(() => undefined, unread))) ?? refusal
+    // A secret and a key never change. This makes the answer as slow as for a client that is not known.
+    const again = remembered && (await clients.read(clientId).catch(recordNotRead))
+    return again instanceof Refusal ? again : refusal
   }
 
   /** The key that signs has always been checked for revocation, even the successor of a revoked key. */
@@ -73,24 +73,36 @@ export function createAuthenticate(parts: {
     return { standing: 'undecided' as const, signer }
   }
 
+  /** Returns why a client that proved who it is gets no access. The first reason that holds decides. */
+  async function refuse(
+    record: ClientCredentials,
+    standing: Standing,
+    assertion: Assertion | undefined,
+  ): Promise<Refusal | undefined> {
+    const { status, expiresAt } = record
+    if (status === 'Revoked' || typeof standing === 'object') return invalidClient('revoked_client')
+    if (expiresAt && expiresAt.getTime() <= clock.now()) return invalidClient('expired_client')
+    return assertion && assertions.use(assertion)
+  }
+
   return async (exchange: Exchange, credentials: PresentedCredentials, limit: RateLimit) => {
-    const { assertion } = credentials
     const active = keys.signer()
     if (!active) return unavailable('no_signing_key')
-    const record = await match(exchange, credentials)
-    if (record instanceof Refusal) return record.parts.status === 401 ? fail(exchange, record) : record
+    const record = await verifyCredentials(exchange, credentials)
+    if (record instanceof Refusal)
+      return record.parts.status === 401 ? countFailure(exchange, record) : record
     const { clientId, expiresAt } = record
     if (expiresAt && !clockWatch.isRight()) return unavailable('clock_wrong')
     const [{ standing, signer }, rate] = await Promise.all([
       standingWith(active, clientId),
       limit.consume(clientId),
     ])
-    let refusal = assertion && rate.allowed ? await assertions.use(assertion) : undefined
-    if (expiresAt && expiresAt.getTime() <= clock.now()) refusal = invalidClient('expired_client')
-    if (record.status === 'Revoked' || typeof standing === 'object') refusal = invalidClient('revoked_client')
-    // As slow as a wrong secret.
-    if (refusal) await clients.read(clientId).catch(() => {})
-    if (refusal) return fail(exchange, refusal)
+    const refusal = await refuse(record, standing, rate.allowed ? credentials.assertion : undefined)
+    if (refusal) {
+      // As slow as a wrong secret.
+      await clients.read(clientId).catch(() => {})
+      return countFailure(exchange, refusal)
+    }
     exchange.rate = rate
     return { record, signer, rate, standing }
   }
@@ -108,10 +120,10 @@ export function judgeSecret(
   return matches ? undefined : invalidClient('wrong_secret')
 }
 
-export type Fail = ReturnType<typeof createFail>
+export type CountFailure = ReturnType<typeof createCountFailure>
 
 /** Counts a failure by address: all callers that cannot authenticate are limited alike. */
-export const createFail =
+export const createCountFailure =
   (failures: RateLimit) =>
   async ({ context }: Exchange, refusal: Refusal): Promise<Refusal> => {
     const rate = await failures.consume(addressSubject(context.clientAddress))

@@ -1,4 +1,5 @@
 import { type ClientCredentials, readClientCredentials } from '#shared/oauth/client-credentials.ts'
+import { CLIENT_ID_PATTERN } from '#shared/oauth/ids.ts'
 import { setNewest } from '#shared/process/bounded-map.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import { batchPerTurn } from '#shared/process/turn-batch.ts'
@@ -47,6 +48,7 @@ export function createClientRecords(parts: {
      * @returns undefined when no client has this id. Rejects with the database's error.
      */
     async read(clientId: string): Promise<ClientCredentials | undefined> {
+      if (!CLIENT_ID_PATTERN.test(clientId)) return undefined
       const startedAt = { readAt_ms: clock.now(), readAtMonotonic_ms: monotonic() }
       const record = await query(clientId)
       // A stranger's wrong secret causes a read as well: it must not make room for itself. The oldest read would

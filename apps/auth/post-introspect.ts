@@ -6,7 +6,7 @@ import type { Revocation } from '#shared/revocation/revocation.ts'
 import type { Queryable } from '#shared/stores/postgres.ts'
 import type { RateLimit } from '#shared/stores/rate-limit.ts'
 import { answerUncached } from './answer.ts'
-import { type Fail, judgeSecret } from './authenticate.ts'
+import { type CountFailure, judgeSecret } from './authenticate.ts'
 import { readClientRequest } from './client-request.ts'
 import type { ClockWatch } from './clock-watch.ts'
 import type { PresentedCredentials } from './credentials.ts'
@@ -24,13 +24,13 @@ export function createPostIntrospect(parts: {
   db: Queryable
   /** Counts a service's questions, those of tokens that cannot be live apart: strangers choose what it passes on. */
   limit: RateLimit
-  fail: Fail
+  countFailure: CountFailure
   revocation: Revocation
   readOwnToken: ReadOwnToken
   clock: Clock
   clockWatch: ClockWatch
 }): Handler {
-  const { db, limit, fail, revocation, readOwnToken, clock, clockWatch } = parts
+  const { db, limit, countFailure, revocation, readOwnToken, clock, clockWatch } = parts
   const readService = batchPerTurn((ids: string[]) => readServiceCredentials(db, ids), SERVICES_A_QUERY)
 
   /** The record is read from the primary each time, so that a service is refused from its revocation on. */
@@ -39,8 +39,8 @@ export function createPostIntrospect(parts: {
     const service = isId ? await readService(clientId).catch(() => 'unread' as const) : undefined
     if (service === 'unread') return unavailable('service_record_not_read')
     const refusal = judgeSecret(secret, service)
-    if (refusal) return fail(exchange, refusal)
-    return service?.isRevoked ? fail(exchange, invalidClient('revoked_client')) : undefined
+    if (refusal) return countFailure(exchange, refusal)
+    return service?.isRevoked ? countFailure(exchange, invalidClient('revoked_client')) : undefined
   }
 
   return async (exchange) => {

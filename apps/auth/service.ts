@@ -12,7 +12,7 @@ import { measurePools, measureRedis } from '#shared/stores/store-metrics.ts'
 import { createClientUsage } from '#shared/usage/client-usage.ts'
 import { createAssertions } from './assertion.ts'
 import { createAudit } from './audit.ts'
-import { createAuthenticate, createFail } from './authenticate.ts'
+import { createAuthenticate, createCountFailure } from './authenticate.ts'
 import { createClientRecords } from './client-records.ts'
 import { type StoreClocks, storeClocks, watchClock } from './clock-watch.ts'
 import type { AuthConfig } from './config.ts'
@@ -128,12 +128,12 @@ function createRoutes(
 ): Map<string, Methods> {
   const { db, connections, revocation, keys, limitOf } = parts
   const { ISSUER: issuer, API_RESOURCE: resource } = config
-  const fail = createFail(limitOf('token-failures', config.RATE_TOKEN_FAILURES_PER_ADDRESS))
+  const countFailure = createCountFailure(limitOf('token-failures', config.RATE_TOKEN_FAILURES_PER_ADDRESS))
   const clients = createClientRecords({ db, clock })
   const assertions = createAssertions({ redis: connections.redis, clock, issuer })
-  const authenticate = createAuthenticate({ ...parts, clients, fail, clock, assertions })
+  const authenticate = createAuthenticate({ ...parts, clients, countFailure, clock, assertions })
   const readOwnToken = createReadOwnToken(keys, issuer, resource)
-  const all = { ...parts, clock, issuer, resource, fail, authenticate, readOwnToken }
+  const all = { ...parts, clock, issuer, resource, countFailure, authenticate, readOwnToken }
   const tokens = limitOf('token-client', config.RATE_TOKEN_PER_CLIENT)
   const revocations = limitOf('token-revocations', config.RATE_TOKEN_REVOCATIONS_PER_CLIENT)
   const companyLimit = limitOf('token-revocations-company', config.RATE_TOKEN_REVOCATIONS_PER_COMPANY)

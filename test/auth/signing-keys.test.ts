@@ -422,7 +422,7 @@ describe('signing keys', () => {
     it('forgets a key with its private half once it is gone', async () => {
       const keys = await start({ poll_ms: 20, pollUnable_ms: 20 })
       const [old = ''] = keys.live().map(({ key }) => key.kid)
-      assert.equal(typeof (keys.find(old)), 'object')
+      assert.equal(typeof keys.find(old), 'object')
       auth.clock.advance(STANDBY_MIN_MS)
       await rotateSigningKey(auth.db, options())
       await eventually(() => keys.signer()?.kid !== old)
