@@ -10,6 +10,8 @@ import { invalidClient, type Refusal } from './refusal.ts'
 
 const TYPES: readonly unknown[] = [undefined, 'JWT', 'client-authentication+jwt']
 
+type KeyOwner = { publicKey: JWK | null } | undefined
+
 /**
  * Returns why an assertion is not signed by this client, if it is not. The algorithm follows from the client's key.
  * Without one, a signature is verified all the same, so that the time of an answer does not reveal which ids are in use,
@@ -17,11 +19,11 @@ const TYPES: readonly unknown[] = [undefined, 'JWT', 'client-authentication+jwt'
  */
 export async function judgeSignature(
   { text, header }: { text: string; header: ProtectedHeaderParameters },
-  record: { publicKey: JWK | null } | undefined,
+  client: KeyOwner,
 ): Promise<Refusal | undefined> {
   const alg = algorithmOf(header)
   if (!alg) return invalidClient('assertion_malformed')
-  const { key, refusal } = await keyFor(alg, record)
+  const { key, refusal } = await keyFor(alg, client)
   // jose remembers an imported JWK for as long as the client's record is.
   const forged = await compactVerify(text, key, { algorithms: [alg] }).then(
     () => undefined,
@@ -37,13 +39,10 @@ const algorithmOf = ({ alg, typ, crit, b64 }: ProtectedHeaderParameters): string
     : undefined
 
 /** Returns the client's key, or a stand-in and the reason why the client has none for this algorithm. */
-async function keyFor(
-  alg: string,
-  record: { publicKey: JWK | null } | undefined,
-): Promise<{ key: JWK | CryptoKey; refusal?: Refusal }> {
+async function keyFor(alg: string, client: KeyOwner): Promise<{ key: JWK | CryptoKey; refusal?: Refusal }> {
   const instead = async (reason: string) => ({ key: await standIn(alg), refusal: invalidClient(reason) })
-  if (!record) return instead('unknown_client')
-  const { publicKey } = record
+  if (!client) return instead('unknown_client')
+  const { publicKey } = client
   if (!publicKey) return instead('assertion_of_secret_client')
   return algorithmsOf(publicKey).includes(alg) ? { key: publicKey } : instead('assertion_wrong_algorithm')
 }

@@ -52,7 +52,7 @@ export function createAssertions(parts: { redis: Redis; clock: Clock; issuer: st
     setNewest(used, id, endOf_ms(claims), USED_MAX)
   }
 
-  /** Returns a refusal of what another process has taken. Not for a request over its client's rate, which must not fill Redis. */
+  /** Refuses what another process has taken. Not for a request over its client's rate, which must not fill Redis. */
   async function use({ claims }: Assertion): Promise<Refusal | undefined> {
     const key = redisKeys.usedAssertion(idOf(claims))
     const stored = await redis.set(key, '', 'PX', endOf_ms(claims) - clock.now(), 'NX').catch(() => 'OK')

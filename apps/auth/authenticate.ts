@@ -3,9 +3,8 @@ import type { ClientCredentials } from '#shared/oauth/client-credentials.ts'
 import { hashSecret } from '#shared/oauth/ids.ts'
 import type { Clock } from '#shared/process/clock.ts'
 import type { Revocation } from '#shared/revocation/revocation.ts'
-import type { Standing } from '#shared/revocation/subject.ts'
 import { addressSubject, type RateLimit } from '#shared/stores/rate-limit.ts'
-import type { Assertion, Assertions } from './assertion.ts'
+import type { Assertions } from './assertion.ts'
 import type { ClientRecords } from './client-records.ts'
 import type { ClockWatch } from './clock-watch.ts'
 import type { PresentedCredentials } from './credentials.ts'
@@ -22,11 +21,10 @@ const KEYS_TRIED_MAX = 3
 const NO_HASH = randomBytes(32)
 
 /**
- * Authenticates a client by its secret, or by an assertion. Revocation and expiry are checked only after that, in the
- * same round trip that counts the request. What proves nothing waits for one read of the record, whether or not the
- * client exists, so that the time of an answer does not reveal which ids are in use. The client is recorded in the
- * exchange. `limit` counts the requests of an authenticated client, so that a stranger cannot use it up. Where a date
- * decides and this process's clock is wrong, the answer is 503.
+ * Authenticates a client by its secret or an assertion, then checks revocation and expiry in the round trip that counts
+ * the request. What proves nothing waits for one read of the record, whether or not the client exists, so that the time
+ * of an answer does not reveal which ids are in use. `limit` counts only requests of a client that proved who it is, so
+ * that a stranger cannot use it up. Where a date decides and this process's clock is wrong, the answer is 503.
  *
  * Returns the record of a client that proved who it is, and the key to sign with, whose revocation was asked about in
  * the same moment. `undecided`: neither store could say whether the client or the key is revoked.
@@ -73,19 +71,8 @@ export function createAuthenticate(parts: {
     return { standing: 'undecided' as const, signer }
   }
 
-  /** Returns why a client that proved who it is gets no access. The first reason that holds decides. */
-  async function refuse(
-    record: ClientCredentials,
-    standing: Standing,
-    assertion: Assertion | undefined,
-  ): Promise<Refusal | undefined> {
-    const { status, expiresAt } = record
-    if (status === 'Revoked' || typeof standing === 'object') return invalidClient('revoked_client')
-    if (expiresAt && expiresAt.getTime() <= clock.now()) return invalidClient('expired_client')
-    return assertion && assertions.use(assertion)
-  }
-
   return async (exchange: Exchange, credentials: PresentedCredentials, limit: RateLimit) => {
+    const { assertion } = credentials
     const active = keys.signer()
     if (!active) return unavailable('no_signing_key')
     const record = await verifyCredentials(exchange, credentials)
@@ -97,7 +84,12 @@ export function createAuthenticate(parts: {
       standingWith(active, clientId),
       limit.consume(clientId),
     ])
-    const refusal = await refuse(record, standing, rate.allowed ? credentials.assertion : undefined)
+    const isRevoked = record.status === 'Revoked' || typeof standing === 'object'
+    const hasExpired = expiresAt !== null && expiresAt.getTime() <= clock.now()
+    const refusal =
+      (isRevoked && invalidClient('revoked_client')) ||
+      (hasExpired && invalidClient('expired_client')) ||
+      (assertion && rate.allowed && (await assertions.use(assertion)))
     if (refusal) {
       // As slow as a wrong secret.
       await clients.read(clientId).catch(() => {})

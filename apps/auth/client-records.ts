@@ -31,7 +31,7 @@ export function createClientRecords(parts: {
   >()
   const query = batchPerTurn((ids: string[]) => readClientCredentials(db, ids), CLIENTS_A_QUERY)
 
-  /** @returns the record as it was in Postgres at most five minutes ago, if this process has read it since. */
+  /** Returns the record as it was in Postgres at most five minutes ago, if this process has read it since. */
   function remembered(clientId: string): ClientCredentials | undefined {
     const known = memory.get(clientId)
     if (!known) return undefined
@@ -43,9 +43,8 @@ export function createClientRecords(parts: {
   return {
     remembered,
     /**
-     * Reads the record from Postgres and remembers it. All reads in one turn of the event loop are one query, so
-     * that a flood of unknown ids costs Postgres little.
-     * @returns undefined when no client has this id. Rejects with the database's error.
+     * Reads the record from Postgres and remembers it; undefined when no client has this id. All reads in one turn of
+     * the event loop are one query, so that a flood of unknown ids costs little. Rejects with the database's error.
      */
     async read(clientId: string): Promise<ClientCredentials | undefined> {
       if (!CLIENT_ID_PATTERN.test(clientId)) return undefined

@@ -6,7 +6,6 @@ import { type Form, readForm } from './form.ts'
 import { invalidRequest, Refusal } from './refusal.ts'
 import type { Exchange } from './route.ts'
 
-/** What the client-facing endpoints need. */
 export interface ClientEndpoint {
   authenticate: Authenticate
   limit: RateLimit

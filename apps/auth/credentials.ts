@@ -8,7 +8,6 @@ export interface PresentedCredentials {
   clientId: string
   /** Empty when none was sent. */
   secret: string
-  /** In place of a secret. */
   assertion?: Assertion
 }
 

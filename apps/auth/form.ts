@@ -56,7 +56,7 @@ function readBody(request: IncomingMessage): Promise<string | Refusal> {
   })
 }
 
-/** @returns a refusal when a field of `names` is there twice, or the encoding is broken where it matters. */
+/** Returns a refusal when a field of `names` is there twice, or the encoding is broken where it matters. */
 export function parseForm(body: string, names: ReadonlySet<string>): Form | Refusal {
   const form = new Map<string, string>()
   for (const pair of body.split('&')) {
@@ -74,7 +74,7 @@ export function parseForm(body: string, names: ReadonlySet<string>): Form | Refu
   return form
 }
 
-/** @returns undefined when a percent-encoding is malformed, or the bytes are not UTF-8. */
+/** Returns undefined when a percent-encoding is malformed, or the bytes are not UTF-8. */
 export function formDecode(text: string): string | undefined {
   if (!text.includes('%') && !text.includes('+')) return text
   try {

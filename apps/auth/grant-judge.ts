@@ -6,7 +6,6 @@ import { Refusal } from './refusal.ts'
 
 /** What a verdict depends on, and all that oidc-provider gets to see. Whose request it is was decided before. */
 export interface GrantRequest {
-  /** The scopes that the client has. */
   readonly assigned: readonly Scope[]
   readonly grantType: string
   /** Empty when none was sent. */

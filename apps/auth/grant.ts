@@ -36,10 +36,7 @@ function createGrant({ issuer, resource }: Server, key: TokenKey) {
   })
   return {
     judge: createRememberingJudge(createGrantJudge(provider)),
-    /**
-     * Issues a JWT with the claims of RFC 9068 §2.2 and the company, which expires 900 s after `now_ms`.
-     * @param granted what `judge` returned; it does not say which client asked.
-     */
+    /** Issues a JWT with the claims of RFC 9068 §2.2 and the company, which expires 900 s after `now_ms`. */
     async issue(granted: Client, { clientId, vendorId }: Recipient, scope: string, now_ms: number) {
       const iat = Math.floor(now_ms / 1_000)
       const exp = iat + ACCESS_TOKEN_LIFE_S

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
   dueStandby,
   ensureSigningKeys,
@@ -10,6 +9,7 @@ import {
 } from '#shared/oauth/signing-keys.ts'
 import { ConfigError } from '#shared/process/config.ts'
 import type { Log } from '#shared/process/log.ts'
+import { within } from '#shared/process/within.ts'
 import type { Database } from '#shared/stores/postgres.ts'
 import { TokenKey } from './token-key.ts'
 
@@ -31,7 +31,7 @@ interface Snapshot {
   /** Those of `stored` that are published, decrypted once. */
   readonly opened: ReadonlyMap<string, TokenKey>
   readonly unreadable: ReadonlySet<string>
-  readonly signer: TokenKey | undefined
+  readonly signer?: TokenKey | undefined
   /** When the read began that found these keys. Long ago once one is withdrawn: what followed it is not known. */
   readonly readAt_ms: number
 }
@@ -39,22 +39,14 @@ interface Snapshot {
 /** The signing keys of this process: one that signs, and all that are published. */
 export type KeyRing = ReturnType<typeof createKeyRing>
 
-const EMPTY: Snapshot = {
-  stored: [],
-  opened: new Map(),
-  unreadable: new Set(),
-  signer: undefined,
-  readAt_ms: Number.NEGATIVE_INFINITY,
-}
-
-const NONE_OPENS =
-  'No signing key can be decrypted. Is KEY_ENCRYPTION_KEY the one that they were stored with?'
+const NEVER_MS = Number.NEGATIVE_INFINITY
+const EMPTY: Snapshot = { stored: [], opened: new Map(), unreadable: new Set(), readAt_ms: NEVER_MS }
 
 export function createKeyRing(parts: SigningKeyOptions & { db: Database; log: Log } & Partial<typeof TIMES>) {
   const { db, log, clock, poll_ms, pollUnable_ms, fresh_ms, rereadWait_ms } = { ...TIMES, ...parts }
   let snapshot = EMPTY
   let reading: Promise<void> | undefined
-  let triedAt_ms = Number.NEGATIVE_INFINITY
+  let triedAt_ms = NEVER_MS
   /** The read that follows the latest withdrawal, or the end of the wait for it. */
   let reread: Promise<void> | undefined
 
@@ -75,7 +67,7 @@ export function createKeyRing(parts: SigningKeyOptions & { db: Database; log: Lo
     const next = snapshotAt(clock.now(), { ...openLive(rows, before.opened, parts), readAt_ms })
     for (const kid of next.unreadable)
       log.error({ event: 'signing_key.unreadable', kid }, 'the signing key cannot be decrypted')
-    if (!next.signer) throw new ConfigError(NONE_OPENS)
+    if (!next.signer) throw new ConfigError('KEY_ENCRYPTION_KEY decrypts no signing key that is stored')
     replaceBy(next)
   }
 
@@ -96,7 +88,6 @@ export function createKeyRing(parts: SigningKeyOptions & { db: Database; log: Lo
   }
 
   return {
-    /** undefined before the start. */
     signer: () => snapshot.signer,
     /**
      * The JWK set (RFC 7517 §5) as JSON; undefined before the start. After a withdrawal it waits up to 2 s for the table
@@ -111,9 +102,8 @@ export function createKeyRing(parts: SigningKeyOptions & { db: Database; log: Lo
     /** The usable keys in their current states; empty before the start. */
     live: () => liveKeys(snapshot.stored, clock.now()),
     /**
-     * Returns the key of this id that a live token may have been signed with, undefined if a read of the last 10 s did
-     * not find it. It never waits, since a stranger can name any key. `unreadable`: the table has such a key and this
-     * process cannot open it, or has not read the table for longer, or not since it withdrew a key.
+     * Returns the key of this id, undefined if a read of the last 10 s did not find it. Never waits, since a stranger can
+     * name any key. `unreadable`: it does not open, or the table was not read for longer, or not since a withdrawal.
      */
     find(kid: string): TokenKey | 'unreadable' | undefined {
       const { opened, unreadable, readAt_ms } = snapshot
@@ -128,9 +118,9 @@ export function createKeyRing(parts: SigningKeyOptions & { db: Database; log: Lo
       if (snapshot.opened.has(kid)) {
         const revokedAt = new Date(clock.now())
         const stored = snapshot.stored.map((key) => (key.kid === kid ? { ...key, revokedAt } : key))
-        replaceBy(snapshotAt(clock.now(), { ...snapshot, stored, readAt_ms: EMPTY.readAt_ms }))
+        replaceBy(snapshotAt(clock.now(), { ...snapshot, stored, readAt_ms: NEVER_MS }))
         const refreshed = Promise.resolve(reading).then(() => refresh(0))
-        reread = Promise.race([refreshed, sleep(rereadWait_ms, undefined, { ref: false })])
+        reread = within(rereadWait_ms, refreshed)
         if (!snapshot.signer) await refreshed
       }
       return snapshot.signer

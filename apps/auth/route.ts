@@ -18,7 +18,6 @@ export interface Exchange {
   client?: { record: ClientCredentials; proven: boolean }
   /** The rate of the client, once it is authenticated: every answer to it carries the RateLimit fields. */
   rate?: RateLimitVerdict
-  /** Set once the request is refused. */
   refusal?: Refusal
 }
 

@@ -11,14 +11,12 @@ import type { Exchange, Handler } from './route.ts'
 
 const LIMITS = { requestTimeout: 10_000, headersTimeout: 5_000, maxHeaderSize: 8 * 1_024 }
 
-/** The HTTP server of a process. It does not listen yet. */
 export const createHttpServer = (listener: RequestListener): Server =>
   shared.createHttpServer(listener, LIMITS, () => ({
     contentType: 'application/json',
     body: { error: 'invalid_request' },
   }))
 
-/** What answers a path, by method. */
 export type Methods = ReadonlyMap<string, Handler>
 
 export const post = (handler: Handler): Methods => new Map([['POST', handler]])

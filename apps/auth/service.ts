@@ -37,7 +37,6 @@ export interface AuthServiceOptions {
   clock: Clock
   log: Log
   metrics?: Metrics
-  /** Default: those of Postgres and Redis. */
   stores?: StoreClocks | undefined
 }
 
@@ -85,7 +84,6 @@ export function createAuthService(
   }
 }
 
-/** What the routes share. */
 function createParts({ config, clock, log, metrics, stores }: AuthServiceOptions & { metrics: Metrics }) {
   const db = createPostgres({
     url: config.DATABASE_URL,
@@ -119,7 +117,6 @@ function createParts({ config, clock, log, metrics, stores }: AuthServiceOptions
   }
 }
 
-/** Every path that exists, and what answers there. */
 function createRoutes(
   config: AuthConfig,
   clock: Clock,

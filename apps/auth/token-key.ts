@@ -25,7 +25,6 @@ export class TokenKey extends ExternalSigningKey {
     return this.#key.alg
   }
 
-  /** As it is published. */
   get publicJwk(): JWK {
     return this.#key.publicJwk
   }

@@ -30,7 +30,7 @@ export const ASSERTION_ALGORITHMS: readonly string[] = Object.values(ALGORITHMS)
 /** Returns the algorithms of a client's public key. */
 export const algorithmsOf = ({ crv, kty = '' }: JWK): readonly string[] => ALGORITHMS[crv ?? kty] ?? []
 
-/** @returns for each id, in their order, the client's credentials, or undefined when no client has that id. */
+/** Returns for each id, in their order, the client's credentials, undefined when no client has that id. */
 export async function readClientCredentials(
   db: Queryable,
   clientIds: readonly string[],

@@ -9,7 +9,7 @@ export interface ServiceCredentials {
 }
 
 /**
- * @returns for each id, in their order, the service's credentials, or undefined when no service has that id.
+ * Returns for each id, in their order, the service's credentials, undefined when no service has that id.
  * @throws as `assertPrimary`, when the database may not know that one is revoked.
  */
 export async function readServiceCredentials(

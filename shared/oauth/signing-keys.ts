@@ -96,8 +96,7 @@ export function signingKeyStates(
 
 /**
  * Makes sure that there are a signing key and a standby key, making what is missing: at the first start, and after a
- * revocation.
- * @returns all keys, as listSigningKeys.
+ * revocation. Returns all keys, as listSigningKeys.
  */
 export async function ensureSigningKeys(
   db: Database,
@@ -221,7 +220,7 @@ export function encryptPrivateKey(privateKey: KeyObject, kid: string, keys: read
 /**
  * Decrypts a private key and derives its public half from it. The public half in the table is not trusted: being able
  * to write the table is not enough to get a key published; that takes the key encryption key.
- * @returns undefined when it was encrypted with none of these keys, for another kid, or altered.
+ * Returns undefined when it was encrypted with none of these keys, for another kid, or altered.
  */
 export function openSigningKey(
   { kid, alg, privateKeyEncrypted: sealed }: StoredSigningKey,

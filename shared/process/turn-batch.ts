@@ -1,11 +1,9 @@
 /**
- * Gathers the questions of one turn of the event loop and asks them together. A batch begins after each of its
- * questions was put, so its answers are as fresh as if each question had been asked alone.
- * @param ask gives one answer for each question, in their order; when it rejects, each question of the batch does.
- * @param size the most questions of a batch.
- * @param limits the most batches that run at once, while questions that arrive form the next; and how long queued
- * questions wait until they time out, or up to twice as long. Default: none.
- * @returns a function that asks one question. Rejects with code ETIMEDOUT when it waited too long.
+ * Returns a function that asks one question, together with the others of the same turn of the event loop. A batch of at
+ * most `size` begins after each of its questions was put, so its answers are as fresh as if each had been asked alone.
+ * `ask` gives one answer for each question, in their order; when it rejects, each question of the batch does.
+ * `limits`: the most batches that run at once, while questions that arrive form the next; and how long queued questions
+ * wait, or up to twice as long, until they reject with code ETIMEDOUT. Default: none.
  */
 export function batchPerTurn<Question, Answer>(
   ask: (questions: Question[]) => Promise<readonly Answer[]>,

@@ -80,7 +80,7 @@ export function createLease(parts: {
   return {
     /** False until the server is known, and after a failure until it answers again. While false, do not wait for it. */
     usable: () => answers,
-    /** @returns the run_id of the server behind the connection, if known. */
+    /** Returns the run_id of the server behind the connection, if known. */
     server: () => server,
     /** Whether what was read together with this marker, by a command sent at `sentAt_ms`, holds every revocation. */
     vouches,

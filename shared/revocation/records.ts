@@ -90,7 +90,7 @@ export async function readPublishedRevocations(
   return rows[0]
 }
 
-/** @returns the run_id of the Redis server that Postgres names. */
+/** Returns the run_id of the Redis server that Postgres names. */
 export async function readNamedRunId(db: Queryable): Promise<string> {
   const { rows } = await db.raw('select run_id as "runId" from revocation_trust')
   return rows[0].runId

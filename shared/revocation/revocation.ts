@@ -75,7 +75,7 @@ export function createRevocation(parts: {
     )
   }
 
-  /** Adds the entry. @returns whether the server is the one that Postgres named and every process now sees it. */
+  /** Adds the entry. Returns whether the server is the one that Postgres named and every process now sees it. */
   async function add(entry: Entry, namedRunId: string): Promise<boolean> {
     const sentAt_ms = monotonic()
     const key = entryKey(entry)

@@ -11,7 +11,6 @@ export type RedisWatch = ReturnType<typeof watchRedis>
  * Keeps account of whether the server lets this process do its work. A server that refuses (wrong password, no
  * permission, TLS) or does not answer is logged with its own reason when that begins, each minute while it lasts,
  * and once when it ends.
- * @param name for logs and metrics: which one, when there are two.
  */
 export function watchRedis({ redis, log, name }: { redis: Redis; log: Log; name: string }) {
   let trouble: string | undefined
@@ -54,8 +53,7 @@ export type RedisConnections = ReturnType<typeof connectRedis>
 
 /**
  * A process's connections to Redis, each watched: one for revocations, which may be the same as the other. That one's
- * watch waits for reports of the lease's ticks; a second server is probed.
- * @param name shown in `CLIENT LIST`.
+ * watch waits for reports of the lease's ticks; a second server is probed. `name` is shown in `CLIENT LIST`.
  */
 export function connectRedis(
   { REDIS_URL, REVOCATION_REDIS_URL }: { REDIS_URL: string; REVOCATION_REDIS_URL?: string | undefined },

@@ -23,10 +23,7 @@ export function measurePools({ gauge }: Metrics, databases: Record<string, Datab
   })
 }
 
-/**
- * Whether each Redis server lets the processes work, whether it vouches for revocations, and who decided about them.
- * @param revocation how many questions each store has decided so far, and whether Redis could decide one now.
- */
+/** Whether each Redis server lets the processes work, whether it vouches for revocations, and who decided about them. */
 export function measureRedis(
   metrics: Metrics,
   watches: readonly Pick<RedisWatch, 'name' | 'trouble'>[],
